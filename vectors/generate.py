@@ -670,7 +670,126 @@ def decision_case(name, rejects, document, expect="valid", kind="decision_receip
     return {"kind": kind, **{("document" if field == "receipt" else field): value for field, value in found.items()}}
 
 
+DISPOSITIONS = [
+    ("allow", "continue_downstream", "downstream"), ("allow_with_warning", "continue_downstream", "downstream"),
+    ("replan_required", "local_replan", "local"), ("replan_required", "upstream_replan", "upstream"),
+    ("replan_required", "human_review", "human"), ("goal_fail_terminal", "terminal_block", "stop"),
+]
+
+
+def disposed(outcome, mode, direction):
+    allows = mode == "continue_downstream"
+    flags = {"downstream_allowed": allows, "local_replan_recommended": mode == "local_replan", "upstream_replan_required": mode == "upstream_replan"}
+    derived = {"safe_to_execute": allows, "human_review_terminal": mode == "human_review", "runtime_loopback": None if allows else {}}
+    return decision(outcome=outcome, disposition={"mode": mode, **flags}, routing={**decision()["routing"], "direction": direction}, **derived)
+
+
+WRONG_TYPES = {
+    ("decision_id",): "f47ac10b58cc4372a5670e02b2c3d479", ("outcome",): None, ("action_class",): Number("1"),
+    ("safe_to_execute",): "true", ("human_review_terminal",): Number("0"), ("must_not_retry_same_action",): None,
+    ("reasons",): [{"code": "x"}], ("safe_next_steps",): [{"code": "x", "message": None}], ("viewer_guidance",): [Number("1")],
+    ("what_would_change_this",): "x", ("disposition",): [], ("routing",): None, ("resume_contract",): "x",
+    ("runtime_loopback",): False, ("metadata",): None, ("binding",): [], ("evidence",): ["x"], ("disposition", "mode"): None,
+    ("routing", "direction"): Number("1"), ("routing", "target_hint"): False, ("routing", "return_to_node"): [],
+    ("routing", "workflow_id"): Number("1"), ("routing", "node_id"): {}, ("resume_contract", "retry_this_node"): None,
+    ("resume_contract", "pass_receipt_upstream"): "no", ("resume_contract", "pass_new_upstream_context_on_retry"): Number("0"),
+    ("resume_contract", "resume_when"): [None], ("resume_contract", "conditions"): ["x"],
+    ("binding", "action_hash"): sha256("action_hash"), ("binding", "policy_hash"): "sha512:" + sha256("policy_hash"),
+    ("binding", "facts_hash"): "sha256:" + sha256("facts_hash").upper(), ("binding", "fingerprint"): None,
+    ("binding", "engine"): None, ("binding", "steps"): "12", ("binding", "denied_before"): Number("-1"),
+    ("binding", "decided_at"): "2026-02-30T00:46:00.000Z", ("binding", "expires_at"): Number("1771462260"),
+}
+
+
+def decision_format_cases():
+    for path, value in WRONG_TYPES.items():
+        yield decision_case(f"wrong_{'_'.join(path)}", "reading only what it branches on", sign(changed(decision(), *path, value)), "missing_field")
+    for outcome, mode, direction in DISPOSITIONS:
+        name = outcome if mode == "continue_downstream" else mode
+        document = disposed(outcome, mode, direction)
+        if outcome != "allow":
+            yield decision_case(f"disposition_{name}", "knowing only `allow`", sign(document))
+        for flag in ("safe_to_execute", "human_review_terminal"):
+            yield decision_case(f"{name}_contradicts_{flag}", "branching on one field", sign(changed(document, flag, not document[flag])), "contradiction")
+        for flag in ("downstream_allowed", "local_replan_recommended", "upstream_replan_required"):
+            flipped = changed(document, "disposition", flag, not document["disposition"][flag])
+            yield decision_case(f"{name}_contradicts_{flag}", "branching on one field", sign(flipped), "contradiction")
+        loopback = {} if document["runtime_loopback"] is None else None
+        yield decision_case(f"{name}_contradicts_runtime_loopback", "branching on one field", sign({**document, "runtime_loopback": loopback}), "contradiction")
+        other = "stop" if direction != "stop" else "downstream"
+        yield decision_case(f"{name}_contradicts_direction", "branching on one field", sign(changed(document, "routing", "direction", other)), "contradiction")
+    yield decision_case("outcome_of_another_mode", "branching on one field", sign(changed(disposed(*DISPOSITIONS[5]), "outcome", "replan_required")), "contradiction")
+
+
+def decision_signature_cases():
+    plain, signed = decision(), sign(decision())
+    digest, digits = signed["signature"]["content_hash"], signed["signature"]["signature"]
+    signature, own = bytes.fromhex(digits), {**plain, "issuer_key": OTHER.spki}
+    yield decision_case("reordered_decision", "hashing the bytes as they came", reordered(signed))
+    yield decision_case("prefixed_content_hash_of_a_decision", "signing the bare digits always", sign(plain, content_hash="sha256:" + digest))
+    yield decision_case("by_another_issuer", "one known issuer", sign(own, OTHER), trusted=[ISSUER.spki], trust="untrusted")
+    yield decision_case("trusted_in_another_spelling", "comparing texts of keys", signed, trusted=[SPELLINGS["as_did_key"]], trust="trusted")
+    yield decision_case("trusted_and_changed", "trusting the key alone", changed(signed, "outcome", "replan_required"), "content_hash_mismatch", trusted=[ISSUER.spki], trust="unknown")
+    yield decision_case("issuer_key_replaced", "checking the signature only", {**signed, "issuer_key": OTHER.spki}, "content_hash_mismatch")
+    yield decision_case("signed_again_by_one_trusted_decision", "trusting the key alone", sign(plain, OTHER), "issuer_key_mismatch", trusted=[OTHER.spki], trust="unknown")
+    yield decision_case("issuer_key_null", "null as absent", sign({**plain, "issuer_key": None}), "issuer_key_mismatch")
+    for name, signer in SPELLINGS.items():
+        yield decision_case(f"key_{name}", "many spellings of one key", sign({**plain, "issuer_key": signer}, signer_id=signer), "invalid_signer_id")
+        yield decision_case(f"key_{name}_asked_for_in_jcs", "profiles for other formats", sign({**plain, "issuer_key": signer}, signer_id=signer), "invalid_signer_id", profile="jcs")
+        yield decision_case(f"issuer_key_of_a_decision_{name}", "comparing keys, not what is written", sign({**plain, "issuer_key": signer}), "issuer_key_mismatch")
+    flipped = (bytes([signature[0] ^ 1]) + signature[1:]).hex()
+    scalar = (int.from_bytes(signature[32:], "little") + ORDER).to_bytes(32, "little")
+    commitment = ISSUER.sign_with_small_order_commitment(digest.encode()).hex()
+    for name, text in {"zero": "00" * 64, "bit_flipped": flipped, "with_another_scalar": (signature[:32] + scalar).hex(), "small_order_commitment": commitment}.items():
+        yield decision_case(f"decision_signature_{name}", "checking the hash only", sign(plain, signature=text), "signature_mismatch")
+    yield decision_case("decision_signed_as_bytes", "signing 32 bytes, not 64 digits", sign(plain, message=bytes.fromhex(digest)), "signature_mismatch")
+    yield decision_case("decision_signer_replaced", "checking the hash only", sign({**plain, "issuer_key": OTHER.spki}, signer_id=OTHER.spki), "signature_mismatch")
+    for name, raw in SMALL_ORDER.items():
+        weak = sign({**plain, "issuer_key": spki(raw)}, signer_id=spki(raw), signature=(IDENTITY + bytes(32)).hex())
+        yield decision_case(f"decision_key_of_small_order_{name}", "comparing with one list of weak keys", weak, "signature_mismatch")
+    yield decision_case("decision_signature_upper_case", "a lenient hex decoder", sign(plain, signature=digits.upper()), "invalid_signature")
+    yield decision_case("decision_content_hash_upper_case", "a lenient hex decoder", sign(plain, content_hash=digest.upper()), "invalid_content_hash")
+    yield decision_case("decision_algorithm_none", "ignoring the algorithm", sign(plain, algorithm="none"), "unknown_algorithm")
+    yield decision_case("decision_signature_null", "null as absent", {**plain, "signature": None}, "wrong_type")
+    yield decision_case("decision_signature_empty", "valid for want of a signature", {**plain, "signature": {}}, "missing_field")
+    real = decision(metadata={"chain_position": Number("0"), "n": Number("1.5")})
+    yield decision_case("decision_with_a_real", "numbers that readers read otherwise", sign(real), "number_not_exact")
+    yield decision_case("decision_hashed_by_jcs", "profiles for other formats", sign(real, form=FORMS["jcs"]), "number_not_exact", profile="jcs")
+    yield decision_case("decision_with_two_outcomes", "the last one wins", as_written(signed).replace('"outcome"', '"outcome":"allow","outcome"'), "duplicate_key", kind="receipt")
+    yield decision_case("decision_in_a_list", "unwrapping a list of one", f"[{as_written(signed)}]", "wrong_type", kind="receipt")
+
+
+def entry(position=0, salt=0, **members):
+    metadata = {"chain_position": Number(position), **members.pop("metadata", {})}
+    return {
+        "record_type": "proofmark_session_entry", "entry_id": f"00000000-0000-4000-8000-{salt:06x}{position:06x}", "session": "s",
+        "kind": "begun", "at": "2026-02-19T00:46:00.000Z", **members, "metadata": metadata, "issuer_key": ISSUER.spki,
+    }
+
+
+def session_cases():
+    plain = entry()
+    of_session = lambda name, rejects, document, expect="valid", kind="session_entry", **more: decision_case(f"entry_{name}", rejects, document, expect, kind, **more)
+    yield of_session("issued", "everything", sign(plain), trusted=[ISSUER.spki], trust="trusted")
+    yield of_session("changed", "checking the signature only", {**sign(plain), "kind": "ended"}, "content_hash_mismatch")
+    yield of_session("unsigned", "valid for want of a signature", plain, "unsigned")
+    yield of_session("signature_zero", "checking the hash only", sign(plain, signature="00" * 64), "signature_mismatch")
+    yield of_session("signed_again_by_another", "no signed name of the signer", sign(plain, OTHER), "issuer_key_mismatch")
+    yield of_session("without_issuer_key", "an optional name of the signer", sign(without(plain, "issuer_key")), "issuer_key_mismatch")
+    yield of_session("with_note", "reading what is not signed", changed(sign(plain), "signature", "note", "x"), "unsigned_member")
+    yield of_session("with_vrf_version", "choosing by `record_type`", sign({**plain, "vrf_version": "1.0"}), "missing_field", kind="receipt")
+    yield of_session("with_a_decision's_type", "choosing by `record_type`", sign({**plain, "receipt_type": "verifiedx_decision_receipt"}), "missing_field", kind="decision_receipt")
+    yield of_session("inside_a_receipt", "choosing by `record_type`", sign({**body(), **without(plain, "metadata"), "issuer_key": OTHER.spki}, OTHER), "issuer_key_mismatch", kind="receipt")
+    for name, word in {"another": "x", "null": None, "a_list": ["proofmark_session_entry"]}.items():
+        yield of_session(f"type_{name}", "any signed document with a type", sign({**plain, "record_type": word}), "missing_field", kind="receipt")
+
+
 def decision_cases():
+    for cases in (decision_kind_cases, decision_format_cases, decision_signature_cases, session_cases):
+        yield from cases()
+
+
+def decision_kind_cases():
     plain = decision()
     yield decision_case("issued", "everything", sign(plain), trusted=[ISSUER.spki], trust="trusted")
     yield decision_case("unknown_members", "refusing what it does not know", sign(decision(future=[None])), trust="unknown")
@@ -703,6 +822,75 @@ def decision_cases():
     yield decision_case("unsigned", "valid for want of a signature", plain, "unsigned")
     yield decision_case("outcome_changed", "checking the signature only", changed(sign(plain), "outcome", "allow_with_warning"), "content_hash_mismatch")
     yield decision_case("outcome_changed_to_contradict", "the format before the signature", changed(sign(plain), "outcome", "replan_required"), "content_hash_mismatch")
+
+
+# linked.json
+
+
+def decision_link(position, salt=0, previous=None, **changes):
+    link = {} if previous is None else pins_link(previous)
+    identity = {"decision_id": f"00000000-0000-4000-8000-{salt:06x}{position:06x}"}
+    return sign({**decision(), **identity, "metadata": {"chain_position": Number(position), **link}, **changes})
+
+
+def entry_link(position, salt=0, previous=None, **changes):
+    return sign({**entry(position, salt, metadata={} if previous is None else pins_link(previous)), **changes})
+
+
+def pins_link(document):
+    named = document.get("decision_id") or document.get("entry_id") or document["receipt_id"]
+    return {"previous_receipt": named, "previous_receipt_hash": "sha256:" + sha256(vrf(document))}
+
+
+def links(link, length, salt=0):
+    documents = []
+    for position in range(length):
+        documents.append(link(position, salt, documents[-1] if documents else None))
+    return documents
+
+
+def linked_case(name, rejects, documents, expect="ok", head=None, **more):
+    found = chain_case(name, rejects, documents, expect, head, **more)
+    return {("documents" if field == "receipts" else field): value for field, value in found.items()}
+
+
+def linked_head(documents, **changes):
+    return head_of(documents, tip=pins_link(documents[-1])["previous_receipt_hash"], **changes)
+
+
+def linked_cases():
+    for name, link in {"decisions": decision_link, "entries": entry_link}.items():
+        a, b, c, d = whole = links(link, 4)
+        other, case = links(link, 4, salt=1), lambda what, *rest, **more: linked_case(f"{name}_{what}", *rest, **more)
+        member = "metadata"
+        yield case("in_order", "links of VRF receipts only", whole)
+        yield case("and_their_head", "links of VRF receipts only", whole, "ok", linked_head(whole))
+        yield case("begin_later", "any first position", whole[1:], "wrong_first_position")
+        yield case("lack_one", "comparing ids only at the end", [a, c, d], "gap")
+        yield case("lack_the_last", "no signed end", whole[:3], "truncated", linked_head(whole))
+        yield case("with_a_fork", "the last one wins", [a, b, link(1, 9, a)], "fork")
+        yield case("with_one_twice", "leaving out doubles", [a, b, b, c], "fork")
+        yield case("out_of_order", "sorting first", [a, b, c, b], "reordered")
+        yield case("of_two_chains", "comparing positions only", [a, other[1], c, d], "swapped_predecessor")
+        yield case("of_which_one_was_signed_again", "hashing without the signature", [changed(a, "signature", "signature", "00" * 64), b], "swapped_predecessor")
+        unpinned = without(unsigned(b), member, "previous_receipt_hash")
+        yield case("pinned_by_id_only", "an id alone as a link", [a, sign(unpinned)], "unpinned")
+        yield case("without_a_position", "linking by the hash only", [a, sign(without(unsigned(b), member, "chain_position"))], "unlinked")
+        yield case("without_metadata_of_the_first", "linking by the hash only", [sign(changed(unsigned(a), member, {})), b], "unlinked")
+        stranger = sign(unsigned(changed(linked_head(whole), "issuer_key", OTHER.spki)), OTHER)
+        yield case("of_a_stranger's_head", "any signed head", whole, "untrusted_head", stranger)
+        yield case("of_another_head", "comparing lengths only", whole, "other_head", linked_head(other))
+    a, b, c = links(decision_link, 3)
+    capital = sign({**unsigned(a), "decision_id": "00000000-0000-4000-8000-ABCDEF000000"})
+    follows = sign({**unsigned(b), "metadata": {**pins_link(capital), "chain_position": Number("1"), "previous_receipt": "00000000-0000-4000-8000-abcdef000000"}})
+    yield linked_case("id_in_capitals", "comparing ids as text", [capital, follows])
+    contradictory = sign({**unsigned(b), "safe_to_execute": False})
+    yield linked_case("decision_that_contradicts_itself", "any signed document as a link", [a, contradictory, c], "gap")
+    entries = links(entry_link, 3)
+    nameless = sign(without(unsigned(entries[1]), "entry_id"))
+    yield linked_case("entry_without_an_id", "any signed document as a link", [entries[0], nameless, entries[2]], "gap")
+    typeless = sign({**unsigned(entries[1]), "record_type": "x"})
+    yield linked_case("entry_of_another_type", "any signed document as a link", [entries[0], typeless, entries[2]], "gap")
 
 
 # signer.json
@@ -755,4 +943,5 @@ if __name__ == "__main__":
     write("chain.json", "receipts in order, with or without a head, and whether they are one whole chain", list(chain_cases()))
     write("head.json", "signed chain heads, and what verifying them answers", list(head_cases()))
     write("decision.json", "signed documents, which kind each is, and what verifying it answers", list(decision_cases()))
+    write("linked.json", "decision receipts or entries of sessions in order, and whether they are one whole chain", list(linked_cases()))
     write("signer.json", "spellings of a public key", list(signer_cases()))

@@ -1,4 +1,4 @@
-"""What a reviewer does over the API: see what waits, approve it."""
+"""What a reviewer does over the API: see what waits, approve or deny it. The pages at /ui are for people."""
 
 import json
 import os
@@ -16,13 +16,16 @@ def call(path, body=None):
         return json.load(response)
 
 
+def newest():
+    """The newest decision that waits for a review."""
+    return next(iter(call("/v1/reviews?limit=1")["decisions"]), None) or sys.exit("nothing waits")
+
+
 if sys.argv[1] == "waiting":
-    # The receipt of the newest decision that waits for a human's word.
-    print(json.dumps(call("/v1/reviews?limit=1")["decisions"][0]["receipt"]))
-elif sys.argv[1] == "approve":
-    waiting = call("/v1/reviews?limit=1")["decisions"][0]["decision_id"]
-    word = call("/v1/reviews/" + waiting, {"verdict": "approve", "note": sys.argv[2]})
-    print(word["verdict"], "by", word["reviewer"])
+    print(json.dumps(newest()["receipt"]))
+elif sys.argv[1] in ("approve", "deny"):
+    review = call("/v1/reviews/" + newest()["decision_id"], {"verdict": sys.argv[1], "note": sys.argv[2]})
+    print(review["verdict"], "by", review["reviewer"])
 elif sys.argv[1] == "story":
     for decision in reversed(call("/v1/decisions")["decisions"]):
         print(decision["mode"], decision["action"]["args"]["subject"])

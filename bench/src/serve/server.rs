@@ -22,9 +22,23 @@ impl Server {
 
     /// As [`Server::start`], of another binary.
     pub(crate) fn of(binary: &Path, home: &Path, policy: Option<&Path>) -> anyhow::Result<Self> {
-        let mut child = Command::new(binary)
+        let mut command = Command::new(binary);
+        command.args(policy.into_iter().flat_map(|policy| [Path::new("--action-policy"), policy]));
+        Self::started(command, home)
+    }
+
+    /// A server that leaves verifications to workers, on the store of this name.
+    pub(crate) fn without_verifying(home: &Path, store: &str) -> anyhow::Result<Self> {
+        let binary = std::env::var_os("PROOFMARK_BIN").context("name the program to measure in PROOFMARK_BIN")?;
+        let mut command = Command::new(binary);
+        command.args(["--no-verify", "--store", store]);
+        Self::started(command, home)
+    }
+
+    fn started(of: Command, home: &Path) -> anyhow::Result<Self> {
+        let mut child = Command::new(of.get_program())
             .args(["serve", "--listen", "127.0.0.1:0", "--rate", "1000000"])
-            .args(policy.into_iter().flat_map(|policy| [Path::new("--action-policy"), policy]))
+            .args(of.get_args())
             .env("PROOFMARK_HOME", home)
             .stderr(Stdio::piped())
             .spawn()

@@ -31,7 +31,6 @@ mod hypothesis;
 mod imply;
 mod memo;
 mod search;
-mod size;
 mod solve;
 
 use proofmark_evidence::Evidence;

@@ -234,6 +234,12 @@ impl Decision {
         self.subject.action
     }
 
+    /// The hash of the policy.
+    #[must_use]
+    pub fn policy_hash(&self) -> Sha256Digest {
+        self.policy_hash
+    }
+
     /// What denials of the same action are counted under ([`ActionPolicy::fingerprint`]).
     #[must_use]
     pub fn fingerprint(&self) -> Sha256Digest {

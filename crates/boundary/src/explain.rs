@@ -11,18 +11,54 @@ use crate::judge::{RuleFinding, RuleStatus, call_words};
 use crate::policy::{ActionPolicy, Boundary, Demand, Mode, ReceiptRule, Unmatched};
 use crate::rule_ref::RuleKind;
 
+/// A boundary in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundaryWords {
+    pub id: String,
+    /// Which actions it matches.
+    pub matches: String,
+    /// The condition under which it applies, as written.
+    pub when: Option<String>,
+    /// In the order of the policy.
+    pub rules: Vec<RuleWords>,
+}
+
+/// A rule in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleWords {
+    /// Its place in the policy, as in `boundaries[0].require[1]`.
+    pub place: String,
+    /// As in `requires 1 approval as finance; else human_review`.
+    pub words: String,
+}
+
 /// A policy in words: what each boundary matches and requires, and what follows for unmatched actions.
 #[must_use]
 pub fn explain_policy(policy: &ActionPolicy) -> String {
     let mut text = String::new();
-    for boundary in &policy.boundaries {
-        text.push_str(&explain_boundary(policy, boundary));
+    let (boundaries, rest) = explain_boundaries(policy);
+    for boundary in boundaries {
+        line(&mut text, 0, &format!("{}: {}", boundary.id, boundary.matches));
+        if let Some(when) = &boundary.when {
+            line(&mut text, 1, &format!("when `{when}`"));
+        }
+        boundary.rules.iter().for_each(|rule| line(&mut text, 1, &rule.words));
     }
+    for (depth, words) in rest {
+        line(&mut text, depth, &words);
+    }
+    text
+}
+
+/// The boundaries of a policy in words, and what holds for the whole policy, a line each with how far it is indented.
+#[must_use]
+pub fn explain_boundaries(policy: &ActionPolicy) -> (Vec<BoundaryWords>, Vec<(usize, String)>) {
+    let boundaries = policy.boundaries.iter().map(|boundary| explain_boundary(policy, boundary)).collect();
     let rest = match policy.unmatched {
         Unmatched::Block(otherwise) => format!("is blocked: {}", otherwise.as_str()),
         Unmatched::AllowExempted => "is allowed with a warning while an exemption is in force".to_owned(),
     };
-    line(&mut text, 0, &format!("An action that no boundary matches {rest}."));
+    let mut lines = vec![(0, format!("An action that no boundary matches {rest}."))];
     for exemption in &policy.exemptions {
         let words = format!(
             "{}: {} until {}, by {}: {}",
@@ -32,14 +68,15 @@ pub fn explain_policy(policy: &ActionPolicy) -> String {
             exemption.approver,
             exemption.reason
         );
-        line(&mut text, 1, &words);
+        lines.push((1, words));
     }
     let repeat = policy.repeat;
-    line(&mut text, 0, &format!("At denial {} of the same action: {}.", repeat.limit, repeat.then.as_str()));
+    lines.push((0, format!("At denial {} of the same action: {}.", repeat.limit, repeat.then.as_str())));
+    lines.extend(policy.results.iter().map(|rule| (0, rule.shown())));
     if policy.mode == Mode::Shadow {
-        line(&mut text, 0, "Shadow mode: what would be blocked is allowed with a warning.");
+        lines.push((0, "Shadow mode: what would be blocked is allowed with a warning.".to_owned()));
     }
-    text
+    (boundaries, lines)
 }
 
 /// A decision in words: every rule of the policy, whether it was judged, and why.
@@ -64,31 +101,34 @@ pub fn explain_decision(policy: &ActionPolicy, decision: &Decision) -> String {
     text
 }
 
-fn explain_boundary(policy: &ActionPolicy, boundary: &Boundary) -> String {
-    let mut text = String::new();
-    line(&mut text, 0, &format!("{}: {}", boundary.id, boundary.matcher.shown()));
-    if let Some(when) = &boundary.when {
-        line(&mut text, 1, &format!("when `{}`", when.source()));
-    }
-    for rule in &boundary.deny {
+fn explain_boundary(policy: &ActionPolicy, boundary: &Boundary) -> BoundaryWords {
+    let at = &boundary.at;
+    let denials = boundary.deny.iter().enumerate().map(|(index, rule)| {
         let unless =
             rule.unless.as_ref().map_or(String::new(), |demand| format!(", unless {}", approval(policy, demand)));
         let words = format!("denied if `{}`{unless}: {}", rule.when.source(), rule.otherwise.as_str());
-        line(&mut text, 1, &words);
-    }
-    for rule in &boundary.require {
+        RuleWords { place: format!("{at}.deny[{index}]"), words }
+    });
+    let requirements = boundary.require.iter().enumerate().map(|(index, rule)| {
         let demand = match &rule.demand {
             Demand::Fact(condition) => format!("`{}`", condition.source()),
             Demand::Receipt(rule) => receipt(rule),
             Demand::Approval(demand) => approval(policy, demand),
             Demand::ToolCall(demand) => format!("a {}", call_words(demand)),
         };
-        line(&mut text, 1, &format!("requires {demand}; else {}", rule.otherwise.as_str()));
+        let words = format!("requires {demand}; else {}", rule.otherwise.as_str());
+        RuleWords { place: format!("{at}.require[{index}]"), words }
+    });
+    let warnings = boundary.warn.iter().enumerate().map(|(index, rule)| {
+        let words = format!("warns if `{}`", rule.when.source());
+        RuleWords { place: format!("{at}.warn[{index}]"), words }
+    });
+    BoundaryWords {
+        id: boundary.id.to_string(),
+        matches: boundary.matcher.shown(),
+        when: boundary.when.as_ref().map(|when| when.source().to_owned()),
+        rules: denials.chain(requirements).chain(warnings).collect(),
     }
-    for rule in &boundary.warn {
-        line(&mut text, 1, &format!("warns if `{}`", rule.when.source()));
-    }
-    text
 }
 
 fn receipt(rule: &ReceiptRule) -> String {

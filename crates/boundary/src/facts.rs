@@ -48,6 +48,8 @@ pub fn fact_schema(classes: &[String]) -> Schema {
                 ("amount", FieldType::Number),
                 ("definition", text()),
                 ("definition_state", one_of(DEFINITION_STATES)),
+                ("paths", list(text())),
+                ("cwd", text()),
             ]),
         ),
         (

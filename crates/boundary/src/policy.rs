@@ -1,10 +1,12 @@
 //! Action policies: which actions are protected, and what each of them requires.
 
+mod dispatchers;
 mod error;
 mod fingerprint;
 mod lint;
 mod matcher;
 mod read;
+mod results;
 mod rules;
 mod text;
 mod tools;
@@ -17,8 +19,11 @@ use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 pub use error::ActionPolicyError;
 pub use lint::Warning;
 pub(crate) use matcher::{Matcher, Matching};
+pub(crate) use read::MAX_BOUNDARIES;
+pub use results::ResultHandling;
 pub(crate) use rules::{Demand, Deny, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
-pub use tools::ToolCall;
+pub(crate) use tools::UNCLASSED;
+pub use tools::{HostTool, ToolCall};
 
 use crate::disposition::Disposition;
 
@@ -37,6 +42,7 @@ pub struct ActionPolicy {
     pub(crate) open_roles: Vec<String>,
     pub(crate) classes: Vec<String>,
     pub(crate) tools: Vec<tools::ToolClass>,
+    pub(crate) results: Vec<results::ResultRule>,
     pub(crate) hash: Sha256Digest,
 }
 

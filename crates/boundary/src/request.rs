@@ -1,5 +1,6 @@
 //! Requests: one action, and the facts around it. Both forms of a request become the same facts.
 
+mod canonical;
 mod plain;
 mod wire;
 
@@ -9,6 +10,9 @@ use proofmark_evidence::Subject;
 use proofmark_predicate::{Key, Map, Value};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Place};
 use proofmark_receipt::{Json, Object, Sha256Digest};
+
+use crate::size::size;
+use canonical::CanonicalList;
 
 /// The longest text of a request that globs match, in bytes.
 pub(crate) const MAX_NAME_BYTES: usize = 4_096;
@@ -26,6 +30,9 @@ struct Parts {
     /// A time, and the facts with it: one decision asks for one time, often.
     timed: OnceLock<(String, Value)>,
     action_hash: OnceLock<Sha256Digest>,
+    /// The canonical form of the calls, in a request that follows another one.
+    calls: Option<Arc<CanonicalList>>,
+    values: OnceLock<u64>,
 }
 
 impl Request {
@@ -56,15 +63,38 @@ impl Request {
         Ok(Self::new(facts, value))
     }
 
+    /// As [`Request::from_facts`]; takes time for what differs from the facts of this request. The rest is shared.
+    ///
+    /// # Errors
+    /// As [`Request::from_facts`].
+    pub fn followed_by(&self, facts: Object) -> Result<Self, DocumentError> {
+        match changed_members(&facts, (self.facts(), &self.0.value)) {
+            Some(value) => {
+                let calls = facts.get("calls").and_then(Json::as_array).map(|calls| match &self.0.calls {
+                    Some(known) => known.followed_by(self.calls().unwrap_or_default(), calls),
+                    None => CanonicalList::default().followed_by(&[], calls),
+                });
+                Ok(Self::with_calls(facts, value, calls.map(Arc::new)))
+            }
+            // It says where the number is.
+            None => Self::from_facts(facts),
+        }
+    }
+
     fn new(facts: Object, value: Value) -> Self {
-        let (timed, action_hash) = (OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Parts { facts: Json::Object(facts), value, timed, action_hash }))
+        Self::with_calls(facts, value, None)
+    }
+
+    fn with_calls(facts: Object, value: Value, calls: Option<Arc<CanonicalList>>) -> Self {
+        let (timed, action_hash, values) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Parts { facts: Json::Object(facts), value, timed, action_hash, calls, values }))
     }
 
     /// The request with these facts, most of which are those of this one. `None` for a number that cannot be held exactly.
     pub(crate) fn changed(&self, facts: Object) -> Option<Self> {
         let value = changed_members(&facts, (self.facts(), &self.0.value))?;
-        Some(Self::new(facts, value))
+        let has_same_calls = facts.get("calls") == self.facts().get("calls");
+        Some(Self::with_calls(facts, value, self.0.calls.clone().filter(|_| has_same_calls)))
     }
 
     /// The facts as JSON, taken out of a request that was not cloned.
@@ -115,7 +145,24 @@ impl Request {
     /// SHA-256 of all facts in canonical form, `now` left out.
     #[must_use]
     pub fn facts_hash(&self) -> Sha256Digest {
-        hash(&self.0.facts)
+        match &self.0.calls {
+            Some(calls) => Sha256Digest::of(&canonical::facts(self.facts(), calls)),
+            None => hash(&self.0.facts),
+        }
+    }
+
+    /// How many values the facts hold, for budgets.
+    pub(crate) fn values(&self) -> u64 {
+        let calls = || match &self.0.calls {
+            Some(calls) => 1 + calls.values(),
+            None => self.facts().get("calls").map_or(0, size),
+        };
+        *self.0.values.get_or_init(|| self.values_but_calls() + calls())
+    }
+
+    /// As [`Request::values`], without the calls.
+    pub(crate) fn values_but_calls(&self) -> u64 {
+        self.facts().iter().filter(|(name, _)| *name != "calls").map(|(_, value)| size(value)).sum()
     }
 
     /// A text among the facts.
@@ -157,18 +204,57 @@ impl Request {
 
 /// The value of an object, sharing what it has in common with another one, whose value is known.
 fn changed_members(object: &Object, (own, value): (&Object, &Value)) -> Option<Value> {
-    let mut members = Vec::with_capacity(object.len());
-    for (name, member) in object.iter() {
-        let value = match (own.get(name).zip(value.get(name)), member) {
-            (Some((own, value)), member) if own == member => value.clone(),
-            (Some((Json::Object(own), value)), Json::Object(object)) => changed_members(object, (own, value))?,
-            (Some(_) | None, member) => proofmark_evidence::facts::value(member).ok()?,
-        };
-        members.push((name, value));
+    let members =
+        object.iter().map(|(name, member)| Some((name, changed(member, own.get(name).zip(value.get(name)))?)));
+    members.collect::<Option<Vec<_>>>().map(|members| members.into_iter().collect())
+}
+
+/// As [`changed_members`], for any value.
+fn changed(json: &Json, known: Option<(&Json, &Value)>) -> Option<Value> {
+    match (json, known) {
+        (json, Some((own, value))) if own == json => Some(value.clone()),
+        (Json::Object(object), Some((Json::Object(own), value))) => changed_members(object, (own, value)),
+        (Json::Array(items), Some((Json::Array(own), Value::List(values)))) => {
+            let known = own.iter().zip(values.iter()).map(Some).chain(std::iter::repeat(None));
+            let values = items.iter().zip(known).map(|(item, known)| changed(item, known));
+            Some(Value::from(values.collect::<Option<Vec<_>>>()?))
+        }
+        (json, _) => proofmark_evidence::facts::value(json).ok(),
     }
-    Some(members.into_iter().collect())
 }
 
 fn hash(json: &Json) -> Sha256Digest {
     Sha256Digest::of(&json.canonical_vrf())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proofmark_receipt::object;
+
+    #[test]
+    fn values_are_counted_alike_however_a_request_is_made() {
+        let call =
+            |n: u64| Json::from(object! { "tool": "t".repeat(20), "args": object! { "n": n, "list": vec![n.into()] } });
+        let facts = |calls: u64| object! { "action": object! { "tool": "t" }, "calls": (0..calls).map(call).collect::<Vec<_>>() };
+        let first = Request::from_facts(facts(2)).unwrap();
+        let last = first.followed_by(facts(3)).unwrap();
+        let mut other_action = facts(3);
+        other_action.insert("action", object! { "tool": "u", "class": "generic" });
+        let made = [
+            last.followed_by(facts(5)).unwrap(),
+            last.followed_by(facts(1)).unwrap(),
+            last.followed_by(object! { "calls": "none" }).unwrap(),
+            last.changed(other_action).unwrap(),
+            last.changed(facts(4)).unwrap(),
+            last.changed(object! { "action": true }).unwrap(),
+            first,
+            last,
+        ];
+        for request in made {
+            let alone = Request::from_facts(request.facts().clone()).unwrap();
+            assert_eq!(request.values(), size(&request.0.facts) - 1);
+            assert_eq!((request.values(), request.facts_hash()), (alone.values(), alone.facts_hash()));
+        }
+    }
 }

@@ -84,6 +84,14 @@ impl DecisionReceipt {
         conditions.filter_map(Json::as_object).any(|condition| text(condition, "kind") == Some("approval"))
     }
 
+    /// Whether approvals, and nothing else, would make it an allow.
+    #[must_use]
+    pub fn asks_approval_only(&self) -> bool {
+        let conditions = self.items_of(self.member("resume_contract", "conditions"));
+        let mut conditions = conditions.map(|condition| condition.as_object().and_then(|one| text(one, "kind")));
+        self.asks_approval() && conditions.all(|kind| kind == Some("approval"))
+    }
+
     /// What it would have been without shadow mode.
     #[must_use]
     pub fn shadowed(&self) -> Option<Disposition> {

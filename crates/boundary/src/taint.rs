@@ -6,6 +6,12 @@ use std::sync::LazyLock;
 
 use regex::{RegexSet, RegexSetBuilder};
 
+/// The label of a text that is too long to be searched.
+pub const UNSEARCHED: &str = "unsearched";
+
+/// All labels.
+pub const LABELS: [&str; 5] = ["prompt_injection", "hidden_characters", "encoded_payload", "credential", UNSEARCHED];
+
 /// The most memory the compiled patterns of one set may take, in bytes.
 const MAX_COMPILED: usize = 1 << 20;
 /// The longest run of letters that is not taken for an encoded payload.

@@ -3,6 +3,7 @@
 mod error;
 mod evaluate;
 mod path;
+mod pattern;
 mod read;
 mod rule;
 mod schema;

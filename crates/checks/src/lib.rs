@@ -32,8 +32,8 @@ pub use caps::{
 };
 pub use command::{
     Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT, MAX_FILES, MAX_FOLDERS,
-    MAX_PATH_BYTES, MAX_VARIABLE_BYTES, MAX_VARIABLES, MAX_WORDS, MissingFile, PROJECT_SETTINGS, SkipPolicy, Unusable,
-    check_settings, file_content,
+    MAX_PATH_BYTES, MAX_VARIABLE_BYTES, MAX_VARIABLES, MAX_WORDS, MissingFile, PROJECT_SETTINGS, SkipPolicy, TreeEntry,
+    TreeEntryKind, TreeError, Unusable, check_settings, file_content, files_digest, is_project_path, tree_entries,
 };
 pub use compare::{NEAR_ZERO, Rules, Tolerance, equal};
 pub use constraint::{

@@ -40,6 +40,27 @@ fn a_pattern_takes_linear_time() {
 }
 
 #[test]
+fn the_patterns_of_a_schema_are_charged_by_the_texts_they_look_through() {
+    // A large pattern, which a few texts of a document are searched for by several schemas.
+    let pattern = json!({"pattern": r"(\w{1,40}\W){1,4}$"});
+    let many = json!({"items": {"allOf": vec![pattern.clone(); 40]}, "patternProperties": {r"(\w{1,40}\W){1,4}$": {}}});
+    let too_much = |schema_of: &Value, output: &Value| {
+        let detail = schema(schema_of.clone(), &output.to_string()).unwrap();
+        detail.status == Status::Error && detail.message.is_some_and(|message| message.contains("steps"))
+    };
+    let text = "a".repeat(20_000);
+    assert!(!too_much(&pattern, &json!(text)));
+    assert!(!too_much(&many, &json!([text])));
+    assert!(too_much(&many, &json!(vec![text.clone(); 50])));
+    let names = json!({"propertyNames": {"allOf": vec![pattern; 40]}});
+    let members = |count: usize| {
+        (0..count).map(|number| (format!("{text}{number}"), json!(1))).collect::<serde_json::Map<_, _>>()
+    };
+    assert!(!too_much(&names, &Value::from(members(1))));
+    assert!(too_much(&names, &Value::from(members(50))));
+}
+
+#[test]
 fn texts_that_nest_deeply_are_refused() {
     let deep = nested("[", "", "]", 100_000);
     assert_eq!(said("json_parse", &deep).status, Status::Fail);

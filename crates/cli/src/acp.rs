@@ -70,7 +70,7 @@ impl Evaluate {
         let evaluation = evaluation(&receipt, &worth, Some(&text), &Subject::default());
         let mut out = out::stdout();
         match self.json {
-            true => writeln!(out, "{}", evaluation.document.to_text())?,
+            true => out.json(&evaluation.document.to_text())?,
             false => print(&mut out, &self.job.display().to_string(), &receipt, &evaluation)?,
         }
         Ok(match evaluation.approved {

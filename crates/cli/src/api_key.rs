@@ -165,7 +165,7 @@ impl List {
         let keys = KeysFile::at(&self.at.file).read()?.list();
         let mut out = out::stdout();
         if self.json {
-            keys.into_iter().try_for_each(|key| writeln!(out, "{}", Json::from(key).to_text()))?;
+            keys.into_iter().try_for_each(|key| out.json(&Json::from(key).to_text()))?;
             return Ok(Exit::Yes);
         }
         writeln!(out, "{:<24} {:<9} TENANT", "ID", "ROLE")?;
@@ -208,7 +208,7 @@ impl Printed {
         let (key, entry) = new_key(&id, role.into(), &tenant, &reviewer.entry()?)?;
         // Standard output can be appended to a file, so the secret is not on it.
         writeln!(io::stderr().lock(), "{key}")?;
-        writeln!(out::stdout(), "{}", entry.to_text())?;
+        out::stdout().json(&entry.to_text())?;
         Ok(Exit::Yes)
     }
 }

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use proofmark_verifier::{Keyring, KnownSigners, Passphrase};
+use proofmark_verifier::{Keyring, KnownSigners, Passphrase, StorePlace};
 use zeroize::Zeroizing;
 
 use crate::error::with_help;
@@ -14,21 +14,26 @@ use crate::error::with_help;
 /// The name of the key that is used, and created on first use, when no key is named.
 pub(crate) const DEFAULT_KEY: &str = "default";
 
-/// The longest passphrase file, in bytes.
-const MAX_PASSPHRASE: u64 = 4096;
+/// The longest file with a secret, in bytes.
+const MAX_SECRET: u64 = 4096;
 
 /// The settings of the environment.
+#[derive(Clone)]
 pub(crate) struct Config {
     /// The folder of keys and the store: `$PROOFMARK_HOME`, else `proofmark` in the XDG data directory.
     pub(crate) home: PathBuf,
+    /// `$PROOFMARK_STORE`: the store that is used where none is named.
+    store: Option<StorePlace>,
     /// The passphrase of `$PROOFMARK_PASSPHRASE`, or why it has none.
     passphrase: Result<Option<Passphrase>, NotTextError>,
+    /// `$PROOFMARK_UPSTREAM_TOKEN`: the credential for a server that is guarded.
+    upstream_token: Result<Option<Passphrase>, NotTextError>,
 }
 
 /// The variable has a value that is not text.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("read PROOFMARK_PASSPHRASE: it is not UTF-8 text")]
-struct NotTextError;
+#[error("read {0}: it is not UTF-8 text")]
+struct NotTextError(&'static str);
 
 impl Config {
     pub(crate) fn from_environment() -> Config {
@@ -37,7 +42,9 @@ impl Config {
         let home = folder("PROOFMARK_HOME").or_else(|| Some(data()?.join("proofmark")));
         Config {
             home: home.unwrap_or_else(|| PathBuf::from(".proofmark")),
-            passphrase: env::var_os("PROOFMARK_PASSPHRASE").map(text).transpose(),
+            store: env::var_os("PROOFMARK_STORE").filter(|store| !store.is_empty()).map(StorePlace::from),
+            passphrase: secret("PROOFMARK_PASSPHRASE"),
+            upstream_token: secret("PROOFMARK_UPSTREAM_TOKEN"),
         }
     }
 
@@ -50,32 +57,59 @@ impl Config {
         Ok(KnownSigners::load(&self.home)?)
     }
 
-    /// The path of the store: the path given, else the one in `home`.
-    pub(crate) fn store_path(&self, given: Option<&Path>) -> PathBuf {
-        given.map_or_else(|| self.home.join("proofmark.db"), Path::to_owned)
+    /// Where the store is when no other is named.
+    pub(crate) fn store_place(&self) -> StorePlace {
+        self.store.clone().unwrap_or_else(|| StorePlace::File(self.home.join("proofmark.db")))
+    }
+
+    /// The store that the environment names.
+    pub(crate) fn named_store(&self) -> Option<&StorePlace> {
+        self.store.as_ref()
+    }
+
+    /// The settings for a hook, whose store only its own command names: an agent may set variables of the host that starts it,
+    /// and another store knows of no denial and of nothing that was spent.
+    pub(crate) fn for_hook(&self) -> Config {
+        Config { store: None, ..self.clone() }
     }
 
     /// The passphrase of key files: from the file given, else from the environment.
     pub(crate) fn passphrase(&self, file: Option<&Path>) -> anyhow::Result<Option<Passphrase>> {
-        let Some(file) = file else { return Ok(self.passphrase.clone()?) };
-        let context = || format!("read the passphrase file `{}`", file.display());
-        let mut text = Zeroizing::new(String::new());
-        let opened = std::fs::File::open(file).with_context(context)?;
-        // One byte more than allowed shows that the file is too long.
-        opened.take(MAX_PASSPHRASE + 1).read_to_string(&mut text).with_context(context)?;
-        if text.len() as u64 > MAX_PASSPHRASE {
-            // A passphrase cut short would still encrypt a new key.
-            return Err(with_help(
-                format!("{}: it has more than {MAX_PASSPHRASE} bytes", context()),
-                "use a shorter passphrase",
-            ));
+        match file {
+            Some(file) => secret_file(file, "passphrase").map(Some),
+            None => Ok(self.passphrase.clone()?),
         }
-        // Editors end a file with a line break; spaces may belong to the passphrase.
-        Ok(Some(Zeroizing::new(text.trim_end_matches(['\r', '\n']).to_owned())))
+    }
+
+    /// The credential for a server that is guarded, from the environment.
+    pub(crate) fn upstream_token(&self) -> anyhow::Result<Option<Passphrase>> {
+        Ok(self.upstream_token.clone()?)
     }
 }
 
-fn text(value: OsString) -> Result<Passphrase, NotTextError> {
+/// The secret in a file, without the end of its line. `what` says what it is.
+pub(crate) fn secret_file(file: &Path, what: &str) -> anyhow::Result<Passphrase> {
+    let context = || format!("read the {what} file `{}`", file.display());
+    let mut text = Zeroizing::new(String::new());
+    let opened = std::fs::File::open(file).with_context(context)?;
+    // One byte more than allowed shows that the file is too long.
+    opened.take(MAX_SECRET + 1).read_to_string(&mut text).with_context(context)?;
+    if text.len() as u64 > MAX_SECRET {
+        // A passphrase cut short would still encrypt a new key.
+        return Err(with_help(
+            format!("{}: it has more than {MAX_SECRET} bytes", context()),
+            format!("use a shorter {what}"),
+        ));
+    }
+    // Editors end a file with a line break; spaces may belong to the secret.
+    Ok(Zeroizing::new(text.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+fn secret(name: &'static str) -> Result<Option<Passphrase>, NotTextError> {
+    env::var_os(name).map(|value| text(name, value)).transpose()
+}
+
+fn text(name: &'static str, value: OsString) -> Result<Passphrase, NotTextError> {
     // A passphrase that was read in part, or left out, would leave a new key without its protection.
-    value.into_string().map(Zeroizing::new).map_err(|_| NotTextError)
+    value.into_string().map(Zeroizing::new).map_err(|_| NotTextError(name))
 }

@@ -11,7 +11,9 @@ use proofmark_boundary::{
     explain_decision, other_engine,
 };
 use proofmark_receipt::{SignatureStatus, Trust, Verification};
-use proofmark_verifier::{Asked, Decided, Decider, KnownSigners, Question, Tenant, TrustedSigners, replay, resume};
+use proofmark_verifier::{
+    Asked, Decided, Decider, KnownSigners, Presented, Question, Tenant, TrustedSigners, replay, resume,
+};
 
 use crate::config::Config;
 use crate::decision_page;
@@ -84,13 +86,13 @@ impl Decide {
         let folders: Vec<&Path> =
             [&self.receipts, &self.approvals].into_iter().flatten().map(PathBuf::as_path).collect();
         let stop = &AtomicBool::new(false);
-        let folders = &folders;
+        let presented = Presented { folders: &folders, receipts: &[] };
         // A replay must work where the decision was not made: it opens no store to write, and creates no key.
         if let Some(argument) = &self.replay {
             let receipt = read::decision(argument, &self.store, config)?;
             let trusted = self.with_named_key(trusted, config)?;
             let question =
-                Question { policy: &policy, request: &request, folders, trusted: trusted.signers(), own: None, stop };
+                Question { policy: &policy, request: &request, presented, trusted: trusted.signers(), own: None, stop };
             return recompute(&question, &receipt, &known);
         }
         let resumed = self.resume.as_ref().map(|argument| read::decision(argument, &self.store, config)).transpose()?;
@@ -101,7 +103,7 @@ impl Decide {
             // The conditions are those of the earlier decision: anyone could write one whose conditions are met.
             require_trusted(receipt, &trusted, argument)?;
             let (own, trusted) = (Some(key.signer()), trusted.signers());
-            let question = Question { policy: &policy, request: &request, folders, trusted, own, stop };
+            let question = Question { policy: &policy, request: &request, presented, trusted, own, stop };
             if let Some(reason) = not_admitted(&resume(&question, receipt, &store).map_err(in_presented)?) {
                 return self.refuse(&reason);
             }
@@ -109,7 +111,7 @@ impl Decide {
         let decider = Decider::for_command_line(Some(policy), key, store, trusted);
         let decider = decider.recording_facts(self.recording.record_facts);
         let asked = Asked { request: &request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop };
-        let decided = decider.decide_presented(&asked, folders).map_err(in_presented)?;
+        let decided = decider.decide_presented(&asked, presented).map_err(in_presented)?;
         match self.formatting.format() {
             Format::Human => self.print(&decider, &decided)?,
             format => self.report(format, &decider, &decided)?,

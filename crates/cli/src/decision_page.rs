@@ -9,7 +9,12 @@ use proofmark_receipt::document::counted;
 use crate::paint::{Paint, printable};
 
 /// How many digits of an id the next command has: enough to find it in any store that one machine fills.
-pub(crate) const SHORT_ID: usize = 8;
+const SHORT_ID: usize = 8;
+
+/// The first digits of an id, which find it.
+pub(crate) fn short_id(id: &str) -> &str {
+    id.get(..SHORT_ID).unwrap_or(id)
+}
 
 /// Writes the page. With the policy, rules are named by the ids of their boundaries.
 pub(crate) fn write(out: &mut impl Write, receipt: &DecisionReceipt, policy: Option<&ActionPolicy>) -> io::Result<()> {
@@ -35,7 +40,7 @@ pub(crate) fn write(out: &mut impl Write, receipt: &DecisionReceipt, policy: Opt
     }
     let id = receipt.decision_id().to_string();
     writeln!(out, "  {}", Paint::for_stdout().dim(&format!("decision {id}")))?;
-    let short = id.get(..SHORT_ID).unwrap_or(&id);
+    let short = short_id(&id);
     if !receipt.disposition().allows() && receipt.asks_approval() {
         let roles = Approval::roles_asked(receipt.document());
         let role = if roles.len() > 1 { format!(" --role {}", roles.join("|")) } else { String::new() };

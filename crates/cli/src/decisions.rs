@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::options::{Listed, StoreAt};
 use crate::out;
-use crate::paint::{Paint, printable, printable_json};
+use crate::paint::{Paint, printable};
 use crate::receipt::page::Page;
 use crate::receipt::read;
 
@@ -98,7 +98,7 @@ impl List {
         }
         for decision in &page.decisions {
             match self.json {
-                true => writeln!(out, "{}", decision.document)?,
+                true => out.json(&decision.document)?,
                 false => writeln!(out, "{}", line(decision, paint).trim_end())?,
             }
         }
@@ -133,7 +133,7 @@ impl Show {
         let receipt = read::decision(&self.decision, &self.store, config)?;
         let mut out = out::stdout();
         match self.json {
-            true => writeln!(out, "{}", printable_json(&receipt.to_text()))?,
+            true => out.json(&receipt.to_text())?,
             false => {
                 let known = config.known_signers()?;
                 let trusted = known.trusted(&[])?;

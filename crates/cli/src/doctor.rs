@@ -4,15 +4,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proofmark_receipt::{Json, Object, object};
+use proofmark_receipt::{Json, Object, Timestamp, object};
+use proofmark_server::check_page_digest;
 use proofmark_verifier::Language;
-use proofmark_verifier::Store;
 use proofmark_verifier::{Host, Level, MAX_CLOCK_SKEW, Runtime, clock_behind};
+use proofmark_verifier::{Store, StoreError, StoredWorker};
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::exit::Exit;
+use crate::options::StoreAt;
 use crate::out;
-use crate::paint::Paint;
+use crate::paint::{Paint, printable};
 use crate::progress::{Progress, Work};
 
 /// Report supported languages and isolation levels
@@ -25,6 +27,8 @@ pub(crate) struct Doctor {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    store: StoreAt,
 }
 
 /// What to do on a host without any isolation level.
@@ -49,15 +53,17 @@ struct Findings {
     store: Result<bool, String>,
     /// How far the clock is behind the latest time in the store, in milliseconds, if that is more than the permitted skew.
     clock_behind: Option<i64>,
+    /// The processes that share the store and live.
+    workers: Vec<StoredWorker>,
 }
 
 impl Doctor {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let progress = Progress::new(Work::Whole("testing the isolation of this host"));
-        let findings = Findings::gather(config);
+        let findings = Findings::gather(config, &self.store);
         drop(progress);
         match self.json {
-            true => writeln!(out::stdout(), "{}", Json::from(findings.object(config)).to_text())?,
+            true => out::stdout().json(&Json::from(findings.object(config)).to_text())?,
             false => findings.print(config)?,
         }
         let isolated = findings.levels.iter().any(|(_, lacking)| lacking.is_none());
@@ -67,22 +73,29 @@ impl Doctor {
 }
 
 impl Findings {
-    fn gather(config: &Config) -> Findings {
+    fn gather(config: &Config, at: &StoreAt) -> Findings {
         let levels = Host::survey();
         let strongest = levels.iter().find(|(_, lacking)| lacking.is_none()).map(|(level, _)| *level);
         // The doctor changes nothing: it opens the store only where there is one, and creates no key.
-        let path = config.store_path(None);
-        let store = path.exists().then(|| Store::open_existing(&path));
+        let store = match Store::open_existing(at.place(config)) {
+            Err(StoreError::Missing { .. }) => None,
+            opened => Some(opened),
+        };
         // A store that cannot be read is reported as `store`; how late the clock is then remains unknown.
         let behind = store.as_ref().and_then(|store| clock_behind(store.as_ref().ok()?).ok());
+        let workers = store.as_ref().and_then(|store| store.as_ref().ok()?.workers().ok()).unwrap_or_default();
         // With its level named, the probe does not repeat the self-tests of stronger levels, which have just failed.
         let host = Host::probe(strongest);
         Findings {
             runtimes: host.runtimes(),
             groups: host.control_groups().map(Path::to_owned),
             key: Ok(config.keyring().has(DEFAULT_KEY)),
-            store: store.map_or(Ok(false), |store| store.map(|_| true).map_err(|error| error.to_string())),
+            store: store.map_or(Ok(false), |store| {
+                let usable = store.and_then(|store| store.require_current());
+                usable.map(|()| true).map_err(|error| error.to_string())
+            }),
             clock_behind: behind.filter(|behind| *behind > MAX_CLOCK_SKEW),
+            workers: workers.into_iter().filter(|worker| worker.is_alive).collect(),
             levels,
         }
     }
@@ -136,10 +149,29 @@ impl Findings {
         writeln!(out, "  folder      {}", config.home.display())?;
         writeln!(out, "  key         {}", state(&self.key, "present", "none yet, created on first use"))?;
         writeln!(out, "  store       {}", state(&self.store, "readable", "none yet, created on first use"))?;
+        if let Some(place) = config.named_store() {
+            writeln!(out, "  database    {}", printable(&place.to_string()))?;
+        }
         if let Some(behind) = self.clock_behind {
             let seconds = behind / 1_000;
             let clock = paint.bad("behind:");
             writeln!(out, "  clock       {clock} {seconds} s before the latest time in the store; set the clock")?;
+        }
+        if let Some(digest) = check_page_digest() {
+            writeln!(out, "pages")?;
+            writeln!(out, "  /ui/check   {digest}")?;
+        }
+        if !self.workers.is_empty() {
+            writeln!(out, "processes that share the store")?;
+        }
+        for StoredWorker { presence, .. } in &self.workers {
+            let what = match (&presence.runs, &presence.admits) {
+                (Some(runs), _) => format!("runs {}", printable(&shown_runs(runs))),
+                (None, Some(admits)) => format!("leaves jobs to workers, takes receipts of {} signers", admits.len()),
+                (None, None) => "runs nothing yet".to_owned(),
+            };
+            let (signer, jobs) = (printable(&presence.signer), presence.progress.len());
+            writeln!(out, "  {signer}  {what}; {jobs} jobs run")?;
         }
         Ok(())
     }
@@ -153,9 +185,32 @@ impl Findings {
             "home": config.home.display().to_string(),
             "key": state(&self.key, "there", "none"),
             "store": state(&self.store, "sound", "none"),
+            "database"?: config.named_store().map(ToString::to_string),
             "clock_behind_ms"?: self.clock_behind,
+            "workers": self.workers.iter().map(worker_object).collect::<Vec<_>>(),
+            "check_page"?: check_page_digest().map(|digest| digest.to_string()),
         }
     }
+}
+
+/// What a process runs, for a person: the interpreters, or that it runs none.
+fn shown_runs(runs: &[String]) -> String {
+    let interpreters: Vec<&str> = runs.iter().map(String::as_str).filter(|name| name.contains(' ')).collect();
+    if interpreters.is_empty() { "constraints alone".to_owned() } else { interpreters.join(", ") }
+}
+
+fn worker_object(worker: &StoredWorker) -> Json {
+    let texts = |texts: &[String]| texts.iter().map(|text| Json::from(text.as_str())).collect::<Vec<_>>();
+    let StoredWorker { presence, seen_at, .. } = worker;
+    object! {
+        "owner": presence.owner.as_str(),
+        "signer": presence.signer.as_str(),
+        "runs"?: presence.runs.as_deref().map(texts),
+        "admits"?: presence.admits.as_deref().map(texts),
+        "jobs": presence.progress.len() as u64,
+        "seen_at": Timestamp::from_unix_millis(*seen_at).as_str(),
+    }
+    .into()
 }
 
 fn state(found: &Result<bool, String>, there: &str, none: &str) -> String {

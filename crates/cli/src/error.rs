@@ -9,9 +9,11 @@ use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{ChainError, ReceiptError, SignError};
 use proofmark_server::{KeysError, KeysFileError, ServeError, StdioError};
 use proofmark_verifier::{
-    AcceptError, DecideError, IssueError, KeyringError, ProjectError, ReviewError, StoreError, TrustError, VerifyError,
+    AcceptError, CopyError, DecideError, GitError, IssueError, KeyringError, ProjectError, ReviewError, StopError,
+    StoreError, SuggestSessionError, TrustError, VerifyError,
 };
 
+use crate::paint::printable;
 use crate::source::SourceError;
 
 /// An error of the command line itself.
@@ -36,6 +38,17 @@ impl CommandError {
 /// An error whose message completes "failed to …", with what to do about it.
 pub(crate) fn with_help(message: impl Into<String>, help: impl Into<String>) -> anyhow::Error {
     CommandError::new(message, Some(help.into())).into()
+}
+
+/// The error that options which a command is given for another cannot be read.
+pub(crate) fn wrong_arguments(command: &str, error: &clap::Error) -> anyhow::Error {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    // The parser also suggests the name that the help does not have.
+    let tip = tip.map(|tip| tip.replace("'--policy'", "'--action-policy'"));
+    let tip = tip.unwrap_or_else(|| format!("`{command} --help` lists the options"));
+    with_help(format!("read the options of `{command}`: {}", printable(first)), tip)
 }
 
 /// An error and what caused it. An error that quotes its cause is not followed by it.
@@ -82,7 +95,9 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         CommandError,
         DecideError,
         DocumentError,
+        GitError,
         HeaderError,
+        CopyError,
         JsonError,
         KeyringError,
         KeysError,
@@ -97,7 +112,9 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         SignError,
         SourceError,
         StdioError,
+        StopError,
         StoreError,
+        SuggestSessionError,
         TrustError,
     )
 }

@@ -1,11 +1,12 @@
 //! `proofmark examples`.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::new_files::{NewFiles, Written};
 use crate::out;
@@ -21,10 +22,12 @@ use crate::paint::printable;
 
 Exit codes: 0 every example is there; 2 one could not be written.")]
 pub(crate) struct Examples {
-    /// The folder to write them to, which is created if it is missing
-    #[arg(default_value = "examples", value_name = "DIR")]
-    folder: PathBuf,
+    #[arg(value_name = "DIR", help = format!("The folder to write them to, which is created if it is missing [default: {FOLDER}]"))]
+    folder: Option<PathBuf>,
 }
+
+/// The folder, unless one is named.
+const FOLDER: &str = "examples";
 
 macro_rules! example_files {
     ($($path:literal),+ $(,)?) => {
@@ -55,8 +58,13 @@ const FILES: &[(&str, &str)] = example_files!(
     "decide/request.json",
     "fizzbuzz.yaml",
     "guard/agent.py",
+    "guard/dispatchers.yaml",
     "guard/policy.yaml",
     "guard/server.py",
+    "hooks/agent-cases.yaml",
+    "hooks/agent.yaml",
+    "hooks/allowlist-cases.yaml",
+    "hooks/allowlist.yaml",
     "median.yaml",
     "policies/banking.yaml",
     "policies/slack.yaml",
@@ -70,9 +78,16 @@ const FILES: &[(&str, &str)] = example_files!(
 
 impl Examples {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let shown = self.folder.display().to_string();
-        let folder =
-            NewFiles::below(&self.folder, false).with_context(|| format!("write the examples to `{shown}`"))?;
+        // Somebody else may have put the link there, to have files written where it leads.
+        if self.folder.is_none() && Path::new(FOLDER).is_symlink() {
+            return Err(with_help(
+                format!("write the examples to `{FOLDER}`: it is a link"),
+                "name the folder to write them to, as in `proofmark examples DIR`",
+            ));
+        }
+        let folder = self.folder.as_deref().unwrap_or(Path::new(FOLDER));
+        let shown = folder.display().to_string();
+        let folder = NewFiles::below(folder, false).with_context(|| format!("write the examples to `{shown}`"))?;
         let (mut created, mut exist, mut failed) = (0, 0, 0);
         for (path, content) in FILES {
             match folder.write(path, content) {

@@ -1,11 +1,16 @@
 //! `proofmark guard`.
 
+mod http;
 mod lines;
 mod pins;
+mod reload;
 mod stdio;
+mod watch;
 mod wrap;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use proofmark_verifier::{Decider, Guard as Guarded, GuardSettings, Keep, Pinning, now};
@@ -15,13 +20,14 @@ use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::options::{Recording, Signing, StoreAt, Trusting};
+use crate::out;
 use crate::paint::printable;
 
 /// Stand between an MCP host and an MCP server: every call is decided before the server gets it
 ///
-/// The host starts this command in place of the server's. A call that the policy does not allow is answered with the reason
-/// and what to do; the server never sees it. What passes is recorded as a session. Standard input and output carry the
-/// protocol; what the server writes to standard error is passed on.
+/// The host starts this command in place of the server's, or calls it in place of the server at a URL. A call that the policy
+/// does not allow is answered with the reason and what to do; the server never sees it. What passes is recorded as a session.
+/// Standard input and output carry the protocol; what a server that was started writes to standard error is passed on.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -30,8 +36,10 @@ use crate::paint::printable;
   proofmark guard --action-policy examples/guard/policy.yaml -- python3 examples/guard/server.py
   proofmark guard wrap .mcp.json --action-policy examples/guard/policy.yaml
   proofmark guard pins list --waiting
+  proofmark guard --action-policy examples/guard/policy.yaml --listen 127.0.0.1:8700 --upstream http://127.0.0.1:3001/mcp
 
-Exit codes: the server's; 2 the policy, the key or the store could not be used, and the server was not started."
+Exit codes: the server's; 2 the policy, the key or the store could not be used, and no server was started or guarded. With
+--upstream 0 after SIGTERM."
 )]
 pub(crate) struct Guard {
     #[command(subcommand)]
@@ -39,10 +47,10 @@ pub(crate) struct Guard {
     /// The action policy
     #[arg(long, alias = "policy", value_name = "FILE", required = true)]
     action_policy: Option<PathBuf>,
-    /// The name of the session [default: the server's name and the time]
+    /// The name of the session [default: the server's name and the time]. Over HTTP, all sessions of a client are this one
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
-    /// What the server is called in the policy, in pins and in sessions [default: taken from its command]
+    /// What the server is called in the policy, in pins and in sessions [default: taken from its command or its URL]
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
     /// The agent, as the policy's facts name it
@@ -60,6 +68,14 @@ pub(crate) struct Guard {
     /// Leave tools that the policy never allows out of the server's lists
     #[arg(long)]
     hide: bool,
+    /// Enforce nothing: decide and record as usual, and forward what the policy blocks
+    #[arg(long, conflicts_with = "hide")]
+    shadow: bool,
+    /// Let a call that asks for an approval wait this long for it, where the client takes notifications of progress
+    #[arg(long, default_value_t = 0, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=MAX_WAIT))]
+    wait: u64,
+    #[command(flatten)]
+    http: http::HttpOptions,
     #[command(flatten)]
     signing: Signing,
     #[command(flatten)]
@@ -69,17 +85,19 @@ pub(crate) struct Guard {
     #[command(flatten)]
     recording: Recording,
     /// The server's command and its arguments
-    #[arg(last = true, value_name = "COMMAND", required = true)]
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "upstream")]
     server_command: Vec<String>,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// List and approve pinned definitions of tools
+    /// List and approve pinned definitions of tools, prompts and servers
     #[command(subcommand)]
     Pins(pins::PinsCommand),
     Wrap(wrap::Wrap),
     Unwrap(wrap::Unwrap),
+    #[command(hide = true)]
+    WatchServer(watch::WatchServer),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -88,8 +106,9 @@ enum PinningName {
     Locked,
 }
 
+/// How much of a result is recorded.
 #[derive(Clone, Copy, ValueEnum)]
-enum KeepName {
+pub(crate) enum KeepName {
     Digest,
     Excerpt,
     Full,
@@ -97,29 +116,29 @@ enum KeepName {
 
 /// The longest name of a session or a server, in bytes.
 const MAX_NAME: usize = 128;
+/// The longest that a call may wait for an approval, in seconds.
+const MAX_WAIT: u64 = 3_600;
 
 impl Guard {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         match self.command {
             Some(Command::Pins(command)) => return command.run(config),
-            Some(Command::Wrap(command)) => return command.run(),
+            Some(Command::Wrap(command)) => return command.run(config),
             Some(Command::Unwrap(command)) => return command.run(),
+            Some(Command::WatchServer(command)) => return Ok(command.run()),
             None => {}
         }
-        let Some(policy) = &self.action_policy else { return Ok(Exit::NoAnswer) };
-        let policy = document::action_policy(policy)?;
-        let server = match &self.server {
-            Some(name) => name.clone(),
-            None => server_name(&self.server_command),
+        let Some(policy_file) = &self.action_policy else { return Ok(Exit::NoAnswer) };
+        let policy = document::action_policy(policy_file)?;
+        let upstream = self.http.upstream(config)?;
+        let server = match (&self.server, &upstream) {
+            (Some(name), _) => name.clone(),
+            (None, Some(upstream)) => upstream.name(),
+            (None, None) => server_name(&self.server_command),
         };
         let session = self.session.clone().unwrap_or_else(|| format!("{server} {}", now()));
         for (name, option) in [(&server, "--server"), (&session, "--session")] {
-            if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
-                return Err(with_help(
-                    format!("use the name `{}`: it is empty, too long or has control characters", printable(name)),
-                    format!("give another name with `{option}`"),
-                ));
-            }
+            check_name(name, option)?;
         }
         let key = self.signing.key(config)?;
         let trusted = self.trusting.signers(config)?;
@@ -128,22 +147,51 @@ impl Guard {
         let settings = GuardSettings {
             session,
             server,
+            origin: self.http.upstream.clone().map_or_else(|| self.server_command.clone(), |url| vec![url]),
             agent: self.agent,
             environment: self.environment,
-            keep: match self.keep {
-                KeepName::Digest => Keep::Digest,
-                KeepName::Excerpt => Keep::Excerpt,
-                KeepName::Full => Keep::Full,
-            },
+            keep: self.keep.into(),
             hide: self.hide,
+            shadow: self.shadow,
+            wait: Duration::from_secs(self.wait),
         };
+        if self.shadow {
+            out::note("proofmark guard: shadow mode: calls are decided and recorded, and nothing is enforced");
+        }
         let pinning = match self.pins {
             PinningName::Learn => Pinning::Learn,
             PinningName::Locked => Pinning::Locked,
         };
-        let guard = Guarded::open(decider, settings, pinning)?;
-        stdio::run(guard, &self.server_command)
+        let reload = reload::Reload::new(policy_file.clone(), self.trusting, config);
+        match upstream {
+            Some(upstream) => {
+                let (decider, is_one_session) = (Arc::new(decider), self.session.is_some());
+                self.http.run(upstream, http::Guarding { decider, reload, settings, pinning, is_one_session })
+            }
+            None => stdio::run(Guarded::open(decider, settings, pinning)?, reload, &self.server_command),
+        }
     }
+}
+
+impl From<KeepName> for Keep {
+    fn from(name: KeepName) -> Self {
+        match name {
+            KeepName::Digest => Self::Digest,
+            KeepName::Excerpt => Self::Excerpt,
+            KeepName::Full => Self::Full,
+        }
+    }
+}
+
+/// Refuses a name of a session or a server, given with `option`, that is empty, too long or has control characters.
+pub(crate) fn check_name(name: &str, option: &str) -> anyhow::Result<()> {
+    if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
+        return Err(with_help(
+            format!("use the name `{}`: it is empty, too long or has control characters", printable(name)),
+            format!("give another name with `{option}`"),
+        ));
+    }
+    Ok(())
 }
 
 /// Programs that start the program named in their arguments.

@@ -5,8 +5,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{self, Path, PathBuf};
 
 use anyhow::Context;
-use proofmark_receipt::Json;
+use proofmark_receipt::SignerId;
 use proofmark_server::replace_file;
+use proofmark_verifier::StorePlace;
+
+use crate::config::Config;
+use crate::error::with_help;
+use crate::paint::printable;
 
 /// The longest configuration of a host, in bytes.
 pub(crate) const MAX_CONFIGURATION: u64 = 4 << 20;
@@ -34,49 +39,68 @@ pub(crate) fn absolute_path(value: &str) -> anyhow::Result<String> {
     path.into_os_string().into_string().ok().context("write a path: it is not UTF-8")
 }
 
+/// Options whose value is a file.
+const FILES: [&str; 5] = ["--action-policy", "--policy", "--workflow-policy", "--store", "--passphrase-file"];
+/// Options whose value may be a file.
+const MAYBE_FILES: [&str; 2] = ["--trust", "--key"];
+
+/// A store as a file for others may name it: without a password, and as an absolute path.
+pub(crate) fn stated_store(place: &StorePlace) -> anyhow::Result<String> {
+    match place {
+        StorePlace::File(path) => absolute_path(path.to_str().context("write the path of the store: it is not UTF-8")?),
+        StorePlace::Database(url) => url.without_password().map(str::to_owned).ok_or_else(|| {
+            with_help(
+                format!(
+                    "write the store `{}` into a file: its password would stand there",
+                    printable(&url.to_string())
+                ),
+                "put the password into `~/.pgpass` or `PGPASSWORD`, and leave it out of the URL",
+            )
+        }),
+    }
+}
+
+/// Options of a command of ours, with absolute paths. They were parsed before, so each of them has its value. The store that the
+/// environment names becomes an option: hosts start programs with few variables of their own environment.
+pub(crate) fn absolute_options(arguments: &[String], config: &Config) -> anyhow::Result<Vec<String>> {
+    let mut absolute = Vec::new();
+    let mut name: Option<&str> = None;
+    for argument in arguments {
+        let (option, value, prefix) = match (name.take(), argument.split_once('=')) {
+            (Some(option), _) => (option, argument.as_str(), String::new()),
+            (None, Some((option, value))) if option.starts_with("--") => (option, value, format!("{option}=")),
+            (None, _) => {
+                name = [&FILES[..], &MAYBE_FILES].concat().into_iter().find(|option| option == argument);
+                absolute.push(argument.clone());
+                continue;
+            }
+        };
+        absolute.push(match is_file(option, value, config) {
+            _ if option == "--store" => format!("{prefix}{}", stated_store(&StorePlace::parse(value))?),
+            true => format!("{prefix}{}", absolute_path(value)?),
+            false => argument.clone(),
+        });
+    }
+    let names_store = arguments.iter().any(|argument| argument == "--store" || argument.starts_with("--store="));
+    if let Some(place) = config.named_store().filter(|_| !names_store) {
+        absolute.extend(["--store".to_owned(), stated_store(place)?]);
+    }
+    Ok(absolute)
+}
+
+fn is_file(option: &str, value: &str, config: &Config) -> bool {
+    match option {
+        _ if FILES.contains(&option) => true,
+        // As `trusted_signers` and the keyring read them: a text without a dot and a slash is a name.
+        "--trust" => value.contains(['.', '/']) && value.parse::<SignerId>().is_err() && Path::new(value).is_file(),
+        "--key" => value.contains('/') || (!config.keyring().has(value) && Path::new(value).is_file()),
+        _ => false,
+    }
+}
+
 /// The home that was set: hosts start programs with few variables of their own environment.
 pub(crate) fn home_of_the_environment() -> anyhow::Result<Option<String>> {
     let Some(home) = std::env::var_os("PROOFMARK_HOME").filter(|home| !home.is_empty()) else { return Ok(None) };
     let home = home.into_string().ok().context("write PROOFMARK_HOME: it is not UTF-8")?;
     absolute_path(&home).map(Some)
-}
-
-/// JSON as people edit it: two spaces for each level; lists of texts stay on one line.
-pub(crate) fn pretty(json: &Json) -> String {
-    let mut text = String::new();
-    write_pretty(json, 0, &mut text);
-    text
-}
-
-fn write_pretty(json: &Json, depth: usize, text: &mut String) {
-    let line = |text: &mut String, depth: usize| {
-        text.push('\n');
-        text.push_str(&"  ".repeat(depth));
-    };
-    match json {
-        Json::Object(object) if object.iter().next().is_some() => {
-            for (index, (name, member)) in object.iter().enumerate() {
-                text.push_str(if index == 0 { "{" } else { "," });
-                line(text, depth + 1);
-                text.push_str(&format!("{}: ", Json::from(name).to_text()));
-                write_pretty(member, depth + 1, text);
-            }
-            line(text, depth);
-            text.push('}');
-        }
-        Json::Array(items) if items.iter().any(|item| item.as_str().is_none()) => {
-            for (index, item) in items.iter().enumerate() {
-                text.push_str(if index == 0 { "[" } else { "," });
-                line(text, depth + 1);
-                write_pretty(item, depth + 1, text);
-            }
-            line(text, depth);
-            text.push(']');
-        }
-        Json::Array(items) => {
-            let items: Vec<String> = items.iter().map(Json::to_text).collect();
-            text.push_str(&format!("[{}]", items.join(", ")));
-        }
-        plain => text.push_str(&plain.to_text()),
-    }
 }

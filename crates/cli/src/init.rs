@@ -60,7 +60,7 @@ impl Init {
         match self.json {
             true => {
                 let object = self.object(&project, &lines, &next);
-                writeln!(out::stdout(), "{}", Json::from(object).to_text())?;
+                out::stdout().json(&Json::from(object).to_text())?;
             }
             false => self.print(&project, &lines, &next)?,
         }

@@ -177,7 +177,7 @@ impl List {
                 true => {
                     let id = signer.ok().flatten().map(|signer| signer.to_string());
                     let entry = object! { "name": name, "file": path.display().to_string(), "signer_id"?: id };
-                    writeln!(out, "{}", Json::from(entry).to_text())?;
+                    out.json(&Json::from(entry).to_text())?;
                 }
                 false => {
                     let id = match signer {
@@ -185,7 +185,8 @@ impl List {
                         Ok(None) => "encrypted, and not used yet".to_owned(),
                         Err(error) => format!("not usable: failed to {error}"),
                     };
-                    writeln!(out, "{} {:<60} {}", printable(&format!("{name:<20}")), printable(&id), path.display())?;
+                    let (name, path) = (printable(&format!("{name:<20}")), printable(&path.display().to_string()));
+                    writeln!(out, "{name} {:<60} {path}", printable(&id))?;
                 }
             }
         }
@@ -203,7 +204,7 @@ fn print(name: &str, signer: &SignerId, json: bool) -> anyhow::Result<Exit> {
             "fingerprint": signer.fingerprint(),
             "jwk": signer.jwk(),
         };
-        writeln!(out, "{}", Json::from(object).to_text())?;
+        out.json(&Json::from(object).to_text())?;
     } else {
         writeln!(out, "key          {name}")?;
         writeln!(out, "signer id    {signer}")?;

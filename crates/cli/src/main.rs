@@ -9,13 +9,16 @@ mod config;
 mod decide;
 mod decision_page;
 mod decisions;
+mod deny;
 mod doctor;
 mod document;
 mod error;
 mod examples;
 mod excerpt;
 mod exit;
+mod gate;
 mod guard;
+mod hook;
 mod host_file;
 mod in_order;
 mod init;
@@ -38,11 +41,14 @@ mod runs;
 mod serve;
 mod served_files;
 mod sessions;
+mod shell_words;
 mod signed;
 mod source;
+mod store;
 mod table;
 mod trust;
 mod verify;
+mod work;
 mod workflow;
 mod x402;
 
@@ -73,6 +79,8 @@ const EXIT_CODES: &str = "Exit codes:
 Environment:
   PROOFMARK_HOME        The folder of keys, the trust store and the store
                         [default: proofmark in $XDG_DATA_HOME, or in ~/.local/share]
+  PROOFMARK_STORE       The store: a file, or the URL of a PostgreSQL database, where --store is not given
+                        [default: proofmark.db in $PROOFMARK_HOME]
   PROOFMARK_PASSPHRASE  The passphrase of encrypted keys, where --passphrase-file is not given
   NO_COLOR              Print without colours
 
@@ -91,16 +99,23 @@ enum Command {
     Decide(decide::Decide),
     /// Approve the action of a decision, as a human reviewer
     Approve(approve::Approve),
+    /// Deny the action of a stored decision, as a human reviewer
+    Deny(deny::Deny),
     /// List and show decisions
     #[command(subcommand)]
     Decisions(decisions::Decisions),
     /// Serve verification and decisions over HTTP and MCP
     Serve(serve::Serve),
+    /// Run the verifications that servers accept with `proofmark serve --no-verify`
+    Work(work::Work),
     /// Serve an agent over the Model Context Protocol, on standard input and output
     Mcp(mcp::Mcp),
     /// Stand between an MCP host and an MCP server: every call is decided before the server gets it
-    Guard(guard::Guard),
-    /// List, show and export the sessions that `proofmark guard` recorded
+    Guard(Box<guard::Guard>),
+    /// Have a coding agent's host ask before each tool and each stop
+    Hook(Box<hook::Hook>),
+    Gate(Box<gate::Gate>),
+    /// List, show and export the sessions that `proofmark guard` and `proofmark hook` recorded
     #[command(subcommand)]
     Sessions(sessions::Sessions),
     /// Add, list and revoke the API keys of `proofmark serve`
@@ -120,6 +135,9 @@ enum Command {
     /// Verify, show, list and export receipts
     #[command(subcommand)]
     Receipt(receipt::Receipt),
+    /// Copy the store to another place, or verify all of it
+    #[command(subcommand)]
+    Store(store::Store),
     /// Evaluate jobs of the Agent Commerce Protocol (Virtuals)
     #[command(subcommand)]
     Acp(acp::Acp),
@@ -197,10 +215,14 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Accept(command) => command.run(&config),
         Command::Decide(command) => command.run(&config),
         Command::Approve(command) => command.run(&config),
+        Command::Deny(command) => command.run(&config),
         Command::Decisions(command) => command.run(&config),
         Command::Serve(command) => command.run(&config),
+        Command::Work(command) => command.run(&config),
         Command::Mcp(command) => command.run(&config),
         Command::Guard(command) => command.run(&config),
+        Command::Hook(command) => command.run(&config),
+        Command::Gate(command) => command.run(&config),
         Command::Sessions(command) => command.run(&config),
         Command::ApiKey(command) => command.run(),
         Command::Findings(command) => command.run(&config),
@@ -209,6 +231,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Lint(command) => command.run(),
         Command::Runs(command) => command.run(&config),
         Command::Receipt(command) => command.run(&config),
+        Command::Store(command) => command.run(&config),
         Command::Acp(command) => command.run(&config),
         Command::X402(command) => command.run(&config),
         Command::Key(command) => command.run(&config),

@@ -1,17 +1,22 @@
 //! Options that several commands have.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use clap::Args;
 use proofmark_evidence::span;
 use proofmark_receipt::{SignerId, SigningKey, Timestamp};
 use proofmark_verifier::{
-    Cursor, KeyringError, KnownSigners, Passphrase, Store, Tenant, TrustedSigners, now, trusted_signers,
+    Cursor, KeyringError, KnownSigners, Passphrase, Store, StoreError, StorePlace, Tenant, TrustedSigners, now,
+    trusted_signers,
 };
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::out;
 use crate::passphrase;
+
+/// The longest time for which a review counts, in milliseconds: 30 days.
+const MAX_REVIEW_EXPIRY: i64 = 30 * 86_400_000;
 
 /// The key to sign with.
 #[derive(Args)]
@@ -31,12 +36,43 @@ pub(crate) struct Unlock {
     passphrase_file: Option<PathBuf>,
 }
 
+/// A reviewer's verdict on a decision.
+#[derive(Args)]
+pub(crate) struct ReviewBy {
+    /// The decision of the action: its id (the first digits suffice), the file of its receipt, or - for standard input
+    #[arg(value_name = "FILE|ID|-")]
+    pub(crate) decision: String,
+    /// The reviewer's key: a name, or the path of a key file
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: String,
+    /// The reason, for those who read the decision later
+    #[arg(long)]
+    pub(crate) note: String,
+    #[command(flatten)]
+    pub(crate) unlock: Unlock,
+}
+
 /// Where stored documents are.
 #[derive(Args)]
 pub(crate) struct StoreAt {
-    /// Use this database [default: proofmark.db in $PROOFMARK_HOME]
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    /// Use this store: a file, or the URL of a PostgreSQL database [default: $PROOFMARK_STORE, else proofmark.db in
+    /// $PROOFMARK_HOME]
+    #[arg(long, value_name = "FILE|URL")]
+    store: Option<StorePlace>,
+}
+
+/// Says that the password of a URL in this option can be seen.
+pub(crate) fn warn_of_password(option: &str, place: &StorePlace) {
+    // Once: some commands open their store more than once.
+    static WARNED: Once = Once::new();
+    if matches!(place, StorePlace::Database(url) if url.without_password().is_none()) {
+        WARNED.call_once(|| {
+            out::note(format_args!(
+                "warning: other users of this machine can see the password in `{option}`\n\
+                 help: put it into `~/.pgpass` or `PGPASSWORD`, or the whole URL into `PROOFMARK_STORE`"
+            ));
+        });
+    }
 }
 
 /// What is stored of decisions.
@@ -83,6 +119,12 @@ pub(crate) struct Trusting {
     trust: Vec<String>,
 }
 
+/// A duration of at most [`MAX_REVIEW_EXPIRY`], in milliseconds.
+pub(crate) fn review_expiry(text: &str) -> Result<i64, &'static str> {
+    let millis = span::millis(text).filter(|millis| *millis <= MAX_REVIEW_EXPIRY);
+    millis.ok_or("invalid duration; write one as in 30m, 1h30m or 2d, at most 30d")
+}
+
 impl Signing {
     /// The key named, or the default key; none where there is no default key yet.
     pub(crate) fn existing_key(&self, config: &Config) -> anyhow::Result<Option<SigningKey>> {
@@ -99,9 +141,17 @@ impl Signing {
             Some(name) => self.unlock.load(config, name),
             None if keyring.has(DEFAULT_KEY) => self.unlock.load(config, DEFAULT_KEY),
             None => {
-                let key = keyring.create(DEFAULT_KEY, self.unlock.passphrase(config)?.as_ref())?;
+                let key = match keyring.create(DEFAULT_KEY, self.unlock.passphrase(config)?.as_ref()) {
+                    // Another process has created it meanwhile: hosts start all their servers at once.
+                    Err(KeyringError::Exists(_)) => return self.unlock.load(config, DEFAULT_KEY),
+                    created => created?,
+                };
                 let path = keyring.path(DEFAULT_KEY)?;
-                out::note(format_args!("created the signing key {} ({})", path.display(), key.signer().fingerprint()));
+                out::announce(format_args!(
+                    "created the signing key {} ({})",
+                    path.display(),
+                    key.signer().fingerprint()
+                ));
                 Ok(key)
             }
         }
@@ -109,6 +159,11 @@ impl Signing {
 }
 
 impl Unlock {
+    /// What `--passphrase-file` names.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.passphrase_file.as_deref()
+    }
+
     /// The passphrase of the file named, else of the environment.
     pub(crate) fn passphrase(&self, config: &Config) -> anyhow::Result<Option<Passphrase>> {
         config.passphrase(self.passphrase_file.as_deref())
@@ -137,28 +192,41 @@ impl Unlock {
 }
 
 impl StoreAt {
-    pub(crate) fn path(&self, config: &Config) -> PathBuf {
-        config.store_path(self.store.as_deref())
+    /// What `--store` names.
+    pub(crate) fn given(&self) -> Option<&StorePlace> {
+        self.store.as_ref()
+    }
+
+    pub(crate) fn place(&self, config: &Config) -> StorePlace {
+        self.store.iter().for_each(|place| warn_of_password("--store", place));
+        self.store.clone().unwrap_or_else(|| config.store_place())
     }
 
     /// Opens the store, which is created on first use.
     pub(crate) fn open(&self, config: &Config) -> anyhow::Result<Store> {
-        Ok(Store::open(&config.store_path(self.store.as_deref()))?)
+        Ok(Store::open(self.place(config))?)
     }
 
     /// Opens the store, if there is one.
     pub(crate) fn open_if_there(&self, config: &Config) -> anyhow::Result<Option<Store>> {
-        let path = config.store_path(self.store.as_deref());
-        Ok(if path.exists() { Some(Store::open_existing(&path)?) } else { None })
+        match Store::open_existing(self.place(config)) {
+            Err(StoreError::Missing { .. }) => Ok(None),
+            opened => Ok(Some(opened?)),
+        }
     }
 
     /// Opens the store to read it; it must exist.
     pub(crate) fn open_existing(&self, config: &Config) -> anyhow::Result<Store> {
-        Ok(Store::open_existing(&config.store_path(self.store.as_deref()))?)
+        Ok(Store::open_existing(self.place(config))?)
     }
 }
 
 impl Trusting {
+    /// What `--trust` names.
+    pub(crate) fn named(&self) -> &[String] {
+        &self.trust
+    }
+
     /// Whom the command trusts.
     pub(crate) fn signers(&self, config: &Config) -> anyhow::Result<TrustedSigners> {
         self.among(&config.known_signers()?)

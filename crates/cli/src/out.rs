@@ -3,13 +3,14 @@
 
 use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_receipt::{Json, Object, object};
 
 use crate::error;
 use crate::exit::Exit;
-use crate::paint::printable;
+use crate::paint::{printable, printable_json};
 use crate::source::SourceError;
 
 /// Whether standard output could not be written; nothing more is written to it then.
@@ -19,6 +20,8 @@ static STDOUT_LOST: AtomicBool = AtomicBool::new(false);
 static INCOMPLETE: AtomicBool = AtomicBool::new(false);
 /// Whether errors are printed as JSON.
 static JSON: AtomicBool = AtomicBool::new(false);
+/// The log that takes what is announced.
+static LOG: OnceLock<fn(&str)> = OnceLock::new();
 
 /// Standard output. Writing to it never fails, so the command finishes its work; [`exit_code`] takes a loss into account.
 pub(crate) struct Stdout(StdoutLock<'static>);
@@ -28,6 +31,11 @@ pub(crate) fn stdout() -> Stdout {
 }
 
 impl Stdout {
+    /// Writes a document of JSON on a line: the same document, with what terminals and logs act on escaped.
+    pub(crate) fn json(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self, "{}", printable_json(text))
+    }
+
     fn attempt(&mut self, write: impl FnOnce(&mut StdoutLock<'static>) -> io::Result<()>) {
         if STDOUT_LOST.load(Ordering::Relaxed) {
             // One report is enough, and a reader that has closed the pipe needs none.
@@ -60,6 +68,27 @@ pub(crate) fn note(line: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
+/// As [`note`], or into the log of a server where that takes such lines.
+pub(crate) fn announce(line: impl Display) {
+    match LOG.get() {
+        Some(log) => log(&line.to_string()),
+        None => note(line),
+    }
+}
+
+/// Has `log` take what is announced.
+pub(crate) fn set_log(log: fn(&str)) {
+    // The first log of a process stays.
+    let _ = LOG.set(log);
+}
+
+/// Writes a question, or the end of its line, to standard error at once.
+pub(crate) fn prompt(text: &str) -> io::Result<()> {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(text.as_bytes())?;
+    stderr.flush()
+}
+
 /// Prints errors as JSON from here on.
 pub(crate) fn set_json() {
     JSON.store(true, Ordering::Relaxed);
@@ -68,7 +97,7 @@ pub(crate) fn set_json() {
 /// Prints an error to standard error. With `--json` it is one JSON object on a line.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
     if JSON.load(Ordering::Relaxed) {
-        note(Json::from(error_object(error)).to_text());
+        note(printable_json(&Json::from(error_object(error)).to_text()));
         return Exit::NoAnswer;
     }
     note(format_args!("error: failed to {}", printable_lines(&error::message(error))));

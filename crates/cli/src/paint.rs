@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use proofmark_receipt::Verdict;
+use proofmark_receipt::document::is_unseen;
 
 /// Colours text, where colour is on.
 #[derive(Clone, Copy)]
@@ -13,9 +14,18 @@ pub(crate) struct Paint {
 impl Paint {
     /// On when standard output is a terminal and `NO_COLOR` is not set (<https://no-color.org>).
     pub(crate) fn for_stdout() -> Paint {
+        Paint::of(std::io::stdout().is_terminal())
+    }
+
+    /// As [`Paint::for_stdout`], for standard error.
+    pub(crate) fn for_stderr() -> Paint {
+        Paint::of(std::io::stderr().is_terminal())
+    }
+
+    fn of(is_terminal: bool) -> Paint {
         // The convention says that an empty value is no request.
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Paint { on: !no_color && std::io::stdout().is_terminal() }
+        Paint { on: !no_color && is_terminal }
     }
 
     pub(crate) fn verdict(self, verdict: Verdict) -> String {
@@ -67,7 +77,7 @@ pub(crate) fn printable(text: &str) -> String {
         let first = !begun && !c.is_whitespace();
         begun |= first;
         let command = (first && begins_command) || (c == '#' && is_log_command(text.get(at..).unwrap_or_default()));
-        match hidden(c) || command {
+        match is_unseen(c) || command {
             true if c.is_control() => safe.extend(c.escape_default()),
             true => safe.extend(c.escape_unicode()),
             false => safe.push(c),
@@ -87,7 +97,7 @@ pub(crate) fn printable_json(json: &str) -> String {
     for (at, c) in json.char_indices() {
         // Such characters are in strings only, and none of them follows the backslash of an escape.
         let command = c == '#' && is_log_command(json.get(at..).unwrap_or_default());
-        match command || (!c.is_ascii_control() && hidden(c)) || c == '\u{7f}' {
+        match command || (!c.is_ascii_control() && is_unseen(c)) || c == '\u{7f}' {
             true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| safe.push_str(&format!("\\u{unit:04x}"))),
             false => safe.push(c),
         }
@@ -97,16 +107,6 @@ pub(crate) fn printable_json(json: &str) -> String {
 
 fn is_log_command(text: &str) -> bool {
     ["##[", "##vso["].iter().any(|command| text.starts_with(command))
-}
-
-fn hidden(c: char) -> bool {
-    let code = u32::from(c);
-    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let invisible = matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-    let breaks_lines = matches!(c, '\u{2028}' | '\u{2029}');
-    // Noncharacters, which XML and YAML refuse.
-    let none = code & 0xfffe == 0xfffe || (0xfdd0..=0xfdef).contains(&code);
-    (c.is_control() && c != '\t') || turns || invisible || breaks_lines || none
 }
 
 #[cfg(test)]

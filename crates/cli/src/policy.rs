@@ -1,6 +1,7 @@
 //! `proofmark policy`.
 
 mod diff;
+mod suggest;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ pub(crate) enum Policy {
     Coverage(Test),
     /// List the decisions that a new policy makes differently
     Diff(diff::Diff),
+    Suggest(suggest::Suggest),
 }
 
 #[derive(Args)]
@@ -69,6 +71,7 @@ impl Policy {
             Policy::Explain(command) => command.run(),
             Policy::Coverage(command) => command.coverage(),
             Policy::Diff(command) => command.run(config),
+            Policy::Suggest(command) => command.run(config),
         }
     }
 }

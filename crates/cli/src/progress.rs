@@ -65,6 +65,11 @@ impl Progress {
         }
     }
 
+    /// States what is done, of what has no parts.
+    pub(crate) fn at(&self, what: String) {
+        self.bar.set_message(what);
+    }
+
     /// Runs what writes to the terminal, with the display cleared meanwhile.
     pub(crate) fn suspend<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)

@@ -9,7 +9,7 @@ use clap::{Args, value_parser};
 use proofmark_receipt::{Json, Object, object};
 use proofmark_verifier::{
     CONFIG_FILE, HostFolder, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_TOTAL_TIMEOUT,
-    ProjectConfig, ProjectRequest, Request, project_request,
+    ProjectConfig, ProjectRequest, Request, project_request, tree_request,
 };
 
 use crate::document;
@@ -38,6 +38,9 @@ pub(crate) struct ProjectOptions {
     /// host's Python and `node_modules`. docs/projects.md says what a project may set.
     #[arg(long, value_name = "DIR", conflicts_with = "submission")]
     pub(crate) dir: Option<PathBuf>,
+    /// Verify the files that DIR has in this commit or tree of its git repository, and not those of the folder
+    #[arg(long, value_name = "TREE", requires = "dir")]
+    tree: Option<String>,
     /// Read the settings from this file [default: proofmark.yaml in DIR, if it is there]
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     config: Option<PathBuf>,
@@ -107,7 +110,10 @@ impl ProjectOptions {
                 format!("write it behind `--`, as in `-- pytest -q`, or as `command` in `{CONFIG_FILE}`"),
             ));
         }
-        let ProjectRequest { request, left_out, packages } = project_request(folder, &config)?;
+        let ProjectRequest { request, left_out, packages } = match &self.tree {
+            Some(tree) => tree_request(folder, tree, &config)?,
+            None => project_request(folder, &config)?,
+        };
         for (path, why) in left_out.iter().take(MAX_NAMED) {
             out::note(format_args!("left out `{}`: {why}", printable(path)));
         }
@@ -120,6 +126,7 @@ impl ProjectOptions {
     /// An option that means nothing without a project.
     fn given(&self) -> Option<&'static str> {
         let given = [
+            ("`--tree`", self.tree.is_some()),
             ("`--config`", self.config.is_some()),
             ("`--no-config`", self.no_config),
             ("`--timeout`", self.timeout.is_some()),

@@ -16,7 +16,6 @@ mod tap;
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 mod tests;
 
-use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,7 +24,6 @@ use clap::{Args, ValueEnum};
 use proofmark_receipt::{Json, object};
 
 use crate::out;
-use crate::paint::printable_json;
 
 pub(crate) use decision::of_decision;
 pub(crate) use finding::Finding;
@@ -355,7 +353,7 @@ impl Reporter {
         let mut out = out::stdout();
         match self.format {
             Format::Human => self.human.group(&mut out, &group)?,
-            Format::Json => group.json.iter().try_for_each(|line| writeln!(out, "{}", printable_json(line)))?,
+            Format::Json => group.json.iter().try_for_each(|line| out.json(line))?,
             Format::Tap => {
                 group.complete();
                 self.tap.group(&mut out, &group)?;
@@ -384,7 +382,7 @@ impl Reporter {
                 github::summarize(self.title, &self.groups).context("write the job summary")?;
             }
             Format::Junit => junit::report(self.title, &self.groups).serialize(&mut out)?,
-            Format::Sarif => writeln!(out, "{}", sarif::log(&self.groups).to_text())?,
+            Format::Sarif => out.json(&sarif::log(&self.groups).to_text())?,
             Format::Markdown => markdown::write(&mut out, self.title, &self.groups)?,
         }
         Ok(())

@@ -77,7 +77,7 @@ impl List {
         }
         let mut out = out::stdout();
         if self.json {
-            rows.iter().try_for_each(|row| writeln!(out, "{}", Json::from(row.object(&[])).to_text()))?;
+            rows.iter().try_for_each(|row| out.json(&Json::from(row.object(&[])).to_text()))?;
             return Ok(exit);
         }
         // Stable: the run that changed last comes first, and in it the step that changed last.
@@ -145,7 +145,7 @@ impl Show {
             let changed_at = changed_at.unwrap_or_else(|| Timestamp::from_unix_millis(0));
             let row = Row { tenant: self.tenant.clone(), step, state, changed_at, workflow };
             if self.json {
-                writeln!(out, "{}", Json::from(row.object(&receipts)).to_text())?;
+                out.json(&Json::from(row.object(&receipts)).to_text())?;
                 continue;
             }
             let (run, workflow) = (row.run(), row.workflow().to_owned());

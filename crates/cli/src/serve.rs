@@ -10,12 +10,14 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
-use proofmark_receipt::{Json, Timestamp, object};
+use proofmark_receipt::{Json, SignerId, Timestamp, object};
 use proofmark_server::{
-    Files, Loaded, Log, LogFormat, LogSettings, OtlpEndpoint, Services, Settings, check_address, log_warnings,
-    probe_host, serve, start_log,
+    Files, Loaded, Log, LogFormat, LogSettings, OtlpEndpoint, Services, Settings, check_address, log_jobs,
+    log_lost_jobs, log_note, log_warnings, probe_host, serve, start_log,
 };
-use proofmark_verifier::{Decider, Store, Verifications, allow_many_files};
+use proofmark_verifier::{
+    Decider, JobSettings, Role, Store, StoreError, TrustedSigners, Verifications, allow_many_files,
+};
 
 use crate::config::Config;
 use crate::document;
@@ -38,6 +40,7 @@ const MAX_FINDINGS: usize = 1_000;
 #[command(after_help = "Examples:
   proofmark serve --action-policy examples/decide/policy.yaml
   proofmark serve --action-policy examples/decide/policy.yaml --check
+  proofmark serve --no-verify
 
 Exit codes of --check: 0 the server would start; 2 it would not.")]
 pub(crate) struct Serve {
@@ -52,6 +55,13 @@ pub(crate) struct Serve {
     /// How many requests per second a caller may send
     #[arg(long, value_name = "N", default_value = "1000")]
     rate: NonZeroU32,
+    /// Run no verification here: leave them to the workers that share the store (`proofmark work`)
+    #[arg(long, conflicts_with = "jobs")]
+    no_verify: bool,
+    /// Take the receipts of workers that sign as this signer, besides those that sign with this server's key: a name of the
+    /// trust store or of a key, a signer id, or a public key file; can be repeated
+    #[arg(long, value_name = "SIGNER", requires = "no_verify")]
+    worker_key: Vec<String>,
     /// Read the policies, the API keys, the signing key and the store, and exit without listening
     #[arg(long)]
     check: bool,
@@ -68,17 +78,28 @@ impl Serve {
         let open = keys.is_none();
         // Before anything else is begun, so that a wrong address is reported at once.
         check_address(self.listen, keys.as_ref())?;
-        let (services, files) = self.service.services(config)?;
+        let workers = self.workers(config)?;
+        let (services, files) = self.service.services_with(config, workers)?;
         // With fewer open files the server still works: it closes idle connections earlier.
         if let Err(error) = allow_many_files() {
-            out::note(format_args!("the limit of open connections stays low: {error}"));
+            out::announce(format_args!("the limit of open connections stays low: {error}"));
         }
         let files = Files { api_keys: self.api_keys.map(served_files::api_keys), ..files };
         serve(Settings { listen: self.listen, services, keys, rate: self.rate, files }, |address| {
             let warning = if open { " to every local user, because there are no API keys" } else { "" };
-            out::note(format_args!("serving on http://{address}{warning}"));
+            out::announce(format_args!("serving on http://{address}{warning}"));
         })?;
         Ok(Exit::Yes)
+    }
+
+    /// Whose receipts count where verifications are left to workers.
+    fn workers(&self, config: &Config) -> anyhow::Result<Option<Vec<SignerId>>> {
+        match (self.no_verify, self.worker_key.is_empty()) {
+            (false, _) => Ok(None),
+            // Without names, `trusted` would answer with everyone who is known.
+            (true, true) => Ok(Some(Vec::new())),
+            (true, false) => Ok(Some(config.known_signers()?.trusted(&self.worker_key)?.signers().to_vec())),
+        }
     }
 
     /// Reads everything that a server needs, and changes nothing.
@@ -101,14 +122,16 @@ impl Serve {
         }
         let trusted = self.service.trusting.signers(config)?.signers().len();
         writeln!(out, "trusted signers  {trusted}")?;
+        if let Some(workers) = self.workers(config)? {
+            writeln!(out, "worker keys      {}", workers.len())?;
+        }
         match self.service.signing.existing_key(config)? {
             Some(key) => writeln!(out, "signing key      {}", key.signer().fingerprint())?,
             None => writeln!(out, "signing key      created at the first start")?,
         }
-        let store = self.service.store.path(config);
-        match store.exists() {
-            true => Store::inspect(&store)?,
-            false => writeln!(out, "store            created at the first start")?,
+        match Store::inspect(self.service.store.place(config)) {
+            Err(StoreError::Missing { .. }) => writeln!(out, "store            created at the first start")?,
+            inspected => inspected?,
         }
         writeln!(out, "ok")?;
         Ok(Exit::Yes)
@@ -138,6 +161,13 @@ pub(crate) struct ServiceOptions {
     store: StoreAt,
     #[command(flatten)]
     recording: Recording,
+    #[command(flatten)]
+    logging: Logging,
+}
+
+/// Where the log goes.
+#[derive(Args)]
+pub(crate) struct Logging {
     /// Write the log, on standard error, as text or as JSON
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     log_format: LogFormatName,
@@ -147,6 +177,23 @@ pub(crate) struct ServiceOptions {
     /// Also export the log and a span of every request to this OpenTelemetry collector, over OTLP/HTTP
     #[arg(long, value_name = "URL")]
     otlp: Option<OtlpEndpoint>,
+}
+
+impl Logging {
+    /// Begins to log; the log is complete when this is dropped. Where the log is JSON, so are errors: programs read every
+    /// line of standard error.
+    pub(crate) fn start(&self) -> anyhow::Result<Log> {
+        let format = match self.log_format {
+            LogFormatName::Text => LogFormat::Text,
+            LogFormatName::Json => {
+                out::set_json();
+                out::set_log(log_note);
+                LogFormat::Json
+            }
+        };
+        let settings = LogSettings { format, detailed: self.verbose, export: self.otlp.clone() };
+        start_log(settings).context("start the log")
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -169,29 +216,37 @@ impl Policies {
 }
 
 impl ServiceOptions {
-    /// Begins to log; the log is complete when this is dropped.
+    /// As [`Logging::start`].
     pub(crate) fn log(&self) -> anyhow::Result<Log> {
-        let format = match self.log_format {
-            LogFormatName::Text => LogFormat::Text,
-            LogFormatName::Json => LogFormat::Json,
-        };
-        let settings = LogSettings { format, detailed: self.verbose, export: self.otlp.clone() };
-        start_log(settings).context("start the log")
+        self.logging.start()
     }
 
     /// The services, and the files of their policies.
     pub(crate) fn services(&self, config: &Config) -> anyhow::Result<(Services, Files)> {
+        self.services_with(config, None)
+    }
+
+    /// As [`ServiceOptions::services`]. Where `workers` are given, these signers run the verifications.
+    fn services_with(&self, config: &Config, workers: Option<Vec<SignerId>>) -> anyhow::Result<(Services, Files)> {
         let Policies { action, workflow } = self.policies()?;
         let key = self.signing.key(config)?;
         let trusted = self.trusting.signers(config)?;
         let store = Arc::new(self.store.open(config)?);
-        // The number of cores can be unknown; one job at a time always works.
-        let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-        let verifications = Verifications::start(probe_host, key.clone(), Arc::clone(&store), jobs);
+        // What was moved can be read, but a server has to write.
+        store.require_current()?;
+        let role = match &workers {
+            Some(signers) => Role::Front { signers: signers.clone() },
+            None => Role::Server { workers: concurrency(self.jobs) },
+        };
+        let report = if workers.is_some() { log_jobs() } else { log_lost_jobs() };
+        let settings = JobSettings { key: key.clone(), store: Arc::clone(&store), role, report: Some(report) };
+        let verifications = Verifications::start_as(settings, probe_host);
         let verifications = verifications.context("start the threads that verify")?;
         let (action, workflow) = (logged("action_policy", action), logged("workflow_policy", workflow));
+        let worker_keys = workers.unwrap_or_default();
+        let trusted = worker_keys.iter().copied().fold(trusted, TrustedSigners::and);
         let decider = Decider::new(action, key, store, trusted).recording_facts(self.recording.record_facts);
-        let services = Services::new(decider, verifications);
+        let services = Services::new(decider, verifications).with_worker_keys(worker_keys);
         let files = Files {
             action_policy: self.action_policy.clone().map(served_files::action_policy),
             workflow_policy: self.workflow_policy.clone().map(served_files::workflow_policy),
@@ -212,6 +267,11 @@ impl ServiceOptions {
         let workflow = workflow.map(|file| served_files::load(&file, document::workflow_policy)).transpose()?;
         Ok(Policies { action, workflow })
     }
+}
+
+/// How many verifications run at a time: the number of cores can be unknown, and one always works.
+pub(crate) fn concurrency(jobs: Option<NonZeroUsize>) -> usize {
+    jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }
 
 /// What a file says; its findings are in the log.
@@ -252,7 +312,7 @@ impl Findings {
                     "message": finding.message.as_str(),
                     "found_at": found_at.as_str(),
                 };
-                writeln!(out, "{}", Json::from(object).to_text())?;
+                out.json(&Json::from(object).to_text())?;
             } else {
                 let (id, message) = (printable(&finding.decision_id), printable(&finding.message));
                 writeln!(out, "{} {id} {}: {message}", found_at.as_str(), finding.code)?;

@@ -11,12 +11,12 @@ use crate::error::with_help;
 use crate::exit::Exit;
 use crate::options::StoreAt;
 use crate::out;
-use crate::paint::{Paint, printable, printable_json};
+use crate::paint::{Paint, printable};
 
 /// How many entries are read at a time.
 const PAGE: usize = 500;
 
-/// List, show and export the sessions that `proofmark guard` recorded
+/// List, show and export the sessions that `proofmark guard` and `proofmark hook` recorded
 #[derive(Subcommand)]
 pub(crate) enum Sessions {
     /// List sessions, those begun last first
@@ -95,7 +95,7 @@ impl List {
                 "entries": session.entries,
             };
             match self.json {
-                true => writeln!(out, "{}", printable_json(&line.to_text()))?,
+                true => out.json(&line.to_text())?,
                 false => {
                     writeln!(out, "{begun:<24} {last:<24} {:>7} {}", session.entries, printable(&session.session))?
                 }
@@ -118,7 +118,7 @@ impl Show {
         let (mut out, paint) = (out::stdout(), Paint::for_stdout());
         each(&store, &self.session, |entry| {
             match (self.json, read(&entry)) {
-                (true, _) => writeln!(out, "{}", printable_json(&entry.document))?,
+                (true, _) => out.json(&entry.document)?,
                 (false, Some(document)) => writeln!(out, "{}", line(&document, paint).trim_end())?,
                 (false, None) => writeln!(out, "{} an entry that cannot be read", printable(&entry.kind))?,
             }
@@ -181,12 +181,21 @@ fn line(entry: &SessionDocument, paint: Paint) -> String {
         let items: Vec<_> = items.iter().filter_map(Json::as_str).map(printable).collect();
         items.join(", ")
     };
+    let number = |name: &str| entry.document().get(name).map(Json::to_text).unwrap_or_default();
     let (at, kind) = (text("at"), text("kind"));
     let rest = match entry.text("kind") {
-        Some("opened") => format!("server {}", text("server")),
+        Some("opened") => {
+            let shadow = entry.document().get("shadow").and_then(Json::as_bool) == Some(true);
+            let by = if entry.text("host").is_some() { "host" } else { "server" };
+            format!("{by} {}{}", text(by), if shadow { ", in shadow mode" } else { "" })
+        }
         Some("decided") => {
-            let allowed = entry.document().get("allowed").and_then(Json::as_bool) == Some(true);
-            let word = if allowed { paint.good("allowed") } else { paint.bad("blocked") };
+            let is_true = |name: &str| entry.document().get(name).and_then(Json::as_bool) == Some(true);
+            let word = match (is_true("allowed"), is_true("shadowed")) {
+                (true, _) => paint.good("allowed"),
+                (false, false) => paint.bad("blocked"),
+                (false, true) => paint.bad("would be blocked"),
+            };
             let what = match entry.text("method") {
                 Some("tools/call") | None => text("tool"),
                 Some(_) => text("method"),
@@ -196,14 +205,43 @@ fn line(entry: &SessionDocument, paint: Paint) -> String {
         Some("result") => {
             let signs = listed("signs");
             let signs = if signs.is_empty() { String::new() } else { format!(" signs of steering: {signs}") };
-            format!("{} {}{}", text("tool"), text("status"), paint.bad(&signs))
+            let handling = match (text("handling"), text("would")) {
+                (handling, _) if handling == "withhold" => " withheld",
+                (handling, _) if handling == "mark" => " marked",
+                (_, would) if would == "withhold" => " would be withheld",
+                (_, would) if would == "mark" => " would be marked",
+                _ => "",
+            };
+            format!("{} {}{}{handling}", text("tool"), text("status"), paint.bad(&signs))
         }
         Some("refused") => text("reason"),
-        Some("tools") => {
+        Some("server") => {
+            let (name, version, instructions) = (text("name"), text("version"), text("instructions"));
+            let instructions = match instructions.as_str() {
+                "" | "pinned" => String::new(),
+                state => paint.bad(&format!(" instructions: {state}")),
+            };
+            format!("{name} {version}{instructions}")
+        }
+        Some("tools" | "prompts" | "resourceTemplates") => {
             let quarantined = listed("quarantined");
             if quarantined.is_empty() { String::new() } else { format!("quarantined: {quarantined}") }
         }
+        Some("changed") => text("list"),
+        Some("passed") => format!("{} {}", text("method"), text("arguments")),
+        Some("waiting") => paint.dim(&format!("decision {}", text("decision"))),
+        Some("policy") => format!("another policy: {}", text("policy_hash")),
+        Some("lost") => format!("{} entries that could not be stored", number("entries")),
+        Some("cancelled") if entry.text("declined").is_some() => {
+            format!("executed: {}; the client answered {}", text("executed"), text("declined"))
+        }
         Some("cancelled") => format!("executed: {}", text("executed")),
+        Some("ended") => format!("{} {}", text("tool"), text("status")),
+        Some("joined") => text("tool"),
+        Some("undecided") => format!("{} {} {}", paint.bad("no decision:"), text("tool"), text("arguments")),
+        Some("stop") => {
+            format!("step {} {} {}", text("step"), text("state"), paint.dim(&format!("receipt {}", text("receipt"))))
+        }
         _ => String::new(),
     };
     format!("{at} {kind:<9} {rest}")

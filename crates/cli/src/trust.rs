@@ -102,7 +102,7 @@ impl List {
             if self.json {
                 let signers: Vec<Json> = signers.iter().map(|signer| Json::from(signer.to_string())).collect();
                 let entry = object! { "name": name, "signers": signers, "note"?: note };
-                writeln!(out, "{}", Json::from(entry).to_text())?;
+                out.json(&Json::from(entry).to_text())?;
                 continue;
             }
             let note = note.map_or_else(String::new, |note| format!(" {}", printable(&note)));

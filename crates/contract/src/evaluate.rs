@@ -1,8 +1,8 @@
 //! Judges an attempt by its contract.
 //!
 //! Rules are judged in a fixed order: the result block, rules about the payload, about recorded calls, about receipts,
-//! then the two that no workflow lists: no other mutation (`noOtherMutations`) and evidence of the demanded status
-//! (`ground`). A rule that fails hides none after it, so that one receipt names everything that is missing.
+//! then those that no workflow lists: no other mutation (`noOtherMutations`), no call without the decision that it needed
+//! (`undecidedCalls`) and evidence of the demanded status (`ground`). A rule that fails hides none after it, so that one receipt names everything that is missing.
 //!
 //! A rule is met, unmet or unknown. Unknown means that facts are absent, of the wrong type, too long to be held exactly,
 //! or that the budget of steps is used up. It counts as not met: unknown never accepts.
@@ -77,6 +77,8 @@ pub enum RuleKind {
     ToolCall,
     Receipt,
     NoOtherMutations,
+    /// No call was made without the decision that it needed. Judged where the trace says that there was one.
+    UndecidedCalls,
     /// At least one rule rests on evidence that is worth enough.
     Ground,
 }
@@ -126,6 +128,7 @@ fn evaluate_within(contract: &Contract, evidence: &AttemptEvidence<'_>, budget: 
     if contract.no_other_mutations {
         rules.push(matched.judge_other_mutations(verification, &contract.tools));
     }
+    rules.extend(evidence.trace.and_then(calls::judge_undecided));
     if let Some(failure) = budget.failure() {
         // A search that ended early found "none" where it did not look, and a rule such as `max: 0` would be met by
         // that. So no rule is trusted, whichever of them used the budget up.
@@ -220,7 +223,7 @@ fn reject_message(written: Option<&str>, detail: String) -> String {
 }
 
 impl RuleKind {
-    /// `result`, `evidence`, `tool_call`, `receipt`, `no_other_mutations` or `ground`.
+    /// `result`, `evidence`, `tool_call`, `receipt`, `no_other_mutations`, `undecided_calls` or `ground`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Result => "result",
@@ -228,6 +231,7 @@ impl RuleKind {
             Self::ToolCall => "tool_call",
             Self::Receipt => "receipt",
             Self::NoOtherMutations => "no_other_mutations",
+            Self::UndecidedCalls => "undecided_calls",
             Self::Ground => "ground",
         }
     }

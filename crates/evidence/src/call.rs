@@ -5,6 +5,8 @@ use proofmark_receipt::{Json, object};
 /// A recorded tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
+    /// What the trace names the call, where it names calls.
+    pub id: Option<String>,
     pub tool: String,
     /// `null` when they were not recorded.
     pub arguments: Json,
@@ -13,6 +15,8 @@ pub struct Call {
     pub status: CallStatus,
     /// The time, as recorded.
     pub at: Option<String>,
+    /// Whether it was made without the decision that it needed, as far as the trace says that.
+    pub undecided: bool,
     /// Its index among the calls.
     pub index: usize,
     /// Its position in the trace; a call with a greater position began later.

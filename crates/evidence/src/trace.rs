@@ -2,10 +2,13 @@
 
 mod anthropic;
 mod claude_code;
+mod codex;
 mod collect;
+mod copilot;
 mod detect;
 mod error;
 mod gemini;
+mod gemini_cli;
 mod mcp;
 mod openai_chat;
 mod openai_responses;
@@ -48,8 +51,11 @@ pub struct Form {
 
 /// All forms. A record is of the first one that recognizes it, so a form whose records look like those of another comes
 /// before it.
-pub static FORMS: [&Form; 9] = [
+pub static FORMS: [&Form; 12] = [
     &session::FORM,
+    &codex::FORM,
+    &copilot::FORM,
+    &gemini_cli::FORM,
     &mcp::FORM,
     &otel::FORM,
     &claude_code::FORM,

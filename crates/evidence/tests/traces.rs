@@ -4,7 +4,7 @@ use proofmark_evidence::CallStatus;
 use proofmark_evidence::trace::{self, FORMS, TracePlace};
 use proptest::prelude::*;
 
-const SAMPLES: [(&str, &str, &[u8]); 11] = [
+const SAMPLES: [(&str, &str, &[u8]); 14] = [
     ("openai_chat", "openai_chat", include_bytes!("traces/openai_chat.json")),
     ("openai_responses", "openai_responses", include_bytes!("traces/openai_responses.json")),
     ("anthropic", "anthropic", include_bytes!("traces/anthropic.json")),
@@ -12,6 +12,9 @@ const SAMPLES: [(&str, &str, &[u8]); 11] = [
     ("otel sdk", "otel", include_bytes!("traces/otel.jsonl")),
     ("mcp", "mcp", include_bytes!("traces/mcp.jsonl")),
     ("claude_code", "claude_code", include_bytes!("traces/claude_code.jsonl")),
+    ("codex", "codex", include_bytes!("traces/codex.jsonl")),
+    ("copilot", "copilot", include_bytes!("traces/copilot.jsonl")),
+    ("gemini_cli", "gemini_cli", include_bytes!("traces/gemini_cli.jsonl")),
     ("gemini", "gemini", include_bytes!("traces/gemini.json")),
     ("gemini sdk", "gemini", include_bytes!("traces/gemini_sdk.jsonl")),
     ("session", "session", include_bytes!("traces/session.jsonl")),
@@ -63,7 +66,7 @@ fn a_trace_cut_off_anywhere_is_refused_or_has_fewer_calls() {
 
 #[test]
 fn damaged_traces_are_refused_by_name() {
-    let table: [(&str, &str, &str); 37] = [
+    let table: [(&str, &str, &str); 43] = [
         ("nothing", "", "trace_empty"),
         ("white space", " \n\n", "trace_empty"),
         ("no JSON", "calls: none", "trace_not_json"),
@@ -141,6 +144,28 @@ fn damaged_traces_are_refused_by_name() {
         ),
         ("mcp: no name", r#"[{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {}}]"#, "trace_malformed"),
         ("mcp: old version", r#"[{"jsonrpc": "1.0", "id": 1, "method": "tools/call"}]"#, "trace_malformed"),
+        (
+            "codex: output without call",
+            r#"{"timestamp": "t", "type": "response_item", "payload": {"type": "function_call_output", "call_id": "x", "output": ""}}"#,
+            "trace_result_without_call",
+        ),
+        (
+            "copilot: result without call",
+            r#"{"type": "tool.execution_complete", "data": {"toolCallId": "x", "success": true}, "id": "1", "timestamp": "t", "parentId": null}"#,
+            "trace_result_without_call",
+        ),
+        (
+            "copilot: call without tool",
+            r#"{"type": "tool.execution_start", "data": {"toolCallId": "x"}, "id": "1", "timestamp": "t", "parentId": null}"#,
+            "trace_malformed",
+        ),
+        ("codex: no item", r#"{"timestamp": "t", "type": "response_item", "payload": 1}"#, "trace_malformed"),
+        (
+            "gemini cli: call without name",
+            r#"{"id": "1", "timestamp": "t", "type": "gemini", "content": "", "toolCalls": [{}]}"#,
+            "trace_malformed",
+        ),
+        ("gemini cli: message without id", r#"{"$set": {"messages": [{}]}}"#, "trace_malformed"),
         ("claude code: no message", r#"[{"type": "user", "uuid": "1"}]"#, "trace_malformed"),
         (
             "gemini: response without call",
@@ -258,8 +283,44 @@ fn calls_end_as_their_form_says() {
         ),
         (r#"[{"type": "mcp_call", "id": "1", "name": "a", "arguments": "{}", "error": "no"}]"#, CallStatus::Failed),
         (
+            r#"[{"timestamp": "t", "type": "response_item", "payload": {"type": "function_call", "name": "a", "arguments": "{}", "call_id": "1"}}, {"timestamp": "t", "type": "response_item", "payload": {"type": "function_call_output", "call_id": "1", "output": "Chunk ID: 1\nProcess exited with code 3\nOutput:\nProcess exited with code 0\n"}}]"#,
+            CallStatus::Failed,
+        ),
+        (
+            r#"[{"timestamp": "t", "type": "response_item", "payload": {"type": "function_call", "name": "a", "arguments": "{}", "call_id": "1"}}, {"timestamp": "t", "type": "response_item", "payload": {"type": "function_call_output", "call_id": "1", "output": "Chunk ID: 1\nProcess running with session ID 7\nOutput:\nProcess exited with code 0\n"}}]"#,
+            CallStatus::Doubtful,
+        ),
+        (
+            r#"[{"id": "1", "timestamp": "t", "type": "gemini", "content": "", "toolCalls": [{"name": "run_shell_command", "args": {}, "status": "success", "result": [{"functionResponse": {"response": {"output": "Output: hi\nExit Code: 3\n"}}}]}]}]"#,
+            CallStatus::Failed,
+        ),
+        (
+            r#"[{"type": "tool.execution_complete", "data": {"toolCallId": "0", "success": false}, "id": "0", "timestamp": "t", "parentId": null}, {"type": "tool.execution_start", "data": {"toolCallId": "1", "toolName": "bash", "arguments": {}}, "id": "1", "timestamp": "t", "parentId": "0"}, {"type": "tool.execution_complete", "data": {"toolCallId": "1", "success": true, "shellExecution": {"exitCode": 3}, "result": {"content": "<shellId: 0 completed with exit code 0>"}}, "id": "2", "timestamp": "t", "parentId": "1"}]"#,
+            CallStatus::Failed,
+        ),
+        (
+            r#"[{"type": "tool.execution_complete", "data": {"toolCallId": "0", "success": false}, "id": "0", "timestamp": "t", "parentId": null}, {"type": "tool.execution_start", "data": {"toolCallId": "1", "toolName": "bash", "arguments": {}}, "id": "1", "timestamp": "t", "parentId": "0"}, {"type": "tool.execution_complete", "data": {"toolCallId": "1", "success": true, "result": {"content": "<command started in background with shellId: s1>"}}, "id": "2", "timestamp": "t", "parentId": "1"}]"#,
+            CallStatus::Doubtful,
+        ),
+        (
+            r#"[{"type": "tool.execution_complete", "data": {"toolCallId": "0", "success": false}, "id": "0", "timestamp": "t", "parentId": null}, {"type": "tool.execution_start", "data": {"toolCallId": "1", "toolName": "view", "arguments": {}}, "id": "1", "timestamp": "t", "parentId": "0"}, {"type": "tool.execution_complete", "data": {"toolCallId": "1", "success": true, "result": {"content": "a"}}, "id": "2", "timestamp": "t", "parentId": "1"}]"#,
+            CallStatus::Succeeded,
+        ),
+        (
+            r#"[{"record_type": "proofmark_session_entry", "kind": "decided", "tool": "a", "decision": "d", "allowed": true}, {"record_type": "proofmark_session_entry", "kind": "result", "decision": "d", "status": "doubtful"}, {"record_type": "proofmark_session_entry", "kind": "ended", "decision": "d", "status": "succeeded"}]"#,
+            CallStatus::Succeeded,
+        ),
+        (
+            r#"[{"record_type": "proofmark_session_entry", "kind": "undecided", "tool": "a", "status": "succeeded"}]"#,
+            CallStatus::Succeeded,
+        ),
+        (
             r#"[{"record_type": "proofmark_session_entry", "kind": "decided", "tool": "a", "decision": "d", "allowed": false}]"#,
             CallStatus::Blocked,
+        ),
+        (
+            r#"[{"record_type": "proofmark_session_entry", "kind": "decided", "tool": "a", "decision": "d", "allowed": false, "shadowed": true}]"#,
+            CallStatus::Pending,
         ),
         (
             r#"[{"record_type": "proofmark_session_entry", "kind": "decided", "tool": "a", "decision": "d", "allowed": true}]"#,

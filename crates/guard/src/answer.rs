@@ -1,10 +1,12 @@
 //! Answers that the guard gives in place of the side that was asked.
 
 use proofmark_boundary::DecisionReceipt;
-use proofmark_receipt::{Json, Object, object};
+use proofmark_receipt::{Json, Object, object, shown};
 
-use crate::message::{MessageError, MessageId};
+use crate::message::{Message, MessageError, MessageId};
 
+/// The JSON-RPC code for a failure on this side.
+pub(crate) const INTERNAL_ERROR: i32 = -32_603;
 /// The code of a refused `sampling/createMessage`, as the protocol's own example has it.
 const REJECTED: i32 = -1;
 /// The JSON-RPC code for parameters that a method does not take.
@@ -22,26 +24,82 @@ pub(crate) fn refused(refusal: &MessageError) -> String {
     error(refusal.id.as_ref(), refusal.code, &refusal.to_string(), None)
 }
 
-/// What is said of an action that is not executed: a text for the model, and the decision for programs.
-pub(crate) struct Block {
-    pub(crate) text: String,
-    pub(crate) decision: Object,
+/// The answer to a request that the server has not answered before it ended.
+pub(crate) fn server_ended(id: &MessageId) -> String {
+    error(Some(id), INTERNAL_ERROR, "the server has ended", None)
+}
+
+/// A notification of progress. `thousandths` stay below what servers count, since progress never goes back.
+pub(crate) fn progress(token: &Json, thousandths: u64, message: &str) -> String {
+    let (token, message) = (token.to_text(), Json::from(message).to_text());
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":0.{thousandths:03},"message":{message}}}}}"#
+    )
+}
+
+/// A request of the guard itself to the client: to tell its user of a call that waits. It has no fields: an answer approves
+/// nothing.
+pub(crate) fn elicitation(id: &MessageId, message: &str) -> String {
+    let (id, message) = (id.as_json(), Json::from(message).to_text());
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"elicitation/create","params":{{"message":{message},"requestedSchema":{{"type":"object","properties":{{}}}}}}}}"#
+    )
+}
+
+/// The notification that a request of the guard itself needs no answer any more.
+pub(crate) fn withdrawn(id: &MessageId) -> String {
+    let id = id.as_json();
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"the call does not wait any more"}}}}"#
+    )
+}
+
+/// What the client's user is told of a call that waits for an approval.
+pub(crate) fn what_waits(receipt: &DecisionReceipt, tool: &str) -> String {
+    let (id, tool) = (receipt.decision_id().to_string(), shown(&format!("`{tool}`")));
+    format!(
+        "{tool} was not executed yet: it waits for an approval. {} A person who may approve it runs `{}`. An answer here \
+         approves nothing. Accept: the call waits on. Decline: it is refused now.",
+        messages(receipt.document(), "reasons").join(" "),
+        approve(&id),
+    )
+}
+
+/// The messages of a list of a decision.
+fn messages(document: &Object, list: &str) -> Vec<String> {
+    let message = |item: &Json| item.as_object().and_then(|item| item.get("message")?.as_str().map(str::to_owned));
+    let list = document.get(list).and_then(Json::as_array).unwrap_or_default();
+    list.iter().filter_map(message).collect()
+}
+
+/// What is said of an action that is not executed.
+#[derive(Debug)]
+pub struct Block {
+    /// For the model.
+    pub text: String,
+    /// The decision, for programs.
+    pub decision: Object,
+}
+
+/// The command by which a person approves.
+pub(crate) fn approve(decision: &str) -> String {
+    format!("proofmark approve {decision} --key KEY --note \"why\"")
 }
 
 impl Block {
     /// By a decision. `detail` says what the decision's reasons do not.
-    pub(crate) fn by(receipt: &DecisionReceipt, detail: Option<&str>) -> Self {
+    #[must_use]
+    pub fn by(receipt: &DecisionReceipt, detail: Option<&str>) -> Self {
         let document = receipt.document();
-        let list = |name: &str| document.get(name).and_then(Json::as_array).unwrap_or_default();
-        let message = |item: &Json| item.as_object().and_then(|item| item.get("message")?.as_str().map(str::to_owned));
         let id = receipt.decision_id();
-        let reasons: Vec<_> = list("reasons").iter().filter_map(message).collect();
-        // Where no rule asks for an approval, none would change the decision.
-        let next: Vec<_> = match receipt.asks_approval() {
+        let reasons = messages(document, "reasons");
+        // Where something else is missing, too, the same call would be blocked again after an approval.
+        let next: Vec<_> = match receipt.asks_approval_only() {
             true => vec![format!(
-                "Ask a person to run `proofmark approve {id} --key KEY --note \"why\"`, then repeat the same call unchanged."
+                "Ask a person to run `{}`, then repeat the same call unchanged.",
+                approve(&id.to_string())
             )],
-            false => list("safe_next_steps").iter().filter_map(message).collect(),
+            false => messages(document, "safe_next_steps"),
         };
         let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
         let next = if next.is_empty() { String::new() } else { format!(" Next: {}", next.join(" ")) };
@@ -62,12 +120,18 @@ impl Block {
     }
 
     /// Without a decision, because none could be made.
-    pub(crate) fn without_decision(code: &str, why: &str) -> Self {
+    #[must_use]
+    pub fn without_decision(code: &str, why: &str) -> Self {
         let text = format!("Not executed: {why} Do not report this step as done.");
         Self {
             text,
             decision: object! { "outcome": Json::Null, "reasons": vec![Json::from(object! { "code": code, "message": why })] },
         }
+    }
+
+    /// The same of a call that waited, and that the client's user has declined.
+    pub(crate) fn declined(self) -> Self {
+        Self { text: format!("{} The user of the client has declined it.", self.text), ..self }
     }
 
     /// The result of a blocked `tools/call`. It has no `structuredContent`: clients hold that against the tool's schema
@@ -80,6 +144,14 @@ impl Block {
             "_meta": object! { "org.proofmark/decision": self.decision.clone() },
         };
         format!(r#"{{"jsonrpc":"2.0","id":{},"result":{}}}"#, id.as_json(), Json::from(result).to_text())
+    }
+
+    /// The answer to a blocked request of the client.
+    pub(crate) fn answers(&self, id: &MessageId, method: &str, message: &Message) -> String {
+        match method {
+            "tools/call" if !message.has_param("task") => self.tool_result(id, message.is_stateless()),
+            _ => self.error(id),
+        }
     }
 
     /// The error for a blocked request of another kind.
@@ -95,5 +167,21 @@ impl Block {
             }
             _ => error(Some(id), REJECTED, "the user's policy rejected this request", None),
         }
+    }
+}
+
+impl MessageError {
+    /// The JSON-RPC error that says so.
+    #[must_use]
+    pub fn answer(&self) -> String {
+        refused(self)
+    }
+}
+
+impl MessageId {
+    /// The answer to this request if the server gives none.
+    #[must_use]
+    pub fn failed(&self, why: &str) -> String {
+        error(Some(self), INTERNAL_ERROR, why, None)
     }
 }

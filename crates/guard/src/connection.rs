@@ -3,26 +3,43 @@
 //! Each message is read, and then passed, answered, dropped, or held until its actions are decided. What is forwarded is
 //! the text that was read, written anew ([`crate::message`]); an answer is forwarded only to the request that is open.
 
+mod actions;
 mod answers;
+mod http;
+mod lists;
 mod requests;
+mod results;
 mod rulings;
+mod waiting;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::time::Duration;
 
-use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request, ToolCall};
+use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request};
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 
-use crate::answer::{self, Block, INVALID_PARAMS};
-use crate::event::{Event, Keep};
+use crate::answer::{self, INVALID_PARAMS};
+use crate::event::{self, Event, Keep};
 use crate::message::{Kind, Message, MessageError, MessageId, Sender};
-use crate::pins::{Pin, PinState, Pins};
-use crate::session::{Agent, MAX_CALLS, Session};
+use crate::pin::Pin;
+use crate::pins::Pins;
+use crate::session::{Agent, Session};
+pub use lists::Moving;
+use lists::{Lists, Parked};
 use requests::{Treatment, of_client, of_server};
+use waiting::{Wait, Waited};
+
+pub use http::{Failure, HungUp, Posted, Stream};
 
 /// The most requests of one side that may be open at once.
 const MAX_OPEN: usize = 10_000;
 /// The most tasks and states of the server that are remembered.
 const MAX_REMEMBERED: usize = 10_000;
+/// The most methods of notifications that are counted by name.
+const MAX_COUNTED: usize = 64;
+
+/// How much is shown of a line that is not forwarded, in characters.
+const MAX_SHOWN: usize = 200;
 
 /// What a connection is told once.
 #[derive(Clone, Debug, Default)]
@@ -31,11 +48,18 @@ pub struct Settings {
     pub session: String,
     /// What the server is called, in policies and in pins.
     pub server: String,
+    /// What the server is reached by: the words of its command, or its URL.
+    pub origin: Vec<String>,
     pub agent: Option<String>,
     pub environment: Option<String>,
     pub keep: Keep,
     /// Whether tools that the policy never allows are taken out of lists.
     pub hide: bool,
+    /// How long a call that asks for approval may wait for it, where the client takes notifications of progress.
+    pub wait: Duration,
+    /// Whether what the policy blocks is forwarded all the same. Messages that are refused before any policy is asked, and
+    /// actions that could not be decided, are not forwarded either way.
+    pub shadow: bool,
 }
 
 /// What is to be done, in this order.
@@ -43,6 +67,12 @@ pub struct Settings {
 pub enum Output {
     ToClient(String),
     ToServer(String),
+    /// To the server: a request of the guard itself.
+    Ask(MessageId, String),
+    /// To the client: the answer to this request, which waited.
+    Tell(MessageId, String),
+    /// To the client: a notification or a question about this request, which waits. Its answer follows later.
+    Progress(MessageId, String),
     /// For the operator.
     Log(String),
     /// A definition that was pinned now.
@@ -58,13 +88,24 @@ pub struct Step {
     pub outputs: Vec<Output>,
     /// What is to be decided before the message goes on.
     pub pending: Option<Pending>,
+    /// Requests that waited and go on, each to be given to [`Connection::go_on`] in this order, after what is pending.
+    pub released: Vec<Released>,
+    /// To be given to [`Connection::moved`] when all that follows from this step has been moved: until then, later requests
+    /// of the client wait, so that none overtakes another.
+    pub moving: Vec<Moving>,
 }
+
+/// A request of the client that waited: for a list of the server, or for an approval.
+#[derive(Debug)]
+pub struct Released(Parked, Option<Waited>);
 
 /// A message that is held until its actions are decided.
 #[derive(Debug)]
 pub struct Pending {
     /// The actions, each to be decided in order until one is not allowed.
     pub requests: Vec<Request>,
+    /// How many calls the facts have.
+    known: usize,
     held: Held,
 }
 
@@ -79,6 +120,8 @@ struct Held {
     detail: Option<String>,
     /// The client's request that a server's request belongs to, in the stateless revision.
     answers: Option<Open>,
+    /// For how long it has waited for an approval.
+    waited: Option<Waited>,
 }
 
 /// What was ruled on an action.
@@ -100,6 +143,17 @@ struct Open {
     action: Option<Sha256Digest>,
     decision: Option<String>,
     cancelled: bool,
+    /// Whether a list was asked for from its beginning.
+    from_begin: bool,
+    /// Whether the stream that was to bring its answer has ended: another may bring it.
+    left: bool,
+}
+
+/// The call that a task belongs to.
+#[derive(Clone, Debug)]
+struct Task {
+    call: (usize, String),
+    decision: Option<String>,
 }
 
 /// The state of one guarded connection.
@@ -114,10 +168,20 @@ pub struct Connection {
     deciding: HashSet<MessageId>,
     /// The server's requests that the client has seen.
     asked: HashMap<MessageId, String>,
-    tasks: HashSet<String>,
+    tasks: HashMap<String, Task>,
     /// What the server handed out to continue a request, with the action it belongs to.
     states: HashMap<Sha256Digest, Sha256Digest>,
+    lists: Lists,
+    /// Whether the client takes questions for its user.
+    asks_user: bool,
+    /// The client's requests that wait for an approval.
+    waits: BTreeMap<MessageId, Wait>,
+    /// What was forwarded from streams that can be resumed, and may come again.
+    delivered: VecDeque<Sha256Digest>,
+    /// How many notifications of each method came from each side.
+    notified: BTreeMap<(&'static str, String), u64>,
     noise: u64,
+    server_has_ended: bool,
 }
 
 impl Connection {
@@ -133,14 +197,36 @@ impl Connection {
             open: HashMap::new(),
             deciding: HashSet::new(),
             asked: HashMap::new(),
-            tasks: HashSet::new(),
+            tasks: HashMap::new(),
             states: HashMap::new(),
+            lists: Lists::default(),
+            asks_user: false,
+            waits: BTreeMap::new(),
+            delivered: VecDeque::new(),
+            notified: BTreeMap::new(),
             noise: 0,
+            server_has_ended: false,
         }
     }
 
+    /// What is to be recorded at the beginning, and of what the server is reached by.
+    pub fn open(&mut self, policy: &ActionPolicy) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        let origin = self.origin(&mut outputs);
+        let members = object! {
+            "server": self.settings.server.as_str(),
+            "agent"?: self.settings.agent.clone(),
+            "environment"?: self.settings.environment.clone(),
+            "policy_hash": policy.hash().to_string(),
+            "origin"?: origin,
+            "shadow"?: self.settings.shadow.then_some(true),
+        };
+        outputs.insert(0, Output::Event(Event::new("opened", members)));
+        outputs
+    }
+
     /// Takes in a line of the client.
-    pub fn from_client(&mut self, line: &[u8], policy: &ActionPolicy) -> Step {
+    pub fn from_client(&mut self, line: impl Into<Vec<u8>>, policy: &ActionPolicy) -> Step {
         match Message::read(line, Sender::Client) {
             Ok(message) => self.client(message, policy).unwrap_or_else(|refusal| self.refuse(&refusal)),
             Err(refusal) => self.refuse(&refusal),
@@ -148,19 +234,48 @@ impl Connection {
     }
 
     /// Takes in a line of the server.
-    pub fn from_server(&mut self, line: &[u8], policy: &ActionPolicy, now: &str) -> Step {
+    pub fn from_server(&mut self, line: impl Into<Vec<u8>>, policy: &ActionPolicy, now: &str) -> Step {
+        let line = line.into();
+        let begin = begin_of(&line);
         match Message::read(line, Sender::Server) {
             Ok(message) => self.server(message, policy, now),
-            Err(refusal) => {
-                // Servers print banners: only messages are forwarded.
-                self.noise += 1;
-                let shown: String = String::from_utf8_lossy(line).chars().take(200).collect();
-                Step::of(Output::Log(format!("the server wrote a line that is not forwarded ({refusal}): {shown}")))
-            }
+            Err(refusal) => self.not_forwarded(&begin, &refusal),
         }
     }
 
-    /// Whether a tool is quarantined, so that it is worth looking whether it was approved.
+    /// Servers print banners: only messages are forwarded. `begin` is how the line begins.
+    fn not_forwarded(&mut self, begin: &str, refusal: &MessageError) -> Step {
+        self.noise += 1;
+        Step::of(Output::Log(format!("the server wrote a line that is not forwarded ({refusal}): {begin}")))
+    }
+
+    /// Takes in that time has passed. `millis` are on a clock that never goes back.
+    pub fn tick(&mut self, millis: u64) -> Step {
+        let mut step = self.give_up_lists(millis);
+        step.outputs.extend(self.tick_waits(millis));
+        step
+    }
+
+    /// Goes on with a request that waited.
+    pub fn go_on(&mut self, released: Released, policy: &ActionPolicy) -> Step {
+        let Released(Parked { message, id, method }, mut waited) = released;
+        let withdrawn = waited.as_mut().and_then(|waited| waited.withdrawn(&id));
+        // Else it was cancelled on its way, after it was released and before it is held.
+        let mut step = match self.deciding.contains(&id) {
+            true => self.hold(message, id, (method, waited), policy).unwrap_or_else(|refusal| {
+                self.deciding.retain(|id| Some(id) != refusal.id.as_ref());
+                self.refuse(&refusal)
+            }),
+            false => {
+                let members = object! { "request": id.as_json(), "executed": "no" };
+                Step::of(Output::Event(Event::new("cancelled", members)))
+            }
+        };
+        step.outputs.splice(0..0, withdrawn);
+        step
+    }
+
+    /// Whether something is quarantined, so that it is worth looking whether it was approved.
     #[must_use]
     pub fn any_quarantined(&self) -> bool {
         self.pins.any_quarantined()
@@ -173,22 +288,42 @@ impl Connection {
 
     /// What is to be recorded at the end: the requests that have no answer.
     pub fn close(&mut self) -> Vec<Output> {
+        let waiting: Vec<_> = self.waits.keys().cloned().collect();
+        let mut outputs: Vec<_> = waiting.iter().flat_map(|id| self.cancelled_before(id)).collect();
         let mut open: Vec<_> = self.open.drain().map(|(_, open)| open).collect();
         open.sort_by(|one, other| one.id.cmp(&other.id));
         let unanswered = open.iter().filter(|open| open.call.is_some());
         let unanswered: Vec<_> = unanswered.map(|open| Json::from(open.id.as_json())).collect();
-        let members = object! { "unanswered": unanswered, "lines_not_forwarded": self.noise };
-        vec![Output::Event(Event::new("closed", members))]
+        let mut notified = Object::new();
+        for ((from, method), count) in &self.notified {
+            notified.insert(format!("{from} {method}"), *count);
+        }
+        let members = object! {
+            "unanswered": unanswered,
+            "lines_not_forwarded": self.noise,
+            "notifications": notified,
+        };
+        outputs.push(Output::Event(Event::new("closed", members)));
+        outputs
+    }
+
+    /// Takes in that the client sends nothing more: what waits for an approval is blocked.
+    pub fn client_ended(&mut self) -> Vec<Output> {
+        self.give_up_waits(|_| true)
     }
 
     /// The answers to all open requests, for a server that has ended.
     pub fn server_ended(&mut self) -> Vec<Output> {
-        const INTERNAL_ERROR: i32 = -32_603;
-        let mut open: Vec<_> = self.open.keys().cloned().collect();
+        self.server_has_ended = true;
+        let waits = std::mem::take(&mut self.waits);
+        let withdrawn = waits.values().filter_map(waiting::Wait::question);
+        let withdrawn: Vec<_> = withdrawn.map(|question| Output::ToClient(answer::withdrawn(question))).collect();
+        let waiting = waits.into_keys().chain(self.lists.take_parked());
+        let mut open: Vec<_> = self.open.keys().cloned().chain(waiting).collect();
         open.sort();
-        open.iter()
-            .map(|id| Output::ToClient(answer::error(Some(id), INTERNAL_ERROR, "the server has ended", None)))
-            .collect()
+        self.deciding.retain(|id| !open.contains(id));
+        let answers = open.iter().map(|id| Output::ToClient(answer::server_ended(id)));
+        withdrawn.into_iter().chain(answers).collect()
     }
 
     fn refuse(&mut self, refusal: &MessageError) -> Step {
@@ -199,7 +334,7 @@ impl Connection {
                 Output::Log(format!("a message of the client is not forwarded: {}", refusal.reason)),
                 Output::ToClient(answer::refused(refusal)),
             ],
-            pending: None,
+            ..Step::default()
         }
     }
 
@@ -209,7 +344,9 @@ impl Connection {
             Kind::Notification { method } => Ok(self.notification(message, &method)),
             Kind::Answer { id } => match self.asked.remove(&id) {
                 Some(_) => Ok(Step::of(Output::ToServer(message.text))),
-                None => Ok(Step::of(Output::Log("the client answered a request that is not open".to_owned()))),
+                None => Ok(self.answered_question(&message, &id).unwrap_or_else(|| {
+                    Step::of(Output::Log("the client answered a request that is not open".to_owned()))
+                })),
             },
             Kind::Fault => Ok(Step::of(Output::ToServer(message.text))),
         }
@@ -222,128 +359,53 @@ impl Connection {
         method: String,
         policy: &ActionPolicy,
     ) -> Result<Step, MessageError> {
-        if self.open.contains_key(&id) || self.deciding.contains(&id) {
-            return Err(MessageError::invalid(Some(id), "the id is that of a request which is still open"));
+        if self.server_has_ended {
+            return Ok(Step::of(Output::ToClient(answer::server_ended(&id))));
+        }
+        if self.open.contains_key(&id) || self.deciding.contains(&id) || self.lists.has_asked(&id) {
+            return Err(MessageError::still_open(id));
         }
         if self.open.len() + self.deciding.len() >= MAX_OPEN {
             return Err(MessageError::invalid(Some(id), format!("more than {MAX_OPEN} requests are open")));
         }
         match of_client(&method) {
             Treatment::Pass => {
-                self.open.insert(id.clone(), Open::passed(id, method));
-                Ok(Step::of(Output::ToServer(message.text)))
+                if method == "initialize" {
+                    self.greeted(&message);
+                }
+                let recorded = requests::is_recorded(&method).then(|| passed(&id, &method, &message));
+                self.open.insert(id.clone(), Open::passed(id, method, &message));
+                let mut step = Step::of(Output::ToServer(message.text));
+                step.outputs.splice(0..0, recorded.map(Output::Event));
+                Ok(step)
             }
-            Treatment::OfTask => match message.param("taskId").is_some_and(|task| self.tasks.contains(task)) {
-                true => {
-                    self.open.insert(id.clone(), Open::passed(id, method));
+            Treatment::OfTask => match message.param("taskId").and_then(|task| self.tasks.get(task)) {
+                Some(Task { call, decision }) => {
+                    let (call, decision) = (Some(call.clone()), decision.clone());
+                    let open = Open { call, decision, ..Open::passed(id.clone(), method, &message) };
+                    self.open.insert(id, open);
                     Ok(Step::of(Output::ToServer(message.text)))
                 }
-                false => Err(MessageError {
+                None => Err(MessageError {
                     code: INVALID_PARAMS,
                     id: Some(id),
                     reason: "the task is not one of this session".to_owned(),
                 }),
             },
-            Treatment::Decide => self.hold(message, id, method, policy),
+            Treatment::Decide => match self.list_needed(&method) {
+                Some(list) => self.ask_first(list, Parked { message, id, method }),
+                None => self.hold(message, id, (method, None), policy),
+            },
         }
-    }
-
-    /// Holds a request of the client until it is decided.
-    fn hold(
-        &mut self,
-        message: Message,
-        id: MessageId,
-        method: String,
-        policy: &ActionPolicy,
-    ) -> Result<Step, MessageError> {
-        let invalid =
-            |reason: &str| MessageError { code: INVALID_PARAMS, id: Some(id.clone()), reason: reason.to_owned() };
-        let (mut action, state) = match method.as_str() {
-            "tools/call" => self.tool_action(&message, policy).map_err(|reason| invalid(&reason))?,
-            _ => (self.other_action(&message, &method, policy), PinState::Pinned),
-        };
-        action.insert("surface", "mcp");
-        action.insert("method", method.as_str());
-        let digest = Sha256Digest::of(&Json::from(action.clone()).canonical_vrf());
-        if let Some(state) = message.param("requestState") {
-            // Else one request could be continued with what the server handed out for another.
-            if self.states.get(&Sha256Digest::of(state.as_bytes())) != Some(&digest) {
-                return Err(invalid("the `requestState` was not handed out for this request"));
-            }
-        }
-        if self.session.is_full() {
-            let why = format!("This session has had {MAX_CALLS} calls. Start a new one.");
-            return Ok(Step::of(Output::ToClient(
-                Block::without_decision("session_full", &why).tool_result(&id, is_stateless(&message)),
-            )));
-        }
-        let facts = self.session.facts(action.clone(), &self.agent, &self.settings.session);
-        let request = match Request::from_facts(facts) {
-            Ok(request) => request,
-            Err(error) => return Err(invalid(&format!("the arguments cannot be judged: {error}"))),
-        };
-        self.deciding.insert(id.clone());
-        let detail = state.explained();
-        let held = Held { message, id, method, from: Sender::Client, actions: vec![action], detail, answers: None };
-        Ok(Step { outputs: Vec::new(), pending: Some(Pending { requests: vec![request], held }) })
-    }
-
-    /// The action of a tool call, and how the tool's definition compares with the pinned one.
-    fn tool_action(&self, message: &Message, policy: &ActionPolicy) -> Result<(Object, PinState), String> {
-        let tool = message.param("name").ok_or("`params.name` is not a text")?;
-        let empty = Json::Object(Object::new());
-        let args = message.params().and_then(|params| params.get("arguments")).unwrap_or(&empty);
-        let object = args.as_object().ok_or("`params.arguments` is not an object")?;
-        let listed = self.pins.listed(tool);
-        if let Some(wrong) = listed.and_then(|listed| listed.misspelled(object)) {
-            let wrong = proofmark_receipt::shown(&wrong);
-            return Err(format!("the argument `{wrong}` differs from a declared one in letter case only"));
-        }
-        let said_to_change = listed.is_some_and(|listed| listed.said_to_change);
-        let call = ToolCall { tool, server: Some(&self.settings.server), args, said_to_change };
-        let mut action = policy.action_of(&call);
-        let state = listed.map_or(PinState::NotListed, |listed| listed.state.clone());
-        if let Some(listed) = listed {
-            action.insert("definition", listed.definition.to_string());
-        }
-        action.insert("definition_state", state.as_str());
-        Ok((action, state))
-    }
-
-    /// The action of a request that calls no tool: its method is the tool, and what it names the target.
-    fn other_action(&self, message: &Message, method: &str, policy: &ActionPolicy) -> Object {
-        let params = message.params().cloned().unwrap_or_default();
-        let target = ["uri", "name", "url"].iter().find_map(|name| params.get(name)?.as_str().map(str::to_owned));
-        let args = Json::Object(requests::arguments(params));
-        let server = Some(self.settings.server.as_str());
-        let mut action = policy.action_of(&ToolCall { tool: method, server, args: &args, said_to_change: false });
-        if !policy.classes_tool(method, server) && requests::only_reads(method) {
-            action.insert("class", "generic");
-        }
-        if let Some(target) = target {
-            action.insert("target", target);
-        }
-        action
     }
 
     fn notification(&mut self, message: Message, method: &str) -> Step {
+        self.count("client", method);
         if method == "notifications/cancelled" {
-            let of = message.params().and_then(|params| params.get("requestId")).map(Json::to_text);
-            if let Some(id) = of.as_ref().and_then(|of| self.deciding.iter().find(|id| id.as_json() == of)).cloned() {
-                // It waits for its decision, so the server has not seen it.
-                self.deciding.remove(&id);
-                let members = object! { "request": id.as_json(), "executed": "no" };
-                return Step::of(Output::Event(Event::new("cancelled", members)));
-            }
-            let open = self.open.values_mut().find(|open| Some(open.id.as_json()) == of.as_deref());
-            if let Some(open) = open {
-                open.cancelled = true;
-                let members =
-                    object! { "request": open.id.as_json(), "decision"?: open.decision.clone(), "executed": "unknown" };
-                let event = Output::Event(Event::new("cancelled", members));
-                return Step { outputs: vec![event, Output::ToServer(message.text)], pending: None };
-            }
-            return Step::default();
+            return match message.cancels() {
+                Some(id) => self.cancelled(message, &id),
+                None => Step::default(),
+            };
         }
         match method.starts_with("notifications/") {
             true => Step::of(Output::ToServer(message.text)),
@@ -354,11 +416,50 @@ impl Connection {
         }
     }
 
+    fn cancelled(&mut self, message: Message, id: &MessageId) -> Step {
+        if self.deciding.contains(id) {
+            return Step { outputs: self.cancelled_before(id), ..Step::default() };
+        }
+        let Some(open) = self.open.get_mut(id) else { return Step::default() };
+        open.cancelled = true;
+        Step { outputs: vec![open.cancelled("unknown"), Output::ToServer(message.text)], ..Step::default() }
+    }
+
+    /// Drops a request that the server has not seen. Where it is being decided, the decision is recorded first.
+    fn cancelled_before(&mut self, id: &MessageId) -> Vec<Output> {
+        self.deciding.remove(id);
+        let (decision, waited) = self.waits.remove(id).map(waiting::Wait::into_parts).unzip();
+        if decision.is_none() && !self.lists.drop_parked(id) {
+            return Vec::new();
+        }
+        let members = object! { "request": id.as_json(), "decision"?: decision, "executed": "no" };
+        let withdrawn = waited.and_then(|mut waited| waited.withdrawn(id));
+        withdrawn.into_iter().chain([Output::Event(Event::new("cancelled", members))]).collect()
+    }
+
+    /// Counts a notification; those of methods that are one too many together.
+    fn count(&mut self, from: &'static str, method: &str) {
+        let name = proofmark_receipt::shown(method);
+        let is_counted = self.notified.len() < MAX_COUNTED || self.notified.contains_key(&(from, name.clone()));
+        let name = if is_counted { name } else { "others".to_owned() };
+        *self.notified.entry((from, name)).or_default() += 1;
+    }
+
     fn server(&mut self, message: Message, policy: &ActionPolicy, now: &str) -> Step {
         match message.kind.clone() {
             Kind::Request { id, method } => self.server_request(message, id, method, policy),
-            Kind::Notification { .. } => Step::of(Output::ToClient(message.text)),
+            Kind::Notification { method } => {
+                self.count("server", &method);
+                // They come with the state of the task as well, and are decided there.
+                if message.has_param("inputRequests") {
+                    return Step::of(Output::Log("a notification that asks for input is not forwarded".to_owned()));
+                }
+                let mut step = Step::of(Output::ToClient(message.text));
+                step.outputs.splice(0..0, self.list_changed(&method).map(Output::Event));
+                step
+            }
             Kind::Fault => Step::of(Output::ToClient(message.text)),
+            Kind::Answer { id } if self.lists.has_asked(&id) => self.listed_for_guard(&id, &message),
             Kind::Answer { id } => match self.open.remove(&id) {
                 Some(open) => self.answered(message, open, policy, now),
                 None => {
@@ -370,55 +471,58 @@ impl Connection {
     }
 
     fn server_request(&mut self, message: Message, id: MessageId, method: String, policy: &ActionPolicy) -> Step {
-        if self.asked.contains_key(&id) || self.asked.len() >= MAX_OPEN {
+        if self.asked.contains_key(&id) || self.is_question(&id) || self.asked.len() >= MAX_OPEN {
             return Step::of(Output::Log("a request of the server is not forwarded: its id is in use".to_owned()));
         }
         match of_server(&method) {
             Treatment::Pass | Treatment::OfTask => {
                 self.asked.insert(id, method);
+                self.remember_delivered(&message);
                 Step::of(Output::ToClient(message.text))
             }
-            Treatment::Decide => {
-                let mut action = self.other_action(&message, &method, policy);
-                action.insert("surface", "mcp");
-                action.insert("method", method.as_str());
-                let facts = self.session.facts(action.clone(), &self.agent, &self.settings.session);
-                match Request::from_facts(facts) {
-                    Ok(request) => {
-                        let held = Held {
-                            message,
-                            id,
-                            method,
-                            from: Sender::Server,
-                            actions: vec![action],
-                            detail: None,
-                            answers: None,
-                        };
-                        Step { outputs: Vec::new(), pending: Some(Pending { requests: vec![request], held }) }
-                    }
-                    Err(error) => {
-                        Step::of(Output::ToServer(answer::error(Some(&id), INVALID_PARAMS, &error.to_string(), None)))
-                    }
-                }
-            }
+            Treatment::Decide => self.hold_for_server(message, id, method, policy),
         }
     }
 }
 
 impl Step {
     fn of(output: Output) -> Self {
-        Self { outputs: vec![output], pending: None }
+        Self { outputs: vec![output], ..Self::default() }
     }
+}
+
+/// How a line begins, for the operator.
+fn begin_of(line: &[u8]) -> String {
+    // A character has at most four bytes.
+    let begin = line.get(..MAX_SHOWN * 4).unwrap_or(line);
+    String::from_utf8_lossy(begin).chars().take(MAX_SHOWN).collect()
 }
 
 impl Open {
     /// A request that nobody decides on.
-    fn passed(id: MessageId, method: String) -> Self {
-        Self { id, method, call: None, action: None, decision: None, cancelled: false }
+    fn passed(id: MessageId, method: String, message: &Message) -> Self {
+        let from_begin = message.params().and_then(|params| params.get("cursor")).is_none_or(Json::is_null);
+        Self { id, method, call: None, action: None, decision: None, cancelled: false, from_begin, left: false }
+    }
+
+    /// What is recorded of it when it is cancelled.
+    fn cancelled(&self, executed: &str) -> Output {
+        let members =
+            object! { "request": self.id.as_json(), "decision"?: self.decision.clone(), "executed": executed };
+        Output::Event(Event::new("cancelled", members))
     }
 }
 
-/// Whether a request is of the revision without sessions, in which a result says of which type it is.
-fn is_stateless(message: &Message) -> bool {
-    message.meta("io.modelcontextprotocol/protocolVersion").is_some()
+/// What is recorded of a request that nobody decides on.
+fn passed(id: &MessageId, method: &str, message: &Message) -> Event {
+    let arguments = message.params().cloned().map(|params| Json::Object(requests::arguments(params)).to_text());
+    Event::new(
+        "passed",
+        object! {
+            "request": id.as_json(),
+            "method": method,
+            "arguments"?: arguments.filter(|arguments| arguments.len() <= event::MAX_ARGUMENTS),
+            "message": message.digest(),
+        },
+    )
 }

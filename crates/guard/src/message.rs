@@ -5,13 +5,18 @@
 //! `name`. So a message is refused unless every reader reads it alike, and what is forwarded is written anew: the tokens
 //! that were judged, byte for byte, with nothing between them.
 
-use proofmark_receipt::json::{JsonError, JsonErrorKind, Limits};
-use proofmark_receipt::{Json, Object};
+use std::thread;
 
+use proofmark_receipt::json::{self, JsonError, JsonErrorKind, Limits};
+use proofmark_receipt::{Json, Object, Sha256Digest};
+
+use crate::event;
 use crate::fold::{folded, same_when_folded};
 
 /// The longest message, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
+/// From which length on a message is digested while it is parsed, in bytes. A thread costs more for a shorter one.
+const LONG: usize = 1 << 20;
 /// The deepest nesting of a message.
 const MAX_MESSAGE_DEPTH: usize = 128;
 /// The longest id, in bytes of its JSON text.
@@ -56,10 +61,13 @@ const PARAMETERS: [&str; 30] = [
     "url",
 ];
 
+/// The member of `_meta` that names the revision of a request, in the revisions without sessions.
+pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
 /// The members of `_meta` that the stateless revision reads.
 const META: [&str; 6] = [
     "progressToken",
-    "io.modelcontextprotocol/protocolVersion",
+    PROTOCOL_VERSION,
     "io.modelcontextprotocol/clientCapabilities",
     "io.modelcontextprotocol/clientInfo",
     "io.modelcontextprotocol/logLevel",
@@ -73,15 +81,37 @@ pub enum Sender {
     Server,
 }
 
-/// The id of a request, as its JSON text: `7` and `"7"` are different ids.
+/// The id of a request: its JSON text (`7` and `"7"` are different ids), and the exchange that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct MessageId(String);
+pub struct MessageId {
+    json: String,
+    exchange: u64,
+}
 
 impl MessageId {
+    fn new(json: String) -> Self {
+        Self { json, exchange: 0 }
+    }
+
+    /// An id that is a text.
+    pub(crate) fn text(text: &str) -> Self {
+        Self::new(Json::from(text).to_text())
+    }
+
     /// The JSON text.
     #[must_use]
     pub fn as_json(&self) -> &str {
-        &self.0
+        &self.json
+    }
+
+    /// Whether it is a text that begins so.
+    pub(crate) fn is_text_with(&self, begin: &str) -> bool {
+        self.json.strip_prefix('"').is_some_and(|text| text.starts_with(begin))
+    }
+
+    /// Whether it is unique within the session, and not only within an exchange.
+    pub(crate) fn is_of_session(&self) -> bool {
+        self.exchange == 0
     }
 }
 
@@ -111,6 +141,13 @@ pub struct Message {
     pub body: Object,
     /// The message on one line, without the end of the line: what may be forwarded.
     pub text: String,
+    /// The digest of the text, where it was made while the message was read.
+    digest: Option<Sha256Digest>,
+    exchange: u64,
+    /// Whether it came from a stream that can be resumed, so that it may come again.
+    pub(crate) resumable: bool,
+    /// Whether its client can be told that it waits.
+    pub(crate) may_wait: bool,
 }
 
 /// Why a message is refused. It is not forwarded.
@@ -127,17 +164,23 @@ pub struct MessageError {
 /// The JSON-RPC code for a text that is not JSON.
 const PARSE_ERROR: i32 = -32_700;
 /// The JSON-RPC code for JSON that is not a valid message.
-const INVALID_REQUEST: i32 = -32_600;
+pub(crate) const INVALID_REQUEST: i32 = -32_600;
+/// The protocol's code for a header that is missing, or is not what the body says.
+pub(crate) const HEADER_MISMATCH: i32 = -32_020;
 
 impl Message {
     /// Reads one line, with or without its end.
     ///
     /// # Errors
     /// [`MessageError`] for anything that two programs could read differently.
-    pub fn read(line: &[u8], sender: Sender) -> Result<Self, MessageError> {
-        let line = trimmed(line);
-        let limits = Limits { max_bytes: MAX_MESSAGE_BYTES, max_depth: MAX_MESSAGE_DEPTH };
-        let json = Json::parse_with(line, limits).map_err(|error| MessageError::of_json(&error))?;
+    pub fn read(line: impl Into<Vec<u8>>, sender: Sender) -> Result<Self, MessageError> {
+        let mut line = line.into();
+        trim(&mut line);
+        let (parsed, digest) = match sender {
+            Sender::Server if line.len() >= LONG => parsed_and_digested(&line),
+            Sender::Server | Sender::Client => (parsed(&line), None),
+        };
+        let (json, spaced) = parsed.map_err(|error| MessageError::of_json(&error))?;
         let body = match json {
             Json::Object(body) => body,
             Json::Array(_) => return Err(MessageError::invalid(None, "a batch: send one message at a time")),
@@ -153,8 +196,33 @@ impl Message {
         let id = id.map_err(refuse)?;
         let kind = kind(&body, id).map_err(refuse)?;
         // The text is valid JSON, so it is UTF-8.
-        let text = std::str::from_utf8(line).map(compact).unwrap_or_default();
-        Ok(Self { kind, body, text })
+        let (text, is_as_read) = String::from_utf8(line).map(|text| on_one_line(text, spaced)).unwrap_or_default();
+        let digest = digest.filter(|_| is_as_read);
+        Ok(Self { kind, body, text, digest, exchange: 0, resumable: false, may_wait: true })
+    }
+
+    /// The message as one of this exchange, in which its ids are unique. Without sessions every request over HTTP is an
+    /// exchange of its own, and two clients may use the same ids. What has sessions or a stream of its own is exchange 0.
+    #[must_use]
+    pub fn in_exchange(mut self, exchange: u64) -> Self {
+        self.exchange = exchange;
+        if let Kind::Request { id, .. } | Kind::Answer { id } = &mut self.kind {
+            id.exchange = exchange;
+        }
+        self
+    }
+
+    /// The message as one whose client takes nothing before the answer: it does not wait for an approval.
+    #[must_use]
+    pub fn without_waiting(mut self) -> Self {
+        self.may_wait = false;
+        self
+    }
+
+    /// The id of the request that is cancelled, of a notification that cancels one.
+    pub(crate) fn cancels(&self) -> Option<MessageId> {
+        let json = self.params()?.get("requestId")?.to_text();
+        Some(MessageId { json, exchange: self.exchange })
     }
 
     /// The parameters, if they are an object.
@@ -173,6 +241,21 @@ impl Message {
     #[must_use]
     pub fn meta(&self, name: &str) -> Option<&Json> {
         self.params()?.get("_meta")?.as_object()?.get(name)
+    }
+
+    /// Whether there is a parameter of this name.
+    pub(crate) fn has_param(&self, name: &str) -> bool {
+        self.params().is_some_and(|params| params.contains(name))
+    }
+
+    /// Whether it is of the revision without sessions, in which a result says of which type it is.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.meta(PROTOCOL_VERSION).is_some()
+    }
+
+    /// The digest and length of the text.
+    pub(crate) fn digest(&self) -> Object {
+        event::digest_of(self.digest.unwrap_or_else(|| Sha256Digest::of(self.text.as_bytes())), self.text.len())
     }
 
     /// The result, if it is an object.
@@ -196,13 +279,30 @@ impl MessageError {
     }
 }
 
-/// The line without what ends it, and without white space around the document.
-fn trimmed(mut line: &[u8]) -> &[u8] {
+/// Takes away what ends the line, and white space around the document.
+fn trim(line: &mut Vec<u8>) {
     // Only what is white space in JSON: a form feed is not.
-    while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] | [rest @ .., b' ' | b'\t' | b'\r' | b'\n'] = line {
-        line = rest;
-    }
-    line
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    while line.pop_if(|byte| is_space(byte)).is_some() {}
+    let before = line.iter().take_while(|byte| is_space(byte)).count();
+    drop(line.drain(..before));
+}
+
+type Parsed = Result<(Json, bool), JsonError>;
+
+fn parsed(line: &[u8]) -> Parsed {
+    let limits = Limits { max_bytes: MAX_MESSAGE_BYTES, max_depth: MAX_MESSAGE_DEPTH };
+    Json::parse_noting_space(line, limits)
+}
+
+/// Both at the same time: each takes about as long as the client waits for the rest.
+fn parsed_and_digested(line: &[u8]) -> (Parsed, Option<Sha256Digest>) {
+    thread::scope(|scope| {
+        let digest = thread::Builder::new().name("digest".to_owned()).spawn_scoped(scope, || Sha256Digest::of(line));
+        let parsed = parsed(line);
+        // Without a thread it is made when it is needed.
+        (parsed, digest.ok().and_then(|digest| digest.join().ok()))
+    })
 }
 
 /// The id of a message; `None` for `null`.
@@ -212,14 +312,14 @@ fn read_id(id: &Json) -> Result<Option<MessageId>, String> {
         return Err(format!("the id is longer than {MAX_ID_BYTES} bytes"));
     }
     match id {
-        Json::String(_) => Ok(Some(MessageId(text))),
+        Json::String(_) => Ok(Some(MessageId::new(text))),
         Json::Null => Ok(None),
         // Written in one way only, and small enough that no program rounds it to another id.
         Json::Number(_) if text != "-0" => {
             let digits = text.strip_prefix('-').unwrap_or(&text);
             match digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse().is_ok_and(|n: u64| n <= MAX_EXACT)
             {
-                true => Ok(Some(MessageId(text))),
+                true => Ok(Some(MessageId::new(text))),
                 false => Err("the id is not a text or an integer of at most 53 bits".to_owned()),
             }
         }
@@ -309,46 +409,55 @@ fn shown(name: &str) -> String {
     proofmark_receipt::shown(&format!("`{name}`"))
 }
 
-/// A valid document without the white space between its tokens. Strings and numbers keep their bytes, but U+2028 and U+2029
-/// are escaped: some readers of lines end a line there.
-fn compact(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(['"', ' ', '\t', '\n', '\r']) {
-        let (tokens, from) = rest.split_at(at);
-        out.push_str(tokens);
-        let length = match from.as_bytes().first() {
-            Some(b'"') => string_length(from),
-            _ => 1,
-        };
-        let (token, after) = from.split_at(length);
-        if token.starts_with('"') {
-            push_string(&mut out, token);
-        }
-        rest = after;
+/// A valid document without the white space beside its tokens, if it is `spaced`. Strings and numbers keep their bytes, but
+/// U+2028 and U+2029 are escaped: some readers of lines end a line there. Also says whether the text is unchanged.
+fn on_one_line(text: String, spaced: bool) -> (String, bool) {
+    let (mut out, mut is_as_read) = (text, !spaced);
+    if spaced {
+        // One more byte: a line's end follows.
+        let mut tokens = String::with_capacity(out.len() + 1);
+        push_tokens(&mut tokens, &out);
+        out = tokens;
     }
-    out.push_str(rest);
-    out
+    // With this byte both letters begin; only strings have them.
+    if out.as_bytes().contains(&0xE2) {
+        for (letter, escaped) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")] {
+            if out.contains(letter) {
+                out = out.replace(letter, escaped);
+                is_as_read = false;
+            }
+        }
+    }
+    (out, is_as_read)
 }
 
-/// The length of the string that the text begins with, quotes included.
-fn string_length(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = 1;
-    while let Some(byte) = bytes.get(at) {
+fn push_tokens(out: &mut String, text: &str) {
+    let (mut copied, mut at) = (0, 0);
+    while let Some(byte) = text.as_bytes().get(at) {
         match byte {
-            b'"' => return at + 1,
-            // What follows is ASCII, as JSON requires.
-            b'\\' => at += 2,
+            b'"' => at += string_length(text.as_bytes().get(at..).unwrap_or_default()),
+            b' ' | b'\t' | b'\n' | b'\r' => {
+                out.push_str(text.get(copied..at).unwrap_or_default());
+                at += 1;
+                copied = at;
+            }
             _ => at += 1,
         }
     }
-    text.len()
+    out.push_str(text.get(copied..).unwrap_or_default());
 }
 
-fn push_string(out: &mut String, token: &str) {
-    match token.contains(['\u{2028}', '\u{2029}']) {
-        true => out.push_str(&token.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")),
-        false => out.push_str(token),
+/// The length of the string that a valid text begins with, quotes included.
+fn string_length(text: &[u8]) -> usize {
+    let mut at = 1;
+    loop {
+        at += json::plain_length(text.get(at..).unwrap_or_default());
+        match text.get(at) {
+            Some(b'"') => return at + 1,
+            // What follows is ASCII, as JSON requires.
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+            None => return text.len(),
+        }
     }
 }

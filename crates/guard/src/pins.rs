@@ -1,22 +1,19 @@
-//! Pinned definitions of tools: what a server said of a tool when a person, or the first session, accepted it.
+//! Pinned definitions: what a server said of a tool, a prompt, a template of resources and of itself when a person, or the
+//! first session, accepted it.
 //!
-//! An agent chooses tools by what their definitions say, so a definition that changes after it was looked at can make the
-//! agent do something else. A tool whose definition is not the pinned one is quarantined: it is listed, and its calls are
-//! blocked until somebody approves it.
+//! An agent acts by what definitions say, so a definition that changes after it was looked at can make the agent do
+//! something else. What has another definition than the pinned one is quarantined: it is listed, and its use is blocked
+//! until somebody approves it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark_receipt::{Json, Object, Sha256Digest};
 
 use crate::fold::folded;
+use crate::headers::{self, Mirrored};
+use crate::pin::{Difference, Pin, PinKind, PinName};
 
-/// The members of a definition that are pinned.
-const PINNED: [&str; 9] =
-    ["name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution", "icons", "_meta"];
-/// The longest text of one member that a difference shows, in characters.
-const MAX_SHOWN: usize = 200;
-
-/// What happens with a tool that was never pinned.
+/// What happens with a definition that was never pinned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pinning {
     /// It is pinned when it is first listed.
@@ -26,25 +23,13 @@ pub enum Pinning {
     Locked,
 }
 
-/// A pinned definition.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pin {
-    /// The identity of the server.
-    pub server: String,
-    pub tool: String,
-    /// SHA-256 of the definition in canonical form.
-    pub definition: Sha256Digest,
-    /// The definition, for people.
-    pub document: Json,
-}
-
 /// How a definition compares with what is pinned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PinState {
     Pinned,
-    /// The definition is another one. The texts say what differs.
-    Changed(Vec<String>),
-    /// The definition is that of a pinned tool which has this name.
+    /// The definition is another one, in these members.
+    Changed(Vec<Difference>),
+    /// The definition is the one that is pinned under this name.
     Renamed(String),
     /// This server has a pinned tool of the same name.
     Shadowing(String),
@@ -67,13 +52,16 @@ impl PinState {
         }
     }
 
-    /// What a person should know about it; `None` for a pinned tool.
+    /// What a person should know about it; `None` where it is pinned.
     #[must_use]
     pub fn explained(&self) -> Option<String> {
         match self {
             Self::Pinned => None,
-            Self::Changed(differences) => Some(format!("its definition has changed: {}", differences.join("; "))),
-            Self::Renamed(name) => Some(format!("it has the definition of the pinned tool `{name}`")),
+            Self::Changed(differences) => {
+                let differences: Vec<_> = differences.iter().map(ToString::to_string).collect();
+                Some(format!("its definition has changed: {}", differences.join("; ")))
+            }
+            Self::Renamed(name) => Some(format!("it has the definition that is pinned as `{name}`")),
             Self::Shadowing(server) => Some(format!("the server `{server}` has a tool of this name")),
             Self::Ambiguous => Some("its name can be mistaken for another name".to_owned()),
             Self::NotListed => Some("the server has not listed it".to_owned()),
@@ -81,116 +69,147 @@ impl PinState {
     }
 }
 
-/// A tool that the server has listed.
+/// What the server has listed under a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Listed {
     pub(crate) state: PinState,
     pub(crate) definition: Sha256Digest,
-    /// The names of the arguments that its schema declares.
+    /// The names of the arguments that the schema of a tool declares.
     arguments: Vec<String>,
-    /// Whether the server says that it changes something.
+    /// Those of them that headers repeat over HTTP.
+    pub(crate) mirrored: Vec<Mirrored>,
+    /// Whether the server says of a tool that it changes something.
     pub(crate) said_to_change: bool,
 }
 
-/// The pins of all servers, and the tools that this server has listed.
+/// What follows from definitions that were listed.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// They are pinned from here on.
+    pub(crate) pinned: Vec<Pin>,
+    /// They are quarantined, and were not before.
+    pub(crate) quarantined: Vec<(Pin, PinState)>,
+}
+
+/// The pins of all servers, and what this server has listed.
 #[derive(Debug, Default)]
 pub struct Pins {
     pinning: Pinning,
-    pinned: BTreeMap<(String, String), Pin>,
-    listed: BTreeMap<String, Listed>,
+    pinned: BTreeMap<(String, PinName), Pin>,
+    listed: BTreeMap<PinName, Listed>,
 }
 
 impl Pins {
     /// The pins of all servers that are known.
     #[must_use]
     pub fn new(pinning: Pinning, pinned: Vec<Pin>) -> Self {
-        let pinned = pinned.into_iter().map(|pin| ((pin.server.clone(), pin.tool.clone()), pin)).collect();
-        Self { pinning, pinned, listed: BTreeMap::new() }
+        Self { pinning, pinned: by_name(pinned), listed: BTreeMap::new() }
     }
 
-    /// The listed tool of this name.
-    pub(crate) fn listed(&self, tool: &str) -> Option<&Listed> {
-        self.listed.get(tool)
+    /// What is listed under this name.
+    pub(crate) fn listed(&self, kind: PinKind, name: &str) -> Option<&Listed> {
+        self.listed.get(&PinName::new(kind, name))
     }
 
-    /// Takes over what is pinned now. A quarantined tool whose definition was pinned meanwhile is so no longer.
+    /// The listed templates that a URI may be of. Of several, one that is quarantined.
+    pub(crate) fn template_of(&self, uri: &str) -> Option<&Listed> {
+        let templates = self.listed.iter().filter(|(name, _)| name.kind == PinKind::Template);
+        let mut matching = templates.filter(|(name, _)| may_expand_to(&name.name, uri)).map(|(_, listed)| listed);
+        let first = matching.next()?;
+        std::iter::once(first).chain(matching).find(|listed| listed.state != PinState::Pinned).or(Some(first))
+    }
+
+    /// Takes over what is pinned now. What is quarantined and was pinned meanwhile is so no longer.
     pub(crate) fn renew(&mut self, server: &str, pinned: Vec<Pin>) {
-        self.pinned = pinned.into_iter().map(|pin| ((pin.server.clone(), pin.tool.clone()), pin)).collect();
-        for (tool, listed) in &mut self.listed {
-            let known = self.pinned.get(&(server.to_owned(), tool.clone()));
+        self.pinned = by_name(pinned);
+        for (name, listed) in &mut self.listed {
+            let known = self.pinned.get(&(server.to_owned(), name.clone()));
             if known.is_some_and(|known| known.definition == listed.definition) && listed.state != PinState::Ambiguous {
                 listed.state = PinState::Pinned;
             }
         }
     }
 
-    /// Whether a listed tool is quarantined.
+    /// Whether something that is listed is quarantined.
     pub(crate) fn any_quarantined(&self) -> bool {
         self.listed.values().any(|listed| listed.state != PinState::Pinned)
     }
 
-    /// Takes in a page of a server's list. Returns the definitions that were pinned now, and those that are quarantined.
-    pub(crate) fn list(&mut self, server: &str, tools: &[Json]) -> (Vec<Pin>, Vec<(Pin, PinState)>) {
-        let (mut new, mut quarantined) = (Vec::new(), Vec::new());
-        let mut names: Vec<String> = Vec::new();
-        for tool in tools.iter().filter_map(Json::as_object) {
-            let Some(name) = tool.get("name").and_then(Json::as_str) else { continue };
-            let pin = pin(server, name, tool);
-            let twice = names.iter().any(|other| folded(other) == folded(name));
-            names.push(name.to_owned());
-            let state = if twice { PinState::Ambiguous } else { self.state(&pin, tools) };
-            let state = match state {
-                PinState::NotListed if self.pinning == Pinning::Learn => {
-                    self.pinned.insert((server.to_owned(), name.to_owned()), pin.clone());
-                    new.push(pin.clone());
-                    PinState::Pinned
-                }
-                state => state,
+    /// Takes in what a server lists: all of its definitions of this kind, or a page of them.
+    pub(crate) fn list(&mut self, server: &str, kind: PinKind, items: &[Json], is_whole: bool) -> Found {
+        let (mut found, mut names) = (Found::default(), BTreeSet::new());
+        let objects = items.iter().filter_map(Json::as_object);
+        let named = objects.filter_map(|item| Some((item, item.get(kind.name_member()).and_then(Json::as_str)?)));
+        let named: Vec<_> = named.collect();
+        let listed: BTreeSet<_> = named.iter().map(|(_, name)| *name).collect();
+        for (item, name) in &named {
+            let pin = Pin::of(server, PinName::new(kind, name), item);
+            let state = match names.insert(folded(name)) {
+                true => self.judge(&pin, &listed, &mut found),
+                false => PinState::Ambiguous,
             };
-            if state != PinState::Pinned {
-                quarantined.push((pin.clone(), state.clone()));
+            let (arguments, said_to_change) = (arguments(item), says_that_it_changes(item));
+            let mirrored = headers::mirrored(item.get("inputSchema"));
+            let new = Listed { state: state.clone(), definition: pin.definition, arguments, mirrored, said_to_change };
+            let before = self.listed.insert(pin.name.clone(), new);
+            let is_known = before.is_some_and(|before| before.state == state && before.definition == pin.definition);
+            if state != PinState::Pinned && !is_known {
+                found.quarantined.push((pin, state));
             }
-            let listed =
-                Listed { state, definition: pin.definition, arguments: arguments(tool), said_to_change: changes(tool) };
-            self.listed.insert(name.to_owned(), listed);
         }
-        (new, quarantined)
+        if is_whole {
+            self.listed.retain(|known, _| known.kind != kind || listed.contains(&*known.name));
+        }
+        found
+    }
+
+    /// Takes in what a server says of itself; how it compares.
+    pub(crate) fn of_server(&mut self, pin: Pin) -> (PinState, Found) {
+        let mut found = Found::default();
+        let state = self.judge(&pin, &BTreeSet::new(), &mut found);
+        if state != PinState::Pinned {
+            found.quarantined.push((pin, state.clone()));
+        }
+        (state, found)
+    }
+
+    /// How a definition compares; pins it where it is new and that is enough.
+    fn judge(&mut self, pin: &Pin, listed: &BTreeSet<&str>, found: &mut Found) -> PinState {
+        match self.state(pin, listed) {
+            PinState::NotListed if self.pinning == Pinning::Learn => {
+                self.pinned.insert((pin.server.clone(), pin.name.clone()), pin.clone());
+                found.pinned.push(pin.clone());
+                PinState::Pinned
+            }
+            state => state,
+        }
     }
 
     /// How a definition compares; `NotListed` for one that has nothing to do with what is pinned.
-    fn state(&self, pin: &Pin, tools: &[Json]) -> PinState {
+    fn state(&self, pin: &Pin, listed: &BTreeSet<&str>) -> PinState {
+        let known = self.pinned.get(&(pin.server.clone(), pin.name.clone()));
+        let (kind, name) = (pin.name.kind, &pin.name.name);
         // Names of tools are ASCII (the protocol's own advice); other letters look like them.
-        if !pin.tool.is_ascii() || pin.tool.bytes().any(|byte| byte.is_ascii_control() || byte == b' ') {
-            return self.known_or(pin, PinState::Ambiguous);
+        let is_odd = !name.is_ascii() || name.bytes().any(|byte| byte.is_ascii_control() || byte == b' ');
+        match known {
+            Some(known) if known.definition == pin.definition => return PinState::Pinned,
+            _ if kind == PinKind::Tool && is_odd => return PinState::Ambiguous,
+            Some(known) => return PinState::Changed(Difference::all(&known.document, &pin.document, kind)),
+            None if kind == PinKind::Server => return PinState::NotListed,
+            None => {}
         }
-        if let Some(known) = self.pinned.get(&(pin.server.clone(), pin.tool.clone())) {
-            return match known.definition == pin.definition {
-                true => PinState::Pinned,
-                false => PinState::Changed(differences(&known.document, &pin.document)),
-            };
+        let own = self.pinned.values().filter(|known| known.server == pin.server && known.name.kind == kind);
+        let mut gone = own.filter(|known| !listed.contains(&*known.name.name));
+        let shape = pin.without_name();
+        let is_renamed = |known: &&Pin| known.without_name() == shape || folded(&known.name.name) == folded(name);
+        if let Some(known) = gone.find(is_renamed) {
+            return PinState::Renamed(known.name.name.clone());
         }
-        let own = self.pinned.values().filter(|known| known.server == pin.server);
-        let still_listed = |name: &str| {
-            tools.iter().any(|tool| tool.as_object().and_then(|tool| tool.get("name")?.as_str()) == Some(name))
-        };
-        let shape = without_name(&pin.document);
-        let mut own = own.filter(|known| !still_listed(&known.tool));
-        if let Some(known) =
-            own.find(|known| without_name(&known.document) == shape || folded(&known.tool) == folded(&pin.tool))
-        {
-            return PinState::Renamed(known.tool.clone());
-        }
-        let elsewhere =
-            self.pinned.values().find(|known| known.server != pin.server && folded(&known.tool) == folded(&pin.tool));
-        elsewhere.map_or(PinState::NotListed, |known| PinState::Shadowing(known.server.clone()))
-    }
-
-    /// `Pinned` for exactly what is pinned, else `other`.
-    fn known_or(&self, pin: &Pin, other: PinState) -> PinState {
-        match self.pinned.get(&(pin.server.clone(), pin.tool.clone())) {
-            Some(known) if known.definition == pin.definition => PinState::Pinned,
-            _ => other,
-        }
+        // Hosts name prompts and resources by their servers.
+        let elsewhere = self.pinned.values().filter(|known| kind == PinKind::Tool && known.name.kind == kind);
+        let mut elsewhere = elsewhere.filter(|known| known.server != pin.server);
+        let shadowed = elsewhere.find(|known| folded(&known.name.name) == folded(name));
+        shadowed.map_or(PinState::NotListed, |known| PinState::Shadowing(known.server.clone()))
     }
 }
 
@@ -205,22 +224,8 @@ impl Listed {
     }
 }
 
-fn pin(server: &str, name: &str, tool: &Object) -> Pin {
-    let mut document = Object::new();
-    for member in PINNED {
-        if let Some(value) = tool.get(member) {
-            document.insert(member, value.clone());
-        }
-    }
-    let document = Json::Object(document);
-    let definition = Sha256Digest::of(&document.canonical_vrf());
-    Pin { server: server.to_owned(), tool: name.to_owned(), definition, document }
-}
-
-fn without_name(document: &Json) -> Option<Object> {
-    let mut document = document.as_object()?.clone();
-    document.remove("name");
-    Some(document)
+fn by_name(pinned: Vec<Pin>) -> BTreeMap<(String, PinName), Pin> {
+    pinned.into_iter().map(|pin| ((pin.server.clone(), pin.name.clone()), pin)).collect()
 }
 
 fn arguments(tool: &Object) -> Vec<String> {
@@ -228,28 +233,52 @@ fn arguments(tool: &Object) -> Vec<String> {
     properties.map_or_else(Vec::new, |properties| properties.iter().map(|(name, _)| name.to_owned()).collect())
 }
 
-/// Whether the annotations say that the tool changes something. Nothing follows from what they leave out.
-fn changes(tool: &Object) -> bool {
+/// Whether the annotations of a definition say that the tool changes something. Nothing follows from what they leave out.
+#[must_use]
+pub fn says_that_it_changes(tool: &Object) -> bool {
     let hint = |name: &str| tool.get("annotations").and_then(|hints| hints.as_object()?.get(name)?.as_bool());
     hint("destructiveHint") == Some(true) || hint("readOnlyHint") == Some(false)
 }
 
-/// What differs between two definitions, member by member.
-fn differences(before: &Json, after: &Json) -> Vec<String> {
-    let member = |document: &Json, name: &str| document.as_object().and_then(|document| document.get(name).cloned());
-    let differing = PINNED.iter().filter_map(|name| {
-        let (before, after) = (member(before, name), member(after, name));
-        (before != after).then(|| format!("`{name}` was {}, is {}", shown(before.as_ref()), shown(after.as_ref())))
-    });
-    differing.collect()
+/// Whether a URI has the literal parts of a template (RFC 6570) in their order, and anything in place of its expressions.
+fn may_expand_to(template: &str, uri: &str) -> bool {
+    let mut literals = Vec::new();
+    let mut rest = template;
+    while let Some((literal, expression)) = rest.split_once('{') {
+        literals.push(literal);
+        rest = expression.split_once('}').map_or("", |(_, after)| after);
+    }
+    let Some((first, middle)) = literals.split_first() else { return uri == template };
+    let Some(mut left) = uri.strip_prefix(first).and_then(|left| left.strip_suffix(rest)) else { return false };
+    for literal in middle {
+        // The first place leaves most for those after it.
+        let Some((_, after)) = left.split_once(literal) else { return false };
+        left = after;
+    }
+    true
 }
 
-fn shown(value: Option<&Json>) -> String {
-    let Some(value) = value else { return "absent".to_owned() };
-    let text = value.to_text();
-    let cut: String = text.chars().take(MAX_SHOWN).collect();
-    match cut.len() < text.len() {
-        true => format!("{cut}…"),
-        false => cut,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_is_of_the_templates_that_may_expand_to_it() {
+        for (template, uri, may) in [
+            ("file:///{path}", "file:///a/b", true),
+            ("file:///{path}", "http://a", false),
+            ("notes://{name}/text", "notes://x/text", true),
+            ("notes://{name}/text", "notes://x/other", false),
+            ("a{x}b{y}c", "a1b2c", true),
+            ("a{x}b{y}c", "a12c", false),
+            ("a{x}a", "a", false),
+            ("plain", "plain", true),
+            ("plain", "plainer", false),
+            ("{+all}", "anything", true),
+            ("{x}{y}", "anything", true),
+            ("open{", "open and more", true),
+        ] {
+            assert_eq!(may_expand_to(template, uri), may, "{template} {uri}");
+        }
     }
 }

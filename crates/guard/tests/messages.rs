@@ -108,7 +108,7 @@ proptest! {
 
     #[test]
     fn nothing_panics(line in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Message::read(&line, Sender::Client);
-        let _ = Message::read(&line, Sender::Server);
+        let _ = Message::read(line.as_slice(), Sender::Client);
+        let _ = Message::read(line.as_slice(), Sender::Server);
     }
 }

@@ -14,7 +14,7 @@ pub use fields::{Field, Fields, nearest, one_of};
 pub use places::Places;
 
 pub use crate::position::line_and_column;
-pub use crate::shown::{counted, shown};
+pub use crate::shown::{counted, is_unseen, shown};
 
 use crate::json::{Json, JsonError, Limits};
 

@@ -9,6 +9,7 @@ mod error;
 mod exact;
 mod number;
 mod object;
+mod pretty;
 mod profile;
 mod python;
 mod reader;
@@ -18,6 +19,7 @@ pub use error::{JsonError, JsonErrorKind};
 pub use number::{Number, ParseNumberError};
 pub use object::Object;
 pub use profile::{CanonicalError, ParseProfileError, Profile};
+pub use reader::plain_length;
 
 pub(crate) use canonical::{canonical_vrf_of, canonical_vrf_without, canonical_without};
 pub(crate) use exact::check_exact;
@@ -65,7 +67,7 @@ impl Json {
     /// # Errors
     /// [`JsonError`] names what is wrong and where.
     pub fn parse(bytes: &[u8]) -> Result<Self, JsonError> {
-        reader::read(bytes, Limits::default(), None)
+        Self::parse_with(bytes, Limits::default())
     }
 
     /// Reads one document (RFC 8259) within `limits`.
@@ -73,13 +75,21 @@ impl Json {
     /// # Errors
     /// [`JsonError`] names what is wrong and where.
     pub fn parse_with(bytes: &[u8], limits: Limits) -> Result<Self, JsonError> {
+        Ok(Self::parse_noting_space(bytes, limits)?.0)
+    }
+
+    /// As [`Json::parse_with`]; also whether there is white space beside the document's tokens.
+    ///
+    /// # Errors
+    /// As [`Json::parse_with`].
+    pub fn parse_noting_space(bytes: &[u8], limits: Limits) -> Result<(Self, bool), JsonError> {
         reader::read(bytes, limits, None)
     }
 
     /// As [`Json::parse_with`], with the byte where each value starts, in document order.
     pub(crate) fn parse_with_starts(bytes: &[u8], limits: Limits) -> Result<(Self, Vec<usize>), JsonError> {
         let mut starts = Vec::new();
-        let json = reader::read(bytes, limits, Some(&mut starts))?;
+        let (json, _) = reader::read(bytes, limits, Some(&mut starts))?;
         Ok((json, starts))
     }
 

@@ -1,5 +1,7 @@
 //! Signed documents of a chain, prepared before their place in it is known: only what depends on the place is left to do.
 
+use std::sync::Arc;
+
 use crate::json::{Json, Object, canonical_vrf_of, write_members};
 use crate::link::ChainTip;
 use crate::safe::{SignError, check_depth, check_length, check_safe};
@@ -12,7 +14,8 @@ const SIGNATURE: &str = "signature";
 /// A document to sign that lacks its place in a chain, and what both of its forms have around that.
 pub struct Prepared {
     id: ReceiptId,
-    document: Object,
+    /// Shared with what is signed of it.
+    document: Arc<Object>,
     /// The member that the place is written to.
     metadata: Object,
     /// Members in canonical form: those before `metadata`, those between that and `signature`, and those behind.
@@ -24,7 +27,10 @@ pub struct Prepared {
 /// A signed document and its place in a chain. Only [`Prepared::sign`] makes one, so it continues the chain it says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SignedLink {
-    document: Object,
+    /// The document without its place and its signature.
+    document: Arc<Object>,
+    metadata: Object,
+    signature: Object,
     text: String,
     previous: Option<ChainTip>,
     own: ChainTip,
@@ -54,32 +60,32 @@ impl Prepared {
         let [before, behind] = &mut text;
         write_members(before, document.iter().take_while(|(name, _)| *name != METADATA));
         write_members(behind, document.iter().skip_while(|(name, _)| *name != METADATA).skip(1));
-        Ok(Self { id, document, metadata, canonical, text })
+        Ok(Self { id, document: Arc::new(document), metadata, canonical, text })
     }
 
     /// Appends the document to the chain that ends in `tip` (`None` starts one), and signs it with the key that it was
-    /// prepared for.
+    /// prepared for. Signed again, it has another place.
     ///
     /// # Errors
     /// [`SignError`] when it is then too long, or its position is beyond 2^53−1.
-    pub fn sign(mut self, tip: Option<&ChainTip>, key: &SigningKey) -> Result<SignedLink, SignError> {
-        ChainTip::write_link(tip, &mut self.metadata);
-        check_safe(&self.metadata)?;
+    pub fn sign(&self, tip: Option<&ChainTip>, key: &SigningKey) -> Result<SignedLink, SignError> {
+        let mut metadata = self.metadata.clone();
+        ChainTip::write_link(tip, &mut metadata);
+        check_safe(&metadata)?;
         let [before, between, behind] = &self.canonical;
-        let metadata = member(METADATA, &inner(self.metadata.canonical_vrf()));
-        let content = Sha256Digest::of(object([before, &metadata, between, behind]).as_bytes());
+        let placed = member(METADATA, &inner(metadata.canonical_vrf()));
+        let content = Sha256Digest::of(object([before, &placed, between, behind]).as_bytes());
         let signature = signature::of_content(&content, key);
         let signed = member(SIGNATURE, &inner(signature.canonical_vrf()));
-        let whole = object([before, &metadata, between, &signed, behind]);
+        let whole = object([before, &placed, between, &signed, behind]);
         let [first, rest] = &self.text;
-        let metadata = member(METADATA, &members(&self.metadata));
-        let text = object([first, &metadata, rest, &member(SIGNATURE, &members(&signature))]);
+        let placed = member(METADATA, &members(&metadata));
+        let text = object([first, &placed, rest, &member(SIGNATURE, &members(&signature))]);
         check_length(&text)?;
-        self.document.insert(METADATA, self.metadata);
-        self.document.insert(SIGNATURE, signature);
         let position = tip.map_or(0, |tip| tip.position.saturating_add(1));
         let own = ChainTip { receipt_id: self.id, hash: Sha256Digest::of(whole.as_bytes()), position };
-        Ok(SignedLink { document: self.document, text, previous: tip.cloned(), own })
+        let document = Arc::clone(&self.document);
+        Ok(SignedLink { document, metadata, signature, text, previous: tip.cloned(), own })
     }
 }
 
@@ -99,7 +105,10 @@ impl SignedLink {
     /// The document, and its text.
     #[must_use]
     pub fn into_parts(self) -> (Object, String) {
-        (self.document, self.text)
+        let mut document = Arc::unwrap_or_clone(self.document);
+        document.insert(METADATA, self.metadata);
+        document.insert(SIGNATURE, self.signature);
+        (document, self.text)
     }
 }
 

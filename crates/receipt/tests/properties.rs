@@ -31,6 +31,22 @@ proptest! {
         prop_assert_eq!(document.canonical(Profile::Vrf), Ok(document.canonical_vrf()));
     }
 
+    /// Clones share their members, until one is changed.
+    #[test]
+    fn changing_a_clone_leaves_the_other_as_it_is(document in document(), name in "[a-c]") {
+        let mut object = Object::new();
+        object.insert("a", document);
+        let before = (object.clone(), Json::from(object.clone()).to_text());
+        let mut clone = object.clone();
+        clone.insert(name.as_str(), true);
+        if let Some(Json::Object(inner)) = clone.get_mut("a") {
+            inner.insert("new", 1u64);
+        }
+        clone.remove(&name);
+        prop_assert_eq!(&object, &before.0);
+        prop_assert_eq!(Json::from(object).to_text(), before.1);
+    }
+
     #[test]
     fn order_of_members_and_white_space_do_not_matter(document in document(), spaces in spaces()) {
         let other = Json::parse(spaced(&reversed(&document), &spaces).as_bytes()).unwrap();

@@ -74,7 +74,8 @@ impl Finder {
         let plain = toolchain.executables.iter().map(ToString::to_string);
         let mut files = versioned.into_iter().chain(plain).flat_map(|name| on_path(&name));
         files.find_map(|file| {
-            self.probe(language, &file, reach).filter(|runtime| runtime.is_usable() && satisfies(runtime, &number))
+            self.probe(language, &file, reach)
+                .filter(|runtime| runtime.is_usable() && satisfies(&runtime.version, &number))
         })
     }
 
@@ -142,9 +143,9 @@ fn minor_version(version: &str) -> Option<String> {
     Some(format!("{major}.{minor}"))
 }
 
-fn satisfies(runtime: &Runtime, number: &str) -> bool {
+fn satisfies(version: &str, number: &str) -> bool {
     let longer = |rest: &str| rest.is_empty() || rest.starts_with('.');
-    number.is_empty() || runtime.version.strip_prefix(number).is_some_and(longer)
+    number.is_empty() || version.strip_prefix(number).is_some_and(longer)
 }
 
 /// The names under which interpreters may be on `PATH`, the likeliest first.
@@ -187,6 +188,11 @@ impl Runtime {
     /// The Debian package that installs an interpreter of the language.
     pub fn debian_package(language: Language) -> &'static str {
         toolchain::of(language).package
+    }
+
+    /// Whether an interpreter of this version is what a job demands, for example `python3.12`.
+    pub fn satisfies(language: Language, version: &str, demand: &str) -> bool {
+        satisfies(version, &version_number(toolchain::of(language), demand))
     }
 
     pub(crate) fn toolchain(&self) -> &'static Toolchain {

@@ -19,8 +19,9 @@ use crate::sys;
 /// How often the memory of a leaf and its descendants is added up, and a cancelled job is noticed.
 const MEMORY_TICK: Duration = Duration::from_millis(20);
 
-/// How long the kernel may take to end a killed leaf before the cell is given up.
-const KILL_PATIENCE: Duration = Duration::from_secs(10);
+/// How long the kernel may take to end a killed leaf before the cell is given up. A submission chooses how much the kernel has to
+/// take apart, and on a busy host that takes its time.
+const KILL_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The pieces in which pipes are read.
 const CHUNK: usize = 1 << 16;

@@ -32,7 +32,7 @@ use proofmark_sandbox::{Host, Level, Watch};
 /// Longer than any test may take.
 const NEVER: Duration = Duration::from_secs(3_600);
 /// How long a loaded machine may take to start or end a few processes.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// The processes [`STUBBORN`] makes.
 const FAMILY: usize = 4;
 

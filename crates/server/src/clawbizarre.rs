@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::receipt_body::ReceiptBody;
 use crate::reply::{Document, Reply};
 use crate::state::AppState;
-use crate::submit::Source;
+use crate::submit::{self, Source};
 use crate::verifications::answer;
 
 #[derive(Serialize, ToSchema)]
@@ -72,7 +72,8 @@ pub(crate) fn verify_receipt(context: &RequestContext<'_>) -> Result<Reply, Prob
 
 /// `GET /health`.
 pub(crate) async fn health(State(state): State<Arc<AppState>>) -> Result<Reply, Problem> {
-    let languages: Vec<String> = state.services.verifications.languages().iter().map(ToString::to_string).collect();
+    let found = submit::blocking(&state.services, |services| services.verifications.languages()).await??;
+    let languages: Vec<String> = found.iter().map(ToString::to_string).collect();
     Reply::json(&ReferenceHealth {
         status: "ok",
         version: concat!("proofmark/", env!("CARGO_PKG_VERSION")),

@@ -160,7 +160,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 }
 
 /// Which of two values of one parameter is meant is a guess that proxies and servers make differently.
-fn refuse_repeated(query: &[(String, String)]) -> Result<(), Problem> {
+pub(crate) fn refuse_repeated(query: &[(String, String)]) -> Result<(), Problem> {
     let mut names = BTreeSet::new();
     match query.iter().find(|(name, _)| !names.insert(name)) {
         None => Ok(()),
@@ -171,7 +171,8 @@ fn refuse_repeated(query: &[(String, String)]) -> Result<(), Problem> {
     }
 }
 
-fn pairs(query: &str) -> Result<Vec<(String, String)>, Problem> {
+/// The names and values of a query or of a form, decoded.
+pub(crate) fn pairs(query: &str) -> Result<Vec<(String, String)>, Problem> {
     let pair = |part: &str| {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         Some((decoded(name)?, decoded(value)?))

@@ -159,7 +159,7 @@ pub(crate) fn findings(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     // The sweep of `listen` runs every 30 s; the list must not miss what became due since.
     context.decider.find_unreported()?;
     let wanted = page_parameters(context)?;
-    let page = context.store().findings(wanted.limit, wanted.after)?;
+    let page = context.store().findings(None, wanted.limit, wanted.after)?;
     Reply::json(&FindingPage {
         findings: page.findings.into_iter().map(FindingEntry::from).collect(),
         next: page.next.map(|next| next.to_string()),
@@ -221,7 +221,7 @@ fn expires_in(body: &Json) -> Result<Option<i64>, Problem> {
 }
 
 /// Who reviews. Without API keys it is the holder of this server's key.
-fn reviewer(context: &RequestContext<'_>) -> Reviewer {
+pub(crate) fn reviewer(context: &RequestContext<'_>) -> Reviewer {
     let caller = &context.caller;
     let own = (caller.tenant == Tenant::LOCAL).then(|| context.decider.key().signer());
     Reviewer { id: caller.id.clone(), key: caller.signer.or(own), roles: caller.roles.clone() }

@@ -56,7 +56,7 @@ impl Method {
         }
     }
 
-    fn filter(self) -> MethodFilter {
+    pub(crate) fn filter(self) -> MethodFilter {
         match self {
             Self::Get => MethodFilter::GET,
             Self::Post => MethodFilter::POST,
@@ -112,7 +112,7 @@ where
 }
 
 /// Becomes ready when the key is revoked; never without one.
-async fn revoked(key: Option<KeyInUse>) {
+pub(crate) async fn revoked(key: Option<KeyInUse>) {
     match key {
         Some(key) => key.revoked().await,
         None => std::future::pending().await,

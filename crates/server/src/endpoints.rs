@@ -16,7 +16,7 @@ use crate::runtime::{EventsAccepted, Probed, Reported};
 use crate::steps::StepRun;
 use crate::verifications::Job;
 use crate::{
-    acp, clawbizarre, decisions, docs, health, mcp, metrics, openapi, receipts, runtime, steps, verifications,
+    acp, clawbizarre, decisions, docs, health, mcp, metrics, openapi, receipts, runtime, steps, ui, verifications,
 };
 
 const ANY_ROLE: Option<Role> = None;
@@ -25,7 +25,7 @@ const REVIEWER: Option<Role> = Some(Role::Reviewer);
 const ADMIN: Option<Role> = Some(Role::Admin);
 
 pub(crate) fn endpoints() -> Vec<Endpoint> {
-    [service(), decision_endpoints(), receipt_endpoints(), verification_endpoints(), reference_endpoints()]
+    [service(), decision_endpoints(), receipt_endpoints(), verification_endpoints(), reference_endpoints(), ui::pages()]
         .into_iter()
         .flatten()
         .collect()
@@ -49,7 +49,7 @@ fn service() -> Vec<Endpoint> {
             .named(500, "Internal")
             .named(503, "Unavailable"),
         open("/.well-known/jwks.json", health::keys)
-            .operation("jwks", "service", "The public key decisions are signed with (RFC 7517)")
+            .operation("jwks", "service", "The public keys that receipts and decisions are signed with (RFC 7517)")
             .ok::<Jwks>("The keys"),
         open("/openapi.json", openapi::document)
             .operation("openapi", "service", "This document")
@@ -181,6 +181,7 @@ fn receipt_endpoints() -> Vec<Endpoint> {
         waiting(Post, "/v1/receipts/{id}/recheck", AGENT, receipts::recheck)
             .operation("recheck", "receipts", "Run the request of a receipt issued here again")
             .description("The new receipt supersedes the old one.")
+            .parameters(&["Prefer"])
             .ok::<Rechecked>("The differences")
             .named(202, "Job")
             .not_found()
@@ -200,8 +201,8 @@ fn verification_endpoints() -> Vec<Endpoint> {
         waiting(Post, "/v1/verifications", AGENT, verifications::verify)
             .operation("verify", "verification", "Verify work: run its checks and issue a receipt")
             .description(
-                "With `Prefer: respond-async`, or when it would take longer than 10 s, the answer is a job. The verdict \
-                 `fail` is a successful answer.",
+                "With `Prefer: respond-async`, or when it would take longer than 10 s (`Prefer: wait=60` waits longer), the \
+                 answer is a job. The verdict `fail` is a successful answer.",
             )
             .parameters(&["IdempotencyKey", "Prefer", "Chain"])
             .body::<Request>()

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::http::{HeaderMap, header};
 use proofmark_receipt::{Json, object};
 use proofmark_verifier::{MAX_CLOCK_SKEW, SelfTest, clock_behind};
 use serde::Serialize;
@@ -11,8 +12,9 @@ use utoipa::ToSchema;
 use crate::opaque::{StatusName, VerificationStatus};
 use crate::problem::Problem;
 use crate::reply::Reply;
+use crate::services::Services;
 use crate::state::AppState;
-use crate::submit;
+use crate::{submit, ui};
 
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,10 +26,18 @@ pub(crate) struct Status {
     #[schema(nullable = false)]
     clock_behind_ms: Option<i64>,
     /// `starting` while the self-test of the sandbox runs, and verifications that run code wait; `unavailable` where it failed,
-    /// and they end as `error`
+    /// and they end as `error`; `no_workers` where verifications are left to workers and none lives, and they wait
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = VerificationStatus)]
     verification: Option<&'static str>,
+    /// How many workers live, where verifications are left to them
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    workers: Option<u64>,
+    /// How many verifications wait that no worker can run that lives, where verifications are left to workers and there are any
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    unrunnable: Option<u64>,
     /// The files whose last version cannot be used; what they said before is in force
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
@@ -47,42 +57,71 @@ pub(crate) struct Index {
     ready: &'static str,
     /// The Model Context Protocol
     mcp: &'static str,
+    /// The pages for people
+    pages: &'static str,
 }
 
-/// `GET /`: where everything else is.
-pub(crate) async fn index() -> Result<Reply, Problem> {
-    Reply::json(&Index {
+/// `GET /`: where everything else is; a browser is led to the pages.
+pub(crate) async fn index(headers: HeaderMap) -> Result<Reply, Problem> {
+    let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
+    let is_browser = accepted.split(',').any(|one| one.split(';').next().is_some_and(|one| one.trim() == "text/html"));
+    if let Some(start) = ui::start().filter(|_| is_browser) {
+        return Ok(start.header(header::VARY, "accept"));
+    }
+    let index = Reply::json(&Index {
         name: "proofmark",
         version: env!("CARGO_PKG_VERSION"),
         docs: "/docs/",
         openapi: "/openapi.json",
         ready: "/readyz",
         mcp: "/mcp",
-    })
+        pages: "/ui/",
+    })?;
+    Ok(index.header(header::VARY, "accept"))
 }
 
 pub(crate) async fn live() -> Result<Reply, Problem> {
-    Reply::json(&Status { status: "ok", clock_behind_ms: None, verification: None, stale: Vec::new() })
+    Reply::json(&Status {
+        status: "ok",
+        clock_behind_ms: None,
+        verification: None,
+        workers: None,
+        unrunnable: None,
+        stale: Vec::new(),
+    })
 }
 
 /// Whether the store can be written. Also where code cannot be run (yet): decisions are made all the same.
 pub(crate) async fn ready(State(state): State<Arc<AppState>>) -> Result<Reply, Problem> {
     state.readiness.probe(&state.services).await?;
     let behind = submit::blocking(&state.services, |services| clock_behind(services.decider.store())).await??;
+    let (workers, unrunnable) = match state.services.verifications.leaves_work() {
+        true => {
+            let figures = submit::blocking(&state.services, |services| services.verifications.figures()).await??;
+            let workers = submit::blocking(&state.services, Services::workers).await??;
+            (Some(workers), (figures.unrunnable > 0).then_some(figures.unrunnable))
+        }
+        false => (None, None),
+    };
     Reply::json(&Status {
         status: "ready",
         clock_behind_ms: (behind > MAX_CLOCK_SKEW).then_some(behind),
-        verification: match state.services.verifications.self_test() {
-            SelfTest::Running => Some("starting"),
-            SelfTest::Failed => Some("unavailable"),
-            SelfTest::Passed => None,
+        verification: match (workers, state.services.verifications.self_test()) {
+            (Some(0), _) => Some("no_workers"),
+            (None, SelfTest::Running) => Some("starting"),
+            (None, SelfTest::Failed) => Some("unavailable"),
+            (Some(_), _) | (None, SelfTest::Passed) => None,
         },
+        workers,
+        unrunnable,
         stale: state.stale.names(),
     })
 }
 
-/// The public key that decisions are signed with, as a set of JWKs (RFC 7517).
+/// The public key that decisions are signed with, and those of the workers, as a set of JWKs (RFC 7517).
 pub(crate) async fn keys(State(state): State<Arc<AppState>>) -> Reply {
-    let key = state.services.decider.key().signer().jwk();
-    Json::from(object! { "keys": vec![Json::from(key)] }).into()
+    let own = state.services.decider.key().signer();
+    let workers = state.services.worker_keys.iter().copied().filter(|signer| *signer != own);
+    let keys: Vec<Json> = std::iter::once(own).chain(workers).map(|signer| Json::from(signer.jwk())).collect();
+    Json::from(object! { "keys": keys }).into()
 }

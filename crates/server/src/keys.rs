@@ -4,6 +4,8 @@ use proofmark_receipt::document::{self, Cause, DocumentError, Field};
 use proofmark_receipt::{Json, Object, ParseSignerError, Sha256Digest, SignerId, object};
 use proofmark_verifier::{Sender, Tenant, TenantError};
 
+use crate::problem::Problem;
+
 /// The longest id of a key, in bytes.
 const MAX_ID: usize = 64;
 /// The most roles of policies one reviewer holds.
@@ -82,6 +84,14 @@ impl Role {
             Self::Agent => "agent",
             Self::Reviewer => "reviewer",
             Self::Admin => "admin",
+        }
+    }
+
+    /// Refuses a caller in this role what is for another.
+    pub(crate) fn check(self, wanted: Option<Role>) -> Result<(), Problem> {
+        match wanted {
+            Some(role) if !self.may(role) => Err(Problem::forbidden(role.as_str())),
+            Some(_) | None => Ok(()),
         }
     }
 

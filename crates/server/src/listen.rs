@@ -36,15 +36,15 @@ const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
 const MAX_HEADER_BYTES: usize = 64 << 10;
 /// How long requests may take that were begun when the server is told to stop. This and the next three are less than 10 s
 /// together, after which supervisors of services kill.
-const MAX_GOODBYE: Duration = Duration::from_secs(4);
+pub(crate) const MAX_GOODBYE: Duration = Duration::from_secs(4);
 /// How long verifications may go on then before they are killed.
 const MAX_LAST_WORK: Duration = Duration::from_secs(1);
 /// How long it may take until everything that was killed has ended.
 const MAX_LETTING_GO: Duration = Duration::from_secs(2);
 /// How long the last answers, of what was stopped, may take to be written, and then the last threads to end.
-const MAX_LAST_ANSWERS: Duration = Duration::from_secs(1);
+pub(crate) const MAX_LAST_ANSWERS: Duration = Duration::from_secs(1);
 /// How often samples of figures are added up.
-const UPKEEP_EVERY: Duration = Duration::from_secs(5);
+pub(crate) const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 /// How long a client may leave an answer unread.
 const MAX_UNREAD_TIME: Duration = Duration::from_secs(30);
 /// How often the server looks for executions that nobody reported.
@@ -89,18 +89,20 @@ impl ServeError {
 /// # Errors
 /// [`ServeError`] when it cannot begin.
 pub fn serve(settings: Settings, listening: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
-    serve_until(settings, listening, async {
-        let (Ok(mut terminated), Ok(mut interrupted)) =
-            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-        else {
-            // Without handlers the signals end the process.
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = terminated.recv() => {}
-            _ = interrupted.recv() => {}
-        }
-    })
+    serve_until(settings, listening, told_to_stop())
+}
+
+/// Becomes ready on SIGINT and on SIGTERM.
+pub(crate) async fn told_to_stop() {
+    let (Ok(mut terminated), Ok(mut interrupted)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        // Without handlers the signals end the process.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminated.recv() => {}
+        _ = interrupted.recv() => {}
+    }
 }
 
 /// As [`serve`], until `stop` is ready instead of a signal.
@@ -122,6 +124,7 @@ pub fn serve_until(
     let callers = Callers { keys: settings.keys.map(LiveKeys::new), rate: Rate::new(settings.rate) };
     // Before the state is made: what it counts before there is a recorder is lost.
     let figures = metrics::start();
+    metrics::watch_store(settings.services.decider.store());
     let state = AppState::new(settings.services, callers, description).map_err(failed)?;
     let state = Arc::new(state.with_metrics(figures));
     let files = watched(settings.files, &state);
@@ -132,7 +135,8 @@ pub fn serve_until(
         let sweep = tokio::spawn(sweep(Arc::clone(&state)));
         let upkeep = tokio::spawn(upkeep(Arc::clone(&state)));
         let reload = tokio::spawn(reload::watch(files, Arc::clone(&state.stale), true));
-        accept(listener, &router(endpoints, Arc::clone(&state)), &state, stop).await;
+        let open = accept(listener, &router(endpoints, Arc::clone(&state)), stop).await;
+        finish(&state, open).await;
         reload.abort();
         upkeep.abort();
         sweep.abort();
@@ -163,7 +167,8 @@ fn watched(mut files: Files, state: &Arc<AppState>) -> Vec<Watched> {
     reload::policies(files, &state.services).into_iter().chain(keys).collect()
 }
 
-async fn accept(listener: TcpListener, router: &Router, state: &AppState, stop: impl Future<Output = ()>) {
+/// Answers until `stop` is ready, and accepts no connections from then on. Those that are open go on.
+pub(crate) async fn accept(listener: TcpListener, router: &Router, stop: impl Future<Output = ()>) -> GracefulShutdown {
     let mut stop = std::pin::pin!(stop);
     let connections = Connections::new();
     let graceful = GracefulShutdown::new();
@@ -183,9 +188,7 @@ async fn accept(listener: TcpListener, router: &Router, state: &AppState, stop: 
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
-    // New connections are refused from here on.
-    drop(listener);
-    finish(state, graceful).await;
+    graceful
 }
 
 /// Answers what was begun, and stops what takes too long for that.

@@ -27,9 +27,13 @@ impl LiveKeys {
 
     /// Whose key this is.
     pub(crate) fn admit(&self, key: &str) -> Option<KeyInUse> {
+        self.admit_digest(Sha256Digest::of(key.as_bytes()))
+    }
+
+    /// Whose key has this hash.
+    pub(crate) fn admit_digest(&self, digest: Sha256Digest) -> Option<KeyInUse> {
         // Subscribed before the look-up: a key that is revoked in between is noticed.
         let keys = self.keys.subscribe();
-        let digest = Sha256Digest::of(key.as_bytes());
         let caller = keys.borrow().caller(&digest)?.clone();
         Some(KeyInUse { digest, caller, keys })
     }
@@ -41,6 +45,11 @@ impl LiveKeys {
 }
 
 impl KeyInUse {
+    /// SHA-256 of the key.
+    pub(crate) fn digest(&self) -> Sha256Digest {
+        self.digest
+    }
+
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
-use tracing::Level;
+use tracing::{Level, info};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, fmt};
@@ -76,6 +76,11 @@ pub fn start_log(settings: LogSettings) -> io::Result<Log> {
     let subscriber = tracing_subscriber::registry().with(ours).with(lines_of).with(exported);
     drop(tracing::subscriber::set_global_default(subscriber));
     Ok(Log { lines })
+}
+
+/// Logs a line about the server as a whole.
+pub fn log_note(line: &str) {
+    info!("{line}");
 }
 
 impl Drop for Log {

@@ -3,23 +3,31 @@
 use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use proofmark_verifier::{Figures, GroupOutcome, Store, Verifications};
 
 use crate::context::Head;
 use crate::problem::Problem;
 use crate::reply::Reply;
 use crate::state::AppState;
+use crate::submit;
 
 /// The text format of Prometheus, 0.0.4.
-const TEXT: &str = "text/plain; version=0.0.4";
+pub(crate) const TEXT: &str = "text/plain; version=0.0.4";
 /// Upper bounds of the durations that are counted, in seconds.
 const SECONDS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
+
+/// Upper bounds of how many submissions share a commit.
+const SIZES: [f64; 9] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
+const GROUP_SIZE: &str = "proofmark_store_group_size";
 
 /// Begins to count, for the whole process: servers in one process share their figures. None where other code counts.
 pub(crate) fn start() -> Option<PrometheusHandle> {
     static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
     let install = || {
-        let recorder = PrometheusBuilder::new().set_buckets(&SECONDS).ok()?.build_recorder();
+        let builder = PrometheusBuilder::new().set_buckets(&SECONDS).ok()?;
+        let sizes = Matcher::Full(GROUP_SIZE.to_owned());
+        let recorder = builder.set_buckets_for_metric(sizes, &SIZES).ok()?.build_recorder();
         let handle = recorder.handle();
         metrics::set_global_recorder(recorder).ok()?;
         Some(handle)
@@ -27,8 +35,68 @@ pub(crate) fn start() -> Option<PrometheusHandle> {
     HANDLE.get_or_init(install).clone()
 }
 
+/// Counts the groups of writes of this process.
+pub(crate) fn watch_store(store: &Store) {
+    store.watch_groups(|group| {
+        let outcome = match group.outcome {
+            GroupOutcome::Stored => "stored",
+            GroupOutcome::Failed => "failed",
+            GroupOutcome::Unknown => "unknown",
+        };
+        metrics::counter!("proofmark_store_groups_total", "outcome" => outcome).increment(1);
+        if group.outcome == GroupOutcome::Stored {
+            metrics::histogram!(GROUP_SIZE).record(group.size as f64);
+            metrics::histogram!("proofmark_store_group_seconds").record(group.took.as_secs_f64());
+            metrics::histogram!("proofmark_store_commit_seconds").record(group.commit.as_secs_f64());
+        }
+    });
+}
+
+/// Notes how many jobs there are, and what makes the store slow.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) fn note(verifications: &Verifications) -> Result<(), Problem> {
+    note_jobs(&verifications.figures()?);
+    // A database that is like PostgreSQL may not have these views, and the other figures are needed then, too.
+    if let Ok(upkeep) = verifications.store().upkeep() {
+        if let Some(oldest) = upkeep.oldest_snapshot {
+            metrics::gauge!("proofmark_store_oldest_snapshot_seconds").set(oldest.as_secs_f64());
+        }
+        if let Some(bytes) = upkeep.log_bytes {
+            metrics::gauge!("proofmark_store_log_bytes").set(bytes as f64);
+        }
+    }
+    Ok(())
+}
+
+fn note_jobs(figures: &Figures) {
+    let gauge = |name: &'static str, value: f64| metrics::gauge!(name).set(value);
+    gauge("proofmark_jobs_waiting", figures.waiting as f64);
+    gauge("proofmark_jobs_unrunnable", figures.unrunnable as f64);
+    gauge("proofmark_jobs_running", figures.running as f64);
+    gauge("proofmark_workers", figures.workers as f64);
+    gauge("proofmark_oldest_waiting_job_seconds", figures.oldest_ms as f64 / 1_000.0);
+}
+
+/// Counts jobs of processes whose leases ended, which this process gave back.
+pub(crate) fn note_given_back(jobs: usize) {
+    metrics::counter!("proofmark_jobs_given_back_total").increment(jobs as u64);
+}
+
+/// Counts a job that this process had and did not end.
+pub(crate) fn note_left() {
+    metrics::counter!("proofmark_jobs_left_total").increment(1);
+}
+
+/// Counts a renewal of the lease that failed.
+pub(crate) fn note_not_renewed() {
+    metrics::counter!("proofmark_leases_not_renewed_total").increment(1);
+}
+
 /// `GET /metrics`.
 pub(crate) async fn show(state: Arc<AppState>, _: Head, _: Body) -> Result<Reply, Problem> {
+    submit::blocking(&state.services, |services| note(&services.verifications)).await??;
     let text = state.metrics.as_ref().map(PrometheusHandle::render).unwrap_or_default();
     Ok(Reply::text(TEXT, text))
 }

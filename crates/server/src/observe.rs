@@ -31,6 +31,10 @@ const PROBES: [&str; 4] = ["/health/live", "/healthz", "/readyz", "/metrics"];
 #[derive(Clone)]
 pub(crate) struct AdmittedCaller(pub(crate) Caller);
 
+/// Whether a problem has a page of its own, as an extension of the answer.
+#[derive(Clone, Copy)]
+pub(crate) struct ShownAsPage;
+
 pub(crate) async fn observe(request: Request, next: Next) -> Response {
     // The route, not the path: clients can make up paths without end, and each would be a label of the metrics.
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
@@ -48,7 +52,8 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let seconds = took.as_secs_f64();
     // Only here are both the problem and the id of the request known.
     let problem = response.extensions_mut().remove::<Problem>();
-    if let Some(problem) = &problem {
+    let as_page = response.extensions_mut().remove::<ShownAsPage>().is_some();
+    if let Some(problem) = problem.as_ref().filter(|_| !as_page) {
         *response.body_mut() = problem.to_body(Some(&id));
     }
     if let Ok(value) = HeaderValue::from_str(&id) {

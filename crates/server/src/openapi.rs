@@ -176,11 +176,12 @@ mod tests {
     }
 
     #[test]
-    fn every_endpoint_is_described_but_the_protocol_of_agents_and_files_of_a_page() {
+    fn every_endpoint_is_described_but_the_protocol_of_agents_and_pages() {
         let described: BTreeSet<String> = names(&whole(), &["paths"]);
         for endpoint in endpoints() {
-            let describes_itself = endpoint.path == "/mcp" || endpoint.path.starts_with("/docs/");
-            assert_eq!(described.contains(endpoint.path), !describes_itself, "{}", endpoint.path);
+            let is_page = ["/docs/", "/ui"].iter().any(|page| endpoint.path.starts_with(page));
+            let is_described = endpoint.path != "/mcp" && !is_page;
+            assert_eq!(described.contains(endpoint.path), is_described, "{}", endpoint.path);
         }
     }
 
@@ -202,6 +203,11 @@ mod tests {
             "/docs/",
             "/docs/{*file}",
             "/health",
+            "/ui/sign-in",
+            "/ui/sign-in",
+            "/ui/sign-out",
+            "/ui/check",
+            "/ui/assets/{version}/{name}",
         ];
         assert_eq!(open, expected);
     }

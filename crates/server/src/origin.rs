@@ -11,8 +11,13 @@ use crate::problem::Problem;
 
 /// The port of `http` where none is written (RFC 9110, section 4.2.1).
 const HTTP_PORT: u16 = 80;
+/// The same of `https`.
+const HTTPS_PORT: u16 = 443;
 /// Fetch Metadata: how the page that asks is related to this server. Browsers let no page change it.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// The same: whether a tab is to show the answer.
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// A host and a port, in their one spelling.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,24 +41,95 @@ pub(crate) fn is_addressed(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem
 
 /// Refuses a request that is not addressed to the loopback, or that a page of another origin has sent.
 pub(crate) fn is_of_this_host(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    is_to_this_host(uri, headers)?;
+    // Browsers send some requests of other sites, such as those for images, without `Origin` but with this header.
+    // `same-site` is another port of this host; `none` is an address that the user entered. Programs send neither.
+    match is_from_same_site(headers) {
+        true => Ok(()),
+        false => Err(foreign("a page of another site has sent it")),
+    }
+}
+
+/// Refuses a request that is not addressed to the loopback, or that names another origin as its own.
+pub(crate) fn is_to_this_host(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let authority = authority(uri, headers)?;
     if !authority.host.is_loopback() {
         return Err(foreign("it is addressed to another host"));
     }
     let mut origins = headers.get_all(header::ORIGIN).iter();
     match (origins.next().map(|origin| origin.to_str().unwrap_or_default()), origins.next()) {
-        (None, None) => {}
+        (None, None) => Ok(()),
         (Some(origin), None)
-            if origin.strip_prefix("http://").and_then(Authority::read).as_ref() == Some(&authority) => {}
+            if origin.strip_prefix("http://").and_then(Authority::read).as_ref() == Some(&authority) =>
+        {
+            Ok(())
+        }
         // Also two origins, one that is not text, and `null` (a sandboxed frame or a file).
-        (Some(_) | None, _) => return Err(foreign("a page of another origin has sent it")),
+        (Some(_) | None, _) => Err(foreign("a page of another origin has sent it")),
     }
-    // Browsers send some requests of other sites, such as those for images, without `Origin` but with this header.
-    // `same-site` is another port of this host; `none` is an address that the user entered. Programs send neither.
-    match headers.get_all(SEC_FETCH_SITE).iter().all(|site| matches!(site.as_bytes(), b"same-origin" | b"none")) {
-        true => Ok(()),
-        false => Err(foreign("a page of another site has sent it")),
+}
+
+/// Where a request for a page comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Visit {
+    /// From a page of this server, from the address bar, or from a program.
+    Own,
+    /// From a link on a page of another site, into a tab of its own.
+    ByLink,
+    /// From a page of another site in any other way: in a frame, by a script, as an image.
+    Embedded,
+}
+
+impl Visit {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let only = |name: HeaderName, value: &[u8]| {
+            let mut values = headers.get_all(name).iter();
+            values.next().is_some_and(|found| found.as_bytes() == value) && values.next().is_none()
+        };
+        match is_from_same_site(headers) {
+            true => Self::Own,
+            false if only(SEC_FETCH_MODE, b"navigate") && only(SEC_FETCH_DEST, b"document") => Self::ByLink,
+            false => Self::Embedded,
+        }
     }
+}
+
+/// Refuses a form that no page of this very server has sent, scheme apart: a proxy in front of it may speak TLS. Returns
+/// whether it was sent over TLS.
+pub(crate) fn is_own_form(uri: &Uri, headers: &HeaderMap) -> Result<bool, Problem> {
+    let refused = || {
+        Problem::new(StatusCode::FORBIDDEN, "foreign_origin", "a page of another origin has sent this form")
+            .help("send it from the page itself; a proxy has to pass the `Host` on as the browser sent it")
+    };
+    // First, so that what is refused for its host is refused with that reason.
+    authority(uri, headers)?;
+    // Browsers send `Origin` with every form.
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let (Some(origin), None) = (origins.next().and_then(|origin| origin.to_str().ok()), origins.next()) else {
+        return Err(refused());
+    };
+    let (origin, port, tls) = match (origin.strip_prefix("http://"), origin.strip_prefix("https://")) {
+        (Some(origin), _) => (origin, HTTP_PORT, false),
+        (_, Some(origin)) => (origin, HTTPS_PORT, true),
+        (None, None) => return Err(refused()),
+    };
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.and_then(|host| Authority::read_with(host, port));
+    // Not `none`: nobody enters a form into the address bar.
+    let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
+    match host.is_some() && Authority::read_with(origin, port) == host && sites.all(|site| site == "same-origin") {
+        true => Ok(tls),
+        false => Err(refused()),
+    }
+}
+
+fn is_from_same_site(headers: &HeaderMap) -> bool {
+    headers.get_all(SEC_FETCH_SITE).iter().all(|site| matches!(site.as_bytes(), b"same-origin" | b"none"))
+}
+
+/// Whether a host, with or without a port, is this one under any of its names.
+pub(crate) fn is_loopback(authority: &str) -> bool {
+    Authority::read(authority).is_some_and(|authority| authority.host.is_loopback())
 }
 
 /// The host that the request is addressed to: its `Host`, which its target has to repeat where it names one (RFC 9112,
@@ -79,6 +155,11 @@ fn authority(uri: &Uri, headers: &HeaderMap) -> Result<Authority, Problem> {
 impl Authority {
     /// Reads `host[:port]` of RFC 3986, section 3.2, of `http`: no user, and no port that is empty.
     fn read(text: &str) -> Option<Self> {
+        Self::read_with(text, HTTP_PORT)
+    }
+
+    /// The same, where this is the port if none is written.
+    fn read_with(text: &str, default_port: u16) -> Option<Self> {
         let (host, rest) = match text.strip_prefix('[') {
             Some(rest) => {
                 let (address, rest) = rest.split_once(']')?;
@@ -92,7 +173,7 @@ impl Authority {
         let port = match rest.strip_prefix(':') {
             // `parse` would let a plus through.
             Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok()?,
-            None if rest.is_empty() => HTTP_PORT,
+            None if rest.is_empty() => default_port,
             Some(_) | None => return None,
         };
         Some(Self { host, port })
@@ -211,5 +292,57 @@ mod tests {
         for site in ["same-site", "cross-site", "", "None"] {
             assert_eq!(with("sec-fetch-site", site), Some(StatusCode::FORBIDDEN), "{site}");
         }
+    }
+
+    #[test]
+    fn a_form_is_of_a_page_of_this_very_origin() {
+        let sent = |lines: &[(&'static str, &str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in lines {
+                headers.append(*name, value.parse().unwrap());
+            }
+            is_own_form(&"/ui/decisions/1".parse().unwrap(), &headers).ok()
+        };
+        let from = |host: &str, origin: &str| sent(&[("host", host), ("origin", origin)]);
+        assert_eq!(from("localhost:8700", "http://localhost:8700"), Some(false));
+        assert_eq!(from("proofmark.example", "https://proofmark.example"), Some(true));
+        assert_eq!(from("proofmark.example:443", "https://proofmark.example"), Some(true));
+        assert_eq!(from("proofmark.example", "http://proofmark.example:80"), Some(false));
+        for (host, origin) in [
+            ("localhost:8700", "http://localhost:3000"),
+            ("localhost:8700", "http://localhost"),
+            ("localhost:8700", "http://127.0.0.1:8700"),
+            ("localhost:8700", "null"),
+            ("localhost:8700", ""),
+            ("localhost:8700", "file://localhost:8700"),
+            ("proofmark.example", "https://evil.example"),
+            ("proofmark.example:80", "https://proofmark.example"),
+        ] {
+            assert_eq!(from(host, origin), None, "{host} {origin}");
+        }
+        let own = [("host", "localhost"), ("origin", "http://localhost")];
+        assert_eq!(sent(&own[..1]), None, "a browser names the origin of every form");
+        assert_eq!(sent(&[own[0], own[1], own[1]]), None);
+        for (site, expected) in
+            [("same-origin", Some(false)), ("none", None), ("same-site", None), ("cross-site", None)]
+        {
+            assert_eq!(sent(&[own[0], own[1], ("sec-fetch-site", site)]), expected, "{site}");
+        }
+    }
+
+    #[test]
+    fn a_link_of_another_site_opens_a_page_and_nothing_else_does() {
+        let visit = |lines: &[(&'static str, &str)]| {
+            Visit::of(
+                &lines.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap())).collect(),
+            )
+        };
+        let (cross, navigate) = (("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"));
+        assert_eq!(visit(&[]), Visit::Own);
+        assert_eq!(visit(&[("sec-fetch-site", "same-origin")]), Visit::Own);
+        assert_eq!(visit(&[cross, navigate, ("sec-fetch-dest", "document")]), Visit::ByLink);
+        assert_eq!(visit(&[cross, navigate, ("sec-fetch-dest", "iframe")]), Visit::Embedded);
+        assert_eq!(visit(&[cross, ("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")]), Visit::Embedded);
+        assert_eq!(visit(&[("sec-fetch-site", "same-site")]), Visit::Embedded);
     }
 }

@@ -17,6 +17,9 @@ use utoipa::ToSchema;
 use crate::attempt_body::AttemptBodyError;
 use crate::receipt_body::ReceiptBodyError;
 
+/// After how many seconds a client tries again what failed because of the store.
+const STORE_RETRY: u64 = 2;
+
 /// A request that failed: what the client reads, and what only the log has.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
@@ -123,6 +126,12 @@ impl Problem {
             .help("see /openapi.json")
     }
 
+    /// The caller's role does not permit it; the endpoint needs this one.
+    pub(crate) fn forbidden(role: &str) -> Self {
+        let message = format!("this endpoint needs a key with the role `{role}`");
+        Self::new(StatusCode::FORBIDDEN, "forbidden", message)
+    }
+
     /// A document that cannot be read; `what` completes "failed to …".
     pub(crate) fn unreadable(what: &str, error: &DocumentError) -> Self {
         Self::bad(error.code(), format!("{what}: {error}")).maybe_help(error.help())
@@ -155,7 +164,7 @@ impl Problem {
     }
 
     pub(crate) fn not_stored(cause: &str) -> Self {
-        Self::unavailable("not_kept", "the receipt of this verification could not be stored")
+        Self::unavailable("not_kept", "the verification ended without a receipt")
             .help("send the request again")
             .cause(cause)
     }
@@ -175,6 +184,19 @@ impl Problem {
             None => Cow::Borrowed(&self.message),
             Some(help) => Cow::Owned(format!("{}; {help}", self.message)),
         }
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it, if anything is known.
+    pub(crate) fn way_out(&self) -> Option<&str> {
+        self.help.as_deref()
     }
 
     pub(crate) fn code(&self) -> &'static str {
@@ -232,11 +254,26 @@ impl From<StoreError> for Problem {
             StoreError::Superseded(_) => Self::conflict("already_superseded", message),
             StoreError::NoReceipt(_) => return Self::not_found("receipt"),
             StoreError::Spent(_) => Self::conflict("already_redeemed", message),
+            StoreError::Text | StoreError::LongKey { .. } => Self::unprocessable("invalid_text", message),
+            StoreError::Unknown { .. } => {
+                return Self::unavailable(
+                    "outcome_unknown",
+                    "the store did not answer whether it has stored this request",
+                )
+                .help("check what happened before you send the request again")
+                .retry_after(STORE_RETRY)
+                .cause(error);
+            }
             // What else can go wrong names rows and files of the store, which concern only its operator.
             error => {
-                return Self::unavailable("store_unavailable", "the store cannot be used at present")
+                let passes = matches!(
+                    error,
+                    StoreError::Locked { .. } | StoreError::Full { .. } | StoreError::Unreachable { .. }
+                );
+                let problem = Self::unavailable("store_unavailable", "the store cannot be used at present")
                     .help("the operator of the server finds the cause in its log, under the request id")
                     .cause(error);
+                return if passes { problem.retry_after(STORE_RETRY) } else { problem };
             }
         };
         problem.maybe_help(help)

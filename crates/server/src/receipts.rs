@@ -1,12 +1,15 @@
 //! `/v1/receipts` and `/v1/stats`: stored receipts, their chains, and what is done with them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderName, header};
 use proofmark_interop::x402;
 use proofmark_receipt::{Json, ReceiptId, SignerId, Timestamp, Verdict};
-use proofmark_verifier::{CountFilter, Filter, NotStored, Received, StoredReceipt, Terms, chain_head, differences};
+use proofmark_verifier::{
+    CountFilter, Filter, NotStored, Received, StoredReceipt, Tenant, Terms, chain_head, differences,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,9 +20,10 @@ use crate::opaque::{
 use crate::problem::Problem;
 use crate::receipt_body::{self, ReceiptBody};
 use crate::reply::{Document, JSON, Reply};
+use crate::services::Services;
 use crate::state::AppState;
 use crate::submit::{self, Answer, Source, Submission, chain_name};
-use crate::verifications::{accepted, with_receipt};
+use crate::verifications::{accepted, wait, with_receipt};
 
 /// How many receipts a page has by default.
 const PAGE: usize = 50;
@@ -298,18 +302,10 @@ pub(crate) fn redeem(context: &RequestContext<'_>) -> Result<Reply, Problem> {
 /// one, which stays.
 pub(crate) async fn recheck(state: Arc<AppState>, head: Head, _: Body) -> Result<Reply, Problem> {
     let id = head.id().ok_or_else(no_receipt)?;
+    let wait = wait(&head.parts.headers);
     let tenant = head.caller.tenant.clone();
-    let found = submit::blocking(&state.services, move |services| services.decider.rerunnable(&tenant, &id)).await??;
-    let (old, text) = found.ok_or_else(no_receipt)?;
-    let submission = Submission {
-        chain: old.chain.clone(),
-        tenant: head.caller.tenant,
-        request: Source::Text(text),
-        supersedes: Some(id),
-        // No key is needed: once the new receipt supersedes the old one, a repetition is refused.
-        replayable: None,
-        as_job: false,
-    };
+    let (old, found) = submit::blocking(&state.services, move |services| rerun(services, &tenant, id)).await??;
+    let submission = Submission { wait, ..found };
     match submit::verify(&state.services, |_| Ok(submission)).await? {
         Answer::Job(view) => accepted(&view),
         Answer::Receipt(new) => {
@@ -323,6 +319,25 @@ pub(crate) async fn recheck(state: Arc<AppState>, head: Head, _: Body) -> Result
             Ok(with_receipt(reply, &new.to_text()))
         }
     }
+}
+
+/// A receipt issued here, and what runs its request again; the new receipt supersedes the old one.
+pub(crate) fn rerun(
+    services: &Services,
+    tenant: &Tenant,
+    id: ReceiptId,
+) -> Result<(StoredReceipt, Submission), Problem> {
+    let (old, text) = services.decider.rerunnable(tenant, &id)?.ok_or_else(no_receipt)?;
+    let submission = Submission {
+        chain: old.chain.clone(),
+        tenant: tenant.clone(),
+        request: Source::Text(text),
+        supersedes: Some(id),
+        // No key is needed: once the new receipt supersedes the old one, a repetition is refused.
+        replayable: None,
+        wait: Duration::ZERO,
+    };
+    Ok((old, submission))
 }
 
 /// `GET /v1/stats`: how many receipts have which verdict, of one chain or signer or of all.

@@ -5,7 +5,6 @@
 //! was in force stays, the log has an error, and `/readyz` and `/metrics` say so until the file is read.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,6 +12,7 @@ use std::time::Duration;
 use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
 use proofmark_receipt::Sha256Digest;
+use proofmark_verifier::FileWatch;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{debug, error, info, warn};
 
@@ -89,31 +89,7 @@ pub(crate) struct Watched {
     name: &'static str,
     path: PathBuf,
     replace: Box<dyn FnMut() -> Result<Change, UnreadableError> + Send>,
-    /// What the file was when it was last read. None before: it may have changed since the server read it at its start.
-    read: Option<Option<Stamp>>,
-    /// What it was in the round before.
-    seen: Option<Stamp>,
-}
-
-/// What tells two versions of a file apart without reading them: its device, its number, its length and its times. The time of
-/// its last change cannot be set back by the program that wrote it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    file: (u64, u64, u64),
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    /// None where there is no file.
-    fn of(path: &Path) -> Option<Self> {
-        let found = std::fs::metadata(path).ok()?;
-        Some(Self {
-            file: (found.dev(), found.ino(), found.size()),
-            modified: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
-        })
-    }
+    watch: FileWatch,
 }
 
 impl Watched {
@@ -123,16 +99,11 @@ impl Watched {
         replace: impl FnMut() -> Result<Change, UnreadableError> + Send + 'static,
     ) -> Self {
         metrics::gauge!("proofmark_stale_files", "file" => name).set(0.0);
-        Self { name, path, replace: Box::new(replace), read: None, seen: None }
+        Self { name, path, replace: Box::new(replace), watch: FileWatch::default() }
     }
 
     fn round(&mut self, asked: bool, stale: &Stale) {
-        let now = Stamp::of(&self.path);
-        let settled = self.seen == now;
-        self.seen = now;
-        if asked || (settled && self.read != Some(now)) {
-            // Taken before the file is read: what is written meanwhile is read in a later round.
-            self.read = Some(now);
+        if self.watch.round(&self.path, asked) {
             self.reload(asked, stale);
         }
     }

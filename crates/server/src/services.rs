@@ -5,10 +5,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use proofmark_contract::WorkflowPolicy;
-use proofmark_receipt::{Json, Profile};
+use proofmark_receipt::{Json, Profile, SignerId};
 use proofmark_verifier::{
-    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Host, Purpose, StoreError, Tenant,
-    Verifications, accept, check_document,
+    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Host, Purpose, StoreError, StoredWorker,
+    Tenant, Verifications, accept, check_document,
 };
 use tracing::{error, info};
 
@@ -37,6 +37,8 @@ pub fn probe_host() -> Host {
 pub struct Services {
     pub(crate) decider: Decider,
     pub(crate) verifications: Verifications,
+    /// The signers of receipts that workers make for this server.
+    pub(crate) worker_keys: Vec<SignerId>,
     workflow_policy: RwLock<Option<Arc<WorkflowPolicy>>>,
 }
 
@@ -44,7 +46,22 @@ impl Services {
     /// Services that accept steps of any workflow.
     #[must_use]
     pub fn new(decider: Decider, verifications: Verifications) -> Services {
-        Services { decider, verifications, workflow_policy: RwLock::default() }
+        Services { decider, verifications, worker_keys: Vec::new(), workflow_policy: RwLock::default() }
+    }
+
+    /// Vouches for receipts of these signers, which workers make: their keys are listed with the server's own.
+    #[must_use]
+    pub fn with_worker_keys(self, worker_keys: Vec<SignerId>) -> Services {
+        Services { worker_keys, ..self }
+    }
+
+    /// How many workers live whose receipts this server takes.
+    pub(crate) fn workers(&self) -> Result<u64, StoreError> {
+        let own = self.decider.key().signer();
+        let admitted: Vec<String> = self.worker_keys.iter().chain([&own]).map(ToString::to_string).collect();
+        let runs = |worker: &StoredWorker| worker.is_alive && worker.presence.runs.is_some();
+        let workers = self.verifications.workers()?.into_iter().filter(runs);
+        Ok(workers.filter(|worker| admitted.contains(&worker.presence.signer)).count() as u64)
     }
 
     /// Accepts steps only of workflows that follow this policy.
@@ -77,6 +94,7 @@ impl Services {
         stop: &AtomicBool,
     ) -> Result<Acceptance, AcceptError> {
         let policy = self.workflow_policy();
+        let trusted = self.decider.trusted();
         let attempt = Attempt {
             workflow: &body.workflow,
             policy: policy.as_deref(),
@@ -91,7 +109,7 @@ impl Services {
             // This would be a folder of this host, which no client may name: its receipts are in the body.
             receipts: None,
             presented: &body.receipts,
-            trusted: self.decider.trusted(),
+            trusted: trusted.signers(),
             in_order: false,
             purpose: Purpose::Attempt,
             stop,

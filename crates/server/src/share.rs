@@ -111,6 +111,17 @@ impl Share {
         self.amount -= less;
     }
 
+    /// Holds so much from here on, or as much as before and [`Problem::busy`].
+    pub(crate) fn hold(&mut self, amount: usize) -> Result<(), Problem> {
+        match amount.checked_sub(self.amount) {
+            Some(more) => self.grow(more),
+            None => {
+                self.shrink(self.amount - amount);
+                Ok(())
+            }
+        }
+    }
+
     /// Takes so much more, or nothing and [`Problem::busy`].
     pub(crate) fn grow(&mut self, more: usize) -> Result<(), Problem> {
         let mut taken = self.of.taken();

@@ -1,5 +1,6 @@
 //! What all requests share, and how one is admitted.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,7 +9,7 @@ use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::runtime::Handle;
 
@@ -26,6 +27,7 @@ use crate::reload::Stale;
 use crate::services::Services;
 use crate::share::{Limits, Share};
 use crate::stop::Stops;
+use crate::ui::SignIns;
 
 pub(crate) struct AppState {
     pub(crate) services: Arc<Services>,
@@ -39,6 +41,8 @@ pub(crate) struct AppState {
     pub(crate) stale: Arc<Stale>,
     /// The text of `/openapi.json`.
     pub(crate) description: String,
+    /// Who is signed in to the pages.
+    pub(crate) sign_ins: SignIns,
     callers: Callers,
 }
 
@@ -67,6 +71,7 @@ impl AppState {
             readiness: Readiness::default(),
             stale: Arc::default(),
             description,
+            sign_ins: SignIns::default(),
             callers,
         })
     }
@@ -92,41 +97,54 @@ impl AppState {
         request: Request,
         role: Option<Role>,
     ) -> Result<(Head, Body, Share), Problem> {
-        // The extractor is a `Result` so that this answer is a problem document; the one of axum is plain text.
-        let variables = variables.map_err(|_| Problem::unknown_path())?;
-        let variables = variables.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let variables = read_variables(variables)?;
         let (parts, body) = request.into_parts();
-        let (caller, key) = self.authorize(&parts, role)?;
-        // Only known callers get here, so strangers cannot fill the table of rates. Neither a tenant nor an id
-        // contains a NUL, so the name is unambiguous.
-        self.callers
-            .rate
-            .take(&format!("{}\0{}", caller.tenant, caller.id), Instant::now())
-            .map_err(Problem::too_often)?;
+        let (caller, key) = authorize(self.callers.keys.as_ref(), &parts, role)?;
+        self.take_rate(&caller)?;
         let format = body::format(&parts.headers, &body)?;
         // Last, so that a refused request takes no share.
         let share = self.limits.requests.take(&caller.tenant, 1)?;
         Ok((Head { caller, key, variables, parts, format }, body, share))
     }
 
-    fn authorize(&self, parts: &Parts, role: Option<Role>) -> Result<(Caller, Option<KeyInUse>), Problem> {
-        let Parts { uri, headers, .. } = parts;
-        let Some(keys) = &self.callers.keys else {
-            origin::is_of_this_host(uri, headers)?;
-            // This caller is an `admin`, so the role need not be checked.
-            return Ok((Caller::local(), None));
-        };
-        // `Origin` does not matter with keys: a browser adds none on its own, so a page without a key is refused below.
-        origin::is_addressed(uri, headers)?;
-        let key = bearer(headers).and_then(|key| keys.admit(key)).ok_or_else(Problem::unauthorized)?;
-        match role {
-            Some(role) if !key.caller().role.may(role) => {
-                let message = format!("this endpoint needs a key with the role `{}`", role.as_str());
-                Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", message))
-            }
-            Some(_) | None => Ok((key.caller().clone(), Some(key))),
-        }
+    /// Refuses a known caller who has called too often.
+    pub(crate) fn take_rate(&self, caller: &Caller) -> Result<(), Problem> {
+        // Only known callers get here, so strangers cannot fill the table of rates. Neither a tenant nor an id
+        // contains a NUL, so the name is unambiguous.
+        let name = format!("{}\0{}", caller.tenant, caller.id);
+        self.callers.rate.take(&name, Instant::now()).map_err(Problem::too_often)
     }
+
+    /// The API keys in force; none where every program of this host may call.
+    pub(crate) fn keys(&self) -> Option<&LiveKeys> {
+        self.callers.keys.as_ref()
+    }
+}
+
+/// Who sends a request with this head, if they have the role. Without keys, programs of this host may.
+pub(crate) fn authorize(
+    keys: Option<&LiveKeys>,
+    parts: &Parts,
+    role: Option<Role>,
+) -> Result<(Caller, Option<KeyInUse>), Problem> {
+    let Parts { uri, headers, .. } = parts;
+    let Some(keys) = keys else {
+        origin::is_of_this_host(uri, headers)?;
+        // This caller is an `admin`, so the role need not be checked.
+        return Ok((Caller::local(), None));
+    };
+    // `Origin` does not matter with keys: a browser adds none on its own, so a page without a key is refused below.
+    origin::is_addressed(uri, headers)?;
+    let key = bearer(headers).and_then(|key| keys.admit(key)).ok_or_else(Problem::unauthorized)?;
+    key.caller().role.check(role)?;
+    Ok((key.caller().clone(), Some(key)))
+}
+
+/// The variables of a path.
+pub(crate) fn read_variables(variables: PathVariables) -> Result<HashMap<String, String>, Problem> {
+    // The extractor is a `Result` so that this answer is a problem document; the one of axum is plain text.
+    let variables = variables.map_err(|_| Problem::unknown_path())?;
+    Ok(variables.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
 /// The key of the one `Authorization`; its scheme is in any letter case (RFC 9110, section 11.1).

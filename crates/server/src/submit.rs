@@ -11,8 +11,10 @@ use crate::body;
 use crate::problem::Problem;
 use crate::services::Services;
 
-/// How long a client waits for its receipt before it gets a job instead.
-pub(crate) const MAX_WAIT: Duration = Duration::from_secs(10);
+/// How long a client waits for its receipt before it gets a job instead, where it does not say.
+pub(crate) const DEFAULT_WAIT: Duration = Duration::from_secs(10);
+/// The longest a client can ask to wait.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(300);
 
 /// A verification that a client asks for.
 pub(crate) struct Submission {
@@ -24,8 +26,8 @@ pub(crate) struct Submission {
     pub(crate) supersedes: Option<ReceiptId>,
     /// By which a repetition is recognised: the client's key, and the digest of path and body.
     pub(crate) replayable: Option<(String, Sha256Digest)>,
-    /// Whether the client wants a job, and does not wait.
-    pub(crate) as_job: bool,
+    /// How long the client waits for its receipt. Zero: it wants a job, however soon that is over.
+    pub(crate) wait: Duration,
 }
 
 /// A request as `docs/requests.md` has it.
@@ -53,7 +55,7 @@ const MAX_CHAIN: usize = 80;
 pub(crate) struct Pending {
     pub(crate) id: ReceiptId,
     tenant: Tenant,
-    as_job: bool,
+    wait: Duration,
     views: Views,
     cancel: CancelOnDrop,
 }
@@ -68,11 +70,11 @@ pub(crate) async fn begin(
     // The guard is made where the work is submitted: a client may be gone before this future learns of it.
     let begun = move |services: &Services| {
         let submission = submission(services)?;
-        let as_job = submission.as_job;
+        let wait = submission.wait.min(MAX_WAIT);
         let cancel = submit(&shared, submission)?;
         let (id, tenant) = (cancel.id, cancel.tenant.clone());
         let views = views(services, &tenant, id)?.ok_or_else(gone)?;
-        Ok(Pending { id, tenant, as_job, views, cancel })
+        Ok(Pending { id, tenant, wait, views, cancel })
     };
     blocking(services, begun).await?
 }
@@ -97,17 +99,15 @@ impl Pending {
     }
 }
 
-/// Submits a verification and waits for it, at most [`MAX_WAIT`]; then it goes on as a job.
+/// Submits a verification and waits for it, as long as its client does; then it goes on as a job.
 pub(crate) async fn verify(
     services: &Arc<Services>,
     submission: impl FnOnce(&Services) -> Result<Submission, Problem> + Send + 'static,
 ) -> Result<Answer, Problem> {
     let mut pending = begin(services, submission).await?;
-    let as_job = pending.as_job;
-    // A client that asked for a job gets one, however soon it is over.
-    let wait = if as_job { Duration::ZERO } else { MAX_WAIT };
-    if let Ok(receipt) = tokio::time::timeout(wait, pending.receipt()).await
-        && !as_job
+    let wait = pending.wait;
+    if !wait.is_zero()
+        && let Ok(receipt) = tokio::time::timeout(wait, pending.receipt()).await
     {
         return Ok(Answer::Receipt(receipt?));
     }
@@ -138,7 +138,8 @@ pub(crate) async fn follow(services: &Arc<Services>, tenant: &Tenant, id: Receip
 
 fn views(services: &Services, tenant: &Tenant, id: ReceiptId) -> Result<Option<Views>, Problem> {
     // Nobody sees this: `follow` of the verifier calls the listener with the state before it returns.
-    let unknown = JobView { id, state: JobState::Waiting, done: 0, total: 0, created_at: 0, receipt: None };
+    let unknown =
+        JobView { id, state: JobState::Waiting, done: 0, total: 0, created_at: 0, receipt: None, lacking: None };
     let (send, states) = watch::channel(unknown);
     // The listener is called under a lock (`jobs.rs`). `send_replace` does not wait, nor needs a receiver.
     let listener = move |view: &JobView| drop(send.send_replace(view.clone()));
@@ -166,9 +167,24 @@ pub(crate) fn chain_name(name: Option<&str>) -> Result<String, Problem> {
     Ok(name.to_owned())
 }
 
+/// Submits a verification as a job, which goes on when no client waits for it.
+pub(crate) fn begin_job(services: &Services, submission: Submission) -> Result<ReceiptId, Problem> {
+    let submitted = services.verifications.submit(work(Submission { wait: Duration::ZERO, ..submission })?)?;
+    let (Submitted::New(id) | Submitted::Same(id)) = submitted;
+    Ok(id)
+}
+
 fn submit(services: &Arc<Services>, submission: Submission) -> Result<CancelOnDrop, Problem> {
     // With an idempotency key a client that was cut off sends the request again and gets this receipt, so it goes on.
-    let (tenant, stays) = (submission.tenant.clone(), submission.as_job || submission.replayable.is_some());
+    let (tenant, stays) = (submission.tenant.clone(), submission.wait.is_zero() || submission.replayable.is_some());
+    Ok(match services.verifications.submit(work(submission)?)? {
+        Submitted::New(id) => CancelOnDrop { services: (!stays).then(|| Arc::clone(services)), tenant, id },
+        // The client that sent it first may still wait for it, so this one does not cancel it.
+        Submitted::Same(id) => CancelOnDrop { services: None, tenant, id },
+    })
+}
+
+fn work(submission: Submission) -> Result<Work, Problem> {
     // The text is what is stored, and what another process reads that takes the job over: both read the same bytes.
     let text = match submission.request {
         Source::Text(text) => text,
@@ -177,19 +193,14 @@ fn submit(services: &Arc<Services>, submission: Submission) -> Result<CancelOnDr
     };
     let request = Request::read(text.as_bytes(), Format::Json, None)
         .map_err(|error| Problem::unreadable("read the request", &error))?;
-    let work = Work {
+    Ok(Work {
         chain: chain_name(submission.chain.as_deref())?,
         tenant: submission.tenant,
         request,
         text,
         supersedes: submission.supersedes,
         replayable: submission.replayable,
-        durable: submission.as_job,
-    };
-    Ok(match services.verifications.submit(work)? {
-        Submitted::New(id) => CancelOnDrop { services: (!stays).then(|| Arc::clone(services)), tenant, id },
-        // The client that sent it first may still wait for it, so this one does not cancel it.
-        Submitted::Same(id) => CancelOnDrop { services: None, tenant, id },
+        durable: submission.wait.is_zero(),
     })
 }
 

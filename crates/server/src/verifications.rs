@@ -24,7 +24,7 @@ use crate::reply::{Document, JSON, Reply};
 use crate::services::Services;
 use crate::share::Share;
 use crate::state::AppState;
-use crate::submit::{self, Answer, Source, Submission, Views};
+use crate::submit::{self, Answer, DEFAULT_WAIT, Source, Submission, Views};
 
 /// How often a silent stream of events sends a comment, so that the connection stays open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -40,6 +40,10 @@ pub(crate) struct Job {
     #[schema(value_type = Time)]
     created_at: String,
     checks: JobChecks,
+    /// Why nothing runs it, where it waits and no worker can run it that lives
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    lacking: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     error: Option<String>,
@@ -62,6 +66,7 @@ impl From<&JobView> for Job {
             state: state_name(&view.state),
             created_at: Timestamp::from_unix_millis(view.created_at).as_str().to_owned(),
             checks: JobChecks { done: view.done, total: view.total },
+            lacking: view.lacking.clone(),
             error: match &view.state {
                 JobState::Failed(cause) => Some(cause.clone()),
                 JobState::Waiting | JobState::Running | JobState::Done | JobState::Cancelled => None,
@@ -109,7 +114,7 @@ fn read(
     (bytes, mut share): (Vec<u8>, Share),
     source: fn(String) -> Source,
 ) -> Result<Submission, Problem> {
-    let as_job = prefers_job(&head.parts.headers);
+    let wait = wait(&head.parts.headers);
     let content = Content::read(&head, bytes, &mut share)?;
     // The flag is never set: a verification is cancelled as a job.
     let context = RequestContext::new(services, head, content, Arc::default())?;
@@ -121,7 +126,7 @@ fn read(
         chain: context.parameter("chain").map(str::to_owned),
         supersedes: None,
         replayable: context.replayable().map(|one| (one.key.to_owned(), one.request)),
-        as_job,
+        wait,
         tenant: context.caller.tenant,
     })
 }
@@ -135,11 +140,24 @@ pub(crate) async fn show(state: Arc<AppState>, head: Head, _: Body) -> Result<Re
 
 /// `GET /v1/jobs/{id}/events`: each state of the job as a server-sent event, until it is over or the server stops.
 pub(crate) async fn events(state: Arc<AppState>, head: Head, _: Body) -> Result<Response, Problem> {
-    let (tenant, id) = named(&head)?;
+    follow(&state, &head, |view| {
+        let data = serde_json::to_string(&Job::from(view)).ok()?;
+        Some(Event::default().event(state_name(&view.state)).data(data))
+    })
+    .await
+}
+
+/// Each state of the job that the path names as an event, until it is over, the server stops or `event` gives none.
+pub(crate) async fn follow(
+    state: &AppState,
+    head: &Head,
+    event: impl Fn(&JobView) -> Option<Event> + Send + 'static,
+) -> Result<Response, Problem> {
+    let (tenant, id) = named(head)?;
     let share = state.limits.streams.take(&tenant, 1)?;
     let views = submit::follow(&state.services, &tenant, id).await?.ok_or_else(no_job)?;
     let mut stopping = state.stops.stopping();
-    let events = stream::unfold(Some((views, true)), next_event);
+    let events = stream::unfold(Some((views, true, event)), next_event);
     let events = events.take_until(Box::pin(async move { drop(stopping.wait_for(|stops| *stops).await) }));
     let response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
     Ok(body::holding(response, share))
@@ -163,16 +181,17 @@ async fn show_cancelled(state: &AppState, tenant: &Tenant, id: ReceiptId) -> Res
     Reply::json(&Job::from(&view))
 }
 
-async fn next_event(following: Option<(Views, bool)>) -> Option<(Result<Event, Infallible>, Option<(Views, bool)>)> {
-    let (mut views, first) = following?;
+async fn next_event<F: Fn(&JobView) -> Option<Event>>(
+    following: Option<(Views, bool, F)>,
+) -> Option<(Result<Event, Infallible>, Option<(Views, bool, F)>)> {
+    let (mut views, first, event) = following?;
     // The first event is the state that the job is in, which needs no change.
     if !first && views.states.changed().await.is_err() {
         return None;
     }
     let view = views.states.borrow_and_update().clone();
-    let data = serde_json::to_string(&Job::from(&view)).ok()?;
-    let event = Event::default().event(state_name(&view.state)).data(data);
-    Some((Ok(event), (!view.state.is_end()).then_some((views, false))))
+    let shown = event(&view)?;
+    Some((Ok(shown), (!view.state.is_end()).then_some((views, false, event))))
 }
 
 /// A receipt as the answer to the client that waited for it, in the body and, for paid work, in the header of x402.
@@ -219,8 +238,50 @@ fn no_job() -> Problem {
     Problem::not_found("job")
 }
 
-/// `Prefer: respond-async` (RFC 7240, section 4.1).
-fn prefers_job(headers: &HeaderMap) -> bool {
+/// How long the client waits: `Prefer: wait=SECONDS`, or not at all with `Prefer: respond-async` alone (RFC 7240, sections
+/// 4.1 and 4.3). A preference that cannot be read is ignored, as the RFC says.
+pub(crate) fn wait(headers: &HeaderMap) -> Duration {
     let values = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split([',', ';'])).any(|token| token.trim().eq_ignore_ascii_case("respond-async"))
+    let preferences = values.flat_map(|value| value.split([',', ';'])).map(str::trim);
+    let (mut as_job, mut wait) = (false, None);
+    for preference in preferences {
+        let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
+        match name.trim().to_ascii_lowercase().as_str() {
+            "respond-async" => as_job = true,
+            // The first of several counts.
+            "wait" => wait = wait.or_else(|| value.trim().trim_matches('"').parse().ok().map(Duration::from_secs)),
+            _ => {}
+        }
+    }
+    wait.unwrap_or(if as_job { Duration::ZERO } else { DEFAULT_WAIT })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_client_says_how_long_it_waits() {
+        let asked = |values: &[&'static str]| {
+            let name = axum::http::HeaderName::from_static("prefer");
+            wait(&values.iter().map(|value| (name.clone(), HeaderValue::from_static(value))).collect())
+        };
+        for (values, seconds) in [
+            (&[][..], 10),
+            (&["respond-async"], 0),
+            (&["Respond-Async; x=y"], 0),
+            (&["wait=60"], 60),
+            (&["respond-async, WAIT = 5"], 5),
+            (&["return=minimal", "wait=\"7\""], 7),
+            (&["wait=0"], 0),
+            (&["wait=-1"], 10),
+            (&["wait=1.5"], 10),
+            (&["wait=5, wait=6"], 5),
+            (&["wait"], 10),
+        ] {
+            assert_eq!(asked(values), Duration::from_secs(seconds), "{values:?}");
+        }
+    }
 }

@@ -1,11 +1,14 @@
 //! Answers by idempotency key: a request that is sent again gets the answer it got.
 
 use proofmark_receipt::Sha256Digest;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::db::Db;
 use crate::error::StoreError;
-use crate::scope::Scope;
+use crate::fault::Fault;
+use crate::row::Row;
+use crate::settle::{Draft, Facts, Key, Question, Settle, Stop};
 use crate::tenant::Tenant;
+use crate::value::values;
 
 /// The answer to a request, under the key its client chose for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,27 +21,35 @@ pub struct Answer {
     pub document: String,
 }
 
-impl Answer {
-    pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
-        // Its caller looked for an answer before, so another process has stored this one since. Even where it answers
-        // the same request the first one stands, and the caller reads it.
-        let stored = answer(scope.connection, scope.tenant, &self.key)?;
-        Ok(stored.map(|_| StoreError::Answered(self.key.clone())))
+impl Settle for Answer {
+    fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        vec![Key::new("answer", &[tenant.as_str(), &self.key])]
     }
 
-    pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
+    fn questions(&self, tenant: &Tenant) -> Vec<Question> {
+        let sql = "SELECT 1 FROM answers WHERE tenant = ?1 AND key = ?2";
+        vec![Question::new(sql, values![tenant.as_str(), &self.key])]
+    }
+
+    fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        // Its caller looked for an answer before, so another process has stored this one since. Even where it answers
+        // the same request the first one stands, and the caller reads it.
+        if facts.row().is_some() {
+            return Err(StoreError::Answered(self.key.clone()).into());
+        }
         // Dated by the store's clock, because `Store::prune` deletes answers by that clock.
         let sql = "INSERT INTO answers (tenant, key, request, document, answered_at) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let values = params![scope.tenant.as_str(), self.key, self.request.as_bytes(), self.document, scope.now];
-        scope.connection.prepare_cached(sql)?.execute(values).map(drop)
+        let (tenant, now) = (draft.tenant.as_str(), draft.now);
+        draft.store(sql, values![tenant, &self.key, self.request.as_bytes(), &self.document, now]);
+        Ok(())
     }
 }
 
-pub(crate) fn answer(connection: &Connection, tenant: &Tenant, key: &str) -> rusqlite::Result<Option<Answer>> {
+pub(crate) fn answer(db: &Db<'_>, tenant: &Tenant, key: &str) -> Result<Option<Answer>, Fault> {
     let sql = "SELECT key, request, document FROM answers WHERE tenant = ?1 AND key = ?2";
     let read = |row: &Row<'_>| {
         let request = Sha256Digest::from_bytes(row.get(1)?);
         Ok(Answer { key: row.get(0)?, request, document: row.get(2)? })
     };
-    connection.prepare_cached(sql)?.query_row([tenant.as_str(), key], read).optional()
+    db.one(sql, &values![tenant.as_str(), key], read)
 }

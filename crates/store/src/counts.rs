@@ -1,13 +1,17 @@
 //! How many receipts have which verdict: counted as they are stored, so that an answer does not look through them.
 
+use std::ops::ControlFlow;
+
 use proofmark_receipt::{Trust, Verdict};
-use rusqlite::types::{Type, Value};
-use rusqlite::{Connection, params, params_from_iter};
 
 use crate::chains::chain_id;
-use crate::column;
-use crate::scope::Scope;
+use crate::db::Db;
+use crate::fault::Fault;
+use crate::page::MAX_LISTED;
+use crate::row::Row;
+use crate::settle::Draft;
 use crate::tenant::Tenant;
+use crate::value::{Value, values};
 
 /// Which receipts to count. What is `None` does not narrow the count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +37,15 @@ pub struct VerdictCounts {
     pub untrusted: u64,
 }
 
+/// How many receipts are about one type of task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskTypeCount {
+    /// None where the receipts name none.
+    pub task_type: Option<String>,
+    pub passed: u64,
+    pub others: u64,
+}
+
 /// What a receipt is counted by.
 pub(crate) struct Counted<'a> {
     /// The chain it is on.
@@ -56,7 +69,7 @@ pub(crate) enum Standing {
 }
 
 /// The number that stands for all chains together: SQLite numbers them from 1.
-const ALL_CHAINS: i64 = 0;
+pub(crate) const ALL_CHAINS: i64 = 0;
 
 impl Standing {
     /// Of a receipt that is being stored.
@@ -80,54 +93,44 @@ impl Standing {
 
 impl Counted<'_> {
     /// Counts so many more of these receipts, in their chain and in all.
-    pub(crate) fn add(&self, scope: &Scope<'_>, more: i64) -> rusqlite::Result<()> {
+    pub(crate) fn add(&self, draft: &mut Draft<'_>, more: i64) {
         let sql = "INSERT INTO receipt_counts (tenant, chain_id, issuer, task_type, verdict, standing, receipts)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                   ON CONFLICT DO UPDATE SET receipts = receipts + ?7";
-        let mut statement = scope.connection.prepare_cached(sql)?;
+                   ON CONFLICT (tenant, chain_id, issuer, task_type, verdict, standing)
+                       DO UPDATE SET receipts = receipt_counts.receipts + excluded.receipts";
         let task_type = type_key(self.task_type);
         for chain_id in [Some(ALL_CHAINS), self.chain_id].into_iter().flatten() {
-            let tenant = scope.tenant.as_str();
-            let standing = self.standing.as_str();
-            statement.execute(params![tenant, chain_id, self.issuer, task_type, self.verdict, standing, more])?;
+            let (tenant, standing) = (draft.tenant.as_str(), self.standing.as_str());
+            draft.add(sql, values![tenant, chain_id, self.issuer, &task_type, self.verdict, standing], more);
         }
-        Ok(())
     }
 }
 
 /// How the type of a task is stored: a text without one is of no type, and not of the empty one.
-fn type_key(task_type: Option<&str>) -> String {
+pub(crate) fn type_key(task_type: Option<&str>) -> String {
     task_type.map_or_else(String::new, |name| format!("={name}"))
 }
 
 /// How many receipts of an issuer the tenant has in this chain and in all, and how many of all issuers the chain has.
-pub(crate) fn sizes(
-    connection: &Connection,
-    tenant: &Tenant,
-    chain_id: i64,
-    issuer: &str,
-) -> rusqlite::Result<(i64, i64, i64)> {
-    let sql = "SELECT coalesce(sum(receipts), 0) FROM receipt_counts
-               WHERE tenant = ?1 AND chain_id = ?2 AND (?3 IS NULL OR issuer = ?3)";
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut size = |chain_id: i64, issuer: Option<&str>| {
-        statement.query_row(params![tenant.as_str(), chain_id, issuer], |row| row.get(0))
-    };
-    Ok((size(chain_id, Some(issuer))?, size(ALL_CHAINS, Some(issuer))?, size(chain_id, None)?))
+pub(crate) fn sizes(db: &Db<'_>, tenant: &Tenant, chain_id: i64, issuer: &str) -> Result<(i64, i64, i64), Fault> {
+    let sql =
+        "SELECT CAST(coalesce(sum(CASE WHEN chain_id = ?2 AND issuer = ?3 THEN receipts ELSE 0 END), 0) AS BIGINT),
+                      CAST(coalesce(sum(CASE WHEN chain_id = ?4 THEN receipts ELSE 0 END), 0) AS BIGINT),
+                      CAST(coalesce(sum(CASE WHEN chain_id = ?2 THEN receipts ELSE 0 END), 0) AS BIGINT)
+               FROM receipt_counts
+               WHERE (tenant = ?1 AND chain_id = ?2) OR (tenant = ?1 AND chain_id = ?4 AND issuer = ?3)";
+    let values = values![tenant.as_str(), chain_id, issuer, ALL_CHAINS];
+    db.only(sql, &values, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }
 
-pub(crate) fn verdict_counts(
-    connection: &Connection,
-    tenant: &Tenant,
-    filter: &CountFilter<'_>,
-) -> rusqlite::Result<VerdictCounts> {
+pub(crate) fn verdict_counts(db: &Db<'_>, tenant: &Tenant, filter: &CountFilter<'_>) -> Result<VerdictCounts, Fault> {
     let chain = match filter.chain {
         None => Some(ALL_CHAINS),
-        Some(name) => chain_id(connection, tenant, name)?,
+        Some(name) => chain_id(db, tenant, name)?,
     };
     let Some(chain) = chain else { return Ok(VerdictCounts::default()) };
     let mut sql = "SELECT verdict, standing, receipts FROM receipt_counts WHERE tenant = ? AND chain_id = ?".to_owned();
-    let mut values = vec![Value::from(tenant.as_str().to_owned()), chain.into()];
+    let mut values: Vec<Value> = values![tenant.as_str(), chain].into();
     let task_type = filter.task_type.map(|name| type_key(Some(name)));
     for (value, condition) in [(filter.signer.map(str::to_owned), " AND issuer = ?"), (task_type, " AND task_type = ?")]
     {
@@ -136,18 +139,31 @@ pub(crate) fn verdict_counts(
             values.push(value.into());
         }
     }
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(values))?;
     let mut counts = VerdictCounts::default();
-    while let Some(row) = rows.next()? {
-        let receipts = column::count(row, 2)?;
-        counts.add(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?, receipts)?;
-    }
+    db.each(&sql, &values, |row| {
+        counts.add(row.text(0)?, row.text(1)?, row.get(2)?)?;
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(counts)
 }
 
+/// How many receipts there are of each type of task, those that have most first; at most `limit`. What another has superseded,
+/// and what was issued elsewhere by signers who were not trusted, is not counted.
+pub(crate) fn by_task_type(db: &Db<'_>, tenant: &Tenant, limit: usize) -> Result<Vec<TaskTypeCount>, Fault> {
+    let sql = "SELECT task_type, CAST(sum(CASE WHEN verdict = 'pass' THEN receipts ELSE 0 END) AS BIGINT),
+                      CAST(sum(receipts) AS BIGINT) AS whole
+               FROM receipt_counts WHERE tenant = ?1 AND chain_id = ?2 AND standing IN ('own', 'trusted')
+               GROUP BY task_type ORDER BY whole DESC, task_type LIMIT ?3";
+    let read = |row: &Row<'_>| {
+        let (passed, whole): (u64, u64) = (row.get(1)?, row.get(2)?);
+        let task_type = row.text(0)?.strip_prefix('=').map(str::to_owned);
+        Ok(TaskTypeCount { task_type, passed, others: whole.saturating_sub(passed) })
+    };
+    db.all(sql, &values![tenant.as_str(), ALL_CHAINS, limit.min(MAX_LISTED)], read)
+}
+
 impl VerdictCounts {
-    fn add(&mut self, verdict: &str, standing: &str, receipts: u64) -> rusqlite::Result<()> {
+    fn add(&mut self, verdict: &str, standing: &str, receipts: u64) -> Result<(), Fault> {
         match standing {
             // Never by verdict: anyone can issue receipts and bring them here.
             "untrusted" => self.untrusted += receipts,
@@ -161,10 +177,10 @@ impl VerdictCounts {
                     Ok(Verdict::Fail) => self.fail += receipts,
                     Ok(Verdict::Partial) => self.partial += receipts,
                     Ok(Verdict::Error) => self.error += receipts,
-                    Err(_) => return Err(column::changed(0, Type::Text, format!("unknown verdict `{verdict}`"))),
+                    Err(_) => return Err(Fault::changed(0, format!("unknown verdict `{verdict}`"))),
                 }
             }
-            other => return Err(column::changed(1, Type::Text, format!("receipts counted as `{other}`"))),
+            other => return Err(Fault::changed(1, format!("receipts counted as `{other}`"))),
         }
         Ok(())
     }

@@ -1,27 +1,30 @@
 //! Decisions: one chain of all tenants, counted for each action, looked up by what they are about.
 
 use proofmark_receipt::{ChainTip, ReceiptId, Sha256Digest, SignError, SignedLink};
-use rusqlite::types::{Type, Value};
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::activity::{self, Deciding, JudgedRules};
 use crate::awaited;
-use crate::column;
+use crate::clock;
+use crate::db::Db;
 use crate::error::StoreError;
+use crate::fault::Fault;
 use crate::listing::{self, Condition, Listing, Part, Table};
 use crate::page::{self, Cursor, MAX_PAGE};
 use crate::read::MAX_FOUND;
 use crate::reviews::{self, LAST_DENIAL, REVIEW, REVIEW_COLUMNS, Review};
-use crate::scope::Scope;
+use crate::row::Row;
+use crate::settle::{Chain, Draft, End, Facts, Key, Numbered, Question, Record, Settle, Stop};
 use crate::signing;
 use crate::tenant::Tenant;
 use crate::times::{self, Period};
-
-/// The chain of decisions, where messages name it.
-const CHAIN: &str = "decisions";
+use crate::value::{Value, values};
+use crate::waiting;
+use crate::written::Written;
 
 /// Links a decision receipt to the tip of the chain of decisions (`None`: it is the first) and signs it. It runs in the
-/// store's writer, inside the transaction that stores the decision, so it does nothing else.
-pub type SignDecision = Box<dyn FnOnce(Option<&ChainTip>) -> Result<SignedLink, SignError> + Send>;
+/// store's writer, inside the transaction that stores the decision, so it does nothing else. It is called again as
+/// [`crate::SignReceipt`] is.
+pub type SignDecision = Box<dyn Fn(Option<&ChainTip>) -> Result<SignedLink, SignError> + Send>;
 
 /// A decision to store.
 pub struct NewDecision {
@@ -88,6 +91,8 @@ pub struct DecisionIndex {
     /// The facts it was decided on, as JSON, where a reviewer has to see them. Those of older decisions on the same subject
     /// are dropped when it is stored.
     pub facts: Option<String>,
+    /// The policy it was decided by, and what each of its rules did, for counting; decisions that are read do not have it.
+    pub judged: Option<JudgedRules>,
 }
 
 /// What was decided on an action so far.
@@ -148,205 +153,214 @@ pub(crate) struct DecisionWrite {
     fingerprint: String,
     nth: u64,
     about: DecisionIndex,
-    receipt: Receipt,
-}
-
-enum Receipt {
-    Unlinked(SignDecision),
-    Signed {
-        signed: Box<SignedLink>,
-        own: ChainTip,
-    },
-    /// It was refused.
-    None,
+    sign: SignDecision,
+    /// As it was last linked and signed.
+    signed: Option<SignedLink>,
 }
 
 impl DecisionWrite {
     pub(crate) fn new(new: NewDecision) -> Self {
         let NewDecision { decision_id, decided_at, outcome, allowed, fingerprint, nth, about, sign } = new;
-        let receipt = Receipt::Unlinked(sign);
-        Self { decision_id, decided_at, outcome, allowed, fingerprint, nth, about, receipt }
+        Self { decision_id, decided_at, outcome, allowed, fingerprint, nth, about, sign, signed: None }
     }
 
-    pub(crate) fn time(&self) -> i64 {
-        self.decided_at
+    /// Links the receipt to the tip of the chain, and signs it.
+    fn link(&mut self, tip: Option<&ChainTip>) -> Result<(SignedLink, ChainTip), Stop> {
+        let not_linked = || StoreError::NotLinked(Chain::Decisions.to_string());
+        let signed = signing::call(&Chain::Decisions.to_string(), || (self.sign)(tip))?;
+        // The store trusts no closure with the order of its chains, as with receipts.
+        let own = signed.follows(tip).filter(|own| own.receipt_id == self.decision_id).cloned();
+        Ok((signed, own.ok_or_else(not_linked)?))
     }
 
-    pub(crate) fn into_signed(self) -> Option<SignedLink> {
-        self.receipt.into_signed()
-    }
-
-    /// Links the receipt to the tip that the chain has in this transaction, and signs it.
-    pub(crate) fn link(&mut self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
-        match std::mem::replace(&mut self.receipt, Receipt::None) {
-            Receipt::Unlinked(sign) => {
-                let tip = last_decision(scope.connection)?;
-                match link(self.decision_id, tip.as_ref(), sign) {
-                    Ok(signed) => self.receipt = signed,
-                    Err(refused) => return Ok(Some(refused)),
-                }
-            }
-            other => self.receipt = other,
-        }
-        Ok(None)
-    }
-
-    pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
-        // Of all tenants: one chain links the decisions of all, so the column is unique in the whole store.
-        let id = self.decision_id.to_string();
-        let sql = "SELECT EXISTS (SELECT 1 FROM decisions WHERE decision_id = ?3),
-                          coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0)";
-        let (is_stored, decided) = scope
-            .connection
-            .prepare_cached(sql)?
-            .query_row([scope.tenant.as_str(), &self.fingerprint, &id], |row| {
-                Ok((row.get(0)?, column::count(row, 1)?))
-            })?;
-        // Without these two the unique indexes would fail, and with them the whole group.
-        Ok(match is_stored {
-            true => Some(StoreError::DecisionStored(id)),
-            false => (self.nth != decided.saturating_add(1)).then_some(StoreError::DecidedMeanwhile(id)),
-        })
-    }
-
-    pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
-        // A submission whose `link` was refused never comes here.
-        let Receipt::Signed { signed, own } = &self.receipt else { return Ok(()) };
-        let id = self.decision_id.to_string();
-        let about = &self.about;
-        // Before the decision itself is the last one on its subject.
-        put_facts(scope, &id, about)?;
-        let sql = format!(
-            "INSERT INTO decisions ({DECISION}, nth, tool)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"
-        );
-        let sequence = scope.connection.prepare_cached(&sql)?.insert(params![
-            id,
+    fn values(&self, row: (&Tenant, i64), own: &ChainTip, document: &str) -> Vec<Value> {
+        let (about, (tenant, sequence)) = (&self.about, row);
+        values![
+            self.decision_id.to_string(),
             self.decided_at,
-            self.outcome,
-            self.fingerprint,
+            &self.outcome,
+            &self.fingerprint,
             own.position.cast_signed(),
-            signed.text(),
-            scope.tenant.as_str(),
-            about.agent,
-            about.class,
-            about.mode,
+            document,
+            tenant.as_str(),
+            &about.agent,
+            &about.class,
+            &about.mode,
             about.expires_at,
-            about.candidate,
-            about.action,
+            &about.candidate,
+            &about.action,
             about.review,
             self.allowed,
             own.hash.as_bytes(),
-            about.subject,
+            &about.subject,
             about.wanted.cast_signed(),
             self.nth.cast_signed(),
-            about.tool,
-        ])?;
-        times::note(scope.connection, DECISIONS.times, sequence, self.decided_at)?;
-        reviews::put_waiting(scope, &about.subject, about.review.then_some(sequence))?;
+            &about.tool,
+            sequence,
+        ]
+        .into()
+    }
+}
+
+impl Settle for DecisionWrite {
+    fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        let (tenant, id) = (tenant.as_str(), self.decision_id.to_string());
+        vec![
+            Key::new("decision", &[tenant, &id]),
+            // Of all tenants: one chain links the decisions of all, so the column is unique in the whole store.
+            Key::new("decision of any", &[&id]),
+            Key::new("action", &[tenant, &self.fingerprint]),
+            Key::new("subject", &[tenant, &self.about.subject]),
+        ]
+    }
+
+    fn chain(&self, _: &Tenant) -> Option<Chain> {
+        Some(Chain::Decisions)
+    }
+
+    fn questions(&self, tenant: &Tenant) -> Vec<Question> {
+        // Not `EXISTS`, which PostgreSQL may answer for many decisions by reading all of a table that it takes for small.
+        let sql = "SELECT (SELECT 1 FROM decisions WHERE decision_id = ?3) IS NOT NULL,
+                          coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0),
+                          (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?4
+                           ORDER BY sequence DESC LIMIT 1),
+                          (SELECT 1 FROM waiting WHERE tenant = ?1 AND subject = ?4) IS NOT NULL";
+        let id = self.decision_id.to_string();
+        vec![Question::new(sql, values![tenant.as_str(), &self.fingerprint, id, &self.about.subject])]
+    }
+
+    fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let stored = facts.row().unwrap_or_else(|| Record(Vec::new()));
+        let id = self.decision_id.to_string();
+        if stored.get(0)? {
+            return Err(StoreError::DecisionStored(id).into());
+        }
+        // Without this the index of actions would fail, and with it the whole group.
+        if self.nth != stored.get::<u64>(1)?.saturating_add(1) {
+            return Err(StoreError::DecidedMeanwhile(id).into());
+        }
+        let (signed, own) = self.link(draft.end(&Chain::Decisions).tip.as_ref())?;
+        let about = &self.about;
+        // Only the newest decision on a subject waits for a review (`waiting::WAITS`); approvals are judged on its facts. So
+        // those before the last one have none, and only the last one is looked at, however many there are.
+        if let Some(before) = stored.get::<Option<String>>(2)? {
+            draft.store("DELETE FROM asked WHERE decision_id = ?1", values![before]);
+        }
+        if let Some(facts) = &about.facts {
+            draft.store("INSERT INTO asked (decision_id, facts) VALUES (?1, ?2)", values![&id, facts]);
+        }
+        let sequence = draft.number(Numbered::Decisions);
+        draft.store(INSERT, self.values((draft.tenant, sequence), &own, signed.text()));
+        draft.move_end(Chain::Decisions, End { tip: Some(own), chain_id: None });
+        draft.note_time(times::NOTE_DECISION, times::block(sequence), self.decided_at);
+        if about.review || stored.get(3)? {
+            waiting::put(draft, &about.subject, about.review.then_some(sequence));
+        }
+        let deciding = Deciding {
+            decided_at: self.decided_at,
+            outcome: &self.outcome,
+            mode: &about.mode,
+            allowed: self.allowed,
+            agent: about.agent.as_deref(),
+            judged: about.judged.as_ref(),
+        };
+        activity::note_decision(draft, &deciding);
         // The runtime will report what became of the action.
-        match about.candidate.is_some() && self.allowed {
-            true => awaited::put(scope, &id, about.expires_at),
-            false => Ok(()),
+        if about.candidate.is_some() && self.allowed {
+            awaited::put(draft, &id, about.expires_at);
         }
+        self.signed = Some(signed);
+        Ok(())
     }
-}
 
-impl Receipt {
-    fn into_signed(self) -> Option<SignedLink> {
-        match self {
-            Self::Signed { signed, .. } => Some(*signed),
-            Self::Unlinked(_) | Self::None => None,
-        }
+    fn time(&self) -> i64 {
+        self.decided_at
     }
-}
 
-fn link(id: ReceiptId, tip: Option<&ChainTip>, sign: SignDecision) -> Result<Receipt, StoreError> {
-    // The store trusts no closure with the order of its chains, as with receipts.
-    let signed = signing::call(CHAIN, || sign(tip))?;
-    let own = signed.follows(tip).filter(|own| own.receipt_id == id).cloned();
-    let own = own.ok_or_else(|| StoreError::NotLinked(CHAIN.to_owned()))?;
-    Ok(Receipt::Signed { signed: Box::new(signed), own })
-}
-
-fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex) -> rusqlite::Result<()> {
-    // Only the newest decision on a subject waits for a review (`reviews::WAITS`); approvals are judged on its facts. So
-    // those before the last one have none, and only the last one is looked at, however many there are.
-    let sql = "DELETE FROM asked WHERE decision_id =
-                   (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2 ORDER BY sequence DESC LIMIT 1)";
-    scope.connection.prepare_cached(sql)?.execute([scope.tenant.as_str(), &about.subject])?;
-    if let Some(facts) = &about.facts {
-        let sql = "INSERT INTO asked (decision_id, facts) VALUES (?1, ?2)";
-        scope.connection.prepare_cached(sql)?.execute([decision_id, facts])?;
+    fn finish(self: Box<Self>, written: &mut Written) {
+        written.decision = self.signed;
     }
-    Ok(())
 }
 
 /// What a decision on the tenant's action with this fingerprint depends on, about this subject: in one look, because a
 /// connection that reads has lost what it knew of the file when the writer has committed meanwhile. `now` makes the time that
-/// counts of the latest that was recorded.
+/// counts of what the clock shows.
 pub(crate) fn state(
-    connection: &Connection,
+    db: &Db<'_>,
     tenant: &Tenant,
     (fingerprint, subject): (&str, &str),
-    now: impl FnOnce(i64) -> i64,
-) -> rusqlite::Result<ActionState> {
+    now: impl FnOnce(clock::Reading) -> i64,
+) -> Result<ActionState, Fault> {
     let sql = format!(
-        "SELECT {REVIEW}, latest,
+        "SELECT {REVIEW}, {},
                 coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0),
                 coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2 AND allowed), 0)
-         FROM clock LEFT JOIN reviews ON reviews.sequence = {LAST_DENIAL}"
+         FROM clock LEFT JOIN reviews ON reviews.sequence = {LAST_DENIAL}",
+        clock::columns(db),
     );
-    connection.prepare_cached(&sql)?.query_row([tenant.as_str(), fingerprint, subject], |row| {
-        let now = now(row.get(REVIEW_COLUMNS)?);
-        let denial = row.get::<_, Option<String>>(0)?.map(|_| reviews::read(row)).transpose()?;
-        let history = read_history(row, REVIEW_COLUMNS + 1)?;
-        Ok(ActionState { now, history, denial: denial.filter(|denial| denial.until > now) })
-    })
+    let read = |row: &Row<'_>| {
+        let denial = row.get::<Option<String>>(0)?.map(|_| reviews::read(row)).transpose()?;
+        let reading = (row.get(REVIEW_COLUMNS)?, row.get(REVIEW_COLUMNS + 1)?);
+        Ok((denial, reading, read_history(row, REVIEW_COLUMNS + 2)?))
+    };
+    let (denial, reading, history) = db.only(&sql, &values![tenant.as_str(), fingerprint, subject], read)?;
+    let now = now(reading);
+    Ok(ActionState { now, history, denial: denial.filter(|denial| denial.until > now) })
 }
 
 /// What was decided on the tenant's action with this fingerprint. Both numbers are read off the ends of indexes.
-pub(crate) fn history(connection: &Connection, tenant: &Tenant, fingerprint: &str) -> rusqlite::Result<ActionHistory> {
+pub(crate) fn history(db: &Db<'_>, tenant: &Tenant, fingerprint: &str) -> Result<ActionHistory, Fault> {
     let sql = "SELECT coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0),
                       coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2 AND allowed), 0)";
-    connection.prepare_cached(sql)?.query_row([tenant.as_str(), fingerprint], |row| read_history(row, 0))
+    db.only(sql, &values![tenant.as_str(), fingerprint], |row| read_history(row, 0))
 }
 
 /// The number of the last decision on an action, and that of the last allowed one, from this column on.
-fn read_history(row: &Row<'_>, first: usize) -> rusqlite::Result<ActionHistory> {
+fn read_history(row: &Row<'_>, first: usize) -> Result<ActionHistory, Fault> {
     // Numbers have no gaps (`refusal`), so the difference is how many decisions came after the last allowed one.
-    let (decided, last_allowed) = (column::count(row, first)?, column::count(row, first + 1)?);
+    let (decided, last_allowed): (u64, u64) = (row.get(first)?, row.get(first + 1)?);
     Ok(ActionHistory { decided, denied: decided.saturating_sub(last_allowed) })
 }
 
-pub(crate) fn decision(connection: &Connection, tenant: &Tenant, id: &str) -> rusqlite::Result<Option<Decision>> {
+pub(crate) fn decision(db: &Db<'_>, tenant: &Tenant, id: &str) -> Result<Option<Decision>, Fault> {
     let sql = format!("SELECT {DECISION} FROM decisions WHERE decision_id = ?1 AND tenant = ?2");
-    connection.prepare_cached(&sql)?.query_row([id, tenant.as_str()], read_decision).optional()
+    db.one(&sql, &values![id, tenant.as_str()], read_decision)
 }
 
-pub(crate) fn any_decision(connection: &Connection, id: &str) -> rusqlite::Result<Option<(Tenant, Decision)>> {
+/// The decisions in these rows, each with its sequence number, newest first.
+pub(crate) fn at(db: &Db<'_>, sequences: &[i64]) -> Result<Vec<(i64, Decision)>, Fault> {
+    let among = db.among("sequence", "?1");
+    let sql = format!("SELECT {DECISION}, sequence FROM decisions WHERE {among} ORDER BY sequence DESC");
+    db.all(&sql, &[Value::numbers(sequences)], |row| Ok((row.get(DECISION_COLUMNS)?, read_decision(row)?)))
+}
+
+/// The decisions on a subject, newest first; at most `limit`.
+pub(crate) fn on_subject(db: &Db<'_>, tenant: &Tenant, subject: &str, limit: usize) -> Result<Vec<Decision>, Fault> {
+    let sql =
+        format!("SELECT {DECISION} FROM decisions WHERE tenant = ?1 AND subject = ?2 ORDER BY sequence DESC LIMIT ?3");
+    db.all(&sql, &values![tenant.as_str(), subject, limit.min(MAX_PAGE)], read_decision)
+}
+
+pub(crate) fn any_decision(db: &Db<'_>, id: &str) -> Result<Option<(Tenant, Decision)>, Fault> {
     let sql = format!("SELECT {DECISION} FROM decisions WHERE decision_id = ?1");
-    connection.prepare_cached(&sql)?.query_row([id], read_any_decision).optional()
+    db.one(&sql, &values![id], read_any_decision)
 }
 
 /// The ids of decisions from the first one to the last one that a prefix can stand for.
-pub(crate) fn between(connection: &Connection, first: &str, last: &str) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn between(db: &Db<'_>, first: &str, last: &str) -> Result<Vec<String>, Fault> {
     let sql = "SELECT decision_id FROM decisions WHERE decision_id BETWEEN ?1 AND ?2 ORDER BY decision_id LIMIT ?3";
-    let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map(params![first, last, MAX_FOUND as i64], |row| row.get(0))?;
-    rows.collect()
+    db.all(sql, &values![first, last, MAX_FOUND], |row| row.get(0))
 }
 
 /// The end of the chain of decisions. The document of the last one need not be readable.
-pub(crate) fn last_decision(connection: &Connection) -> rusqlite::Result<Option<ChainTip>> {
+pub(crate) fn last_decision(db: &Db<'_>) -> Result<Option<ChainTip>, Fault> {
     // Rows of older versions have no hash, except the last one, and no other can be the tip.
     let sql = "SELECT decision_id, hash, position FROM decisions ORDER BY position DESC LIMIT 1";
     let tip = |row: &Row<'_>| {
-        let id = row.get_ref(0)?.as_str()?;
-        let receipt_id = id.parse().map_err(|error| column::changed(0, Type::Text, error))?;
-        Ok(ChainTip { receipt_id, hash: Sha256Digest::from_bytes(row.get(1)?), position: column::count(row, 2)? })
+        let receipt_id = row.text(0)?.parse().map_err(|error| Fault::changed(0, error))?;
+        Ok(ChainTip { receipt_id, hash: Sha256Digest::from_bytes(row.get(1)?), position: row.get(2)? })
     };
-    connection.prepare_cached(sql)?.query_row([], tip).optional()
+    db.one(sql, &[], tip)
 }
 
 /// The decisions, as lists have them.
@@ -360,49 +374,41 @@ const BY_TOOL: &str = " INDEXED BY decisions_by_tool";
 const BY_AGENT: &str = " INDEXED BY decisions_by_agent";
 const BY_CLASS: &str = " INDEXED BY decisions_by_class";
 
-pub(crate) fn decisions(
-    connection: &Connection,
-    tenant: Option<&Tenant>,
-    wanted: &DecisionsWanted,
-) -> rusqlite::Result<Decisions> {
-    // Several statements, which must see the same rows: one that came between two of them would shift the pages.
-    let moment = connection.unchecked_transaction()?;
+pub(crate) fn decisions(db: &Db<'_>, tenant: Option<&Tenant>, wanted: &DecisionsWanted) -> Result<Decisions, Fault> {
     let limit = wanted.limit.clamp(1, MAX_PAGE);
-    let text = |text: &Option<String>| text.clone().map_or(Value::Null, Value::Text);
-    let listing = Listing {
-        table: if wanted.to_review { &WAITING } else { &DECISIONS },
-        parts: parts(&moment, tenant, wanted)?,
-        groups: vec![text(&wanted.outcome)],
-        period: Period { since: wanted.since, until: wanted.until, after: wanted.after },
-        // One more than asked for is looked up: it tells whether there is a next page.
-        limit: limit + 1,
-    };
-    let sql = format!("SELECT {DECISION} FROM decisions WHERE sequence = ?1");
-    let mut statement = moment.prepare_cached(&sql)?;
-    let rows = listing::newest(&moment, &listing)?;
-    let rows = rows.into_iter().map(|sequence| Ok((sequence, statement.query_row([sequence], read_decision)?)));
-    let (decisions, next) = page::cut(rows.collect::<rusqlite::Result<_>>()?, limit);
+    // Several statements, which must see the same rows: one that came between two of them would shift the pages.
+    let found = db.moment(|db| {
+        let listing = Listing {
+            table: if wanted.to_review { &WAITING } else { &DECISIONS },
+            parts: parts(db, tenant, wanted)?,
+            groups: vec![Value::from(&wanted.outcome)],
+            period: Period { since: wanted.since, until: wanted.until, after: wanted.after },
+            limit: page::one_more(limit),
+        };
+        at(db, &listing::newest(db, &listing)?)
+    })?;
+    let (decisions, next) = page::cut(found, limit);
     Ok(Decisions { decisions, next })
 }
 
 /// The parts of the table that have all decisions that are wanted: one for each tenant, by the index that is likely to find
 /// the fewest.
-fn parts(connection: &Connection, tenant: Option<&Tenant>, wanted: &DecisionsWanted) -> rusqlite::Result<Vec<Part>> {
+fn parts(db: &Db<'_>, tenant: Option<&Tenant>, wanted: &DecisionsWanted) -> Result<Vec<Part>, Fault> {
     let DecisionsWanted { outcome, class, agent, tool, to_review, .. } = wanted;
     let filters = [("tool", tool, BY_TOOL), ("agent", agent, BY_AGENT), ("class", class, BY_CLASS)];
     let filters = filters.into_iter().filter_map(|(column, value, by)| Some((column, value.as_ref()?, by)));
     let by = filters.clone().next().map_or(LISTED, |(_, _, by)| by);
-    let filters: Vec<Condition> = filters.map(|(column, value, _)| (column, Value::from(value.clone()))).collect();
+    let filters: Vec<Condition> = filters.map(|(column, value, _)| (column, Value::from(value))).collect();
     let tenants = match tenant {
         Some(tenant) => vec![tenant.as_str().to_owned()],
         None if outcome.is_none() && filters.is_empty() && !to_review => return Ok(vec![Part::default()]),
-        None => listing::distinct(connection, DECISIONS.name, "tenant")?,
+        None => listing::distinct(db, DECISIONS.name, "tenant")?,
     };
     let part = |tenant: String| match to_review {
         true => {
-            let outcome = outcome.iter().map(|outcome| ("outcome", Value::from(outcome.clone())));
+            let outcome = outcome.iter().map(|outcome| ("outcome", Value::from(outcome)));
             let checks = outcome.chain(filters.clone()).collect();
-            Part { by: "", index: vec![("waiting.tenant", tenant.into())], checks, only: Some(reviews::WAITS) }
+            Part { by: "", index: vec![("waiting.tenant", tenant.into())], checks, only: Some(waiting::WAITS) }
         }
         false => {
             let mut checks = filters.clone().into_iter();
@@ -413,37 +419,54 @@ fn parts(connection: &Connection, tenant: Option<&Tenant>, wanted: &DecisionsWan
     Ok(tenants.into_iter().map(part).collect())
 }
 
-// Rows are read by position: a new column goes to the end.
+const INSERT: &str = "INSERT INTO decisions
+    (decision_id, decided_at, outcome, fingerprint, position, document, tenant, agent, class, mode, expires_at, candidate,
+     action, review, allowed, hash, subject, wanted, nth, tool, sequence)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
+
+// Rows are read by position: a new column goes to the end, and is counted below.
 pub(crate) const DECISION: &str = "decision_id, decided_at, outcome, fingerprint, position, document, tenant, agent, \
                                    class, mode, expires_at, candidate, action, review, allowed, hash, subject, wanted";
+/// How many columns [`DECISION`] has.
+pub(crate) const DECISION_COLUMNS: usize = 18;
 
 /// A row that begins with [`DECISION`], and its tenant.
-pub(crate) fn read_any_decision(row: &Row<'_>) -> rusqlite::Result<(Tenant, Decision)> {
-    Ok((Tenant::stored(row.get_ref(6)?.as_str()?), read_decision(row)?))
+pub(crate) fn read_any_decision(row: &Row<'_>) -> Result<(Tenant, Decision), Fault> {
+    read_at(row, 0)
 }
 
-fn read_decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
+/// As [`read_any_decision`], of a row that has [`DECISION`] from this column on.
+pub(crate) fn read_at(row: &Row<'_>, first: usize) -> Result<(Tenant, Decision), Fault> {
+    Ok((Tenant::stored(row.text(first + 6)?), read(row, first)?))
+}
+
+fn read_decision(row: &Row<'_>) -> Result<Decision, Fault> {
+    read(row, 0)
+}
+
+fn read(row: &Row<'_>, first: usize) -> Result<Decision, Fault> {
     Ok(Decision {
-        decision_id: row.get(0)?,
-        decided_at: row.get(1)?,
-        outcome: row.get(2)?,
-        fingerprint: row.get(3)?,
-        position: column::count(row, 4)?,
-        document: row.get(5)?,
-        allowed: row.get(14)?,
-        hash: row.get::<_, Option<[u8; 32]>>(15)?.map(Sha256Digest::from_bytes),
+        decision_id: row.get(first)?,
+        decided_at: row.get(first + 1)?,
+        outcome: row.get(first + 2)?,
+        fingerprint: row.get(first + 3)?,
+        position: row.get(first + 4)?,
+        document: row.get(first + 5)?,
+        allowed: row.get(first + 14)?,
+        hash: row.get::<Option<[u8; 32]>>(first + 15)?.map(Sha256Digest::from_bytes),
         about: DecisionIndex {
-            agent: row.get(7)?,
-            class: row.get(8)?,
-            mode: row.get(9)?,
-            expires_at: row.get(10)?,
-            candidate: row.get(11)?,
-            action: row.get(12)?,
+            agent: row.get(first + 7)?,
+            class: row.get(first + 8)?,
+            mode: row.get(first + 9)?,
+            expires_at: row.get(first + 10)?,
+            candidate: row.get(first + 11)?,
+            action: row.get(first + 12)?,
             tool: None,
-            review: row.get(13)?,
-            wanted: column::count(row, 17)?,
-            subject: row.get(16)?,
+            review: row.get(first + 13)?,
+            wanted: row.get(first + 17)?,
+            subject: row.get(first + 16)?,
             facts: None,
+            judged: None,
         },
     })
 }

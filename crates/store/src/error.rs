@@ -1,9 +1,12 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{ReceiptId, SignError};
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 use thiserror::Error;
+
+use crate::mark::Mark;
+use crate::place::Place;
 
 /// The longest name of a chain, in bytes.
 pub const MAX_CHAIN_NAME: usize = 400;
@@ -12,38 +15,67 @@ pub const MAX_CHAIN_NAME: usize = 400;
 /// group.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StoreError {
-    /// There is no file at the path.
-    #[error("open the store `{}`: there is no such file", path.display())]
-    Missing { path: PathBuf },
+    /// There is no file at the path, or no store in the database.
+    #[error("open the store `{place}`: {}", place.absence())]
+    Missing { place: Place },
     /// Another process held the database locked for longer than we wait.
-    #[error("use the store `{}`: another process keeps it locked", path.display())]
-    Locked { path: PathBuf },
+    #[error("use the store `{place}`: another process keeps it locked")]
+    Locked { place: Place },
     /// The file is a Proofmark database, but cannot be relied on any more.
-    #[error("use the store `{}`: it is damaged ({detail})", path.display())]
-    Damaged { path: PathBuf, detail: String },
+    #[error("use the store `{place}`: it is damaged ({detail})")]
+    Damaged { place: Place, detail: String },
     /// A later version of Proofmark has written the file.
-    #[error("open the store `{}`: it has version {found}, and this program knows versions up to {known}", path.display())]
+    #[error("open the store `{place}`: it has version {found}, and this program knows versions up to {known}")]
     Newer {
-        path: PathBuf,
+        place: Place,
         /// The version of the file.
         found: u32,
         /// The newest version this program reads.
         known: u32,
     },
-    /// The file belongs to another program; it was not touched.
-    #[error(
-        "open the store `{}`: it is not a Proofmark database, or its beginning has been overwritten", path.display()
-    )]
-    Foreign { path: PathBuf },
+    /// The file or database belongs to another program; it was not touched.
+    #[error("open the store `{place}`: it is not a Proofmark database, or its beginning has been overwritten")]
+    Foreign { place: Place },
     /// The disk is full.
-    #[error("write the store `{}`: no space is left on its disk", path.display())]
-    Full { path: PathBuf },
+    #[error("write the store `{place}`: no space is left on its disk")]
+    Full { place: Place },
     /// The operating system refused.
-    #[error("use the store `{}`: {reason}", path.display())]
-    Io { path: PathBuf, reason: String },
+    #[error("use the store `{place}`: {reason}")]
+    Io { place: Place, reason: String },
+    /// Everything was moved to another store; this one can be read.
+    #[error("write the store `{place}`: it was moved to `{}`", shown(.to))]
+    Moved { place: Place, to: String },
+    /// Rows of another store are being copied into it.
+    #[error("use the store `{place}`: it is an unfinished copy of `{}`", shown(.from))]
+    Unfinished { place: Place, from: String },
+    /// The URL of the database cannot be read.
+    #[error("open the store `{place}`: invalid URL: {reason}")]
+    Url { place: Place, reason: String },
+    /// The database cannot be reached or does not answer now; what was to be stored is not stored.
+    #[error("reach the store `{place}`: {reason}")]
+    Unreachable { place: Place, reason: String },
+    /// The database does not accept this user, or does not let it do what is necessary.
+    #[error("use the store `{place}`: the database refuses it: {reason}")]
+    Denied { place: Place, reason: String },
+    /// The connection was lost during the commit, and whether it took effect could not be asked.
+    #[error("store in `{place}`: the database did not answer whether it is stored")]
+    Unknown { place: Place },
+    /// A store needs a database that is set up otherwise.
+    #[error("use the store `{place}`: {reason}")]
+    Unfit { place: Place, reason: String },
+    /// Text with the character U+0000, which PostgreSQL cannot store.
+    #[error("store the text: it has the character U+0000, which the database cannot store")]
+    Text,
+    /// Text that is searched for, and is too long for an index of PostgreSQL.
+    #[error("store the text: what is searched for has {bytes} bytes, and the database can search for {max}")]
+    LongKey {
+        bytes: usize,
+        /// The most bytes that one search can be for.
+        max: usize,
+    },
     /// The writer has ended early; what was not acknowledged is not stored.
-    #[error("write the store `{}`: its writer has stopped", path.display())]
-    Stopped { path: PathBuf },
+    #[error("write the store `{place}`: its writer has stopped")]
+    Stopped { place: Place },
     /// A receipt of the same issuer with this id is stored; ids are unique (VRF 1.0, security considerations 1).
     #[error("store the receipt `{0}`: a receipt of this issuer with this id is already stored")]
     Duplicate(ReceiptId),
@@ -70,6 +102,9 @@ pub enum StoreError {
     /// Another judgment of the step was stored first.
     #[error("judge step `{step}` of run `{run}`: another judgment was stored meanwhile")]
     RunMoved { run: String, step: String },
+    /// Another process has appended to the session first.
+    #[error("extend the session `{}`: another process has extended it meanwhile", shown(.0))]
+    SessionMoved(String),
     /// The receipt was spent before; it counts once.
     #[error("use the receipt `{0}` as evidence: it was used before and counts once")]
     Spent(ReceiptId),
@@ -82,6 +117,9 @@ pub enum StoreError {
     /// The job has ended, or another process runs it; what was done for it here does not count.
     #[error("finish the job `{0}`: it has ended or another process runs it")]
     JobTaken(ReceiptId),
+    /// As many jobs wait as may, of the tenant or of all.
+    #[error("store the job: too many are waiting")]
+    TooManyJobs,
     /// A decision with this id is stored.
     #[error("store the decision `{0}`: a decision with this id is already stored")]
     DecisionStored(String),
@@ -110,12 +148,29 @@ impl StoreError {
     pub fn help(&self) -> Option<String> {
         let text = match self {
             Self::Missing { .. } => "run `proofmark verify` once to create it",
+            Self::Locked { place: Place::Database(_) } => "try again",
             Self::Locked { .. } => "try again when that process has ended, or name another file with `--store`",
+            Self::Damaged { place: Place::Database(_), .. } => "restore the database from a backup",
             Self::Damaged { .. } => "restore it from a backup, or move it and its `-wal` file away to begin a new one",
+            Self::Newer { place: Place::Database(_), .. } => "use a newer `proofmark`",
             Self::Newer { .. } => "use a newer `proofmark`, or name another file with `--store`",
+            Self::Foreign { place: Place::Database(_) } => {
+                "name an empty database with `--store`, or a schema of this one with `search_path`"
+            }
             Self::Foreign { .. } => "name another file with `--store`, or restore this one from a backup",
             Self::Full { .. } => "free some space and try again",
             Self::Io { .. } => "check that the file and its folder can be read and written",
+            Self::Moved { .. } => "name that store with `--store` or PROOFMARK_STORE",
+            Self::Unfinished { .. } => "finish it with the same `proofmark store copy`, or name another store",
+            Self::Url { .. } => "write `postgres://user@host:port/database`, with special characters as `%40` for `@`",
+            Self::Unreachable { .. } => "check that the database runs and can be reached, and try again",
+            Self::Denied { .. } => {
+                "check the user, its rights and its password, which is read from the URL, `PGPASSWORD` or `~/.pgpass`"
+            }
+            Self::Unknown { .. } => "look for it in the store before you send it again",
+            Self::Unfit { .. } => "change this setting of the database, or name another one with `--store`",
+            Self::Text => "leave the character out",
+            Self::LongKey { .. } => "make names and identifiers shorter",
             Self::Stopped { .. } => "open the store again",
             Self::Duplicate(_) => "make a receipt with a new id",
             Self::TooLarge { .. } => "leave details out of it",
@@ -123,10 +178,12 @@ impl StoreError {
                 return Some(format!("write 1 to {MAX_CHAIN_NAME} bytes without control characters"));
             }
             Self::RunMoved { .. } => "judge the attempt again",
+            Self::SessionMoved(_) => "try again",
             Self::Spent(_) => "ask for a new receipt",
             Self::NoReceipt(_) => "name the id of a stored receipt",
             Self::Superseded(_) => "use the receipt that took its place",
             Self::JobTaken(_) => "get the job to see its state",
+            Self::TooManyJobs => "send it again later",
             Self::DecisionStored(_) => "decide under a new id",
             Self::DecidedMeanwhile(_) => "decide again",
             Self::Answered(_) => "send it again to get that answer",
@@ -150,8 +207,17 @@ impl StoreError {
             | Self::Foreign { .. }
             | Self::Full { .. }
             | Self::Io { .. }
+            | Self::Moved { .. }
+            | Self::Unfinished { .. }
+            | Self::Url { .. }
+            | Self::Unreachable { .. }
+            | Self::Denied { .. }
+            | Self::Unknown { .. }
+            | Self::Unfit { .. }
             | Self::Stopped { .. } => false,
-            Self::Duplicate(_)
+            Self::Text
+            | Self::LongKey { .. }
+            | Self::Duplicate(_)
             | Self::Stored(_)
             | Self::Sign(_)
             | Self::NotLinked(_)
@@ -162,49 +228,66 @@ impl StoreError {
             | Self::NoReceipt(_)
             | Self::Superseded(_)
             | Self::JobTaken(_)
+            | Self::TooManyJobs
             | Self::DecisionStored(_)
             | Self::DecidedMeanwhile(_)
             | Self::Answered(_)
             | Self::Reviewed(_)
             | Self::AllowedSince(..)
+            | Self::SessionMoved(_)
             | Self::Prefix(_) => true,
         }
     }
 
     /// The error that `error`, of the database at `path`, is to callers.
     pub(crate) fn of_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
-        let path = path.to_owned();
+        Self::sqlite(Place::File(path.to_owned()), error)
+    }
+
+    /// The error of a store that refuses writes for a reason of its own ([`crate::mark`]).
+    pub(crate) fn of_mark(place: Place, mark: Mark) -> Self {
+        match mark {
+            Mark::Moved { to } => Self::Moved { place, to },
+            Mark::Unfinished(origin) => Self::Unfinished { place, from: origin.place },
+        }
+    }
+
+    pub(crate) fn sqlite(place: Place, error: &rusqlite::Error) -> Self {
+        if let rusqlite::Error::SqliteFailure(error, Some(message)) = error
+            && error.extended_code == ffi::SQLITE_CONSTRAINT_TRIGGER
+            && let Some(mark) = Mark::of_refusal(message)
+        {
+            return Self::of_mark(place, mark);
+        }
         match error.sqlite_error_code() {
             // SQLite fails with a locking protocol error when other processes keep winning the race to begin in WAL
             // mode.
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
-                Self::Locked { path }
+                Self::Locked { place }
             }
-            Some(ErrorCode::DiskFull) => Self::Full { path },
+            Some(ErrorCode::DiskFull) => Self::Full { place },
             // Every statement is a constant that fits the schema, so one that does not compile met another schema;
             // an error without a code is a value that is not what was stored.
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown) | None => {
-                Self::Damaged { path, detail: error.to_string() }
+                Self::Damaged { place, detail: error.to_string() }
             }
-            Some(_) => Self::Io { path, reason: error.to_string() },
+            Some(_) => Self::Io { place, reason: error.to_string() },
         }
     }
 
     /// The error that `error`, of the file or folder at `path`, is to callers.
     pub(crate) fn of_io(path: &Path, error: &std::io::Error) -> Self {
-        let path = path.to_owned();
+        let place = Place::File(path.to_owned());
         match error.kind() {
-            std::io::ErrorKind::StorageFull => Self::Full { path },
-            std::io::ErrorKind::NotFound => Self::Missing { path },
-            _ => Self::Io { path, reason: error.to_string() },
+            std::io::ErrorKind::StorageFull => Self::Full { place },
+            std::io::ErrorKind::NotFound => Self::Missing { place },
+            _ => Self::Io { place, reason: error.to_string() },
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::ffi;
-
     use super::*;
 
     #[test]
@@ -214,9 +297,9 @@ mod tests {
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
             StoreError::of_sqlite(path, &error)
         };
-        let path = path.to_owned();
-        assert_eq!(named(ffi::SQLITE_FULL), StoreError::Full { path: path.clone() });
-        assert_eq!(named(ffi::SQLITE_BUSY_SNAPSHOT), StoreError::Locked { path });
+        let place = Place::File(path.to_owned());
+        assert_eq!(named(ffi::SQLITE_FULL), StoreError::Full { place: place.clone() });
+        assert_eq!(named(ffi::SQLITE_BUSY_SNAPSHOT), StoreError::Locked { place });
         assert!(matches!(named(ffi::SQLITE_CORRUPT_INDEX), StoreError::Damaged { .. }));
         assert!(matches!(named(ffi::SQLITE_IOERR_FSYNC), StoreError::Io { .. }));
         assert!(matches!(named(ffi::SQLITE_READONLY), StoreError::Io { .. }));

@@ -1,12 +1,14 @@
 //! Reports of executions, and what was found when they were compared with the decisions they name.
 
-use rusqlite::{Connection, Row, params};
-
 use crate::awaited;
+use crate::db::Db;
 use crate::decisions::{DECISION, Decision, read_any_decision};
+use crate::fault::Fault;
 use crate::page::{self, Cursor, MAX_LISTED, MAX_PAGE};
-use crate::scope::Scope;
+use crate::row::Row;
+use crate::settle::{Draft, Facts, Key, Settle, Stop};
 use crate::tenant::Tenant;
+use crate::value::{Value, values};
 
 /// A report of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,82 +42,113 @@ pub struct Findings {
     pub next: Option<Cursor>,
 }
 
-impl Execution {
-    pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
-        let sql = "INSERT INTO executions (tenant, decision_id, executed, reported_at, document)
-                   VALUES (?1, ?2, ?3, ?4, ?5)";
-        let values = params![scope.tenant.as_str(), self.decision_id, self.executed, scope.now, self.document];
-        scope.connection.prepare_cached(sql)?.execute(values)?;
+impl Settle for Execution {
+    fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        vec![Key::new("decision", &[tenant.as_str(), &self.decision_id])]
+    }
+
+    fn settle(&mut self, _: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let sql = "INSERT INTO executions (sequence, tenant, decision_id, executed, reported_at, document)
+                   VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM executions), ?1, ?2, ?3, ?4, ?5)";
+        let (tenant, now) = (draft.tenant.as_str(), draft.now);
+        draft.store(sql, values![tenant, &self.decision_id, self.executed, now, &self.document]);
         // Also where the action was not executed: what is awaited is a report.
-        awaited::remove(scope, &self.decision_id)
+        awaited::remove(draft, &self.decision_id);
+        Ok(())
     }
 }
 
-impl Finding {
-    pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
-        let sql = format!("INSERT INTO findings ({FINDING}) VALUES (?1, ?2, ?3, ?4, ?5)");
-        let values = params![scope.tenant.as_str(), self.decision_id, self.code, self.message, self.found_at];
-        scope.connection.prepare_cached(&sql)?.execute(values)?;
-        match self.code == NEVER_REPORTED {
-            true => awaited::remove(scope, &self.decision_id),
-            false => Ok(()),
+impl Settle for Finding {
+    fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        vec![Key::new("decision", &[tenant.as_str(), &self.decision_id])]
+    }
+
+    fn settle(&mut self, _: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let sql = "INSERT INTO findings (sequence, tenant, decision_id, code, message, found_at)
+                   VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM findings), ?1, ?2, ?3, ?4, ?5)";
+        let tenant = draft.tenant.as_str();
+        draft.store(sql, values![tenant, &self.decision_id, &self.code, &self.message, self.found_at]);
+        if self.code == NEVER_REPORTED {
+            awaited::remove(draft, &self.decision_id);
         }
+        Ok(())
     }
 }
 
-pub(crate) fn times_executed(connection: &Connection, tenant: &Tenant, decision_id: &str) -> rusqlite::Result<u64> {
+pub(crate) fn times_executed(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<u64, Fault> {
     let sql = "SELECT count(*) FROM executions WHERE decision_id = ?1 AND tenant = ?2 AND executed";
-    let count: i64 = connection.prepare_cached(sql)?.query_row([decision_id, tenant.as_str()], |row| row.get(0))?;
-    // A count is never negative.
-    Ok(count.cast_unsigned())
+    db.only(sql, &values![decision_id, tenant.as_str()], |row| row.get(0))
 }
 
-/// Findings of one tenant or of all, newest first, each with its place and its tenant.
+/// The reports of a decision's execution, the oldest first: whether it was executed, and when that was reported.
+pub(crate) fn reports(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Vec<(bool, i64)>, Fault> {
+    let sql = "SELECT executed, reported_at FROM executions WHERE decision_id = ?1 AND tenant = ?2
+               ORDER BY sequence LIMIT ?3";
+    db.all(sql, &values![decision_id, tenant.as_str(), MAX_LISTED], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// The findings about one decision, the oldest first.
+pub(crate) fn findings_of(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Vec<Finding>, Fault> {
+    let sql =
+        format!("SELECT {FINDING} FROM findings WHERE tenant = ?1 AND decision_id = ?2 ORDER BY sequence LIMIT ?3");
+    db.all(&sql, &values![tenant.as_str(), decision_id, MAX_LISTED], read_finding)
+}
+
+type OwnedFinding = (Tenant, Finding);
+
+/// Findings of one tenant or of all, newest first, each with its place.
 fn list_findings(
-    connection: &Connection,
+    db: &Db<'_>,
     tenant: Option<&Tenant>,
+    code: Option<&str>,
     limit: usize,
     after: Option<Cursor>,
-) -> rusqlite::Result<Vec<(i64, (Tenant, Finding))>> {
-    // Two statements: one that compares the tenant only where there is one would use no index.
-    let of_tenant = if tenant.is_some() { "tenant = ?3 AND" } else { "" };
+) -> Result<Vec<(i64, OwnedFinding)>, Fault> {
+    let mut values: Vec<Value> = values![after.map_or(i64::MAX, |after| after.0), page::one_more(limit)].into();
+    // A statement for each filter: one that compares only where there is one would use no index.
+    let of_tenant = match (tenant, code) {
+        (Some(tenant), Some(code)) => {
+            values.extend(values![tenant.as_str(), code]);
+            "tenant = ?3 AND code = ?4 AND"
+        }
+        (Some(tenant), None) => {
+            values.push(tenant.as_str().into());
+            "tenant = ?3 AND"
+        }
+        (None, _) => "",
+    };
     let sql = format!(
         "SELECT {FINDING}, sequence FROM findings WHERE {of_tenant} sequence < ?1 ORDER BY sequence DESC LIMIT ?2"
     );
-    let read = |row: &Row<'_>| {
-        let finding =
-            Finding { decision_id: row.get(1)?, code: row.get(2)?, message: row.get(3)?, found_at: row.get(4)? };
-        Ok((row.get(5)?, (Tenant::stored(row.get_ref(0)?.as_str()?), finding)))
-    };
-    let mut statement = connection.prepare_cached(&sql)?;
-    let (before, limit) = (after.map_or(i64::MAX, |after| after.0), page::one_more(limit)?);
-    match tenant {
-        Some(tenant) => statement.query_map(params![before, limit, tenant.as_str()], read)?.collect(),
-        None => statement.query_map([before, limit], read)?.collect(),
-    }
+    db.all(&sql, &values, |row| Ok((row.get(5)?, (Tenant::stored(row.text(0)?), read_finding(row)?))))
+}
+
+/// A row that begins with [`FINDING`].
+fn read_finding(row: &Row<'_>) -> Result<Finding, Fault> {
+    Ok(Finding { decision_id: row.get(1)?, code: row.get(2)?, message: row.get(3)?, found_at: row.get(4)? })
 }
 
 pub(crate) fn findings(
-    connection: &Connection,
+    db: &Db<'_>,
     tenant: &Tenant,
+    code: Option<&str>,
     limit: usize,
     after: Option<Cursor>,
-) -> rusqlite::Result<Findings> {
+) -> Result<Findings, Fault> {
     let limit = limit.clamp(1, MAX_PAGE);
-    let (findings, next) = page::cut(list_findings(connection, Some(tenant), limit, after)?, limit);
+    let (findings, next) = page::cut(list_findings(db, Some(tenant), code, limit, after)?, limit);
     Ok(Findings { findings: findings.into_iter().map(|(_, finding)| finding).collect(), next })
 }
 
-pub(crate) fn all_findings(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<(Tenant, Finding)>> {
+pub(crate) fn all_findings(db: &Db<'_>, limit: usize) -> Result<Vec<OwnedFinding>, Fault> {
     let limit = limit.clamp(1, MAX_PAGE);
-    Ok(page::cut(list_findings(connection, None, limit, None)?, limit).0)
+    Ok(page::cut(list_findings(db, None, None, limit, None)?, limit).0)
 }
 
 /// Decisions of all tenants that expired before `until` without a report of their execution. Only the table `awaited` is
 /// searched, which holds none but these and those that have not expired.
-pub(crate) fn unreported(connection: &Connection, until: i64) -> rusqlite::Result<Vec<(Tenant, Decision)>> {
-    let mut statement = connection.prepare_cached(&unreported_statement())?;
-    statement.query_map((until, MAX_LISTED as i64), read_any_decision)?.collect()
+pub(crate) fn unreported(db: &Db<'_>, until: i64) -> Result<Vec<(Tenant, Decision)>, Fault> {
+    db.all(&unreported_statement(), &values![until, MAX_LISTED], read_any_decision)
 }
 
 fn unreported_statement() -> String {
@@ -133,6 +166,7 @@ const FINDING: &str = "tenant, decision_id, code, message, found_at";
 #[cfg(test)]
 mod tests {
     use proofmark_receipt::{Object, Prepared, SigningKey};
+    use rusqlite::Connection;
     use tempfile::TempDir;
 
     use super::*;
@@ -166,7 +200,7 @@ mod tests {
 
     /// Of five decisions, 0 was reported, 1 was found, 2 has not expired, 3 expects no report, and 4 is unreported.
     fn five_decisions(home: &TempDir) -> Store {
-        let store = Store::open(&home.path().join("store.db")).unwrap();
+        let store = Store::open(home.path().join("store.db")).unwrap();
         let (local, other) = (store.of(&Tenant::LOCAL), store.of(&"a".parse().unwrap()));
         for (number, expires_at, candidate) in
             [(0, 1, Some("c")), (1, 1, Some("c")), (2, 9, Some("c")), (3, 1, None), (4, 1, Some("c"))]
@@ -197,11 +231,8 @@ mod tests {
         let home = TempDir::new().unwrap();
         let store = five_decisions(&home);
         assert_eq!(unreported(&store), [id(4)]);
-        let plan = store.read(|connection| {
-            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", unreported_statement()))?;
-            let steps = statement.query_map((0, 1), |row| row.get::<_, String>(3))?;
-            steps.collect::<rusqlite::Result<Vec<_>>>()
-        });
+        let explain = format!("EXPLAIN QUERY PLAN {}", unreported_statement());
+        let plan = store.read(|db| db.all(&explain, &values![0_i64, 1_i64], |row| row.get::<String>(3)));
         let plan = plan.unwrap().join("; ");
         assert!(plan.contains("awaited_by_end") && !plan.contains("SCAN"), "{plan}");
     }
@@ -227,10 +258,19 @@ mod tests {
                      CREATE INDEX decisions_to_review ON decisions (tenant);
                      CREATE INDEX findings_by_decision ON findings (tenant);";
         let guarded = "DROP TABLE session_entries; DROP TABLE pins;";
+        let pages = "DROP TABLE decision_counts; DROP TABLE agent_counts; DROP TABLE verdict_counts;
+                     DROP INDEX reviews_by_time; DROP INDEX findings_of_decision; DROP INDEX findings_by_code;
+                     DROP INDEX runs_of_tenant; DROP INDEX sessions_by_decision;";
+        let workers = "DROP TABLE workers; ALTER TABLE clock DROP COLUMN turn; DROP TABLE jobs;
+                     CREATE TABLE jobs (job_id BLOB, tenant TEXT, state TEXT, request TEXT, checks INTEGER, chain TEXT,
+                         supersedes BLOB, owner TEXT, lease_until INTEGER, error TEXT, created_at INTEGER,
+                         finished_at INTEGER);";
+        connection.execute_batch(workers).unwrap();
+        connection.execute_batch(pages).unwrap();
         connection.execute_batch(&(dropped + later + guarded)).unwrap();
         connection.execute_batch(downgrade).unwrap();
         drop(connection);
-        let store = Store::open(&home.path().join("store.db")).unwrap();
+        let store = Store::open(home.path().join("store.db")).unwrap();
         assert_eq!(unreported(&store), [id(4)]);
         store.probe().unwrap();
         store.probe().unwrap();

@@ -11,8 +11,11 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use crate::db::Db;
 use crate::error::StoreError;
-use crate::schema;
+use crate::mark::Mark;
+use crate::place::Place;
+use crate::{schema, seal};
 
 /// How much of a file that is not SQLite's is searched for signs of ours.
 const SEARCHED: u64 = 64 * 1024;
@@ -34,7 +37,7 @@ pub(crate) fn inspect(path: &Path) -> Result<(), StoreError> {
     let found = fs::metadata(path).map_err(|error| StoreError::of_io(path, &error))?;
     // Opening a pipe would block, and SQLite must touch nothing that is not ours.
     if !found.is_file() {
-        return Err(StoreError::Foreign { path: path.to_owned() });
+        return Err(StoreError::Foreign { place: Place::File(path.to_owned()) });
     }
     // A new file has no header before the first commit, and stays empty if its process is killed before that.
     if found.len() == 0 {
@@ -43,7 +46,7 @@ pub(crate) fn inspect(path: &Path) -> Result<(), StoreError> {
     match header(path) {
         // The header may be older than the log beside it: `open_to_write` looks at the version again.
         Ok((schema::APPLICATION_ID, version)) => schema::known(path, version).map(drop),
-        Ok(_) => Err(StoreError::Foreign { path: path.to_owned() }),
+        Ok(_) => Err(StoreError::Foreign { place: Place::File(path.to_owned()) }),
         Err(error) => match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Err(without_header(path)),
             // Without a lock a file can look damaged while a neighbour writes it; opening it in earnest will tell.
@@ -51,6 +54,22 @@ pub(crate) fn inspect(path: &Path) -> Result<(), StoreError> {
             _ => Err(StoreError::of_sqlite(path, &error)),
         },
     }
+}
+
+/// As [`inspect`]; what a copy has left in the store.
+///
+/// # Errors
+/// As [`inspect`], and when the file cannot be read.
+pub(crate) fn inspect_mark(path: &Path) -> Result<Option<Mark>, StoreError> {
+    inspect(path)?;
+    // A process that has the file open may have left the mark in the log; else the log is not looked at, and not recovered.
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let connection = match fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        true => schema::open_to_read(path)?,
+        false => unlocked(path).map_err(|error| StoreError::of_sqlite(path, &error))?,
+    };
+    seal::find(&Db::Sqlite(&connection)).map_err(|fault| StoreError::of_fault(&Place::File(path.to_owned()), &fault))
 }
 
 fn create(path: &Path) -> io::Result<()> {
@@ -94,9 +113,13 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 /// Application id and version as the file's header has them. SQLite reads them, not we, because of what closing a file
 /// does to locks; `immutable` keeps it from locking and from looking at the write-ahead log.
 fn header(path: &Path) -> rusqlite::Result<(i32, i32)> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(immutable(path.as_os_str()), flags)?;
+    let connection = unlocked(path)?;
     Ok((schema::application_id(&connection)?, schema::version(&connection)?))
+}
+
+fn unlocked(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(immutable(path.as_os_str()), flags)
 }
 
 fn immutable(path: &OsStr) -> String {
@@ -121,7 +144,9 @@ fn without_header(path: &Path) -> StoreError {
     let is_signed = |sign: &str| start.windows(sign.len()).any(|window| window == sign.as_bytes());
     // A text that quotes our schema is not a damaged store: pages of a database have zero bytes.
     match start.contains(&0) && schema::SIGNS.into_iter().any(is_signed) {
-        true => StoreError::Damaged { path: path.to_owned(), detail: "its header is overwritten".to_owned() },
-        false => StoreError::Foreign { path: path.to_owned() },
+        true => {
+            StoreError::Damaged { place: Place::File(path.to_owned()), detail: "its header is overwritten".to_owned() }
+        }
+        false => StoreError::Foreign { place: Place::File(path.to_owned()) },
     }
 }

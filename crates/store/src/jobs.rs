@@ -1,30 +1,40 @@
-//! Jobs that outlive the process that accepted them, and the leases under which processes run them.
+//! Jobs that outlive the process that accepted them.
 //!
-//! The id of a job is the id that its receipt will have, so it has at most one. The process that runs a job holds a lease on
-//! it. Once the lease has expired another process may take the job over, and from then on only the new owner can end it.
-//! The store's own clock says when a lease expires: no process can hold one for longer by setting its clock.
-
-use std::sync::mpsc::Sender;
+//! The id of a job is the id that its receipt will have, so it has at most one. A job waits without an owner, for any process
+//! that can run it ([`crate::claims`]), or belongs to the process that stored it. A process ends a job by its own name and the
+//! number of the attempt: once the job was given to another process, or to the same one again, the end is refused.
+//!
+//! **Turns.** Each job that waits for any process has a turn, and those with the smallest are claimed first. A new job's turn is
+//! one more than the larger of its tenant's last one that waits and the last one that was claimed. So tenants take turns,
+//! whichever servers they ask, and no job is overtaken without end.
 
 use proofmark_receipt::ReceiptId;
-use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::column;
+use crate::db::Db;
 use crate::error::StoreError;
-use crate::scope::Scope;
+use crate::fault::Fault;
+use crate::hint::Hint;
+use crate::row::Row;
+use crate::settle::{Draft, Facts, Key, Question, Settle, Stop};
 use crate::tenant::Tenant;
+use crate::value::{Value, values};
 
-/// How long a lease lasts unless it is renewed, in milliseconds.
-/// Its process renews it every 3 seconds, so two renewals may fail before another process takes the job over.
-pub const LEASE_MS: i64 = 10_000;
+/// The most jobs that wait for a worker.
+pub const MAX_WAITING: usize = 1024;
 
-/// The most jobs that [`crate::Store::take_over_jobs`] takes at a time.
-pub const MAX_TAKEN: usize = 64;
+/// The most jobs of one tenant that wait for a worker.
+/// A quarter of the jobs, and of the bytes below, so that no tenant can fill the queue alone.
+pub const MAX_WAITING_OF_ONE: usize = 256;
 
-/// The most answers, and the most jobs, that [`crate::Store::prune`] deletes at a time.
-/// The writer deletes in one transaction, and whatever else is submitted waits behind it.
-pub const MAX_PRUNED: usize = 1000;
+/// The most bytes that the requests of waiting jobs have together.
+pub const MAX_WAITING_BYTES: usize = 256 << 20;
+
+/// The most bytes that the requests of one tenant's waiting jobs have together.
+pub const MAX_WAITING_BYTES_OF_ONE: usize = 64 << 20;
+
+/// How many jobs one question of [`crate::Store::all_tenants_jobs`] asks for.
+const ASKED_AT_ONCE: usize = 32;
 
 /// A job to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,25 +49,22 @@ pub struct NewJob {
     pub chain: String,
     /// The receipt that its own will supersede.
     pub supersedes: Option<ReceiptId>,
-    /// The process that runs it, by a name that no other process uses. It gets a lease of [`LEASE_MS`].
-    pub owner: String,
+    /// What a process must be able to run, one of [`crate::Presence::runs`]; empty where the job runs nothing.
+    pub needs: String,
+    /// The process that runs it, by the name of its lease ([`crate::Presence`]). Without one the job waits for any process;
+    /// then it is refused with [`StoreError::TooManyJobs`] where too much waits, of the tenant or of all.
+    pub owner: Option<String>,
     /// When it was submitted, in milliseconds after 1970-01-01T00:00:00Z.
     pub created_at: i64,
 }
 
-/// Which process runs a job, and until when no other may.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lease {
-    pub owner: String,
-    /// In milliseconds after 1970-01-01T00:00:00Z.
-    pub until: i64,
-}
-
-/// The end of a stored job. Refused with [`StoreError::JobTaken`] where it has ended or has another owner.
+/// The end of a stored job. Refused with [`StoreError::JobTaken`] where it has ended, has another owner, or was claimed again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobEnd {
     pub job_id: ReceiptId,
     pub owner: String,
+    /// As [`StoredJob::attempt`].
+    pub attempt: u64,
     pub state: JobState,
 }
 
@@ -86,182 +93,224 @@ pub struct StoredJob {
     pub chain: String,
     /// The receipt that its own will supersede.
     pub supersedes: Option<ReceiptId>,
+    /// As [`NewJob::needs`].
+    pub needs: String,
     /// When it was submitted, in milliseconds after 1970-01-01T00:00:00Z.
     pub created_at: i64,
-    /// None once it has ended, or when its owner has released it.
-    pub lease: Option<Lease>,
+    /// The process that has it; none while it waits for one, and once it has ended.
+    pub owner: Option<String>,
+    /// How many times it was claimed: 0 while the process that stored it has it.
+    pub attempt: u64,
+    /// Whether its owner is to cancel it.
+    pub cancelling: bool,
     pub state: JobState,
 }
 
-/// A change of stored jobs. What it finds is sent before the commit, and counts only after it.
-pub(crate) enum Change {
-    TakeOver {
-        owner: String,
-        limit: usize,
-        found: Sender<Vec<StoredJob>>,
-    },
-    Renew {
-        owner: String,
-        found: Sender<Vec<(Tenant, ReceiptId)>>,
-    },
-    Release {
-        owner: String,
-    },
-    Cancel {
-        tenant: Tenant,
-        job_id: ReceiptId,
-        found: Sender<bool>,
-    },
-    /// Deletes what is older than this, in milliseconds.
-    Prune {
-        age: i64,
-        found: Sender<usize>,
-    },
+macro_rules! load {
+    ($condition:literal) => {
+        // PostgreSQL adds integers up to a number of another type.
+        concat!(
+            "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM jobs WHERE ",
+            $condition,
+            " state = 'waiting' AND owner IS NULL"
+        )
+    };
 }
 
-impl Change {
-    /// Applies the change at the time `now`. A caller that no longer waits for what is found does not get it.
-    pub(crate) fn apply(&self, connection: &Connection, now: i64) -> rusqlite::Result<()> {
-        match self {
-            Self::TakeOver { owner, limit, found } => drop(found.send(take_over(connection, owner, *limit, now)?)),
-            Self::Renew { owner, found } => drop(found.send(renew(connection, owner, now)?)),
-            Self::Release { owner } => {
-                // 0 is earlier than any lease, so released jobs are taken over first.
-                let sql = "UPDATE jobs SET owner = NULL, lease_until = 0 WHERE state = 'waiting' AND owner = ?1";
-                connection.prepare_cached(sql)?.execute([owner])?;
-            }
-            Self::Cancel { tenant, job_id, found } => {
-                // Without an owner the process that runs it can no longer end it. The request may be long, and is not
-                // run again.
-                let sql = "UPDATE jobs SET state = 'cancelled', owner = NULL, request = '', finished_at = ?3
-                           WHERE job_id = ?1 AND tenant = ?2 AND state = 'waiting'";
-                let key = params![job_id.as_bytes(), tenant.as_str(), now];
-                let cancelled = connection.prepare_cached(sql)?.execute(key)? > 0;
-                let _not_waited_for = found.send(cancelled);
-            }
-            Self::Prune { age, found } => drop(found.send(prune(connection, now.saturating_sub(*age))?)),
+/// How much waits for any process.
+#[derive(Clone, Copy)]
+struct Load {
+    jobs: u64,
+    bytes: u64,
+}
+
+impl Load {
+    fn read(facts: &mut Facts<'_>) -> Result<Self, Fault> {
+        let Some(row) = facts.row() else { return Ok(Self { jobs: 0, bytes: 0 }) };
+        Ok(Self { jobs: row.get(0)?, bytes: row.get(1)? })
+    }
+
+    fn with(self, bytes: usize) -> Self {
+        Self { jobs: self.jobs.saturating_add(1), bytes: self.bytes.saturating_add(bytes as u64) }
+    }
+
+    fn exceeds(self, jobs: usize, bytes: usize) -> bool {
+        self.jobs > jobs as u64 || self.bytes > bytes as u64
+    }
+}
+
+impl Settle for NewJob {
+    fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        let id = self.job_id.to_string();
+        let receipt = Key::new("receipt", &[tenant.as_str(), &id]);
+        // Jobs of other tenants may be counted late: as many more may wait as share a group.
+        let queue = self.owner.is_none().then(|| Key::new("queue", &[tenant.as_str()]));
+        [Key::new("job", &[&id]), receipt].into_iter().chain(queue).collect()
+    }
+
+    fn questions(&self, tenant: &Tenant) -> Vec<Question> {
+        // Jobs of all tenants: their ids are one primary key, and a conflict would fail the whole group. A receipt that a
+        // client brought under the job's id takes nothing from the job.
+        let sql = "SELECT 1 FROM jobs WHERE job_id = ?1
+                   UNION ALL SELECT 1 FROM receipts WHERE receipt_id = ?1 AND tenant = ?2 AND trust IS NULL";
+        let taken = Question::new(sql, values![self.job_id.as_bytes(), tenant.as_str()]);
+        // What a process stores for itself is bounded by its own queue.
+        if self.owner.is_some() {
+            return vec![taken];
         }
+        let last = "SELECT turn FROM jobs WHERE tenant = ?1 AND state = 'waiting' AND owner IS NULL
+                    ORDER BY turn DESC LIMIT 1";
+        vec![
+            taken,
+            Question::new(LOAD_OF_ONE, values![tenant.as_str()]),
+            Question::new(LOAD_OF_ALL, []),
+            Question::new(last, values![tenant.as_str()]),
+            Question::new("SELECT turn FROM clock", []),
+        ]
+    }
+
+    fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        if facts.row().is_some() {
+            return Err(StoreError::JobTaken(self.job_id).into());
+        }
+        let turn = match self.owner {
+            // It waits for its owner alone. Should that end, the job is claimed before those that came later.
+            Some(_) => 0,
+            None => self.turn(facts)?,
+        };
+        let sql =
+            "INSERT INTO jobs (job_id, tenant, state, request, bytes, checks, chain, supersedes, needs, turn, owner,
+                                     attempt, lost, cancelling, created_at)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+        let values = values![
+            self.job_id.as_bytes(),
+            draft.tenant.as_str(),
+            "waiting",
+            &self.request,
+            self.request.len() as i64,
+            self.checks.cast_signed(),
+            &self.chain,
+            self.supersedes.as_ref().map(|older| older.as_bytes().as_slice()),
+            &self.needs,
+            turn,
+            &self.owner,
+            0_i64,
+            0_i64,
+            0_i64,
+            self.created_at,
+        ];
+        draft.store(sql, values);
+        // Nobody else looks at one that its own process has.
+        draft.hint(if self.owner.is_none() { Hint::WAITING } else { Hint::NONE });
         Ok(())
     }
 }
 
 impl NewJob {
-    /// A receipt that a client brought under the job's id takes nothing from the job.
-    pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
-        // Jobs of all tenants: their ids are one primary key, and a conflict in `put` would fail the whole group.
-        let sql = "SELECT 1 FROM jobs WHERE job_id = ?1
-                   UNION ALL SELECT 1 FROM receipts WHERE receipt_id = ?1 AND tenant = ?2 AND trust IS NULL";
-        let key = params![self.job_id.as_bytes(), scope.tenant.as_str()];
-        let taken = scope.connection.prepare_cached(sql)?.exists(key)?;
-        Ok(taken.then_some(StoreError::JobTaken(self.job_id)))
-    }
-
-    pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
-        let sql = "INSERT INTO jobs (job_id, tenant, state, request, checks, chain, supersedes, owner, lease_until,
-                                     created_at)
-                   VALUES (?1, ?2, 'waiting', ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-        let values = params![
-            self.job_id.as_bytes(),
-            scope.tenant.as_str(),
-            self.request,
-            self.checks.cast_signed(),
-            self.chain,
-            self.supersedes.as_ref().map(ReceiptId::as_bytes),
-            self.owner,
-            scope.now.saturating_add(LEASE_MS),
-            self.created_at,
-        ];
-        scope.connection.prepare_cached(sql)?.execute(values).map(drop)
+    /// The job's turn, if not too much waits.
+    fn turn(&self, facts: &mut Facts<'_>) -> Result<i64, Stop> {
+        let of_one = Load::read(facts)?.with(self.request.len());
+        let of_all = Load::read(facts)?.with(self.request.len());
+        if of_one.exceeds(MAX_WAITING_OF_ONE, MAX_WAITING_BYTES_OF_ONE)
+            || of_all.exceeds(MAX_WAITING, MAX_WAITING_BYTES)
+        {
+            return Err(StoreError::TooManyJobs.into());
+        }
+        let mut turn = || Ok::<i64, Fault>(facts.row().map(|row| row.get(0)).transpose()?.unwrap_or_default());
+        let (last, claimed) = (turn()?, turn()?);
+        Ok(last.max(claimed).saturating_add(1))
     }
 }
 
-impl JobEnd {
-    pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
-        // The time of the lease does not matter: until another process takes the job over, its work here counts.
-        let sql = "SELECT 1 FROM jobs WHERE job_id = ?1 AND owner = ?2 AND tenant = ?3 AND state = 'waiting'";
-        let key = params![self.job_id.as_bytes(), self.owner, scope.tenant.as_str()];
-        let owned = scope.connection.prepare_cached(sql)?.exists(key)?;
-        Ok((!owned).then_some(StoreError::JobTaken(self.job_id)))
+/// How much waits for any process, of a tenant and of all.
+const LOAD_OF_ONE: &str = load!("tenant = ?1 AND");
+const LOAD_OF_ALL: &str = load!("");
+
+impl Settle for JobEnd {
+    fn keys(&self, _: &Tenant) -> Vec<Key> {
+        vec![Key::new("job", &[&self.job_id.to_string()])]
     }
 
-    pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
+    fn questions(&self, tenant: &Tenant) -> Vec<Question> {
+        // The end of the lease does not matter: until the job was given back, its owner's work counts.
+        let sql = "SELECT 1 FROM jobs
+                   WHERE job_id = ?1 AND owner = ?2 AND attempt = ?3 AND tenant = ?4 AND state = 'waiting'";
+        let attempt = self.attempt.cast_signed();
+        vec![Question::new(sql, values![self.job_id.as_bytes(), &self.owner, attempt, tenant.as_str()])]
+    }
+
+    fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        if facts.row().is_none() {
+            return Err(StoreError::JobTaken(self.job_id).into());
+        }
         let (state, error) = match &self.state {
             JobState::Waiting => ("waiting", None),
             JobState::Done => ("done", None),
-            JobState::Failed(error) => ("failed", Some(error)),
+            JobState::Failed(error) => ("failed", Some(error.as_str())),
             JobState::Cancelled => ("cancelled", None),
         };
-        // `refusal` has found the owner and the tenant in this transaction.
         let sql = "UPDATE jobs SET state = ?2, error = ?3, owner = NULL, request = '', finished_at = ?4
                    WHERE job_id = ?1";
-        let values = params![self.job_id.as_bytes(), state, error, scope.now];
-        scope.connection.prepare_cached(sql)?.execute(values).map(drop)
+        draft.store(sql, values![self.job_id.as_bytes(), state, error, draft.now]);
+        draft.hint(Hint::MOVED);
+        Ok(())
     }
 }
 
-fn take_over(connection: &Connection, owner: &str, limit: usize, now: i64) -> rusqlite::Result<Vec<StoredJob>> {
-    let sql = format!(
-        "UPDATE jobs SET owner = ?1, lease_until = ?2 WHERE job_id IN
-             (SELECT job_id FROM jobs WHERE state = 'waiting' AND lease_until < ?3
-              ORDER BY lease_until, created_at LIMIT ?4)
-         RETURNING {JOB_WITHOUT_REQUEST}"
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
-    let values = params![owner, now.saturating_add(LEASE_MS), now, limit.min(MAX_TAKEN) as i64];
-    let mut taken = statement.query_map(values, read_job)?.collect::<rusqlite::Result<Vec<_>>>()?;
-    // The rows that an update returns have no order.
-    taken.sort_by_key(|job| job.created_at);
-    Ok(taken)
-}
-
-fn renew(connection: &Connection, owner: &str, now: i64) -> rusqlite::Result<Vec<(Tenant, ReceiptId)>> {
-    let sql = "UPDATE jobs SET lease_until = ?2 WHERE state = 'waiting' AND owner = ?1
-               RETURNING job_id, tenant";
-    let mut statement = connection.prepare_cached(sql)?;
-    let read = |row: &Row<'_>| Ok((Tenant::stored(row.get_ref(1)?.as_str()?), column::receipt_id(row, 0)?));
-    statement.query_map(params![owner, now.saturating_add(LEASE_MS)], read)?.collect()
-}
-
-fn prune(connection: &Connection, before: i64) -> rusqlite::Result<usize> {
-    // `DELETE … LIMIT` depends on how SQLite was compiled; a subquery does not. A job that waits has no end, and NULL
-    // is not less than any time, so it stays.
-    let answers = "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM answers WHERE answered_at < ?1 LIMIT ?2)";
-    let jobs = "DELETE FROM jobs WHERE rowid IN (SELECT rowid FROM jobs WHERE finished_at < ?1 LIMIT ?2)";
-    let limit = MAX_PRUNED as i64;
-    let answers = connection.prepare_cached(answers)?.execute([before, limit])?;
-    Ok(answers + connection.prepare_cached(jobs)?.execute([before, limit])?)
-}
-
-pub(crate) fn job(connection: &Connection, tenant: &Tenant, id: &ReceiptId) -> rusqlite::Result<Option<StoredJob>> {
+pub(crate) fn job(db: &Db<'_>, tenant: &Tenant, id: &ReceiptId) -> Result<Option<StoredJob>, Fault> {
     let sql = format!("SELECT {JOB} FROM jobs WHERE job_id = ?1 AND tenant = ?2");
-    connection.prepare_cached(&sql)?.query_row(params![id.as_bytes(), tenant.as_str()], read_job).optional()
+    db.one(&sql, &values![id.as_bytes(), tenant.as_str()], read_job)
+}
+
+/// The jobs with these ids, of any tenants, without their requests.
+pub(crate) fn jobs(db: &Db<'_>, ids: &[ReceiptId]) -> Result<Vec<StoredJob>, Fault> {
+    // One statement for any number of ids, so that it is prepared once.
+    let places: Vec<String> = (1..=ASKED_AT_ONCE).map(|place| format!("?{place}")).collect();
+    let sql = format!("SELECT {JOB_WITHOUT_REQUEST} FROM jobs WHERE job_id IN ({})", places.join(", "));
+    let mut found = Vec::new();
+    for part in ids.chunks(ASKED_AT_ONCE) {
+        let Some(last) = part.last() else { continue };
+        let asked = part.iter().chain(std::iter::repeat(last)).take(ASKED_AT_ONCE);
+        let values: Vec<_> = asked.map(|id| Value::from(id.as_bytes())).collect();
+        found.extend(db.all(&sql, &values, read_job)?);
+    }
+    Ok(found)
+}
+
+/// The jobs that a process has, without their requests.
+pub(crate) fn jobs_of(db: &Db<'_>, owner: &str) -> Result<Vec<StoredJob>, Fault> {
+    let sql = format!("SELECT {JOB_WITHOUT_REQUEST} FROM jobs WHERE owner = ?1 AND state = 'waiting'");
+    db.all(&sql, &values![owner], read_job)
 }
 
 // The empty text keeps the positions of the columns, so that one function reads both.
-const JOB_WITHOUT_REQUEST: &str =
-    "job_id, tenant, state, '', checks, chain, supersedes, owner, lease_until, error, created_at";
-const JOB: &str = "job_id, tenant, state, request, checks, chain, supersedes, owner, lease_until, error, created_at";
+pub(crate) const JOB_WITHOUT_REQUEST: &str =
+    "job_id, tenant, state, '', checks, chain, supersedes, needs, owner, attempt, cancelling, error, created_at";
+const JOB: &str =
+    "job_id, tenant, state, request, checks, chain, supersedes, needs, owner, attempt, cancelling, error, created_at";
 
-fn read_job(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
-    let state = match row.get_ref(2)?.as_str()? {
+/// A row that has the columns of [`JOB`].
+pub(crate) fn read_job(row: &Row<'_>) -> Result<StoredJob, Fault> {
+    let state = match row.text(2)? {
         "waiting" => JobState::Waiting,
         "done" => JobState::Done,
-        "failed" => JobState::Failed(row.get::<_, Option<String>>(9)?.unwrap_or_default()),
+        "failed" => JobState::Failed(row.get::<Option<String>>(11)?.unwrap_or_default()),
         "cancelled" => JobState::Cancelled,
-        other => return Err(column::changed(2, Type::Text, format!("unknown state `{other}` of a job"))),
+        other => return Err(Fault::changed(2, format!("unknown state `{other}` of a job"))),
     };
-    let supersedes = row.get::<_, Option<[u8; 16]>>(6)?.is_some();
-    let until = row.get(8)?;
+    let supersedes = row.get::<Option<[u8; 16]>>(6)?.is_some();
     Ok(StoredJob {
-        tenant: Tenant::stored(row.get_ref(1)?.as_str()?),
+        tenant: Tenant::stored(row.text(1)?),
         job_id: column::receipt_id(row, 0)?,
         request: row.get(3)?,
-        checks: column::count(row, 4)?,
+        checks: row.get(4)?,
         chain: row.get(5)?,
         supersedes: supersedes.then(|| column::receipt_id(row, 6)).transpose()?,
-        created_at: row.get(10)?,
-        // The column `lease_until` is never NULL: whether there is a lease is told by the owner.
-        lease: row.get::<_, Option<String>>(7)?.map(|owner| Lease { owner, until }),
+        needs: row.get(7)?,
+        owner: row.get(8)?,
+        attempt: row.get(9)?,
+        cancelling: row.get(10)?,
+        created_at: row.get(12)?,
         state,
     })
 }

@@ -8,10 +8,12 @@
 //!
 //! A period is a range of sequence numbers, nearly ([`crate::times`]).
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, params_from_iter};
+use std::ops::ControlFlow;
 
+use crate::db::Db;
+use crate::fault::Fault;
 use crate::times::{self, Period, Span};
+use crate::value::Value;
 
 /// What is listed.
 pub(crate) struct Table {
@@ -53,6 +55,9 @@ pub(crate) struct Part {
 /// A column and its value.
 pub(crate) type Condition = (&'static str, Value);
 
+/// How many ranges, and how many parts, are looked through in one question.
+const MAX_RANGES: usize = 100;
+
 /// One end of an index: rows that have their order there.
 struct Range {
     sql: String,
@@ -60,14 +65,14 @@ struct Range {
 }
 
 /// The sequence numbers of the rows, newest first. They are of one moment only inside a transaction.
-pub(crate) fn newest(connection: &Connection, listing: &Listing) -> rusqlite::Result<Vec<i64>> {
-    let ranges = listing.ranges(connection)?;
+pub(crate) fn newest(db: &Db<'_>, listing: &Listing) -> Result<Vec<i64>, Fault> {
+    let ranges = listing.ranges(db)?;
     let mut found = Vec::new();
-    for span in times::spans(connection, listing.table.times, &listing.period)? {
+    for span in times::spans(db, listing.table.times, &listing.period)? {
         let left = listing.limit.saturating_sub(found.len());
         let mut of_span = Vec::new();
-        for range in &ranges {
-            of_span.extend(range.newest(connection, span, left)?);
+        for ranges in ranges.chunks(MAX_RANGES) {
+            of_span.extend(newest_of(db, ranges, span, left)?);
         }
         of_span.sort_unstable_by(|one: &i64, other| other.cmp(one));
         of_span.truncate(left);
@@ -79,27 +84,69 @@ pub(crate) fn newest(connection: &Connection, listing: &Listing) -> rusqlite::Re
     Ok(found)
 }
 
+/// The rows of these ranges within the span: the newest of each, at most `limit`.
+fn newest_of(db: &Db<'_>, ranges: &[Range], span: Span, limit: usize) -> Result<Vec<i64>, Fault> {
+    let one = |range: &Range| format!("SELECT sequence FROM ({}) AS of_range", range.sql);
+    let sql = ranges.iter().map(one).collect::<Vec<_>>().join(" UNION ALL ");
+    let bounds = [Value::from(span.first), Value::from(span.last)];
+    let limit = [Value::from(limit)];
+    let values: Vec<Value> =
+        ranges.iter().flat_map(|range| bounds.iter().chain(&range.values).chain(&limit)).cloned().collect();
+    db.all(&sql, &values, |row| row.get(0))
+}
+
 /// The values of a column that begins an index, each once. The time it takes grows with their number, not with that of rows.
-pub(crate) fn distinct(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<Vec<String>> {
-    let sql = format!("SELECT {column} FROM {table} WHERE {column} > ?1 ORDER BY {column} LIMIT 1");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut all: Vec<String> = Vec::new();
-    loop {
-        let mut rows = statement.query([all.last().map_or("", String::as_str)])?;
-        let Some(row) = rows.next()? else { return Ok(all) };
-        all.push(row.get(0)?);
+pub(crate) fn distinct(db: &Db<'_>, table: &str, column: &str) -> Result<Vec<String>, Fault> {
+    let once = each_once(table, (&[], 0), &[column]);
+    db.all(&format!("{once} SELECT value_0 FROM once_0 WHERE value_0 IS NOT NULL"), &[], |row| row.get(0))
+}
+
+/// SQL for tables `once_0`, `once_1`, …, one for each of `columns`, with the values `value_0`, … that it has together with
+/// those before it, each once; the last value may be NULL, too. `known` are columns, and how many values the question has
+/// before theirs. The columns follow each other in an index, so that each value is found by a look into it.
+pub(crate) fn each_once(table: &str, (known, before_known): (&[&str], usize), columns: &[&str]) -> String {
+    let mut tables = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        // Column by column: of `(verdict, tier) > (?, ?)` SQLite looks through all rows that are equal.
+        let given = known.iter().zip(before_known + 1..).map(|(column, number)| format!("{column} = ?{number}"));
+        let before = columns.iter().take(place).enumerate();
+        // The first value behind those of a row of `once`.
+        let first = |once: usize, more: Option<String>| {
+            let before = before.clone().map(|(place, column)| format!("{column} = once_{once}.value_{place}"));
+            let conditions: Vec<String> = given.clone().chain(before).chain(more).collect();
+            let only = if conditions.is_empty() { "" } else { " WHERE " };
+            format!("(SELECT min({column}) FROM {table}{only}{})", conditions.join(" AND "))
+        };
+        let of = |once: usize| (0..place).map(|place| format!("once_{once}.value_{place}, ")).collect::<String>();
+        let names: Vec<String> = (0..=place).map(|place| format!("value_{place}")).collect();
+        let (begin, from) = match place.checked_sub(1) {
+            None => (first(place, None), String::new()),
+            Some(earlier) => {
+                (of(earlier) + &first(earlier, None), format!(" FROM once_{earlier} WHERE value_{earlier} IS NOT NULL"))
+            }
+        };
+        let next = of(place) + &first(place, Some(format!("{column} > once_{place}.value_{place}")));
+        tables.push(format!(
+            "once_{place} ({}) AS (SELECT {begin}{from} UNION ALL
+                 SELECT {next} FROM once_{place} WHERE value_{place} IS NOT NULL)",
+            names.join(", ")
+        ));
     }
+    format!("WITH RECURSIVE {}", tables.join(", "))
 }
 
 impl Listing {
-    fn ranges(&self, connection: &Connection) -> rusqlite::Result<Vec<Range>> {
+    fn ranges(&self, db: &Db<'_>) -> Result<Vec<Range>, Fault> {
         let mut ranges = Vec::new();
+        let is_whole = |part: &Part| part.index.is_empty() || self.table.groups.is_empty();
+        let divided: Vec<&Part> = self.parts.iter().filter(|part| !is_whole(part)).collect();
+        let mut groups = groups(db, self.table, &divided)?.into_iter();
         for part in &self.parts {
-            if part.index.is_empty() || self.table.groups.is_empty() {
+            if is_whole(part) {
                 ranges.push(self.range(part, &[]));
                 continue;
             }
-            for values in part.groups(connection, self.table)? {
+            for values in groups.next().unwrap_or_default() {
                 let is_wanted = |(wanted, value): (&Value, &Value)| *wanted == Value::Null || wanted == value;
                 if self.groups.iter().zip(&values).all(is_wanted) {
                     ranges.push(self.range(part, &values));
@@ -128,41 +175,30 @@ impl Listing {
     }
 }
 
-impl Part {
-    /// The values that the groups have together in this part's rows. For each of them a few entries of the index are read.
-    fn groups(&self, connection: &Connection, table: &Table) -> rusqlite::Result<Vec<Vec<Value>>> {
-        let mut all = vec![Vec::new()];
-        // Column by column: of `(verdict, tier) > (?, ?)` SQLite looks through all rows that are equal.
-        for (place, column) in table.groups.iter().enumerate() {
-            let known = self.index.iter().map(|(column, _)| *column).chain(table.groups.iter().copied().take(place));
-            let known: Vec<String> = known.map(|column| format!("{column} = ?")).collect();
-            let (name, by, known) = (table.name, self.by, known.join(" AND "));
-            let first = format!("SELECT min({column}) FROM {name}{by} WHERE {known}");
-            let mut statements =
-                (connection.prepare_cached(&first)?, connection.prepare_cached(&format!("{first} AND {column} > ?"))?);
-            let mut longer = Vec::new();
-            for group in all {
-                let values: Vec<&Value> = self.index.iter().map(|(_, value)| value).chain(&group).collect();
-                let mut value: Value = statements.0.query_row(params_from_iter(&values), |row| row.get(0))?;
-                // NULL is the minimum of nothing.
-                while value != Value::Null {
-                    longer.push(group.iter().cloned().chain([value.clone()]).collect());
-                    let values = values.iter().copied().chain([&value]);
-                    value = statements.1.query_row(params_from_iter(values), |row| row.get(0))?;
-                }
-            }
-            all = longer;
+/// For each of the parts, the values that the groups have together in its rows. For each of them a few entries of the index are
+/// read.
+fn groups(db: &Db<'_>, table: &Table, parts: &[&Part]) -> Result<Vec<Vec<Vec<Value>>>, Fault> {
+    let Some(last) = table.groups.len().checked_sub(1) else { return Ok(Vec::new()) };
+    let columns = (0..=last).map(|place| format!("value_{place}")).collect::<Vec<_>>().join(", ");
+    let mut found = Vec::new();
+    for parts in parts.chunks(MAX_RANGES) {
+        let (mut questions, mut values) = (Vec::new(), Vec::new());
+        for (number, part) in parts.iter().enumerate() {
+            let (known, its): (Vec<&str>, Vec<Value>) = part.index.iter().cloned().unzip();
+            let once = each_once(&format!("{}{}", table.name, part.by), (&known, values.len()), table.groups);
+            values.extend(its);
+            questions.push(format!(
+                "SELECT {number}, {columns} FROM
+                     ({once} SELECT {columns} FROM once_{last} WHERE value_{last} IS NOT NULL) AS of_part"
+            ));
         }
-        Ok(all)
+        let mut of_parts = vec![Vec::new(); parts.len()];
+        db.each(&questions.join(" UNION ALL "), &values, |row| {
+            let groups = (0..=last).map(|place| row.get(place + 1)).collect::<Result<_, _>>()?;
+            of_parts.get_mut(row.get::<usize>(0)?).into_iter().for_each(|of: &mut Vec<_>| of.push(Vec::clone(&groups)));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        found.append(&mut of_parts);
     }
-}
-
-impl Range {
-    fn newest(&self, connection: &Connection, span: Span, limit: usize) -> rusqlite::Result<Vec<i64>> {
-        let mut statement = connection.prepare_cached(&self.sql)?;
-        let bounds = [Value::from(span.first), Value::from(span.last)];
-        let limit = Value::from(i64::try_from(limit).unwrap_or(i64::MAX));
-        let values = bounds.iter().chain(&self.values).chain([&limit]);
-        statement.query_map(params_from_iter(values), |row| row.get(0))?.collect()
-    }
+    Ok(found)
 }

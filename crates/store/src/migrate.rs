@@ -6,6 +6,9 @@ use proofmark_receipt::json::{Json, Limits, MAX_DEPTH};
 use proofmark_receipt::{Receipt, Sha256Digest};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
+use crate::mark::Mark;
+use crate::seal::{self, Spelling};
+use crate::settle::Statement;
 use crate::tenant::Tenant;
 
 /// The longest decision an older version may have stored, in bytes: a request's body had at most 4 MiB.
@@ -138,6 +141,24 @@ pub(crate) fn to_tenants(transaction: &Transaction<'_>) -> rusqlite::Result<()> 
     hash_last_decision(transaction)?;
     transaction.execute_batch(SPENT)?;
     rename_tenants(transaction)
+}
+
+/// Changes a store, also one that was moved and refuses changes: it is to be read by this version, too.
+pub(crate) fn unsealed(
+    transaction: &Transaction<'_>,
+    change: impl FnOnce() -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    let marked = transaction.query_row(seal::exists(Spelling::Sqlite), [], |_| Ok(())).optional()?;
+    let read = |row: &Row<'_>| Ok(Mark::of_columns(&row.get::<_, String>(0)?, row.get(1)?, row.get(2)?));
+    let mark = marked.and_then(|()| transaction.query_row(seal::READ, [], read).optional().transpose()).transpose()?;
+    let Some(mark) = mark else { return change() };
+    seal::all_tables().try_for_each(|table| run(transaction, seal::unseal(Spelling::Sqlite, table)))?;
+    change()?;
+    seal::all_tables().try_for_each(|table| run(transaction, seal::seal(Spelling::Sqlite, table, &mark)))
+}
+
+fn run(transaction: &Transaction<'_>, statements: Vec<Statement>) -> rusqlite::Result<()> {
+    statements.into_iter().try_for_each(|statement| transaction.execute_batch(&statement.sql))
 }
 
 /// Where a chain of the old schema belongs: its tenant by the old name, and its own name.

@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use proofmark_receipt::document::shown;
-use rusqlite::types::Type;
 use thiserror::Error;
 
 /// The most runs, findings or decisions one listing has.
@@ -16,6 +15,11 @@ pub const MAX_PAGE: usize = 1000;
 /// A place in a list that stays the same while receipts are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor(pub(crate) i64);
+
+impl Cursor {
+    /// Behind every place.
+    pub const LAST: Self = Self(i64::MAX);
+}
 
 /// The text is not a cursor.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -48,10 +52,8 @@ impl fmt::Display for Cursor {
 }
 
 /// One more than asked for is looked up: it tells whether there is a next page.
-pub(crate) fn one_more(limit: usize) -> rusqlite::Result<i64> {
-    // Callers cut `limit` to `MAX_PAGE`, so the sum does not overflow.
-    i64::try_from(limit + 1)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Integer, Box::new(error)))
+pub(crate) fn one_more(limit: usize) -> usize {
+    limit.saturating_add(1)
 }
 
 /// The first `limit` of what was found, and where the next page begins, if there is more.

@@ -1,6 +1,5 @@
 //! The answer to a submission: a thread waits for it, or a task does.
 
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -8,14 +7,15 @@ use std::task::{Context, Poll, Waker};
 use proofmark_receipt::Receipt;
 
 use crate::error::StoreError;
-use crate::write::Written;
+use crate::place::Place;
+use crate::written::Written;
 
 /// Something submitted that may not be on disk yet. As a future it is ready when [`Pending::wait`] would return.
 #[must_use = "what was submitted is on disk only after `wait` returns"]
 #[derive(Debug)]
 pub struct Pending {
     slot: Arc<Slot>,
-    path: PathBuf,
+    place: Place,
 }
 
 /// The other end of a [`Pending`].
@@ -42,10 +42,10 @@ enum Waiter {
     Task(Waker),
 }
 
-/// The two ends of an answer about the store at `path`.
-pub(crate) fn pending(path: PathBuf) -> (Caller, Pending) {
+/// The two ends of an answer about the store at `place`.
+pub(crate) fn pending(place: Place) -> (Caller, Pending) {
     let slot = Arc::new(Slot::default());
-    (Caller(Arc::clone(&slot)), Pending { slot, path })
+    (Caller(Arc::clone(&slot)), Pending { slot, place })
 }
 
 impl Pending {
@@ -67,13 +67,13 @@ impl Pending {
     /// # Errors
     /// As [`Pending::wait`].
     pub fn receipt(self) -> Result<Receipt, StoreError> {
-        let path = self.path.clone();
+        let place = self.place.clone();
         // Only a caller that submitted no receipt gets none.
-        self.wait()?.receipt.ok_or(StoreError::Stopped { path })
+        self.wait()?.receipt.ok_or(StoreError::Stopped { place })
     }
 
     fn answer(&self, state: &mut State) -> Result<Written, StoreError> {
-        state.answer.take().unwrap_or_else(|| Err(StoreError::Stopped { path: self.path.clone() }))
+        state.answer.take().unwrap_or_else(|| Err(StoreError::Stopped { place: self.place.clone() }))
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_task_is_woken_by_the_answer_and_by_the_end() {
         for answered in [true, false] {
-            let (woken, (caller, mut pending)) = (Arc::new(Woken::default()), pending(PathBuf::new()));
+            let (woken, (caller, mut pending)) = (Arc::new(Woken::default()), pending(Place::parse("")));
             let waker = Arc::clone(&woken).into();
             let mut context = Context::from_waker(&waker);
             assert!(Pin::new(&mut pending).poll(&mut context).is_pending());
@@ -150,19 +150,19 @@ mod tests {
                 false => drop(caller),
             }
             assert_eq!(woken.0.load(Ordering::SeqCst), 1);
-            let expected = if answered { Ok(WRITTEN) } else { Err(StoreError::Stopped { path: PathBuf::new() }) };
+            let expected = if answered { Ok(WRITTEN) } else { Err(StoreError::Stopped { place: Place::parse("") }) };
             assert_eq!(Pin::new(&mut pending).poll(&mut context), Poll::Ready(expected));
         }
     }
 
     #[test]
     fn a_thread_waits_for_the_answer_or_the_end() {
-        let (caller, waited) = pending(PathBuf::new());
+        let (caller, waited) = pending(Place::parse(""));
         let waiting = thread::spawn(move || waited.wait());
         caller.answer(Ok(WRITTEN));
         assert_eq!(waiting.join().unwrap(), Ok(WRITTEN));
-        let (caller, waited) = pending(PathBuf::new());
+        let (caller, waited) = pending(Place::parse(""));
         drop(caller);
-        assert_eq!(waited.wait(), Err(StoreError::Stopped { path: PathBuf::new() }));
+        assert_eq!(waited.wait(), Err(StoreError::Stopped { place: Place::parse("") }));
     }
 }

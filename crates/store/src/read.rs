@@ -1,25 +1,31 @@
 //! Lists of receipts, and chains.
 
-use std::collections::BTreeSet;
-
-use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest, Verdict};
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row};
+use std::collections::{BTreeSet, HashMap};
+use std::iter;
+use std::ops::ControlFlow;
 
 use crate::chains::chain_id;
 use crate::column::{self, RECEIPT};
 use crate::counts;
+use crate::db::Db;
+use crate::fault::Fault;
 use crate::listing::{self, Condition, Listing, Part, Table};
-use crate::page::{Cursor, MAX_PAGE};
+use crate::page::{self, Cursor, MAX_PAGE};
 use crate::receipt_meta::{self, StoredReceipt};
+use crate::row::Row;
 use crate::tenant::Tenant;
 use crate::times::Period;
+use crate::value::{Value, values};
+use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest, Verdict};
 
 /// The fewest hex digits of an id that [`crate::Store::all_tenants_find`] looks for.
 pub const MIN_PREFIX: usize = 4;
 
 /// The most ids that [`crate::Store::all_tenants_find`] returns.
 pub const MAX_FOUND: usize = 10;
+
+/// How many tenants one question is about.
+const MAX_TENANTS: usize = 100;
 
 /// The most bytes of receipts that are read at a time, one receipt at least: pages end there.
 // A receipt may have 1 MiB: without this a page of `MAX_PAGE` could take a gigabyte.
@@ -83,99 +89,105 @@ const BY_CHAIN: &str = " INDEXED BY receipts_by_chain";
 const BY_ISSUER: &str = " INDEXED BY receipts_by_issuer";
 
 /// The tenants that have receipts.
-pub(crate) fn tenants(connection: &Connection) -> rusqlite::Result<Vec<Tenant>> {
-    Ok(listing::distinct(connection, RECEIPTS.name, "tenant")?.iter().map(|name| Tenant::stored(name)).collect())
+fn tenants(db: &Db<'_>) -> Result<Vec<Tenant>, Fault> {
+    Ok(listing::distinct(db, RECEIPTS.name, "tenant")?.iter().map(|name| Tenant::stored(name)).collect())
 }
 
 /// The ids from the first one to the last one that a prefix can stand for.
-pub(crate) fn between(connection: &Connection, first: &[u8; 16], last: &[u8; 16]) -> rusqlite::Result<Vec<ReceiptId>> {
-    let sql = "SELECT DISTINCT receipt_id FROM receipts WHERE tenant = ?1 AND receipt_id BETWEEN ?2 AND ?3
-               ORDER BY receipt_id LIMIT ?4";
-    let mut statement = connection.prepare_cached(sql)?;
+pub(crate) fn between(db: &Db<'_>, first: &[u8; 16], last: &[u8; 16]) -> Result<Vec<ReceiptId>, Fault> {
+    let one = "SELECT receipt_id FROM (SELECT DISTINCT receipt_id FROM receipts WHERE tenant = ? AND receipt_id BETWEEN ? AND ?
+               ORDER BY receipt_id LIMIT ?) AS of_range";
     let mut found = BTreeSet::new();
-    for tenant in tenants(connection)? {
-        let values = (tenant.as_str(), first, last, MAX_FOUND as i64);
-        let rows = statement.query_map(values, |row| column::receipt_id(row, 0))?;
-        found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
+    for tenants in tenants(db)?.chunks(MAX_TENANTS) {
+        let sql = vec![one; tenants.len()].join(" UNION ALL ");
+        let values: Vec<Value> =
+            tenants.iter().flat_map(|tenant| values![tenant.as_str(), first, last, MAX_FOUND]).collect();
+        found.extend(db.all(&sql, &values, |row| column::receipt_id(row, 0))?);
     }
     Ok(found.into_iter().take(MAX_FOUND).collect())
 }
 
 /// The receipts a filter lets through, of one tenant or of all.
-pub(crate) fn list(connection: &Connection, tenant: Option<&Tenant>, filter: &Filter) -> rusqlite::Result<Page> {
+pub(crate) fn list(db: &Db<'_>, tenant: Option<&Tenant>, filter: &Filter) -> Result<Page, Fault> {
     // Several statements, which must see the same rows: one that came between two of them would shift the pages.
-    let moment = connection.unchecked_transaction()?;
-    let limit = filter.limit.clamp(1, MAX_PAGE);
-    let listing = Listing {
-        table: &RECEIPTS,
-        parts: parts(&moment, tenant, filter)?,
-        groups: vec![
-            filter.verdict.map_or(Value::Null, |verdict| verdict.as_str().to_owned().into()),
-            filter.tier.map_or(Value::Null, |tier| i64::from(tier).into()),
-        ],
-        period: Period { since: filter.since, until: filter.until, after: filter.after },
-        // One more than asked for is looked up: it tells whether there is a next page.
-        limit: limit + 1,
-    };
-    let mut statement = moment.prepare_cached(receipt_meta::SELECT_ONE)?;
-    let (mut found, mut unreadable, mut bytes, mut more) = (Vec::<StoredReceipt>::new(), 0, 0, false);
-    let mut last = None;
-    for sequence in listing::newest(&moment, &listing)? {
-        let mut rows = statement.query([sequence])?;
-        let Some(row) = rows.next()? else { continue };
-        bytes += row.get_ref(1)?.as_bytes()?.len();
-        more = found.len() + unreadable == limit || (bytes > MAX_PAGE_BYTES && last.is_some());
-        if more {
-            break;
-        }
-        // Before the receipt is read, so that the next page begins behind one that is unreadable.
-        last = Some(Cursor(sequence));
-        match readable(receipt_meta::with_place(row))? {
-            Some(receipt) => found.push(receipt),
-            None => unreadable += 1,
-        }
-    }
-    Ok(Page { next: last.filter(|_| more), receipts: found, unreadable })
+    db.moment(|db| {
+        let limit = filter.limit.clamp(1, MAX_PAGE);
+        let listing = Listing {
+            table: &RECEIPTS,
+            parts: parts(db, tenant, filter)?,
+            groups: vec![
+                filter.verdict.map_or(Value::Null, |verdict| verdict.as_str().into()),
+                filter.tier.map_or(Value::Null, Value::from),
+            ],
+            period: Period { since: filter.since, until: filter.until, after: filter.after },
+            limit: page::one_more(limit),
+        };
+        let sequences = listing::newest(db, &listing)?;
+        let page = sequences.get(..fitting(db, &sequences)?.min(limit)).unwrap_or(&sequences);
+        let (mut receipts, mut unreadable) = (Vec::new(), 0);
+        receipt_meta::at(db, page, |receipt| {
+            match readable(receipt)? {
+                Some(receipt) => receipts.push(receipt),
+                None => unreadable += 1,
+            }
+            Ok(())
+        })?;
+        let next = page.last().filter(|_| page.len() < sequences.len()).copied().map(Cursor);
+        Ok(Page { receipts, unreadable, next })
+    })
 }
 
 /// The parts of the table that have all receipts a filter lets through: one for each tenant, by the index that is likely to
 /// find the fewest.
-fn parts(connection: &Connection, tenant: Option<&Tenant>, filter: &Filter) -> rusqlite::Result<Vec<Part>> {
+fn parts(db: &Db<'_>, tenant: Option<&Tenant>, filter: &Filter) -> Result<Vec<Part>, Fault> {
     let groups = filter.verdict.is_some() || filter.tier.is_some();
     let narrowed = groups || filter.task_id.is_some() || filter.chain.is_some() || filter.signer.is_some();
     let tenants = match tenant {
         Some(tenant) => vec![tenant.clone()],
-        None if narrowed => tenants(connection)?,
+        None if narrowed => tenants(db)?,
         None => return Ok(vec![Part::default()]),
     };
+    let chains = filter.chain.as_ref().map(|name| chain_ids(db, &tenants, name)).transpose()?;
     let mut parts = Vec::new();
     for tenant in tenants {
-        let text = |text: &String| Value::from(text.clone());
-        let task = filter.task_id.as_ref().map(|id| ("task_id", text(id)));
-        let issuer = filter.signer.as_ref().map(|signer| ("issuer", text(signer)));
-        let chain = match &filter.chain {
+        let task = filter.task_id.as_ref().map(|id| ("task_id", Value::from(id)));
+        let issuer = filter.signer.as_ref().map(|signer| ("issuer", Value::from(signer)));
+        let chain = match &chains {
             None => None,
-            Some(name) => match chain_id(connection, &tenant, name)? {
+            Some(chains) => match chains.get(&tenant) {
                 None => continue,
-                Some(id) => Some(("chain_id", Value::from(id))),
+                Some(id) => Some(("chain_id", Value::from(*id))),
             },
         };
-        parts.extend(part(connection, &tenant, (task, chain, issuer))?);
+        parts.extend(part(db, &tenant, (task, chain, issuer))?);
     }
     Ok(parts)
 }
 
+/// The chains of this name, by their tenants.
+fn chain_ids(db: &Db<'_>, tenants: &[Tenant], name: &str) -> Result<HashMap<Tenant, i64>, Fault> {
+    let mut ids = HashMap::new();
+    for tenants in tenants.chunks(MAX_TENANTS) {
+        let places: Vec<String> = (0..tenants.len()).map(|place| format!("?{}", place + 2)).collect();
+        let sql = format!("SELECT tenant, chain_id FROM chains WHERE name = ?1 AND tenant IN ({})", places.join(", "));
+        let values: Vec<Value> =
+            iter::once(Value::from(name)).chain(tenants.iter().map(|tenant| Value::from(tenant.as_str()))).collect();
+        ids.extend(db.all(&sql, &values, |row| Ok((Tenant::stored(row.text(0)?), row.get(1)?)))?);
+    }
+    Ok(ids)
+}
+
 /// The part of a tenant with these values; none where there is none.
 fn part(
-    connection: &Connection,
+    db: &Db<'_>,
     tenant: &Tenant,
     (task, chain, issuer): (Option<Condition>, Option<Condition>, Option<Condition>),
-) -> rusqlite::Result<Option<Part>> {
-    let own = ("tenant", Value::from(tenant.as_str().to_owned()));
+) -> Result<Option<Part>, Fault> {
+    let own = ("tenant", Value::from(tenant.as_str()));
     // Of a chain and a signer either may have nearly all receipts, and few or none the other's.
     let (of_both, of_issuer, of_chain) = match (&chain, &issuer) {
         (Some((_, Value::Integer(chain))), Some((_, Value::Text(issuer)))) => {
-            counts::sizes(connection, tenant, *chain, issuer)?
+            counts::sizes(db, tenant, *chain, issuer)?
         }
         _ => (1, 1, 1),
     };
@@ -198,105 +210,100 @@ fn part(
 }
 
 /// None for a row that was changed since it was stored: it is left out, and the others are listed.
-fn readable<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+fn readable<T>(read: Result<T, Fault>) -> Result<Option<T>, Fault> {
     match read {
         Ok(read) => Ok(Some(read)),
-        Err(rusqlite::Error::FromSqlConversionFailure(..)) => Ok(None),
-        Err(error) => Err(error),
+        Err(Fault::Changed(_)) => Ok(None),
+        Err(fault) => Err(fault),
     }
+}
+
+/// How many of these rows, newest first, are read at a time.
+fn fitting(db: &Db<'_>, sequences: &[i64]) -> Result<usize, Fault> {
+    let among = db.among("sequence", "?1");
+    let sql = format!("SELECT octet_length(document) FROM receipts WHERE {among} ORDER BY sequence DESC");
+    first_that_fit(db, &sql, &[Value::numbers(sequences)])
+}
+
+/// How many of the first rows of an answer, which has the lengths of their documents, are read at a time.
+fn first_that_fit(db: &Db<'_>, sql: &str, values: &[Value]) -> Result<usize, Fault> {
+    let (mut rows, mut bytes) = (0, 0);
+    db.each(sql, values, |row| {
+        bytes += row.get::<usize>(0)?;
+        if bytes > MAX_PAGE_BYTES && rows > 0 {
+            return Ok(ControlFlow::Break(()));
+        }
+        rows += 1;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(rows)
 }
 
 /// The receipts over one output, of the tenant and of the command line, newest first; at most [`MAX_PAGE`]. Those that
 /// another has superseded are left out, and those that cannot be read.
-pub(crate) fn over(connection: &Connection, tenant: &Tenant, output: &str) -> rusqlite::Result<Vec<Receipt>> {
-    let moment = connection.unchecked_transaction()?;
-    let sql = "SELECT sequence FROM receipts WHERE output = ?1 AND tenant = ?2 AND superseded_by IS NULL
-               ORDER BY sequence DESC LIMIT ?3";
-    let mut statement = moment.prepare_cached(sql)?;
-    let mut sequences: Vec<i64> = Vec::new();
-    for tenant in [Tenant::LOCAL, tenant.clone()] {
-        let rows = statement.query_map((output, tenant.as_str(), MAX_PAGE as i64), |row| row.get(0))?;
-        sequences.extend(rows.collect::<rusqlite::Result<Vec<i64>>>()?);
-    }
-    sequences.sort_unstable_by(|one, other| other.cmp(one));
-    // The command line's own are found twice.
-    sequences.dedup();
-    let sql = format!("SELECT {RECEIPT} FROM receipts WHERE sequence = ?1");
-    let mut statement = moment.prepare_cached(&sql)?;
-    let (mut found, mut bytes) = (Vec::new(), 0);
-    for sequence in sequences.into_iter().take(MAX_PAGE) {
-        let mut rows = statement.query([sequence])?;
-        let Some(row) = rows.next()? else { continue };
-        bytes += row.get_ref(1)?.as_bytes()?.len();
-        if bytes > MAX_PAGE_BYTES && !found.is_empty() {
-            break;
+pub(crate) fn over(db: &Db<'_>, tenant: &Tenant, output: &str) -> Result<Vec<Receipt>, Fault> {
+    db.moment(|db| {
+        let sql = "SELECT sequence FROM receipts WHERE output = ?1 AND tenant = ?2 AND superseded_by IS NULL
+                   ORDER BY sequence DESC LIMIT ?3";
+        let of = |tenant: &Tenant| db.all(sql, &values![output, tenant.as_str(), MAX_PAGE], |row| row.get(0));
+        let mut sequences: Vec<i64> = of(tenant)?;
+        if *tenant != Tenant::LOCAL {
+            sequences.extend(of(&Tenant::LOCAL)?);
+            sequences.sort_unstable_by(|one, other| other.cmp(one));
+            sequences.truncate(MAX_PAGE);
         }
-        found.extend(readable(column::receipt(row))?);
-    }
-    Ok(found)
+        let fitting = fitting(db, &sequences)?;
+        let page = sequences.get(..fitting).unwrap_or(&sequences);
+        let among = db.among("sequence", "?1");
+        let sql = format!("SELECT {RECEIPT} FROM receipts WHERE {among} ORDER BY sequence DESC");
+        let receipts = db.all(&sql, &[Value::numbers(page)], |row| readable(column::receipt(row)))?;
+        Ok(receipts.into_iter().flatten().collect())
+    })
 }
 
-/// The receipts of these rows, as far as [`MAX_PAGE_BYTES`] go.
-fn limited(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Receipt>> {
-    let (mut found, mut bytes) = (Vec::new(), 0);
-    while let Some(row) = rows.next()? {
-        bytes += row.get_ref(1)?.as_str()?.len();
-        if bytes > MAX_PAGE_BYTES && !found.is_empty() {
-            break;
-        }
-        // Unlike lists, chains fail here: with a receipt left out the chain would look broken.
-        found.push(column::receipt(row)?);
-    }
-    Ok(found)
-}
-
-pub(crate) fn chain(connection: &Connection, tenant: &Tenant, name: &str) -> rusqlite::Result<Vec<Receipt>> {
-    let Some(chain_id) = chain_id(connection, tenant, name)? else { return Ok(Vec::new()) };
+pub(crate) fn chain(db: &Db<'_>, tenant: &Tenant, name: &str) -> Result<Vec<Receipt>, Fault> {
+    let Some(chain_id) = chain_id(db, tenant, name)? else { return Ok(Vec::new()) };
     let sql = format!("SELECT {RECEIPT} FROM receipts WHERE chain_id = ?1 ORDER BY position");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map([chain_id], column::receipt)?;
-    rows.collect()
+    db.all(&sql, &values![chain_id], column::receipt)
 }
 
 /// The receipts of a chain from this position on, first to last.
 pub(crate) fn chain_from(
-    connection: &Connection,
+    db: &Db<'_>,
     tenant: &Tenant,
     name: &str,
     position: u64,
     limit: usize,
-) -> rusqlite::Result<Vec<Receipt>> {
-    let Some(chain_id) = chain_id(connection, tenant, name)? else { return Ok(Vec::new()) };
-    let sql =
-        format!("SELECT {RECEIPT} FROM receipts WHERE chain_id = ?1 AND position >= ?2 ORDER BY position LIMIT ?3");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let limit = limit.clamp(1, MAX_PAGE) as i64;
-    // A position that no row can have finds none; cast, it would be negative and find all.
-    let position = i64::try_from(position).unwrap_or(i64::MAX);
-    limited(statement.query((chain_id, position, limit))?)
+) -> Result<Vec<Receipt>, Fault> {
+    let Some(chain_id) = chain_id(db, tenant, name)? else { return Ok(Vec::new()) };
+    let of = |columns| {
+        format!("SELECT {columns} FROM receipts WHERE chain_id = ?1 AND position >= ?2 ORDER BY position LIMIT ?3")
+    };
+    let values = |limit: usize| values![chain_id, position, limit];
+    let limit = first_that_fit(db, &of("octet_length(document)"), &values(limit.clamp(1, MAX_PAGE)))?;
+    // Receipts are only added to a chain, so these are the same rows. Unlike lists, chains fail here: with a receipt left
+    // out the chain would look broken.
+    db.all(&of(RECEIPT), &values(limit), column::receipt)
 }
 
 /// The chains by name, with their lengths.
-pub(crate) fn chains(connection: &Connection, tenant: &Tenant) -> rusqlite::Result<Vec<(String, u64)>> {
+pub(crate) fn chains(db: &Db<'_>, tenant: &Tenant) -> Result<Vec<(String, u64)>, Fault> {
     let sql = "SELECT name, (SELECT max(position) + 1 FROM receipts WHERE receipts.chain_id = chains.chain_id)
                FROM chains WHERE tenant = ?1 ORDER BY name";
-    let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map([tenant.as_str()], |row| Ok((row.get(0)?, column::count(row, 1)?)))?;
-    rows.collect()
+    db.all(sql, &values![tenant.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-pub(crate) fn tip(connection: &Connection, tenant: &Tenant, chain: &str) -> rusqlite::Result<Option<ChainTip>> {
+pub(crate) fn tip(db: &Db<'_>, tenant: &Tenant, chain: &str) -> Result<Option<ChainTip>, Fault> {
     // From columns alone: a document that was damaged does not keep its chain from growing.
     let sql = "SELECT receipt_id, hash, position FROM receipts
                WHERE chain_id = (SELECT chain_id FROM chains WHERE tenant = ?1 AND name = ?2)
                ORDER BY position DESC LIMIT 1";
-    let mut statement = connection.prepare_cached(sql)?;
     let tip = |row: &Row<'_>| {
         Ok(ChainTip {
             receipt_id: column::receipt_id(row, 0)?,
             hash: Sha256Digest::from_bytes(row.get(1)?),
-            position: column::count(row, 2)?,
+            position: row.get(2)?,
         })
     };
-    statement.query_row([tenant.as_str(), chain], tip).optional()
+    db.one(sql, &values![tenant.as_str(), chain], tip)
 }

@@ -1,24 +1,40 @@
-//! The connections that read: with a write-ahead log they wait neither for the writer nor for each other.
+//! The connections that read: they wait neither for the writer nor for each other.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use rusqlite::Connection;
-
+use crate::db::Db;
 use crate::error::StoreError;
+use crate::fault::Fault;
+use crate::place::Place;
+use crate::postgres::{Database, Session};
 use crate::schema;
 
-/// The most connections that read at a time.
+/// The most connections that read a file at a time.
 const MAX_READERS: usize = 8;
 
-/// Connections that read the database at one path. They are opened when they are needed, and stay open.
+/// The most connections that read a database at a time: its servers have few connections, and share them.
+const DATABASE_READERS: usize = 4;
+
+/// Connections that read one store. They are opened when they are needed, and stay open.
 pub(crate) struct Readers {
-    path: PathBuf,
-    /// No more than processors, which reading needs: more connections would only take memory.
+    source: Source,
     most: usize,
     pool: Mutex<Pool>,
     returned: Condvar,
+}
+
+/// What is read.
+pub(crate) enum Source {
+    File(PathBuf),
+    Database(Arc<Database>),
+}
+
+/// A connection that reads.
+enum Connection {
+    Sqlite(rusqlite::Connection),
+    Postgres(Session),
 }
 
 struct Pool {
@@ -41,29 +57,43 @@ impl Readers {
     ///
     /// # Errors
     /// As [`crate::Store::open`].
-    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        let first = schema::open_to_read(path)?;
+    pub(crate) fn of_file(path: PathBuf) -> Result<Self, StoreError> {
+        let first = Connection::Sqlite(schema::open_to_read(&path)?);
+        // More connections than processors, which reading needs, would only take memory.
         let processors = thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self {
-            path: path.to_owned(),
-            most: processors.min(MAX_READERS),
-            pool: Mutex::new(Pool { idle: vec![first], open: 1, waiting: 0 }),
-            returned: Condvar::new(),
-        })
+        Ok(Self::of(Source::File(path), processors.min(MAX_READERS), vec![first]))
+    }
+
+    /// Connections to `database`, which are opened by the first questions.
+    pub(crate) fn of_database(database: Arc<Database>) -> Self {
+        Self::of(Source::Database(database), DATABASE_READERS, Vec::new())
+    }
+
+    fn of(source: Source, most: usize, idle: Vec<Connection>) -> Self {
+        let pool = Mutex::new(Pool { open: idle.len(), idle, waiting: 0 });
+        Self { source, most, pool, returned: Condvar::new() }
     }
 
     /// Asks `question` on a connection of its own, waiting for one while all are in use.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(crate) fn read<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn read<T>(&self, question: impl FnOnce(&Db<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
         let mut borrowed = Borrowed { readers: self, connection: self.idle() };
         let connection = match borrowed.connection.take() {
             Some(connection) => connection,
-            None => schema::open_to_read(&self.path)?,
+            None => self.source.connect()?,
         };
-        let connection = borrowed.connection.insert(connection);
-        question(connection).map_err(|error| StoreError::of_sqlite(&self.path, &error))
+        let db = match borrowed.connection.insert(connection) {
+            Connection::Sqlite(connection) => Db::Sqlite(connection),
+            Connection::Postgres(session) => Db::Postgres(session),
+        };
+        question(&db).map_err(|fault| StoreError::of_fault(&self.source.place(), &fault))
+    }
+
+    /// What is read.
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
     }
 
     /// An idle connection; none when another is to be opened.
@@ -85,6 +115,22 @@ impl Readers {
 
     fn lock(&self) -> MutexGuard<'_, Pool> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Source {
+    fn connect(&self) -> Result<Connection, StoreError> {
+        Ok(match self {
+            Self::File(path) => Connection::Sqlite(schema::open_to_read(path)?),
+            Self::Database(database) => Connection::Postgres(Session::new(Arc::clone(database))),
+        })
+    }
+
+    fn place(&self) -> Place {
+        match self {
+            Self::File(path) => Place::File(path.clone()),
+            Self::Database(database) => database.place().clone(),
+        }
     }
 }
 

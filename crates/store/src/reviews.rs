@@ -1,13 +1,14 @@
-//! Reviews of decisions, and which decisions wait for one.
+//! Reviews of decisions.
 
-use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Row, params};
-
-use crate::column;
+use crate::db::Db;
 use crate::error::StoreError;
+use crate::fault::Fault;
 use crate::page::MAX_LISTED;
-use crate::scope::Scope;
+use crate::row::Row;
+use crate::settle::{Draft, Facts, Key, Question, Settle, Stop};
 use crate::tenant::Tenant;
+use crate::value::values;
+use crate::waiting;
 
 /// A reviewer's approval or denial of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,93 +50,92 @@ impl ReviewVerdict {
     }
 }
 
-/// SQL for whether a row of `decisions` waits for a review: there is no newer decision on the subject and no denial, and it
-/// has fewer approvals than it waits for. Once it does not wait, it never waits again: so the table `waiting`, which holds
-/// every decision that waits, need not hold those that do not.
-// By subject and time, not by decision: a review of an earlier decision on the subject counts if it came no earlier
-// than this decision.
-pub(crate) const WAITS: &str = "review
-    AND NOT EXISTS (SELECT 1 FROM decisions AS newer WHERE newer.tenant = decisions.tenant
-                    AND newer.subject = decisions.subject AND newer.sequence > decisions.sequence)
-    AND NOT EXISTS (SELECT 1 FROM reviews WHERE reviews.tenant = decisions.tenant
-                    AND reviews.subject = decisions.subject AND reviews.verdict = 'denied'
-                    AND reviews.reviewed_at >= decisions.decided_at)
-    AND (SELECT count(*) FROM reviews WHERE reviews.tenant = decisions.tenant
-         AND reviews.subject = decisions.subject AND reviews.verdict = 'approved'
-         AND reviews.reviewed_at >= decisions.decided_at) < wanted";
-
-impl Review {
-    /// One person reviews a decision once, except for approvals in several roles, and a denial after them. Nothing is
-    /// reviewed after the action was allowed: a late approval would allow it once more.
-    pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
-        let sql = "SELECT 1 FROM reviews WHERE tenant = ?1 AND decision_id = ?2 AND person = ?3
-                   AND (role = ?4 OR role = '')";
-        let key = [scope.tenant.as_str(), &self.decision_id, &self.person, &self.role];
-        if scope.connection.prepare_cached(sql)?.exists(key)? {
-            return Ok(Some(StoreError::Reviewed(self.decision_id.clone())));
-        }
-        // In the writer, although callers look before: the action may be allowed while the approval is being signed.
-        let by = allowed_since(scope.connection, scope.tenant, &self.decision_id)?;
-        Ok(by.map(|by| StoreError::AllowedSince(self.decision_id.clone(), by)))
+impl Settle for Review {
+    fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        let tenant = tenant.as_str();
+        vec![Key::new("decision", &[tenant, &self.decision_id]), Key::new("subject", &[tenant, &self.subject])]
     }
 
-    pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
-        let sql =
-            format!("INSERT INTO reviews (tenant, {REVIEW}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
-        let values = params![
-            scope.tenant.as_str(),
-            self.decision_id,
-            self.subject,
+    /// One person reviews a decision once, except for approvals in several roles, and a denial after them. Nothing is
+    /// reviewed after the action was allowed: a late approval would allow it once more.
+    fn questions(&self, tenant: &Tenant) -> Vec<Question> {
+        let sql = "SELECT 1 FROM reviews WHERE tenant = ?1 AND decision_id = ?2 AND person = ?3
+                   AND (role = ?4 OR role = '')";
+        let values = values![tenant.as_str(), &self.decision_id, &self.person, &self.role];
+        // In the writer, although callers look before: the action may be allowed while the approval is being signed.
+        let allowed = Question::new(ALLOWED_SINCE, values![&self.decision_id, tenant.as_str()]);
+        vec![Question::new(sql, values), allowed]
+    }
+
+    fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        if facts.row().is_some() {
+            return Err(StoreError::Reviewed(self.decision_id.clone()).into());
+        }
+        if let Some(row) = facts.row() {
+            return Err(StoreError::AllowedSince(self.decision_id.clone(), row.get(0)?).into());
+        }
+        let sql = format!(
+            "INSERT INTO reviews (sequence, tenant, {REVIEW})
+             VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM reviews), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+        );
+        let values = values![
+            draft.tenant.as_str(),
+            &self.decision_id,
+            &self.subject,
             self.verdict.as_str(),
-            self.reviewer,
-            self.person,
-            self.role,
-            self.note,
-            self.receipt_id,
+            &self.reviewer,
+            &self.person,
+            &self.role,
+            &self.note,
+            &self.receipt_id,
             self.reviewed_at,
             self.until,
         ];
-        scope.connection.prepare_cached(&sql)?.execute(values)?;
-        let sql = format!(
-            "DELETE FROM waiting WHERE tenant = ?1 AND subject = ?2
-             AND NOT EXISTS (SELECT 1 FROM decisions WHERE decisions.sequence = waiting.sequence AND {WAITS})"
-        );
-        scope.connection.prepare_cached(&sql)?.execute([scope.tenant.as_str(), &self.subject]).map(drop)
+        draft.store(sql, values);
+        waiting::forget_settled(draft, &self.subject);
+        Ok(())
     }
-}
 
-/// Notes the sequence number of the newest decision on a subject if it waits for a review. Those before it do not wait any
-/// more.
-pub(crate) fn put_waiting(scope: &Scope<'_>, subject: &str, waits: Option<i64>) -> rusqlite::Result<()> {
-    let tenant = scope.tenant.as_str();
-    let sql = "DELETE FROM waiting WHERE tenant = ?1 AND subject = ?2";
-    scope.connection.prepare_cached(sql)?.execute([tenant, subject])?;
-    if let Some(sequence) = waits {
-        let sql = "INSERT INTO waiting (tenant, sequence, subject) VALUES (?1, ?2, ?3)";
-        scope.connection.prepare_cached(sql)?.execute(params![tenant, sequence, subject])?;
+    fn time(&self) -> i64 {
+        self.reviewed_at
     }
-    Ok(())
 }
 
 /// The reviews of a decision, the oldest first.
-pub(crate) fn reviews(connection: &Connection, tenant: &Tenant, decision_id: &str) -> rusqlite::Result<Vec<Review>> {
+pub(crate) fn reviews(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Vec<Review>, Fault> {
     let sql = format!("SELECT {REVIEW} FROM reviews WHERE tenant = ?1 AND decision_id = ?2 ORDER BY sequence LIMIT ?3");
-    let mut statement = connection.prepare_cached(&sql)?;
-    statement.query_map((tenant.as_str(), decision_id, MAX_LISTED as i64), read)?.collect()
+    db.all(&sql, &values![tenant.as_str(), decision_id, MAX_LISTED], read)
+}
+
+/// The reviews of decisions on a subject, the newest first; at most `limit`.
+pub(crate) fn on_subject(db: &Db<'_>, tenant: &Tenant, subject: &str, limit: usize) -> Result<Vec<Review>, Fault> {
+    let sql =
+        format!("SELECT {REVIEW} FROM reviews WHERE tenant = ?1 AND subject = ?2 ORDER BY sequence DESC LIMIT ?3");
+    db.all(&sql, &values![tenant.as_str(), subject, limit.min(MAX_LISTED)], read)
+}
+
+/// The reviews since a time, the newest first, each with when its decision was made; at most `limit`.
+pub(crate) fn since(db: &Db<'_>, tenant: &Tenant, since: i64, limit: usize) -> Result<Vec<(Review, i64)>, Fault> {
+    let sql = format!(
+        "SELECT {REVIEW}, (SELECT decided_at FROM decisions WHERE decisions.decision_id = reviews.decision_id)
+         FROM reviews WHERE tenant = ?1 AND reviewed_at >= ?2 ORDER BY reviewed_at DESC, sequence DESC LIMIT ?3"
+    );
+    let read = |row: &Row<'_>| {
+        let review = read(row)?;
+        // A review of a decision that is not stored here was given on the command line.
+        let decided_at = row.get::<Option<i64>>(REVIEW_COLUMNS)?.unwrap_or(review.reviewed_at);
+        Ok((review, decided_at))
+    };
+    db.all(&sql, &values![tenant.as_str(), since, limit.min(MAX_LISTED)], read)
 }
 
 /// The denial of a subject that expires last, if it has not expired.
-pub(crate) fn denial(
-    connection: &Connection,
-    tenant: &Tenant,
-    subject: &str,
-    now: i64,
-) -> rusqlite::Result<Option<Review>> {
+pub(crate) fn denial(db: &Db<'_>, tenant: &Tenant, subject: &str, now: i64) -> Result<Option<Review>, Fault> {
     let sql = format!(
         "SELECT {REVIEW} FROM reviews WHERE tenant = ?1 AND subject = ?2 AND verdict = 'denied' AND until > ?3
          ORDER BY until DESC, sequence DESC LIMIT 1"
     );
-    connection.prepare_cached(&sql)?.query_row((tenant.as_str(), subject, now), read).optional()
+    db.one(&sql, &values![tenant.as_str(), subject, now], read)
 }
 
 /// SQL for the sequence number of the denial of the subject `?3` of the tenant `?1` that expires last, expired or not.
@@ -143,35 +143,27 @@ pub(crate) const LAST_DENIAL: &str =
     "(SELECT sequence FROM reviews WHERE tenant = ?1 AND subject = ?3 AND verdict = 'denied'
                                        ORDER BY until DESC, sequence DESC LIMIT 1)";
 
+const ALLOWED_SINCE: &str = "SELECT newer.decision_id FROM decisions JOIN decisions AS newer
+        ON newer.tenant = decisions.tenant AND newer.subject = decisions.subject AND newer.sequence > decisions.sequence
+    WHERE decisions.decision_id = ?1 AND decisions.tenant = ?2 AND newer.allowed
+    ORDER BY newer.sequence LIMIT 1";
+
 /// The id of a decision that allowed the subject of this one after it.
-pub(crate) fn allowed_since(
-    connection: &Connection,
-    tenant: &Tenant,
-    decision_id: &str,
-) -> rusqlite::Result<Option<String>> {
-    let sql = "SELECT newer.decision_id FROM decisions JOIN decisions AS newer
-                   ON newer.tenant = decisions.tenant AND newer.subject = decisions.subject
-                   AND newer.sequence > decisions.sequence
-               WHERE decisions.decision_id = ?1 AND decisions.tenant = ?2 AND newer.allowed
-               ORDER BY newer.sequence LIMIT 1";
-    connection.prepare_cached(sql)?.query_row([decision_id, tenant.as_str()], |row| row.get(0)).optional()
+pub(crate) fn allowed_since(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Option<String>, Fault> {
+    db.value(ALLOWED_SINCE, &values![decision_id, tenant.as_str()])
 }
 
 /// The facts a decision was made on, as JSON, where they are stored.
-pub(crate) fn facts(connection: &Connection, tenant: &Tenant, decision_id: &str) -> rusqlite::Result<Option<String>> {
+pub(crate) fn facts(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Option<String>, Fault> {
     let sql = "SELECT facts FROM asked JOIN decisions USING (decision_id) WHERE decision_id = ?1 AND tenant = ?2";
-    connection.prepare_cached(sql)?.query_row([decision_id, tenant.as_str()], |row| row.get(0)).optional()
+    db.value(sql, &values![decision_id, tenant.as_str()])
 }
 
 /// As [`facts`], of the newest decision on a subject; those of the others are not stored.
-pub(crate) fn newest_facts(
-    connection: &Connection,
-    tenant: &Tenant,
-    subject: &str,
-) -> rusqlite::Result<Option<String>> {
+pub(crate) fn newest_facts(db: &Db<'_>, tenant: &Tenant, subject: &str) -> Result<Option<String>, Fault> {
     let sql = "SELECT facts FROM asked WHERE decision_id =
                    (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2 ORDER BY sequence DESC LIMIT 1)";
-    connection.prepare_cached(sql)?.query_row([tenant.as_str(), subject], |row| row.get(0)).optional()
+    db.value(sql, &values![tenant.as_str(), subject])
 }
 
 // Rows are read by position: a new column goes to the end, and is counted below.
@@ -181,11 +173,11 @@ pub(crate) const REVIEW: &str =
 pub(crate) const REVIEW_COLUMNS: usize = 10;
 
 /// A row that begins with [`REVIEW`].
-pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Review> {
-    let verdict = match row.get_ref(2)?.as_str()? {
+pub(crate) fn read(row: &Row<'_>) -> Result<Review, Fault> {
+    let verdict = match row.text(2)? {
         "approved" => ReviewVerdict::Approved,
         "denied" => ReviewVerdict::Denied,
-        other => return Err(column::changed(2, Type::Text, format!("unknown verdict `{other}` of a review"))),
+        other => return Err(Fault::changed(2, format!("unknown verdict `{other}` of a review"))),
     };
     Ok(Review {
         decision_id: row.get(0)?,

@@ -9,6 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use crate::error::StoreError;
 use crate::migrate;
+use crate::place::Place;
 
 /// Marks the file as ours: `prfm` in ASCII (SQLite file format, offset 68).
 pub(crate) const APPLICATION_ID: i32 = 0x7072_666d;
@@ -28,10 +29,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// SQLite's 2 MiB a large group is written out before it is complete, and pages are read again and again.
 const WRITER_CACHE_KIB: i64 = 16 << 10;
 
-/// After how many pages in the log the writer moves them into the database. Pages that many commits change are moved once, so
-/// fewer are moved than with SQLite's 1,000; a log of 16 MiB is still moved within some milliseconds.
-const LOG_PAGES: i64 = 4_000;
-
 // The writer alone has more than the 16 statements that rusqlite caches by default.
 const CACHED_STATEMENTS: usize = 64;
 
@@ -44,7 +41,7 @@ enum Migration {
 
 /// The schema's history: the number of a migration is its place here, counted from 1, and a file's `user_version` is the
 /// last it has had. These have run on files we cannot see any more: only ever add to the end.
-const MIGRATIONS: [Migration; 10] = [
+const MIGRATIONS: [Migration; 12] = [
     Migration::Sql(
         "
 CREATE TABLE receipts (
@@ -287,6 +284,10 @@ CREATE TABLE pins (
 ) STRICT, WITHOUT ROWID;
 ",
     ),
+    // Pages for people: since when and how often something waits (`waiting`), and what happened when (`activity`).
+    Migration::Sql(PAGES),
+    // Jobs that any process may claim (`claims`), and a lease for each process instead of one for each job (`workers`).
+    Migration::Sql(WORKERS),
 ];
 
 const LISTS: &str = "
@@ -364,7 +365,102 @@ DROP INDEX findings_by_decision;
 CREATE INDEX runs_by_change ON runs (updated_at DESC, tenant, run, step, begun_by);
 ";
 
-const KNOWN: i32 = 10;
+const PAGES: &str = "
+ALTER TABLE waiting ADD COLUMN first INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE waiting ADD COLUMN asked INTEGER NOT NULL DEFAULT 1;
+DELETE FROM waiting WHERE NOT EXISTS
+    (SELECT 1 FROM decisions WHERE decisions.sequence = waiting.sequence
+        AND (SELECT count(*) FROM reviews WHERE reviews.tenant = decisions.tenant
+             AND reviews.subject = decisions.subject AND reviews.verdict = 'approved'
+             AND reviews.reviewed_at >= decisions.decided_at) < wanted);
+UPDATE waiting SET first = sequence;
+CREATE INDEX waiting_by_first ON waiting (tenant, first);
+CREATE INDEX reviews_by_time ON reviews (tenant, reviewed_at);
+CREATE INDEX findings_of_decision ON findings (tenant, decision_id);
+CREATE INDEX findings_by_code ON findings (tenant, code);
+CREATE INDEX runs_of_tenant ON runs (tenant, updated_at DESC, run, step, begun_by);
+CREATE INDEX sessions_by_decision ON session_entries (tenant, decision_id) WHERE decision_id IS NOT NULL;
+CREATE TABLE decision_counts (
+    tenant TEXT NOT NULL,
+    hour INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    allowed INTEGER NOT NULL,
+    policy BLOB NOT NULL,
+    rules TEXT NOT NULL,
+    decisions INTEGER NOT NULL,
+    PRIMARY KEY (tenant, hour, outcome, mode, allowed, policy, rules)
+) STRICT, WITHOUT ROWID;
+INSERT INTO decision_counts
+    SELECT tenant, decided_at / 3600000, outcome, mode, allowed, x'', '', count(*) FROM decisions GROUP BY 1, 2, 3, 4, 5;
+CREATE TABLE agent_counts (
+    tenant TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    agent TEXT NOT NULL,
+    allowed INTEGER NOT NULL,
+    decisions INTEGER NOT NULL,
+    PRIMARY KEY (tenant, day, agent, allowed)
+) STRICT, WITHOUT ROWID;
+INSERT INTO agent_counts
+    SELECT tenant, decided_at / 86400000, coalesce(agent, ''), allowed, count(*) FROM decisions GROUP BY 1, 2, 3, 4;
+CREATE TABLE verdict_counts (
+    tenant TEXT NOT NULL,
+    hour INTEGER NOT NULL,
+    verdict TEXT NOT NULL,
+    receipts INTEGER NOT NULL,
+    PRIMARY KEY (tenant, hour, verdict)
+) STRICT, WITHOUT ROWID;
+INSERT INTO verdict_counts
+    SELECT tenant, verified_at / 3600000, verdict, count(*) FROM receipts WHERE trust IS NULL GROUP BY 1, 2, 3;
+";
+
+// The request comes last: to read a column behind a long text, SQLite reads the text. What the jobs of an older store need is
+// not known; a process that runs code finds out.
+const WORKERS: &str = "
+CREATE TABLE new_jobs (
+    job_id BLOB PRIMARY KEY CHECK (length(job_id) = 16),
+    tenant TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('waiting', 'done', 'failed', 'cancelled')),
+    owner TEXT,
+    attempt INTEGER NOT NULL,
+    lost INTEGER NOT NULL,
+    cancelling INTEGER NOT NULL,
+    needs TEXT NOT NULL,
+    turn INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    checks INTEGER NOT NULL,
+    chain TEXT NOT NULL,
+    supersedes BLOB,
+    error TEXT,
+    created_at INTEGER NOT NULL,
+    finished_at INTEGER,
+    request TEXT NOT NULL
+) STRICT;
+INSERT INTO new_jobs
+    SELECT job_id, tenant, state, owner, 0, 0, 0, 'code', 0, length(CAST(request AS BLOB)), checks, chain, supersedes, error,
+           created_at, finished_at, request
+    FROM jobs;
+DROP TABLE jobs;
+ALTER TABLE new_jobs RENAME TO jobs;
+CREATE INDEX jobs_to_claim ON jobs (turn, created_at) WHERE state = 'waiting' AND owner IS NULL;
+CREATE INDEX jobs_of_tenant ON jobs (tenant, turn) WHERE state = 'waiting' AND owner IS NULL;
+CREATE INDEX jobs_of_owner ON jobs (owner) WHERE state = 'waiting' AND owner IS NOT NULL;
+CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
+ALTER TABLE clock ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE workers (
+    owner TEXT PRIMARY KEY,
+    alive_until INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL,
+    signer TEXT NOT NULL,
+    runs TEXT,
+    admits TEXT,
+    progress TEXT NOT NULL
+) STRICT;
+CREATE INDEX workers_by_end ON workers (alive_until);
+";
+
+/// The newest version.
+pub(crate) const KNOWN: i32 = 12;
 const _: () = assert!(KNOWN as usize == MIGRATIONS.len());
 
 /// Opens the database at `path`, which is there, and brings its schema up to date.
@@ -385,12 +481,15 @@ pub(crate) fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
         migrate(&mut connection, path)?;
     }
     log_ahead(&connection).map_err(|error| StoreError::of_sqlite(path, &error))?;
-    let sized = connection
-        .pragma_update(None, "cache_size", -WRITER_CACHE_KIB)
-        .and_then(|()| connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(())));
+    let sized = connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB);
     sized.map_err(|error| StoreError::of_sqlite(path, &error))?;
     set(&connection, false)?;
     Ok(connection)
+}
+
+/// Opens the database at `path`, which [`open_to_write`] has opened, to move its log.
+pub(crate) fn open_to_move(path: &Path) -> rusqlite::Result<Connection> {
+    connect(path)
 }
 
 /// Opens the database at `path`, which [`open_to_write`] has opened, for reading.
@@ -420,10 +519,10 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i32> {
 /// [`StoreError::Newer`] when it has had some we do not know; a negative version was never ours.
 pub(crate) fn known(path: &Path, version: i32) -> Result<usize, StoreError> {
     let Ok(found) = u32::try_from(version) else {
-        return Err(StoreError::Foreign { path: path.to_owned() });
+        return Err(StoreError::Foreign { place: Place::File(path.to_owned()) });
     };
     match version > KNOWN {
-        true => Err(StoreError::Newer { path: path.to_owned(), found, known: KNOWN.unsigned_abs() }),
+        true => Err(StoreError::Newer { place: Place::File(path.to_owned()), found, known: KNOWN.unsigned_abs() }),
         false => Ok(found as usize),
     }
 }
@@ -463,9 +562,9 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let had = known(path, version(&transaction).map_err(sqlite)?)?;
     // Databases of other programs have version 0, too.
     if had == 0 && !is_empty(&transaction).map_err(sqlite)? {
-        return Err(StoreError::Foreign { path: path.to_owned() });
+        return Err(StoreError::Foreign { place: Place::File(path.to_owned()) });
     }
-    apply(&transaction, MIGRATIONS.iter().skip(had)).map_err(sqlite)?;
+    migrate::unsealed(&transaction, || apply(&transaction, MIGRATIONS.iter().skip(had))).map_err(sqlite)?;
     transaction.commit().map_err(sqlite)
 }
 

@@ -1,11 +1,15 @@
 //! Documents that count once, and what spent them.
 
-use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest};
-use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::HashSet;
 
+use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest};
+
+use crate::db::Db;
 use crate::error::StoreError;
-use crate::scope::Scope;
+use crate::fault::Fault;
+use crate::settle::{Draft, Facts, Key, Question, Record, Settle, Stop};
 use crate::tenant::Tenant;
+use crate::value::values;
 
 /// How a receipt is spent: by its content, so that neither another document under its id nor another spelling of it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,55 +73,72 @@ macro_rules! sql_is_spent {
 }
 pub(crate) use sql_is_spent;
 
-impl Spends {
-    pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
-        for (index, spend) in self.documents.iter().enumerate() {
-            // A document that is listed twice would break the primary key in `put`, and fail the whole group.
-            let twice = self.documents.iter().take(index).any(|earlier| earlier.content == spend.content);
-            if twice || is_spent(scope.connection, scope.tenant, spend)? {
-                return Ok(Some(StoreError::Spent(spend.receipt_id)));
-            }
-            if is_superseded(scope.connection, scope.tenant, spend)? {
-                return Ok(Some(StoreError::Superseded(spend.receipt_id)));
-            }
-        }
-        Ok(None)
+/// Whether a document is spent, whether another receipt has taken its place, and whether the command line stores it.
+const STANDING: &str = concat!(
+    "SELECT ",
+    sql_is_spent!("?1", "?2", "?3"),
+    ", EXISTS (SELECT 1 FROM receipts WHERE tenant IN (?1, 'local') AND receipt_id = ?3 AND content = ?2
+               AND superseded_by IS NOT NULL),
+       EXISTS (SELECT 1 FROM receipts WHERE tenant = 'local' AND receipt_id = ?3 AND content = ?2)"
+);
+
+impl Settle for Spends {
+    fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        // Of all tenants: a document of the command line is spent for all.
+        let key = |spend: &Spend| Key::new("spent", &[&spend.content.to_string()]);
+        let receipt =
+            |tenant: &Tenant, spend: &Spend| Key::new("receipt", &[tenant.as_str(), &spend.receipt_id.to_string()]);
+        let keys = |spend| [key(spend), receipt(tenant, spend), receipt(&Tenant::LOCAL, spend)];
+        self.documents.iter().flat_map(keys).collect()
+    }
+
+    fn questions(&self, tenant: &Tenant) -> Vec<Question> {
+        let ask = |spend: &Spend| {
+            let values = values![tenant.as_str(), spend.content.as_bytes(), spend.receipt_id.as_bytes()];
+            Question::new(STANDING, values)
+        };
+        self.documents.iter().map(ask).collect()
     }
 
     /// Spends the documents for the tenant, and for the command line those that it stores.
-    pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
-        // UNION drops duplicates: for the command line itself both rows are the same.
-        let sql = "INSERT INTO spent (tenant, content, spent_by, spent_at)
-                   SELECT ?1, ?2, ?3, ?4
-                   UNION SELECT 'local', ?2, ?3, ?4 FROM receipts
-                         WHERE tenant = 'local' AND receipt_id = ?5 AND content = ?2";
-        let mut statement = scope.connection.prepare_cached(sql)?;
+    fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let mut seen = HashSet::new();
         for spend in &self.documents {
-            let (content, id) = (spend.content.as_bytes(), spend.receipt_id.as_bytes());
-            statement.execute(params![scope.tenant.as_str(), content, self.by, scope.now, id])?;
+            let standing = facts.row().unwrap_or_else(|| Record(Vec::new()));
+            // A document that is listed twice would be spent twice.
+            if standing.get(0)? || !seen.insert(spend.content) {
+                return Err(StoreError::Spent(spend.receipt_id).into());
+            }
+            if standing.get(1)? {
+                return Err(StoreError::Superseded(spend.receipt_id).into());
+            }
+            let tenant = draft.tenant.as_str();
+            let of_command_line = standing.get(2)? && tenant != Tenant::LOCAL.as_str();
+            for tenant in [Some(tenant), of_command_line.then_some(Tenant::LOCAL.as_str())].into_iter().flatten() {
+                let sql = "INSERT INTO spent (tenant, content, spent_by, spent_at) VALUES (?1, ?2, ?3, ?4)";
+                draft.store(sql, values![tenant, spend.content.as_bytes(), &self.by, draft.now]);
+            }
         }
         Ok(())
     }
 }
 
-pub(crate) fn is_spent(connection: &Connection, tenant: &Tenant, spend: &Spend) -> rusqlite::Result<bool> {
+pub(crate) fn is_spent(db: &Db<'_>, tenant: &Tenant, spend: &Spend) -> Result<bool, Fault> {
     let sql = concat!("SELECT ", sql_is_spent!("?1", "?2", "?3"));
-    let values = params![tenant.as_str(), spend.content.as_bytes(), spend.receipt_id.as_bytes()];
-    connection.prepare_cached(sql)?.query_row(values, |row| row.get(0))
+    let values = values![tenant.as_str(), spend.content.as_bytes(), spend.receipt_id.as_bytes()];
+    db.only(sql, &values, |row| row.get(0))
 }
 
 /// What of the tenant spent a document.
-pub(crate) fn spent_by(connection: &Connection, tenant: &Tenant, spend: &Spend) -> rusqlite::Result<Option<String>> {
+pub(crate) fn spent_by(db: &Db<'_>, tenant: &Tenant, spend: &Spend) -> Result<Option<String>, Fault> {
     let sql = "SELECT spent_by FROM spent WHERE tenant = ?1 AND content = ?2";
-    let values = params![tenant.as_str(), spend.content.as_bytes()];
-    connection.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()
+    db.value(sql, &values![tenant.as_str(), spend.content.as_bytes()])
 }
 
 /// Whether another receipt has taken the place of this one: then only that one can be spent.
-pub(crate) fn is_superseded(connection: &Connection, tenant: &Tenant, spend: &Spend) -> rusqlite::Result<bool> {
+pub(crate) fn is_superseded(db: &Db<'_>, tenant: &Tenant, spend: &Spend) -> Result<bool, Fault> {
     // By its id, which the content has, too: there is an index of ids, and none of contents.
     let sql = "SELECT 1 FROM receipts WHERE tenant IN (?1, 'local') AND receipt_id = ?2 AND content = ?3
                AND superseded_by IS NOT NULL";
-    let values = params![tenant.as_str(), spend.receipt_id.as_bytes(), spend.content.as_bytes()];
-    connection.prepare_cached(sql)?.exists(values)
+    db.exists(sql, &values![tenant.as_str(), spend.receipt_id.as_bytes(), spend.content.as_bytes()])
 }

@@ -1,20 +1,34 @@
-use std::path::{self, Path};
+use std::io;
+use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{ChainTip, ReceiptId};
-use rusqlite::Connection;
 
+use crate::check::{self, CheckedStore, Checking};
+use crate::claims::{self, Change, Claim, JobFigures};
 use crate::clock::{self, Clock};
+use crate::db::Db;
 use crate::decisions::{self, Decision, Decisions, DecisionsWanted};
+use crate::engine::{Engine, Sqlite};
 use crate::error::StoreError;
 use crate::executions::{self, Finding};
-use crate::jobs::{Change, StoredJob};
+use crate::fault::Fault;
+use crate::groups::{GroupReport, Groups};
+use crate::hint::Hint;
+use crate::jobs::{self, StoredJob};
+use crate::listen::Listening;
+use crate::mark::Mark;
+use crate::place::Place;
+use crate::postgres::{self, Database, Writing};
 use crate::read::{self, Filter, MIN_PREFIX, Page};
-use crate::readers::Readers;
+use crate::readers::{Readers, Source};
 use crate::receipt_meta::{self, StoredReceipt};
 use crate::runs::{self, ListedStep};
+use crate::seal;
 use crate::tenant::Tenant;
+use crate::upkeep::{self, Upkeep};
+use crate::workers::{self, Presence, StoredWorker};
 use crate::writer::{Task, Writer};
 use crate::{file, schema};
 
@@ -26,35 +40,45 @@ pub struct Store {
     readers: Readers,
     pub(crate) writer: Writer,
     pub(crate) clock: Arc<Clock>,
+    groups: Arc<Groups>,
 }
 
 impl Store {
-    /// Opens the store at `path`. A missing or empty file becomes a new store, with mode 0600, in folders that are made
-    /// with mode 0700 where they are missing.
+    /// Opens the store at `place`. A missing or empty file becomes a new store, with mode 0600, in folders that are made
+    /// with mode 0700 where they are missing. An empty database becomes a new store.
     ///
     /// # Errors
     /// [`StoreError::Locked`], [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Foreign`],
-    /// [`StoreError::Full`] or [`StoreError::Io`]; the file is then unchanged.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let path = absolute(path)?;
-        file::create_missing(&path)?;
-        Self::connect(path)
+    /// [`StoreError::Full`] or [`StoreError::Io`]; the file is then unchanged. Of a database also [`StoreError::Url`],
+    /// [`StoreError::Unreachable`], [`StoreError::Denied`] or [`StoreError::Unfit`]. [`StoreError::Unfinished`]
+    /// of a copy that is not complete.
+    pub fn open(place: impl Into<Place>) -> Result<Self, StoreError> {
+        Self::start(connect(place.into())?)
     }
 
-    /// Opens the store at `path` if it exists.
+    /// Opens the store at `place` if it exists.
     ///
     /// # Errors
     /// [`StoreError::Missing`], else as [`Store::open`].
-    pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
-        Self::connect(absolute(path)?)
+    pub fn open_existing(place: impl Into<Place>) -> Result<Self, StoreError> {
+        Self::start(connect_existing(place.into())?)
     }
 
-    /// Whether the file at `path` is a store that this version can open. Writes, locks and upgrades nothing.
+    /// Whether there is a store at `place` that this version can open and write to. Writes and upgrades nothing.
     ///
     /// # Errors
-    /// As [`Store::open_existing`].
-    pub fn inspect(path: &Path) -> Result<(), StoreError> {
-        file::inspect(&absolute(path)?)
+    /// As [`Store::open_existing`], and [`StoreError::Moved`].
+    pub fn inspect(place: impl Into<Place>) -> Result<(), StoreError> {
+        let place = place.into();
+        let found = match &place {
+            Place::File(path) => file::inspect_mark(&absolute(path)?)?,
+            Place::Database(url) => {
+                let database = Arc::new(Database::at(url)?);
+                postgres::inspect(&database)?;
+                Readers::of_database(database).read(seal::find)?
+            }
+        };
+        found.map_or(Ok(()), |mark| Err(StoreError::of_mark(place, mark)))
     }
 
     /// Writes and reads a row without meaning: whether the disk has room and the database works.
@@ -63,7 +87,35 @@ impl Store {
     /// When the store cannot be written or read.
     pub fn probe(&self) -> Result<(), StoreError> {
         self.writer.submit(Task::Probe).wait()?;
-        self.read(|connection| connection.query_row("SELECT probed FROM probe", [], |_| Ok(())))
+        self.read(|db| db.only("SELECT probed FROM probe", &[], |_| Ok(())))
+    }
+
+    /// Calls `hear` with what another process may have changed, of jobs alone, as long as the result lives. Hints may come late
+    /// or never, and for nothing: nothing may depend on them. `hear` must neither wait nor call the store.
+    ///
+    /// # Errors
+    /// When the operating system cannot start a thread.
+    pub fn listen(&self, hear: impl Fn(Hint) + Send + Sync + 'static) -> io::Result<Listening> {
+        match self.readers.source() {
+            Source::File(path) => Listening::to_file(path.clone(), Box::new(hear)),
+            Source::Database(database) => {
+                Ok(Listening::to_database(database, Arc::clone(&self.groups.hints), Box::new(hear)))
+            }
+        }
+    }
+
+    /// Calls `watch` with what became of each group of writes of this process, unless another function was given before.
+    /// `watch` must neither wait nor call the store: the next group waits.
+    pub fn watch_groups(&self, watch: impl Fn(&GroupReport) + Send + Sync + 'static) {
+        self.groups.watch(Box::new(watch));
+    }
+
+    /// What makes the store slow or large.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn upkeep(&self) -> Result<Upkeep, StoreError> {
+        upkeep::upkeep(&self.readers)
     }
 
     /// The latest time that was recorded here, in milliseconds after 1970-01-01T00:00:00Z. A clock that shows less was set
@@ -75,44 +127,123 @@ impl Store {
         self.read(clock::latest)
     }
 
-    /// The time that counts here, in milliseconds after 1970-01-01T00:00:00Z: the system's unless a later time was recorded.
-    /// Where the system's clock is behind that by more than [`crate::MAX_CLOCK_SKEW`], it was set back, and time continues
-    /// from what was recorded.
+    /// The time that counts here, in milliseconds after 1970-01-01T00:00:00Z: that of the system, or of the database server, unless a
+    /// later time was recorded. Where the clock is behind that by more than [`crate::MAX_CLOCK_SKEW`], it was set back, and time
+    /// continues from what was recorded.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn now(&self) -> Result<i64, StoreError> {
-        Ok(self.clock.now(self.latest_time()?))
+        Ok(self.clock.of_reading(self.read(clock::reading)?))
     }
 
-    /// Takes over, for the process `owner`, jobs whose lease has expired, oldest lease first; at most `limit` and
-    /// [`crate::MAX_TAKEN`]. Their requests are left out, because they may be long: [`crate::TenantStore::job`] has them.
+    /// The time that counted here when the clock of this host showed `shown`, both in milliseconds after
+    /// 1970-01-01T00:00:00Z. The hosts that share a database may have clocks that differ by hours; what they sign has the time of
+    /// the database. A file has the clock of its host.
+    ///
+    /// It asks nothing: `shown` must not be long ago, and the clock of the database is known since it was last asked or written to.
+    #[must_use]
+    pub fn time_when(&self, shown: i64) -> i64 {
+        self.clock.when(shown)
+    }
+
+    /// Begins or renews the lease of a process, which lasts [`crate::LEASE_MS`], and says what it runs.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn take_over_jobs(&self, owner: &str, limit: usize) -> Result<Vec<StoredJob>, StoreError> {
-        let (found, taken) = mpsc::channel();
-        self.change(Change::TakeOver { owner: owner.to_owned(), limit, found })?;
-        // What was found was sent before the commit that was just waited for, so it is here.
-        Ok(taken.try_recv().unwrap_or_default())
+    pub fn renew(&self, presence: &Presence) -> Result<(), StoreError> {
+        self.change(Change::Renew(presence.clone()))
     }
 
-    /// Renews all leases of this owner; their jobs and tenants.
+    /// The processes whose leases last, and those whose leases ended within the last hour; at most
+    /// [`crate::MAX_WORKERS`].
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn workers(&self) -> Result<Vec<StoredWorker>, StoreError> {
+        let now = self.now()?;
+        self.read(|db| workers::workers(db, now))
+    }
+
+    /// The process of this name, if it has a lease or had one within the last hour.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn worker(&self, owner: &str) -> Result<Option<StoredWorker>, StoreError> {
+        let now = self.now()?;
+        self.read(|db| workers::worker(db, owner, now))
+    }
+
+    /// Claims jobs that wait for any process, those whose turn it is first. Their requests are left out, because they may be
+    /// long: [`crate::TenantStore::job`] has them.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn renew_leases(&self, owner: &str) -> Result<Vec<(Tenant, ReceiptId)>, StoreError> {
-        let (found, renewed) = mpsc::channel();
-        self.change(Change::Renew { owner: owner.to_owned(), found })?;
-        Ok(renewed.try_recv().unwrap_or_default())
+    pub fn claim(&self, claim: &Claim) -> Result<Vec<StoredJob>, StoreError> {
+        // Without jobs nothing is written: processes without work ask several times a second.
+        if !self.read(|db| claims::is_claimable(db, claim))? {
+            return Ok(Vec::new());
+        }
+        let (found, claimed) = mpsc::channel();
+        self.change(Change::Claim { claim: claim.clone(), found })?;
+        // What was found was sent before the commit that was just waited for, so it is here; of a group that was settled
+        // again, the last counts.
+        Ok(claimed.try_iter().last().unwrap_or_default())
     }
 
-    /// Ends all leases of this owner, so that others may run its jobs at once.
+    /// Gives back the jobs of processes whose leases have ended: they wait for any process, or are cancelled if they were to
+    /// be. A job that was with [`crate::MAX_LOST`] processes when they ended has failed. How many such jobs there were.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub fn give_back_jobs(&self) -> Result<usize, StoreError> {
+        let now = self.now()?;
+        if !self.read(|db| claims::are_lost(db, now))? {
+            return Ok(0);
+        }
+        let (found, given_back) = mpsc::channel();
+        self.change(Change::GiveBack { found })?;
+        Ok(given_back.try_iter().last().unwrap_or_default())
+    }
+
+    /// Gives back a job that the process `owner` has.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn release_leases(&self, owner: &str) -> Result<(), StoreError> {
-        self.change(Change::Release { owner: owner.to_owned() })
+    pub fn release_job(&self, owner: &str, id: &ReceiptId) -> Result<(), StoreError> {
+        self.change(Change::Release { owner: owner.to_owned(), job_id: *id })
+    }
+
+    /// Ends the lease of the process `owner`, so that others may run its jobs at once.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn give_up_lease(&self, owner: &str) -> Result<(), StoreError> {
+        self.change(Change::GiveUp { owner: owner.to_owned() })
+    }
+
+    /// The jobs that the process `owner` has, of all tenants, without their requests.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn jobs_of(&self, owner: &str) -> Result<Vec<StoredJob>, StoreError> {
+        self.read(|db| jobs::jobs_of(db, owner))
+    }
+
+    /// The jobs with these ids, of all tenants, without their requests.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn all_tenants_jobs(&self, ids: &[ReceiptId]) -> Result<Vec<StoredJob>, StoreError> {
+        self.read(|db| jobs::jobs(db, ids))
+    }
+
+    /// How many jobs of all tenants wait, and how many processes have.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn job_figures(&self) -> Result<JobFigures, StoreError> {
+        self.read(claims::figures)
     }
 
     /// Deletes answers that were given, and jobs that ended, longer ago than `age`, in milliseconds; how many, at most twice
@@ -123,7 +254,7 @@ impl Store {
     pub fn prune(&self, age: i64) -> Result<usize, StoreError> {
         let (found, pruned) = mpsc::channel();
         self.change(Change::Prune { age, found })?;
-        Ok(pruned.try_recv().unwrap_or_default())
+        Ok(pruned.try_iter().last().unwrap_or_default())
     }
 
     /// The states of all tenants' steps, last changed first; at most [`crate::MAX_LISTED`].
@@ -139,7 +270,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn all_tenants_decision(&self, id: &str) -> Result<Option<(Tenant, Decision)>, StoreError> {
-        self.read(|connection| decisions::any_decision(connection, id))
+        self.read(|db| decisions::any_decision(db, id))
     }
 
     /// The last decision, which the next one links to: decisions of all tenants are one chain.
@@ -155,7 +286,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn all_tenants_decisions(&self, wanted: &DecisionsWanted) -> Result<Decisions, StoreError> {
-        self.read(|connection| decisions::decisions(connection, None, wanted))
+        self.read(|db| decisions::decisions(db, None, wanted))
     }
 
     /// All tenants' findings, newest first, at most `limit` and [`crate::MAX_PAGE`].
@@ -163,7 +294,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn all_tenants_findings(&self, limit: usize) -> Result<Vec<(Tenant, Finding)>, StoreError> {
-        self.read(|connection| executions::all_findings(connection, limit))
+        self.read(|db| executions::all_findings(db, limit))
     }
 
     /// Allowed decisions that expired before `until` without a report of their execution or a finding that there is none; at
@@ -172,7 +303,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn all_tenants_unreported(&self, until: i64) -> Result<Vec<(Tenant, Decision)>, StoreError> {
-        self.read(|connection| executions::unreported(connection, until))
+        self.read(|db| executions::unreported(db, until))
     }
 
     /// The receipt with this id, of any tenant: of several that of the command line, then one issued here.
@@ -180,7 +311,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Damaged`] when it was changed since it was stored, and when the store cannot be read.
     pub fn all_tenants_receipt(&self, id: &ReceiptId) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection| receipt_meta::receipt(connection, &read::tenants(connection)?, id, None))
+        self.read(|db| receipt_meta::receipt(db, None, id, None))
     }
 
     /// The ids of all tenants' receipts that begin with `prefix`, at most [`crate::MAX_FOUND`], in order. `prefix` has at
@@ -190,7 +321,7 @@ impl Store {
     /// [`StoreError::Prefix`], and when the store cannot be read.
     pub fn all_tenants_find(&self, prefix: &str) -> Result<Vec<ReceiptId>, StoreError> {
         let (first, last) = id_bounds(prefix)?;
-        self.read(|connection| read::between(connection, &first, &last))
+        self.read(|db| read::between(db, &first, &last))
     }
 
     /// As [`Store::all_tenants_find`], the ids of decisions.
@@ -199,7 +330,7 @@ impl Store {
     /// [`StoreError::Prefix`], and when the store cannot be read.
     pub fn all_tenants_find_decisions(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
         let (first, last) = id_bounds(prefix)?;
-        self.read(|connection| decisions::between(connection, &uuid(&first), &uuid(&last)))
+        self.read(|db| decisions::between(db, &uuid(&first), &uuid(&last)))
     }
 
     /// The receipts of all tenants that match `filter`, last stored first.
@@ -207,33 +338,107 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn all_tenants_receipts(&self, filter: &Filter) -> Result<Page, StoreError> {
-        self.read(|connection| read::list(connection, None, filter))
+        self.read(|db| read::list(db, None, filter))
     }
 
-    fn connect(path: path::PathBuf) -> Result<Self, StoreError> {
-        // Before SQLite opens the file for writing, which may lock it or recover its log.
-        file::inspect(&path)?;
-        let connection = schema::open_to_write(&path)?;
-        let clock = Arc::new(Clock::default());
-        let writer = Writer::start(connection, &path, Arc::clone(&clock));
-        Ok(Self {
-            readers: Readers::open(&path)?,
-            writer: writer.map_err(|error| StoreError::of_io(&path, &error))?,
-            clock,
-        })
+    /// Refuses a store that was moved elsewhere: it can only be read.
+    ///
+    /// # Errors
+    /// [`StoreError::Moved`], and when the store cannot be read.
+    pub fn require_current(&self) -> Result<(), StoreError> {
+        match self.read(seal::find)? {
+            Some(moved) => Err(StoreError::of_mark(self.writer.place().clone(), moved)),
+            None => Ok(()),
+        }
+    }
+
+    /// Verifies everything that is stored, as it is at one moment. Nothing is changed, and nobody waits.
+    ///
+    /// # Errors
+    /// When the store cannot be read, which may be because it is damaged.
+    pub fn check(&self, checking: Checking<'_>) -> Result<CheckedStore, StoreError> {
+        self.read(|db| check::check(db, checking))
+    }
+
+    fn start(connected: Connected) -> Result<Self, StoreError> {
+        let Connected { engine, readers, clock, place } = connected;
+        if let Some(unfinished @ Mark::Unfinished(_)) = readers.read(seal::find)? {
+            return Err(StoreError::of_mark(place, unfinished));
+        }
+        let groups = Arc::new(Groups::default());
+        let writer = Writer::start(engine, &place, Arc::clone(&groups));
+        let writer = writer.map_err(|error| StoreError::Io { place, reason: error.to_string() })?;
+        Ok(Self { readers, writer, clock, groups })
     }
 
     pub(crate) fn change(&self, change: Change) -> Result<(), StoreError> {
         self.writer.submit(Task::Jobs(change)).wait().map(drop)
     }
 
-    pub(crate) fn read<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn read<T>(&self, question: impl FnOnce(&Db<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
         self.readers.read(question)
     }
 }
 
+/// The connections to a store, without a writer.
+pub(crate) struct Connected {
+    pub(crate) engine: Engine,
+    pub(crate) readers: Readers,
+    clock: Arc<Clock>,
+    pub(crate) place: Place,
+}
+
+/// Connects to the store at `place`: to a new one where there is none.
+///
+/// # Errors
+/// As [`Store::open`], but for [`StoreError::Unfinished`].
+pub(crate) fn connect(place: Place) -> Result<Connected, StoreError> {
+    match place {
+        Place::File(path) => {
+            let path = absolute(&path)?;
+            file::create_missing(&path)?;
+            of_file(path)
+        }
+        Place::Database(url) => of_database(Arc::new(Database::at(&url)?)),
+    }
+}
+
+/// Connects to the store at `place` if it exists.
+///
+/// # Errors
+/// As [`Store::open_existing`], but for [`StoreError::Unfinished`].
+pub(crate) fn connect_existing(place: Place) -> Result<Connected, StoreError> {
+    match place {
+        Place::File(path) => of_file(absolute(&path)?),
+        Place::Database(url) => {
+            let database = Arc::new(Database::at(&url)?);
+            postgres::inspect(&database)?;
+            of_database(database)
+        }
+    }
+}
+
+fn of_file(path: PathBuf) -> Result<Connected, StoreError> {
+    // Before SQLite opens the file for writing, which may lock it or recover its log.
+    file::inspect(&path)?;
+    let connection = schema::open_to_write(&path)?;
+    let clock = Arc::new(Clock::default());
+    let engine = Sqlite::with_log(connection, Arc::clone(&clock), &path);
+    let engine = Engine::Sqlite(engine.map_err(|error| StoreError::of_io(&path, &error))?);
+    let place = Place::File(path.clone());
+    Ok(Connected { engine, readers: Readers::of_file(path)?, clock, place })
+}
+
+fn of_database(database: Arc<Database>) -> Result<Connected, StoreError> {
+    let place = database.place().clone();
+    let connection = postgres::make(&database)?;
+    let clock = Arc::new(Clock::default());
+    let engine = Engine::Postgres(Writing::open(Arc::clone(&database), connection, Arc::clone(&clock))?);
+    Ok(Connected { engine, readers: Readers::of_database(database), clock, place })
+}
+
 /// SQLite gives names like `:memory:` and `file:…` a meaning of their own; an absolute path has none.
-fn absolute(path: &Path) -> Result<path::PathBuf, StoreError> {
+fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     path::absolute(path).map_err(|error| StoreError::of_io(path, &error))
 }
 

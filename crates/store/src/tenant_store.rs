@@ -1,23 +1,27 @@
 //! The rows of one tenant.
 
+use std::iter;
 use std::sync::mpsc::{self, Receiver};
-use std::{iter, slice};
 
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId};
-use rusqlite::Connection;
 
+use crate::activity::{self, AgentCount, DecisionCount, VerdictCount};
 use crate::answers::{self, Answer};
-use crate::counts::{self, CountFilter, VerdictCounts};
+use crate::claims::{Change, JobCancelled};
+use crate::counts::{self, CountFilter, TaskTypeCount, VerdictCounts};
+use crate::db::Db;
 use crate::decisions::{self, ActionHistory, ActionState, Decision, Decisions, DecisionsWanted};
 use crate::error::StoreError;
-use crate::executions::{self, Findings};
-use crate::jobs::{self, Change, StoredJob};
+use crate::executions::{self, Finding, Findings};
+use crate::fault::Fault;
+use crate::jobs::{self, StoredJob};
 use crate::page::Cursor;
 use crate::pending::Pending;
+use crate::queue::{self, WaitingDecision, WaitingWanted};
 use crate::read::{self, Filter, Page};
 use crate::receipt_meta::{self, StoredReceipt};
 use crate::reviews::{self, Review};
-use crate::runs::{self, StepRun};
+use crate::runs::{self, ListedStep, StepRun};
 use crate::sessions::{self, SessionEntry, Sessions, StoredPin};
 use crate::spends::{self, Spend, Spends, Spent};
 use crate::store::Store;
@@ -67,6 +71,12 @@ impl Store {
 }
 
 impl TenantStore<'_> {
+    /// As [`Store::time_when`].
+    #[must_use]
+    pub fn time_when(&self, shown: i64) -> i64 {
+        self.store.time_when(shown)
+    }
+
     /// The tenant.
     #[must_use]
     pub fn tenant(&self) -> &Tenant {
@@ -103,7 +113,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn step_run(&self, begun_by: &str, run: &str, step: &str) -> Result<Option<StepRun>, StoreError> {
-        self.read(|connection, tenant| runs::step_run(connection, tenant, begun_by, run, step))
+        self.read(|db, tenant| runs::step_run(db, tenant, begun_by, run, step))
     }
 
     /// The states of the steps of the runs of one name, by step and by who began the run; at most [`crate::MAX_LISTED`].
@@ -111,7 +121,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn step_runs(&self, run: &str) -> Result<Vec<StepRun>, StoreError> {
-        self.read(|connection, tenant| runs::runs(connection, tenant, run))
+        self.read(|db, tenant| runs::runs(db, tenant, run))
     }
 
     /// Whether `by` began a run of this name, and who else did, if anyone.
@@ -119,7 +129,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn begun(&self, run: &str, by: &str) -> Result<(bool, Option<String>), StoreError> {
-        self.read(|connection, tenant| runs::begun(connection, tenant, run, by))
+        self.read(|db, tenant| runs::begun(db, tenant, run, by))
     }
 
     /// Whether a receipt that counts once was spent.
@@ -127,7 +137,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn is_spent(&self, spend: &Spend) -> Result<bool, StoreError> {
-        self.read(|connection, tenant| spends::is_spent(connection, tenant, spend))
+        self.read(|db, tenant| spends::is_spent(db, tenant, spend))
     }
 
     /// What of this tenant spent a receipt that counts once: a run, the id of a decision, or the caller who redeemed it. None
@@ -136,7 +146,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn spent_by(&self, spend: &Spend) -> Result<Option<String>, StoreError> {
-        self.read(|connection, tenant| spends::spent_by(connection, tenant, spend))
+        self.read(|db, tenant| spends::spent_by(db, tenant, spend))
     }
 
     /// Whether another receipt, of the tenant or of the command line, has taken the place of this one.
@@ -144,7 +154,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn is_superseded(&self, spend: &Spend) -> Result<bool, StoreError> {
-        self.read(|connection, tenant| spends::is_superseded(connection, tenant, spend))
+        self.read(|db, tenant| spends::is_superseded(db, tenant, spend))
     }
 
     /// Spends a receipt that was read here: of all callers who try, one succeeds.
@@ -167,7 +177,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn decision(&self, id: &str) -> Result<Option<Decision>, StoreError> {
-        self.read(|connection, tenant| decisions::decision(connection, tenant, id))
+        self.read(|db, tenant| decisions::decision(db, tenant, id))
     }
 
     /// The decisions that `wanted` describes, newest first.
@@ -175,7 +185,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn decisions(&self, wanted: &DecisionsWanted) -> Result<Decisions, StoreError> {
-        self.read(|connection, tenant| decisions::decisions(connection, Some(tenant), wanted))
+        self.read(|db, tenant| decisions::decisions(db, Some(tenant), wanted))
     }
 
     /// The answer to the request with this key.
@@ -183,7 +193,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn answer(&self, key: &str) -> Result<Option<Answer>, StoreError> {
-        self.read(|connection, tenant| answers::answer(connection, tenant, key))
+        self.read(|db, tenant| answers::answer(db, tenant, key))
     }
 
     /// What was decided on the action with this fingerprint.
@@ -191,7 +201,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn action_history(&self, fingerprint: &str) -> Result<ActionHistory, StoreError> {
-        self.read(|connection, tenant| decisions::history(connection, tenant, fingerprint))
+        self.read(|db, tenant| decisions::history(db, tenant, fingerprint))
     }
 
     /// What a decision on the action with this fingerprint depends on, about this subject ([`crate::DecisionIndex::subject`]).
@@ -199,8 +209,8 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn action_state(&self, fingerprint: &str, subject: &str) -> Result<ActionState, StoreError> {
-        let now = |latest| self.store.clock.now(latest);
-        self.read(|connection, tenant| decisions::state(connection, tenant, (fingerprint, subject), now))
+        let now = |reading| self.store.clock.of_reading(reading);
+        self.read(|db, tenant| decisions::state(db, tenant, (fingerprint, subject), now))
     }
 
     /// How often the action of this decision was reported as executed.
@@ -208,15 +218,126 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn times_executed(&self, decision_id: &str) -> Result<u64, StoreError> {
-        self.read(|connection, tenant| executions::times_executed(connection, tenant, decision_id))
+        self.read(|db, tenant| executions::times_executed(db, tenant, decision_id))
     }
 
-    /// The findings, newest first, at most `limit` after the place `after`.
+    /// The findings, with this code if one is given, newest first, at most `limit` after the place `after`.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn findings(&self, limit: usize, after: Option<Cursor>) -> Result<Findings, StoreError> {
-        self.read(|connection, tenant| executions::findings(connection, tenant, limit, after))
+    pub fn findings(&self, code: Option<&str>, limit: usize, after: Option<Cursor>) -> Result<Findings, StoreError> {
+        self.read(|db, tenant| executions::findings(db, tenant, code, limit, after))
+    }
+
+    /// The findings about one decision, the oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn findings_of(&self, decision_id: &str) -> Result<Vec<Finding>, StoreError> {
+        self.read(|db, tenant| executions::findings_of(db, tenant, decision_id))
+    }
+
+    /// The reports of a decision's execution, the oldest first: whether it was executed, and when that was reported, in
+    /// milliseconds after 1970-01-01T00:00:00Z.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn execution_reports(&self, decision_id: &str) -> Result<Vec<(bool, i64)>, StoreError> {
+        self.read(|db, tenant| executions::reports(db, tenant, decision_id))
+    }
+
+    /// The decisions that wait for a review, those that have waited longest first, at most `limit` and
+    /// [`crate::MAX_PAGE`]; and whether there are more.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn waiting(&self, wanted: &WaitingWanted, limit: usize) -> Result<(Vec<WaitingDecision>, bool), StoreError> {
+        self.read(|db, tenant| queue::list(db, tenant, wanted, limit))
+    }
+
+    /// How many decisions wait for a review.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn waiting_count(&self, wanted: &WaitingWanted) -> Result<u64, StoreError> {
+        self.read(|db, tenant| queue::count(db, tenant, wanted))
+    }
+
+    /// The decision on a subject ([`crate::DecisionIndex::subject`]) that waits for a review.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn waiting_on(&self, subject: &str) -> Result<Option<WaitingDecision>, StoreError> {
+        self.read(|db, tenant| queue::on_subject(db, tenant, subject))
+    }
+
+    /// The decisions on a subject ([`crate::DecisionIndex::subject`]), newest first; at most `limit` and
+    /// [`crate::MAX_PAGE`].
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn decisions_on(&self, subject: &str, limit: usize) -> Result<Vec<Decision>, StoreError> {
+        self.read(|db, tenant| decisions::on_subject(db, tenant, subject, limit))
+    }
+
+    /// The reviews of decisions on a subject ([`crate::DecisionIndex::subject`]), newest first; at most `limit` and
+    /// [`crate::MAX_LISTED`].
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn reviews_on(&self, subject: &str, limit: usize) -> Result<Vec<Review>, StoreError> {
+        self.read(|db, tenant| reviews::on_subject(db, tenant, subject, limit))
+    }
+
+    /// The reviews since a time, in milliseconds after 1970-01-01T00:00:00Z, newest first, each with when its decision was
+    /// made; at most `limit` and [`crate::MAX_LISTED`].
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn reviews_since(&self, since: i64, limit: usize) -> Result<Vec<(Review, i64)>, StoreError> {
+        self.read(|db, tenant| reviews::since(db, tenant, since, limit))
+    }
+
+    /// How many decisions were alike in each hour since a time, in milliseconds after 1970-01-01T00:00:00Z; the newest
+    /// hours first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn decision_counts(&self, since: i64) -> Result<Vec<DecisionCount>, StoreError> {
+        self.read(|db, tenant| activity::decisions(db, tenant, since))
+    }
+
+    /// The agents that asked for decisions since a time, to the day, those that asked most first; at most `limit`.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn agent_counts(&self, since: i64, limit: usize) -> Result<Vec<AgentCount>, StoreError> {
+        self.read(|db, tenant| activity::agents(db, tenant, since, limit))
+    }
+
+    /// How many receipts were issued here in each hour since a time, in milliseconds after 1970-01-01T00:00:00Z, by
+    /// verdict; the newest hours first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn verdicts_by_hour(&self, since: i64) -> Result<Vec<VerdictCount>, StoreError> {
+        self.read(|db, tenant| activity::verdicts(db, tenant, since))
+    }
+
+    /// The states of steps, last changed first; at most `limit` and [`crate::MAX_LISTED`].
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn newest_step_runs(&self, limit: usize) -> Result<Vec<ListedStep>, StoreError> {
+        self.read(|db, tenant| runs::newest(db, tenant, limit))
+    }
+
+    /// The guarded session in which a decision was made.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn session_of(&self, decision_id: &str) -> Result<Option<String>, StoreError> {
+        self.read(|db, tenant| sessions::of_decision(db, tenant, decision_id))
     }
 
     /// The reviews of a decision, the oldest first.
@@ -224,7 +345,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn reviews(&self, decision_id: &str) -> Result<Vec<Review>, StoreError> {
-        self.read(|connection, tenant| reviews::reviews(connection, tenant, decision_id))
+        self.read(|db, tenant| reviews::reviews(db, tenant, decision_id))
     }
 
     /// The denial of a subject ([`crate::DecisionIndex::subject`]) that has not expired `now`, in milliseconds after
@@ -233,7 +354,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn denial(&self, subject: &str, now: i64) -> Result<Option<Review>, StoreError> {
-        self.read(|connection, tenant| reviews::denial(connection, tenant, subject, now))
+        self.read(|db, tenant| reviews::denial(db, tenant, subject, now))
     }
 
     /// The id of the decision that allowed the subject of this one after it, if one did.
@@ -241,7 +362,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn allowed_since(&self, decision_id: &str) -> Result<Option<String>, StoreError> {
-        self.read(|connection, tenant| reviews::allowed_since(connection, tenant, decision_id))
+        self.read(|db, tenant| reviews::allowed_since(db, tenant, decision_id))
     }
 
     /// The facts a decision was made on, as JSON, where they are stored for its reviewers.
@@ -249,7 +370,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn facts(&self, decision_id: &str) -> Result<Option<String>, StoreError> {
-        self.read(|connection, tenant| reviews::facts(connection, tenant, decision_id))
+        self.read(|db, tenant| reviews::facts(db, tenant, decision_id))
     }
 
     /// As [`TenantStore::facts`], of the newest decision on a subject ([`crate::DecisionIndex::subject`]).
@@ -257,7 +378,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn newest_facts(&self, subject: &str) -> Result<Option<String>, StoreError> {
-        self.read(|connection, tenant| reviews::newest_facts(connection, tenant, subject))
+        self.read(|db, tenant| reviews::newest_facts(db, tenant, subject))
     }
 
     /// The receipt with this id. Where several issuers issued one under it, the one that was issued here, else one whose
@@ -266,7 +387,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// [`StoreError::Damaged`] when it was changed since it was stored, and when the store cannot be read.
     pub fn receipt(&self, id: &ReceiptId) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection, tenant| receipt_meta::receipt(connection, slice::from_ref(tenant), id, None))
+        self.read(|db, tenant| receipt_meta::receipt(db, Some(tenant), id, None))
     }
 
     /// The receipt with this id that this issuer signed, in the spelling of [`proofmark_receipt::SignerId`].
@@ -274,7 +395,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// As [`TenantStore::receipt`].
     pub fn receipt_by(&self, id: &ReceiptId, issuer: &str) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection, tenant| receipt_meta::receipt(connection, slice::from_ref(tenant), id, Some(issuer)))
+        self.read(|db, tenant| receipt_meta::receipt(db, Some(tenant), id, Some(issuer)))
     }
 
     /// The receipt of the job with this id: issued here, for the job's request. A receipt that a client brought under the id
@@ -283,7 +404,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// As [`TenantStore::receipt`].
     pub fn job_receipt(&self, id: &ReceiptId) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection, tenant| receipt_meta::job_receipt(connection, tenant, id))
+        self.read(|db, tenant| receipt_meta::job_receipt(db, tenant, id))
     }
 
     /// The request that the receipt with this id, issued here, answers, as JSON, where it was stored.
@@ -291,7 +412,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn request(&self, id: &ReceiptId) -> Result<Option<String>, StoreError> {
-        self.read(|connection, tenant| receipt_meta::request(connection, tenant, id))
+        self.read(|db, tenant| receipt_meta::request(db, tenant, id))
     }
 
     /// The receipts that match `filter`, last stored first.
@@ -299,7 +420,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
-        self.read(|connection, tenant| read::list(connection, Some(tenant), filter))
+        self.read(|db, tenant| read::list(db, Some(tenant), filter))
     }
 
     /// The receipts over one output, as `hashes.output` names it, of this tenant and of the command line, newest first; at
@@ -308,7 +429,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn receipts_over(&self, output: &str) -> Result<Vec<Receipt>, StoreError> {
-        self.read(|connection, tenant| read::over(connection, tenant, output))
+        self.read(|db, tenant| read::over(db, tenant, output))
     }
 
     /// How many receipts have each verdict. Those that another has superseded, and those issued elsewhere by signers who
@@ -317,7 +438,15 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn verdict_counts(&self, filter: &CountFilter<'_>) -> Result<VerdictCounts, StoreError> {
-        self.read(|connection, tenant| counts::verdict_counts(connection, tenant, filter))
+        self.read(|db, tenant| counts::verdict_counts(db, tenant, filter))
+    }
+
+    /// How many receipts there are of each type of task, those that have most first; at most `limit`.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn task_type_counts(&self, limit: usize) -> Result<Vec<TaskTypeCount>, StoreError> {
+        self.read(|db, tenant| counts::by_task_type(db, tenant, limit))
     }
 
     /// The receipts of a chain, first to last; none when there is no such chain.
@@ -325,7 +454,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// [`StoreError::Damaged`] when one was changed since it was stored, and when the store cannot be read.
     pub fn chain(&self, name: &str) -> Result<Vec<Receipt>, StoreError> {
-        self.read(|connection, tenant| read::chain(connection, tenant, name))
+        self.read(|db, tenant| read::chain(db, tenant, name))
     }
 
     /// The receipts of a chain from this position on, first to last; at most `limit` and [`crate::MAX_PAGE`].
@@ -333,7 +462,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// As [`TenantStore::chain`].
     pub fn chain_from(&self, name: &str, position: u64, limit: usize) -> Result<Vec<Receipt>, StoreError> {
-        self.read(|connection, tenant| read::chain_from(connection, tenant, name, position, limit))
+        self.read(|db, tenant| read::chain_from(db, tenant, name, position, limit))
     }
 
     /// The chains' names and how many receipts each has, by name.
@@ -349,7 +478,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn tip(&self, chain: &str) -> Result<Option<ChainTip>, StoreError> {
-        self.read(|connection, tenant| read::tip(connection, tenant, chain))
+        self.read(|db, tenant| read::tip(db, tenant, chain))
     }
 
     /// The job with this id.
@@ -357,17 +486,19 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn job(&self, id: &ReceiptId) -> Result<Option<StoredJob>, StoreError> {
-        self.read(|connection, tenant| jobs::job(connection, tenant, id))
+        self.read(|db, tenant| jobs::job(db, tenant, id))
     }
 
-    /// Cancels a job, whichever process runs it; false where it has ended or does not exist.
+    /// Cancels a job that waits, that the process `by` has, or whose process has ended. Another process that has it is asked
+    /// to cancel it.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn cancel_job(&self, id: &ReceiptId) -> Result<bool, StoreError> {
+    pub fn cancel_job(&self, id: &ReceiptId, by: &str) -> Result<JobCancelled, StoreError> {
         let (found, cancelled) = mpsc::channel();
-        self.store.change(Change::Cancel { job_id: *id, tenant: self.tenant.clone(), found })?;
-        Ok(cancelled.try_recv().unwrap_or_default())
+        let by = by.to_owned();
+        self.store.change(Change::Cancel { job_id: *id, tenant: self.tenant.clone(), by, found })?;
+        Ok(cancelled.try_iter().last().unwrap_or(JobCancelled::No))
     }
 
     /// The entries of a guarded session from this position on, first to last; at most `limit` and [`crate::MAX_PAGE`].
@@ -375,7 +506,21 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn session_entries(&self, session: &str, position: u64, limit: usize) -> Result<Vec<SessionEntry>, StoreError> {
-        self.read(|connection, tenant| sessions::entries(connection, tenant, session, position, limit))
+        self.read(|db, tenant| sessions::entries(db, tenant, session, position, limit))
+    }
+
+    /// Hands over the documents of a session's entries of these kinds from this position on, first to last; how many entries
+    /// the session has.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn session_since(
+        &self,
+        place: (&str, u64),
+        kinds: &[&str],
+        take: &mut dyn FnMut(&str),
+    ) -> Result<u64, StoreError> {
+        self.read(|db, tenant| sessions::since(db, tenant, place, kinds, take))
     }
 
     /// The guarded sessions, those begun last first, at most `limit` after the place `after`.
@@ -383,7 +528,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn sessions(&self, limit: usize, after: Option<Cursor>) -> Result<Sessions, StoreError> {
-        self.read(|connection, tenant| sessions::sessions(connection, tenant, limit, after))
+        self.read(|db, tenant| sessions::sessions(db, tenant, limit, after))
     }
 
     /// The definitions of tools that are pinned or wait for approval, by server and tool.
@@ -394,7 +539,7 @@ impl TenantStore<'_> {
         self.read(sessions::pins)
     }
 
-    fn read<T>(&self, question: impl FnOnce(&Connection, &Tenant) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        self.store.read(|connection| question(connection, &self.tenant))
+    fn read<T>(&self, question: impl FnOnce(&Db<'_>, &Tenant) -> Result<T, Fault>) -> Result<T, StoreError> {
+        self.store.read(|db| question(db, &self.tenant))
     }
 }

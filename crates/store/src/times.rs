@@ -4,9 +4,12 @@
 //! times, and hosts that share a store have clocks that differ. So a period does not match a range of sequence numbers. But for each block
 //! of [`BLOCK`] rows that follow each other it is known when the earliest and the latest of them were made.
 
-use rusqlite::Connection;
+use std::ops::ControlFlow;
 
+use crate::db::Db;
+use crate::fault::Fault;
 use crate::page::Cursor;
+use crate::value::values;
 
 /// How many rows a block has. More make blocks that are partly of a period longer to look through; fewer make more blocks.
 const BLOCK: i64 = 1 << BITS;
@@ -30,18 +33,39 @@ pub(crate) struct Span {
     pub(crate) last: i64,
 }
 
-/// Notes when the row with this sequence number was made, in the table `times` of its list.
-pub(crate) fn note(connection: &Connection, times: &str, sequence: i64, at: i64) -> rusqlite::Result<()> {
-    let sql = format!(
-        "INSERT INTO {times} (block, earliest, latest) VALUES (?1, ?2, ?2)
-         ON CONFLICT (block) DO UPDATE SET earliest = min(earliest, ?2), latest = max(latest, ?2)
-         WHERE ?2 < earliest OR ?2 > latest"
-    );
-    connection.prepare_cached(&sql)?.execute([sequence >> BITS, at]).map(drop)
+macro_rules! note {
+    ($times:literal) => {
+        concat!(
+            "INSERT INTO ",
+            $times,
+            " (block, earliest, latest) VALUES (?1, ?2, ?3) ON CONFLICT (block) DO UPDATE SET
+                 earliest = CASE WHEN excluded.earliest < ",
+            $times,
+            ".earliest THEN excluded.earliest ELSE ",
+            $times,
+            ".earliest END,
+                 latest = CASE WHEN excluded.latest > ",
+            $times,
+            ".latest THEN excluded.latest ELSE ",
+            $times,
+            ".latest END"
+        )
+    };
 }
 
+/// The block of the row with this sequence number.
+pub(crate) fn block(sequence: i64) -> i64 {
+    sequence >> BITS
+}
+
+/// Notes the earliest and the latest time of rows of a block of receipts.
+pub(crate) const NOTE_RECEIPT: &str = note!("receipt_times");
+
+/// Notes the earliest and the latest time of rows of a block of decisions.
+pub(crate) const NOTE_DECISION: &str = note!("decision_times");
+
 /// The spans with all rows of a period, the newest first, with gaps where blocks have none of it.
-pub(crate) fn spans(connection: &Connection, times: &str, period: &Period) -> rusqlite::Result<Vec<Span>> {
+pub(crate) fn spans(db: &Db<'_>, times: &str, period: &Period) -> Result<Vec<Span>, Fault> {
     let Period { since, until, after } = *period;
     // A list begins with the newest: what comes after a place in it was stored before.
     let last = after.map_or(i64::MAX, |Cursor(place)| place.saturating_sub(1));
@@ -50,15 +74,15 @@ pub(crate) fn spans(connection: &Connection, times: &str, period: &Period) -> ru
     }
     let sql =
         format!("SELECT block FROM {times} WHERE block <= ?1 AND latest >= ?2 AND earliest < ?3 ORDER BY block DESC");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query([last >> BITS, since.unwrap_or(i64::MIN), until.unwrap_or(i64::MAX)])?;
+    let values = values![last >> BITS, since.unwrap_or(i64::MIN), until.unwrap_or(i64::MAX)];
     let mut spans: Vec<Span> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let first = row.get::<_, i64>(0)?.saturating_mul(BLOCK);
+    db.each(&sql, &values, |row| {
+        let first = row.get::<i64>(0)?.saturating_mul(BLOCK);
         match spans.last_mut() {
-            Some(newer) if newer.first == first + BLOCK => newer.first = first,
-            _ => spans.push(Span { first, last: last.min(first + BLOCK - 1) }),
+            Some(newer) if newer.first == first.saturating_add(BLOCK) => newer.first = first,
+            _ => spans.push(Span { first, last: last.min(first.saturating_add(BLOCK - 1)) }),
         }
-    }
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(spans)
 }

@@ -1,19 +1,30 @@
-//! What tests share: how a test is skipped, and where data and programs are that not every machine has.
+//! What tests share: how a test is skipped, where data and programs are that not every machine has, homes with a store of either
+//! engine, servers of PostgreSQL, and networks and clocks that fail.
 //!
-//! A dev-dependency only. A skip has a name, such as `conformance`, `python` or `level-a`. It is written to the file that
+//! A dependency of tests and of `xtask` only. A skip has a name, such as `conformance`, `python` or `level-a`. It is written to the file that
 //! `PROOFMARK_SKIPS` names, which `cargo xtask test` lists at its end, and fails the test where `PROOFMARK_REQUIRE` has that
 //! name, or `all`.
+
+mod clock;
+pub mod home;
+mod network;
+pub mod postgres;
+
+pub use clock::wrong_clock;
+pub use home::Home;
+pub use network::Network;
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The file to which skips are appended, one line each: need, test and reason, separated by tabs.
 const SKIPS: &str = "PROOFMARK_SKIPS";
 
 /// The needs, separated by commas, that must be met.
-const REQUIRE: &str = "PROOFMARK_REQUIRE";
+pub const REQUIRE: &str = "PROOFMARK_REQUIRE";
 
 /// Records that the calling test does not run, because `need` is not met; the caller returns.
 ///
@@ -32,6 +43,37 @@ pub fn skip(need: &str, reason: &str) {
     let written =
         OpenOptions::new().create(true).append(true).open(file).and_then(|mut to| to.write_all(line.as_bytes()));
     assert!(written.is_ok(), "failed to write to the file of {SKIPS}: {written:?}");
+}
+
+/// The processor time that this thread has used, in steps of 10 ms. Time on the clock would say how busy the machine is.
+///
+/// # Panics
+///
+/// Where `/proc` does not say.
+#[must_use]
+pub fn cpu_time() -> Duration {
+    cpu_time_of("/proc/thread-self/stat")
+}
+
+/// As [`cpu_time`], of all threads of this process.
+///
+/// # Panics
+///
+/// Where `/proc` does not say.
+#[must_use]
+pub fn cpu_time_of_process() -> Duration {
+    cpu_time_of("/proc/self/stat")
+}
+
+fn cpu_time_of(file: &str) -> Duration {
+    let ticks = std::fs::read_to_string(file).ok().and_then(|stat| {
+        // User mode and kernel (proc_pid_stat(5)), after the name, which may hold anything.
+        let (_, fields) = stat.rsplit_once(") ")?;
+        let mut ticks = fields.split(' ').skip(11).map(str::parse::<u64>);
+        Some(ticks.next()?.ok()? + ticks.next()?.ok()?)
+    });
+    assert!(ticks.is_some(), "`{file}` says no processor time");
+    Duration::from_millis(10 * ticks.unwrap_or_default())
 }
 
 /// The path of conformance data below `$PROOFMARK_CONFORMANCE` or, beside the repository, `../shared/conformance`;
@@ -61,7 +103,34 @@ pub fn python_with(module: &str, package: &str) -> Option<PathBuf> {
     None
 }
 
-fn is_required(need: &str, required: &str) -> bool {
+/// The folder `node_modules` that `PROOFMARK_NODE_MODULES` names, if it has all of `packages`; `None` after a skip.
+pub fn node_modules_with(packages: &[&str]) -> Option<PathBuf> {
+    let Some(modules) = std::env::var_os("PROOFMARK_NODE_MODULES").map(PathBuf::from) else {
+        skip("npm", "PROOFMARK_NODE_MODULES names no folder `node_modules`; `cargo xtask test` makes one");
+        return None;
+    };
+    if let Some(missing) = packages.iter().find(|package| !modules.join(package).join("package.json").exists()) {
+        skip("npm", &format!("`{}` has no `{missing}`; `npm install {missing}` for it", modules.display()));
+        return None;
+    }
+    Some(modules)
+}
+
+/// Whether this program runs; `false` after a skip. `package` is the Debian package that has it.
+pub fn has_program(program: &str, package: &str) -> bool {
+    // Not all take `--version`, so how it ends says nothing.
+    let mut version = Command::new(program);
+    version.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let runs = version.status().is_ok();
+    if !runs {
+        skip(program, &format!("{program} is missing; `apt-get install {package}`"));
+    }
+    runs
+}
+
+/// Whether the value of `PROOFMARK_REQUIRE` names a need.
+#[must_use]
+pub fn is_required(need: &str, required: &str) -> bool {
     required.split(',').map(str::trim).any(|name| name == need || name == "all")
 }
 

@@ -22,6 +22,11 @@ pub fn now_in(store: &Store) -> Result<Timestamp, StoreError> {
     Ok(of_store(store.now()?))
 }
 
+/// The time of this store when the clock of this host showed `shown`, not long ago ([`Store::time_when`]).
+pub(crate) fn when(store: &Store, shown: &Timestamp) -> Timestamp {
+    Timestamp::from_unix_millis(store.time_when(shown.unix_millis()))
+}
+
 /// A time that a store answered to be now.
 pub(crate) fn of_store(time: i64) -> Timestamp {
     static REPORTED: Once = Once::new();
@@ -48,7 +53,10 @@ pub fn clock_behind(store: &Store) -> Result<i64, StoreError> {
 }
 
 /// A fresh UUID v4.
-pub(crate) fn receipt_id() -> Result<ReceiptId, getrandom::Error> {
+///
+/// # Errors
+/// When the system has no randomness.
+pub fn receipt_id() -> Result<ReceiptId, getrandom::Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)?;
     Ok(ReceiptId::from_random_bytes(bytes))

@@ -2,23 +2,23 @@
 //!
 //! What is made here is issued by [`crate::Decider`], the one place that does.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_boundary::{
     ActionPolicy, Admission, Decision, DecisionReceipt, Denial, Disposition, History, Moment, ParseDecisionError,
-    Replay, Request, admits, outputs_wanted,
+    Replay, Request, admits, effects_text, outputs_wanted,
 };
 use proofmark_evidence::{Evidence, ReceiptFact, Subject};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, SignError, SignerId, Timestamp};
 use proofmark_store::{
-    ActionState, Decision as StoredDecision, DecisionIndex, Spend, Spends, Store, StoreError, Tenant, TenantStore,
+    ActionState, Decision as StoredDecision, DecisionIndex, JudgedRules, Spend, Spends, Store, StoreError, Tenant,
+    TenantStore,
 };
 
 use crate::clock;
 use crate::issue::DecisionRow;
-use crate::presented::{self, PresentedError};
+use crate::presented::{self, Presented, PresentedError};
 
 /// A request for a decision, and what is presented with it.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +26,7 @@ pub struct Question<'a> {
     pub policy: &'a ActionPolicy,
     /// The action and the facts.
     pub request: &'a Request,
-    /// Folders of receipts and approvals, beside those of the store.
-    pub folders: &'a [&'a Path],
+    pub presented: Presented<'a>,
     /// Signers whose receipts count as trusted.
     pub trusted: &'a [SignerId],
     /// Set when the caller no longer waits for the decision: it is not stored then.
@@ -68,8 +67,11 @@ pub enum DecideError {
     /// The caller no longer waits for it.
     #[error("decide: the caller no longer waited for it, so nothing was stored")]
     Stopped,
+    /// The facts of the session cannot be used.
+    #[error("gather the facts: {0}")]
+    Facts(String),
     /// Other processes decide on the action faster than we can.
-    #[error("store the decision: other processes keep deciding on the same action")]
+    #[error("store the decision: other processes keep deciding on the same action or in the same session")]
     Raced,
     /// The system gave no randomness.
     #[error("draw an id ({0})")]
@@ -88,7 +90,7 @@ impl DecideError {
             Self::Stopped => Some("send it again".to_owned()),
             Self::Raced => Some("try again".to_owned()),
             Self::Sign(error) => error.help(),
-            Self::Stored { .. } | Self::Randomness(_) => None,
+            Self::Facts(_) | Self::Stored { .. } | Self::Randomness(_) => None,
         }
     }
 }
@@ -120,10 +122,7 @@ pub fn resume(question: &Question<'_>, resumed: &DecisionReceipt, store: &Store)
 /// # Errors
 /// When evidence cannot be read.
 pub fn replay(question: &Question<'_>, receipt: &DecisionReceipt) -> Result<Replay, DecideError> {
-    let mut presented = Vec::new();
-    for folder in question.folders {
-        presented.extend(presented::facts(&presented::receipts(folder)?, question.trusted, None)?);
-    }
+    let mut presented = presented::facts(&question.presented.read()?, question.trusted, None)?;
     // Its issuer vouched for reviewers when it was decided.
     vouch(&mut presented, receipt.verify(question.trusted).signer);
     Ok(proofmark_boundary::replay(receipt, question.request, question.policy, &presented, question.trusted))
@@ -180,6 +179,7 @@ impl Made {
             // Reviewers see them, and an approval is judged on them before it is signed. Otherwise they are stored only on
             // request: they hold what the agent read.
             facts: (review || record_facts).then(|| request.facts().to_text()),
+            judged: Some(JudgedRules { policy: decision.policy_hash(), rules: effects_text(decision) }),
         };
         DecisionRow {
             decided_at: self.now.unix_millis(),
@@ -210,10 +210,7 @@ pub(crate) fn evidence(
     store: &TenantStore<'_>,
     now: &Timestamp,
 ) -> Result<Evidence, DecideError> {
-    let mut facts = Vec::new();
-    for folder in question.folders {
-        facts.extend(presented::facts(&presented::receipts(folder)?, question.trusted, Some(store))?);
-    }
+    let mut facts = presented::facts(&question.presented.read()?, question.trusted, Some(store))?;
     let outputs = outputs_wanted(question.policy, question.request, now);
     facts.extend(presented::stored(store, &outputs, question.trusted)?);
     vouch(&mut facts, question.own);

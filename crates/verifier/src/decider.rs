@@ -9,14 +9,13 @@
 //! **Locks.** A thread takes names in this order, and holds at most one of each kind: the client's key, then the action, the
 //! report's decision, or the review's subject.
 
-use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
 use proofmark_boundary::{ActionPolicy, Decision, DecisionReceipt, Request};
-use proofmark_receipt::{Profile, Sha256Digest, SignerId, SigningKey};
+use proofmark_receipt::{Profile, Sha256Digest, SigningKey};
 use proofmark_store::{Answer, Store, StoreError, Tenant, Write};
 
 use crate::checked::Checked;
@@ -24,6 +23,7 @@ use crate::clock;
 use crate::decide::{self, DecideError, Decided, Question};
 use crate::issue::{self, Issuer, IssuingDecision};
 use crate::known::TrustedSigners;
+use crate::presented::Presented;
 use crate::sync::{KeyGuard, KeyedLock};
 
 /// How often a decision is made again because another on the same action was stored first.
@@ -34,7 +34,7 @@ pub struct Decider {
     policy: RwLock<Option<Arc<ActionPolicy>>>,
     pub(crate) key: Arc<SigningKey>,
     pub(crate) store: Arc<Store>,
-    pub(crate) trusted: TrustedSigners,
+    trusted: RwLock<Arc<TrustedSigners>>,
     locks: KeyedLock,
     record_facts: bool,
 }
@@ -75,7 +75,7 @@ impl Decider {
         store: Arc<Store>,
         trusted: impl Into<TrustedSigners>,
     ) -> Self {
-        let trusted = trusted.into().and(key.signer());
+        let trusted = RwLock::new(Arc::new(trusted.into().and(key.signer())));
         let policy = RwLock::new(policy.map(Arc::new));
         Self { policy, key: Arc::new(key), store, trusted, locks: KeyedLock::default(), record_facts: false }
     }
@@ -88,6 +88,7 @@ impl Decider {
         store: Store,
         trusted: TrustedSigners,
     ) -> Self {
+        let trusted = RwLock::new(Arc::new(trusted));
         Self { trusted, ..Self::new(policy, key, Arc::new(store), Vec::new()) }
     }
 
@@ -116,14 +117,20 @@ impl Decider {
 
     /// Signers whose receipts count as trusted.
     #[must_use]
-    pub fn trusted(&self) -> &[SignerId] {
-        self.trusted.signers()
+    pub fn trusted(&self) -> Arc<TrustedSigners> {
+        // They are replaced as a whole, as the policy is.
+        self.trusted.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Trusts these signers from here on, and nobody else. A decision that has begun is made with those it began with.
+    pub fn set_trusted(&self, trusted: TrustedSigners) {
+        *self.trusted.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(trusted);
     }
 
     /// Verifies a receipt or a decision receipt, in form `vrf`, by the signers trusted here.
     #[must_use]
     pub fn check(&self, bytes: &[u8]) -> Checked {
-        self.trusted.check(bytes, Profile::Vrf)
+        self.trusted().check(bytes, Profile::Vrf)
     }
 
     /// The policy it decides by.
@@ -178,7 +185,7 @@ impl Decider {
         }
         let policy = self.policy().ok_or(DecideError::NoPolicy)?;
         let Some(same_action) = lock_action(&policy)? else { return Ok(None) };
-        let (_, issuing) = self.issue(&policy, asked, &[], &|_, _| Ok(Vec::new()))?;
+        let (_, issuing) = self.issue(&policy, asked, Presented::default(), &|_, _| Ok(Vec::new()))?;
         Ok(Some(Begun::Made(Deciding { issuing, _names: (same_key, same_action) })))
     }
 
@@ -193,7 +200,7 @@ impl Decider {
         if let Some(decision_id) = self.answer(asked.tenant, asked.replayable)? {
             return self.stored(asked.tenant, &decision_id);
         }
-        match self.decide_presented(asked, &[]) {
+        match self.decide_presented(asked, Presented::default()) {
             Ok(decided) => Ok(decided.receipt),
             // Another process has answered the request meanwhile.
             Err(DecideError::Store(StoreError::Answered(_))) => {
@@ -204,13 +211,13 @@ impl Decider {
         }
     }
 
-    /// As [`Decider::decide`], for a request that has not been answered, with receipts and approvals of these folders as
-    /// evidence beside those of the store.
+    /// As [`Decider::decide`], for a request that has not been answered, with what is presented as evidence beside that of
+    /// the store.
     ///
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
-    pub fn decide_presented(&self, asked: &Asked<'_>, folders: &[&Path]) -> Result<Decided, DecideError> {
-        self.decide_among(asked, folders, &|_, _| Ok(Vec::new()))
+    pub fn decide_presented(&self, asked: &Asked<'_>, presented: Presented<'_>) -> Result<Decided, DecideError> {
+        self.decide_among(asked, presented, &|_, _| Ok(Vec::new()))
     }
 
     /// As [`Decider::decide`], for a request that has not been answered, together with what `with` makes of the decision's id
@@ -219,15 +226,20 @@ impl Decider {
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
     pub(crate) fn decide_with(&self, asked: &Asked<'_>, with: With<'_>) -> Result<DecisionReceipt, DecideError> {
-        Ok(self.decide_among(asked, &[], with)?.receipt)
+        Ok(self.decide_among(asked, Presented::default(), with)?.receipt)
     }
 
-    fn decide_among(&self, asked: &Asked<'_>, folders: &[&Path], with: With<'_>) -> Result<Decided, DecideError> {
+    fn decide_among(
+        &self,
+        asked: &Asked<'_>,
+        presented: Presented<'_>,
+        with: With<'_>,
+    ) -> Result<Decided, DecideError> {
         // Once for the whole decision: also where it is made again, and where the policy is replaced meanwhile.
         let policy = self.policy().ok_or(DecideError::NoPolicy)?;
         let _same_action = self.lock_action(&policy, asked)?;
         for _ in 0..MAX_RACES {
-            let (decision, issuing) = self.issue(&policy, asked, folders, with)?;
+            let (decision, issuing) = self.issue(&policy, asked, presented, with)?;
             match issuing.wait() {
                 Ok((receipt, _)) => return Ok(Decided { decision, receipt }),
                 Err(error) if is_race(&error) => {}
@@ -235,6 +247,34 @@ impl Decider {
             }
         }
         Err(DecideError::Raced)
+    }
+
+    /// Whether an action would be allowed at this moment. Nothing is stored, and nothing spent.
+    ///
+    /// # Errors
+    /// [`DecideError`].
+    pub fn would_allow(&self, asked: &Asked<'_>, presented: Presented<'_>) -> Result<bool, DecideError> {
+        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
+        let made = self.make(&policy, asked, presented)?;
+        Ok(made.decision.allows())
+    }
+
+    fn make(
+        &self,
+        policy: &ActionPolicy,
+        asked: &Asked<'_>,
+        presented: Presented<'_>,
+    ) -> Result<decide::Made, DecideError> {
+        let trusted = self.trusted();
+        let question = Question {
+            policy,
+            request: asked.request,
+            presented,
+            trusted: trusted.signers(),
+            own: Some(self.key.signer()),
+            stop: asked.stop,
+        };
+        decide::make(&question, &self.store.of(asked.tenant))
     }
 
     /// Decisions on one action are made one after another.
@@ -247,19 +287,11 @@ impl Decider {
         &self,
         policy: &ActionPolicy,
         asked: &Asked<'_>,
-        folders: &[&Path],
+        presented: Presented<'_>,
         also: With<'_>,
     ) -> Result<(Decision, IssuingDecision), DecideError> {
-        let question = Question {
-            policy,
-            request: asked.request,
-            folders,
-            trusted: self.trusted(),
-            own: Some(self.key.signer()),
-            stop: asked.stop,
-        };
         let store = self.store.of(asked.tenant);
-        let made = decide::make(&question, &store)?;
+        let made = self.make(policy, asked, presented)?;
         let id = clock::receipt_id()?;
         let receipt = DecisionReceipt::unchained(&made.decision, asked.request, id);
         // In one write with the decision: what was spent meanwhile refuses the decision, which is then made again.
@@ -290,7 +322,7 @@ impl Decider {
         self.locks.lock(lock_name(kind, tenant, name))
     }
 
-    fn stored(&self, tenant: &Tenant, decision_id: &str) -> Result<DecisionReceipt, DecideError> {
+    pub(crate) fn stored(&self, tenant: &Tenant, decision_id: &str) -> Result<DecisionReceipt, DecideError> {
         let decision = self.store.of(tenant).decision(decision_id)?.ok_or(DecideError::Raced)?;
         decide::read(&decision)
     }

@@ -3,27 +3,55 @@
 //! An action is forwarded only after its decision is on disk, together with the entry of the session that it is about.
 //! Results are recorded without making the client wait: with the next decision, or by [`Guard::flush`].
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod http;
 
-use proofmark_guard::{Connection, Event, Output, Pending, Pinning, Pins, Ruling, Settings, Step};
-use proofmark_receipt::{ChainTip, Json, Object, SigningKey, object, sign_document};
-use proofmark_store::{NewEntries, NewEntry, StoredPin, Tenant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+pub use http::{FailedRequest, PostedMessage};
+use proofmark_boundary::{ActionPolicy, DecisionReceipt};
+use proofmark_guard::{
+    Connection, Event, FACT_KINDS, MessageId, Moving, Output, Pending, Pinning, Pins, Released, Ruling, Settings, Step,
+};
+use proofmark_receipt::{Sha256Digest, object};
+use proofmark_store::{ReviewVerdict, StoreError, StoredPin, Tenant};
 
 use crate::clock;
 use crate::decide::DecideError;
-use crate::decider::{Asked, Decider};
+use crate::decider::{Asked, Decider, MAX_RACES};
+use crate::known::TrustedSigners;
 use crate::pins::{pinned, waiting_pin};
-use crate::session::SESSION_ENTRY;
+use crate::session_log::{self, Entry, SessionLog};
+
+/// The most entries that wait to be stored. While the store cannot be written, calls are blocked, so these are few.
+const MAX_ENTRIES: usize = 10_000;
 
 /// A guarded connection.
 pub struct Guard {
     connection: Mutex<Connection>,
-    decider: Decider,
-    session: String,
-    /// Entries that are not on disk yet.
-    waiting: Mutex<Vec<Entry>>,
+    decider: Arc<Decider>,
+    /// Locked before the other two.
+    log: Mutex<SessionLog>,
+    /// Whether what the policy blocks is forwarded all the same.
+    shadow: bool,
+    waiting: Mutex<Waiting>,
+    /// What the operator is told next.
+    notes: Mutex<Vec<Passage>>,
+    /// Whether the session has entries of this guard on disk.
+    recorded: AtomicBool,
+    /// The policy that was recorded last.
+    policy: Mutex<Sha256Digest>,
+    begun: Instant,
     stop: AtomicBool,
+}
+
+/// Entries that are not on disk yet.
+#[derive(Default)]
+struct Waiting {
+    entries: Vec<Entry>,
+    /// How many more there were than can wait.
+    lost: u64,
 }
 
 /// What is to be moved, and where.
@@ -31,63 +59,137 @@ pub struct Guard {
 pub enum Passage {
     ToClient(String),
     ToServer(String),
+    /// To the client: a notification that a request waits. Its answer follows later.
+    Progress(String),
+    /// To the server: a request of the guard itself, with its id. Its answer is given to the guard as any other is.
+    Ask(MessageId, String),
+    /// The same of a request that waited, and not of what was taken in.
+    Of(MessageId, Box<Passage>),
+    /// Nothing: to be given to [`Guard::moved`] when everything before it has been moved. Until then, later requests of the
+    /// client wait.
+    Moved(Moving),
     /// For the operator.
     Log(String),
 }
 
-/// An event and when it was.
-#[derive(Clone)]
-struct Entry {
-    at: String,
-    event: Event,
-}
-
 impl Guard {
-    /// Begins a session.
+    /// Begins a session, or continues the one of this name, on the facts of its record.
     ///
     /// # Errors
-    /// When the session cannot be recorded: then nothing may be guarded.
+    /// When the session cannot be read or recorded: then nothing may be guarded.
     pub fn open(decider: Decider, settings: Settings, pinning: Pinning) -> Result<Self, DecideError> {
+        let guard = Self::begin(Arc::new(decider), settings, pinning)?;
+        guard.record_all()?;
+        Ok(guard)
+    }
+
+    /// As [`Guard::open`], but what begins is recorded together with the first that happens: clients probe and leave.
+    ///
+    /// # Errors
+    /// When the session cannot be read.
+    pub fn begin(decider: Arc<Decider>, settings: Settings, pinning: Pinning) -> Result<Self, DecideError> {
         let policy = decider.policy().ok_or(DecideError::NoPolicy)?;
         let pins = pinned(decider.store())?;
-        let opened = object! {
-            "server": settings.server.as_str(),
-            "agent"?: settings.agent.clone(),
-            "environment"?: settings.environment.clone(),
-            "policy_hash": policy.hash().to_string(),
-        };
+        let (session, shadow) = (settings.session.clone(), settings.shadow);
+        let mut connection = Connection::new(settings, Pins::new(pinning, pins));
+        let opened = connection.open(&policy);
         let guard = Self {
-            session: settings.session.clone(),
-            connection: Mutex::new(Connection::new(settings, Pins::new(pinning, pins))),
+            log: Mutex::new(SessionLog::new(session)),
+            shadow,
+            connection: Mutex::new(connection),
             decider,
             waiting: Mutex::default(),
+            notes: Mutex::default(),
+            recorded: AtomicBool::new(false),
+            policy: Mutex::new(policy.hash()),
+            begun: Instant::now(),
             stop: AtomicBool::new(false),
         };
-        let opened = Entry { at: clock::now().to_string(), event: Event { kind: "opened", members: opened } };
-        let entries = guard.entries(vec![opened], None)?;
-        guard.decider.store().of(&Tenant::LOCAL).submit(entries).wait()?;
+        guard.catch_up(&mut guard.log())?;
+        let notes = guard.carry_out(opened);
+        guard.notes().extend(notes);
         Ok(guard)
     }
 
     /// Takes in a line of the client; what is to be moved, in this order.
-    pub fn from_client(&self, line: &[u8]) -> Vec<Passage> {
+    ///
+    /// What is to be moved to the server may also be a request of the guard itself. Its answer goes to
+    /// [`Guard::from_server`] as any other does.
+    pub fn from_client(&self, line: impl Into<Vec<u8>>) -> Vec<Passage> {
         let Some(policy) = self.decider.policy() else { return Vec::new() };
-        if self.connection().any_quarantined() {
-            // Somebody may have approved it. If the store cannot be read, it stays quarantined.
-            if let Ok(pins) = pinned(self.decider.store()) {
-                self.connection().renew_pins(pins);
-            }
-        }
+        self.renew_pins();
         let step = self.connection().from_client(line, &policy);
         self.follow(step)
     }
 
     /// Takes in a line of the server; what is to be moved, in this order.
-    pub fn from_server(&self, line: &[u8]) -> Vec<Passage> {
+    pub fn from_server(&self, line: impl Into<Vec<u8>>) -> Vec<Passage> {
         let Some(policy) = self.decider.policy() else { return Vec::new() };
         let now = clock::now();
         let step = self.connection().from_server(line, &policy, now.as_str());
         self.follow(step)
+    }
+
+    /// Takes in that time has passed: to be called a few times a second. What is to be moved, in this order.
+    ///
+    /// Calls that were approved meanwhile go on, and what has waited for too long is answered.
+    pub fn tick(&self) -> Vec<Passage> {
+        let mut passages = std::mem::take(&mut *self.notes());
+        let millis = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let step = self.connection().tick(millis);
+        passages.extend(self.follow(step));
+        let waiting = self.connection().waiting_decisions();
+        for decision in waiting {
+            // If the store cannot be read, the call waits on.
+            if self.is_settled(&decision).unwrap_or(false) {
+                let released = self.connection().reviewed(&decision);
+                passages.extend(released.into_iter().flat_map(|released| self.go_on(released)));
+            }
+        }
+        passages
+    }
+
+    /// Takes in that everything before [`Passage::Moved`] has been moved. What is to be moved next, in this order.
+    pub fn moved(&self, moving: Moving) -> Vec<Passage> {
+        let step = self.connection().moved(moving);
+        self.follow(step)
+    }
+
+    /// Whether a request waits for a list that the guard has asked the server for, or is on its way after that: then the server
+    /// must not be closed yet.
+    #[must_use]
+    pub fn waits_for_list(&self) -> bool {
+        self.connection().waits_for_list()
+    }
+
+    /// Takes in that the client sends nothing more: what waits for a person is blocked. What is to be moved.
+    pub fn client_ended(&self) -> Vec<Passage> {
+        let outputs = self.connection().client_ended();
+        self.carry_out(outputs)
+    }
+
+    /// Decides by this policy from here on, and records that; whether it is another one than before.
+    pub fn set_policy(&self, policy: ActionPolicy) -> bool {
+        if self.decider.policy().is_some_and(|before| before.hash() == policy.hash()) {
+            return false;
+        }
+        self.note_policy(policy.hash());
+        self.decider.set_policy(policy);
+        true
+    }
+
+    /// Records that another policy is in force, if it is.
+    fn note_policy(&self, after: Sha256Digest) {
+        let before = std::mem::replace(&mut *self.policy.lock().unwrap_or_else(PoisonError::into_inner), after);
+        if before != after {
+            let members = object! { "policy_hash": after.to_string(), "before": before.to_string() };
+            self.record(Event::new("policy", members));
+        }
+    }
+
+    /// Trusts these signers from here on, and nobody else.
+    pub fn set_trusted(&self, trusted: TrustedSigners) {
+        self.decider.set_trusted(trusted);
     }
 
     /// Answers what is open, for a server that has ended.
@@ -101,15 +203,29 @@ impl Guard {
     /// # Errors
     /// When it cannot be stored; it waits on then.
     pub fn flush(&self) -> Result<(), DecideError> {
-        let waiting = std::mem::take(&mut *self.waiting());
+        let happened = |entry: &Entry| !matches!(entry.kind(), "opened" | "server" | "closed");
+        match self.is_recorded() || self.waiting().entries.iter().any(happened) {
+            true => self.record_all(),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the session has entries of this guard on disk.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.recorded.load(Ordering::Relaxed)
+    }
+
+    fn record_all(&self) -> Result<(), DecideError> {
+        let mut log = self.log();
+        let waiting = self.take_waiting();
         if waiting.is_empty() {
             return Ok(());
         }
-        let stored = self
-            .entries(waiting.clone(), None)
-            .and_then(|entries| Ok(self.decider.store().of(&Tenant::LOCAL).submit(entries).wait().map(drop)?));
-        if stored.is_err() {
-            self.waiting().splice(0..0, waiting);
+        let stored = log.append(&self.decider, &waiting, &mut |entry| self.connection().take_in(entry));
+        match stored {
+            Ok(()) => self.recorded.store(true, Ordering::Relaxed),
+            Err(_) => drop(self.waiting().entries.splice(0..0, waiting)),
         }
         stored
     }
@@ -127,8 +243,10 @@ impl Guard {
     /// Has the policy decide where that is needed.
     fn follow(&self, step: Step) -> Vec<Passage> {
         let mut passages = self.carry_out(step.outputs);
-        if let Some(pending) = step.pending {
-            let rulings = self.decide(&pending);
+        if let Some(mut pending) = step.pending {
+            // Until the call is among the facts of the next decision.
+            let mut log = self.log();
+            let rulings = self.decide(&mut log, &mut pending);
             let rulings: Vec<_> = rulings
                 .iter()
                 .map(|ruling| match ruling {
@@ -140,80 +258,144 @@ impl Guard {
             let outputs = self.connection().ruled(pending, &rulings, now.as_str());
             passages.extend(self.carry_out(outputs));
         }
+        for released in step.released {
+            passages.extend(self.go_on(released));
+        }
+        passages.extend(step.moving.into_iter().map(Passage::Moved));
         passages
     }
 
-    /// Decides the actions in order, until one is not allowed.
-    fn decide(&self, pending: &Pending) -> Vec<Result<proofmark_boundary::DecisionReceipt, String>> {
+    /// Goes on with a request that waited.
+    fn go_on(&self, released: Released) -> Vec<Passage> {
+        let Some(policy) = self.decider.policy() else { return Vec::new() };
+        self.renew_pins();
+        let id = released.id().clone();
+        let step = self.connection().go_on(released, &policy);
+        let of = |passage| match passage {
+            Passage::ToClient(_) | Passage::ToServer(_) => Passage::Of(id.clone(), Box::new(passage)),
+            Passage::Progress(_) | Passage::Ask(..) | Passage::Of(..) | Passage::Moved(_) | Passage::Log(_) => passage,
+        };
+        self.follow(step).into_iter().map(of).collect()
+    }
+
+    /// Takes over what was approved, where something is quarantined.
+    fn renew_pins(&self) {
+        if self.connection().any_quarantined() {
+            // If the store cannot be read, it stays quarantined.
+            if let Ok(pins) = pinned(self.decider.store()) {
+                self.connection().renew_pins(pins);
+            }
+        }
+    }
+
+    /// Whether a decision was denied, has as many approvals as it waits for, or cannot be reviewed any more because the same action
+    /// was allowed since: then it is decided anew.
+    fn is_settled(&self, decision: &str) -> Result<bool, StoreError> {
+        let store = self.decider.store().of(&Tenant::LOCAL);
+        let reviews = store.reviews(decision)?;
+        let approvals = reviews.iter().filter(|review| review.verdict == ReviewVerdict::Approved).count() as u64;
+        let is_denied = reviews.iter().any(|review| review.verdict == ReviewVerdict::Denied);
+        Ok(is_denied
+            || (approvals > 0 && store.decision(decision)?.is_some_and(|decision| approvals >= decision.about.wanted))
+            || store.allowed_since(decision)?.is_some())
+    }
+
+    /// Decides the actions in order, until one is blocked.
+    fn decide(&self, log: &mut SessionLog, pending: &mut Pending) -> Vec<Result<DecisionReceipt, String>> {
+        let renewed = self.connection().renew_if_outdated(pending);
+        if let Err(error) = renewed {
+            let error = DecideError::Facts(error.to_string());
+            return vec![Err(format!("The action could not be decided: failed to {error}."))];
+        }
         let mut rulings = Vec::new();
-        for (index, request) in pending.requests.iter().enumerate() {
-            let asked = Asked { request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop: &self.stop };
-            let waiting = std::mem::take(&mut *self.waiting());
-            let decided = self.decider.decide_with(&asked, &|decision_id, allowed| {
-                let event = pending.decided(index, Some(&decision_id), allowed);
-                let entry = Entry { at: clock::now().to_string(), event };
-                let entries = waiting.iter().cloned().chain([entry]).collect();
-                Ok(vec![self.entries(entries, Some(decision_id))?.into()])
-            });
-            let ruling = decided.map_err(|error| {
-                self.waiting().splice(0..0, waiting.clone());
-                format!("The action could not be decided: failed to {error}.")
-            });
-            let allowed = ruling.as_ref().is_ok_and(|receipt| receipt.disposition().allows());
+        for index in 0..pending.requests.len() {
+            let ruling = self.decide_one(log, pending, index);
+            let ruling = ruling.map_err(|error| format!("The action could not be decided: failed to {error}."));
+            let goes_on = ruling.as_ref().is_ok_and(|receipt| receipt.disposition().allows() || self.shadow);
             rulings.push(ruling);
-            if !allowed {
+            if !goes_on {
                 break;
             }
         }
         rulings
     }
 
+    /// Decides on facts that have all entries of the session: where another process has appended some, it is decided anew.
+    fn decide_one(
+        &self,
+        log: &mut SessionLog,
+        pending: &mut Pending,
+        index: usize,
+    ) -> Result<DecisionReceipt, DecideError> {
+        for _ in 0..MAX_RACES {
+            let request = pending.requests.get(index).ok_or(DecideError::Raced)?;
+            let asked = Asked { request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop: &self.stop };
+            let waiting = self.take_waiting();
+            let decided = self.decider.decide_with(&asked, &|decision_id, allowed| {
+                let mut event = pending.decided(index, Some(&decision_id), allowed);
+                if self.shadow && !allowed {
+                    event.members.insert("shadowed", true);
+                }
+                let entries: Vec<_> = waiting.iter().cloned().chain([Entry::now(event)]).collect();
+                Ok(vec![log.entries(&self.decider, &entries, Some(decision_id))?.into()])
+            });
+            match decided {
+                Ok(receipt) => {
+                    log.stored(waiting.len() + 1);
+                    self.recorded.store(true, Ordering::Relaxed);
+                    return Ok(receipt);
+                }
+                Err(error) => {
+                    self.waiting().entries.splice(0..0, waiting);
+                    if !session_log::has_moved(&error) {
+                        return Err(error);
+                    }
+                }
+            }
+            self.catch_up(log)?;
+            self.connection().renew(pending).map_err(|error| DecideError::Facts(error.to_string()))?;
+        }
+        Err(DecideError::Raced)
+    }
+
+    /// Takes in what other processes have appended to the session.
+    fn catch_up(&self, log: &mut SessionLog) -> Result<(), DecideError> {
+        log.catch_up(self.decider.store(), &FACT_KINDS, &mut |entry| self.connection().take_in(entry))
+    }
+
     /// Keeps events and pins, and returns what is to be moved.
     fn carry_out(&self, outputs: Vec<Output>) -> Vec<Passage> {
-        let mut passages = Vec::new();
+        let (mut passages, mut pins) = (Vec::new(), Vec::new());
         for output in outputs {
             match output {
                 Output::ToClient(text) => passages.push(Passage::ToClient(text)),
                 Output::ToServer(text) => passages.push(Passage::ToServer(text)),
+                Output::Ask(id, text) => passages.push(Passage::Ask(id, text)),
+                Output::Tell(id, text) => passages.push(Passage::Of(id, Box::new(Passage::ToClient(text)))),
+                Output::Progress(id, text) => passages.push(Passage::Of(id, Box::new(Passage::Progress(text)))),
                 Output::Log(text) => passages.push(Passage::Log(text)),
-                Output::Event(event) => self.waiting().push(Entry { at: clock::now().to_string(), event }),
-                Output::Pin(pin) => passages.extend(self.keep(waiting_pin(&pin, None))),
-                Output::Waits(pin, why) => passages.extend(self.keep(waiting_pin(&pin, Some(why)))),
+                Output::Event(event) => self.record(event),
+                Output::Pin(pin) => pins.push(waiting_pin(&pin, None)),
+                Output::Waits(pin, why) => pins.push(waiting_pin(&pin, Some(why))),
             }
         }
+        passages.extend(self.keep(pins));
         passages
     }
 
-    /// Stores a definition.
-    fn keep(&self, pin: StoredPin) -> Option<Passage> {
-        let tool = proofmark_receipt::shown(&pin.tool);
-        let stored = self.decider.store().of(&Tenant::LOCAL).submit(pin).wait();
-        stored.err().map(|error| Passage::Log(format!("failed to store the definition of `{tool}`: {error}")))
+    /// Stores definitions, all in one write.
+    fn keep(&self, pins: Vec<StoredPin>) -> Option<Passage> {
+        if pins.is_empty() {
+            return None;
+        }
+        let stored =
+            self.decider.store().of(&Tenant::LOCAL).submit_all(pins.into_iter().map(Into::into).collect()).wait();
+        stored.err().map(|error| Passage::Log(format!("failed to store definitions of the server: {error}")))
     }
 
-    /// The entries to store. `decision` is what the last of them is about.
-    fn entries(&self, entries: Vec<Entry>, decision: Option<String>) -> Result<NewEntries, DecideError> {
-        let last = entries.len().saturating_sub(1);
-        let mut new = Vec::new();
-        for (index, Entry { at, event }) in entries.into_iter().enumerate() {
-            let id = clock::receipt_id()?;
-            let mut document = object! {
-                "record_type": SESSION_ENTRY,
-                "entry_id": id.to_string(),
-                "session": self.session.as_str(),
-                "kind": event.kind,
-                "at": at,
-            };
-            for (name, value) in event.members.iter() {
-                document.insert(name, value.clone());
-            }
-            document.insert("metadata", Object::new());
-            let key = self.decider.shared_key();
-            let decision_id = decision.clone().filter(|_| index == last);
-            let sign = Box::new(move |tip: Option<&ChainTip>| sign_entry(document, tip, &key));
-            new.push(NewEntry { id, kind: event.kind, decision_id, sign });
-        }
-        Ok(NewEntries { session: self.session.clone(), entries: new })
+    fn log(&self) -> MutexGuard<'_, SessionLog> {
+        // A thread that panicked has stored entries that this does not count, at most: then they are read.
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -221,19 +403,28 @@ impl Guard {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Vec<Entry>> {
+    fn record(&self, event: Event) {
+        let mut waiting = self.waiting();
+        match waiting.entries.len() < MAX_ENTRIES {
+            true => waiting.entries.push(Entry::now(event)),
+            false => waiting.lost += 1,
+        }
+    }
+
+    /// The entries to store next. The last says how many were lost, if any were.
+    fn take_waiting(&self) -> Vec<Entry> {
+        let Waiting { mut entries, lost } = std::mem::take(&mut *self.waiting());
+        if lost > 0 {
+            entries.push(Entry::now(Event::new("lost", object! { "entries": lost })));
+        }
+        entries
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-fn sign_entry(
-    mut document: Object,
-    tip: Option<&ChainTip>,
-    key: &Arc<SigningKey>,
-) -> Result<Object, proofmark_receipt::SignError> {
-    if let Some(Json::Object(metadata)) = document.get_mut("metadata") {
-        ChainTip::write_link(tip, metadata);
+    fn notes(&self) -> MutexGuard<'_, Vec<Passage>> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    sign_document(&mut document, key)?;
-    Ok(document)
 }

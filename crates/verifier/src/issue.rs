@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 
 use proofmark_boundary::{DecisionReceipt, SignedDecision};
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{ChainHead, ChainTip, Draft, Receipt, ReceiptId, SignError, SigningKey};
+use proofmark_receipt::{ChainHead, ChainTip, Draft, Receipt, ReceiptId, SignError, SigningKey, Timestamp};
 use proofmark_store::{
     DecisionIndex, NewDecision, NewReceipt, Pending, Store, StoreError, Tenant, TenantStore, Write, Written,
 };
@@ -134,7 +134,9 @@ impl Issuer {
             None => NewReceipt::single(sign(draft, self.key.as_deref())?),
             Some(chain) => {
                 let key = self.key.clone();
-                NewReceipt::chained(chain, move |tip| {
+                let about = (draft.receipt_id, key.as_deref().map(SigningKey::signer));
+                NewReceipt::chained(about, chain, move |tip| {
+                    let mut draft = draft.clone();
                     draft.link(tip);
                     sign(draft, key.as_deref())
                 })
@@ -243,7 +245,8 @@ pub fn chain_head(store: &TenantStore<'_>, chain: &str, key: &SigningKey) -> Res
     let tip = store.tip(chain)?.ok_or_else(|| IssueError::NoChain(chain.to_owned()))?;
     let tenant = store.tenant();
     let named = if *tenant == Tenant::LOCAL { chain.to_owned() } else { format!("{tenant}/{chain}") };
-    Ok(ChainHead::sign(&named, &tip, &clock::now(), key)?)
+    let now = Timestamp::from_unix_millis(store.time_when(clock::now().unix_millis()));
+    Ok(ChainHead::sign(&named, &tip, &now, key)?)
 }
 
 /// Signs where the chain of the stored decisions ends now.
@@ -253,5 +256,5 @@ pub fn chain_head(store: &TenantStore<'_>, chain: &str, key: &SigningKey) -> Res
 pub fn decisions_head(store: &Store, key: &SigningKey) -> Result<ChainHead, IssueError> {
     const NAME: &str = "decisions";
     let tip = store.all_tenants_last_decision()?.ok_or_else(|| IssueError::NoChain(NAME.to_owned()))?;
-    Ok(ChainHead::sign(NAME, &tip, &clock::now(), key)?)
+    Ok(ChainHead::sign(NAME, &tip, &clock::when(store, &clock::now()), key)?)
 }

@@ -7,18 +7,27 @@
 //! | waiting | running | a worker takes it from the queue |
 //! | running | done, failed | the thread that issues, once its receipt is on disk, or there is none |
 //! | waiting, running | cancelled | a client, through [`Verifications::cancel`]; or a process that shares the store |
+//! | running | waiting | a process that gives it back, or whose lease ends |
+//! | running | failed | the fifth process whose lease ends while it has the job |
 //! | waiting, running | failed | [`Verifications::stop`], for a job that is not stored |
 //!
 //! **In memory or in the store.** A job is in memory alone until it is stored: one that is answered at once costs one commit,
-//! that of its receipt. A stored job is a row, runs under a lease, and outlives the process: the process that takes the lease
-//! over runs it again. While it waits, its request is in the row alone. The id of a job is the id of its receipt, and its end is
-//! one write with the receipt, refused to a process that has lost the lease. So a job may run more than once, and never has
-//! two receipts. The row says who may end a stored job; a process that finds out that it may not hands the job over: it
-//! forgets the job, and those who follow it follow the row.
+//! that of its receipt. A stored job is a row and outlives the process. While it waits, its request is in the row alone. The id
+//! of a job is the id of its receipt, and its end is one write with the receipt, refused to a process that no longer has the
+//! job, or that has it in a later attempt. So a job may run more than once, and never has two receipts. The row says who may
+//! end a stored job; a process that finds out that it may not hands the job over: it forgets the job, and those who follow it
+//! follow the row.
+//!
+//! **Several processes.** Each process that shares a store has a lease, which it renews every 3 s. A [`Role::Front`] stores the
+//! jobs that it accepts without an owner. The others claim such jobs, as many as would begin at once, and only those that they
+//! can run ([`needs`]). When a lease ends, every process that notices gives back the jobs; a process that has not renewed its
+//! own for 8 s kills what it runs, before another one may run it. A front takes receipts by its own key and by those of its
+//! workers, and says which those are; a worker claims nothing until every front takes its receipts.
 //!
 //! **Threads.** One tests the isolation of the host and ends ([`probed`]). Workers: some for jobs that run something, with a
 //! sandbox each, which wait for that test; two for jobs that run nothing. One thread issues receipts ([`issuing`]); one renews
-//! leases, takes jobs over and polls those that other processes have ([`leases`]).
+//! the lease ([`leases`]); one claims jobs and polls those that other processes have ([`claims`]); and one, which never waits for
+//! the store, kills what runs when the lease was not renewed ([`lost_lease`]).
 //!
 //! **One suite, several workers.** A worker that finds no job joins one that runs and takes cases of it. A new job comes first:
 //! where no worker is idle, one that joined leaves at once, and the case that it had is run again by another.
@@ -33,12 +42,18 @@
 //!    While the queue's state is held, that of a [`proofmark_sandbox::SharedJob`] may be, which calls nothing here.
 //! 4. `Job::progress`: held while listeners are called. A listener therefore neither waits nor calls anything here.
 
+mod claims;
+mod handing;
 mod issuing;
 mod job;
 mod leases;
+mod lost_lease;
+mod needs;
 mod probed;
 mod queue;
+mod remote;
 mod scheduler;
+mod signal;
 
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
@@ -47,29 +62,15 @@ use std::{io, iter};
 
 use proofmark_checks::{Language, Request, RequestError};
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SigningKey};
+use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SignerId, SigningKey};
 use proofmark_sandbox::Host;
-use proofmark_store::{MAX_GROUP, Store, StoreError, Tenant};
+use proofmark_store::{Hint, Listening, MAX_GROUP, Store, StoreError, StoredWorker, Tenant};
 
 use crate::clock;
-use crate::issue::Issuer;
 use crate::sync::lock;
 use job::{Job, Lane, Listener};
-use queue::Refused;
+use queue::{OfLane, Refused};
 use scheduler::Scheduler;
-
-/// The most jobs that wait for a worker.
-pub const MAX_WAITING: usize = 1024;
-
-/// The most jobs of one tenant that wait for a worker.
-/// A quarter of the jobs, and of the bytes below, so that no tenant can fill the queue alone.
-pub const MAX_WAITING_OF_ONE: usize = 256;
-
-/// The most bytes that the requests of waiting jobs have together.
-pub const MAX_WAITING_BYTES: usize = 256 << 20;
-
-/// The most bytes that the requests of one tenant's waiting jobs have together.
-pub const MAX_WAITING_BYTES_OF_ONE: usize = 64 << 20;
 
 /// How many workers there are for jobs that run nothing.
 const QUICK_WORKERS: usize = 2;
@@ -86,7 +87,71 @@ pub struct Verifications {
 struct Threads {
     workers: Vec<JoinHandle<()>>,
     issuing: JoinHandle<()>,
-    leases: JoinHandle<()>,
+    /// The thread that renews, the one that claims, and the one that kills what was lost.
+    store: Vec<JoinHandle<()>>,
+    /// What wakes the one that claims, of other processes.
+    listening: Listening,
+}
+
+/// What a process that shares a store does with jobs.
+#[derive(Clone, Debug)]
+pub enum Role {
+    /// Accepts them, and runs them on so many workers.
+    Server { workers: usize },
+    /// Accepts them, and leaves them to workers that sign as one of these. Receipts by others are no answer.
+    Front { signers: Vec<SignerId> },
+    /// Runs those that fronts accepted, on so many workers; code of these languages alone, where they are named.
+    Worker { workers: usize, only: Option<Vec<Language>> },
+}
+
+/// What [`JobSettings::report`] is called with.
+#[derive(Clone, Copy, Debug)]
+pub enum JobWatch<'a> {
+    /// This process has claimed a job; `attempt` counts the claims of all processes.
+    Claimed { tenant: &'a Tenant, id: ReceiptId, attempt: u64 },
+    /// A job that this process had has ended.
+    Ended { tenant: &'a Tenant, view: &'a JobView },
+    /// So many jobs of processes that have ended were given back, or have failed.
+    GaveBack(usize),
+    /// A job was given back, or lost to another process.
+    Left { tenant: &'a Tenant, id: ReceiptId },
+    /// Whether every front takes the receipts of this process.
+    Admitted(bool),
+    /// How many workers live that this front admits, when that becomes none or some.
+    Workers(usize),
+    /// So many jobs wait that no worker can run that lives; why. Told by a front, where workers live.
+    Lacking { jobs: u64, why: &'a str },
+    /// A worker signs as one that this front does not admit.
+    Stranger { signer: &'a str },
+    /// The lease was not renewed. It is tried again.
+    NotRenewed(&'a StoreError),
+}
+
+/// A function that is told what happens to jobs. It must neither wait nor call anything here.
+pub type Report = Box<dyn Fn(&JobWatch<'_>) + Send + Sync>;
+
+/// How jobs are run, and where they are stored.
+pub struct JobSettings {
+    /// Signs the receipts.
+    pub key: SigningKey,
+    pub store: Arc<Store>,
+    pub role: Role,
+    pub report: Option<Report>,
+}
+
+/// How many jobs there are, of all tenants, and who runs them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Jobs that wait, for this process or for any.
+    pub waiting: u64,
+    /// Those of them that no process can run that lives.
+    pub unrunnable: u64,
+    /// Jobs that processes have begun, or are about to.
+    pub running: u64,
+    /// Processes that run jobs.
+    pub workers: u64,
+    /// How long the oldest job that waits has waited, in milliseconds.
+    pub oldest_ms: i64,
 }
 
 /// A verification to run.
@@ -190,6 +255,8 @@ pub struct JobView {
     pub created_at: i64,
     /// The receipt of a job that is done.
     pub receipt: Option<Arc<Receipt>>,
+    /// Why no process runs a job that waits, where none can that lives.
+    pub lacking: Option<String>,
 }
 
 /// Whether the isolation of the host was tested; until then, verifications that run code wait.
@@ -220,21 +287,29 @@ pub enum Cancelled {
 }
 
 impl Verifications {
-    /// Starts this many workers for jobs that run something, and two for those that do not. Receipts are signed with `key` and
-    /// stored in `store`. Jobs in it whose process died are taken over. `probe` finds the host in a thread of its own; jobs
-    /// that run something wait for it.
+    /// Starts a [`Role::Server`] of this many workers for jobs that run something, and two for those that do not. Receipts are
+    /// signed with `key` and stored in `store`. `probe` finds the host in a thread of its own; jobs that run something wait for
+    /// it.
     ///
     /// # Errors
-    /// When the operating system has no thread or no randomness.
+    /// As [`Verifications::start_as`].
     pub fn start(
         probe: impl FnOnce() -> Host + Send + 'static,
         key: SigningKey,
         store: Arc<Store>,
         workers: usize,
     ) -> io::Result<Self> {
+        Self::start_as(JobSettings { key, store, role: Role::Server { workers }, report: None }, probe)
+    }
+
+    /// Starts what the role needs, and begins the lease of this process. Jobs of processes that have ended are given back.
+    /// `probe` is not called by a [`Role::Front`].
+    ///
+    /// # Errors
+    /// When the operating system has no thread or no randomness.
+    pub fn start_as(settings: JobSettings, probe: impl FnOnce() -> Host + Send + 'static) -> io::Result<Self> {
         let owner = clock::receipt_id().map_err(io::Error::other)?.to_string();
-        let issuer = Issuer::with(Arc::new(key), Arc::clone(&store));
-        let scheduler = Arc::new(Scheduler::new(issuer, store, owner));
+        let scheduler = Arc::new(Scheduler::new(settings, owner));
         // Workers wait when receipts are issued more slowly than work is judged. They alone keep senders, so the thread
         // that issues ends after the last of them.
         let (send, judged) = mpsc::sync_channel(MAX_GROUP);
@@ -246,20 +321,65 @@ impl Verifications {
             let send = send.clone();
             spawn("verify", Box::new(move |scheduler| scheduler.work(lane, &send)))
         };
-        let lanes = iter::repeat_n(Lane::Runs, workers.max(1)).chain(iter::repeat_n(Lane::Quick, QUICK_WORKERS));
+        let OfLane { runs, quick } = scheduler.queue.workers();
+        let lanes = iter::repeat_n(Lane::Runs, runs).chain(iter::repeat_n(Lane::Quick, quick));
         // Should one of these fail, dropping this ends those that run.
         let this = Self { scheduler: Arc::clone(&scheduler), threads: Mutex::new(None) };
         let threads = Threads {
             workers: lanes.map(worker).collect::<io::Result<_>>()?,
             issuing: spawn("issue", Box::new(move |scheduler| scheduler.issue_all(&judged)))?,
-            leases: spawn("leases", Box::new(Scheduler::run_leases))?,
+            store: vec![
+                spawn("leases", Box::new(Scheduler::run_leases))?,
+                spawn("claims", Box::new(Scheduler::run_claims))?,
+                spawn("lost-lease", Box::new(Scheduler::run_lost_lease))?,
+            ],
+            listening: scheduler.store.listen({
+                let wake = Arc::clone(&scheduler.wake);
+                move |hint| wake.hear(hint)
+            })?,
         };
         *lock(&this.threads) = Some(threads);
-        // Not joined: it may take long, and the process need not wait for it to end. So it has no share of the store, which is
-        // closed while it may go on.
-        let host = Arc::clone(&scheduler.host);
-        drop(thread::Builder::new().name("self-test".to_owned()).spawn(move || host.probe(probe))?);
+        if !this.leaves_work() {
+            // Not joined: it may take long, and the process need not wait for it to end. So it has no share of the store,
+            // which is closed while it may go on.
+            let host = Arc::clone(&scheduler.host);
+            drop(thread::Builder::new().name("self-test".to_owned()).spawn(move || host.probe(probe))?);
+        }
         Ok(this)
+    }
+
+    /// Whether it leaves what it accepts to workers.
+    #[must_use]
+    pub fn leaves_work(&self) -> bool {
+        self.scheduler.front.is_some()
+    }
+
+    /// The store that the jobs and receipts are in.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.scheduler.store
+    }
+
+    /// The processes that share the store and live, or did within the last hour.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn workers(&self) -> Result<Vec<StoredWorker>, StoreError> {
+        self.scheduler.store.workers()
+    }
+
+    /// Whether the lease of this process lasts.
+    #[must_use]
+    pub fn is_renewed(&self) -> bool {
+        self.scheduler.is_renewed()
+    }
+
+    /// How many jobs there are.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn figures(&self) -> Result<Figures, StoreError> {
+        self.scheduler.figures()
     }
 
     /// Whether the isolation of the host was tested.
@@ -268,10 +388,15 @@ impl Verifications {
         self.scheduler.host.self_test()
     }
 
-    /// The languages that there are runtimes for; empty until the host was asked for them.
-    #[must_use]
-    pub fn languages(&self) -> &[Language] {
-        self.scheduler.host.languages()
+    /// The languages that there are runtimes for, here or on the workers; empty until the host was asked for them.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn languages(&self) -> Result<Vec<Language>, StoreError> {
+        match self.leaves_work() {
+            true => self.scheduler.languages_elsewhere(),
+            false => Ok(self.scheduler.host.languages().to_vec()),
+        }
     }
 
     /// Puts work into the queue.
@@ -286,7 +411,10 @@ impl Verifications {
             own.ok_or(StoreError::NoReceipt(*older))?;
         }
         let (id, durable) = (clock::receipt_id()?, work.durable);
-        let job = Arc::new(Job::new(id, work, total));
+        if self.leaves_work() {
+            return self.scheduler.hand_out(id, work, total);
+        }
+        let job = Arc::new(Job::new(id, work, total, self.scheduler.now()));
         if let Some(before) = self.enter(&job)? {
             return Ok(Submitted::Same(before));
         }
@@ -345,7 +473,8 @@ impl Verifications {
         Ok(Some(following))
     }
 
-    /// Cancels a job. Its processes are gone when this returns.
+    /// Cancels a job. Its processes are gone when this returns; where another process has the job, that one ends them, or its
+    /// lease ends.
     ///
     /// # Errors
     /// When the store cannot be written; a stored job runs again then.
@@ -359,22 +488,31 @@ impl Verifications {
         let threads = lock(&self.threads).take();
         let waiting = self.scheduler.queue.close();
         self.scheduler.host.abandon();
-        waiting.iter().for_each(|job| self.scheduler.release(job));
+        for job in &waiting {
+            self.scheduler.release(job);
+            if job.is_stored() {
+                // At once, and not when all has ended. Where it fails, that gives it back.
+                let _later = self.scheduler.store.release_job(&self.scheduler.owner, &job.id);
+            }
+        }
         self.scheduler.queue.wait_idle(patience);
         // Sandboxes look at this flag, so the workers that are joined below return soon.
         self.scheduler.all_live().iter().for_each(|job| job.cancel());
-        if let Some(Threads { workers, issuing, leases }) = threads {
+        if let Some(Threads { workers, issuing, store, listening }) = threads {
             // A panic there has been reported where it was; jobs that it left are released below.
             workers.into_iter().for_each(|one| drop(one.join()));
             drop(issuing.join());
-            // Last: jobs whose receipts are being issued still need their leases.
+            // Last: jobs whose receipts are being issued still need the lease.
+            drop(listening);
             self.scheduler.stopped.set();
-            drop(leases.join());
+            self.scheduler.wake.set(Hint::ANY);
+            store.into_iter().for_each(|one| drop(one.join()));
         }
         self.scheduler.stopped.set();
+        self.scheduler.wake.set(Hint::ANY);
         self.scheduler.all_live().iter().for_each(|job| self.scheduler.release(job));
-        // Where this fails the leases expire by themselves.
-        let _expire_else = self.scheduler.store.release_leases(&self.scheduler.owner);
+        // Where this fails the lease expires by itself.
+        let _expires_else = self.scheduler.store.give_up_lease(&self.scheduler.owner);
     }
 
     /// Puts the job into the queue, or answers which one it repeats.

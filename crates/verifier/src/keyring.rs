@@ -1,9 +1,9 @@
 //! Keys in files: `<home>/keys/<name>.pem`, readable by their owner only, each with its public half in `<name>.pub`, so that
 //! an encrypted key is known without its passphrase.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use proofmark_receipt::document::shown;
@@ -101,6 +101,12 @@ impl Keyring {
         Keyring { folder: home.join("keys") }
     }
 
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Where the key of this name is, or would be.
     ///
     /// # Errors
@@ -132,11 +138,7 @@ impl Keyring {
     pub fn store(&self, name: &str, key: &SigningKey, passphrase: Option<&Passphrase>) -> Result<(), KeyringError> {
         let path = self.path(name)?;
         let text = keyfile::write(key, passphrase).map_err(|error| KeyringError::File { path: path.clone(), error })?;
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.folder)
-            .map_err(|e| io_error("create", &self.folder, e))?;
+        owned::create_folder(&self.folder).map_err(|error| io_error("create", &self.folder, error))?;
         // Written whole under another name first. A link, unlike a rename, fails where the name exists, so that no key
         // is lost.
         let draft = self.folder.join(format!(".{name}.{}.new", std::process::id()));

@@ -1,8 +1,8 @@
 //! Files that only their owner may write: what they hold decides whom this user trusts.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// Permission bits by which others than the owner may write.
@@ -45,6 +45,19 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<String, OwnedError> {
     Ok(text)
 }
 
+/// Makes a folder for this user only, with those above it. They are on disk when this returns.
+pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> =
+        folder.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists()).collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    // A name is on disk once the folder that it is in is.
+    for made in missing {
+        let above = made.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(above)?.sync_all()?;
+    }
+    Ok(())
+}
+
 /// Writes a file that does not exist yet, for its owner only.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
@@ -69,4 +82,24 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written?;
     // The new name is on disk once its folder is.
     File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_made_with_those_above_it_for_its_owner_only() {
+        let place = tempfile::TempDir::new().unwrap();
+        let folder = place.path().join("home/keys");
+        // Twice, as two programs that start at the same time.
+        for _ in 0..2 {
+            create_folder(&folder).unwrap();
+            for made in [folder.as_path(), folder.parent().unwrap()] {
+                assert_eq!(fs::metadata(made).unwrap().permissions().mode() & 0o777, 0o700);
+            }
+        }
+        fs::write(folder.join("file"), "").unwrap();
+        assert!(create_folder(&folder.join("file/below")).is_err());
+    }
 }

@@ -1,14 +1,14 @@
-//! Pinned definitions of tools, in the store.
+//! Pinned definitions of what servers have, in the store.
 
-use proofmark_guard::Pin;
+use proofmark_guard::{Pin, PinName};
 use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_store::{Store, StoreError, StoredPin, Tenant};
 
-/// A definition of a tool.
+/// A definition that is pinned or waits for approval.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolPin {
+pub struct KnownPin {
     pub server: String,
-    pub tool: String,
+    pub name: PinName,
     /// SHA-256 of the definition in canonical form.
     pub definition: Sha256Digest,
     pub document: Json,
@@ -31,11 +31,11 @@ impl PinStatus {
     }
 }
 
-/// The definitions of tools that are pinned or wait for approval, by server and tool.
+/// The definitions that are pinned or wait for approval, by server and name; what is pinned comes before what waits.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn pins(store: &Store) -> Result<Vec<ToolPin>, StoreError> {
+pub fn pins(store: &Store) -> Result<Vec<KnownPin>, StoreError> {
     let stored = store.of(&Tenant::LOCAL).pins()?;
     Ok(stored
         .into_iter()
@@ -44,9 +44,9 @@ pub fn pins(store: &Store) -> Result<Vec<ToolPin>, StoreError> {
             let document = Json::parse(stored.document.as_bytes()).ok()?;
             let definition = stored.definition;
             let status = stored.waits.map_or(PinStatus::Pinned, PinStatus::Waits);
-            (Sha256Digest::of(&document.canonical_vrf()) == definition).then_some(ToolPin {
+            (Sha256Digest::of(&document.canonical_vrf()) == definition).then_some(KnownPin {
                 server: stored.server,
-                tool: stored.tool,
+                name: PinName::from(&*stored.tool),
                 definition,
                 document,
                 status,
@@ -55,39 +55,41 @@ pub fn pins(store: &Store) -> Result<Vec<ToolPin>, StoreError> {
         .collect())
 }
 
-/// Pins the definitions of a server's tools that wait for approval: of these tools, or of all. Returns the names of those
-/// that were pinned.
+/// Pins the definitions of a server that wait for approval: those of these names, or all. Returns the names of those that
+/// were pinned.
 ///
 /// # Errors
 /// When the store cannot be read or written.
-pub fn approve_pins(store: &Store, server: &str, tools: Option<&[String]>) -> Result<Vec<String>, StoreError> {
+pub fn approve_pins(store: &Store, server: &str, names: Option<&[PinName]>) -> Result<Vec<PinName>, StoreError> {
     let mut approved = Vec::new();
     for pin in pins(store)? {
-        let wanted = pin.server == server && tools.is_none_or(|tools| tools.contains(&pin.tool));
-        if !wanted || !pin.status.waits() {
+        let is_wanted = pin.server == server && names.is_none_or(|names| names.contains(&pin.name));
+        if !is_wanted || !pin.status.waits() {
             continue;
         }
-        let tool = pin.tool.clone();
-        let pin = Pin { server: pin.server, tool: pin.tool, definition: pin.definition, document: pin.document };
-        store.of(&Tenant::LOCAL).submit(waiting_pin(&pin, None)).wait()?;
-        approved.push(tool);
+        let name = pin.name.clone();
+        store.of(&Tenant::LOCAL).submit(waiting_pin(&pin.into(), None)).wait()?;
+        approved.push(name);
     }
     Ok(approved)
 }
 
 /// The definitions that are pinned.
 pub(crate) fn pinned(store: &Store) -> Result<Vec<Pin>, StoreError> {
-    let pins = pins(store)?.into_iter().filter(|pin| !pin.status.waits());
-    Ok(pins
-        .map(|pin| Pin { server: pin.server, tool: pin.tool, definition: pin.definition, document: pin.document })
-        .collect())
+    Ok(pins(store)?.into_iter().filter(|pin| !pin.status.waits()).map(Pin::from).collect())
+}
+
+impl From<KnownPin> for Pin {
+    fn from(pin: KnownPin) -> Self {
+        Self { server: pin.server, name: pin.name, definition: pin.definition, document: pin.document }
+    }
 }
 
 /// A definition as it is stored: it waits for the reason given, or is pinned.
 pub(crate) fn waiting_pin(pin: &Pin, waits: Option<String>) -> StoredPin {
     StoredPin {
         server: pin.server.clone(),
-        tool: pin.tool.clone(),
+        tool: pin.name.to_string(),
         definition: pin.definition,
         document: pin.document.to_text(),
         waits,

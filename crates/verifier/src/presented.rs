@@ -15,6 +15,25 @@ const MAX_FILES: usize = 1_000;
 /// The most bytes the files of one folder may have together: all of them are held and verified before anything is judged.
 const MAX_FOLDER_BYTES: u64 = 64 << 20;
 
+/// What is presented as evidence, beside what the store has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Presented<'a> {
+    /// Folders of receipts and approvals.
+    pub folders: &'a [&'a Path],
+    pub receipts: &'a [Receipt],
+}
+
+impl Presented<'_> {
+    /// All that is presented.
+    pub(crate) fn read(&self) -> Result<Vec<Receipt>, PresentedError> {
+        let mut all = self.receipts.to_vec();
+        for folder in self.folders {
+            all.extend(receipts(folder)?);
+        }
+        Ok(all)
+    }
+}
+
 /// Why presented receipts cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum PresentedError {
@@ -196,7 +215,7 @@ mod tests {
     #[test]
     fn a_superseded_receipt_is_no_evidence_presented_or_stored() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("store.db")).unwrap();
+        let store = Store::open(folder.path().join("store.db")).unwrap();
         let ours = store.of(&Tenant::LOCAL);
         let (older, newer) = (receipt(Verdict::Pass), receipt(Verdict::Fail));
         let submit = |receipt: &Receipt, supersedes| {

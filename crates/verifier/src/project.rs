@@ -11,23 +11,19 @@ use proofmark_checks::{
 };
 use proofmark_receipt::{Json, Object, object};
 
+use crate::git::GitError;
+use crate::left_out::{LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
+
 mod config;
 mod metadata;
+mod tree;
 
 pub use config::{CONFIG_FILE, ProjectConfig};
 pub(crate) use metadata::describe;
+pub use tree::tree_request;
 
-/// Folders without source: histories, caches, installed packages, builds.
-const LEFT_OUT: [&str; 7] = [".git", ".hg", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", "target"];
-/// The folder of packages installed for Node.js, which is not copied but shown to the command.
-const NODE_MODULES: &str = "node_modules";
-/// How many such folders a project may have.
+/// How many folders of installed packages a project may have.
 const MAX_NODE_MODULES: usize = 64;
-
-/// How many files and folders are looked at, with those that are left out.
-const MAX_ENTRIES: usize = 50_000;
-/// How deep folders may nest.
-const MAX_FOLDER_DEPTH: usize = 64;
 
 /// Why a folder cannot be verified.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +55,9 @@ pub enum ProjectError {
     /// No file in it.
     #[error("read the project `{}`: it holds no files", .0.display())]
     Empty(PathBuf),
+    /// It is to be read from a repository, which cannot be read.
+    #[error(transparent)]
+    Git(#[from] GitError),
 }
 
 impl ProjectError {
@@ -67,6 +66,7 @@ impl ProjectError {
     pub fn help(&self) -> Option<String> {
         let help = match self {
             Self::Request { error, .. } => return error.help(),
+            Self::Git(error) => return error.help(),
             Self::Missing { missing, .. } => {
                 return missing.nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"));
             }
@@ -103,15 +103,6 @@ pub struct ProjectRequest {
     pub packages: Vec<HostFolder>,
 }
 
-/// Why a file of a project is not part of the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LeftOut {
-    #[error("its path is not UTF-8 text, has control characters, or is too long")]
-    Path,
-    #[error("it is a link, which could lead out of the project")]
-    Link,
-}
-
 /// Writes the request that runs a command in a copy of `folder`, as `config` says, with the packages installed for the host's
 /// Python and those in `node_modules`.
 ///
@@ -128,11 +119,18 @@ pub fn project_request(folder: &Path, config: &ProjectConfig) -> Result<ProjectR
         entries: 0,
     };
     reader.folder(folder, 0)?;
-    if reader.files.is_empty() {
+    let Reader { files, left_out, packages, .. } = reader;
+    let request = request(folder, files, config)?;
+    Ok(ProjectRequest { request, left_out, packages })
+}
+
+/// The request that runs the command of `config` among these files.
+fn request(folder: &Path, contents: BTreeMap<String, Json>, config: &ProjectConfig) -> Result<Request, ProjectError> {
+    if contents.is_empty() {
         return Err(ProjectError::Empty(folder.to_owned()));
     }
     let mut files = Object::new();
-    for (path, content) in reader.files {
+    for (path, content) in contents {
         files.insert(path, content);
     }
     let mut verification: Object = object! { "kind": "test_suite", "mode": "command", "packages": true };
@@ -147,7 +145,14 @@ pub fn project_request(folder: &Path, config: &ProjectConfig) -> Result<ProjectR
     {
         return Err(ProjectError::Missing { folder: folder.to_owned(), missing });
     }
-    Ok(ProjectRequest { request, left_out: reader.left_out, packages: reader.packages })
+    Ok(request)
+}
+
+/// Installed packages, which the project has at `below`.
+fn installed(path: &Path, below: String) -> Result<HostFolder, ProjectError> {
+    // The folders above may be reached by links; the sandbox shows what is at the end of them.
+    let host = path.canonicalize().map_err(|error| ProjectError::Io { path: path.to_owned(), error })?;
+    Ok(HostFolder { host, at: below })
 }
 
 struct Reader<'a> {
@@ -188,7 +193,7 @@ impl Reader<'_> {
                 self.left_out.push((below, LeftOut::Link));
             } else if kind.is_dir() && name == NODE_MODULES {
                 self.installed(&path, below)?;
-            } else if kind.is_dir() && !LEFT_OUT.iter().any(|left_out| name == *left_out) {
+            } else if kind.is_dir() && !name.to_str().is_some_and(is_left_out) {
                 self.folder(&path, depth + 1)?;
             } else if kind.is_file() {
                 self.file(&path, below)?;
@@ -212,9 +217,7 @@ impl Reader<'_> {
         if self.packages.len() >= MAX_NODE_MODULES {
             return Err(ProjectError::TooManyPackages(self.root.to_owned()));
         }
-        // The folders above may be reached by links; the sandbox shows what is at the end of them.
-        let host = path.canonicalize().map_err(|error| ProjectError::Io { path: path.to_owned(), error })?;
-        self.packages.push(HostFolder { host, at: below });
+        self.packages.push(installed(path, below)?);
         Ok(())
     }
 

@@ -45,7 +45,7 @@ impl Decider {
     pub fn redeem(&self, tenant: &Tenant, id: &ReceiptId, terms: &Terms, by: &str) -> Result<Redeemed, UseError> {
         let store = self.store.of(tenant);
         let stored = store.receipt(id)?.ok_or(StoreError::NoReceipt(*id))?;
-        let worth = Worth::of(&stored, self.trusted());
+        let worth = Worth::of(&stored, self.trusted().signers());
         worth.redeemable(&stored.receipt, terms)?;
         // The writer checks again that it is neither spent nor superseded; its signature and content cannot change
         // meanwhile.
@@ -69,7 +69,7 @@ impl Decider {
         let stored = store.job_receipt(id)?.map_or_else(|| store.receipt(id), |stored| Ok(Some(stored)))?;
         let Some(stored) = stored else { return Ok(None) };
         let request = store.request(id)?;
-        let worth = Worth::of(&stored, self.trusted());
+        let worth = Worth::of(&stored, self.trusted().signers());
         let evaluation = evaluation(&stored.receipt, &worth, request.as_deref(), about);
         Ok(Some((stored.receipt, evaluation)))
     }
@@ -82,7 +82,8 @@ impl Decider {
         let store = self.store.of(tenant);
         let Some(stored) = store.receipt(id)? else { return Ok(None) };
         let request = store.request(id)?;
-        let text = Worth::of(&stored, self.trusted()).answers(&stored.receipt, request.as_deref())?.to_owned();
+        let text =
+            Worth::of(&stored, self.trusted().signers()).answers(&stored.receipt, request.as_deref())?.to_owned();
         Ok(Some((stored, text)))
     }
 }

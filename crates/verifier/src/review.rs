@@ -13,7 +13,7 @@ use proofmark_store::{Decision, NewReceipt, Review, ReviewVerdict, StoreError, T
 use crate::clock;
 use crate::decide::{self, DecideError, Question};
 use crate::decider::Decider;
-use crate::presented;
+use crate::presented::{self, Presented};
 
 /// How long an approval counts by default, in milliseconds.
 const APPROVED_FOR: i64 = 3_600_000;
@@ -287,10 +287,12 @@ impl Decider {
         let own = Some(self.key.signer());
         // Its budget ends it; a review is stored even when its caller has gone.
         let stop = &AtomicBool::new(false);
-        let question =
-            Question { policy: &policy, request: &request, folders: &[], trusted: self.trusted(), own, stop };
+        let trusted = self.trusted();
+        let trusted = trusted.signers();
+        let presented = Presented::default();
+        let question = Question { policy: &policy, request: &request, presented, trusted, own, stop };
         let evidence = decide::evidence(&question, &store, now)?;
-        let mut fact = [presented::fact(approval, self.trusted(), Some(&store))?];
+        let mut fact = [presented::fact(approval, trusted, Some(&store))?];
         decide::vouch(&mut fact, own);
         let documents = evidence.documents().iter().cloned().chain(fact).collect();
         counted(&policy, &request, &Evidence::new(documents), now, (role, approval))

@@ -313,7 +313,11 @@ impl<'a> Batch<'a> {
             supersedes: None,
             with: Vec::new(),
         };
-        Ok(self.issuer.issue(draft?, to)?)
+        let mut draft = draft?;
+        if let Some(store) = self.issuer.store() {
+            draft.verified_at = clock::when(store, &draft.verified_at);
+        }
+        Ok(self.issuer.issue(draft, to)?)
     }
 }
 

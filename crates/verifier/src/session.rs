@@ -1,5 +1,6 @@
 //! Entries of guarded sessions, as documents.
 
+use proofmark_boundary::DecisionReceipt;
 use proofmark_receipt::{Json, Link, Object, ReceiptId};
 
 /// What `record_type` of a session's entry is.
@@ -13,10 +14,13 @@ pub struct SessionDocument {
 }
 
 impl SessionDocument {
-    /// Whether a document says that it is such an entry.
+    /// Whether a document says that it is such an entry. With `vrf_version` it is a VRF receipt, and with the type of
+    /// decision receipts a decision receipt, whatever else it holds.
     #[must_use]
     pub fn claimed_by(document: &Object) -> bool {
         document.get("record_type").and_then(Json::as_str) == Some(SESSION_ENTRY)
+            && !document.contains("vrf_version")
+            && !DecisionReceipt::claimed_by(document)
     }
 
     /// Reads an entry. Its signature is not verified.

@@ -1,8 +1,8 @@
 //! The trust store: `<home>/trust.json`, the signers this user trusts, each under a name.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use proofmark_receipt::document::{self, Cause, DocumentError, Field, Format};
@@ -111,7 +111,7 @@ impl TrustStore {
     fn change<T>(&self, change: impl FnOnce(&mut Vec<TrustedName>) -> Result<T, TrustError>) -> Result<T, TrustError> {
         let path = self.path();
         let io = |error| TrustError::Io { path: path.clone(), error };
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.home).map_err(io)?;
+        owned::create_folder(&self.home).map_err(io)?;
         // Two commands that change it at once would lose one of the changes. The lock ends with the handle.
         let folder = File::open(&self.home).map_err(io)?;
         folder.lock().map_err(io)?;

@@ -1,14 +1,15 @@
 //! Verifications as jobs, with the real sandbox and the real store.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use std::path::PathBuf;
-use std::process::Command;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, ReceiptId, Sha256Digest, SigningKey, Trust, Verdict, verify, verify_chain};
-use proofmark_store::{CountFilter, JobState as Stored, NewJob, Store, Tenant, TenantStore};
+use proofmark_store::{
+    Claim, CountFilter, JobEnd, JobState as Stored, NewJob, Presence, Runnable, Store, StoredJob, Tenant, TenantStore,
+};
+use proofmark_testing::Home;
 use proofmark_verifier::{
     Cancelled, Filter, Following, Format, Host, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES_OF_ONE,
     MAX_WAITING_OF_ONE, Request, SubmitError, Submitted, Verifications, Work,
@@ -21,35 +22,34 @@ const ENDLESS: &str = "def f(x):\n    while True: pass\n";
 const DOUBLE: &str = "def f(x): return 2 * x\n";
 
 struct Place {
-    _folder: tempfile::TempDir,
-    path: PathBuf,
     store: Arc<Store>,
+    home: Home,
 }
 
 impl Place {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("store.db");
-        let store = Arc::new(Store::open(&path).unwrap());
-        Self { _folder: folder, path, store }
+        let home = Home::new();
+        let store = Arc::new(Store::open(home.store()).unwrap());
+        Self { store, home }
     }
 
     fn start(&self, workers: usize) -> Verifications {
         start(&self.store, workers)
     }
 
-    /// Changes the database as another process would. Texts are bound in order.
-    fn sql(&self, sql: &str, values: &[&str]) {
-        let script = "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1], timeout=10) as store:\n    \
-                      store.execute(sys.argv[2], sys.argv[3:])";
-        let changed =
-            Command::new("python3").args(["-c", script]).arg(&self.path).arg(sql).args(values).status().unwrap();
-        assert!(changed.success());
+    /// The processes that started first end, as if they had not renewed their leases.
+    fn expire_leases(&self) {
+        self.home.sql("UPDATE workers SET alive_until = 1");
+        self.store.give_back_jobs().unwrap();
     }
 
-    /// All leases expire, as if their owners had not renewed them.
-    fn expire_leases(&self) {
-        self.sql("UPDATE jobs SET lease_until = 1 WHERE state = 'waiting'", &[]);
+    /// Another process, which lives for a long time, claims what waits for any.
+    fn claim_as(&self, owner: &str) -> Vec<StoredJob> {
+        let presence = Presence { owner: owner.to_owned(), ..Presence::default() };
+        self.store.renew(&presence).unwrap();
+        self.home.sql(&format!("UPDATE workers SET alive_until = 9000000000000000 WHERE owner = '{owner}'"));
+        let runnable = Runnable::AllBut(Vec::new());
+        self.store.claim(&Claim { owner: owner.to_owned(), running: 9, quick: 9, runnable }).unwrap()
     }
 
     fn receipts(&self) -> usize {
@@ -153,7 +153,8 @@ fn row(seed: u8, owner: &str, text: &str) -> NewJob {
         checks: 3,
         chain: "main".to_owned(),
         supersedes: None,
-        owner: owner.to_owned(),
+        needs: "python".to_owned(),
+        owner: Some(owner.to_owned()),
         created_at: 5,
     }
 }
@@ -224,7 +225,7 @@ fn the_same_key_gets_the_same_receipt() {
     wait_end(&jobs, "b", &of_other);
     drop(jobs);
 
-    let store = Arc::new(Store::open(&place.path).unwrap());
+    let store = Arc::new(Store::open(place.home.store()).unwrap());
     let jobs = start(&store, 1);
     assert_eq!(jobs.submit(keyed(&text)).unwrap(), Submitted::Same(*id));
     assert_eq!(jobs.submit(durable(keyed(&text))).unwrap(), Submitted::Same(*id));
@@ -364,7 +365,7 @@ fn what_waits_as_a_row_is_read_when_it_runs() {
     jobs.persist(&tenant("a"), &later).unwrap();
     // Nothing of it is in memory: what the row says is what runs.
     let (ids, wrong) = ([kept, later], suite("def f(x): return None"));
-    place.sql("UPDATE jobs SET request = ? WHERE state = 'waiting'", &[&wrong]);
+    place.home.sql(&format!("UPDATE jobs SET request = '{wrong}' WHERE state = 'waiting'"));
     free(&jobs, &blocker);
     for id in ids {
         let end = wait_end(&jobs, "a", &id);
@@ -415,26 +416,35 @@ fn who_has_lost_the_lease_keeps_no_receipt() {
     let jobs = place.start(1);
     let blocker = occupy(&jobs);
     let lost = new(jobs.submit(durable(work("a", suite(DOUBLE)))));
-    // Another process takes it over, and holds it for a long time. Ours may renew its lease in between.
+    // Another process claims it. Ours may renew its lease in between, or claim it again.
     let taken = loop {
         place.expire_leases();
-        let taken = place.store.take_over_jobs("other", 9).unwrap();
+        let taken = place.claim_as("other");
         if !taken.is_empty() {
             break taken;
         }
     };
-    place.sql("UPDATE jobs SET lease_until = ? WHERE owner = 'other'", &["9000000000000000"]);
     assert_eq!(taken.iter().map(|row| row.job_id).collect::<Vec<_>>(), [lost]);
     let after = new(jobs.submit(work("a", suite(DOUBLE))));
     free(&jobs, &blocker);
     assert_eq!(wait_end(&jobs, "a", &after).state, JobState::Done);
     assert_eq!(a(&place.store).receipt(&lost).unwrap(), None);
-    assert_eq!(jobs.job(&tenant("a"), &lost).unwrap().unwrap().state, JobState::Waiting);
+    assert_eq!(jobs.job(&tenant("a"), &lost).unwrap().unwrap().state, JobState::Running);
     verify_chain(&a(&place.store).chain("main").unwrap(), None).unwrap();
-    // Whoever has it now may end it, and it can be called off from here.
+    // The other process has it now, and is asked to cancel it from here.
     let (_following, views) = follow(&jobs, "a", &lost);
-    assert_eq!(jobs.cancel(&tenant("a"), &lost).unwrap(), Cancelled::Now);
-    assert_eq!(views.recv_timeout(PATIENCE).unwrap().state, JobState::Waiting);
+    let cancelled = std::thread::scope(|scope| {
+        let cancelled = scope.spawn(|| jobs.cancel(&tenant("a"), &lost).unwrap());
+        while !a(&place.store).job(&lost).unwrap().unwrap().cancelling {
+            std::thread::yield_now();
+        }
+        let end =
+            JobEnd { job_id: lost, owner: "other".to_owned(), attempt: taken[0].attempt, state: Stored::Cancelled };
+        a(&place.store).submit(end).wait().unwrap();
+        cancelled.join().unwrap()
+    });
+    assert_eq!(cancelled, Cancelled::Now);
+    assert_eq!(views.recv_timeout(PATIENCE).unwrap().state, JobState::Running);
     assert_eq!(views.recv_timeout(PATIENCE).unwrap().state, JobState::Cancelled);
     assert_eq!(place.receipts(), 1);
 }
@@ -481,7 +491,7 @@ fn jobs_are_kept_while_they_end() {
 #[test]
 fn two_on_one_file_extend_one_chain() {
     let place = Place::new();
-    let other = Arc::new(Store::open(&place.path).unwrap());
+    let other = Arc::new(Store::open(place.home.store()).unwrap());
     let both = [place.start(2), start(&other, 2)];
     std::thread::scope(|scope| {
         for jobs in &both {
@@ -508,7 +518,7 @@ fn stopping_lets_jobs_go() {
     assert!(matches!(wait_end(&jobs, "a", &forgotten).state, JobState::Failed(why) if why.contains("stopping")));
     for id in [&running, &waiting] {
         let row = a(&place.store).job(id).unwrap().unwrap();
-        assert_eq!((row.state, row.lease), (Stored::Waiting, None));
+        assert_eq!((row.state, row.owner), (Stored::Waiting, None));
     }
     let next = place.start(2);
     assert_eq!(wait_end(&next, "a", &waiting).state, JobState::Done);

@@ -5,11 +5,11 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use proofmark_receipt::{ReceiptId, SigningKey, Verdict};
+use proofmark_testing::Home;
 use proofmark_verifier::{
     Cancelled, Following, Format, Host, JobState, JobView, Request, SelfTest, Store, Submitted, Tenant, Verifications,
     Work,
 };
-use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -22,8 +22,8 @@ const ENDLESS: &str = r#"{"output": {"content": "def f(x):\n    while x > 1: pas
     "kind": "test_suite", "language": "python", "entrypoint": "f", "limits": {"timeout_ms": 60000},
     "tests": [{"name": "one", "input": [1], "expected_output": 1}, {"name": "two", "input": [2], "expected_output": 2}]}}"#;
 
-fn start(home: &TempDir, probe: impl FnOnce() -> Host + Send + 'static) -> Verifications {
-    let store = Arc::new(Store::open(&home.path().join("proofmark.db")).unwrap());
+fn start(home: &Home, probe: impl FnOnce() -> Host + Send + 'static) -> Verifications {
+    let store = Arc::new(Store::open(home.store()).unwrap());
     Verifications::start(probe, SigningKey::from_seed([3; 32]), store, 1).unwrap()
 }
 
@@ -61,14 +61,14 @@ fn until(jobs: &Verifications, id: &ReceiptId, wanted: impl Fn(&JobView) -> bool
 
 #[test]
 fn code_waits_for_the_self_test_and_nothing_else_does() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (allow, allowed) = mpsc::channel::<()>();
     let probe = move || {
         let _ = allowed.recv();
         Host::probe(None)
     };
     let jobs = start(&home, probe);
-    assert_eq!((jobs.self_test(), jobs.languages()), (SelfTest::Running, [].as_slice()));
+    assert_eq!((jobs.self_test(), jobs.languages().unwrap()), (SelfTest::Running, vec![]));
     let [code, cancelled] = [submit(&jobs, CODE, false), submit(&jobs, CODE, true)];
     let constraint = submit(&jobs, CONSTRAINT, false);
     let end = until(&jobs, &constraint, |view| view.state.is_end());
@@ -80,7 +80,7 @@ fn code_waits_for_the_self_test_and_nothing_else_does() {
     assert_eq!(end.receipt.unwrap().verdict(), Verdict::Pass);
     assert_eq!(jobs.self_test(), SelfTest::Passed);
     let begun = Instant::now();
-    while jobs.languages().is_empty() {
+    while jobs.languages().unwrap().is_empty() {
         assert!(begun.elapsed() < PATIENCE, "nobody asked for the languages");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -88,7 +88,7 @@ fn code_waits_for_the_self_test_and_nothing_else_does() {
 
 #[test]
 fn stopping_does_not_wait_for_the_self_test() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (allow, allowed) = mpsc::channel::<()>();
     let probe = move || {
         let _ = allowed.recv();
@@ -108,7 +108,7 @@ fn stopping_does_not_wait_for_the_self_test() {
 
 #[test]
 fn without_a_self_test_no_code_runs() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let jobs = start(&home, || panic!("the probe fails"));
     let code = submit(&jobs, CODE, false);
     let JobState::Failed(why) = until(&jobs, &code, |view| view.state.is_end()).state else { panic!("it ran") };
@@ -120,7 +120,7 @@ fn without_a_self_test_no_code_runs() {
 
 #[test]
 fn a_cancelled_job_says_how_far_it_came() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let jobs = start(&home, || Host::probe(None));
     for durable in [false, true] {
         let id = submit(&jobs, ENDLESS, durable);

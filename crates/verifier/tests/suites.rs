@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use proofmark_receipt::{Json, Receipt, ReceiptId, SigningKey, Verdict};
 use proofmark_store::{Store, Tenant};
+use proofmark_testing::Home;
 use proofmark_verifier::{
     Batch, Cancelled, Caps, Format, Host, Issuer, JobState, JobView, Request, Submitted, Verifications, VerifyError,
     Work,
@@ -83,11 +84,11 @@ def f(x):
     }
 }
 
-fn jobs(workers: usize) -> (tempfile::TempDir, Verifications) {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Arc::new(Store::open(&folder.path().join("store.db")).unwrap());
+fn jobs(workers: usize) -> (Home, Verifications) {
+    let home = Home::new();
+    let store = Arc::new(Store::open(home.store()).unwrap());
     let key = SigningKey::from_seed([3; 32]);
-    (folder, Verifications::start(|| Host::probe(None), key, store, workers).unwrap())
+    (home, Verifications::start(|| Host::probe(None), key, store, workers).unwrap())
 }
 
 fn submit(jobs: &Verifications, of: &str, text: String) -> ReceiptId {
@@ -119,22 +120,24 @@ fn tenant(name: &str) -> Tenant {
 
 #[test]
 fn idle_workers_of_a_server_join_a_suite() {
-    let (_folder, jobs) = jobs(3);
-    // Each test waits for a time, so that three at a time are seen on any machine.
+    let (_home, jobs) = jobs(3);
+    // Each test waits for a time, so that several at a time are seen on a machine with one core, too.
     let text = suite("import time\ndef f(x):\n    time.sleep(0.5)\n    return 2 * x", 30, "{}");
     let id = submit(&jobs, "a", text);
     let seen = views(&jobs, "a", &id, |view| view.state.is_end());
     let receipt = seen.last().unwrap().receipt.clone().unwrap();
     assert_eq!(receipt.verdict(), Verdict::Pass);
-    let metadata = receipt.metadata().get("execution_ms").unwrap().to_text();
-    assert!(metadata.parse::<u64>().unwrap() < 12_000, "{metadata} ms, of 15,000 that one worker needs");
+    // One worker needs as long as all tests together, however slow the machine is.
+    let took = receipt.metadata().get("execution_ms").unwrap().to_text().parse::<u64>().unwrap();
+    let together: u64 = receipt.results().details.iter().filter_map(|detail| detail.elapsed_ms).sum();
+    assert!(together >= 15_000 && took < together * 4 / 5, "{took} ms, of {together} that one worker needs");
     assert!(seen.is_sorted_by_key(|view| view.done), "{seen:?}");
     assert!(seen.iter().all(|view| view.done <= 30));
 }
 
 #[test]
 fn a_new_job_does_not_wait_for_workers_that_joined_another() {
-    let (_folder, jobs) = jobs(2);
+    let (_home, jobs) = jobs(2);
     let endless = suite("def f(x):\n    while x: pass\n    return 0", 9, r#"{"timeout_ms": 60000}"#);
     let long = submit(&jobs, "a", endless);
     // The first test ends at once; by the time the worker that joins has one, both are in endless ones.

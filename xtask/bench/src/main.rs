@@ -4,6 +4,7 @@ mod accept;
 mod agentdojo;
 mod cold;
 mod command_line;
+mod guard;
 mod mbpp;
 mod node;
 mod receipt;
@@ -62,8 +63,26 @@ enum Bench {
     ServeReceipts,
     /// How long a page of a list takes in stores of a thousand rows to a million
     Lists,
+    /// The pages for people in stores of a thousand rows and of a million: milliseconds, bytes, and in a browser
+    Page,
     /// Decisions a second over HTTP, signed and on disk, beside the same in memory, SQLite alone and the binary PROOFMARK_BASE
     ServeDecisions,
+    /// Receipts and decisions a second with one server and several on PostgreSQL, beside SQLite and bare inserts, and jobs
+    Scale {
+        /// Only these parts: receipts, decisions, sizes, network, jobs, claims
+        parts: Vec<String>,
+    },
+    /// What `guard` adds to calls and results over standard streams, and what a hook takes, beside a byte copier and other proxies
+    Guard,
+    /// The server that `guard` measures with
+    #[command(hide = true)]
+    GuardServer,
+    /// The program that only moves bytes, which `guard` is measured beside
+    #[command(hide = true)]
+    GuardCopier {
+        #[arg(last = true)]
+        command: Vec<String>,
+    },
     /// Resident memory of a server: at the start, at most, and after 64 clients have gone
     Memory {
         /// How long the clients come
@@ -96,7 +115,14 @@ fn main() -> anyhow::Result<()> {
         Bench::Serve => rivals::run_server(&["work"]),
         Bench::ServeReceipts => rivals::run_server(&["receipts"]),
         Bench::Lists => rivals::run_server(&["lists"]),
+        Bench::Page => rivals::run_server(&["page"]),
         Bench::ServeDecisions => rivals::run_server(&["decisions"]),
+        Bench::Scale { parts } => {
+            rivals::run_server(&std::iter::once("scale").chain(parts.iter().map(String::as_str)).collect::<Vec<_>>())
+        }
+        Bench::Guard => guard::run(),
+        Bench::GuardServer => guard::serve(),
+        Bench::GuardCopier { command } => guard::copy(&command),
         Bench::Memory { minutes } => rivals::run_server(&["memory", &minutes]),
     }
 }

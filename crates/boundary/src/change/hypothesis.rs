@@ -11,7 +11,6 @@ use proofmark_predicate::Predicate;
 use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp};
 
 use super::memo::{Memo, Task};
-use super::size::{STEPS_PER_VALUE, values};
 use super::solve::solve;
 use crate::assumption::Assumption;
 use crate::evidence::CallMatch;
@@ -19,6 +18,7 @@ use crate::input::Input;
 use crate::policy::{ActionPolicy, Demand, ReceiptRule, ToolCallDemand};
 use crate::request::Request;
 use crate::rule_ref::{RuleKind, RuleRef};
+use crate::size::STEPS_PER_VALUE;
 
 /// How often all predicates are satisfied again, until none undoes another.
 const MAX_PASSES: usize = 3;
@@ -202,10 +202,10 @@ fn satisfy(input: &Input<'_>, request: &Request, task: Task) -> Option<Option<Re
     if holds(input, request, predicate, task.truth) {
         return Some(Some(request.clone()));
     }
-    let mut changed = request.facts().clone();
+    let (mut changed, mut size) = (request.facts().clone(), request.values());
     // One part of a predicate may undo what another part needed.
     for _ in 0..MAX_PASSES {
-        input.budget.charge(values(&changed) * STEPS_PER_VALUE).ok()?;
+        input.budget.charge(size * STEPS_PER_VALUE).ok()?;
         if solve(predicate.tree(), task.truth, &mut changed, task.variant).is_none() {
             return Some(None);
         }
@@ -214,6 +214,7 @@ fn satisfy(input: &Input<'_>, request: &Request, task: Task) -> Option<Option<Re
         if holds(input, &tried, predicate, task.truth) {
             return Some(Some(tried));
         }
+        size = tried.values();
         changed = tried.into_facts()?;
     }
     Some(None)

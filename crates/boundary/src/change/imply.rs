@@ -11,9 +11,9 @@ use proofmark_receipt::Json;
 use proofmark_receipt::json::Number;
 
 use super::edit::{with, without};
-use super::size::{STEPS_PER_VALUE, size};
 use super::solve::{Segment, literal, place_of};
 use crate::input::Input;
+use crate::size::{STEPS_PER_VALUE, size};
 
 /// The most combinations of values that are tried.
 const MAX_COMBINATIONS: usize = 512;

@@ -8,7 +8,6 @@ use proofmark_evidence::Statement;
 use proofmark_predicate::{Budget, Predicate, Value};
 
 use super::Change;
-use super::size::values;
 use crate::conditions;
 use crate::input::Input;
 use crate::request::Request;
@@ -16,8 +15,10 @@ use crate::rule_ref::RuleRef;
 
 /// The most requests that a search remembers.
 const MAX_SOLUTIONS: usize = 32;
-/// Facts with more values than this are not remembered: each hypothesis holds a copy of them.
+/// Facts with more values than this, those of the calls left out, are not remembered: each hypothesis holds a copy of them.
 const MAX_VALUES: u64 = 1_000;
+/// Facts with more calls than this are not remembered. Of the calls a hypothesis holds only a list.
+const MAX_CALLS: usize = 2_000;
 
 /// What is to be made of a request: the predicate of a rule true or false, by one of the guesses.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,10 +68,7 @@ impl Memo {
         let before = budget.taken();
         let made = solve()?;
         let mut solutions = self.solutions.borrow_mut();
-        if budget.failure().is_none()
-            && solutions.len() < MAX_SOLUTIONS
-            && values(made.as_ref().unwrap_or(of).facts()) <= MAX_VALUES
-        {
+        if budget.failure().is_none() && solutions.len() < MAX_SOLUTIONS && is_small(made.as_ref().unwrap_or(of)) {
             let steps = budget.taken() - before;
             solutions.push(Solution { of: of.clone(), task, made: made.clone(), steps });
         }
@@ -106,4 +104,8 @@ impl Memo {
     pub(super) fn facts(&self, input: &Input<'_>) -> &Value {
         self.facts.get_or_init(|| conditions::facts(input.policy, input.request, input.evidence, input.moment))
     }
+}
+
+fn is_small(request: &Request) -> bool {
+    request.calls().unwrap_or_default().len() <= MAX_CALLS && request.values_but_calls() <= MAX_VALUES
 }

@@ -41,18 +41,23 @@ pub(super) fn class(judge: &mut Judge<'_>) {
     judge.findings.push(RuleFinding { blocks: Some(Disposition::LocalReplan), ..finding });
 }
 
-/// A tool whose definition nobody has looked at, or not since it changed, is not called.
+/// A tool, prompt or template of resources whose definition nobody has looked at, or not since it changed, is not used.
 pub(super) fn definition(judge: &mut Judge<'_>) {
+    let what = match judge.input.request.text("action", "method") {
+        Some("prompts/get") => "prompt",
+        Some("resources/read" | "resources/subscribe") => "resource template",
+        _ => "tool",
+    };
     let message = match judge.input.request.text("action", "definition_state") {
         None | Some("pinned") => return,
-        Some("changed") => "The definition of this tool has changed since it was pinned.",
-        Some("renamed") => "This tool has the definition of a pinned tool under another name.",
-        Some("shadowing") => "This tool has the name of a tool of another server.",
-        Some("ambiguous") => "The name of this tool can be mistaken for another name.",
-        Some(_) => "The server has not listed this tool.",
+        Some("changed") => format!("The definition of this {what} has changed since it was pinned."),
+        Some("renamed") => format!("This {what} has the definition of a pinned {what} under another name."),
+        Some("shadowing") => format!("This {what} has the name of a {what} of another server."),
+        Some("ambiguous") => format!("The name of this {what} can be mistaken for another name."),
+        Some(_) => format!("The server has not listed this {what}."),
     };
     let source = RuleRef { kind: RuleKind::Definition, boundary: 0, index: 0 };
-    let finding = whole(source, "definition", "tool_quarantined", message);
+    let finding = whole(source, "definition", "tool_quarantined", &message);
     judge.findings.push(RuleFinding { blocks: Some(Disposition::LocalReplan), ..finding });
 }
 

@@ -3,6 +3,7 @@
 use proofmark_evidence::{Accepts, ApprovalDemand};
 use proofmark_receipt::document::shown;
 
+use super::dispatchers::DISPATCHERS;
 use super::{ActionPolicy, Boundary, Demand, ReceiptRule, Unmatched};
 
 /// Something that looks like a mistake.
@@ -23,6 +24,7 @@ pub(super) fn warnings(policy: &ActionPolicy) -> Vec<Warning> {
         let message = "no action is protected by a rule of its own";
         warnings.push(warning("boundaries", "no-boundaries", message, "add a boundary"));
     }
+    warnings.extend(weak_dispatchers(policy));
     if policy.unmatched == Unmatched::AllowExempted {
         for exemption in policy.exemptions.iter().filter(|exemption| exemption.matcher.is_empty()) {
             let message = "the exemption covers every unmatched action";
@@ -34,6 +36,25 @@ pub(super) fn warnings(policy: &ActionPolicy) -> Vec<Warning> {
 
 fn warning(at: &str, code: &'static str, message: impl Into<String>, help: &'static str) -> Warning {
     Warning { at: at.to_owned(), code, message: message.into(), help }
+}
+
+/// A tool that runs what its arguments say, classed as one that changes nothing.
+fn weak_dispatchers(policy: &ActionPolicy) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (index, entry) in policy.tools.iter().enumerate().filter(|(_, entry)| entry.is_weak()) {
+        let before = policy.tools.get(..index).unwrap_or_default();
+        let is_first = |name: &&str| entry.may_name(name) && !before.iter().any(|before| before.names_everywhere(name));
+        let weak: Vec<_> = DISPATCHERS.into_iter().filter(is_first).collect();
+        if let Some(first) = weak.first() {
+            let others = if weak.len() > 1 { format!(" and {} more", weak.len() - 1) } else { String::new() };
+            let message = format!(
+                "the entry classes `{first}`{others} as tools without effect, which run what their arguments say"
+            );
+            let help = "put entries for such tools before it, as in `examples/guard/dispatchers.yaml`";
+            warnings.push(warning(&format!("tools[{index}]"), "weak-dispatcher", message, help));
+        }
+    }
+    warnings
 }
 
 fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {

@@ -17,7 +17,7 @@ use crate::facts;
 use rule::Reader;
 
 /// The most boundaries of a policy.
-const MAX_BOUNDARIES: usize = 512;
+pub(crate) const MAX_BOUNDARIES: usize = 512;
 /// The most rules of a policy, over all its boundaries.
 const MAX_RULES: usize = 2_048;
 /// How long a decision is valid without `valid_for`, in milliseconds.
@@ -25,7 +25,7 @@ const VALID_FOR_MILLIS: i64 = 5 * 60 * 1000;
 /// The limit on denials without `repeat`.
 const REPEAT: Repeat = Repeat { limit: 3, then: OnBlock::HumanReview };
 
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "version",
     "boundaries",
     "repeat",
@@ -37,6 +37,7 @@ const FIELDS: [&str; 11] = [
     "roles",
     "classes",
     "tools",
+    "results",
 ];
 
 pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError> {
@@ -64,6 +65,7 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
         exemptions,
         classes,
         tools,
+        results: optional(&fields, "results", super::results::read)?.unwrap_or_default(),
     })
 }
 

@@ -13,6 +13,9 @@ const MAX_TOOLS: usize = 1_024;
 /// The class of a tool that no entry names. Nothing is known about it, so it may do anything.
 pub(crate) const UNCLASSED: &str = "system_change";
 
+/// The class of what has no effect that another class names.
+const GENERIC: &str = "generic";
+
 /// An entry of `tools`.
 #[derive(Debug)]
 pub(crate) struct ToolClass {
@@ -47,6 +50,17 @@ pub struct ToolCall<'a> {
     /// Whether the server says of the tool that it changes something. The server is not trusted, so this can only make the
     /// class stricter.
     pub said_to_change: bool,
+}
+
+/// What a host says of a tool of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct HostTool<'a> {
+    /// The host's own name of the tool, by which a policy can name it as well.
+    pub name: &'a str,
+    /// Its class, where no entry of `tools` names it. Without one, the tool is not known.
+    pub class: Option<&'a str>,
+    /// What it is about, where no entry of `tools` says which argument that is.
+    pub target: Option<&'a str>,
 }
 
 /// Reads `tools`.
@@ -100,6 +114,11 @@ impl ArgumentPath {
 }
 
 impl ToolClass {
+    /// Whether it names the tool, by the name in the call or by the host's.
+    fn names_either(&self, call: &ToolCall<'_>, host: Option<&HostTool<'_>>) -> bool {
+        self.names(call) || host.is_some_and(|host| self.names(&ToolCall { tool: host.name, ..*call }))
+    }
+
     fn names(&self, call: &ToolCall<'_>) -> bool {
         let on_server = match (&self.server, call.server) {
             (None, _) => true,
@@ -107,6 +126,21 @@ impl ToolClass {
             (Some(_), None) => false,
         };
         on_server && self.tool.matches(call.tool)
+    }
+
+    /// Whether it names the tool of some server.
+    pub(super) fn may_name(&self, tool: &str) -> bool {
+        self.tool.matches(tool)
+    }
+
+    /// Whether it names the tool of every server.
+    pub(super) fn names_everywhere(&self, tool: &str) -> bool {
+        self.tool.matches(tool) && self.server.as_ref().is_none_or(Globs::match_all)
+    }
+
+    /// Whether it says of its tools that they have no effect, and of no call within theirs.
+    pub(super) fn is_weak(&self) -> bool {
+        (self.reads || self.class == GENERIC) && self.dispatches.is_none()
     }
 
     pub(super) fn class(&self) -> &str {
@@ -121,20 +155,32 @@ impl ActionPolicy {
     /// A call that calls another tool is an action of that tool, with the tool that was called as `via`.
     #[must_use]
     pub fn action_of(&self, call: &ToolCall<'_>) -> Object {
-        let entry = self.tools.iter().find(|entry| entry.names(call));
+        self.action(call, None)
+    }
+
+    /// As [`ActionPolicy::action_of`], of a tool that a host has of its own.
+    #[must_use]
+    pub fn action_of_host(&self, call: &ToolCall<'_>, host: &HostTool<'_>) -> Object {
+        self.action(call, Some(host))
+    }
+
+    fn action(&self, call: &ToolCall<'_>, host: Option<&HostTool<'_>>) -> Object {
+        let entry = self.tools.iter().find(|entry| entry.names_either(call, host));
         if let Some(action) = entry.and_then(|entry| self.dispatched(entry.dispatches.as_ref()?, call)) {
             return action;
         }
         let only_reads = entry.is_some_and(|entry| entry.reads);
         let class = match entry {
             Some(entry) if !(only_reads && call.said_to_change) => entry.class.as_str(),
-            Some(_) | None => UNCLASSED,
+            Some(_) => UNCLASSED,
+            None => host.and_then(|host| host.class).unwrap_or(UNCLASSED),
         };
         let argument = |path: fn(&ToolClass) -> &Option<ArgumentPath>| path(entry?).as_ref()?.of(call.args);
         let target = argument(|entry| &entry.target).map(|target| match target {
             Json::String(text) => text.clone(),
             other => other.to_text(),
         });
+        let target = target.or_else(|| host?.target.map(str::to_owned));
         object! {
             "tool": call.tool,
             "class": class,

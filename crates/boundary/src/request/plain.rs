@@ -9,7 +9,7 @@ use crate::facts::{BOUNDARIES, DEFINITION_STATES};
 
 const FIELDS: [&str; 10] =
     ["action", "agent", "facts", "calls", "memory", "taint", "denies", "task", "upstream", "context_fill_pct"];
-const ACTION: [&str; 15] = [
+const ACTION: [&str; 17] = [
     "tool",
     "class",
     "boundary",
@@ -25,6 +25,8 @@ const ACTION: [&str; 15] = [
     "amount",
     "definition",
     "definition_state",
+    "paths",
+    "cwd",
 ];
 const AGENT: [&str; 7] = ["id", "org", "project", "environment", "run", "step", "sensitivity"];
 
@@ -58,7 +60,7 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
     fields.only(&ACTION)?;
     fields.need("tool", "name the tool")?;
     let mut action = Object::new();
-    for name in ["tool", "class", "surface", "method", "target", "server", "via", "definition"] {
+    for name in ["tool", "class", "surface", "method", "target", "server", "via", "definition", "cwd"] {
         if let Some(field) = fields.get(name) {
             action.insert(name, name_text(&field)?);
         }
@@ -85,6 +87,10 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
         if let Some(field) = fields.get(name) {
             action.insert(name, field.json.clone());
         }
+    }
+    if let Some(field) = fields.get("paths") {
+        field.items()?.iter().try_for_each(|path| path.text().map(drop))?;
+        action.insert("paths", field.json.clone());
     }
     if let Some(field) = fields.get("amount") {
         action.insert("amount", number(&field)?);

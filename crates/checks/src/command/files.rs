@@ -117,8 +117,14 @@ pub(crate) fn check(path: &str) -> Result<(), String> {
     }
 }
 
-/// SHA-256 of what `sha256sum` prints of the files, sorted by path.
-pub(crate) fn digest<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Sha256Digest {
+/// Whether a path is one inside a project.
+#[must_use]
+pub fn is_project_path(path: &str) -> bool {
+    check(path).is_ok()
+}
+
+/// SHA-256 of what `sha256sum` prints of the files, which are sorted by path: `hashes.output` of a project's receipts.
+pub fn files_digest<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Sha256Digest {
     let line = |(path, content): (&str, &[u8])| format!("{}  {path}\n", Sha256Digest::of(content).bare_hex());
     Sha256Digest::of(files.map(line).collect::<String>().as_bytes())
 }

@@ -20,7 +20,7 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
     verification.only(&[FIELDS.as_slice(), &PROJECT_SETTINGS].concat())?;
     let submitted = files::read(submitted)?;
     // Before the request's files replace any of them: `hashes.output` is of what was submitted.
-    let digest = files::digest(submitted.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
+    let digest = files::files_digest(submitted.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
     let settings = Settings::read(verification)?;
     let own = verification.get("files");
     let own_files = own.as_ref().map(files::read).transpose()?.unwrap_or_default();

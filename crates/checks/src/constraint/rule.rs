@@ -4,11 +4,10 @@ use proofmark_predicate::tree::Operator;
 use proofmark_predicate::{Budget, Predicate, Truth};
 use proofmark_receipt::json::Json;
 use proofmark_receipt::shown;
-use regex::{Regex, RegexBuilder};
 
-use super::MAX_PATTERN_BYTES;
 use super::error::{ConstraintError, TooMuch};
 use super::path::Path;
+use super::pattern::Pattern;
 use super::schema::Schema;
 use super::subject::fact;
 
@@ -99,21 +98,6 @@ impl Comparison {
     }
 }
 
-/// A pattern, and how much work it may be.
-pub(super) struct Pattern {
-    regex: Regex,
-    /// How many steps 16 bytes of text count as: one for each 4 KiB of the compiled pattern.
-    steps_per_block: u64,
-}
-
-impl Pattern {
-    pub(super) fn is_match(&self, text: &str, budget: &Budget<'_>) -> Result<bool, TooMuch> {
-        let blocks = text.len() as u64 / 16 + 1;
-        budget.charge(blocks.saturating_mul(self.steps_per_block))?;
-        Ok(self.regex.is_match(text))
-    }
-}
-
 /// How many values a JSON value holds.
 fn values(json: &Json) -> u64 {
     match json {
@@ -166,18 +150,8 @@ pub(super) fn predicate(source: &str) -> Result<Rule, ConstraintError> {
     }
 }
 
-/// Compiled sizes tried in turn. The first that holds a pattern tells how much work one byte of text can cost.
-const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, MAX_PATTERN_BYTES];
-
 fn regex(pattern: &str) -> Result<Rule, ConstraintError> {
-    let build = |size: usize| {
-        let regex = RegexBuilder::new(pattern).size_limit(size).build()?;
-        Ok(Pattern { regex, steps_per_block: (size >> 12) as u64 })
-    };
-    let too_big = |built: &Result<Pattern, regex::Error>| matches!(built, Err(regex::Error::CompiledTooBig(_)));
-    // A pattern too big for every size is built once more for its error, which names the largest size.
-    let built = SIZES.into_iter().map(build).find(|built| !too_big(built)).unwrap_or_else(|| build(MAX_PATTERN_BYTES));
-    built
+    Pattern::new(pattern)
         .map(Rule::Regex)
         .map_err(|error| ConstraintError::new(format!("the pattern cannot be used: {error}"), "write another one"))
 }

@@ -49,7 +49,8 @@ impl Schema {
             budget.charge(cost::MAX_VISITS)?;
             return Err(TooMuch::ForOne);
         };
-        budget.charge(visits)?;
+        budget.charge(visits.places)?;
+        budget.charge(visits.searches)?;
         let mut found = Vec::new();
         for error in self.validator.iter_errors(document) {
             if found.len() == MAX_VIOLATIONS {

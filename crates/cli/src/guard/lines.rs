@@ -1,6 +1,6 @@
 //! Lines of bounded length.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 /// One line, without its end.
 pub(super) enum Line {
@@ -14,27 +14,17 @@ pub(super) enum Line {
 /// # Errors
 /// When it cannot be read.
 pub(super) fn next(from: &mut impl BufRead, limit: usize) -> io::Result<Option<Line>> {
-    let (mut line, mut is_too_long, mut any) = (Vec::new(), false, false);
-    loop {
-        let bytes = match from.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            bytes => bytes?,
-        };
-        any |= !bytes.is_empty();
-        let end = bytes.iter().position(|byte| *byte == b'\n');
-        let part = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
-        is_too_long |= line.len() + part.len() > limit;
-        if is_too_long {
-            line = Vec::new();
-        } else {
-            line.extend_from_slice(part);
-        }
-        let (is_last, length) = (end.is_some() || bytes.is_empty(), end.map_or(bytes.len(), |end| end + 1));
-        from.consume(length);
-        if is_last {
-            return Ok(any.then_some(if is_too_long { Line::TooLong } else { Line::Whole(line) }));
-        }
+    let mut line = Vec::new();
+    // With its end it may be one byte longer.
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    if from.by_ref().take(most).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
     }
+    if line.pop_if(|byte| *byte == b'\n').is_some() || line.len() <= limit {
+        return Ok(Some(Line::Whole(line)));
+    }
+    from.skip_until(b'\n')?;
+    Ok(Some(Line::TooLong))
 }
 
 #[cfg(test)]

@@ -4,19 +4,22 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 use proofmark_receipt::{Json, object};
-use proofmark_verifier::{PinStatus, ToolPin, approve_pins, pins};
+use proofmark_verifier::{KnownPin, PinDifference, PinName, PinStatus, approve_pins, pins};
 
 use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::options::StoreAt;
 use crate::out;
-use crate::paint::{Paint, printable, printable_json};
+use crate::paint::{Paint, printable};
 
-/// List and approve pinned definitions of tools
+/// List and approve pinned definitions of tools, prompts and servers
 #[derive(Subcommand)]
 pub(crate) enum PinsCommand {
-    /// List the definitions of tools: those that are pinned, and those that wait for approval
+    /// List definitions: those that are pinned, and those that wait for approval
+    ///
+    /// The definition of a tool has the name of the tool, that of a prompt `prompt:NAME`, and that of a template of resources
+    /// `template:URI`. What a server tells the model is `server:instructions`, and the command that starts it `server:origin`.
     List(List),
     /// Pin the definitions that servers listed last, in place of those that were pinned
     Approve(Approve),
@@ -46,11 +49,11 @@ pub(crate) struct Approve {
     /// The server
     #[arg(long, value_name = "NAME")]
     server: String,
-    /// The tools
-    #[arg(required_unless_present = "all", value_name = "TOOL")]
-    tools: Vec<String>,
-    /// All tools of the server that wait for approval
-    #[arg(long, conflicts_with = "tools")]
+    /// The definitions, as `pins list` names them
+    #[arg(required_unless_present = "all", value_name = "NAME")]
+    names: Vec<String>,
+    /// All definitions of the server that wait for approval
+    #[arg(long, conflicts_with = "names")]
     all: bool,
     #[command(flatten)]
     store: StoreAt,
@@ -69,18 +72,34 @@ impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
         let (mut out, paint) = (out::stdout(), Paint::for_stdout());
-        let of_server = |pin: &&ToolPin| self.server.as_ref().is_none_or(|server| *server == pin.server);
+        let of_server = |pin: &&KnownPin| self.server.as_ref().is_none_or(|server| *server == pin.server);
         let listed = pins(&store)?;
         for pin in listed.iter().filter(of_server).filter(|pin| !self.waiting || pin.status.waits()) {
             if self.json {
-                writeln!(out, "{}", printable_json(&json(pin).to_text()))?;
+                out.json(&json(pin).to_text())?;
                 continue;
             }
-            let (word, why) = match &pin.status {
-                PinStatus::Pinned => (paint.good("pinned "), String::new()),
-                PinStatus::Waits(why) => (paint.bad("waiting"), format!(": {}", printable(why))),
+            let name = format!("{} {}", printable(&pin.server), printable(&pin.name.to_string()));
+            let PinStatus::Waits(why) = &pin.status else {
+                writeln!(out, "{} {name}", paint.good("pinned "))?;
+                continue;
             };
-            writeln!(out, "{word} {} {}{why}", printable(&pin.server), printable(&pin.tool))?;
+            let is_before =
+                |other: &&KnownPin| !other.status.waits() && other.server == pin.server && other.name == pin.name;
+            let before = listed.iter().find(is_before);
+            let differences = before.map(|before| PinDifference::all(&before.document, &pin.document, pin.name.kind));
+            let differences = differences.unwrap_or_default();
+            let why = if differences.is_empty() { printable(why) } else { "its definition has changed".to_owned() };
+            writeln!(out, "{} {name}: {why}", paint.bad("waiting"))?;
+            for PinDifference { member, before, after } in &differences {
+                writeln!(out, "  {}", printable(member))?;
+                if let Some(before) = before {
+                    writeln!(out, "{}", paint.bad(&format!("  - {}", printable(before))))?;
+                }
+                if let Some(after) = after {
+                    writeln!(out, "{}", paint.good(&format!("  + {}", printable(after))))?;
+                }
+            }
         }
         Ok(Exit::Yes)
     }
@@ -89,29 +108,30 @@ impl List {
 impl Approve {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
-        let tools = (!self.all).then_some(&self.tools[..]);
-        let approved = approve_pins(&store, &self.server, tools)?;
-        let missing = self.tools.iter().find(|tool| !approved.contains(tool));
+        let names: Vec<PinName> = self.names.iter().map(|name| PinName::from(&**name)).collect();
+        let approved = approve_pins(&store, &self.server, (!self.all).then_some(&names[..]))?;
+        let missing = names.iter().find(|name| !approved.contains(name));
         if let Some(missing) = missing {
             return Err(with_help(
-                format!("approve the tool `{}`: it does not wait for approval", printable(missing)),
-                "list the tools that do with `proofmark guard pins list --waiting`",
+                format!("approve `{}`: it does not wait for approval", printable(&missing.to_string())),
+                "list what does with `proofmark guard pins list --waiting`",
             ));
         }
         let mut out = out::stdout();
-        approved.iter().try_for_each(|tool| writeln!(out, "pinned {}", printable(tool)))?;
+        approved.iter().try_for_each(|name| writeln!(out, "pinned {}", printable(&name.to_string())))?;
         Ok(Exit::Yes)
     }
 }
 
-fn json(pin: &ToolPin) -> Json {
+fn json(pin: &KnownPin) -> Json {
     let waits = match &pin.status {
         PinStatus::Pinned => None,
         PinStatus::Waits(why) => Some(why.as_str()),
     };
     object! {
         "server": pin.server.as_str(),
-        "tool": pin.tool.as_str(),
+        "kind": pin.name.kind.as_str(),
+        "name": pin.name.name.as_str(),
         "sha256": pin.definition.to_string(),
         "waits"?: waits,
         "definition": pin.document.clone(),

@@ -1,63 +1,108 @@
 //! A guarded server on standard input and output.
 //!
 //! One thread reads the client, one the server. A message that goes on is written whole, by one thread at a time for each
-//! side. The server's standard input closes when the client's does, and when this process ends in any way, so a server is
-//! never left without its guard.
+//! side. The server's standard input closes when the client's does, and when this process ends in any way; a server that goes on
+//! all the same is ended ([`super::watch`]), so a server is never left without its guard.
 
+use std::collections::VecDeque;
 use std::io::{self, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use proofmark_verifier::{Guard, MAX_MESSAGE_BYTES, Passage};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::lines::{self, Line};
+use super::reload::Reload;
+use super::watch::{GRACE, Watch, end_group};
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::out;
 use crate::paint::printable;
 
-/// How often results are recorded that no decision has taken along.
-const FLUSH_EVERY: Duration = Duration::from_millis(200);
-/// How long a server may go on after its standard input was closed.
-const GRACE: Duration = Duration::from_secs(5);
+/// How often results are recorded that no decision has taken along, and what waits is looked at.
+const ROUND: Duration = Duration::from_millis(200);
+/// How often it is looked whether the server's list has come, once the client has closed its side.
+const SHORT_ROUND: Duration = Duration::from_millis(10);
+/// How long what is on its way may take, once the client has closed its side.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How many rounds are left out after one in which nothing could be recorded.
+const ROUNDS_LEFT_OUT: u32 = 5;
 /// How much is read at a time.
-const BUFFER: usize = 64 << 10;
+const BUFFER: usize = 256 << 10;
+/// How much a pipe of results holds: the longer it is, the less often both of its sides wait for each other.
+const PIPE: usize = 256 << 10;
 
 /// Both sides of the connection, as far as they are written to.
 struct Wires {
     client: Mutex<io::Stdout>,
     /// `None` after the client has closed its side.
     server: Mutex<Option<ChildStdin>>,
+    /// Read while something is decided and moved; written to close the server's side, so that nothing is on its way then.
+    moving: RwLock<()>,
+    /// What follows for requests that waited, for a thread of its own. The one that reads the server must not wait until the
+    /// server reads.
+    released: mpsc::Sender<Vec<Passage>>,
+    /// How much of that is not moved yet.
+    unmoved: AtomicUsize,
 }
 
 /// Starts the server, and moves messages until it ends.
-pub(super) fn run(guard: Guard, command: &[String]) -> anyhow::Result<Exit> {
+pub(super) fn run(guard: Guard, reload: Reload, command: &[String]) -> anyhow::Result<Exit> {
+    let watch = Watch::start().context("start the process that ends the server if this one is killed")?;
     let mut server = start(command)?;
     let group = Pid::from_child(&server);
+    if let Err(error) = watch.set_group(group) {
+        let _gone = kill_process_group(group, Signal::KILL);
+        return Err(error).context("watch the server");
+    }
     let (guard, stdout) = (Arc::new(guard), server.stdout.take());
-    let wires = Arc::new(Wires { client: Mutex::new(io::stdout()), server: Mutex::new(server.stdin.take()) });
+    // Where it is not a pipe, or may not be longer, it stays as it is.
+    let _as_before = rustix::pipe::fcntl_setpipe_size(io::stdout(), PIPE);
+    let _as_before = stdout.as_ref().map(|stdout| rustix::pipe::fcntl_setpipe_size(stdout, PIPE));
+    let (released, to_move) = mpsc::channel();
+    let wires = Arc::new(Wires {
+        client: Mutex::new(io::stdout()),
+        server: Mutex::new(server.stdin.take()),
+        moving: RwLock::default(),
+        released,
+        unmoved: AtomicUsize::new(0),
+    });
+    // What the operator is told of the beginning.
+    carry(&guard, &wires, guard.tick());
+    {
+        let (guard, wires) = (Arc::clone(&guard), Arc::clone(&wires));
+        thread::Builder::new().name("released".to_owned()).spawn(move || {
+            for passages in to_move {
+                carry(&guard, &wires, passages);
+                wires.unmoved.fetch_sub(1, Ordering::Release);
+            }
+        })?;
+    }
     {
         let (guard, wires) = (Arc::clone(&guard), Arc::clone(&wires));
         // Not waited for: where the server ends first, it still reads from a client that says nothing.
         thread::Builder::new().name("client".to_owned()).spawn(move || {
             from_client(&guard, &wires);
-            end_later(group);
+            end_group(group);
         })?;
     }
     {
-        let guard = Arc::clone(&guard);
-        thread::Builder::new().name("record".to_owned()).spawn(move || record(&guard))?;
+        let (guard, wires) = (Arc::clone(&guard), Arc::clone(&wires));
+        thread::Builder::new().name("rounds".to_owned()).spawn(move || rounds(&guard, &wires, reload))?;
     }
     if let Some(stdout) = stdout {
         from_server(&guard, &wires, BufReader::with_capacity(BUFFER, stdout));
     }
-    carry(&wires, guard.server_ended());
+    carry(&guard, &wires, guard.server_ended());
     // What it started may hold on to what is not ours.
     let status = end(&mut server, group)?;
+    watch.stop();
     if let Err(error) = guard.close() {
         out::note(format_args!("failed to record the end of the session: {error}"));
         return Ok(Exit::NoAnswer);
@@ -81,12 +126,35 @@ fn from_client(guard: &Guard, wires: &Wires) {
     loop {
         match lines::next(&mut input, MAX_MESSAGE_BYTES) {
             Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => {}
-            Ok(Some(Line::Whole(line))) => carry(wires, guard.from_client(&line)),
+            Ok(Some(Line::Whole(line))) => carry(guard, wires, guard.from_client(line)),
             // As a line that is no JSON: it has no id that could be read.
-            Ok(Some(Line::TooLong)) => carry(wires, guard.from_client(b"the line is too long")),
+            Ok(Some(Line::TooLong)) => carry(guard, wires, guard.from_client(b"the line is too long")),
             Ok(None) | Err(_) => break,
         }
     }
+    carry(guard, wires, guard.client_ended());
+    let since = Instant::now();
+    loop {
+        // What the client has sent before it closed its side is still decided. A side may read nothing more.
+        let is_over = match wires.moving.try_write() {
+            Ok(_nothing_moves) if wires.unmoved.load(Ordering::Acquire) > 0 => since.elapsed() > PATIENCE,
+            Ok(_nothing_moves) if guard.waits_for_list() => false,
+            Ok(_nothing_moves) => {
+                close(wires);
+                return;
+            }
+            Err(_) => since.elapsed() > PATIENCE,
+        };
+        if is_over {
+            close(wires);
+            return;
+        }
+        thread::sleep(SHORT_ROUND);
+    }
+}
+
+/// Closes the server's side.
+fn close(wires: &Wires) {
     drop(wires.server.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
@@ -94,46 +162,70 @@ fn from_server(guard: &Guard, wires: &Wires, mut output: impl io::BufRead) {
     loop {
         match lines::next(&mut output, MAX_MESSAGE_BYTES) {
             Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => {}
-            Ok(Some(Line::Whole(line))) => carry(wires, guard.from_server(&line)),
+            Ok(Some(Line::Whole(line))) => moving(guard, wires, || guard.from_server(line)),
             Ok(Some(Line::TooLong)) => out::note("the server wrote a line that is too long; it is not forwarded"),
             Ok(None) | Err(_) => return,
         }
     }
 }
 
+/// Moves what follows from an event that is not the client's.
+fn moving(guard: &Guard, wires: &Wires, follows: impl FnOnce() -> Vec<Passage>) {
+    let _moving = wires.moving.read().unwrap_or_else(PoisonError::into_inner);
+    let mut passages = follows();
+    let is_released = |passage: &Passage| matches!(passage, Passage::Of(..) | Passage::Moved(_));
+    if let Some(first) = passages.iter().position(is_released) {
+        wires.unmoved.fetch_add(1, Ordering::Release);
+        // Its thread ends with the process only.
+        let _gone = wires.released.send(passages.split_off(first));
+    }
+    carry(guard, wires, passages);
+}
+
 /// Moves what is to be moved. A side that cannot be written to has gone: its reader notices.
-fn carry(wires: &Wires, passages: Vec<Passage>) {
-    for passage in passages {
+fn carry(guard: &Guard, wires: &Wires, passages: Vec<Passage>) {
+    let mut passages = VecDeque::from(passages);
+    while let Some(passage) = passages.pop_front() {
         match passage {
-            Passage::ToClient(text) => {
+            Passage::ToClient(mut text) | Passage::Progress(mut text) => {
+                text.push('\n');
                 let mut client = wires.client.lock().unwrap_or_else(PoisonError::into_inner);
-                let _gone = writeln!(client, "{text}").and_then(|()| client.flush());
+                let _gone = client.write_all(text.as_bytes()).and_then(|()| client.flush());
             }
-            Passage::ToServer(text) => {
+            Passage::Of(_, passage) => passages.push_front(*passage),
+            Passage::Moved(moving) => passages.extend(guard.moved(moving)),
+            Passage::ToServer(mut text) | Passage::Ask(_, mut text) => {
+                text.push('\n');
                 let mut server = wires.server.lock().unwrap_or_else(PoisonError::into_inner);
-                let _gone = server.as_mut().map(|server| server.write_all(format!("{text}\n").as_bytes()));
+                let _gone = server.as_mut().map(|server| server.write_all(text.as_bytes()));
             }
             Passage::Log(text) => out::note(format_args!("proofmark guard: {}", printable(&text))),
         }
     }
 }
 
-/// Records what waits, from time to time.
-fn record(guard: &Guard) {
+/// Reads again what has changed, goes on with what waits, and records, from time to time.
+fn rounds(guard: &Guard, wires: &Wires, mut reload: Reload) {
+    let (mut is_failing, mut left_out) = (false, 0);
     loop {
-        thread::sleep(FLUSH_EVERY);
-        if let Err(error) = guard.flush() {
-            out::note(format_args!("failed to record the session: {error}; calls are blocked until it works"));
+        thread::sleep(ROUND);
+        reload.round(guard);
+        moving(guard, wires, || guard.tick());
+        if left_out > 0 {
+            left_out -= 1;
+            continue;
         }
+        let recorded = guard.flush();
+        match (&recorded, is_failing) {
+            (Err(error), false) => {
+                out::note(format_args!("failed to record the session: {error}; calls are blocked until it works"));
+            }
+            (Ok(()), true) => out::note("the session is recorded again"),
+            (Err(_), true) | (Ok(()), false) => {}
+        }
+        is_failing = recorded.is_err();
+        left_out = if is_failing { ROUNDS_LEFT_OUT } else { 0 };
     }
-}
-
-/// Ends the server and what it started, if they go on after their standard input was closed.
-fn end_later(group: Pid) {
-    thread::sleep(GRACE);
-    let _gone = kill_process_group(group, Signal::TERM);
-    thread::sleep(GRACE);
-    let _gone = kill_process_group(group, Signal::KILL);
 }
 
 /// Waits for the server, whose output has ended; kills it if it goes on without.

@@ -10,10 +10,13 @@ use clap::Args;
 use proofmark_receipt::{Json, Object};
 use proofmark_server::replace_file;
 
+use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::host_file::{MAX_CONFIGURATION, absolute_path, back_up, backup_of, home_of_the_environment, pretty};
+use crate::host_file::{
+    MAX_CONFIGURATION, absolute_options, absolute_path, back_up, backup_of, home_of_the_environment,
+};
 use crate::input;
 use crate::out;
 use crate::paint::{Paint, printable};
@@ -75,7 +78,7 @@ struct HostFile {
 type Change = (String, Vec<String>, Vec<String>);
 
 impl Wrap {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         // A host that starts a guard with a policy that cannot be read has no server.
         document::action_policy(&self.action_policy)?;
         let program = std::env::current_exe().context("find the path of this program")?;
@@ -83,21 +86,24 @@ impl Wrap {
             program.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
         let policy = absolute_path(&self.action_policy.to_string_lossy())?;
         let mut file = HostFile::read(&self.file)?;
+        let unguarded = file.unguarded()?;
         let home = home_of_the_environment()?;
+        let store = absolute_options(&[], config)?;
         let changes = file.change(&self.only, |name, entry| {
             let command = command(entry)?;
             if guarded(&command).is_some() {
                 return Err(Unchanged::Guarded);
             }
-            let options = ["guard", "--action-policy", &policy, "--server", name, END].map(str::to_owned);
-            let arguments: Vec<_> = options.into_iter().chain(command.clone()).collect();
+            let options = ["guard", "--action-policy", &policy, "--server", name].map(str::to_owned);
+            let end = [END.to_owned()];
+            let arguments: Vec<_> = [&options[..], &store, &end, &command].concat();
             set_command(entry, &program, &arguments);
             if let Some(home) = &home {
                 set_home(entry, home);
             }
             Ok((command, [vec![program.clone()], arguments].concat()))
         })?;
-        file.write(&changes, self.dry_run, |file| back_up(&file.path, BACKUP, &file.bytes))
+        file.write(&changes, self.dry_run, |file| back_up(&file.path, BACKUP, &unguarded))
     }
 }
 
@@ -105,15 +111,14 @@ impl Unwrap {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let mut file = HostFile::read(&self.file)?;
         let backup = backup_of(&self.file, BACKUP);
-        let before = backup.is_file().then(|| HostFile::read(&backup)).transpose()?;
+        let before = file.before()?;
         let changes = file.change(&self.only, |name, entry| {
             let command = command(entry)?;
             let inner = guarded(&command).ok_or(Unchanged::NotGuarded)?;
-            let known = before.as_ref().and_then(|before| before.servers()?.get(name)?.as_object()).cloned();
-            match known {
+            match before.as_ref().and_then(|before| before.entry(name, &inner)) {
                 // The variable that `wrap` added goes, too.
-                Some(known) if self::command(&known).is_ok_and(|command| command == inner) => *entry = known,
-                _ => {
+                Some(known) => *entry = known,
+                None => {
                     let (program, arguments) = inner.split_first().ok_or(Unchanged::NotGuarded)?;
                     set_command(entry, program, arguments);
                 }
@@ -153,6 +158,42 @@ impl HostFile {
             Some(_) => Ok(file),
             None => Err(refuse("it has no servers".to_owned())),
         }
+    }
+
+    /// What the file was before its servers were guarded, where that is kept.
+    fn before(&self) -> anyhow::Result<Option<Self>> {
+        let backup = backup_of(&self.path, BACKUP);
+        backup.is_file().then(|| Self::read(&backup)).transpose()
+    }
+
+    /// The bytes to keep of a file that is about to be guarded: as they are, or, where some of its servers are guarded already,
+    /// with what was kept of these.
+    fn unguarded(&self) -> anyhow::Result<Vec<u8>> {
+        let Some(before) = self.before()? else { return Ok(self.bytes.clone()) };
+        let mut document = self.document.clone();
+        let mut any_guarded = false;
+        for member in SERVERS {
+            let Some(Json::Object(servers)) = document.get_mut(member) else { continue };
+            let names: Vec<String> = servers.iter().map(|(name, _)| name.to_owned()).collect();
+            for name in names {
+                let Some(Json::Object(entry)) = servers.get_mut(&name) else { continue };
+                let inner = command(entry).ok().and_then(|command| guarded(&command));
+                if let Some(known) = inner.and_then(|inner| before.entry(&name, &inner)) {
+                    *entry = known;
+                    any_guarded = true;
+                }
+            }
+        }
+        Ok(match any_guarded {
+            true => format!("{}\n", Json::Object(document).to_pretty()).into_bytes(),
+            false => self.bytes.clone(),
+        })
+    }
+
+    /// The entry of the server with this name, if its command is this one.
+    fn entry(&self, name: &str, with_command: &[String]) -> Option<Object> {
+        let entry = self.servers()?.get(name)?.as_object()?;
+        command(entry).is_ok_and(|command| command == with_command).then(|| entry.clone())
     }
 
     fn servers(&self) -> Option<&Object> {
@@ -215,7 +256,7 @@ impl HostFile {
             return Ok(Exit::Yes);
         }
         before(self)?;
-        self.replace(&format!("{}\n", pretty(&Json::Object(self.document.clone()))))?;
+        self.replace(&format!("{}\n", Json::Object(self.document.clone()).to_pretty()))?;
         Ok(Exit::Yes)
     }
 

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Parser, ValueEnum};
-use proofmark_receipt::{Json, Object, SignerId, object};
+use proofmark_receipt::{Json, Object, object};
 use proofmark_server::replace_file;
 
 use crate::config::Config;
-use crate::error::with_help;
+use crate::error::{with_help, wrong_arguments};
 use crate::exit::Exit;
-use crate::host_file::{MAX_CONFIGURATION, absolute_path, back_up, home_of_the_environment, pretty};
+use crate::host_file::{MAX_CONFIGURATION, absolute_options, back_up, home_of_the_environment};
 use crate::input;
 use crate::out;
 use crate::paint::printable;
@@ -22,10 +22,6 @@ use crate::serve::ServiceOptions;
 const NAME: &str = "proofmark";
 /// The mode of a new configuration, which has no secrets.
 const MODE: u32 = 0o644;
-/// Options whose value is a file.
-const FILES: [&str; 5] = ["--action-policy", "--policy", "--workflow-policy", "--store", "--passphrase-file"];
-/// Options whose value may be a file.
-const MAYBE_FILES: [&str; 2] = ["--trust", "--key"];
 
 /// Print the configuration of an MCP host, or add it to the host's file
 ///
@@ -78,7 +74,7 @@ impl HostConfig {
             Some(url) => self.address(url)?,
         };
         match &self.into {
-            None => writeln!(out::stdout(), "{}", pretty(&self.configuration(server)))?,
+            None => writeln!(out::stdout(), "{}", self.configuration(server).to_pretty())?,
             Some(path) => self.add(server, path)?,
         }
         Ok(Exit::Yes)
@@ -114,7 +110,7 @@ impl HostConfig {
                 )
             })?,
         };
-        let text = format!("{}\n", pretty(&configuration));
+        let text = format!("{}\n", configuration.to_pretty());
         if before.as_ref().is_some_and(|before| *before == text.as_bytes()) {
             out::note(format_args!("{shown} has it already"));
             return Ok(());
@@ -144,9 +140,10 @@ impl HostConfig {
         let path = std::env::current_exe().context("find the path of this program")?;
         let path =
             path.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
-        let Started { service } = Started::try_parse_from(&self.arguments).map_err(|error| wrong_arguments(&error))?;
+        let Started { service } =
+            Started::try_parse_from(&self.arguments).map_err(|error| wrong_arguments("proofmark mcp", &error))?;
         service.check_policies()?;
-        let arguments = absolute(&self.arguments, config)?;
+        let arguments = absolute_options(&self.arguments, config)?;
         let arguments = ["mcp".to_owned()].into_iter().chain(arguments).map(Json::from);
         let kind = matches!(self.host, HostName::Claude | HostName::Vscode).then_some("stdio");
         let home = home_of_the_environment()?.map(|home| object! { "PROOFMARK_HOME": home });
@@ -187,50 +184,5 @@ impl HostConfig {
             HostName::Cursor | HostName::Vscode | HostName::Windsurf => format!("Bearer ${{env:{variable}}}"),
         };
         Ok(object! { "Authorization": value })
-    }
-}
-
-fn wrong_arguments(error: &clap::Error) -> anyhow::Error {
-    let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-    let tip = tip.map_or_else(|| "`proofmark mcp --help` lists the options".to_owned(), visible_option);
-    with_help(format!("read the options of `proofmark mcp`: {}", printable(first)), tip)
-}
-
-/// The tip with the name that the help has: the parser also suggests the one that it hides.
-fn visible_option(tip: &str) -> String {
-    tip.replace("'--policy'", "'--action-policy'")
-}
-
-/// The arguments with absolute paths. They were parsed before, so each of these options has its value.
-fn absolute(arguments: &[String], config: &Config) -> anyhow::Result<Vec<String>> {
-    let mut absolute = Vec::new();
-    let mut name: Option<&str> = None;
-    for argument in arguments {
-        let (option, value, prefix) = match (name.take(), argument.split_once('=')) {
-            (Some(option), _) => (option, argument.as_str(), String::new()),
-            (None, Some((option, value))) if option.starts_with("--") => (option, value, format!("{option}=")),
-            (None, _) => {
-                name = [&FILES[..], &MAYBE_FILES].concat().into_iter().find(|option| option == argument);
-                absolute.push(argument.clone());
-                continue;
-            }
-        };
-        absolute.push(match is_file(option, value, config) {
-            true => format!("{prefix}{}", absolute_path(value)?),
-            false => argument.clone(),
-        });
-    }
-    Ok(absolute)
-}
-
-fn is_file(option: &str, value: &str, config: &Config) -> bool {
-    match option {
-        _ if FILES.contains(&option) => true,
-        // As `trusted_signers` and the keyring read them: a text without a dot and a slash is a name.
-        "--trust" => value.contains(['.', '/']) && value.parse::<SignerId>().is_err() && Path::new(value).is_file(),
-        "--key" => value.contains('/') || (!config.keyring().has(value) && Path::new(value).is_file()),
-        _ => false,
     }
 }

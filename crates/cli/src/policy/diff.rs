@@ -71,7 +71,7 @@ impl Diff {
         let mut out = out::stdout();
         for changed in &diff.changed {
             match self.json {
-                true => writeln!(out, "{}", json(changed).to_text())?,
+                true => out.json(&json(changed).to_text())?,
                 false => writeln!(out, "{}", line(changed))?,
             }
         }

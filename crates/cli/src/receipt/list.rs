@@ -12,7 +12,7 @@ use crate::error::with_help;
 use crate::exit::Exit;
 use crate::options::{Listed, StoreAt};
 use crate::out;
-use crate::paint::{Paint, printable, printable_json};
+use crate::paint::{Paint, printable};
 
 /// List the receipts in the store, newest first
 #[derive(Args)]
@@ -73,7 +73,7 @@ impl List {
         }
         for receipt in page.receipts.iter().map(|stored| &stored.receipt) {
             match self.json {
-                true => writeln!(out, "{}", printable_json(&receipt.to_text()))?,
+                true => out.json(&receipt.to_text())?,
                 false => writeln!(out, "{}", line(receipt, paint))?,
             }
         }

@@ -160,6 +160,12 @@ impl<R: BufRead> Iterator for Lines<R> {
     }
 }
 
+/// The receipt in a text.
+pub(crate) fn receipt(text: &Text) -> anyhow::Result<Receipt> {
+    let source = Source { label: &text.label, line: 1, text: &text.bytes, format: Format::Json };
+    Receipt::parse(&text.bytes).map_err(|error| source.error("read the receipt", &error))
+}
+
 /// The one decision receipt of a file, of an id in the store, or of standard input (`-`).
 pub(crate) fn decision(argument: &str, store: &StoreAt, config: &Config) -> anyhow::Result<DecisionReceipt> {
     let texts = texts(argument, store, config)?;

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use anyhow::Context;
 use clap::Args;
 use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::document::Format;
 use proofmark_receipt::{ChainHead, Json, Profile, Receipt};
 use proofmark_verifier::TrustedSigners;
 
@@ -14,7 +14,8 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::options::StoreAt;
 use crate::out;
-use crate::paint::{Paint, printable_json};
+use crate::paint::Paint;
+use crate::source::Source;
 
 /// Show a signed document as a page: a receipt, an approval, a decision, a chain head
 ///
@@ -62,7 +63,7 @@ impl Show {
                     writeln!(out)?;
                 }
             } else if self.json {
-                writeln!(out, "{}", printable_json(&document.to_text()))?;
+                out.json(&document.to_text())?;
             } else {
                 if index > 0 {
                     writeln!(out)?;
@@ -76,22 +77,20 @@ impl Show {
 
 impl Document {
     fn read(text: &Text) -> anyhow::Result<Document> {
-        let json = Json::parse(&text.bytes).with_context(|| format!("read the document `{}`", text.label))?;
+        let source = Source { label: &text.label, line: 1, text: &text.bytes, format: Format::Json };
+        let json = Json::parse(&text.bytes).map_err(|error| source.error("read the document", &error))?;
         let member = |name: &str| json.as_object().and_then(|object| object.get(name));
         if json.as_object().is_some_and(DecisionReceipt::claimed_by) {
             let decision = DecisionReceipt::parse(&text.bytes);
-            return Ok(Document::Decision(Box::new(
-                decision.with_context(|| format!("read the decision receipt `{}`", text.label))?,
-            )));
+            let decision = decision.map_err(|error| source.error("read the decision receipt", &error))?;
+            return Ok(Document::Decision(Box::new(decision)));
         }
         // A receipt has no member of this name.
         if member("format").is_some() && member("vrf_version").is_none() {
-            let head = ChainHead::parse(&text.bytes);
-            return Ok(Document::Head(Box::new(
-                head.with_context(|| format!("read the chain head `{}`", text.label))?,
-            )));
+            let head = ChainHead::parse(&text.bytes).map_err(|error| source.error("read the chain head", &error))?;
+            return Ok(Document::Head(Box::new(head)));
         }
-        let receipt = Receipt::from_document(json).with_context(|| format!("read the receipt `{}`", text.label))?;
+        let receipt = Receipt::from_document(json).map_err(|error| source.error("read the receipt", &error))?;
         Ok(Document::Receipt(Box::new(receipt)))
     }
 

@@ -3,15 +3,14 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
-use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::document;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
-    ChainHead, ChainVerifier, Json, Link, Profile, Receipt, SignatureStatus, SignedEnd, SignerId, Trust, Verification,
-    object,
+    ChainHead, ChainVerifier, Json, Profile, SignatureStatus, SignedEnd, SignerId, Trust, UndecidableCause,
+    Verification, object,
 };
-use proofmark_verifier::{Checked, KnownSigners, SessionDocument, TrustedSigners};
+use proofmark_verifier::{Checked, KnownSigners, LinkedDocument, TrustedSigners};
 
 use super::read::{self, Text};
 use crate::config::Config;
@@ -23,6 +22,7 @@ use crate::out;
 use crate::paint::{Paint, printable};
 use crate::report::{Case, Format, Formatting, Group, Human, Reporter, Status, Style};
 use crate::signed::signed_by;
+use crate::source::Source;
 
 /// Verify receipts offline: format, hash, signature, signer
 ///
@@ -72,8 +72,8 @@ impl Verify {
         let printing = Printing { format, paint: Paint::for_stdout(), known: &known };
         let verify = |text: Text| {
             let checked = trusted.check(&text.bytes, self.profile);
-            let linked = if self.as_chain { Linked::read(&text.bytes) } else { None };
-            (Exit::from(&checked.verification), linked, printing.shown(&text.label, &checked))
+            let linked = if self.as_chain { LinkedDocument::read(&text.bytes) } else { None };
+            (Exit::from(&checked.verification), linked, printing.shown(&text, &checked))
         };
         in_order(
             texts.into_iter().flatten(),
@@ -145,9 +145,11 @@ impl Verify {
     ) -> anyhow::Result<(Option<ChainHead>, Exit)> {
         let Some(path) = &self.head else { return Ok((None, Exit::Yes)) };
         let bytes = input::read_limited(path, MAX_BYTES as u64)?;
-        let head = ChainHead::parse(&bytes).with_context(|| format!("read the chain head `{}`", path.display()))?;
+        let text = Text { label: path.display().to_string(), bytes };
+        let head =
+            ChainHead::parse(&text.bytes).map_err(|error| in_file(&text).error("read the chain head", &error))?;
         let checked = Checked { kind: "chain_head", verification: trusted.judge(head.verify(trusted.signers())) };
-        printing.shown(&path.display().to_string(), &checked).print(reporter)?;
+        printing.shown(&text, &checked).print(reporter)?;
         let exit = Exit::from(&checked.verification);
         Ok((Some(head), exit))
     }
@@ -167,7 +169,8 @@ enum Shown {
 }
 
 impl Printing<'_> {
-    fn shown(&self, label: &str, checked: &Checked) -> Shown {
+    fn shown(&self, document: &Text, checked: &Checked) -> Shown {
+        let label = document.label.as_str();
         let Verification { answer, trust, signer, hint } = &checked.verification;
         let help = answer.help().map(|help| help.to_string());
         let cause = answer.code().zip(answer.cause()).map(|(code, message)| Cause { code, message, help });
@@ -181,6 +184,11 @@ impl Printing<'_> {
             return Shown::Group(Box::new(group(label, status, cause, checked.to_json(label))));
         }
         let mut text = result(self.paint, answer.as_str(), label, cause);
+        if let SignatureStatus::Undecidable(UndecidableCause::Malformed(error)) = answer
+            && let Some(caret) = in_file(document).refusal("read the receipt", error).caret()
+        {
+            text.push_str(&format!("{caret}\n"));
+        }
         if let Some(profile) = hint {
             text.push_str(&format!("  help: its issuer hashes another canonical form; use `--profile {profile}`\n"));
         }
@@ -212,10 +220,14 @@ struct Chain {
 }
 
 impl Chain {
-    fn add(&mut self, linked: &Linked) {
+    fn add(&mut self, linked: &LinkedDocument) {
         self.verifier.add(&linked.link());
         self.length += 1;
     }
+}
+
+fn in_file(document: &Text) -> Source<'_> {
+    Source { label: &document.label, line: 1, text: &document.bytes, format: document::Format::Json }
 }
 
 /// Why a valid document does not count.
@@ -233,33 +245,6 @@ fn group(label: &str, status: Status, cause: Option<Cause>, line: Json) -> Group
     };
     let case = Case { code, message, help, ..Case::new(label, status) };
     Group { json: vec![line.to_text()], ..Group::of_cases(label, vec![case]) }
-}
-
-/// A document that can be part of a chain.
-enum Linked {
-    Receipt(Box<Receipt>),
-    Decision(Box<DecisionReceipt>),
-    Session(Box<SessionDocument>),
-}
-
-impl Linked {
-    fn read(bytes: &[u8]) -> Option<Self> {
-        if let Ok(receipt) = Receipt::parse(bytes) {
-            return Some(Self::Receipt(Box::new(receipt)));
-        }
-        if let Ok(decision) = DecisionReceipt::parse(bytes) {
-            return Some(Self::Decision(Box::new(decision)));
-        }
-        Some(Self::Session(Box::new(SessionDocument::read(Json::parse(bytes).ok()?)?)))
-    }
-
-    fn link(&self) -> Link<'_> {
-        match self {
-            Self::Receipt(receipt) => receipt.link(),
-            Self::Session(entry) => entry.link(),
-            Self::Decision(decision) => Link { id: decision.decision_id(), document: decision.document() },
-        }
-    }
 }
 
 /// Why a receipt or a chain is not valid.

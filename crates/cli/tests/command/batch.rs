@@ -148,7 +148,7 @@ fn a_filter_selects_by_file_and_task() {
 fn start(place: &Place, arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_proofmark"))
         .args(arguments)
-        .env("PROOFMARK_HOME", place.path("home"))
+        .envs(place.home.variables())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

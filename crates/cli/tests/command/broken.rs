@@ -143,7 +143,10 @@ fn policies_and_decisions_are_refused_in_one_form() {
     for option in ["--replay", "--resume"] {
         each(&place, &["decide", &action, "--action-policy", &policy, option, "FILE"], "json", broken_json());
     }
-    each(&place, &["approve", "FILE", "--key", "default", "--note", "x"], "json", broken_json());
+    for command in ["approve", "deny"] {
+        each(&place, &[command, "FILE", "--key", "default", "--note", "x"], "json", broken_json());
+    }
+    each(&place, &["receipt", "show", "FILE"], "json", broken_json());
     for command in ["explain", "test", "coverage"] {
         each(&place, &["policy", command, "FILE"], "yaml", broken_yaml());
     }
@@ -151,6 +154,20 @@ fn policies_and_decisions_are_refused_in_one_form() {
     refused(name, &place.run_with(&["decide", "-", "--action-policy", &policy], &[], bytes), "standard input", true);
     for arguments in [&["serve", "--action-policy", "FILE"][..], &["mcp", "--action-policy", "FILE"]] {
         each(&place, arguments, "yaml", broken_yaml());
+    }
+}
+
+#[test]
+fn the_place_in_a_broken_receipt_is_shown_with_its_result() {
+    let place = Place::new();
+    for (name, bytes, with_place) in broken_json() {
+        let file = place.file("broken/receipt.json", bytes);
+        let done = place.run(&["receipt", "verify", &file]);
+        assert_eq!(done.code, 2, "{name}: {done:?}");
+        let caret = done.stdout.lines().any(|line| line.trim_matches([' ', '\t']) == "^");
+        assert_eq!(caret, with_place, "{name}: {done:?}");
+        let control = |c: char| c.is_control() && c != '\n' && c != '\t';
+        assert!(!done.stdout.contains(control), "{name}: {done:?}");
     }
 }
 

@@ -62,6 +62,55 @@ fn a_passphrase_protects_a_key() {
     assert_eq!(place.run(&head).code, 2);
 }
 
+/// Starts a command on a terminal of its own, waits for the prompt, and says whether the terminal shows what is typed then.
+const AT_TERMINAL: &str = "
+import os, pty, sys, termios
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+said = b''
+def read():
+    try:
+        return os.read(terminal, 1000)
+    except OSError:
+        return b''
+while b'passphrase of' not in said:
+    more = read()
+    if not more:
+        sys.exit(said.decode())
+    said += more
+print('shown' if termios.tcgetattr(terminal)[3] & termios.ECHO else 'hidden')
+os.write(terminal, sys.argv[1].encode() + b'\\n')
+while more := read():
+    said += more
+print(said.decode())
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+";
+
+#[test]
+fn a_passphrase_is_not_shown_even_to_those_who_answer_the_prompt_at_once() {
+    let place = Place::new();
+    let secret = place.file("passphrase", "correct horse\n");
+    assert_eq!(place.run(&["key", "new", "safe", "--passphrase-file", &secret]).code, 0);
+    let file = place.file("request.json", request(RIGHT));
+    let ask = |passphrase: &str| {
+        let done = Command::new("python3")
+            .args(["-c", AT_TERMINAL, passphrase, env!("CARGO_BIN_EXE_proofmark")])
+            .args(["verify", &file, "--key", "safe"])
+            .envs(place.home.variables())
+            .env_remove("PROOFMARK_PASSPHRASE")
+            .output()
+            .unwrap();
+        (done.status.code(), String::from_utf8(done.stdout).unwrap())
+    };
+    let (code, said) = ask("correct horse");
+    assert!(code == Some(0) && said.starts_with("hidden"), "{said}");
+    assert!(said.contains("pass") && !said.contains("correct horse"), "{said}");
+    // An empty line ends it.
+    let (code, said) = ask("");
+    assert!(code == Some(2) && said.contains("encrypted"), "{said}");
+}
+
 #[test]
 fn the_public_half_of_an_encrypted_key_needs_no_passphrase() {
     let place = Place::new();
@@ -97,7 +146,7 @@ fn a_passphrase_that_is_not_text_is_refused() {
     let place = Place::new();
     let output = Command::new(env!("CARGO_BIN_EXE_proofmark"))
         .args(["key", "new"])
-        .env("PROOFMARK_HOME", place.path("home"))
+        .envs(place.home.variables())
         .env("PROOFMARK_PASSPHRASE", OsStr::from_bytes(b"\xff"))
         .output()
         .unwrap();

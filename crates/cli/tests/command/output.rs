@@ -39,7 +39,7 @@ fn code(place: &Place, arguments: &[&str], stdout: Stream, stderr: Stream) -> i3
     let done = Command::new("bash")
         .args(["-c", &script, "bash", env!("CARGO_BIN_EXE_proofmark")])
         .args(arguments)
-        .env("PROOFMARK_HOME", place.path("home"))
+        .envs(place.home.variables())
         .stdin(Stdio::null())
         .stdout(stdout.open())
         .stderr(stderr.open())
@@ -112,7 +112,7 @@ fn a_batch_is_answered_while_it_is_read() {
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let mut child = Command::new(env!("CARGO_BIN_EXE_proofmark"))
         .args(["verify", pipe.to_str().unwrap(), "--json", "--unsigned", "--no-store"])
-        .env("PROOFMARK_HOME", place.path("home"))
+        .envs(place.home.variables())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

@@ -126,7 +126,7 @@ fn without_a_store_nothing_is_made() {
 
 #[test]
 fn a_damaged_store_is_reported_and_not_changed() {
-    let place = Place::new();
+    let place = Place::in_file();
     place.receipt(&request(RIGHT), &[]);
     let store = place.path("home/proofmark.db");
     let garbage = vec![b'x'; 8192];

@@ -1,7 +1,8 @@
 //! Approving on the command line: once a person, only what waits, and only where it was asked.
 
 use insta::assert_snapshot;
-use proofmark_receipt::Json;
+use proofmark_receipt::{Json, Timestamp};
+use proofmark_verifier::Store;
 
 use crate::run::{Done, Place};
 use crate::transcript::Transcript;
@@ -46,6 +47,10 @@ impl Finance {
     }
 }
 
+fn member(json: &Json, name: &str) -> Json {
+    json.as_object().unwrap().get(name).unwrap().clone()
+}
+
 #[test]
 fn a_decision_is_approved_once_by_one_person_and_never_when_it_allowed() {
     let finance = Finance::new();
@@ -84,6 +89,86 @@ fn a_decision_two_people_approved_is_allowed_once() {
 }
 
 #[test]
+fn a_denied_action_is_blocked_although_another_person_approves_it() {
+    let finance = Finance::new();
+    let blocked = finance.decide(POLICY, REFUND);
+    let id = member(&Json::parse(blocked.stdout.as_bytes()).unwrap(), "decision_id").as_str().unwrap().to_owned();
+    let deny = |who: &str, more: &[&str]| {
+        finance
+            .place
+            .run(&[&["deny", &id[..8], "--key", who, "--note", "fraud \u{202e} ##vso[task.complete]"], more].concat())
+    };
+    let denied = deny("ann", &["--json"]);
+    assert_eq!(denied.code, 0, "{denied:?}");
+    assert!(!denied.stdout.contains('\u{202e}') && !denied.stdout.contains("##vso["), "{denied:?}");
+    let denial = Json::parse(denied.stdout.as_bytes()).unwrap();
+    let said =
+        ["decision_id", "verdict", "reviewer", "note"].map(|name| member(&denial, name).as_str().unwrap().to_owned());
+    assert_eq!(said, [&id, "denied", &finance.people[0], "fraud \u{202e} ##vso[task.complete]"]);
+    let counts =
+        ["until", "reviewed_at"].map(|name| member(&denial, name).as_str().unwrap().parse::<Timestamp>().unwrap());
+    assert_eq!(counts[0].unix_millis() - counts[1].unix_millis(), 8 * 3_600_000);
+
+    let approved = finance.approve(&blocked, "bob");
+    assert_eq!(approved.code, 2, "{approved:?}");
+    assert_eq!(finance.place.run(&["decisions", "list", "--waiting", "--json"]).stdout, "");
+    let again = finance.decide(POLICY, REFUND);
+    assert!(again.code == 1 && again.stdout.contains("\"denial\""), "{again:?}");
+    // It is for this agent alone.
+    let other = finance.decide(POLICY, &REFUND.replace("bot", "tob"));
+    assert!(other.code == 1 && !other.stdout.contains("\"denial\""), "{other:?}");
+
+    let twice = deny("ann", &[]);
+    assert_eq!(twice.code, 2, "{twice:?}");
+    let late = deny("bob", &["--expires", "31d"]);
+    assert!(late.code == 2 && late.stderr.contains("30d"), "{late:?}");
+    let words = deny("bob", &["--expires", "2d"]);
+    assert!(words.code == 0 && words.stdout.starts_with(&format!("denied {} by bob, until ", &id[..8])), "{words:?}");
+}
+
+#[test]
+fn a_denial_is_of_a_stored_decision_that_its_reader_has_seen() {
+    let finance = Finance::new();
+    let blocked = finance.decide(POLICY, REFUND);
+    let deny = |file: &str, more: &[&str]| {
+        finance.place.run(&[&["deny", file, "--key", "ann", "--note", "no"], more].concat())
+    };
+    // Its id is that of a stored decision, and its action is another.
+    let forged = finance.place.file(
+        "forged.json",
+        blocked.stdout.replace("\"action_class\":\"system_change\"", "\"action_class\":\"generic\""),
+    );
+    let refused = deny(&forged, &[]);
+    assert!(refused.code == 2 && refused.stderr.contains("content_hash"), "{refused:?}");
+    let file = finance.place.file("decision.json", &blocked.stdout);
+    let elsewhere = finance.place.path("other.db");
+    Store::open(&elsewhere).unwrap();
+    let unknown = deny(&file, &["--store", elsewhere.to_str().unwrap()]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("none with this id"), "{unknown:?}");
+    assert_eq!(deny(&file, &["--note", " "]).code, 2);
+    finance.approve(&blocked, "ann");
+    let allowed = finance.decide(POLICY, REFUND);
+    assert_eq!(allowed.code, 0, "{allowed:?}");
+    for decision in [&blocked, &allowed] {
+        let file = finance.place.file("decision.json", &decision.stdout);
+        let late = deny(&file, &[]);
+        assert!(late.code == 2 && late.stderr.contains("nothing to review"), "{late:?}");
+    }
+}
+
+#[test]
+fn json_of_an_approval_is_harmless_in_logs_and_still_verifies() {
+    let finance = Finance::new();
+    let file = finance.place.file("decision.json", &finance.decide(POLICY, REFUND).stdout);
+    let note = "fine\u{202e} ##[error]no \u{9b}2J";
+    let approved = finance.place.run(&["approve", &file, "--key", "ann", "--note", note, "--json"]);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    assert!(!approved.stdout.contains(['\u{202e}', '\u{9b}']) && !approved.stdout.contains("##["), "{approved:?}");
+    let verified = finance.place.run(&["receipt", "verify", &finance.place.file("approval.json", &approved.stdout)]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+}
+
+#[test]
 fn what_was_approved_in_staging_is_not_allowed_in_production() {
     let finance = Finance::new();
     assert_eq!(finance.approve(&finance.decide(POLICY, REFUND), "ann").code, 0);
@@ -109,7 +194,6 @@ fn an_approval_names_its_reviewer() {
     let finance = Finance::new();
     let approval = finance.approve(&finance.decide(POLICY, REFUND), "ann").stdout;
     let json = Json::parse(approval.as_bytes()).unwrap();
-    let member = |json: &Json, name: &str| json.as_object().unwrap().get(name).unwrap().clone();
     let reviewer = ["metadata", "approval", "reviewer"].iter().fold(json, |json, name| member(&json, name));
     assert_eq!(member(&reviewer, "key").as_str(), Some(finance.people[0].as_str()));
     assert_eq!(member(&reviewer, "id").as_str(), Some(finance.people[0].as_str()));

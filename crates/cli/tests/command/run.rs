@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use proofmark_receipt::Receipt;
+use proofmark_testing::Home;
 use tempfile::TempDir;
 
 /// A folder with a home in it.
 pub(crate) struct Place {
     folder: TempDir,
+    pub(crate) home: Home,
 }
 
 /// What a run came to.
@@ -23,7 +25,15 @@ pub(crate) struct Done {
 
 impl Place {
     pub(crate) fn new() -> Place {
-        Place { folder: TempDir::new().unwrap() }
+        let folder = TempDir::new().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        Place { folder, home }
+    }
+
+    /// One whose store is a file, whatever the tests run on.
+    pub(crate) fn in_file() -> Place {
+        let place = Place::new();
+        Place { home: Home::in_file_at(place.path("home")), ..place }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -45,7 +55,7 @@ impl Place {
     pub(crate) fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)], stdin: &[u8]) -> Done {
         let mut child = Command::new(env!("CARGO_BIN_EXE_proofmark"))
             .args(arguments)
-            .env("PROOFMARK_HOME", self.path("home"))
+            .envs(self.home.variables())
             .env_remove("PROOFMARK_PASSPHRASE")
             .envs(environment.iter().copied())
             .current_dir(self.folder.path())

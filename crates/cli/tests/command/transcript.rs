@@ -8,6 +8,9 @@ use crate::run::{Done, Place, project_file};
 
 /// Patterns of values that change, and their names.
 const CHANGING: &[(&str, &str)] = &[
+    // With stores in PostgreSQL, what is said of a file otherwise.
+    (r"`postgres:[^`]*`: the database has no store", "`[place]/home/proofmark.db`: there is no such file"),
+    (r"(?m)^  database +postgres:.*\n", ""),
     (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "[id]"),
     (r"\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z", "[time]"),
     (r"\bMCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=", "[signer]"),

@@ -3,19 +3,18 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use proofmark_receipt::{Json, Object};
-use proofmark_testing::python_with;
-use tempfile::TempDir;
+use proofmark_testing::{Home, python_with};
 
 const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commerce");
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
 
-fn proofmark(home: &Path, arguments: &[&str], stdin: &[u8]) -> Output {
-    run(Command::new(BINARY).args(arguments).env("PROOFMARK_HOME", home), stdin)
+fn proofmark(home: &Home, arguments: &[&str], stdin: &[u8]) -> Output {
+    run(Command::new(BINARY).args(arguments).envs(home.variables()), stdin)
 }
 
 fn run(command: &mut Command, stdin: &[u8]) -> Output {
@@ -45,12 +44,12 @@ fn example(name: &str) -> String {
 #[test]
 fn the_real_evaluator_signs_what_the_receipt_says_and_nothing_without_an_answer() {
     let Some(python) = python_with("virtuals_acp", "virtuals-acp==0.3.23") else { return };
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let told = run(
         Command::new(python)
             .args([format!("{TESTS}/acp.py"), example("commerce")])
             .envs([("PROOFMARK", BINARY), ("PYTHONDONTWRITEBYTECODE", "1")])
-            .env("PROOFMARK_HOME", home.path()),
+            .envs(home.variables()),
         b"",
     );
     assert!(told.status.success(), "{}", said(&told));
@@ -58,8 +57,8 @@ fn the_real_evaluator_signs_what_the_receipt_says_and_nothing_without_an_answer(
 
 #[test]
 fn an_evaluation_names_the_receipt_that_is_kept() {
-    let home = TempDir::new().unwrap();
-    let done = proofmark(home.path(), &["acp", "evaluate", &example("commerce/job.json"), "--json"], b"");
+    let home = Home::new();
+    let done = proofmark(&home, &["acp", "evaluate", &example("commerce/job.json"), "--json"], b"");
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     let evaluation = object(&done.stdout);
     assert_eq!(evaluation.get("approved"), Some(&Json::Bool(true)));
@@ -68,7 +67,7 @@ fn an_evaluation_names_the_receipt_that_is_kept() {
     assert_eq!(evaluation.get("issued_here"), Some(&Json::Bool(true)));
     let metadata = evaluation.get("metadata").unwrap().as_object().unwrap();
     let id = metadata.get("vrf_receipt_id").unwrap().as_str().unwrap();
-    let kept = proofmark(home.path(), &["receipt", "export", id], b"");
+    let kept = proofmark(&home, &["receipt", "export", id], b"");
     assert_eq!(object(&kept.stdout), *evaluation.get("receipt").unwrap().as_object().unwrap());
     let signature = metadata.get("vrf_signature").unwrap().as_object().unwrap();
     let hash = signature.get("content_hash").unwrap().as_str().unwrap();
@@ -77,9 +76,9 @@ fn an_evaluation_names_the_receipt_that_is_kept() {
 
 #[test]
 fn evaluating_exits_as_it_answers() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let job = std::fs::read_to_string(example("commerce/job.json")).unwrap();
-    let evaluate = |job: &str| proofmark(home.path(), &["acp", "evaluate", "-"], job.as_bytes());
+    let evaluate = |job: &str| proofmark(&home, &["acp", "evaluate", "-"], job.as_bytes());
     let wrong = evaluate(&job.replace("return sorted(xs)", "return xs"));
     assert_eq!(wrong.status.code(), Some(1), "{}", said(&wrong));
     assert!(said(&wrong).contains("reject with the reason: partial: 1 of 3"), "{}", said(&wrong));
@@ -93,27 +92,27 @@ fn evaluating_exits_as_it_answers() {
 
 #[test]
 fn a_receipt_goes_through_a_header_and_comes_back_byte_for_byte() {
-    let home = TempDir::new().unwrap();
-    let receipt = proofmark(home.path(), &["verify", &example("fizzbuzz.yaml"), "--json"], b"").stdout;
-    let short = proofmark(home.path(), &["verify", &example("sort.json"), "--json"], b"").stdout;
+    let home = Home::new();
+    let receipt = proofmark(&home, &["verify", &example("fizzbuzz.yaml"), "--json"], b"").stdout;
+    let short = proofmark(&home, &["verify", &example("sort.json"), "--json"], b"").stdout;
     for receipt in [receipt, short] {
-        let encoded = proofmark(home.path(), &["x402", "encode", "-"], &receipt);
+        let encoded = proofmark(&home, &["x402", "encode", "-"], &receipt);
         assert!(encoded.status.success(), "{}", said(&encoded));
-        let decoded = proofmark(home.path(), &["x402", "decode", "-"], &encoded.stdout);
+        let decoded = proofmark(&home, &["x402", "decode", "-"], &encoded.stdout);
         if said(&encoded).contains("Link: </v1/receipts/") {
             assert_eq!(decoded.status.code(), Some(2), "{}", said(&decoded));
             continue;
         }
         assert_eq!(decoded.stdout, receipt);
-        let verified = proofmark(home.path(), &["receipt", "verify", "-"], &decoded.stdout);
+        let verified = proofmark(&home, &["receipt", "verify", "-"], &decoded.stdout);
         assert!(verified.status.success(), "{}", said(&verified));
     }
-    let receipt = proofmark(home.path(), &["verify", &example("sort.json"), "--json"], b"").stdout;
+    let receipt = proofmark(&home, &["verify", &example("sort.json"), "--json"], b"").stdout;
     let changed = String::from_utf8(receipt).unwrap().replace("acp-tx-789", "acp-tx-790");
-    let refused = proofmark(home.path(), &["x402", "encode", "-"], changed.as_bytes());
+    let refused = proofmark(&home, &["x402", "encode", "-"], changed.as_bytes());
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
     assert!(refused.stdout.is_empty() && said(&refused).contains("changed after signing"), "{}", said(&refused));
-    let garbage = proofmark(home.path(), &["x402", "decode", "no base64"], b"");
+    let garbage = proofmark(&home, &["x402", "decode", "no base64"], b"");
     assert_eq!(garbage.status.code(), Some(2));
     assert!(said(&garbage).contains("neither base64"), "{}", said(&garbage));
 }
@@ -121,13 +120,13 @@ fn a_receipt_goes_through_a_header_and_comes_back_byte_for_byte() {
 #[test]
 fn an_artifact_survives_the_real_protobuf_types() {
     let Some(python) = python_with("a2a.types.a2a_pb2", "a2a-sdk==1.3.0") else { return };
-    let home = TempDir::new().unwrap();
-    let receipt = proofmark(home.path(), &["verify", &example("sort.json"), "--json"], b"").stdout;
+    let home = Home::new();
+    let receipt = proofmark(&home, &["verify", &example("sort.json"), "--json"], b"").stdout;
     let id = object(&receipt).get("receipt_id").unwrap().as_str().unwrap().to_owned();
-    let artifact = proofmark(home.path(), &["receipt", "export", &id, "--format", "a2a"], b"").stdout;
+    let artifact = proofmark(&home, &["receipt", "export", &id, "--format", "a2a"], b"").stdout;
     let back = run(Command::new(python).arg(format!("{TESTS}/artifact.py")), &artifact);
     assert_eq!(back.stdout, receipt, "{}", said(&back));
-    let verified = proofmark(home.path(), &["receipt", "verify", "-"], &back.stdout);
+    let verified = proofmark(&home, &["receipt", "verify", "-"], &back.stdout);
     assert!(verified.status.success(), "{}", said(&verified));
 }
 
@@ -152,11 +151,11 @@ fn post(port: &str, more: &str, body: &[u8]) -> String {
 
 #[test]
 fn a_paid_answer_carries_its_receipt_and_is_settled_whatever_the_verdict() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let mut server = Command::new(python())
         .args([&example("commerce/paid_resource.py"), "0"])
         .env("PROOFMARK", BINARY)
-        .env("PROOFMARK_HOME", home.path())
+        .envs(home.variables())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -180,9 +179,9 @@ fn a_paid_answer_carries_its_receipt_and_is_settled_whatever_the_verdict() {
         let answer = post(port, &format!("{payment}\r\n"), test(content, "").as_bytes());
         assert!(answer.contains(" 200 ") && answer.contains(verdict), "{answer}");
         assert!(answer.contains("Access-Control-Expose-Headers: X-VRF-Receipt, Link"), "{answer}");
-        let receipt = proofmark(home.path(), &["x402", "decode", &answer], b"");
+        let receipt = proofmark(&home, &["x402", "decode", &answer], b"");
         assert_eq!(object(&receipt.stdout).get("verdict").unwrap().as_str(), Some(verdict), "{}", said(&receipt));
-        let verified = proofmark(home.path(), &["receipt", "verify", "-"], &receipt.stdout);
+        let verified = proofmark(&home, &["receipt", "verify", "-"], &receipt.stdout);
         assert!(verified.status.success(), "{}", said(&verified));
         // What was not to be settled before has left no line.
         assert_eq!(lines.next().unwrap().unwrap(), format!("settled {}", payment.rsplit(' ').next().unwrap()));

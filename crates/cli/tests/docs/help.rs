@@ -28,7 +28,10 @@ const FIXTURE: &[&str] = &[
     "sed 's/count: 1/count: 2/' policy.yaml > new.yaml; cp ~/.ssh/id_ed25519.pub ~/.ssh/ann.pub",
     "PROOFMARK_HOME=../ci proofmark key new default; PROOFMARK_HOME=../ci proofmark key show --format pem > ci.pem",
     "echo 'command: [node, --test, examples/project-node/slug.test.js]' > proofmark.yaml",
+    "printf '{\"session_id\":\"s1\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":\"a\"}}' > event.json",
     "sed -n 's/.*\"receipt_id\":\"\\(........\\).*/\\1/p' receipt.json > id",
+    "printf 'version: 1\\nclasses: [code_merge]\\nboundaries: [{id: a, match: {action_class: code_merge}}]\\n' > gate.yaml",
+    "git init -q . && git add project && git commit -q -m one && git init -q --bare ci.git",
 ];
 
 /// In the help, these are the beginnings of the ids of a receipt and of a decision.
@@ -44,8 +47,15 @@ const BEFORE: &[(&str, &str)] = &[
         "proofmark sessions",
         "proofmark guard --action-policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py < /dev/null",
     ),
+    (
+        "proofmark policy suggest",
+        "python3 examples/guard/agent.py proofmark guard --shadow --action-policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py",
+    ),
+    ("proofmark gate note", "proofmark verify --dir . --tree HEAD --no-config -- python3 -m pytest project"),
+    ("proofmark gate uninstall", "proofmark gate install --pre-push --action-policy gate.yaml"),
     ("proofmark guard wrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark guard unwrap", "proofmark mcp config --into .mcp.json"),
+    ("proofmark store copy", "proofmark verify request.json --store proofmark.db"),
     ("proofmark trust remove", "proofmark trust add ci ci.pem"),
     ("proofmark api-key list", "proofmark api-key add --file keys.json support-bot agent"),
     ("proofmark api-key revoke", "proofmark api-key add --file keys.json support-bot agent"),
@@ -93,8 +103,10 @@ fn every_example_of_the_help_runs() {
             count += 1;
             let command = ids.iter().fold(example.to_owned(), |command, (shown, id)| command.replace(shown, id.trim()));
             let serves = example.starts_with("proofmark serve") && !example.contains("--check");
-            let command = match (serves, example.contains("--watch")) {
-                (true, _) => served(&command),
+            let serves = serves || example.contains("--upstream");
+            let works = example.starts_with("proofmark work ") || example == "proofmark work";
+            let command = match (serves || works, example.contains("--watch")) {
+                (true, _) => served(&command, if works { "^runs " } else { " on http://" }),
                 (false, true) => interrupted(&command),
                 (false, false) => command,
             };
@@ -116,9 +128,9 @@ fn interrupted(example: &str) -> String {
     format!("timeout --preserve-status -s INT 15 {example}; test $? = 130")
 }
 
-/// The command, ended by SIGTERM as soon as it serves.
-fn served(example: &str) -> String {
+/// The command, ended by SIGTERM as soon as it says that it serves.
+fn served(example: &str, said: &str) -> String {
     format!(
-        "{example} 2> served.log & server=$!; for n in $(seq 600); do grep -q 'serving on' served.log && break; sleep 0.1; done; cat served.log; kill $server; wait $server"
+        "{example} 2> served.log & server=$!; for n in $(seq 600); do grep -q '{said}' served.log && break; sleep 0.1; done; cat served.log; kill $server; wait $server"
     )
 }

@@ -26,8 +26,12 @@ pages! {
     commerce: "docs/commerce.md";
     contracts: "docs/contracts.md";
     decisions: "docs/decisions.md";
+    gate: "docs/gate.md";
     guard: "docs/guard.md";
+    hooks: "docs/hooks.md";
     mcp: "docs/mcp.md";
+    operating: "docs/operating.md";
+    page: "docs/page.md";
     predicate: "docs/predicate.md";
     projects: "docs/projects.md";
     receipts: "docs/receipts.md";
@@ -48,6 +52,22 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("README.md", "cargo install --path crates/cli --locked"),
     ("README.md", "cargo run --release -- verify examples/sort.json"),
     ("README.md", "cargo xtask test"),
+    ("README.md", "sudo -u postgres createuser \"$USER\" && sudo -u postgres createdb --owner \"$USER\" proofmark"),
+    ("README.md", "proofmark store copy --from ~/.local/share/proofmark/proofmark.db --to postgres:///proofmark"),
+    ("README.md", "proofmark serve --store postgres:///proofmark"),
+    (
+        "docs/guard.md",
+        "proofmark guard --action-policy examples/guard/policy.yaml --listen 127.0.0.1:8701 --upstream https://mcp.example.org/mcp",
+    ),
+    ("docs/hooks.md", "proofmark hook doctor codex --live"),
+    ("docs/hooks.md", "proofmark hook doctor gemini --live"),
+    ("docs/operating.md", "pg_dump --format custom --file proofmark.dump postgres:///proofmark"),
+    (
+        "docs/operating.md",
+        "sudo -u postgres createdb --owner \"$USER\" restored && pg_restore --no-owner --dbname restored proofmark.dump",
+    ),
+    ("docs/operating.md", "proofmark store check --store postgres:///restored"),
+    ("docs/operating.md", "sudo -u postgres pg_basebackup --checkpoint fast --pgdata /backup/base"),
     ("examples/agent/README.md", "pip install -r examples/agent/requirements.txt"),
 ];
 
@@ -64,6 +84,12 @@ fn run(path: &str, needs: &[(&str, &str)]) {
         if python_with(module, package).is_none() {
             return;
         }
+    }
+    let git = || std::process::Command::new("git").arg("--version").output();
+    if page.parts.iter().any(|part| matches!(part, Part::Command(command) if command.text.starts_with("git ")))
+        && git().is_err()
+    {
+        return skip("git", "git is not on PATH");
     }
     let session = Session::new();
     // The files come first: a page shows a file before the commands that read it, and no command changes one.
@@ -155,7 +181,14 @@ fn anchor(heading: &str) -> String {
 
 #[test]
 fn every_link_leads_somewhere() {
-    let more = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "vectors/README.md"];
+    let more = [
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "vectors/README.md",
+        "clients/js/README.md",
+    ];
     let mut broken = Vec::new();
     for path in PAGES.iter().chain(&more) {
         let folder = Path::new(path).parent().unwrap();

@@ -95,6 +95,10 @@ impl Session {
             .env("PATH", path)
             .env("HOME", self.path("home"))
             .env("PYENV_ROOT", pyenv_root())
+            // Readers of the pages have told git who they are.
+            .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "you")))
+            .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "you@example.org")))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
             .env_remove("PROOFMARK_HOME")
             .env_remove("PROOFMARK_PASSPHRASE")
             .env_remove("XDG_DATA_HOME")

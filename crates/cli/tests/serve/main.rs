@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 mod bodies;
-#[expect(dead_code, reason = "two packages of tests use it, each in part")]
+#[expect(dead_code, reason = "several packages of tests use it, each in part")]
 #[path = "../../../server/tests/support/client.rs"]
 mod client;
 mod collector;

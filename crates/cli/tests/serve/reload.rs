@@ -1,24 +1,23 @@
 //! `proofmark serve --check`, signals, and `proofmark api-key` beside a server that runs.
 
-use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use proofmark_receipt::Json;
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
 use crate::client::{MAIL, NOTE, POLICY, text};
-use crate::server::{PROOFMARK, Server, serve_by};
+use crate::server::{PROOFMARK, Server, serve_by, serves_at};
 
-fn run(home: &Path, arguments: &[&str]) -> Output {
-    Command::new(PROOFMARK).args(arguments).env("PROOFMARK_HOME", home).current_dir(home).output().unwrap()
+fn run(home: &Home, arguments: &[&str]) -> Output {
+    Command::new(PROOFMARK).args(arguments).envs(home.variables()).current_dir(home.path()).output().unwrap()
 }
 
 fn said(output: &[u8]) -> String {
     String::from_utf8_lossy(output).trim().to_owned()
 }
 
-fn add(home: &Path, id: &str, role: &str) -> String {
+fn add(home: &Home, id: &str, role: &str) -> String {
     let added = run(home, &["api-key", "add", "--file", "keys.json", id, role]);
     assert_eq!(added.status.code(), Some(0), "{added:?}");
     said(&added.stdout)
@@ -27,17 +26,17 @@ fn add(home: &Path, id: &str, role: &str) -> String {
 fn until(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "not in time: {what}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "not in time: {what}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
 #[test]
 fn a_signal_and_a_change_read_the_policy_again_and_nothing_ends() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let policy = home.path().join("policy.yaml");
     std::fs::copy(POLICY, &policy).unwrap();
-    let server = Server::begin(serve_by(&policy, home.path(), &["--log-format", "json"]));
+    let server = Server::begin(serve_by(&policy, &home, &["--log-format", "json"]));
     let outcome = || text(&server.post("/v1/decisions", "", NOTE).1, "outcome");
     assert_eq!(outcome(), "allow");
     server.signal("-HUP");
@@ -54,8 +53,7 @@ fn a_signal_and_a_change_read_the_policy_again_and_nothing_ends() {
     server.signal("-TERM");
     let (code, log) = server.ended();
     assert_eq!(code, Some(0));
-    let events: Vec<Json> =
-        log.lines().filter(|line| line.starts_with('{')).map(|line| Json::parse(line.as_bytes()).unwrap()).collect();
+    let events: Vec<Json> = log.lines().map(|line| Json::parse(line.as_bytes()).unwrap()).collect();
     let event = |message: &str| {
         let found = events.iter().find(|event| text(event, "message").contains(message));
         found.unwrap_or_else(|| panic!("no `{message}` in {log}")).clone()
@@ -78,23 +76,23 @@ fn a_signal_and_a_change_read_the_policy_again_and_nothing_ends() {
 
 #[test]
 fn keys_are_added_listed_and_revoked_while_the_server_runs() {
-    let home = TempDir::new().unwrap();
-    let first = add(home.path(), "first", "agent");
+    let home = Home::new();
+    let first = add(&home, "first", "agent");
     let file = home.path().join("keys.json");
-    let server = Server::start(home.path(), &["--api-keys", file.to_str().unwrap()]);
+    let server = Server::start(&home, &["--api-keys", file.to_str().unwrap()]);
     let status = |key: &str| server.get("/v1/receipts", key).0;
-    let second = add(home.path(), "second", "agent");
+    let second = add(&home, "second", "agent");
     until("the second key", || status(&second) == 200);
-    let listed = said(&run(home.path(), &["api-key", "list", "--file", "keys.json"]).stdout);
+    let listed = said(&run(&home, &["api-key", "list", "--file", "keys.json"]).stdout);
     assert!(listed.contains("first") && listed.contains("second") && !listed.contains("sha256"), "{listed}");
-    let again = run(home.path(), &["api-key", "add", "--file", "keys.json", "second", "admin"]);
+    let again = run(&home, &["api-key", "add", "--file", "keys.json", "second", "admin"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(again.stdout.is_empty() && said(&again.stderr).contains("--replace"), "{again:?}");
-    let revoked = run(home.path(), &["api-key", "revoke", "--file", "keys.json", "first"]);
+    let revoked = run(&home, &["api-key", "revoke", "--file", "keys.json", "first"]);
     assert_eq!(revoked.status.code(), Some(0), "{revoked:?}");
     until("the revoked key", || status(&first) == 401);
     assert_eq!(status(&second), 200);
-    let absent = run(home.path(), &["api-key", "revoke", "--file", "keys.json", "first"]);
+    let absent = run(&home, &["api-key", "revoke", "--file", "keys.json", "first"]);
     assert_eq!(absent.status.code(), Some(2));
     // The file never has a key, nor does the log.
     let kept = std::fs::read_to_string(&file).unwrap();
@@ -105,10 +103,11 @@ fn keys_are_added_listed_and_revoked_while_the_server_runs() {
 
 #[test]
 fn a_check_reads_everything_and_changes_nothing() {
-    let home = TempDir::new().unwrap();
-    add(home.path(), "first", "agent");
+    // A check makes no file of a store, and one that is damaged is found.
+    let home = Home::in_file();
+    add(&home, "first", "agent");
     let check = |more: &[&str]| {
-        let done = run(home.path(), &[&["serve", "--check"], more].concat());
+        let done = run(&home, &[&["serve", "--check"], more].concat());
         (done.status.code().unwrap(), said(&done.stdout), said(&done.stderr))
     };
     let (code, out, _) = check(&["--action-policy", POLICY, "--api-keys", "keys.json", "--listen", "0.0.0.0:0"]);
@@ -150,15 +149,56 @@ fn a_check_reads_everything_and_changes_nothing() {
 }
 
 #[test]
+fn a_check_says_that_the_store_was_moved() {
+    let home = Home::in_file();
+    let at = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let (from, to) = (at("from.db"), at("to.db"));
+    let server = Server::start(&home, &["--store", &from]);
+    assert_eq!(run(&home, &["serve", "--check", "--store", &from]).status.code(), Some(0));
+    // The server has the file open, so the mark of the move may be in its log.
+    let copied = run(&home, &["store", "copy", "--from", &from, "--to", &to]);
+    assert_eq!(copied.status.code(), Some(0), "{}", said(&copied.stderr));
+    let refused = |store: &str| {
+        let check = run(&home, &["serve", "--check", "--store", store]);
+        let error = said(&check.stderr);
+        assert!(check.status.code() == Some(2) && !said(&check.stdout).contains("ok"), "{error}");
+        error
+    };
+    assert!(refused(&from).contains("it was moved to"));
+    drop(server);
+    assert!(refused(&from).contains("it was moved to"));
+    assert_eq!(run(&home, &["serve", "--check", "--store", &to]).status.code(), Some(0));
+    let Some(database) = proofmark_testing::postgres::database() else { return };
+    let copied = run(&home, &["store", "copy", "--from", &to, "--to", &database.url()]);
+    assert_eq!(copied.status.code(), Some(0), "{}", said(&copied.stderr));
+    assert_eq!(run(&home, &["serve", "--check", "--store", &database.url()]).status.code(), Some(0));
+    let back = run(&home, &["store", "copy", "--from", &database.url(), "--to", &at("back.db")]);
+    assert_eq!(back.status.code(), Some(0), "{}", said(&back.stderr));
+    assert!(refused(&database.url()).contains("it was moved to"));
+}
+
+#[test]
+fn an_error_is_json_where_the_log_is() {
+    let home = Home::new();
+    let policy = home.path().join("policy.yaml");
+    std::fs::write(&policy, "version: 1\nboundarys: []\n").unwrap();
+    let ended = serve_by(&policy, &home, &["--log-format", "json"]).output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    let errors: Vec<Json> = said.lines().map(|line| Json::parse(line.as_bytes()).unwrap()).collect();
+    assert!(errors.iter().any(|error| text(error, "error").contains("boundarys")), "{said}");
+}
+
+#[test]
 fn a_server_decides_at_once_and_logs_its_self_test() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     // Started here, and not by a helper that waits for the self-test.
-    let mut command = crate::server::serve(home.path(), &["--log-format", "json"]);
+    let mut command = crate::server::serve(&home, &["--log-format", "json"]);
     let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap())).map(Result::unwrap);
     let mut before = Vec::new();
     let address = lines.by_ref().find_map(|line| {
-        let address = line.strip_prefix("serving on ").and_then(|rest| rest.split(' ').next()).map(str::to_owned);
+        let address = serves_at(&line);
         before.push(line);
         address
     });

@@ -1,20 +1,18 @@
 //! Keys are in no log, no receipt and no store.
 
-use std::path::Path;
+use proofmark_testing::Home;
 
-use tempfile::TempDir;
-
-use crate::client::{MAIL, NOTE, sql, text};
+use crate::client::{MAIL, NOTE, text};
 use crate::server::{Server, keys_file, new_key};
 
 #[test]
 fn no_secret_is_written_anywhere() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (agent, one) = new_key("bot", "agent", "acme.shop");
     let (reviewer, two) = new_key("ann", "reviewer", "acme.shop");
     let file = keys_file(home.path(), &[&one, &two]);
     let wrong = "pmk_0123456789abcdef0123456789abcdef";
-    let server = Server::start(home.path(), &["--api-keys", &file]);
+    let server = Server::start(&home, &["--api-keys", &file]);
     let (_, mail) = server.post("/v1/decisions", &agent, MAIL);
     let review = format!("/v1/reviews/{}", text(&mail, "decision_id"));
     let mut answers = vec![
@@ -25,7 +23,7 @@ fn no_secret_is_written_anywhere() {
         mail,
     ];
     // A store that fails makes it write to its log.
-    sql(&home.path().join("proofmark.db"), "ALTER TABLE decisions RENAME TO elsewhere");
+    home.sql("ALTER TABLE decisions RENAME TO elsewhere");
     let (status, failed) = server.post("/v1/decisions", &agent, NOTE);
     assert_eq!(status, 503);
     answers.push(failed);
@@ -36,20 +34,14 @@ fn no_secret_is_written_anywhere() {
     let (_, log) = server.ended();
     let pem = std::fs::read_to_string(home.path().join("keys/default.pem")).unwrap();
     let signing = pem.lines().find(|line| !line.starts_with('-')).unwrap();
-    let store = everything(home.path());
+    let store = home.contents();
+    assert!(contains(&store, b"read it"), "it is what is stored");
     for secret in [agent.as_str(), &reviewer, wrong, signing] {
         assert!(!log.contains(secret), "it is in the log: {log}");
         assert!(!contains(&store, secret.as_bytes()), "it is in the store");
         assert!(!answers.contains(secret), "it is in an answer");
     }
     assert!(!log.to_lowercase().contains("bearer"), "{log}");
-}
-
-/// All that is kept: the database and whatever lies beside it.
-fn everything(home: &Path) -> Vec<u8> {
-    let files = std::fs::read_dir(home).unwrap().map(|entry| entry.unwrap().path());
-    let kept = files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("proofmark.db"));
-    kept.flat_map(|path| std::fs::read(path).unwrap()).collect()
 }
 
 fn contains(bytes: &[u8], text: &[u8]) -> bool {

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use proofmark_testing::Home;
+
 use crate::client::{Client, POLICY};
 
 pub(crate) const PROOFMARK: &str = env!("CARGO_BIN_EXE_proofmark");
@@ -20,7 +22,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn start(home: &Path, more: &[&str]) -> Self {
+    pub(crate) fn start(home: &Home, more: &[&str]) -> Self {
         Self::begin(serve(home, more))
     }
 
@@ -29,11 +31,10 @@ impl Server {
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         let log = Arc::new(Mutex::new(String::new()));
         let note = |log: &Mutex<String>, line: &str| log.lock().unwrap().push_str(&format!("{line}\n"));
-        let begun = said.by_ref().inspect(|line| note(&log, line)).find(|line| line.starts_with("serving on "));
-        let begun = begun.unwrap_or_else(|| panic!("it did not begin to serve: {}", log.lock().unwrap()));
+        let address = said.by_ref().inspect(|line| note(&log, line)).find_map(|line| serves_at(&line));
+        let address = address.unwrap_or_else(|| panic!("it did not begin to serve: {}", log.lock().unwrap()));
         let kept = Arc::clone(&log);
         let reader = Some(std::thread::spawn(move || said.for_each(|line| note(&kept, &line))));
-        let address = begun.split_whitespace().nth(2).unwrap().trim_start_matches("http://").to_owned();
         let server = Self { child, client: Client { address }, log, reader };
         // Else a slow self-test would turn the first receipts that tests ask for into jobs.
         server.until(|status| !status.contains("starting"));
@@ -53,14 +54,13 @@ impl Server {
 
     /// A server that listens at this address, and whose log nobody reads.
     pub(crate) fn of(child: Child, address: &str) -> Self {
-        let address = address.trim_start_matches("http://").to_owned();
-        Self { child, client: Client { address }, log: Arc::default(), reader: None }
+        Self { child, client: Client { address: address.to_owned() }, log: Arc::default(), reader: None }
     }
 
     /// Waits until its log holds this text.
     pub(crate) fn said(&self, text: &str) {
         let holds = || self.log.lock().unwrap().contains(text);
-        for _ in 0..1_000 {
+        for _ in 0..6_000 {
             if holds() {
                 return;
             }
@@ -124,15 +124,21 @@ impl Drop for Server {
     }
 }
 
+/// The address in the line that says that a server serves, in either format of the log.
+pub(crate) fn serves_at(line: &str) -> Option<String> {
+    let (_, address) = line.split_once("serving on http://")?;
+    Some(address.split([' ', '"']).next().unwrap_or_default().to_owned())
+}
+
 /// The command that serves.
-pub(crate) fn serve(home: &Path, more: &[&str]) -> Command {
+pub(crate) fn serve(home: &Home, more: &[&str]) -> Command {
     serve_by(Path::new(POLICY), home, more)
 }
 
 /// The command that serves and decides by this policy.
-pub(crate) fn serve_by(policy: &Path, home: &Path, more: &[&str]) -> Command {
+pub(crate) fn serve_by(policy: &Path, home: &Home, more: &[&str]) -> Command {
     let mut command = Command::new(PROOFMARK);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--policy"]).arg(policy).args(more).env("PROOFMARK_HOME", home);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--policy"]).arg(policy).args(more).envs(home.variables());
     command
 }
 

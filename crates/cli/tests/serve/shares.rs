@@ -1,21 +1,25 @@
 //! Callers that want more than their share leave the others theirs.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
-use crate::client::{DECISIONS, NOTE, answer, code, lock_store, suite, text};
+use crate::client::{DECISIONS, NOTE, answer, code, suite, text};
 use crate::server::{Server, keys_file, new_key};
 
+/// What comes sooner or later has come by then, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A server with the keys of two tenants.
-fn of_two(home: &TempDir) -> (Server, String, String) {
+fn of_two(home: &Home) -> (Server, String, String) {
     let (one, first) = new_key("a", "agent", "one.x");
     let (two, second) = new_key("b", "agent", "two.x");
     let file = keys_file(home.path(), &[&first, &second]);
-    (Server::start(home.path(), &["--jobs", "1", "--api-keys", &file, "--rate", "100000"]), one, two)
+    (Server::start(home, &["--jobs", "1", "--api-keys", &file, "--rate", "100000"]), one, two)
 }
 
 fn begin(server: &Server, head: &str, key: &str, body: &str) -> TcpStream {
@@ -28,20 +32,24 @@ fn begin(server: &Server, head: &str, key: &str, body: &str) -> TcpStream {
 
 #[test]
 fn requests_of_one_tenant_leave_places_for_another() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (server, one, two) = of_two(&home);
     assert_eq!(server.post("/v1/decisions", &one, NOTE).0, 200);
     // While another process has the database, decisions wait and reads do not.
-    let mut other = lock_store(home.path());
+    let held = home.hold();
     let mut asked: Vec<TcpStream> =
         (0..280).map(|number| begin(&server, DECISIONS, &one, &NOTE.replace("done", &number.to_string()))).collect();
     std::thread::sleep(Duration::from_millis(500));
-    let begun = Instant::now();
     let (status, page) = server.get("/v1/decisions", &two);
     assert_eq!(status, 200, "{}", page.to_text());
-    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
-    drop(other.stdin.take());
-    other.wait().unwrap();
+    let waits = |stream: &TcpStream| {
+        stream.set_nonblocking(true).unwrap();
+        let nothing = stream.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        stream.set_nonblocking(false).unwrap();
+        nothing
+    };
+    assert!(asked.iter().any(waits), "the read waited for the writes");
+    drop(held);
     for stream in &mut asked {
         let status = answer(stream).unwrap().0;
         assert!(matches!(status, 200 | 503), "{status}");
@@ -50,8 +58,8 @@ fn requests_of_one_tenant_leave_places_for_another() {
 
 #[test]
 fn many_gets_at_once_are_all_answered() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     assert_eq!(server.post("/v1/decisions", "", NOTE).0, 200);
     let mut asked: Vec<TcpStream> = (0..250).map(|_| begin(&server, "GET /v1/decisions HTTP/1.1", "", "")).collect();
     let refused = asked.iter_mut().map(|stream| answer(stream).unwrap().0).filter(|status| *status != 200).count();
@@ -60,7 +68,7 @@ fn many_gets_at_once_are_all_answered() {
 
 #[test]
 fn bodies_that_are_announced_and_not_sent_hold_nothing() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (server, one, two) = of_two(&home);
     let announced: Vec<TcpStream> = (0..200)
         .map(|_| {
@@ -80,31 +88,42 @@ fn bodies_that_are_announced_and_not_sent_hold_nothing() {
 
 #[test]
 fn bodies_that_are_sent_count_until_they_are_answered() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (server, one, two) = of_two(&home);
     // 40 times 4 MiB but the last byte: more than the 128 MiB that one tenant has.
     let most = " ".repeat((4 << 20) - 1);
-    let status = AtomicUsize::new(0);
+    let (refused, posted) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (begun, sent) = (Instant::now(), Barrier::new(41));
     std::thread::scope(|scope| {
         for _ in 0..40 {
             scope.spawn(|| {
                 let mut stream = server.connect();
                 write!(stream, "{DECISIONS}\r\nauthorization: Bearer {one}\r\nhost: localhost\r\n").unwrap();
                 write!(stream, "connection: close\r\ncontent-length: {}\r\n\r\n", 4 << 20).unwrap();
-                if stream.write_all(most.as_bytes()).is_err() {
-                    return;
-                }
-                stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-                // Who is over the share is refused before the last byte.
-                if stream.read_exact(&mut [0; 12]).is_ok() {
-                    status.fetch_add(1, Ordering::Relaxed);
+                let taken = stream.write_all(most.as_bytes());
+                sent.wait();
+                stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+                // Who is over the share is refused before the last byte; who is not is told after a while that it is too slow.
+                let is_over = || refused.load(Ordering::Relaxed) > 0 && posted.load(Ordering::Relaxed);
+                while taken.is_ok() && !is_over() && begun.elapsed() < PATIENCE {
+                    let mut status = [0; 12];
+                    match stream.read_exact(&mut status) {
+                        Ok(()) if &status == b"HTTP/1.1 408" => break,
+                        Ok(()) => {
+                            refused.fetch_add(1, Ordering::Relaxed);
+                            break;
+                        }
+                        Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                        Err(_) => break,
+                    }
                 }
             });
         }
-        std::thread::sleep(Duration::from_secs(2));
+        sent.wait();
         assert_eq!(server.post("/v1/decisions", &two, NOTE).0, 200);
+        posted.store(true, Ordering::Relaxed);
     });
-    assert!(status.into_inner() > 0, "nobody was refused");
+    assert!(refused.into_inner() > 0, "nobody was refused");
     assert_eq!(server.post("/v1/decisions", &one, NOTE).0, 200, "what was given up is free again");
 }
 
@@ -118,8 +137,8 @@ fn half_open_heads_keep_nobody_out() {
         let reason = format!("this process may have {files} files open; run `ulimit -n 20000` first");
         return proofmark_testing::skip("open-files", &reason);
     }
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     let half_open: Vec<TcpStream> = (0..HALF_OPEN)
         .filter_map(|_| {
             let mut stream = TcpStream::connect(&server.address).ok()?;
@@ -129,11 +148,13 @@ fn half_open_heads_keep_nobody_out() {
         .collect();
     assert!(half_open.len() > 4_096, "{}", half_open.len());
     let begun = Instant::now();
+    assert_eq!(server.get("/healthz", "").0, 200);
+    // The heads expire after ten seconds.
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     for _ in 0..20 {
         assert_eq!(server.get("/healthz", "").0, 200);
         assert_eq!(server.send(DECISIONS, NOTE).0, 200);
     }
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
 }
 
 const MCP: &str = "POST /mcp HTTP/1.1\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream";
@@ -155,7 +176,7 @@ fn session(server: &Server, key: &str) -> String {
 
 #[test]
 fn sessions_of_one_tenant_leave_sessions_for_another_and_are_given_back() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (server, one, two) = of_two(&home);
     let sessions: Vec<String> = (0..256).map(|_| session(&server, &one)).collect();
     let (status, whole) = mcp(&server, &one, "", GREETING);
@@ -165,15 +186,15 @@ fn sessions_of_one_tenant_leave_sessions_for_another_and_are_given_back() {
     assert!(server.send(&end, "").0 < 300);
     let begun = Instant::now();
     while mcp(&server, &one, "", GREETING).0 != 200 {
-        assert!(begun.elapsed() < Duration::from_secs(5), "a session that ended keeps its place");
+        assert!(begun.elapsed() < PATIENCE, "a session that ended keeps its place");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
 fn answers_over_mcp_are_not_kept() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     let checks: Vec<String> = (0..1_000)
         .map(|number| format!(r#"{{"name": "{}{number}", "constraint": "length <= 10"}}"#, "n".repeat(200)))
         .collect();
@@ -202,7 +223,7 @@ fn answers_over_mcp_are_not_kept() {
 
 #[test]
 fn bodies_over_mcp_count_as_all_others() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (server, one, two) = of_two(&home);
     // Clients number their calls: the answer to one that is numbered as another would be lost.
     let call = |number: usize, length: usize| {
@@ -212,11 +233,12 @@ fn bodies_over_mcp_count_as_all_others() {
         )
     };
     let sessions = [&one, &two].map(|key| session(&server, key));
-    let refused = AtomicUsize::new(0);
+    let (refused, sent, asked) = (AtomicUsize::new(0), Barrier::new(37), Barrier::new(37));
     std::thread::scope(|scope| {
         for number in 0..36 {
             let large = call(100 + number, 4_000_000);
             let (server, sessions, one, refused) = (&server, &sessions, &one, &refused);
+            let (sent, asked) = (&sent, &asked);
             scope.spawn(move || {
                 let mut stream = server.connect();
                 let length = large.len();
@@ -224,8 +246,10 @@ fn bodies_over_mcp_count_as_all_others() {
                     .unwrap();
                 write!(stream, "connection: close\r\ncontent-length: {length}\r\n\r\n").unwrap();
                 // All but the end of it, so that all of them are there at once.
-                if stream.write_all(&large.as_bytes()[..length - 1]).is_ok() {
-                    std::thread::sleep(Duration::from_secs(4));
+                let taken = stream.write_all(&large.as_bytes()[..length - 1]);
+                sent.wait();
+                asked.wait();
+                if taken.is_ok() {
                     drop(stream.write_all(&large.as_bytes()[length - 1..]));
                 }
                 let mut said = String::new();
@@ -235,8 +259,12 @@ fn bodies_over_mcp_count_as_all_others() {
                 }
             });
         }
+        sent.wait();
+        // What was sent may not have been read yet.
         std::thread::sleep(Duration::from_secs(2));
-        assert_eq!(mcp(&server, &two, &format!("\r\n{}", sessions[1]), &call(2, 10)).0, 200);
+        let (status, _) = mcp(&server, &two, &format!("\r\n{}", sessions[1]), &call(2, 10));
+        asked.wait();
+        assert_eq!(status, 200);
     });
     assert!(refused.into_inner() > 0, "36 times 4 MB are more than the 128 MiB one tenant has");
     assert_eq!(mcp(&server, &one, &format!("\r\n{}", sessions[0]), &call(3, 4_000_000)).0, 200);
@@ -244,7 +272,7 @@ fn bodies_over_mcp_count_as_all_others() {
 
 #[test]
 fn streams_of_one_tenant_leave_streams_for_another() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (server, one, two) = of_two(&home);
     let job = |key: &str| {
         let head = format!("POST /v1/verifications HTTP/1.1\r\nprefer: respond-async\r\nauthorization: Bearer {key}");
@@ -265,14 +293,14 @@ fn streams_of_one_tenant_leave_streams_for_another() {
     open.clear();
     let begun = Instant::now();
     while !listen(&one, &mine).0.contains(" 200 ") {
-        assert!(begun.elapsed() < Duration::from_secs(20), "a stream that nobody reads keeps its place");
+        assert!(begun.elapsed() < PATIENCE, "a stream that nobody reads keeps its place");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
 #[test]
 fn a_job_that_runs_nothing_does_not_wait_for_those_that_run() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (server, one, two) = of_two(&home);
     let head = format!("POST /v1/verifications HTTP/1.1\r\nprefer: respond-async\r\nauthorization: Bearer {one}");
     for _ in 0..3 {
@@ -289,7 +317,7 @@ fn a_job_that_runs_nothing_does_not_wait_for_those_that_run() {
 
 #[test]
 fn waiting_requests_have_a_share_of_bytes() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (server, one, two) = of_two(&home);
     let large = suite(&format!("def f(x):\n    while True: pass\n# {}", "x".repeat(15 << 20)));
     let ask = |key: &str| {

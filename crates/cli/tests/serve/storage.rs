@@ -4,10 +4,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
-use crate::client::{MAIL, NOTE, code, listed, lock_store, sql, text};
-use crate::server::{Server, serve};
+use crate::client::{MAIL, NOTE, code, listed, text};
+use crate::server::{Server, serve, serves_at};
 
 /// A small file system of its own, unmounted when it is dropped.
 struct SmallDisk<'a>(&'a Path);
@@ -43,11 +43,11 @@ impl Drop for SmallDisk<'_> {
 
 #[test]
 fn a_full_disk_is_said_nothing_is_lost_and_it_goes_on() {
-    let folder = TempDir::new().unwrap();
-    let Some(disk) = SmallDisk::mount(folder.path()) else {
+    // The disk of PostgreSQL is full in a test of the store.
+    let home = Home::in_file();
+    let Some(disk) = SmallDisk::mount(home.path()) else {
         return proofmark_testing::skip("root", "only root may mount a small disk");
     };
-    let home = folder.path().join("home");
     let server = Server::start(&home, &[]);
     let (status, first) = server.post("/v1/decisions", "", NOTE);
     assert_eq!(status, 200);
@@ -97,25 +97,25 @@ fn are_there(server: &Server, ids: &[String]) {
 
 #[test]
 fn a_database_another_process_locks_is_said() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     assert_eq!(server.post("/v1/decisions", "", NOTE).0, 200);
-    let mut other = lock_store(home.path());
+    let held = home.hold();
     let (status, problem) = server.post("/v1/decisions", "", MAIL);
     assert_eq!((status, code(&problem).as_str()), (503, "store_unavailable"));
     server.said("another process keeps it locked");
     // Who only reads is not kept waiting.
     assert_eq!(server.get("/v1/decisions", "").0, 200);
-    drop(other.stdin.take());
-    other.wait().unwrap();
+    drop(held);
     assert_eq!(server.post("/v1/decisions", "", MAIL).0, 200);
 }
 
 #[test]
 fn a_damaged_database_is_not_served_and_not_touched() {
-    let home = TempDir::new().unwrap();
+    // What is damaged is the file.
+    let home = Home::in_file();
     let store = home.path().join("proofmark.db");
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(&home, &[]);
     assert_eq!(server.post("/v1/decisions", "", NOTE).0, 200);
     server.signal("-TERM");
     assert_eq!(server.ended().0, Some(0));
@@ -125,7 +125,7 @@ fn a_damaged_database_is_not_served_and_not_touched() {
     let schema = [&whole[..100], vec![0x55; 3_996].as_slice(), &whole[4_096..]].concat();
     for damaged in [beginning, schema, b"something else entirely".to_vec(), whole[..1_000].to_vec()] {
         std::fs::write(&store, &damaged).unwrap();
-        let done = serve(home.path(), &[]).output().unwrap();
+        let done = serve(&home, &[]).output().unwrap();
         let said = String::from_utf8_lossy(&done.stderr);
         assert_eq!(done.status.code(), Some(2), "{said}");
         assert!(said.contains("damaged") || said.contains("not a Proofmark database"), "{said}");
@@ -135,8 +135,8 @@ fn a_damaged_database_is_not_served_and_not_touched() {
 
 #[test]
 fn a_log_nobody_reads_changes_no_answer() {
-    let home = TempDir::new().unwrap();
-    let mut child = serve(home.path(), &[]).stderr(Stdio::piped()).spawn().unwrap();
+    let home = Home::new();
+    let mut child = serve(&home, &[]).stderr(Stdio::piped()).spawn().unwrap();
     let mut log = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     while !line.starts_with("serving on ") {
@@ -144,8 +144,8 @@ fn a_log_nobody_reads_changes_no_answer() {
         assert!(log.read_line(&mut line).unwrap() > 0, "it did not begin to serve");
     }
     drop(log);
-    let server = Server::of(child, line.split_whitespace().nth(2).unwrap());
-    sql(&home.path().join("proofmark.db"), "ALTER TABLE decisions RENAME TO elsewhere");
+    let server = Server::of(child, &serves_at(&line).unwrap());
+    home.sql("ALTER TABLE decisions RENAME TO elsewhere");
     for _ in 0..2 {
         let (status, problem) = server.post("/v1/decisions", "", NOTE);
         assert_eq!((status, code(&problem).as_str()), (503, "store_unavailable"));

@@ -5,23 +5,21 @@ use std::io::Write;
 use std::process::Command;
 
 use proofmark_receipt::Json;
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
-use crate::client::{
-    GOOD, MAIL, NOTE, POLICY, VERIFY, WRONG, code, job, json, listed, once, sql, suite, text, verified,
-};
+use crate::client::{GOOD, MAIL, NOTE, POLICY, VERIFY, WRONG, code, job, json, listed, once, suite, text, verified};
 use crate::server::{PROOFMARK, Server, keys_file, new_key, serve};
 
 #[test]
 fn keys_name_tenants_that_are_nobody_elses() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (_, entry) = new_key("bot", "agent", "acme");
     for tenant in ["", "local", "Local", "run/acme", "..", "a b"] {
         let made = Command::new(PROOFMARK).args(["api-key", "bot", "--role", "agent", "--tenant", tenant]).output();
         let made = made.unwrap();
         assert_eq!((made.status.code(), made.stdout.len()), (Some(2), 0), "{tenant:?}");
         let file = keys_file(home.path(), &[&entry.replace("\"acme\"", &Json::from(tenant).to_text())]);
-        let refused = serve(home.path(), &["--api-keys", &file]).output().unwrap();
+        let refused = serve(&home, &["--api-keys", &file]).output().unwrap();
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(refused.status.code() == Some(2) && said.contains("tenant"), "{tenant:?}: {said}");
     }
@@ -29,27 +27,27 @@ fn keys_name_tenants_that_are_nobody_elses() {
 
 #[test]
 fn chains_of_steps_are_not_to_be_named() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let request = home.path().join("request.json");
     std::fs::write(&request, suite("def f(x): return x")).unwrap();
     let done = Command::new(PROOFMARK)
         .args(["verify", "--chain", "run/acme/deploy"])
         .arg(&request)
-        .env("PROOFMARK_HOME", home.path())
+        .envs(home.variables())
         .output()
         .unwrap();
     assert_eq!(done.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&done.stderr).contains("are of workflow steps"));
     let (agent, entry) = new_key("a", "agent", "one");
-    let server = Server::start(home.path(), &["--api-keys", &keys_file(home.path(), &[&entry])]);
+    let server = Server::start(&home, &["--api-keys", &keys_file(home.path(), &[&entry])]);
     let (status, refused) = server.post("/v1/verifications?chain=run%2Fr1%2Fbuild", &agent, &suite("x"));
     assert_eq!((status, code(&refused).as_str()), (400, "invalid_chain"));
 }
 
 #[test]
 fn a_decision_no_reader_would_read_is_not_made() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     // The signed receipt itself says where the workflow continues.
     let upstream = format!("{{\"upstream\": {{\"workflow_id\": \"{}\"}}, ", "x".repeat(1_100_000));
     let long = NOTE.replacen('{', &upstream, 1);
@@ -58,9 +56,9 @@ fn a_decision_no_reader_would_read_is_not_made() {
     assert_eq!(server.post("/v1/decisions", "", NOTE).0, 200);
     drop(server);
     // One that an older version has kept stops nothing but itself.
-    let store = home.path().join("proofmark.db");
-    sql(&store, "UPDATE decisions SET document = '{\"a\": \"' || printf('%.*c', 1100000, 'x') || '\"}'");
-    let server = Server::start(home.path(), &[]);
+    let long = home.spelled("printf('%.*c', 1100000, 'x')", "repeat('x', 1100000)");
+    home.sql(&format!("UPDATE decisions SET document = '{{\"a\": \"' || {long} || '\"}}'"));
+    let server = Server::start(&home, &[]);
     assert_eq!(server.post("/v1/decisions", "", NOTE).0, 200);
     assert_eq!(listed(&server.get("/v1/decisions", "").1, "decisions").len(), 2);
     let note = home.path().join("note.json");
@@ -68,7 +66,7 @@ fn a_decision_no_reader_would_read_is_not_made() {
     let done = Command::new(PROOFMARK)
         .args(["decide", "--policy", POLICY])
         .arg(&note)
-        .env("PROOFMARK_HOME", home.path())
+        .envs(home.variables())
         .output()
         .unwrap();
     assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
@@ -76,27 +74,26 @@ fn a_decision_no_reader_would_read_is_not_made() {
 
 #[test]
 fn what_had_expired_stays_expired_when_the_clock_is_set_back() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     let decided = text(&server.post("/v1/decisions", "", MAIL).1, "decision_id");
     let word = r#"{"verdict": "approve", "note": "read it", "expires_in": 1800}"#;
     assert_eq!(server.post(&format!("/v1/reviews/{decided}"), "", word).0, 200);
     assert_eq!(server.get("/readyz", "").1.to_text(), r#"{"status":"ready"}"#);
     // An hour passes, and the clock is set back by it.
-    sql(&home.path().join("proofmark.db"), "UPDATE clock SET latest = latest + 3600000");
+    home.sql("UPDATE clock SET latest = latest + 3600000");
     let (_, late) = server.post("/v1/decisions", "", MAIL);
     assert_eq!(text(&late, "outcome"), "replan_required", "{}", late.to_text());
     server.said("behind what the store has recorded");
     assert!(server.get("/readyz", "").1.as_object().unwrap().contains("clock_behind_ms"));
-    let doctor =
-        Command::new(PROOFMARK).args(["doctor", "--json"]).env("PROOFMARK_HOME", home.path()).output().unwrap();
+    let doctor = Command::new(PROOFMARK).args(["doctor", "--json"]).envs(home.variables()).output().unwrap();
     assert!(String::from_utf8_lossy(&doctor.stdout).contains("clock_behind_ms"));
 }
 
 #[test]
 fn receipts_are_listed_and_their_chain_verifies_offline() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     let receipts: Vec<Json> = (0..3).map(|_| verified(&server, "")).collect();
     let (_, page) = server.get("/v1/receipts?verdict=pass&tier=0&task=t&limit=2", "");
     assert_eq!(listed(&page, "receipts").len(), 2);
@@ -122,8 +119,8 @@ fn receipts_are_listed_and_their_chain_verifies_offline() {
 
 #[test]
 fn work_is_answered_with_its_receipt_which_verifies_after_the_server_is_gone() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let home = Home::new();
+    let server = Server::start(&home, &[]);
     let (status, wrong) = server.send(VERIFY, &suite(WRONG));
     assert_eq!((status, text(&json(&wrong), "verdict").as_str()), (200, "fail"));
     let mut stream = server.connect();
@@ -150,14 +147,14 @@ fn work_is_answered_with_its_receipt_which_verifies_after_the_server_is_gone() {
 
 #[test]
 fn jobs_survive_a_kill_and_have_one_receipt_each() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &["--jobs", "2"]);
+    let home = Home::new();
+    let server = Server::start(&home, &["--jobs", "2"]);
     let slow = "import time\ndef f(x):\n    time.sleep(0.2)\n    return x + 1\n";
     let jobs: BTreeSet<String> = (0..12).map(|_| job(&server, slow)).collect();
     once(&server, jobs.first().unwrap(), "done");
     server.signal("-9");
     drop(server.ended());
-    let server = Server::start(home.path(), &["--jobs", "2"]);
+    let server = Server::start(&home, &["--jobs", "2"]);
     for id in &jobs {
         once(&server, id, "done");
     }

@@ -57,6 +57,27 @@ enum Applies {
     Unknown(Vec<MissingFact>),
 }
 
+/// The rule that no call was made without the decision that it needed, where there was one.
+pub(super) fn judge_undecided(trace: &Trace) -> Option<RuleResult> {
+    const MAX_SHOWN: usize = 5;
+    let undecided: Vec<&Call> = trace.calls.iter().filter(|call| call.undecided).collect();
+    if undecided.is_empty() {
+        return None;
+    }
+    let shown: Vec<_> = undecided.iter().take(MAX_SHOWN).map(|call| format!("`{}`", call.tool)).collect();
+    Some(RuleResult {
+        id: "undecidedCalls".to_owned(),
+        kind: RuleKind::UndecidedCalls,
+        outcome: RuleOutcome::Unmet,
+        status: EvidenceStatus::Observed,
+        rule: "no call without the decision that it needed".to_owned(),
+        message: format!("{} made without a decision: {}", counted(undecided.len() as u64, "call"), shown.join(", ")),
+        missing: Vec::new(),
+        calls: undecided.iter().map(|call| call.index).collect(),
+        any_suite: false,
+    })
+}
+
 impl<'a> MatchedCalls<'a> {
     pub(super) fn find(verification: &Verification, trace: Option<&'a Trace>, facts: &Facts<'_>) -> Self {
         let calls = trace.map_or(&[][..], |trace| &trace.calls);

@@ -49,12 +49,14 @@ impl Calls {
             return Err(record.error(TraceFault::DuplicateCall(id.to_owned())));
         }
         self.calls.push(Call {
+            id: made.id.map(str::to_owned),
             tool: made.name.to_owned(),
             arguments: made.arguments,
             result: None,
             // Until a result comes: such a call proves nothing, and may have changed something.
             status: CallStatus::Pending,
             at: made.at.map(str::to_owned),
+            undecided: false,
             index,
             began: position,
             ended: None,

@@ -29,12 +29,18 @@ fn recognizes(record: &Object) -> bool {
 fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut calls = Calls::default();
     for (position, record) in records.iter().enumerate() {
-        item(&mut calls, record, position, record.object()?)?;
+        item(&mut calls, record, position, (record.object()?, None))?;
     }
     Ok(calls.finish())
 }
 
-fn item(calls: &mut Calls, record: &Record, position: usize, item: &Object) -> Result<(), TraceError> {
+/// Reads one item, and when it was recorded.
+pub(super) fn item(
+    calls: &mut Calls,
+    record: &Record,
+    position: usize,
+    (item, at): (&Object, Option<&str>),
+) -> Result<(), TraceError> {
     let text = |name: &str| item.get(name).and_then(Json::as_str);
     let Some(kind) = text("type") else {
         // The messages of the input may leave their type out.
@@ -52,12 +58,18 @@ fn item(calls: &mut Calls, record: &Record, position: usize, item: &Object) -> R
         return calls.answered(record, position, id, Answer { result: Some(outcome::result(output)), mark });
     }
     match kind.ends_with("_call") {
-        true => made(calls, record, position, item, kind),
+        true => made(calls, record, position, (item, at), kind),
         false => Ok(()),
     }
 }
 
-fn made(calls: &mut Calls, record: &Record, position: usize, item: &Object, kind: &str) -> Result<(), TraceError> {
+fn made(
+    calls: &mut Calls,
+    record: &Record,
+    position: usize,
+    (item, at): (&Object, Option<&str>),
+    kind: &str,
+) -> Result<(), TraceError> {
     let text = |name: &str| item.get(name).and_then(Json::as_str);
     // The calls that the client runs. Any other kind may lack a name, and is then named after its type (`web_search`).
     let by_us = matches!(kind, "function_call" | "custom_tool_call");
@@ -72,7 +84,7 @@ fn made(calls: &mut Calls, record: &Record, position: usize, item: &Object, kind
     }
     // The member depends on the kind: custom tools have `input`, a shell or a browser `action`, the interpreter `code`.
     let written = ["arguments", "input", "action", "code"].iter().find_map(|name| item.get(name));
-    let made = Made { id, name, arguments: outcome::arguments(written), at: None };
+    let made = Made { id, name, arguments: outcome::arguments(written), at };
     let index = calls.made(record, position, made)?;
     // Tools the service runs itself have their call and their result in one item.
     if id.is_none() {

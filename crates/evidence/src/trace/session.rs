@@ -1,4 +1,6 @@
-//! Guarded sessions: the entries that `proofmark guard` recorded.
+//! Guarded sessions: the entries that `proofmark guard` and `proofmark hook` recorded.
+
+use std::collections::HashMap;
 
 use proofmark_receipt::{Json, Object};
 
@@ -17,45 +19,89 @@ fn recognizes(record: &Object) -> bool {
 
 /// The tool calls. Other requests that were decided, as reads of resources, do not call tools.
 fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
-    let mut calls = Calls::default();
-    let mut blocked = Vec::new();
+    let mut session = Session::default();
     for (position, record) in records.iter().enumerate() {
-        let entry = record.object()?;
-        let text = |name: &str| entry.get(name).and_then(Json::as_str);
-        let decision = text("decision").filter(|_| text("method").is_none_or(|method| method == "tools/call"));
-        match (text("kind"), decision) {
-            (Some("decided"), Some(decision)) => {
-                let name = text("tool").ok_or_else(|| record.malformed("this decision names no tool"))?;
-                // Absent where they were too long to be recorded: then they are not known.
-                let arguments =
-                    text("arguments").and_then(|text| Json::parse(text.as_bytes()).ok()).unwrap_or(Json::Null);
-                // The id of the request may be used again, that of the decision never is.
-                let made = Made { id: Some(decision), name, arguments, at: text("at") };
-                let index = calls.made(record, position, made)?;
-                if entry.get("allowed").and_then(Json::as_bool) != Some(true) {
-                    blocked.push(index);
-                }
-            }
-            (Some("result"), Some(decision)) if calls.is_open(decision) => {
-                let mark = if text("status") == Some("succeeded") { Mark::Clear } else { Mark::Error };
-                calls.answered(record, position, decision, Answer { result: text("text").and_then(content), mark })?;
-            }
-            _ => {}
+        session.entry(record, position, record.object()?)?;
+    }
+    let mut calls = session.calls.finish();
+    for (index, status) in session.statuses {
+        if let Some(call) = calls.get_mut(index) {
+            call.status = status;
         }
     }
-    let mut calls = calls.finish();
-    for index in blocked {
+    for index in session.undecided {
         if let Some(call) = calls.get_mut(index) {
-            call.status = CallStatus::Blocked;
+            call.undecided = true;
         }
     }
     Ok(calls)
 }
 
-/// What the agent was answered, where the whole message was recorded.
-fn content(message: &str) -> Option<Json> {
-    let message = Json::parse(message.as_bytes()).ok()?;
-    let message = message.as_object()?;
+#[derive(Default)]
+struct Session {
+    calls: Calls,
+    /// The calls, by their decisions.
+    decided: HashMap<String, usize>,
+    /// How calls ended of which the record says it in another way than by a result.
+    statuses: Vec<(usize, CallStatus)>,
+    /// The calls that were made without a decision.
+    undecided: Vec<usize>,
+}
+
+impl Session {
+    fn entry(&mut self, record: &Record, position: usize, entry: &Object) -> Result<(), TraceError> {
+        let text = |name: &str| entry.get(name).and_then(Json::as_str);
+        let name = || text("tool").ok_or_else(|| record.malformed("this entry names no tool"));
+        // Absent where they were too long to be recorded: then they are not known.
+        let arguments = || text("arguments").and_then(|text| Json::parse(text.as_bytes()).ok()).unwrap_or(Json::Null);
+        let status = text("status").and_then(CallStatus::from_word);
+        let calls_tool = |method: &str| method == "tools/call" || method.starts_with("tasks/");
+        let decision = text("decision").filter(|_| text("method").is_none_or(calls_tool));
+        match (text("kind"), decision) {
+            (Some("decided"), Some(decision)) => {
+                // The id of the request may be used again, that of the decision never is.
+                let made = Made { id: Some(decision), name: name()?, arguments: arguments(), at: text("at") };
+                let index = self.calls.made(record, position, made)?;
+                self.decided.insert(decision.to_owned(), index);
+                // In shadow mode, what the policy blocks is executed all the same.
+                let is_true = |name: &str| entry.get(name).and_then(Json::as_bool) == Some(true);
+                if !is_true("allowed") && !is_true("shadowed") {
+                    self.statuses.push((index, CallStatus::Blocked));
+                }
+            }
+            // A task's call has several results, of which the last says how it ended.
+            (Some("result"), Some(decision)) if self.calls.is_open(decision) => {
+                let mark = match status {
+                    Some(CallStatus::Succeeded) => Mark::Clear,
+                    Some(CallStatus::Doubtful) => Mark::Unreadable,
+                    Some(CallStatus::Failed | CallStatus::Blocked) => Mark::Error,
+                    Some(CallStatus::Pending) | None => return Ok(()),
+                };
+                let answer = Answer { result: text("text").and_then(content), mark };
+                self.calls.answered(record, position, decision, answer)?;
+            }
+            (Some("ended"), Some(decision)) => {
+                let index = self.decided.get(decision).copied();
+                self.statuses.extend(index.zip(status));
+            }
+            (Some("undecided"), _) => {
+                let made = Made { id: None, name: name()?, arguments: arguments(), at: text("at") };
+                let index = self.calls.made(record, position, made)?;
+                self.statuses.push((index, status.unwrap_or(CallStatus::Doubtful)));
+                self.undecided.push(index);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// What the agent was answered, where all of it was recorded: a message of a server, or what a host says that a tool returned.
+fn content(text: &str) -> Option<Json> {
+    let json = Json::parse(text.as_bytes()).ok()?;
+    let Some(message) = json.as_object().filter(|message| message.contains("jsonrpc")) else {
+        return Some(outcome::result(&json));
+    };
     let Some(result) = message.get("result").and_then(Json::as_object) else { return message.get("error").cloned() };
     // The text in `content` only repeats `structuredContent`, for clients that do not read the latter.
     result.get("structuredContent").or_else(|| result.get("content")).map(outcome::result)

@@ -1,10 +1,11 @@
 //! What follows from an answer of the server.
 
-use proofmark_boundary::{ActionPolicy, Request, ToolCall};
+use proofmark_boundary::{ActionPolicy, ResultHandling, ToolCall};
+use proofmark_evidence::CallStatus;
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 
 use super::requests::{Treatment, of_server};
-use super::{Connection, Held, MAX_REMEMBERED, Open, Output, Pending, Step};
+use super::{Connection, Held, MAX_REMEMBERED, Open, Output, Pending, Step, Task, results};
 use crate::answer::Block;
 use crate::event::{self, Event};
 use crate::message::{Message, Sender};
@@ -14,44 +15,71 @@ impl Connection {
     /// An answer to an open request.
     pub(super) fn answered(&mut self, message: Message, open: Open, policy: &ActionPolicy, now: &str) -> Step {
         let mut outputs = Vec::new();
-        let mut text = message.text.clone();
-        if let Some((call, tool)) = &open.call {
-            let status = observed::status(&message);
-            let labels = observed::labels(&message);
-            self.session.ended(*call, status);
+        if let Some(handled) = self.observed(&message, &open, (policy, now), &mut outputs) {
+            // Not remembered: a message that was changed here must not come again unchanged.
+            outputs.push(Output::ToClient(handled));
+            return Step { outputs, ..Step::default() };
+        }
+        let replaced = match open.method.as_str() {
+            "tasks/list" => self.own_tasks(&message),
+            _ => self.defined(&message, &open, policy, &mut outputs),
+        };
+        if let Some(mut step) = self.inner_requests(&message, &open, policy) {
+            step.outputs.splice(0..0, outputs);
+            return step;
+        }
+        if replaced.is_none() {
+            self.remember_delivered(&message);
+        }
+        outputs.push(Output::ToClient(replaced.unwrap_or(message.text)));
+        Step { outputs, ..Step::default() }
+    }
+
+    /// Takes in what a call brought. Returns what the client is given instead, where the policy withholds or marks it.
+    fn observed(
+        &mut self,
+        message: &Message,
+        open: &Open,
+        (policy, now): (&ActionPolicy, &str),
+        outputs: &mut Vec<Output>,
+    ) -> Option<String> {
+        let (call, tool) = open.call.as_ref()?;
+        let (status, labels) = (observed::status(message, &open.method), observed::labels(message));
+        if status.is_none() && labels.is_empty() {
+            return None;
+        }
+        status.iter().for_each(|status| self.session.ended(*call, *status));
+        self.remember(message, open);
+        let handled = results::handled(message, (&open.method, tool), &labels, (policy, &self.settings));
+        // What is withheld is not read.
+        if handled.handling != Some(ResultHandling::Withhold) {
             self.session.tainted(&labels, tool, now);
-            self.remember(&message, &open);
-            let mut members = object! {
-                "request": open.id.as_json(),
-                "tool": tool.as_str(),
-                "decision"?: open.decision.clone(),
-                "status": status.as_str(),
-                "cancelled"?: open.cancelled.then_some(true),
-                "signs": event::strings(labels.iter().map(|label| (*label).to_owned())),
-                "result": event::digest(&text),
-            };
-            for (name, value) in self.settings.keep.of(&text).iter() {
-                members.insert(name, value.clone());
-            }
-            outputs.push(Output::Event(Event::new("result", members)));
         }
-        if open.method == "tools/list" {
-            self.listed(&message, policy, &mut text, &mut outputs);
+        let is_task = open.method.starts_with("tasks/");
+        let mut members = object! {
+            "request": open.id.as_json(),
+            "method"?: is_task.then_some(open.method.as_str()),
+            "tool": tool.as_str(),
+            "decision"?: open.decision.clone(),
+            "status"?: status.map(CallStatus::as_str),
+            "cancelled"?: open.cancelled.then_some(true),
+            "signs": event::strings(labels.iter().map(|label| (*label).to_owned())),
+            "handling"?: handled.handling.map(ResultHandling::as_str),
+            "would"?: handled.would.map(ResultHandling::as_str),
+            "result": message.digest(),
+        };
+        for (name, value) in self.settings.keep.of(&message.text).iter() {
+            members.insert(name, value.clone());
         }
-        if let Some(pending) = self.inner_requests(&message, &open, policy) {
-            outputs.extend(pending.outputs);
-            return Step { outputs, pending: pending.pending };
-        }
-        outputs.push(Output::ToClient(text));
-        Step { outputs, pending: None }
+        outputs.push(Output::Event(Event::new("result", members)));
+        handled.text
     }
 
     /// Keeps the task and the state that a result hands out.
     fn remember(&mut self, message: &Message, open: &Open) {
-        let Some(result) = message.result() else { return };
-        let task = result.get("task").and_then(|task| task.as_object()?.get("taskId")?.as_str());
-        if let Some(task) = task.filter(|_| self.tasks.len() < MAX_REMEMBERED) {
-            self.tasks.insert(task.to_owned());
+        let (Some(result), Some(call)) = (message.result(), &open.call) else { return };
+        if let Some(task) = observed::task(result).filter(|_| self.tasks.len() < MAX_REMEMBERED) {
+            self.tasks.insert(task.to_owned(), Task { call: call.clone(), decision: open.decision.clone() });
         }
         let state = result.get("requestState").and_then(Json::as_str);
         if let (Some(state), Some(action)) = (state.filter(|_| self.states.len() < MAX_REMEMBERED), open.action) {
@@ -59,16 +87,35 @@ impl Connection {
         }
     }
 
-    /// The requests to the client within a result of the stateless revision, held until they are decided.
-    fn inner_requests(&mut self, message: &Message, open: &Open, policy: &ActionPolicy) -> Option<Step> {
-        let result = message.result()?;
-        if result.get("resultType").and_then(Json::as_str) != Some("input_required") {
+    /// A list of tasks without those of other sessions; `None` where it has none of these.
+    fn own_tasks(&self, message: &Message) -> Option<String> {
+        let tasks = message.result()?.get("tasks")?.as_array()?;
+        let is_own = |task: &&Json| {
+            let id = task.as_object().and_then(|task| task.get("taskId")?.as_str());
+            id.is_some_and(|id| self.tasks.contains_key(id))
+        };
+        let own: Vec<Json> = tasks.iter().filter(is_own).cloned().collect();
+        if own.len() == tasks.len() {
             return None;
         }
-        let inner = result.get("inputRequests").and_then(Json::as_object)?;
+        let mut body = message.body.clone();
+        if let Some(Json::Object(result)) = body.get_mut("result") {
+            result.insert("tasks", own);
+        }
+        Some(body.to_text())
+    }
+
+    /// The requests to the client within a result of the stateless revision, held until they are decided.
+    fn inner_requests(&mut self, message: &Message, open: &Open, policy: &ActionPolicy) -> Option<Step> {
+        // Also of a task that requires input, whose result says that it is complete.
+        let inner = match message.result()?.get("inputRequests")? {
+            Json::Object(inner) => inner,
+            Json::Null => return None,
+            _ => return Some(unreadable_input(open)),
+        };
         let mut actions = Vec::new();
         for (_, request) in inner.iter() {
-            let request = request.as_object()?;
+            let Some(request) = request.as_object() else { return Some(unreadable_input(open)) };
             let method = request.get("method").and_then(Json::as_str).unwrap_or("unknown");
             if of_server(method) != Treatment::Decide {
                 continue;
@@ -88,11 +135,10 @@ impl Connection {
         if actions.is_empty() {
             return None;
         }
-        let facts = |action: &Object| self.session.facts(action.clone(), &self.agent, &self.settings.session);
-        let requests: Result<Vec<_>, _> = actions.iter().map(|action| Request::from_facts(facts(action))).collect();
+        let request = |action: &Object| self.session.request(action.clone(), &self.agent, &self.settings.session);
+        let requests: Result<Vec<_>, _> = actions.iter().map(request).collect();
         let Ok(requests) = requests else {
-            let block = Block::without_decision("invalid_request", "The server asked for input that cannot be judged.");
-            return Some(Step::of(Output::ToClient(block.error(&open.id))));
+            return Some(unreadable_input(open));
         };
         let held = Held {
             message: message.clone(),
@@ -102,46 +148,14 @@ impl Connection {
             actions,
             detail: None,
             answers: Some(open.clone()),
+            waited: None,
         };
-        Some(Step { outputs: Vec::new(), pending: Some(Pending { requests, held }) })
+        Some(Step { pending: Some(Pending { requests, known: self.session.calls(), held }), ..Step::default() })
     }
+}
 
-    /// Takes in a list of tools; hides those that are never allowed, if that is asked for.
-    fn listed(&mut self, message: &Message, policy: &ActionPolicy, text: &mut String, outputs: &mut Vec<Output>) {
-        let Some(tools) = message.result().and_then(|result| result.get("tools")?.as_array()) else { return };
-        let (pinned, quarantined) = self.pins.list(&self.settings.server, tools);
-        outputs.extend(pinned.into_iter().map(Output::Pin));
-        let names = event::strings(quarantined.iter().map(|(pin, state)| format!("{}: {}", pin.tool, state.as_str())));
-        for (pin, state) in quarantined {
-            let (tool, why) = (proofmark_receipt::shown(&pin.tool), state.explained().unwrap_or_default());
-            outputs.push(Output::Log(format!("the tool `{tool}` is quarantined: {why}")));
-            outputs.push(Output::Waits(pin, why));
-        }
-        let members = object! { "listed": tools.len() as u64, "quarantined": names };
-        outputs.push(Output::Event(Event::new("tools", members)));
-        if !self.settings.hide {
-            return;
-        }
-        let server = Some(self.settings.server.as_str());
-        let shown: Vec<Json> = tools
-            .iter()
-            .filter(|tool| {
-                let name = tool.as_object().and_then(|tool| tool.get("name")?.as_str()).unwrap_or_default();
-                !policy.never_allows(name, server)
-            })
-            .cloned()
-            .collect();
-        if shown.len() == tools.len() {
-            return;
-        }
-        let mut body = message.body.clone();
-        if let Some(Json::Object(result)) = body.get_mut("result") {
-            result.insert("tools", shown);
-            // The list is this policy's: another caller must not be given it.
-            if result.contains("cacheScope") {
-                result.insert("cacheScope", "private");
-            }
-        }
-        *text = body.to_text();
-    }
+/// What follows where the server asks for input in a form that nobody can decide on.
+fn unreadable_input(open: &Open) -> Step {
+    let block = Block::without_decision("invalid_request", "The server asked for input that cannot be judged.");
+    Step::of(Output::ToClient(block.error(&open.id)))
 }

@@ -34,6 +34,11 @@ pub(super) fn of_client(method: &str) -> Treatment {
     }
 }
 
+/// Whether a request that nobody decides on is recorded: it may carry data to the server, or opens a stream of its own.
+pub(super) fn is_recorded(method: &str) -> bool {
+    matches!(method, "completion/complete" | "subscriptions/listen")
+}
+
 /// A request of the server.
 pub(super) fn of_server(method: &str) -> Treatment {
     match method {

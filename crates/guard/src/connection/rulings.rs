@@ -1,30 +1,39 @@
 //! What follows from a decision.
 
 use proofmark_evidence::CallStatus;
+use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 
-use super::{Connection, Held, Open, Output, Pending, Ruling, is_stateless};
-use crate::answer::Block;
-use crate::event::{self, Event};
+use super::{Connection, Held, Open, Output, Pending, Ruling};
+use crate::answer::{self, Block};
+use crate::event::Event;
 use crate::message::Sender;
 
 impl Connection {
     /// Takes in what was decided on the actions of a held message: one ruling for each, up to the first that is not allowed.
     pub fn ruled(&mut self, pending: Pending, rulings: &[Ruling<'_>], now: &str) -> Vec<Output> {
-        let held = pending.held;
-        let block = match rulings.last() {
-            Some(Ruling::Decided(receipt)) if receipt.disposition().allows() && rulings.len() == held.actions.len() => {
-                None
-            }
+        let mut held = pending.held;
+        let mut outputs = Vec::new();
+        if let Some(Ruling::Decided(receipt)) = rulings.last() {
+            held = match self.wait(held, (receipt, now), &mut outputs) {
+                Ok(()) => return outputs,
+                Err(held) => *held,
+            };
+        }
+        let blocks = |ruling: &&Ruling<'_>| match ruling {
+            Ruling::Decided(receipt) => !receipt.disposition().allows() && !self.settings.shadow,
+            Ruling::Failed(_) => true,
+        };
+        let block = match rulings.iter().find(blocks) {
             Some(Ruling::Decided(receipt)) => Some(Block::by(receipt, held.detail.as_deref())),
             Some(Ruling::Failed(why)) => Some(Block::without_decision("policy_unavailable", why)),
+            None if !rulings.is_empty() && rulings.len() == held.actions.len() => None,
             None => Some(Block::without_decision("policy_unavailable", "The action could not be decided.")),
         };
         let decision = rulings.iter().rev().find_map(|ruling| match ruling {
             Ruling::Decided(receipt) => Some(receipt.decision_id().to_string()),
             Ruling::Failed(_) => None,
         });
-        let mut outputs = Vec::new();
         match (block, held.from) {
             (Some(block), _) => self.blocked(held, &block, decision, now, &mut outputs),
             (None, Sender::Client) => self.forwarded(held, decision, now, &mut outputs),
@@ -36,7 +45,10 @@ impl Connection {
     /// A message that is not executed.
     fn blocked(&mut self, held: Held, block: &Block, decision: Option<String>, now: &str, outputs: &mut Vec<Output>) {
         if let Some(open) = &held.answers {
-            outputs.push(Output::ToClient(block.tool_result(&open.id, true)));
+            outputs.push(Output::ToClient(match open.method.as_str() {
+                "tools/call" => block.tool_result(&open.id, true),
+                _ => block.error(&open.id),
+            }));
             return;
         }
         if held.from == Sender::Server {
@@ -46,37 +58,36 @@ impl Connection {
         if let Some(action) = held.actions.first() {
             self.session.called(action, CallStatus::Blocked, now);
         }
-        if let Some(decision) = decision {
-            let codes = block.decision.get("reasons").and_then(Json::as_array).unwrap_or_default();
-            let codes: Vec<_> = codes.iter().filter_map(|reason| reason.as_object()?.get("code").cloned()).collect();
-            let outcome = block.decision.get("outcome").cloned().unwrap_or(Json::Null);
-            self.session
-                .denied(object! { "decision_id": decision, "outcome": outcome, "reason_codes": codes, "at": now });
-        }
         // Cancelled while it was decided: the client takes no answer.
         if !self.deciding.remove(&held.id) {
+            outputs.push(cancelled(&held, decision));
             return;
         }
-        let is_task = held.message.params().is_some_and(|params| params.contains("task"));
-        outputs.push(Output::ToClient(match held.method.as_str() {
-            "tools/call" if !is_task => block.tool_result(&held.id, is_stateless(&held.message)),
-            _ => block.error(&held.id),
-        }));
+        outputs.push(Output::ToClient(block.answers(&held.id, &held.method, &held.message)));
     }
 
     /// A request of the client that goes on to the server.
     fn forwarded(&mut self, held: Held, decision: Option<String>, now: &str, outputs: &mut Vec<Output>) {
+        let action = held.actions.first();
         if !self.deciding.remove(&held.id) {
             // Cancelled while it was decided.
+            if let Some(action) = action {
+                self.session.called(action, CallStatus::Blocked, now);
+            }
+            outputs.push(cancelled(&held, decision));
             return;
         }
-        let action = held.actions.first();
+        if self.server_has_ended {
+            outputs.push(Output::ToClient(answer::server_ended(&held.id)));
+            return;
+        }
         let call = action.map(|action| {
             let tool = action.get("tool").and_then(Json::as_str).unwrap_or_default().to_owned();
             (self.session.called(action, CallStatus::Pending, now), tool)
         });
         let digest = action.map(|action| Sha256Digest::of(&Json::from(action.clone()).canonical_vrf()));
-        let open = Open { id: held.id.clone(), method: held.method, call, action: digest, decision, cancelled: false };
+        let passed = Open::passed(held.id.clone(), held.method, &held.message);
+        let open = Open { call, action: digest, decision, ..passed };
         self.open.insert(held.id, open);
         outputs.push(Output::ToServer(held.message.text));
     }
@@ -86,7 +97,37 @@ impl Connection {
         if held.answers.is_none() {
             self.asked.insert(held.id, held.method);
         }
+        self.remember_delivered(&held.message);
         outputs.push(Output::ToClient(held.message.text));
+    }
+}
+
+impl Connection {
+    /// Takes in an entry of the session's record that is not of this connection.
+    pub fn take_in(&mut self, entry: &Object) {
+        self.session.take_in(entry);
+    }
+
+    /// As [`Connection::renew`], if calls were added to the session since the message was held.
+    ///
+    /// # Errors
+    /// When the facts cannot be judged.
+    pub fn renew_if_outdated(&mut self, pending: &mut Pending) -> Result<(), DocumentError> {
+        match pending.known == self.session.calls() {
+            true => Ok(()),
+            false => self.renew(pending),
+        }
+    }
+
+    /// Asks anew for decisions on the actions of a held message, by what is known of the session.
+    ///
+    /// # Errors
+    /// When the facts cannot be judged.
+    pub fn renew(&mut self, pending: &mut Pending) -> Result<(), DocumentError> {
+        pending.known = self.session.calls();
+        let request = |action: &Object| self.session.request(action.clone(), &self.agent, &self.settings.session);
+        pending.requests = pending.held.actions.iter().map(request).collect::<Result<_, _>>()?;
+        Ok(())
     }
 }
 
@@ -99,19 +140,21 @@ impl Pending {
 }
 
 fn decided(held: &Held, action: Option<&Object>, decision: Option<&str>, allowed: bool) -> Event {
-    let tool = action.and_then(|action| action.get("tool")).cloned();
-    let args = action.and_then(|action| action.get("args")).cloned();
-    Event::new(
-        "decided",
-        object! {
-            "request": held.id.as_json(),
-            "method": held.method.as_str(),
-            "tool"?: tool,
-            // As text: a signed document has no fractions.
-            "arguments"?: args.map(|args| args.to_text()).filter(|args| args.len() <= event::MAX_ARGUMENTS),
-            "decision"?: decision.map(str::to_owned),
-            "allowed": allowed,
-            "message": event::digest(&held.message.text),
-        },
-    )
+    let from = match held.from {
+        Sender::Client => "client",
+        Sender::Server => "server",
+    };
+    let members = object! {
+        "request": held.id.as_json(),
+        "method": held.method.as_str(),
+        "from": from,
+        "message": held.message.digest(),
+    };
+    Event::decided(action, decision, allowed, members)
+}
+
+/// A request of the client that was cancelled before the server saw it.
+fn cancelled(held: &Held, decision: Option<String>) -> Output {
+    let members = object! { "request": held.id.as_json(), "decision"?: decision, "executed": "no" };
+    Output::Event(Event::new("cancelled", members))
 }

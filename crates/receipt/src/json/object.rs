@@ -1,19 +1,29 @@
+use std::sync::Arc;
+
 use super::Json;
 
-/// A JSON object: members in document order, names unique.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// A JSON object: members in document order, names unique. Cloning is cheap: the members are shared until a clone is changed.
+#[derive(Clone, Debug, Default)]
 pub struct Object {
-    members: Vec<(String, Json)>,
+    /// `None` where it has no members: they take no memory then.
+    members: Option<Arc<Vec<(String, Json)>>>,
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        let shared = self.members.as_ref().zip(other.members.as_ref()).is_some_and(|(one, two)| Arc::ptr_eq(one, two));
+        shared || self.members() == other.members()
+    }
 }
 
 impl Object {
     pub const fn new() -> Self {
-        Self { members: Vec::new() }
+        Self { members: None }
     }
 
     /// The names must be unique.
     pub(crate) fn from_unique(members: Vec<(String, Json)>) -> Self {
-        Self { members }
+        Self { members: Some(Arc::new(members)) }
     }
 
     /// The value under `name`. Takes time linear in the number of members.
@@ -23,7 +33,9 @@ impl Object {
 
     /// The value under `name`, to change in place.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
-        self.members.iter_mut().find_map(|(key, value)| (key == name).then_some(value))
+        // Looked up first, because what is shared is copied to be changed.
+        let at = self.position(name)?;
+        Some(&mut self.members_mut().get_mut(at)?.1)
     }
 
     /// Sets `name` to `value`: in its place if it is there, else at the end. Returns the value it replaced.
@@ -32,14 +44,14 @@ impl Object {
         if let Some(old) = self.get_mut(&name) {
             return Some(std::mem::replace(old, value.into()));
         }
-        self.members.push((name, value.into()));
+        self.members_mut().push((name, value.into()));
         None
     }
 
     /// Removes `name`; the others keep their order.
     pub fn remove(&mut self, name: &str) -> Option<Json> {
-        let at = self.members.iter().position(|(key, _)| key == name)?;
-        Some(self.members.remove(at).1)
+        let at = self.position(name)?;
+        Some(self.members_mut().remove(at).1)
     }
 
     /// Whether there is a member `name`.
@@ -49,20 +61,28 @@ impl Object {
 
     /// The members in document order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json)> {
-        self.members.iter().map(|(name, value)| (name.as_str(), value))
+        self.members().iter().map(|(name, value)| (name.as_str(), value))
     }
 
     /// The number of members.
     pub fn len(&self) -> usize {
-        self.members.len()
+        self.members().len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
+        self.members().is_empty()
     }
 
     pub(super) fn members(&self) -> &[(String, Json)] {
-        &self.members
+        self.members.as_deref().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn members_mut(&mut self) -> &mut Vec<(String, Json)> {
+        Arc::make_mut(self.members.get_or_insert_default())
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.members().iter().position(|(key, _)| key == name)
     }
 }
 

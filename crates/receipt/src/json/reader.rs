@@ -9,9 +9,9 @@ const FIRST_CAPACITY: usize = 16;
 /// Objects up to this size compare each new name with those before it; of larger ones the names are sorted at the end.
 const FEW_MEMBERS: usize = 16;
 
-/// Reads one document; `starts` gets the byte where each value starts. All of it is checked for UTF-8 first, so that
-/// everything after works on characters.
-pub(super) fn read(bytes: &[u8], limits: Limits, starts: Option<&mut Vec<usize>>) -> Result<Json, JsonError> {
+/// Reads one document, and says whether there is white space beside its tokens; `starts` gets the byte where each value
+/// starts. All of it is checked for UTF-8 first, so that everything after works on characters.
+pub(super) fn read(bytes: &[u8], limits: Limits, starts: Option<&mut Vec<usize>>) -> Result<(Json, bool), JsonError> {
     let locate = |Refusal(kind, offset)| JsonError::locate(bytes, kind, offset);
     if bytes.len() > limits.max_bytes {
         return Err(locate(Refusal(Kind::TooLarge(limits.max_bytes), limits.max_bytes)));
@@ -30,8 +30,10 @@ pub(super) fn read(bytes: &[u8], limits: Limits, starts: Option<&mut Vec<usize>>
         key_offsets: Vec::with_capacity(FIRST_CAPACITY),
         pending: Vec::with_capacity(FIRST_CAPACITY),
         starts,
+        spaced: false,
     };
-    reader.document().map_err(locate)
+    let json = reader.document().map_err(locate)?;
+    Ok((json, reader.spaced))
 }
 
 struct Refusal(Kind, usize);
@@ -47,6 +49,7 @@ struct Reader<'a> {
     /// in its final size.
     pending: Vec<(String, Json)>,
     starts: Option<&'a mut Vec<usize>>,
+    spaced: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -305,6 +308,7 @@ impl<'a> Reader<'a> {
     fn skip_space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
+            self.spaced = true;
         }
     }
 
@@ -328,9 +332,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How many bytes come before the first `"`, `\`, or control character. Bytes suffice: in UTF-8 these never are part of a
-/// longer character.
-fn plain_length(bytes: &[u8]) -> usize {
+/// How many bytes come before the first `"`, `\`, or control character: what a string has as it is. Bytes suffice: in UTF-8
+/// these never are part of a longer character.
+#[must_use]
+pub fn plain_length(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
         let found = not_plain(u64::from_le_bytes(*word));

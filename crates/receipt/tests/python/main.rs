@@ -49,6 +49,29 @@ for file in sorted(pathlib.Path(sys.argv[2]).iterdir()):
 const MUTANTS: usize = 2_000;
 
 #[test]
+fn the_vectors_are_what_their_generator_writes() {
+    let Some(python) = python() else { return };
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
+    // It writes beside itself.
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("generate.py");
+    std::fs::copy(vectors.join("generate.py"), &script).unwrap();
+    let output = Command::new(&python.0).arg(&script).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let files = |folder: &Path| -> Vec<(String, Vec<u8>)> {
+        let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let json = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut files: Vec<_> = json.map(|path| (name(&path), std::fs::read(&path).unwrap())).collect();
+        files.sort();
+        files
+    };
+    let (written, found) = (files(folder.path()), files(&vectors));
+    let changed: Vec<_> = written.iter().filter(|file| !found.contains(file)).map(|(name, _)| name).collect();
+    assert_eq!((changed, written.len()), (Vec::new(), found.len()), "run `python3 vectors/generate.py`");
+}
+
+#[test]
 fn a_few_lines_of_python_verify_a_receipt() {
     let Some(python) = python() else { return };
     let [signature, format] = documented_verifier();

@@ -21,7 +21,7 @@ use crate::problem::Problem;
 use crate::receipt_body::{ReceiptBody, ReceiptBodyError};
 use crate::services::Services;
 use crate::stop::MAX_ANSWER_TIME;
-use crate::submit::{self, Source, Submission};
+use crate::submit::{self, DEFAULT_WAIT, Source, Submission};
 
 /// What a tool answers with.
 struct Answer {
@@ -182,7 +182,7 @@ async fn verify(
         chain: None,
         supersedes: None,
         replayable: None,
-        as_job: false,
+        wait: DEFAULT_WAIT,
     };
     let mut pending = submit::begin(&handler.services, |_| Ok(submission)).await.map_err(failed)?;
     let reports = report_progress(pending.views(), context);

@@ -3,18 +3,18 @@
 use proofmark_receipt::{
     Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, SigningKey, Timestamp, Verdict,
 };
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
 use crate::client::{code, listed, suite, text, verified};
 use crate::receipts::{RESPONSE, step};
 use crate::server::{Server, new_key};
 
 /// A server for keys of the given ids, roles and tenants.
-fn served<const N: usize>(home: &TempDir, keys: [(&str, &str, &str); N]) -> (Server, [String; N]) {
+fn served<const N: usize>(home: &Home, keys: [(&str, &str, &str); N]) -> (Server, [String; N]) {
     let made = keys.map(|(id, role, tenant)| new_key(id, role, tenant));
     let entries: Vec<&str> = made.iter().map(|(_, entry)| entry.as_str()).collect();
     let file = crate::server::keys(&entries);
-    let server = Server::with_keys(home.path(), &file);
+    let server = Server::with_keys(home, &file);
     (server, made.map(|(key, _)| key))
 }
 
@@ -36,7 +36,7 @@ fn forged(id: &str) -> String {
 
 #[test]
 fn nobody_takes_a_receipts_id_from_another() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (server, [one, two]) = served(&home, [("a", "agent", "one"), ("b", "agent", "two")]);
     let receipt = verified(&server, &one);
     let id = text(&receipt, "receipt_id");
@@ -77,7 +77,7 @@ fn approved(server: &Server, key: &str, id: &str) -> Json {
 
 #[test]
 fn a_receipt_brought_under_a_jobs_id_is_not_the_jobs() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (server, [agent]) = served(&home, [("a", "agent", "one")]);
     let endless = suite("def f(x):\n    while True: pass\n");
     let head = format!("POST /v1/verifications HTTP/1.1\r\nauthorization: Bearer {agent}\r\nprefer: respond-async");
@@ -103,7 +103,7 @@ fn a_receipt_brought_under_a_jobs_id_is_not_the_jobs() {
 
 #[test]
 fn a_run_is_of_the_key_that_began_it() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let keys = [("bot", "agent", "one"), ("eve", "agent", "one"), ("boss", "admin", "one")];
     let (server, [bot, eve, boss]) = served(&home, keys);
     let (attempts, shown) = ("/v1/steps/r1/implement/attempts", "/v1/steps/r1/implement");
@@ -147,7 +147,7 @@ fn say(server: &Server, method: &str, key: &str, session: &str, body: &str) -> (
 
 #[test]
 fn an_mcp_session_is_of_the_key_that_began_it() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let keys = [("bot", "agent", "one"), ("eve", "agent", "one"), ("bot", "agent", "two")];
     let (server, [bot, eve, namesake]) = served(&home, keys);
     let (_, greeted) = say(&server, "POST", &bot, "", GREETING);

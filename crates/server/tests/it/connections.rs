@@ -5,15 +5,15 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
 use crate::client::{DECISIONS, NOTE, answer};
 use crate::server::Server;
 
 #[test]
 fn slow_clients_keep_nobody_waiting() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     // More than the 256 requests that are worked on at once: one that is still arriving is not worked on.
     let mut slow: Vec<TcpStream> = (0..300).map(|_| server.connect()).collect();
     for (number, stream) in slow.iter_mut().enumerate() {
@@ -59,8 +59,8 @@ fn a_thousand_idle_connections_keep_nobody_waiting() {
         let reason = format!("this process may have {} files open; run `ulimit -n 4096` first", open_files());
         return proofmark_testing::skip("open-files", &reason);
     }
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let idle: Vec<TcpStream> = (0..IDLE).map(|_| server.connect()).collect();
     for _ in 0..20 {
         assert_eq!(server.send(DECISIONS, NOTE).0, 200);

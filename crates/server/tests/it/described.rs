@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use proofmark_receipt::Json;
+use proofmark_testing::Home;
 use proofmark_testing::python_with;
-use tempfile::TempDir;
 
 use crate::client::{MAIL, listed, text, verified};
 use crate::server::{Server, keys, new_key};
@@ -17,8 +17,8 @@ const EVERYTHING: [&str; 2] = ["--phases", "coverage,fuzzing"];
 
 #[test]
 fn the_description_is_of_version_3_1() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let (status, document) = server.get("/openapi.json", "");
     assert_eq!((status, text(&document, "openapi").as_str()), (200, "3.1.0"));
 }
@@ -26,8 +26,8 @@ fn the_description_is_of_version_3_1() {
 #[test]
 fn schemathesis_finds_nothing_without_keys() {
     let Some(python) = python_with("schemathesis", "schemathesis==4.32.5") else { return };
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     conforms(&python, &server, home.path(), &EVERYTHING);
     let (_, page) = server.get("/v1/decisions", "");
     assert!(!listed(&page, "decisions").is_empty(), "nothing it asked was decided on");
@@ -36,11 +36,11 @@ fn schemathesis_finds_nothing_without_keys() {
 #[test]
 fn schemathesis_finds_nothing_with_keys() {
     let Some(python) = python_with("schemathesis", "schemathesis==4.32.5") else { return };
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (admin, one) = new_key("eve", "admin", "acme.shop");
     let (agent, two) = new_key("bot", "agent", "acme.shop");
     let file = keys(&[&one, &two]);
-    let server = Server::with_keys(home.path(), &file);
+    let server = Server::with_keys(&home, &file);
     let admin = format!("Authorization: Bearer {admin}");
     conforms(&python, &server, home.path(), &[&["-H", admin.as_str()], &EVERYTHING[..]].concat());
     // What a role may not do, and a stranger, is refused the same way whatever is asked.
@@ -65,8 +65,8 @@ fn conforms(python: &Path, server: &Server, home: &Path, more: &[&str]) {
 
 #[test]
 fn the_page_of_the_description_asks_nobody_else() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let page = |path: &str| server.send(&format!("GET {path} HTTP/1.1"), "");
     let (status, begin) = page("/docs/swagger-initializer.js");
     assert_eq!(status, 200);
@@ -77,8 +77,8 @@ fn the_page_of_the_description_asks_nobody_else() {
 
 #[test]
 fn every_example_works() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let (_, document) = server.get("/openapi.json", "");
     let at = |json: &Json, path: &[&str]| {
         path.iter().try_fold(json.clone(), |json, name| json.as_object()?.get(name).cloned())
@@ -110,8 +110,8 @@ fn every_example_works() {
 
 #[test]
 fn the_root_and_the_page_say_whose_they_are() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let (status, index) = server.get("/", "");
     assert_eq!((status, text(&index, "name").as_str()), (200, "proofmark"));
     for path in ["docs", "openapi", "ready"] {

@@ -1,9 +1,9 @@
 //! What is found when reports are held against decisions.
 
 use proofmark_receipt::Json;
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
-use crate::client::{listed, sql, text};
+use crate::client::{listed, text};
 use crate::server::Server;
 
 const PREFLIGHT: &str = r#"{"envelope": {"run_id": "r", "step_id": "s", "policy_scope": {"action_class": "record_mutation"}},
@@ -11,8 +11,8 @@ const PREFLIGHT: &str = r#"{"envelope": {"run_id": "r", "step_id": "s", "policy_
 
 #[test]
 fn an_execution_nobody_decided_on_is_found() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     for named in [r#""decision_id": "none", "#, r#""decision_id": null, "#, ""] {
         let report = format!(r#"{{"observed_execution": {{{named}"side_effect_executed": true}}}}"#);
         assert_eq!(reported(&server, &report), ["executed_undecided"], "{named}");
@@ -22,31 +22,31 @@ fn an_execution_nobody_decided_on_is_found() {
 
 #[test]
 fn what_was_not_executed_is_no_finding() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let id = decided(&server);
     assert!(reported(&server, &report(&id, false)).is_empty());
-    end_all(home.path());
+    end_all(&home);
     assert!(found(&server).is_empty());
 }
 
 #[test]
 fn an_execution_after_the_decision_ended_is_found() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let id = decided(&server);
-    end_all(home.path());
+    end_all(&home);
     assert_eq!(reported(&server, &report(&id, true)), ["executed_after_expiry"]);
     assert_eq!(found(&server), ["executed_after_expiry"]);
 }
 
 #[test]
 fn an_allowed_action_nobody_reported_is_found_once() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let id = decided(&server);
     assert!(found(&server).is_empty());
-    end_all(home.path());
+    end_all(&home);
     assert_eq!(found(&server), ["never_reported"]);
     assert_eq!(found(&server), ["never_reported"]);
     assert_eq!(reported(&server, &report(&id, true)), ["executed_after_expiry"]);
@@ -59,10 +59,9 @@ fn decided(server: &Server) -> String {
 }
 
 /// As if the decisions had been made ten minutes ago.
-fn end_all(home: &std::path::Path) {
-    let store = home.join("proofmark.db");
-    sql(&store, "UPDATE decisions SET expires_at = expires_at - 600000");
-    sql(&store, "UPDATE awaited SET expires_at = expires_at - 600000");
+fn end_all(home: &Home) {
+    home.sql("UPDATE decisions SET expires_at = expires_at - 600000");
+    home.sql("UPDATE awaited SET expires_at = expires_at - 600000");
 }
 
 fn report(id: &str, executed: bool) -> String {

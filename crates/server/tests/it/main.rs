@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 mod attacks;
-#[expect(dead_code, reason = "two packages of tests use it, each in part")]
 #[path = "../support/client.rs"]
 mod client;
 mod connections;
@@ -19,4 +18,5 @@ mod sdk;
 mod server;
 mod snapshots;
 mod tenants;
+mod ui;
 mod verifications;

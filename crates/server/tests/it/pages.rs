@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
 use crate::client::{MAIL, NOTE, answer, text};
 use crate::server::Server;
@@ -23,8 +23,8 @@ fn ask(server: &Server, request: &str, headers: &str, body: &str) -> u16 {
 
 #[test]
 fn without_keys_only_this_host_and_its_own_pages_may_ask() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let port = server.address.rsplit(':').next().unwrap();
     for request in ["GET /v1/reviews", "GET /metrics", "GET /v1/stats"] {
         let ask = |headers: &str| ask(&server, request, headers, "");
@@ -54,8 +54,8 @@ fn without_keys_only_this_host_and_its_own_pages_may_ask() {
 
 #[test]
 fn a_body_says_that_it_is_json() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let greeting = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",
         "capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
     let accept = "accept: application/json, text/event-stream";
@@ -79,11 +79,11 @@ fn a_body_says_that_it_is_json() {
 
 #[test]
 fn a_page_from_another_port_approves_nothing() {
-    if !Command::new("chromium").arg("--version").stdout(Stdio::null()).status().is_ok_and(|found| found.success()) {
-        return proofmark_testing::skip("chromium", "chromium is missing; `apt-get install chromium`");
+    if !proofmark_testing::has_program("chromium", "chromium") {
+        return;
     }
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let id = text(&server.post("/v1/decisions", "", MAIL).1, "decision_id");
     let review = format!("{}/v1/reviews/{id}", server.base());
     let page = format!(

@@ -1,7 +1,7 @@
 //! Receipts over HTTP: listed, brought, checked, redeemed, run again and counted; and the other paths work comes by.
 
 use proofmark_receipt::{Detail, Draft, Hashes, Json, Object, Results, Sha256Digest, SigningKey, Status, Verdict};
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
 use crate::client::{GOOD, code, listed, suite, text, verified};
 use crate::server::{Server, keys, new_key};
@@ -16,14 +16,14 @@ fn number(json: &Json, name: &str) -> u64 {
 
 /// A receipt of another issuer.
 fn foreign() -> String {
-    let home = TempDir::new().unwrap();
-    verified(&Server::start(home.path()), "").to_text()
+    let home = Home::new();
+    verified(&Server::start(&home), "").to_text()
 }
 
 #[test]
 fn receipts_from_elsewhere_are_kept_when_they_verify() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let good = foreign();
     let bad = good.replace("\"task_id\":\"t\"", "\"task_id\":\"u\"");
     let (status, kept) = server.post("/v1/receipts", "", &good);
@@ -50,8 +50,8 @@ fn receipts_from_elsewhere_are_kept_when_they_verify() {
 
 #[test]
 fn a_receipt_is_redeemed_once_however_many_try() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let path = format!("/v1/receipts/{}/redeem", text(&verified(&server, ""), "receipt_id"));
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let tries: Vec<_> = (0..8).map(|_| scope.spawn(|| server.post(&path, "", "").0)).collect();
@@ -63,8 +63,8 @@ fn a_receipt_is_redeemed_once_however_many_try() {
 
 #[test]
 fn only_a_pass_by_a_trusted_signer_is_redeemed_unless_more_is_accepted() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let redeem = |id: &str, terms: &str| server.post(&format!("/v1/receipts/{id}/redeem"), "", terms);
     let refused = |id: &str, terms: &str| {
         let (status, problem) = redeem(id, terms);
@@ -102,8 +102,8 @@ fn only_a_pass_by_a_trusted_signer_is_redeemed_unless_more_is_accepted() {
 
 #[test]
 fn work_that_is_run_again_is_not_redeemed_again() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let ids: Vec<String> = (0..2).map(|_| text(&verified(&server, ""), "receipt_id")).collect();
     let redeem = |id: &str| server.post(&format!("/v1/receipts/{id}/redeem"), "", "");
     let recheck = |id: &str| {
@@ -124,8 +124,8 @@ fn work_that_is_run_again_is_not_redeemed_again() {
 
 #[test]
 fn work_is_run_again_and_the_newer_receipt_supersedes_the_older() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let old = text(&verified(&server, ""), "receipt_id");
     let (status, again) = server.post(&format!("/v1/receipts/{old}/recheck"), "", "");
     assert_eq!(status, 200, "{}", again.to_text());
@@ -142,11 +142,11 @@ fn work_is_run_again_and_the_newer_receipt_supersedes_the_older() {
 
 #[test]
 fn a_copy_of_anothers_receipt_uses_up_nothing_of_it() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (one, first) = new_key("a", "agent", "one.x");
     let (two, second) = new_key("b", "agent", "two.x");
     let file = keys(&[&first, &second]);
-    let server = Server::with_keys(home.path(), &file);
+    let server = Server::with_keys(&home, &file);
     let receipt = verified(&server, &one);
     let id = text(&receipt, "receipt_id");
     let attempt = step(RESPONSE).replacen('{', &format!(r#"{{"receipts": [{}], "#, receipt.to_text()), 1);
@@ -158,11 +158,11 @@ fn a_copy_of_anothers_receipt_uses_up_nothing_of_it() {
 
 #[test]
 fn names_of_runs_and_steps_do_not_reach_other_tenants() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (outer, first) = new_key("a", "agent", "acme");
     let (inner, second) = new_key("b", "agent", "acme.support");
     let file = keys(&[&first, &second]);
-    let server = Server::with_keys(home.path(), &file);
+    let server = Server::with_keys(&home, &file);
     assert_eq!(server.post("/v1/steps/x/implement/attempts", &inner, &step(RESPONSE)).0, 200);
     assert_eq!(server.get("/v1/steps/support%2Fx/implement", &outer).0, 422);
     assert_eq!(server.get("/v1/steps/support/x%2Fimplement", &outer).0, 400);
@@ -171,11 +171,11 @@ fn names_of_runs_and_steps_do_not_reach_other_tenants() {
 
 #[test]
 fn tenants_do_not_see_each_others_receipts_and_steps() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (one, first) = new_key("a", "agent", "one.x");
     let (two, second) = new_key("b", "agent", "two.x");
     let file = keys(&[&first, &second]);
-    let server = Server::with_keys(home.path(), &file);
+    let server = Server::with_keys(&home, &file);
     let id = text(&verified(&server, &one), "receipt_id");
     for path in [format!("/v1/receipts/{id}"), format!("/v1/receipts/{id}/chain"), format!("/v1/acp/evaluations/{id}")]
     {
@@ -198,8 +198,8 @@ pub(crate) fn step(response: &str) -> String {
 
 #[test]
 fn of_two_attempts_that_race_one_is_accepted() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let answers: Vec<(u16, Json)> = std::thread::scope(|scope| {
         let ask = || scope.spawn(|| server.post("/v1/steps/r1/implement/attempts", "", &step(RESPONSE)));
         let tries: Vec<_> = (0..6).map(|_| ask()).collect();
@@ -217,8 +217,8 @@ fn of_two_attempts_that_race_one_is_accepted() {
 
 #[test]
 fn an_attempt_without_the_trace_that_its_step_needs_is_refused_and_costs_nothing() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let without = step(RESPONSE).replace(&format!(r#""trace": {TRACE}, "#), "");
     for _ in 0..4 {
         let (status, problem) = server.post("/v1/steps/r1/implement/attempts", "", &without);
@@ -231,8 +231,8 @@ fn an_attempt_without_the_trace_that_its_step_needs_is_refused_and_costs_nothing
 
 #[test]
 fn clients_of_the_reference_server_are_understood() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let request = r#"{"task_id": "test-001", "task_type": "code_generation", "tier": 0, "specification": {"description": "Sort"},
         "output": {"content": "def sort_list(lst): return sorted(lst)"}, "verification": {"kind": "test_suite",
         "test_suite": {"tests": [{"name": "basic", "input": "sort_list([3,1,2])", "expected_output": "[1,2,3]"}]}}}"#;
@@ -258,8 +258,8 @@ fn clients_of_the_reference_server_are_understood() {
 
 #[test]
 fn a_job_of_agent_commerce_is_evaluated() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let job = r#"{"job_id": 7, "requirements": {"name": "sorting", "clawbizarre_verification": {"tier": 0, "language": "python",
         "tests": [{"name": "a", "input": "f(1)", "expected": "2"}, {"name": "b", "input": "f(2)", "expected": "9"}]}},
         "deliverable": "def f(x): return x + 1"}"#;
@@ -314,8 +314,8 @@ fn evaluated(server: &Server, path: &str) -> (Option<bool>, String, Json) {
 
 #[test]
 fn a_forged_pass_under_the_id_of_a_running_job_approves_nothing() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let slow = acp_job("import time\ntime.sleep(5)\ndef f(x): return x + 2\n");
     let (status, job) = server.send("POST /v1/acp/evaluations HTTP/1.1\r\nprefer: respond-async", &slow);
     assert_eq!(status, 202, "{job}");
@@ -336,8 +336,8 @@ fn a_forged_pass_under_the_id_of_a_running_job_approves_nothing() {
 
 #[test]
 fn an_evaluation_is_of_the_jobs_own_request_and_stands_for_itself() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     // The buyer's requirements, and tests that somebody else chose.
     let trivial = r#"{"specification": {"verification": {"kind": "test_suite", "language": "python", "tests":
         [{"name": "a", "input": "f(1)", "expected_output": "2"}]}}, "output": {"content": "x = 1"}, "verification":
@@ -373,11 +373,11 @@ fn an_evaluation_is_of_the_jobs_own_request_and_stands_for_itself() {
 
 #[test]
 fn the_request_that_a_receipt_answers_is_shown_to_admins_of_its_tenant_as_it_was_sent() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (one, first) = new_key("a", "admin", "one.x");
     let (two, second) = new_key("b", "admin", "two.x");
     let (agent, third) = new_key("c", "agent", "one.x");
-    let server = Server::with_keys(home.path(), &keys(&[&first, &second, &third]));
+    let server = Server::with_keys(&home, &keys(&[&first, &second, &third]));
     let id = text(&verified(&server, &agent), "receipt_id");
     let request = |key: &str, id: &str| {
         server.send(&format!("GET /v1/receipts/{id}/request HTTP/1.1\r\nauthorization: Bearer {key}"), "")

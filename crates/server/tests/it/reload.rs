@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{self, Format};
 use proofmark_server::{ApiKeys, Files, KeysFile, Loaded, ReviewerEntry, Role, Source, UnreadableError, new_key};
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
 use crate::client::{AS_JOB, GOOD, NOTE, POLICY, code, json, listed, suite, text};
 use crate::mcp::GREETING;
@@ -30,14 +30,14 @@ fn read<T, E: std::fmt::Display>(
 /// A server whose files are in this folder, with a key of an agent and one of an administrator.
 struct Place {
     server: Server,
-    home: TempDir,
+    home: Home,
     agent: String,
     admin: String,
 }
 
 impl Place {
     fn open() -> Self {
-        let home = TempDir::new().unwrap();
+        let home = Home::new();
         let policy = home.path().join("policy.yaml");
         std::fs::copy(POLICY, &policy).unwrap();
         let file = KeysFile::at(&home.path().join("keys.json"));
@@ -55,7 +55,7 @@ impl Place {
             api_keys: Some(Source { path: home.path().join("keys.json"), read: |path| read(path, ApiKeys::read) }),
         };
         let keys = Some(std::fs::read_to_string(home.path().join("keys.json")).unwrap());
-        let server = Server::with(home.path(), Options { keys, files, ..Options::default() });
+        let server = Server::with(&home, Options { keys, files, ..Options::default() });
         Self { server, home, agent, admin }
     }
 

@@ -1,7 +1,7 @@
 //! Requests that are wrong, or say strange things.
 
 use proofmark_receipt::{Json, Timestamp};
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
 use crate::client::{DECISIONS, NOTE, code, json, listed, text};
 use crate::server::Server;
@@ -11,8 +11,8 @@ const REPORT: &str = "/v4/runtime/boundaries/executions/report";
 
 #[test]
 fn what_is_of_the_wrong_type_is_a_problem() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     for path in [PREFLIGHT, REPORT, "/v4/runtime/taint/probe", "/v1/events/batch", "/v1/decisions"] {
         for body in
             ["", "{", "[]", "{}", "null", "1", "\"a\"", "{\"a\": 1, \"a\": 2}", "{\"a\": \"\\ud800\"}", "\u{feff}{}"]
@@ -56,8 +56,8 @@ fn what_is_of_the_wrong_type_is_a_problem() {
 
 #[test]
 fn what_is_not_there_is_a_problem_too() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     assert_eq!(server.get("/nowhere", "").0, 404);
     assert_eq!(server.get("/v1/decisions/none", "").0, 404);
     assert_eq!(server.post("/v1/reviews/none", "", r#"{"verdict": "deny", "note": "no"}"#).0, 404);
@@ -93,8 +93,8 @@ fn what_is_not_there_is_a_problem_too() {
 
 #[test]
 fn yaml_means_what_the_same_json_does() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let yaml = |path: &str, body: &str| {
         let (status, answer) = server.send(&format!("POST {path} HTTP/1.1\r\ncontent-type: application/yaml"), body);
         (status, json(&answer))
@@ -126,8 +126,8 @@ fn yaml_means_what_the_same_json_does() {
 
 #[test]
 fn every_verification_may_be_as_long_as_requests_are() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let long = "x".repeat(6 << 20);
     let request =
         format!(r#"{{"output": {{"content": "{long}"}}, "constraints": [{{"name": "a", "expr": "length > 3"}}]}}"#);
@@ -137,8 +137,8 @@ fn every_verification_may_be_as_long_as_requests_are() {
 
 #[test]
 fn a_class_nobody_knows_is_never_allowed() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     for class in ["teleportation", "", "RECORD_MUTATION", "record_mutation ", "record\u{200b}_mutation"] {
         let (status, receipt) = server.post("/v1/decisions", "", &NOTE.replace("record_mutation", class));
         assert_eq!(status, 200);
@@ -150,8 +150,8 @@ fn a_class_nobody_knows_is_never_allowed() {
 
 #[test]
 fn a_clients_clock_decides_nothing() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let mut last = 0;
     for (number, clock) in
         ["1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "never", "2026-01-01T00:00:00Z"].iter().enumerate()

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
+use proofmark_testing::Home;
 use proofmark_testing::python_with;
-use tempfile::TempDir;
 
 use crate::server::Server;
 
@@ -12,8 +12,8 @@ const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/story.py
 #[test]
 fn the_unmodified_sdk_blocks_allows_and_derives_what_is_stored() {
     let Some(python) = python_with("verifiedx", "verifiedx==0.1.20") else { return };
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let base = server.base();
     let told = Command::new(python)
         .args([STORY, &base])

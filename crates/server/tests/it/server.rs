@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{self, Format};
 use proofmark_server::{ApiKeys, Files, ReviewerEntry, Role, Services, Settings, serve_until};
+use proofmark_testing::Home;
 use proofmark_verifier::{Decider, Host, Keyring, SelfTest, Store, Verifications};
 use tokio::sync::oneshot;
 
@@ -35,19 +35,19 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn start(home: &Path) -> Self {
+    pub(crate) fn start(home: &Home) -> Self {
         Self::with(home, Options::default())
     }
 
-    pub(crate) fn with_keys(home: &Path, keys: &str) -> Self {
+    pub(crate) fn with_keys(home: &Home, keys: &str) -> Self {
         Self::with(home, Options { keys: Some(keys.to_owned()), ..Options::default() })
     }
 
-    pub(crate) fn with_jobs(home: &Path, jobs: usize) -> Self {
+    pub(crate) fn with_jobs(home: &Home, jobs: usize) -> Self {
         Self::with(home, Options { jobs, ..Options::default() })
     }
 
-    pub(crate) fn with(home: &Path, options: Options) -> Self {
+    pub(crate) fn with(home: &Home, options: Options) -> Self {
         let settings = settings(home, options);
         let (stop, stopped) = oneshot::channel();
         let (bound, address) = mpsc::channel();
@@ -84,16 +84,16 @@ impl Drop for Server {
 }
 
 /// What `proofmark serve --action-policy` makes of this home: its key, its store and the languages of this host.
-pub(crate) fn settings(home: &Path, options: Options) -> Settings {
+pub(crate) fn settings(home: &Home, options: Options) -> Settings {
     let policy = std::fs::read(POLICY).unwrap();
     let policy = document::parse(&policy, Format::Yaml).unwrap();
     let policy = proofmark_boundary::ActionPolicy::read(&policy).unwrap();
-    let keyring = Keyring::new(home);
+    let keyring = Keyring::new(home.path());
     let key = match keyring.has("default") {
         true => keyring.load("default", None).unwrap(),
         false => keyring.create("default", None).unwrap(),
     };
-    let store = Arc::new(Store::open(&home.join("proofmark.db")).unwrap());
+    let store = Arc::new(Store::open(home.store()).unwrap());
     let verifications =
         Verifications::start(|| Host::probe(None), key.clone(), Arc::clone(&store), options.jobs).unwrap();
     // Else a slow self-test would turn the first receipts that tests ask for into jobs.

@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use proofmark_receipt::{Json, Object};
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
 use crate::client::{Client, MAIL, NOTE, json, text, write_request};
 use crate::server::{Server, keys, new_key};
@@ -139,8 +139,8 @@ fn post(client: &Client, path: &str, body: &str) -> String {
 
 #[test]
 fn the_service() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     for (name, path) in [
         ("healthz", "/healthz"),
         ("readyz", "/readyz"),
@@ -155,8 +155,8 @@ fn the_service() {
 
 #[test]
 fn receipts() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let receipt = post(&server, "/v1/verifications", CHECK);
     insta::assert_snapshot!("verification", receipt);
     insta::assert_snapshot!("verification_of_nothing", post(&server, "/v1/verifications", "{}"));
@@ -188,8 +188,8 @@ fn receipts() {
 
 #[test]
 fn decisions() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     insta::assert_snapshot!("decision_allowed", post(&server, "/v1/decisions", NOTE));
     let blocked = id(&server, "/v1/decisions", MAIL, "decision_id");
     insta::assert_snapshot!("decision", get(&server, &format!("/v1/decisions/{blocked}")));
@@ -213,9 +213,9 @@ fn decisions() {
 
 #[test]
 fn callers() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (agent, entry) = new_key("bot", "agent", "acme.shop");
-    let server = Server::with_keys(home.path(), &keys(&[&entry]));
+    let server = Server::with_keys(&home, &keys(&[&entry]));
     insta::assert_snapshot!("without_a_key", get(&server, "/v1/receipts"));
     let reviews = format!("GET /v1/reviews HTTP/1.1\r\nauthorization: Bearer {agent}");
     insta::assert_snapshot!("with_another_role", answer(&server, &reviews, ""));

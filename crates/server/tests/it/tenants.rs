@@ -1,19 +1,19 @@
 //! Who may call, and what they see.
 
 use proofmark_server::{ServeError, Settings, serve};
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
 use crate::client::{MAIL, listed, text};
 use crate::server::{Options, Server, keys, new_key, settings};
 
 #[test]
 fn tenants_do_not_see_each_other_and_roles_hold() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (agent, one) = new_key("bot", "agent", "acme.shop");
     let (reviewer, two) = new_key("ann", "reviewer", "acme.shop");
     let (stranger, three) = new_key("eve", "admin", "other.shop");
     let file = keys(&[&one, &two, &three]);
-    let server = Server::with_keys(home.path(), &file);
+    let server = Server::with_keys(&home, &file);
 
     assert_eq!(server.get("/v1/decisions", "wrong").0, 401);
     let (status, mail) = server.post("/v1/decisions", &agent, MAIL);
@@ -39,8 +39,8 @@ fn tenants_do_not_see_each_other_and_roles_hold() {
 
 #[test]
 fn without_keys_it_listens_on_the_loopback_only() {
-    let home = TempDir::new().unwrap();
-    let open = Settings { listen: "0.0.0.0:0".parse().unwrap(), ..settings(home.path(), Options::default()) };
+    let home = Home::new();
+    let open = Settings { listen: "0.0.0.0:0".parse().unwrap(), ..settings(&home, Options::default()) };
     let refused = serve(open, |_| panic!("it listens")).unwrap_err();
     assert!(matches!(refused, ServeError::Open(_)));
     assert!(refused.help().unwrap().contains("--api-keys"));
@@ -48,9 +48,9 @@ fn without_keys_it_listens_on_the_loopback_only() {
 
 #[test]
 fn a_key_is_given_once_in_a_scheme_of_any_letter_case() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (agent, entry) = new_key("bot", "agent", "acme.shop");
-    let server = Server::with_keys(home.path(), &keys(&[&entry]));
+    let server = Server::with_keys(&home, &keys(&[&entry]));
     let ask = |headers: &str| server.send(&format!("GET /v1/decisions HTTP/1.1{headers}"), "").0;
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
         assert_eq!(ask(&format!("\r\nauthorization: {scheme} {agent}")), 200, "{scheme}");
@@ -65,9 +65,9 @@ fn a_key_is_given_once_in_a_scheme_of_any_letter_case() {
 
 #[test]
 fn everything_but_what_is_open_asks_who_calls() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (_, entry) = new_key("bot", "agent", "acme.shop");
-    let server = Server::with_keys(home.path(), &keys(&[&entry]));
+    let server = Server::with_keys(&home, &keys(&[&entry]));
     let (_, document) = server.get("/openapi.json", "");
     let paths = document.as_object().unwrap().get("paths").unwrap().as_object().unwrap();
     let mut asked = 0;

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 
 use proofmark_receipt::Json;
-use tempfile::TempDir;
+use proofmark_testing::Home;
 
 use crate::client::{AS_JOB, GOOD, VERIFY, WRONG, answer, code, job, json, listed, once, suite, text};
 use crate::server::{Options, Server, keys, new_key};
@@ -18,8 +18,8 @@ fn verify(server: &Server, source: &str) -> Json {
 
 #[test]
 fn one_key_has_one_receipt_also_when_asked_at_once_and_after_a_restart() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     let head = format!("{VERIFY}\r\nidempotency-key: k");
     let answers: Vec<_> = std::thread::scope(|scope| {
         let ask = || scope.spawn(|| server.send(&head, &suite(GOOD)));
@@ -28,7 +28,7 @@ fn one_key_has_one_receipt_also_when_asked_at_once_and_after_a_restart() {
     });
     assert!(answers.iter().all(|answer| answer.0 == 200 && *answer == answers[0]), "{answers:?}");
     drop(server);
-    let server = Server::start(home.path());
+    let server = Server::start(&home);
     assert_eq!(server.send(&head, &suite(GOOD)), answers[0]);
     assert_eq!(server.send(&head, &suite(WRONG)).0, 422);
     assert_eq!(listed(&server.get("/v1/receipts", "").1, "receipts").len(), 1);
@@ -36,8 +36,8 @@ fn one_key_has_one_receipt_also_when_asked_at_once_and_after_a_restart() {
 
 #[test]
 fn a_job_tells_how_far_it_is_and_is_cancelled() {
-    let home = TempDir::new().unwrap();
-    let server = Server::with_jobs(home.path(), 1);
+    let home = Home::new();
+    let server = Server::with_jobs(&home, 1);
     let id = job(&server, GOOD);
     let done = once(&server, &id, "done");
     assert_eq!(text(done.as_object().unwrap().get("receipt").unwrap(), "receipt_id"), id);
@@ -59,8 +59,8 @@ fn a_job_tells_how_far_it_is_and_is_cancelled() {
 
 #[test]
 fn work_that_nobody_waits_for_does_not_go_on() {
-    let home = TempDir::new().unwrap();
-    let server = Server::with_jobs(home.path(), 1);
+    let home = Home::new();
+    let server = Server::with_jobs(&home, 1);
     let body = suite(ENDLESS);
     let mut stream = server.connect();
     write!(stream, "{VERIFY}\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
@@ -72,21 +72,21 @@ fn work_that_nobody_waits_for_does_not_go_on() {
 
 #[test]
 fn what_outlasts_the_patience_of_a_client_goes_on_as_a_job() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
-    let slow = "import time\ndef f(x):\n    time.sleep(11)\n    return x + 1\n";
-    let (status, answer) = server.send(VERIFY, &suite(slow));
+    let home = Home::new();
+    let server = Server::start(&home);
+    let slow = "import time\ndef f(x):\n    time.sleep(2)\n    return x + 1\n";
+    let (status, answer) = server.send("POST /v1/verifications HTTP/1.1\r\nprefer: wait=1", &suite(slow));
     assert_eq!(status, 202, "{answer}");
     once(&server, &text(&json(&answer), "job_id"), "done");
 }
 
 #[test]
 fn a_full_queue_says_when_to_come_back_and_other_tenants_still_get_in() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let (one, first) = new_key("a", "agent", "one.x");
     let (two, second) = new_key("b", "agent", "two.x");
     let file = keys(&[&first, &second]);
-    let server = Server::with(home.path(), Options { keys: Some(file), jobs: 1, rate: 100_000, ..Options::default() });
+    let server = Server::with(&home, Options { keys: Some(file), jobs: 1, rate: 100_000, ..Options::default() });
     let ask = |key: &str| server.send(&format!("{AS_JOB}\r\nauthorization: Bearer {key}"), &suite(ENDLESS));
     let refused = (0..300).map(|_| ask(&one)).find(|(status, _)| *status != 202).unwrap();
     assert_eq!((refused.0, code(&json(&refused.1)).as_str()), (429, "queue_full"));
@@ -98,8 +98,8 @@ fn a_full_queue_says_when_to_come_back_and_other_tenants_still_get_in() {
 
 #[test]
 fn bad_work_is_refused_before_it_runs() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path());
+    let home = Home::new();
+    let server = Server::start(&home);
     for (body, status) in [
         ("", 400),
         ("[]", 400),

@@ -2,7 +2,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use proofmark_store::{Filter, Store, StoreError};
+use proofmark_store::{Filter, Place, Store, StoreError};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
@@ -13,7 +13,7 @@ type Named = fn(&StoreError) -> bool;
 /// Both ways to open give an error that `named` knows, and folder and file are as before.
 fn refused_untouched(path: &Path, named: Named) {
     let before = snapshot(path);
-    for open in [Store::open, Store::open_existing] {
+    for open in [|path| Store::open(path), |path| Store::open_existing(path)] as [fn(&Path) -> _; 2] {
         let error = open(path).err().unwrap();
         assert!(named(&error), "{error:?}");
         assert!(error.to_string().contains(&path.display().to_string()), "{error}");
@@ -43,7 +43,7 @@ const FOREIGN: Named = |error| matches!(error, StoreError::Foreign { .. });
 fn a_missing_store_is_not_made_for_reading() {
     let (folder, path) = folder();
     let error = Store::open_existing(&path).err().unwrap();
-    assert_eq!(error, StoreError::Missing { path: path.clone() });
+    assert_eq!(error, StoreError::Missing { place: Place::from(&path) });
     assert!(error.help().unwrap().contains("`proofmark verify`"), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -106,7 +106,7 @@ fn a_store_of_a_later_version_is_left_alone() {
     let (_folder, path) = folder();
     closed_store(&path, 1);
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 1000).unwrap();
-    refused_untouched(&path, |error| matches!(error, StoreError::Newer { found: 1000, known: 10, .. }));
+    refused_untouched(&path, |error| matches!(error, StoreError::Newer { found: 1000, known: 12, .. }));
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_locked_store_is_waited_for_and_then_named() {
     let other = Connection::open(&path).unwrap();
     other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
     let error = Store::open(&path).err().unwrap();
-    assert_eq!(error, StoreError::Locked { path: path.clone() });
+    assert_eq!(error, StoreError::Locked { place: Place::from(&path) });
     other.execute_batch("ROLLBACK").unwrap();
     drop(other);
     assert!(Store::open_existing(&path).unwrap().local().receipt(&id(0, 0)).unwrap().is_some());

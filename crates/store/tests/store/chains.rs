@@ -1,23 +1,29 @@
 use std::time::Duration;
 
 use proofmark_receipt::{ChainTip, SignError, verify_chain};
-use proofmark_store::{NewReceipt, Store, StoreError};
-use rusqlite::Connection;
+use proofmark_store::{NewReceipt, StoreError};
 
-use crate::samples::{Local, as_child, chained, child, draft, folder, id, linked, sign, single};
+use crate::samples::{Home, Local, as_child, chained, child, draft, id, linked, sign, signer, single};
 
-#[test]
-fn a_chain_continues_from_its_stored_tip() {
-    let (_folder, path) = folder();
+engines! {
+    a_chain_continues_from_its_stored_tip,
+    a_receipt_that_is_not_linked_to_the_tip_is_refused_alone,
+    a_receipt_that_cannot_be_signed_fails_alone,
+    a_group_links_within_itself,
+    names_have_limits,
+    three_processes_extend_one_chain_and_none_is_refused,
+}
+
+fn a_chain_continues_from_its_stored_tip(home: &Home) {
     for number in 0..5 {
-        let store = Store::open(&path).unwrap();
+        let store = home.open();
         let written = store.local().submit(chained(id(0, number), "main")).wait().unwrap();
         let receipt = written.receipt.unwrap();
         assert_eq!(receipt.receipt_id(), id(0, number));
         assert_eq!(store.local().tip("main").unwrap(), receipt.tip());
         assert_eq!(store.local().receipt(&id(0, number)).unwrap().unwrap().receipt, receipt);
     }
-    let store = Store::open_existing(&path).unwrap();
+    let store = home.open_existing();
     store.local().submit(chained(id(1, 0), "a second")).wait().unwrap();
     store.local().submit(single(id(2, 0))).wait().unwrap();
     let chain = store.local().chain("main").unwrap();
@@ -28,10 +34,8 @@ fn a_chain_continues_from_its_stored_tip() {
     assert_eq!(store.local().tip("none").unwrap(), None);
 }
 
-#[test]
-fn a_receipt_that_is_not_linked_to_the_tip_is_refused_alone() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn a_receipt_that_is_not_linked_to_the_tip_is_refused_alone(home: &Home) {
+    let store = home.open();
     let first = store.local().submit(chained(id(0, 0), "main")).wait().unwrap().receipt.unwrap();
     let tip = first.tip().unwrap();
     let swapped = ChainTip { hash: sign(draft(id(0, 99))).hash(), ..tip.clone() };
@@ -48,7 +52,10 @@ fn a_receipt_that_is_not_linked_to_the_tip_is_refused_alone() {
         sign(draft(id(0, 5))),
         sign(half),
     ];
-    let wrong = wrong.map(|receipt| store.local().submit(NewReceipt::chained("main", move |_| Ok(receipt))));
+    let wrong = wrong.map(|receipt| {
+        let about = (receipt.receipt_id(), Some(signer()));
+        store.local().submit(NewReceipt::chained(about, "main", move |_| Ok(receipt.clone())))
+    });
     let follows = store.local().submit(chained(id(0, 7), "main"));
     let answers = wrong.map(|one| one.wait().map(drop));
     assert_eq!(answers, [(); 6].map(|()| Err(StoreError::NotLinked("main".to_owned()))));
@@ -56,24 +63,23 @@ fn a_receipt_that_is_not_linked_to_the_tip_is_refused_alone() {
     assert_eq!(store.local().chain("main").unwrap().len(), 2);
 
     let early = linked(id(0, 8), Some(&tip));
-    let early = store.local().submit(NewReceipt::chained("new", move |_| Ok(early))).wait();
+    let early =
+        store.local().submit(NewReceipt::chained((id(0, 8), Some(signer())), "new", move |_| Ok(early.clone()))).wait();
     assert_eq!(early.map(drop), Err(StoreError::NotLinked("new".to_owned())));
     assert_eq!(store.local().chains().unwrap(), [("main".to_owned(), 2)]);
 }
 
-#[test]
-fn a_receipt_that_cannot_be_signed_fails_alone() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn a_receipt_that_cannot_be_signed_fails_alone(home: &Home) {
+    let store = home.open();
     let unsafe_number = || SignError::UnsafeNumber("metadata.n".to_owned());
     // One group: the writer waits for a lock while all of this is submitted.
-    let other = Connection::open(&path).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let other = home.hold();
     let before = store.local().submit(chained(id(0, 0), "main"));
-    let unsigned = store.local().submit(NewReceipt::chained("main", move |_| Err(unsafe_number())));
-    let panicked = store.local().submit(NewReceipt::chained("main", |_| panic!("a bug of the caller")));
+    let unsigned = store.local().submit(NewReceipt::chained((id(0, 9), None), "main", move |_| Err(unsafe_number())));
+    let panicked =
+        store.local().submit(NewReceipt::chained((id(0, 10), None), "main", |_| panic!("a bug of the caller")));
     let after = store.local().submit(chained(id(0, 2), "main"));
-    other.execute_batch("COMMIT").unwrap();
+    other.release();
     before.wait().unwrap();
     assert_eq!(panicked.wait().map(drop), Err(StoreError::NotLinked("main".to_owned())));
     assert_eq!(unsigned.wait().map(drop), Err(StoreError::Sign(unsafe_number())));
@@ -81,20 +87,16 @@ fn a_receipt_that_cannot_be_signed_fails_alone() {
     verify_chain(&store.local().chain("main").unwrap(), None).unwrap();
 }
 
-#[test]
-fn a_group_links_within_itself() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn a_group_links_within_itself(home: &Home) {
+    let store = home.open();
     let pending: Vec<_> = (0..600).map(|number| store.local().submit(chained(id(0, number), "main"))).collect();
     let receipts: Vec<_> = pending.into_iter().map(|one| one.wait().unwrap().receipt.unwrap()).collect();
     assert_eq!(store.local().chain("main").unwrap(), receipts, "in the order they were submitted");
     verify_chain(&receipts, None).unwrap();
 }
 
-#[test]
-fn names_have_limits() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn names_have_limits(home: &Home) {
+    let store = home.open();
     for (number, name) in ["", "a\nb", "\0", &"n".repeat(401)].into_iter().enumerate() {
         let refused = store.local().submit(chained(id(0, number as u32), name)).wait();
         assert!(matches!(refused, Err(StoreError::ChainName(_))), "{name:?}");
@@ -102,15 +104,13 @@ fn names_have_limits() {
     store.local().submit(chained(id(1, 0), &"ü".repeat(200))).wait().unwrap();
 }
 
-#[test]
-fn three_processes_extend_one_chain_and_none_is_refused() {
-    let (_folder, path) = folder();
-    let children = ["1", "2", "3"].map(|family| child("chains::child_extends", &path, family));
+fn three_processes_extend_one_chain_and_none_is_refused(home: &Home) {
+    let children = ["1", "2", "3"].map(|family| child("chains::child_extends", home, family));
     for child in children {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
-    let store = Store::open_existing(&path).unwrap();
+    let store = home.open_existing();
     let chain = store.local().chain("main").unwrap();
     assert_eq!(chain.len(), 3 * usize::try_from(EACH).unwrap());
     verify_chain(&chain, None).unwrap();

@@ -4,13 +4,15 @@ use std::io::{BufRead, BufReader, Write};
 use proofmark_receipt::{ReceiptId, verify_chain};
 use proofmark_store::{Filter, MAX_PAGE, Store};
 
-use crate::samples::{Local, as_child, chained, child, folder, id};
+use crate::samples::{Home, Local, as_child, chained, child, id};
 
-#[test]
-fn what_was_acknowledged_survives_a_kill() {
-    let (_folder, path) = folder();
+engines! {
+    what_was_acknowledged_survives_a_kill,
+}
+
+fn what_was_acknowledged_survives_a_kill(home: &Home) {
     for round in 0..3_u32 {
-        let mut submitting = child("crash::child_submits", &path, &round.to_string());
+        let mut submitting = child("crash::child_submits", home, &round.to_string());
         let mut lines = BufReader::new(submitting.stdout.take().unwrap()).lines();
         let mut acknowledged = Vec::new();
         while acknowledged.len() < 100 * (round as usize + 1) {
@@ -21,7 +23,7 @@ fn what_was_acknowledged_survives_a_kill() {
         acknowledged.extend(lines.map_while(Result::ok).filter_map(|line| acknowledgement(&line)));
         submitting.wait().unwrap();
 
-        let store = Store::open_existing(&path).unwrap();
+        let store = home.open_existing();
         for id in &acknowledged {
             assert!(store.local().receipt(id).unwrap().is_some(), "{id} was acknowledged");
         }

@@ -4,7 +4,7 @@ use proofmark_receipt::{ChainTip, Json, Link, Sha256Digest, SignError, verify_li
 use proofmark_store::{ActionHistory, DecisionsWanted, NewDecision, Store, StoreError, Tenant};
 use rusqlite::Connection;
 
-use crate::samples::{Local, as_child, child, decision, decision_id, folder};
+use crate::samples::{Home, Local, as_child, child, decision, decision_id, folder};
 
 /// Whether the decisions that are stored are one whole chain; how many there are.
 fn chain_length(store: &Store) -> usize {
@@ -25,10 +25,14 @@ fn chain_length(store: &Store) -> usize {
     decisions.len()
 }
 
-#[test]
-fn an_action_is_decided_on_one_after_another_and_others_meanwhile() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+engines! {
+    an_action_is_decided_on_one_after_another_and_others_meanwhile,
+    a_decision_that_cannot_be_signed_fails_alone,
+    processes_that_decide_on_different_actions_do_not_refuse_each_other,
+}
+
+fn an_action_is_decided_on_one_after_another_and_others_meanwhile(home: &Home) {
+    let store = home.open();
     let (local, other) = (store.local(), store.of(&"a".parse::<Tenant>().unwrap()));
     local.submit(decision(1, "f", 1, false)).wait().unwrap();
     // Made from the same view of the action: the second is refused, decisions on other actions are not.
@@ -47,12 +51,9 @@ fn an_action_is_decided_on_one_after_another_and_others_meanwhile() {
     assert_eq!(chain_length(&store), 6);
 }
 
-#[test]
-fn a_decision_that_cannot_be_signed_fails_alone() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
-    let holder = Connection::open(&path).unwrap();
-    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+fn a_decision_that_cannot_be_signed_fails_alone(home: &Home) {
+    let store = home.open();
+    let holder = home.hold();
     let unsigned = NewDecision { sign: Box::new(|_| Err(SignError::TooLarge(2_000_000))), ..decision(1, "f", 1, true) };
     // Linked to another end than that of the chain, and another document.
     let NewDecision { sign, .. } = decision(2, "g", 1, true);
@@ -62,7 +63,7 @@ fn a_decision_that_cannot_be_signed_fails_alone() {
     let unsigned = store.local().submit(unsigned);
     let unlinked = [unlinked, other].map(|unlinked| store.local().submit(unlinked));
     let good = store.local().submit(decision(3, "f", 1, true));
-    holder.execute_batch("COMMIT").unwrap();
+    holder.release();
     assert_eq!(unsigned.wait().map(drop), Err(StoreError::Sign(SignError::TooLarge(2_000_000))));
     for unlinked in unlinked {
         assert!(matches!(unlinked.wait(), Err(StoreError::NotLinked(_))));
@@ -71,15 +72,13 @@ fn a_decision_that_cannot_be_signed_fails_alone() {
     assert_eq!(chain_length(&store), 1);
 }
 
-#[test]
-fn processes_that_decide_on_different_actions_do_not_refuse_each_other() {
-    let (_folder, path) = folder();
-    let children = ["1", "2", "3"].map(|family| child("decisions::child_decides", &path, family));
+fn processes_that_decide_on_different_actions_do_not_refuse_each_other(home: &Home) {
+    let children = ["1", "2", "3"].map(|family| child("decisions::child_decides", home, family));
     for child in children {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
-    assert_eq!(chain_length(&Store::open_existing(&path).unwrap()), 3 * 40);
+    assert_eq!(chain_length(&home.open_existing()), 3 * 40);
 }
 
 /// Not a test by itself: one of the processes above.

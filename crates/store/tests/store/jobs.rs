@@ -1,17 +1,15 @@
 //! Jobs, their leases, and what the store knows of receipts beside their documents.
 
-use std::path::{Path, PathBuf};
-
 use proofmark_receipt::{
     Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp, Trust, Verdict,
 };
 use proofmark_store::{
-    Answer, CountFilter, Filter, JobEnd, JobState, LEASE_MS, Lease, NewJob, NewReceipt, Page, Spend, Store, StoreError,
-    StoredJob, Tenant, TenantStore, VerdictCounts,
+    Answer, Claim, CountFilter, Filter, JobCancelled, JobEnd, JobProgress, JobState, LEASE_MS, MAX_LOST, MAX_WAITING,
+    MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE, NewJob, NewReceipt, Page, Presence, Runnable, Spend, Store,
+    StoreError, StoredJob, Tenant, TenantStore, VerdictCounts,
 };
-use rusqlite::Connection;
 
-use crate::samples::folder;
+use crate::samples::Home;
 
 fn id(seed: u8) -> ReceiptId {
     ReceiptId::from_random_bytes([seed; 16])
@@ -42,25 +40,42 @@ fn a(store: &Store) -> TenantStore<'_> {
     store.of(&tenant("a"))
 }
 
+/// A job of which its server has begun to run the checks itself.
 fn job(seed: u8, owner: &str) -> NewJob {
+    NewJob { owner: Some(owner.to_owned()), ..free_job(seed) }
+}
+
+/// A job that waits for any process.
+fn free_job(seed: u8) -> NewJob {
     NewJob {
         job_id: id(seed),
         request: "{}".to_owned(),
         checks: 3,
         chain: "main".to_owned(),
         supersedes: Some(id(99)),
-        owner: owner.to_owned(),
+        needs: "python".to_owned(),
+        owner: None,
         created_at: i64::from(seed),
     }
 }
 
 fn submit(store: &Store, job: NewJob) -> Result<(), StoreError> {
-    a(store).submit(job).wait().map(drop)
+    submit_of(store, "a", job)
 }
 
+fn submit_of(store: &Store, of: &str, job: NewJob) -> Result<(), StoreError> {
+    store.of(&tenant(of)).submit(job).wait().map(drop)
+}
+
+/// Ends a job in the attempt that the store has.
 fn end(store: &Store, seed: u8, owner: &str, state: JobState) -> Result<(), StoreError> {
+    end_attempt(store, seed, (owner, stored(store, seed).attempt), state)
+}
+
+fn end_attempt(store: &Store, seed: u8, (owner, attempt): (&str, u64), state: JobState) -> Result<(), StoreError> {
     let receipt = NewReceipt { request: Some("{}".to_owned()), ..NewReceipt::single(receipt(seed, 1)) };
-    let mut writes = vec![JobEnd { job_id: id(seed), owner: owner.to_owned(), state: state.clone() }.into()];
+    let end = JobEnd { job_id: id(seed), owner: owner.to_owned(), attempt, state: state.clone() };
+    let mut writes = vec![end.into()];
     if state == JobState::Done {
         writes.push(receipt.into());
     }
@@ -73,37 +88,42 @@ fn stored(store: &Store, seed: u8) -> StoredJob {
 }
 
 fn owner(store: &Store, seed: u8) -> Option<String> {
-    stored(store, seed).lease.map(|lease| lease.owner)
+    stored(store, seed).owner
 }
 
-/// Changes the database behind the store's back, as time would.
-fn sql(path: &Path, sql: &str) {
-    Connection::open(path).unwrap().execute_batch(sql).unwrap();
+fn presence(owner: &str) -> Presence {
+    Presence { owner: owner.to_owned(), runs: Some(vec!["python".to_owned()]), ..Presence::default() }
 }
 
-/// The leases of these jobs expire.
-fn expire(path: &Path, seeds: &[u8]) {
-    for seed in seeds {
-        sql(path, &format!("UPDATE jobs SET lease_until = {seed} WHERE created_at = {seed}"));
+/// These processes begin or renew their leases.
+fn renew(store: &Store, owners: &[&str]) {
+    owners.iter().for_each(|owner| store.renew(&presence(owner)).unwrap());
+}
+
+fn claim(owner: &str, limit: usize) -> Claim {
+    let runnable = Runnable::Only(vec!["python".to_owned()]);
+    Claim { owner: owner.to_owned(), running: limit, quick: limit, runnable }
+}
+
+/// The seeds of the jobs that a process claims.
+fn claimed(store: &Store, owner: &str, limit: usize) -> Vec<u8> {
+    let claimed = store.claim(&claim(owner, limit)).unwrap();
+    assert!(claimed.iter().all(|job| job.request.is_empty()), "requests may be long");
+    claimed.iter().map(|job| job.job_id.as_bytes()[0]).collect()
+}
+
+/// The seeds of the jobs that a process has.
+fn has(store: &Store, owner: &str) -> Vec<u8> {
+    let jobs = store.jobs_of(owner).unwrap();
+    seeds(&jobs.iter().map(|job| job.job_id).collect::<Vec<_>>())
+}
+
+/// The leases of these processes expire, and their jobs are given back.
+fn expire(store: &Store, home: &Home, owners: &[&str]) {
+    for owner in owners {
+        home.sql(&format!("UPDATE workers SET alive_until = 1 WHERE owner = '{owner}'"));
     }
-}
-
-fn store() -> (tempfile::TempDir, PathBuf, Store) {
-    let (folder, path) = folder();
-    let store = Store::open(&path).unwrap();
-    (folder, path, store)
-}
-
-fn renewed(store: &Store, owner: &str) -> Vec<u8> {
-    let renewed = store.renew_leases(owner).unwrap();
-    assert!(renewed.iter().all(|(of, _)| *of == tenant("a")));
-    seeds(&renewed.into_iter().map(|(_, id)| id).collect::<Vec<_>>())
-}
-
-fn taken_over(store: &Store, owner: &str, limit: usize) -> Vec<u8> {
-    let taken = store.take_over_jobs(owner, limit).unwrap();
-    assert!(taken.iter().all(|job| job.request.is_empty()), "requests may be long");
-    taken.iter().map(|job| job.job_id.as_bytes()[0]).collect()
+    store.give_back_jobs().unwrap();
 }
 
 fn seeds(ids: &[ReceiptId]) -> Vec<u8> {
@@ -112,9 +132,8 @@ fn seeds(ids: &[ReceiptId]) -> Vec<u8> {
     seeds
 }
 
-#[test]
-fn a_job_is_read_as_it_was_stored_and_ends_once() {
-    let (_folder, _, store) = store();
+fn a_job_is_read_as_it_was_stored_and_ends_once(home: &Home) {
+    let store = home.open();
     submit(&store, job(1, "o")).unwrap();
     let expected = StoredJob {
         tenant: tenant("a"),
@@ -123,23 +142,27 @@ fn a_job_is_read_as_it_was_stored_and_ends_once() {
         checks: 3,
         chain: "main".to_owned(),
         supersedes: Some(id(99)),
+        needs: "python".to_owned(),
         created_at: 1,
-        lease: stored(&store, 1).lease,
+        owner: Some("o".to_owned()),
+        attempt: 0,
+        cancelling: false,
         state: JobState::Waiting,
     };
     assert_eq!(stored(&store, 1), expected);
-    assert_eq!(owner(&store, 1).as_deref(), Some("o"));
+    let without_request = StoredJob { request: String::new(), ..expected };
+    assert_eq!(store.all_tenants_jobs(&[id(2), id(1)]).unwrap(), [without_request]);
     assert_eq!(a(&store).job(&id(2)).unwrap(), None);
     assert_eq!(submit(&store, job(1, "o")), Err(StoreError::JobTaken(id(1))));
 
     end(&store, 1, "o", JobState::Done).unwrap();
-    assert_eq!((stored(&store, 1).state, stored(&store, 1).lease), (JobState::Done, None));
+    assert_eq!((stored(&store, 1).state, owner(&store, 1)), (JobState::Done, None));
     assert_eq!(a(&store).request(&id(1)).unwrap(), Some("{}".to_owned()));
     for state in [JobState::Done, JobState::Cancelled, JobState::Failed("x".to_owned())] {
         assert!(end(&store, 1, "o", state.clone()).is_err(), "{state:?}");
     }
     assert_eq!(submit(&store, job(1, "o")), Err(StoreError::JobTaken(id(1))));
-    assert!(!a(&store).cancel_job(&id(1)).unwrap());
+    assert_eq!(a(&store).cancel_job(&id(1), "o").unwrap(), JobCancelled::No);
     assert_eq!(a(&store).list(&Filter::default()).unwrap().receipts.len(), 1);
 
     submit(&store, job(2, "o")).unwrap();
@@ -148,66 +171,230 @@ fn a_job_is_read_as_it_was_stored_and_ends_once() {
     assert_eq!(stored(&store, 2).state, why);
 }
 
-#[test]
-fn a_lease_lasts_by_the_clock_of_the_store() {
-    let (_folder, path, store) = store();
+fn a_lease_lasts_by_the_clock_of_the_store(home: &Home) {
+    let store = home.open();
     let before = store.now().unwrap();
+    renew(&store, &["o"]);
+    let seen = store.workers().unwrap();
+    let [worker] = seen.as_slice() else { panic!("{seen:?}") };
+    assert!(worker.is_alive && worker.seen_at >= before);
+    assert_eq!(worker.presence, presence("o"));
     submit(&store, job(1, "o")).unwrap();
-    let until = |lease: Option<Lease>| lease.unwrap().until;
-    let first = until(stored(&store, 1).lease);
-    assert!((before + LEASE_MS..before + 2 * LEASE_MS).contains(&first), "{before} {first}");
+    store.give_back_jobs().unwrap();
+    assert_eq!(owner(&store, 1).as_deref(), Some("o"));
     // Another host has recorded that it is an hour later: the lease has expired, whatever our own clock shows.
-    sql(&path, "UPDATE clock SET latest = latest + 3600000");
-    assert_eq!(taken_over(&store, "p", 9), [1]);
-    assert!(until(stored(&store, 1).lease) >= first + 3_600_000);
-    assert_eq!(taken_over(&store, "q", 9), []);
+    home.sql(&format!("UPDATE clock SET latest = latest + {LEASE_MS} + 3500000"));
+    assert!(!store.workers().unwrap()[0].is_alive);
+    store.give_back_jobs().unwrap();
+    assert_eq!(claimed(&store, "p", 9), [1]);
+    assert_eq!(claimed(&store, "q", 9), []);
+    // After an hour the process is forgotten.
+    home.sql("UPDATE clock SET latest = latest + 3600000");
+    renew(&store, &["p"]);
+    assert_eq!(store.workers().unwrap().len(), 1);
 }
 
-#[test]
-fn a_process_that_lost_its_lease_cannot_end_the_job() {
-    let (_folder, path, store) = store();
-    for seed in [1, 2, 3] {
+fn a_process_says_what_it_runs_and_how_far_it_is(home: &Home) {
+    let store = home.open();
+    let said = Presence {
+        owner: "o".to_owned(),
+        signer: "ed25519:x".to_owned(),
+        runs: Some(vec![String::new(), "code".to_owned(), "python 3.11.7".to_owned()]),
+        admits: Some(vec!["ed25519:x".to_owned(), "ed25519:y".to_owned()]),
+        progress: vec![JobProgress { job_id: id(1), done: 2, total: 3 }],
+    };
+    store.renew(&said).unwrap();
+    assert_eq!(store.workers().unwrap()[0].presence, said);
+    let later = Presence { runs: None, admits: None, progress: Vec::new(), ..said };
+    store.renew(&later).unwrap();
+    assert_eq!(store.workers().unwrap()[0].presence, later);
+    store.give_up_lease("o").unwrap();
+    let seen = store.workers().unwrap();
+    assert!(!seen[0].is_alive && seen[0].seen_at > 0);
+}
+
+fn a_process_that_lost_its_lease_cannot_end_the_job(home: &Home) {
+    let store = home.open();
+    renew(&store, &["o", "p", "q"]);
+    for seed in [1, 2] {
         submit(&store, job(seed, "o")).unwrap();
     }
-    assert_eq!(taken_over(&store, "p", 9), []);
-    expire(&path, &[2, 1]);
-    assert_eq!(taken_over(&store, "p", 9), [1, 2]);
-    assert_eq!(owner(&store, 1).as_deref(), Some("p"));
+    assert_eq!(claimed(&store, "p", 9), []);
+    expire(&store, home, &["o"]);
+    assert_eq!(end(&store, 1, "o", JobState::Done), Err(StoreError::JobTaken(id(1))));
+    assert_eq!(claimed(&store, "p", 9), [1, 2]);
     assert_eq!(stored(&store, 1).request, "{}");
     assert_eq!(end(&store, 1, "o", JobState::Done), Err(StoreError::JobTaken(id(1))));
+    assert_eq!(end_attempt(&store, 1, ("o", 0), JobState::Done), Err(StoreError::JobTaken(id(1))));
     assert_eq!(a(&store).receipt(&id(1)).unwrap(), None);
     assert_eq!(a(&store).request(&id(1)).unwrap(), None);
     end(&store, 1, "p", JobState::Done).unwrap();
 
-    assert_eq!(renewed(&store, "o"), [3]);
-    expire(&path, &[2]);
-    assert_eq!(renewed(&store, "p"), [2]);
-    assert_eq!(taken_over(&store, "q", 9), []);
-    store.release_leases("p").unwrap();
-    assert_eq!(stored(&store, 2).lease, None);
-    assert_eq!(taken_over(&store, "q", 9), [2]);
-    expire(&path, &[2]);
-    assert_eq!(taken_over(&store, "r", 0), []);
+    // The same process may claim it again; the end of its earlier attempt is refused all the same.
+    store.release_job("p", &id(2)).unwrap();
+    assert_eq!(claimed(&store, "p", 9), [2]);
+    assert_eq!(end_attempt(&store, 2, ("p", 1), JobState::Done), Err(StoreError::JobTaken(id(2))));
+    // A lease that has expired is renewed, unless the jobs were given back.
+    home.sql("UPDATE workers SET alive_until = 1 WHERE owner = 'p'");
+    renew(&store, &["p"]);
+    store.give_back_jobs().unwrap();
+    assert_eq!(has(&store, "p"), [2]);
+    store.give_up_lease("p").unwrap();
+    assert_eq!((owner(&store, 2), has(&store, "p")), (None, vec![]));
+    assert_eq!(claimed(&store, "q", 0), []);
+    assert_eq!(claimed(&store, "q", 9), [2]);
+    assert_eq!(stored(&store, 2).attempt, 3);
 }
 
-#[test]
-fn a_cancelled_job_is_its_tenants_and_runs_no_more() {
-    let (_folder, path, store) = store();
+fn a_job_is_claimed_once_by_a_process_that_can_run_it(home: &Home) {
+    let store = home.open();
+    renew(&store, &["o", "p"]);
+    for (seed, needs) in [(1, "ruby"), (2, "python"), (3, ""), (4, "python 3.11.7"), (5, "python")] {
+        submit(&store, NewJob { needs: needs.to_owned(), ..free_job(seed) }).unwrap();
+    }
+    let one = Claim { running: 1, quick: 0, ..claim("o", 1) };
+    let seeds_of = |claim: &Claim| {
+        let claimed = store.claim(claim).unwrap();
+        assert!(claimed.iter().all(|job| job.attempt == 1 && job.owner.as_ref() == Some(&claim.owner)));
+        claimed.iter().map(|job| job.job_id.as_bytes()[0]).collect::<Vec<_>>()
+    };
+    assert_eq!(seeds_of(&one), [2]);
+    assert_eq!(seeds_of(&claim("p", 9)), [3, 5]);
+    assert_eq!(seeds_of(&Claim { runnable: Runnable::Only(Vec::new()), ..claim("p", 9) }), []);
+    let but = Runnable::AllBut(vec!["ruby".to_owned()]);
+    assert_eq!(seeds_of(&Claim { runnable: but, ..claim("p", 9) }), [4]);
+    assert_eq!(seeds_of(&Claim { runnable: Runnable::AllBut(Vec::new()), ..claim("p", 9) }), [1]);
+    let figures = store.job_figures().unwrap();
+    assert_eq!((figures.waiting, figures.oldest, figures.owned), (0, None, 5));
+    [6, 7].into_iter().for_each(|seed| submit(&store, free_job(seed)).unwrap());
+    submit(&store, NewJob { needs: String::new(), ..free_job(8) }).unwrap();
+    let figures = store.job_figures().unwrap();
+    assert_eq!((figures.waiting, figures.oldest, figures.owned), (3, Some(6), 5));
+    let needs: Vec<(&str, u64)> = figures.needs.iter().map(|(need, jobs)| (need.as_str(), *jobs)).collect();
+    assert_eq!(needs, [("", 1), ("python", 2)]);
+}
+
+fn many_claim_at_once_and_none_gets_what_another_has(home: &Home) {
+    let store = home.open();
+    for seed in 0..60 {
+        submit(&store, free_job(seed)).unwrap();
+    }
+    let claimed = std::thread::scope(|scope| {
+        let claim_all = |number: usize| {
+            scope.spawn(move || {
+                let store = home.open();
+                let claim = |()| store.claim(&claim(&format!("w{number}"), 3)).unwrap();
+                (0..10).flat_map(|_| claim(())).map(|job| job.job_id).collect::<Vec<_>>()
+            })
+        };
+        let threads: Vec<_> = (0..4).map(claim_all).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(seeds(&claimed), (0..60).collect::<Vec<_>>());
+}
+
+fn tenants_take_turns_over_all_processes(home: &Home) {
+    let store = home.open();
+    (0..6).for_each(|seed| submit_of(&store, "a", free_job(seed)).unwrap());
+    submit_of(&store, "b", free_job(10)).unwrap();
+    assert_eq!(claimed(&store, "o", 2), [0, 10]);
+    assert_eq!(claimed(&store, "p", 2), [1, 2]);
+    // A tenant that comes later begins behind what was claimed, not behind all that wait.
+    (20..23).for_each(|seed| submit_of(&store, "c", free_job(seed)).unwrap());
+    // What is given back is before those that came later.
+    store.release_job("o", &id(0)).unwrap();
+    assert_eq!(claimed(&store, "p", 1), [0]);
+    let mut order = claimed(&store, "p", 9);
+    let rest = order.split_off(2);
+    order.sort_unstable();
+    assert_eq!(order, [3, 20], "{rest:?}");
+    assert_eq!(rest.len(), 4);
+}
+
+fn a_tenant_may_have_a_quarter_of_what_waits_for_any_process(home: &Home) {
+    let store = home.open();
+    let of = |name: &str, number: u32| {
+        let mut bytes = [0; 16];
+        bytes[..4].copy_from_slice(&number.to_be_bytes());
+        submit_of(&store, name, NewJob { job_id: ReceiptId::from_random_bytes(bytes), ..free_job(1) })
+    };
+    for (part, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        let first = part as u32 * 1000;
+        (first..first + MAX_WAITING_OF_ONE as u32).for_each(|number| of(name, number).unwrap());
+        assert_eq!(of(name, first + 999), Err(StoreError::TooManyJobs));
+    }
+    assert_eq!(of("e", 9000), Err(StoreError::TooManyJobs));
+    assert_eq!(store.job_figures().unwrap().waiting, MAX_WAITING as u64);
+    // A process bounds what it stores for itself.
+    submit(&store, job(200, "o")).unwrap();
+    assert_eq!(claimed(&store, "o", 1).len(), 1);
+    of("e", 9000).unwrap();
+
+    home.sql("DELETE FROM jobs");
+    let large = |seed| NewJob { request: "x".repeat(MAX_WAITING_BYTES_OF_ONE / 4), ..free_job(seed) };
+    (1..5).for_each(|seed| submit(&store, large(seed)).unwrap());
+    assert_eq!(submit(&store, free_job(5)), Err(StoreError::TooManyJobs));
+    submit_of(&store, "b", free_job(6)).unwrap();
+}
+
+fn a_job_that_ends_its_processes_has_failed(home: &Home) {
+    let store = home.open();
+    submit(&store, free_job(1)).unwrap();
+    for attempt in 1..=MAX_LOST as u64 {
+        let name = format!("w{attempt}");
+        renew(&store, &[&name]);
+        assert_eq!(claimed(&store, &name, 9), [1]);
+        assert_eq!(stored(&store, 1).attempt, attempt);
+        expire(&store, home, &[&name]);
+    }
+    assert_eq!(stored(&store, 1).state, JobState::Failed("5 workers ended while they ran it".to_owned()));
+    // What a process gives back, or never began, is not blamed for its end.
+    submit(&store, job(2, "s")).unwrap();
+    expire(&store, home, &["s"]);
+    for _ in 0..7 {
+        renew(&store, &["w"]);
+        assert_eq!(claimed(&store, "w", 9), [2]);
+        store.give_up_lease("w").unwrap();
+    }
+    assert_eq!(stored(&store, 2).state, JobState::Waiting);
+}
+
+fn a_cancelled_job_is_its_tenants_and_runs_no_more(home: &Home) {
+    let store = home.open();
+    renew(&store, &["o", "p"]);
+    let cancel = |of: &str, seed, by| store.of(&tenant(of)).cancel_job(&id(seed), by).unwrap();
     submit(&store, job(1, "o")).unwrap();
-    assert!(!store.of(&tenant("b")).cancel_job(&id(1)).unwrap());
-    assert!(a(&store).cancel_job(&id(1)).unwrap());
-    assert!(!a(&store).cancel_job(&id(1)).unwrap());
+    assert_eq!(cancel("b", 1, "o"), JobCancelled::No);
+    assert_eq!(cancel("a", 1, "o"), JobCancelled::Now);
+    assert_eq!(cancel("a", 1, "o"), JobCancelled::No);
     assert_eq!(end(&store, 1, "o", JobState::Done), Err(StoreError::JobTaken(id(1))));
-    assert_eq!(renewed(&store, "o"), []);
-    expire(&path, &[1]);
-    assert_eq!(taken_over(&store, "p", 9), []);
+    assert_eq!((has(&store, "o"), claimed(&store, "p", 9)), (vec![], vec![]));
     assert_eq!(stored(&store, 1).state, JobState::Cancelled);
+
+    // While another process has it, that one cancels it, or ends it first.
+    (2..5).for_each(|seed| submit(&store, free_job(seed)).unwrap());
+    assert_eq!(claimed(&store, "p", 2), [2, 3]);
+    for seed in [2, 3, 2] {
+        assert_eq!(cancel("a", seed, "o"), JobCancelled::Asked);
+        assert!(stored(&store, seed).cancelling);
+    }
+    assert_eq!(cancel("a", 4, "o"), JobCancelled::Now);
+    end(&store, 2, "p", JobState::Cancelled).unwrap();
+    assert_eq!(cancel("a", 2, "o"), JobCancelled::No);
+    // Or it ends, and then nobody runs the job again.
+    home.sql("UPDATE workers SET alive_until = 1 WHERE owner = 'p'");
+    assert_eq!(cancel("a", 3, "o"), JobCancelled::Now);
+    submit(&store, free_job(5)).unwrap();
+    renew(&store, &["p"]);
+    assert_eq!(claimed(&store, "p", 2), [5]);
+    assert_eq!(cancel("a", 5, "o"), JobCancelled::Asked);
+    store.give_up_lease("p").unwrap();
+    assert_eq!((stored(&store, 5).state, stored(&store, 5).request), (JobState::Cancelled, String::new()));
 }
 
-#[test]
-fn old_answers_and_jobs_are_deleted_and_receipts_are_not() {
+fn old_answers_and_jobs_are_deleted_and_receipts_are_not(home: &Home) {
     const DAY: i64 = 86_400_000;
-    let (_folder, path, store) = store();
+    let store = home.open();
     let answer =
         |key: &str| Answer { key: key.to_owned(), request: Sha256Digest::of(b""), document: id(1).to_string() };
     for key in ["old", "new"] {
@@ -217,9 +404,9 @@ fn old_answers_and_jobs_are_deleted_and_receipts_are_not() {
     submit(&store, job(2, "o")).unwrap();
     end(&store, 1, "o", JobState::Done).unwrap();
     assert_eq!(store.prune(DAY).unwrap(), 0);
-    sql(&path, &format!("UPDATE answers SET answered_at = answered_at - {DAY} - 1 WHERE key = 'old'"));
+    home.sql(&format!("UPDATE answers SET answered_at = answered_at - {DAY} - 1 WHERE key = 'old'"));
     assert_eq!(store.prune(DAY).unwrap(), 1);
-    sql(&path, &format!("UPDATE jobs SET finished_at = finished_at - {DAY} - 1"));
+    home.sql(&format!("UPDATE jobs SET finished_at = finished_at - {DAY} - 1"));
     assert_eq!(store.prune(DAY).unwrap(), 1);
     assert_eq!(store.prune(DAY).unwrap(), 0);
     assert_eq!(a(&store).answer("old").unwrap(), None);
@@ -229,9 +416,8 @@ fn old_answers_and_jobs_are_deleted_and_receipts_are_not() {
     assert!(a(&store).receipt(&id(1)).unwrap().is_some());
 }
 
-#[test]
-fn receipts_have_tenants_signers_and_times() {
-    let (_folder, _, store) = store();
+fn receipts_have_tenants_signers_and_times(home: &Home) {
+    let store = home.open();
     for (seed, of, key) in [(1, "a", 1), (2, "a", 2), (3, "b", 1), (4, "local", 1)] {
         store.of(&tenant(of)).submit(NewReceipt::single(receipt(seed, key))).wait().unwrap();
     }
@@ -253,9 +439,8 @@ fn receipts_have_tenants_signers_and_times() {
     assert_eq!(store.of(&tenant("b")).receipt(&id(5)).unwrap(), None);
 }
 
-#[test]
-fn a_receipt_is_redeemed_once_and_by_its_tenant() {
-    let (_folder, _, store) = store();
+fn a_receipt_is_redeemed_once_and_by_its_tenant(home: &Home) {
+    let store = home.open();
     let ours = a(&store);
     ours.submit(NewReceipt::single(receipt(1, 1))).wait().unwrap();
     let kept = ours.receipt(&id(1)).unwrap().unwrap();
@@ -272,9 +457,8 @@ fn a_receipt_is_redeemed_once_and_by_its_tenant() {
     assert!(ours.receipt(&id(1)).unwrap().unwrap().spent);
 }
 
-#[test]
-fn a_receipt_and_the_one_in_its_place_are_spent_once_together() {
-    let (_folder, _, store) = store();
+fn a_receipt_and_the_one_in_its_place_are_spent_once_together(home: &Home) {
+    let store = home.open();
     let ours = a(&store);
     let kept = |seed| ours.receipt(&id(seed)).unwrap().unwrap();
     let supersede = |older, newer| {
@@ -295,9 +479,8 @@ fn a_receipt_and_the_one_in_its_place_are_spent_once_together() {
     assert!(over.is_empty(), "{over:?}");
 }
 
-#[test]
-fn a_superseded_receipt_is_marked_and_counts_no_more() {
-    let (_folder, _, store) = store();
+fn a_superseded_receipt_is_marked_and_counts_no_more(home: &Home) {
+    let store = home.open();
     for seed in [1, 2, 3] {
         a(&store).submit(NewReceipt::single(receipt(seed, seed))).wait().unwrap();
     }
@@ -329,4 +512,22 @@ fn a_superseded_receipt_is_marked_and_counts_no_more() {
     assert_eq!(errors(CountFilter { signer: Some(&signer), ..CountFilter::default() }), 1);
     assert_eq!(errors(CountFilter { chain: Some("none"), ..CountFilter::default() }), 0);
     assert_eq!(store.of(&tenant("b")).verdict_counts(&CountFilter::default()).unwrap(), VerdictCounts::default());
+}
+
+engines! {
+    a_job_is_read_as_it_was_stored_and_ends_once,
+    a_lease_lasts_by_the_clock_of_the_store,
+    a_process_says_what_it_runs_and_how_far_it_is,
+    a_process_that_lost_its_lease_cannot_end_the_job,
+    a_job_is_claimed_once_by_a_process_that_can_run_it,
+    many_claim_at_once_and_none_gets_what_another_has,
+    tenants_take_turns_over_all_processes,
+    a_tenant_may_have_a_quarter_of_what_waits_for_any_process,
+    a_job_that_ends_its_processes_has_failed,
+    a_cancelled_job_is_its_tenants_and_runs_no_more,
+    old_answers_and_jobs_are_deleted_and_receipts_are_not,
+    receipts_have_tenants_signers_and_times,
+    a_receipt_is_redeemed_once_and_by_its_tenant,
+    a_receipt_and_the_one_in_its_place_are_spent_once_together,
+    a_superseded_receipt_is_marked_and_counts_no_more,
 }

@@ -1,16 +1,13 @@
 //! Lists are those rows of all that a filter lets through, whatever index finds them.
 #![expect(clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
 
-use std::sync::LazyLock;
-
 use proofmark_receipt::{Receipt, SigningKey, Task, Timestamp, Trust, Verdict};
 use proofmark_store::{
     CountFilter, Cursor, DecisionIndex, DecisionsWanted, Filter, NewDecision, NewReceipt, Store, Tenant, VerdictCounts,
 };
 use proptest::prelude::*;
-use tempfile::TempDir;
 
-use crate::samples::{decision, decision_id, draft, folder, id};
+use crate::samples::{Home, decision, decision_id, draft, id};
 
 /// Several blocks of rows, so that periods skip some.
 const ROWS: u32 = 1_100;
@@ -18,7 +15,6 @@ const TENANTS: [&str; 2] = ["local", "a"];
 const OUTCOMES: [&str; 3] = ["allow", "allow_with_warning", "replan_required"];
 
 struct Rows {
-    _folder: TempDir,
     store: Store,
     /// In the order in which they were stored.
     receipts: Vec<Stored>,
@@ -56,9 +52,8 @@ fn key(row: u32) -> SigningKey {
     SigningKey::from_seed([u8::try_from(chance(row, 1, 3)).unwrap(); 32])
 }
 
-static ALL: LazyLock<Rows> = LazyLock::new(|| {
-    let (folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn rows(home: &Home) -> Rows {
+    let store = home.open();
     let (mut receipts, mut decisions, mut pending) = (Vec::new(), Vec::new(), Vec::new());
     for row in 0..ROWS {
         let (stored, new) = receipt(row);
@@ -73,8 +68,8 @@ static ALL: LazyLock<Rows> = LazyLock::new(|| {
             receipts[row / 2].receipt = receipt;
         }
     }
-    Rows { _folder: folder, store, receipts, decisions }
-});
+    Rows { store, receipts, decisions }
+}
 
 fn receipt(row: u32) -> (Stored, NewReceipt) {
     let verdicts = [Verdict::Pass, Verdict::Pass, Verdict::Pass, Verdict::Fail, Verdict::Partial, Verdict::Error];
@@ -93,7 +88,8 @@ fn receipt(row: u32) -> (Stored, NewReceipt) {
     let unlinked = draft.clone().sign(&key(row)).unwrap();
     let brought = chain.is_none() && chance(row, 13, 2) == 0;
     let new = match chain {
-        Some(chain) => NewReceipt::chained(chain, move |tip| {
+        Some(chain) => NewReceipt::chained((draft.receipt_id, Some(key(row).signer())), chain, move |tip| {
+            let mut draft = draft.clone();
             draft.link(tip);
             draft.sign(&key(row))
         }),
@@ -162,21 +158,25 @@ fn lets_through(filter: &Filter, stored: &Stored) -> bool {
         && filter.until.is_none_or(|until| at < until)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+engines! {
+    a_page_has_the_receipts_that_a_filter_lets_through,
+    a_page_has_the_decisions_that_are_wanted,
+    counts_are_those_of_the_receipts,
+}
 
-    #[test]
-    fn a_page_has_the_receipts_that_a_filter_lets_through((tenant, filter) in filter()) {
+fn a_page_has_the_receipts_that_a_filter_lets_through(home: &Home) {
+    let rows = rows(home);
+    proptest!(ProptestConfig::with_cases(400), |((tenant, filter) in filter())| {
         let tenant: Option<Tenant> = tenant.map(|at| TENANTS[at].parse().unwrap());
         // Rows are numbered from 1.
         let before = |row: usize| filter.after.is_none_or(|after| row + 1 < after.to_string()[1..].parse().unwrap());
         let of_tenant = |stored: &Stored| tenant.as_ref().is_none_or(|tenant| stored.tenant == *tenant);
-        let all = ALL.receipts.iter().enumerate().rev();
+        let all = rows.receipts.iter().enumerate().rev();
         let all = all.filter(|(row, stored)| before(*row) && of_tenant(stored) && lets_through(&filter, stored));
         let all: Vec<_> = all.map(|(_, stored)| stored.receipt.receipt_id()).collect();
         let page = match &tenant {
-            Some(tenant) => ALL.store.of(tenant).list(&filter).unwrap(),
-            None => ALL.store.all_tenants_receipts(&filter).unwrap(),
+            Some(tenant) => rows.store.of(tenant).list(&filter).unwrap(),
+            None => rows.store.all_tenants_receipts(&filter).unwrap(),
         };
         let listed: Vec<_> = page.receipts.iter().map(|stored| stored.receipt.receipt_id()).collect();
         prop_assert_eq!(&listed, &all[..filter.limit.min(all.len())]);
@@ -184,15 +184,17 @@ proptest! {
         if let Some(next) = page.next {
             let rest = Filter { after: Some(next), limit: 1, ..filter.clone() };
             let rest = match &tenant {
-                Some(tenant) => ALL.store.of(tenant).list(&rest).unwrap(),
-                None => ALL.store.all_tenants_receipts(&rest).unwrap(),
+                Some(tenant) => rows.store.of(tenant).list(&rest).unwrap(),
+                None => rows.store.all_tenants_receipts(&rest).unwrap(),
             };
             prop_assert_eq!(rest.receipts[0].receipt.receipt_id(), all[filter.limit]);
         }
-    }
+    });
+}
 
-    #[test]
-    fn a_page_has_the_decisions_that_are_wanted(
+fn a_page_has_the_decisions_that_are_wanted(home: &Home) {
+    let rows = rows(home);
+    proptest!(ProptestConfig::with_cases(400), |(
         tenant in maybe(vec![0, 1]),
         (outcome, class, agent, tool) in (
             maybe(OUTCOMES.map(str::to_owned).to_vec()),
@@ -202,7 +204,7 @@ proptest! {
         ),
         (since, until, after) in period(),
         limit in 1..60_usize,
-    ) {
+    )| {
         let wanted = DecisionsWanted { outcome, class, agent, tool, to_review: false, since, until, limit, after };
         let tenant: Option<Tenant> = tenant.map(|at| TENANTS[at].parse().unwrap());
         let fits = |one: &Decided| {
@@ -215,29 +217,31 @@ proptest! {
                 && until.is_none_or(|until| one.at < until)
         };
         let before = |row: usize| after.is_none_or(|after| row + 1 < after.to_string()[1..].parse().unwrap());
-        let all = ALL.decisions.iter().enumerate().rev().filter(|(row, one)| before(*row) && fits(one));
+        let all = rows.decisions.iter().enumerate().rev().filter(|(row, one)| before(*row) && fits(one));
         let all: Vec<_> = all.map(|(_, one)| one.id.clone()).collect();
         let page = match &tenant {
-            Some(tenant) => ALL.store.of(tenant).decisions(&wanted).unwrap(),
-            None => ALL.store.all_tenants_decisions(&wanted).unwrap(),
+            Some(tenant) => rows.store.of(tenant).decisions(&wanted).unwrap(),
+            None => rows.store.all_tenants_decisions(&wanted).unwrap(),
         };
         let listed: Vec<_> = page.decisions.iter().map(|one| one.decision_id.clone()).collect();
         prop_assert_eq!(&listed, &all[..limit.min(all.len())]);
         prop_assert_eq!(page.next.is_some(), all.len() > limit);
-    }
+    });
+}
 
-    #[test]
-    fn counts_are_those_of_the_receipts(
+fn counts_are_those_of_the_receipts(home: &Home) {
+    let rows = rows(home);
+    proptest!(ProptestConfig::with_cases(400), |(
         tenant in 0..2_usize,
         chain in maybe(vec!["main", "other", "none"]),
         signer in maybe((0..4).map(|seed| SigningKey::from_seed([seed; 32]).signer().to_string()).collect()),
         task_type in maybe(vec!["type 0", "type 1", ""]),
-    ) {
+    )| {
         let tenant: Tenant = TENANTS[tenant].parse().unwrap();
         let filter = CountFilter { chain, signer: signer.as_deref(), task_type };
         let mut counts = VerdictCounts::default();
         let like = Filter { chain: chain.map(str::to_owned), signer: signer.clone(), ..Filter::default() };
-        for (row, stored) in ALL.receipts.iter().enumerate().filter(|(_, stored)| {
+        for (row, stored) in rows.receipts.iter().enumerate().filter(|(_, stored)| {
             let kind = stored.receipt.task().unwrap().task_type.as_deref();
             stored.tenant == tenant && lets_through(&like, stored) && (task_type.is_none() || kind == task_type)
         }) {
@@ -250,6 +254,6 @@ proptest! {
             }
             counts.issued_elsewhere += u64::from(stored.brought);
         }
-        prop_assert_eq!(ALL.store.of(&tenant).verdict_counts(&filter).unwrap(), counts);
-    }
+        prop_assert_eq!(rows.store.of(&tenant).verdict_counts(&filter).unwrap(), counts);
+    });
 }

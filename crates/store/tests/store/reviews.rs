@@ -1,11 +1,12 @@
 //! Reviews of decisions, and which decisions wait for one.
 
 use proofmark_store::{
-    DecisionIndex, DecisionsWanted, NewDecision, Review, ReviewVerdict, Store, StoreError, Tenant, TenantStore,
+    DecisionIndex, DecisionsWanted, JudgedRules, NewDecision, Review, ReviewVerdict, Store, StoreError, Tenant,
+    TenantStore, WaitingWanted,
 };
 use rusqlite::Connection;
 
-use crate::samples::{Local, decision, decision_id, folder};
+use crate::samples::{Home, Local, decision, decision_id, folder};
 
 /// The decision with this number, on a subject, and how many approvals it waits for: none when it allowed.
 fn decide(store: &TenantStore<'_>, number: u64, subject: &str, wanted: Option<u64>) {
@@ -50,10 +51,17 @@ fn waiting(store: &TenantStore<'_>) -> Vec<String> {
     store.decisions(&wanted).unwrap().decisions.into_iter().map(|decision| decision.decision_id).collect()
 }
 
-#[test]
-fn a_person_reviews_a_decision_once_in_a_role() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+engines! {
+    a_person_reviews_a_decision_once_in_a_role,
+    the_newest_decision_of_a_subject_waits_until_it_has_enough_reviews,
+    those_that_have_waited_longest_come_first_however_often_they_were_asked_for,
+    what_waits_is_found_by_its_text_its_agent_and_the_role_it_asks_for,
+    decisions_are_counted_by_hour_rules_and_agent,
+    a_denial_stands_until_it_ends,
+}
+
+fn a_person_reviews_a_decision_once_in_a_role(home: &Home) {
+    let store = home.open();
     let (ours, others) = (store.local(), store.of(&"b".parse::<Tenant>().unwrap()));
     decide(&ours, 0, "s", Some(3));
     assert!(review(&ours, 0, "ann", "lead", 1).is_ok());
@@ -68,10 +76,8 @@ fn a_person_reviews_a_decision_once_in_a_role() {
     assert_eq!(reviews, texts.map(|(person, role)| (person.to_owned(), role.to_owned())));
 }
 
-#[test]
-fn the_newest_decision_of_a_subject_waits_until_it_has_enough_reviews() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn the_newest_decision_of_a_subject_waits_until_it_has_enough_reviews(home: &Home) {
+    let store = home.open();
     let ours = store.local();
     for number in 0..3 {
         decide(&ours, number, "s", Some(2));
@@ -94,10 +100,83 @@ fn the_newest_decision_of_a_subject_waits_until_it_has_enough_reviews() {
     assert!(matches!(late, Err(StoreError::AllowedSince(_, by)) if by == name(5)));
 }
 
-#[test]
-fn a_denial_stands_until_it_ends() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn those_that_have_waited_longest_come_first_however_often_they_were_asked_for(home: &Home) {
+    let store = home.open();
+    let (ours, others) = (store.local(), store.of(&"b".parse::<Tenant>().unwrap()));
+    for (number, subject) in [(0, "s"), (1, "t"), (2, "s"), (3, "u"), (4, "s")] {
+        decide(&ours, number, subject, Some(1));
+    }
+    let all = WaitingWanted::default();
+    let (waiting, more) = ours.waiting(&all, 2).unwrap();
+    let shown: Vec<_> = waiting.iter().map(|one| (one.decision.decision_id.clone(), one.since, one.asked)).collect();
+    assert_eq!((shown, more), (vec![(name(4), time(0), 3), (name(1), time(1), 1)], true));
+    let after = WaitingWanted { after: Some(waiting[1].place), ..all.clone() };
+    let before = WaitingWanted { before: Some(waiting[1].place), ..all.clone() };
+    let ids = |wanted: &WaitingWanted| -> Vec<String> {
+        ours.waiting(wanted, 9).unwrap().0.into_iter().map(|one| one.decision.decision_id).collect()
+    };
+    assert_eq!((ids(&after), ids(&before)), (vec![name(3)], vec![name(4)]));
+    assert_eq!((ours.waiting_count(&all).unwrap(), ours.waiting_count(&before).unwrap()), (3, 1));
+    assert_eq!(ours.waiting_on("s").unwrap().map(|one| one.asked), Some(3));
+    assert_eq!((others.waiting_on("s").unwrap(), others.waiting_count(&all).unwrap()), (None, 0));
+    review(&ours, 4, "ann", "lead", time(5)).unwrap();
+    assert_eq!((ours.waiting_on("s").unwrap(), ours.waiting_count(&all).unwrap()), (None, 2));
+    decide(&ours, 6, "s", Some(1));
+    assert_eq!(ours.waiting_on("s").unwrap().map(|one| (one.asked, one.since)), Some((1, time(6))));
+    assert_eq!(ours.decisions_on("s", 2).unwrap().len(), 2);
+    assert_eq!(ours.reviews_on("s", 9).unwrap().len(), 1);
+    assert_eq!(ours.reviews_since(time(5), 9).unwrap().first().map(|(_, decided)| *decided), Some(time(4)));
+    assert!(ours.reviews_since(time(5) + 1, 9).unwrap().is_empty());
+}
+
+fn what_waits_is_found_by_its_text_its_agent_and_the_role_it_asks_for(home: &Home) {
+    let store = home.open();
+    let ours = store.local();
+    for (number, agent, action) in [(0, "billing", r#"{"tool": "Refund"}"#), (1, "mail", r#"{"tool": "send"}"#)] {
+        decide(&ours, number, &number.to_string(), Some(1));
+        let document =
+            format!(r#"{{"reasons": [{{"message": "Nobody of {agent}"}}], "evidence": [{{"role": "{agent}"}}, 1]}}"#);
+        home.sql(&format!(
+            "UPDATE decisions SET agent = '{agent}', action = '{action}', document = '{document}'
+             WHERE decision_id = '{}'",
+            name(number)
+        ));
+    }
+    let found = |wanted: WaitingWanted| -> Vec<String> {
+        ours.waiting(&wanted, 9).unwrap().0.into_iter().map(|one| one.decision.decision_id).collect()
+    };
+    let text = |text: &str| found(WaitingWanted { text: Some(text.to_owned()), ..WaitingWanted::default() });
+    assert_eq!((text("refund"), text("NOBODY OF MAIL"), text("%")), (vec![name(0)], vec![name(1)], vec![]));
+    assert_eq!(found(WaitingWanted { agent: Some("mail".to_owned()), ..WaitingWanted::default() }), [name(1)]);
+    assert_eq!(found(WaitingWanted { role: Some("billing".to_owned()), ..WaitingWanted::default() }), [name(0)]);
+    home.sql(&format!("UPDATE decisions SET document = '{{' WHERE decision_id = '{}'", name(0)));
+    assert_eq!(text("send"), [name(1)], "a damaged document does not fail the list");
+}
+
+fn decisions_are_counted_by_hour_rules_and_agent(home: &Home) {
+    let store = home.open();
+    let ours = store.local();
+    let hour = 3_600_000;
+    let judged = Some(JudgedRules { policy: proofmark_receipt::Sha256Digest::of(b"p"), rules: "r:stopped".to_owned() });
+    for (number, at, agent) in [(0, 0, Some("a")), (1, 5, Some("a")), (2, hour, None), (3, 30 * hour, Some("b"))] {
+        let about =
+            DecisionIndex { agent: agent.map(str::to_owned), judged: judged.clone(), ..DecisionIndex::default() };
+        let new = decision(number, &number.to_string(), 1, number == 3);
+        ours.submit(NewDecision { decided_at: at, about, ..new }).wait().unwrap();
+    }
+    let counts = ours.decision_counts(0).unwrap();
+    let shown: Vec<_> = counts.iter().map(|count| (count.hour / hour, count.allowed, count.decisions)).collect();
+    assert_eq!(shown, [(30, true, 1), (1, false, 1), (0, false, 2)]);
+    assert!(counts.iter().all(|count| count.judged == judged));
+    assert_eq!(ours.decision_counts(hour).unwrap().len(), 2);
+    let agents = ours.agent_counts(0, 2).unwrap();
+    let agents: Vec<_> = agents.iter().map(|one| (one.agent.as_str(), one.allowed, one.stopped)).collect();
+    assert_eq!(agents, [("a", 0, 2), ("", 0, 1)]);
+    assert!(store.of(&"b".parse::<Tenant>().unwrap()).decision_counts(0).unwrap().is_empty());
+}
+
+fn a_denial_stands_until_it_ends(home: &Home) {
+    let store = home.open();
     let ours = store.local();
     decide(&ours, 0, "s", Some(1));
     review(&ours, 0, "ann", "", 5).unwrap();

@@ -1,12 +1,17 @@
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use proofmark_receipt::{
-    ChainTip, Draft, Hashes, Object, Prepared, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp,
-    Verdict, object,
+    ChainTip, Draft, Hashes, Object, Prepared, Receipt, ReceiptId, Results, Sha256Digest, SignerId, SigningKey, Task,
+    Timestamp, Verdict, object,
 };
-use proofmark_store::{DecisionIndex, NewDecision, NewReceipt, Store, Tenant, TenantStore};
+use proofmark_store::{DecisionIndex, NewDecision, NewReceipt, Place, Store, Tenant, TenantStore};
+use proofmark_testing::postgres::{self, Database};
+use rusqlite::Connection;
 use tempfile::TempDir;
+use tokio::runtime::{self, Runtime};
+use tokio_postgres::{Client, NoTls};
 
 /// Tells a test that is run as a child which store to use.
 pub(crate) const CHILD: &str = "PROOFMARK_TEST_STORE";
@@ -19,6 +24,102 @@ pub(crate) trait Local {
 impl Local for Store {
     fn local(&self) -> TenantStore<'_> {
         self.of(&Tenant::LOCAL)
+    }
+}
+
+/// Where the store of a test is.
+pub(crate) enum Home {
+    File(TempDir),
+    Database(Database),
+}
+
+/// Keeps every writer of a store waiting.
+pub(crate) enum Hold {
+    File(Connection),
+    Database(Session),
+}
+
+/// A connection to the database of a test.
+pub(crate) struct Session {
+    runtime: Runtime,
+    client: Client,
+}
+
+impl Home {
+    /// A place for a store in SQLite.
+    pub(crate) fn file() -> Self {
+        Self::File(tempfile::tempdir().unwrap())
+    }
+
+    /// A place for a store in PostgreSQL; `None` after a skip.
+    pub(crate) fn database() -> Option<Self> {
+        postgres::database().map(Self::Database)
+    }
+
+    /// The path, or the URL.
+    pub(crate) fn place(&self) -> OsString {
+        match self {
+            Self::File(folder) => folder.path().join("proofmark.db").into(),
+            Self::Database(database) => database.url().into(),
+        }
+    }
+
+    pub(crate) fn open(&self) -> Store {
+        Store::open(self.place()).unwrap()
+    }
+
+    pub(crate) fn open_existing(&self) -> Store {
+        Store::open_existing(self.place()).unwrap()
+    }
+
+    /// Changes the database behind the store's back.
+    pub(crate) fn sql(&self, sql: &str) {
+        match self {
+            Self::File(_) => Connection::open(self.place()).unwrap().execute_batch(sql).unwrap(),
+            Self::Database(database) => Session::open(database).run(sql),
+        }
+    }
+
+    /// Keeps every writer waiting until it is released.
+    pub(crate) fn hold(&self) -> Hold {
+        match self {
+            Self::File(_) => {
+                let connection = Connection::open(self.place()).unwrap();
+                connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+                Hold::File(connection)
+            }
+            Self::Database(database) => {
+                let session = Session::open(database);
+                session.run("BEGIN; SELECT latest FROM clock FOR UPDATE");
+                Hold::Database(session)
+            }
+        }
+    }
+}
+
+impl Hold {
+    pub(crate) fn release(self) {
+        match self {
+            Self::File(connection) => connection.execute_batch("COMMIT").unwrap(),
+            Self::Database(session) => session.run("COMMIT"),
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn open(database: &Database) -> Self {
+        // The connection is driven by a thread of the runtime, also while the test does other things.
+        let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let client = runtime.block_on(async {
+            let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
+            tokio::spawn(connection);
+            client
+        });
+        Self { runtime, client }
+    }
+
+    pub(crate) fn run(&self, sql: &str) {
+        self.runtime.block_on(self.client.batch_execute(sql)).unwrap();
     }
 }
 
@@ -57,13 +158,18 @@ pub(crate) fn sign(draft: Draft) -> Receipt {
     draft.sign(&SigningKey::from_seed([7; 32])).unwrap()
 }
 
+/// Who signs with [`sign`].
+pub(crate) fn signer() -> SignerId {
+    SigningKey::from_seed([7; 32]).signer()
+}
+
 pub(crate) fn single(id: ReceiptId) -> NewReceipt {
     NewReceipt::single(sign(draft(id)))
 }
 
 /// A receipt that is linked to the tip of this chain when it is stored.
 pub(crate) fn chained(id: ReceiptId, chain: &str) -> NewReceipt {
-    NewReceipt::chained(chain, move |tip| Ok(linked(id, tip)))
+    NewReceipt::chained((id, Some(signer())), chain, move |tip| Ok(linked(id, tip)))
 }
 
 /// A receipt that is linked to this tip.
@@ -97,18 +203,27 @@ pub(crate) fn decision(number: u64, action: &str, nth: u64, allowed: bool) -> Ne
 }
 
 /// A store with these many single receipts, closed again.
-pub(crate) fn closed_store(path: &std::path::Path, receipts: u32) {
-    let store = Store::open(path).unwrap();
+pub(crate) fn closed_store(place: impl Into<Place>, receipts: u32) {
+    let store = Store::open(place).unwrap();
     let pending: Vec<_> = (0..receipts).map(|number| store.local().submit(single(id(0, number)))).collect();
     pending.into_iter().for_each(|one| drop(one.wait().unwrap()));
 }
 
-/// Runs the test `name` of this binary as a process of its own, with the store at `path`.
-pub(crate) fn child(name: &str, path: &std::path::Path, argument: &str) -> Child {
-    let binary = std::env::current_exe().unwrap();
-    Command::new(binary)
+/// Runs the test `name` of this binary as a process of its own, with the same store.
+pub(crate) fn child(name: &str, home: &Home, argument: &str) -> Child {
+    child_at(name, &home.place(), argument)
+}
+
+/// As [`child`], with the store at this place.
+pub(crate) fn child_at(name: &str, place: &OsStr, argument: &str) -> Child {
+    child_of(Command::new(std::env::current_exe().unwrap()), name, place, argument)
+}
+
+/// As [`child_at`], by a command that runs this binary.
+pub(crate) fn child_of(mut binary: Command, name: &str, place: &OsStr, argument: &str) -> Child {
+    binary
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
-        .env(CHILD, path)
+        .env(CHILD, place)
         .env("PROOFMARK_TEST_ARGUMENT", argument)
         .stdout(Stdio::piped())
         .spawn()
@@ -117,7 +232,7 @@ pub(crate) fn child(name: &str, path: &std::path::Path, argument: &str) -> Child
 
 /// The store and argument this process is to use, when it is a child.
 pub(crate) fn as_child() -> Option<(Store, String)> {
-    let path = std::env::var_os(CHILD)?;
+    let place = std::env::var_os(CHILD)?;
     let argument = std::env::var("PROOFMARK_TEST_ARGUMENT").unwrap();
-    Some((Store::open(path.as_ref()).unwrap(), argument))
+    Some((Store::open(place).unwrap(), argument))
 }

@@ -6,21 +6,29 @@ use proofmark_receipt::{Receipt, Results, Status, Verdict};
 use proofmark_store::{Cursor, Filter, MAX_FOUND, MAX_GROUP, MAX_PAGE, NewReceipt, Store, StoreError, StoredReceipt};
 use rusqlite::Connection;
 
-use crate::samples::{Local, chained, closed_store, draft, folder, id, sign, single};
+use crate::samples::{Home, Local, chained, closed_store, draft, folder, id, sign, single};
 
-#[test]
-fn a_receipt_comes_back_byte_for_byte() {
-    let (_folder, path) = folder();
+engines! {
+    a_receipt_comes_back_byte_for_byte,
+    a_duplicate_is_refused_alone,
+    what_is_submitted_before_the_end_is_kept,
+    threads_share_a_store,
+    ids_are_found_by_their_beginning,
+    lists_are_filtered_and_newest_first,
+    pages_follow_each_other_while_receipts_come_in,
+}
+
+fn a_receipt_comes_back_byte_for_byte(home: &Home) {
     let signed = sign(draft(id(0, 1)));
     let mut text = sign(draft(id(0, 2))).to_text();
     text.insert_str(1, r#""zuerst": [1.50, 1e3, -0, "\/", {"b": 1, "a": 2}], "#);
     let foreign = Receipt::parse(text.as_bytes()).unwrap();
-    let store = Store::open(&path).unwrap();
+    let store = home.open();
     for receipt in [&signed, &foreign] {
         store.local().submit(NewReceipt::single(receipt.clone())).wait().unwrap();
     }
     drop(store);
-    let store = Store::open_existing(&path).unwrap();
+    let store = home.open_existing();
     for receipt in [signed, foreign] {
         let kept = store.local().receipt(&receipt.receipt_id()).unwrap().unwrap().receipt;
         assert_eq!(kept.to_text(), receipt.to_text());
@@ -46,10 +54,8 @@ fn a_new_store_is_for_its_owner_alone() {
     assert_eq!(left, ["proofmark.db"]);
 }
 
-#[test]
-fn a_duplicate_is_refused_alone() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn a_duplicate_is_refused_alone(home: &Home) {
+    let store = home.open();
     let pending = [1, 2, 1, 3].map(|number| store.local().submit(single(id(0, number))));
     let answers = pending.map(|one| one.wait().map(drop));
     assert_eq!(answers, [Ok(()), Ok(()), Err(StoreError::Duplicate(id(0, 1))), Ok(())]);
@@ -57,14 +63,12 @@ fn a_duplicate_is_refused_alone() {
     assert_eq!(store.all_tenants_receipts(&Filter::default()).unwrap().receipts.len(), 3);
 }
 
-#[test]
-fn what_is_submitted_before_the_end_is_kept() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn what_is_submitted_before_the_end_is_kept(home: &Home) {
+    let store = home.open();
     let pending: Vec<_> = (0..50).map(|number| store.local().submit(single(id(0, number)))).collect();
     drop(store);
     assert!(pending.into_iter().all(|one| one.wait().is_ok()));
-    assert_eq!(Store::open(&path).unwrap().all_tenants_receipts(&Filter::default()).unwrap().receipts.len(), 50);
+    assert_eq!(home.open().all_tenants_receipts(&Filter::default()).unwrap().receipts.len(), 50);
 }
 
 #[test]
@@ -89,10 +93,8 @@ fn commits(path: &Path) -> usize {
     frames.filter(|frame| frame.get(4..8).is_some_and(|size| size != [0; 4])).count()
 }
 
-#[test]
-fn threads_share_a_store() {
-    let (_folder, path) = folder();
-    let store = &Store::open(&path).unwrap();
+fn threads_share_a_store(home: &Home) {
+    let store = &home.open();
     std::thread::scope(|scope| {
         for family in 0..4 {
             scope.spawn(move || {
@@ -109,11 +111,9 @@ fn threads_share_a_store() {
     );
 }
 
-#[test]
-fn ids_are_found_by_their_beginning() {
-    let (_folder, path) = folder();
-    closed_store(&path, 20);
-    let store = Store::open_existing(&path).unwrap();
+fn ids_are_found_by_their_beginning(home: &Home) {
+    closed_store(home.place(), 20);
+    let store = home.open_existing();
     assert_eq!(store.all_tenants_find("00000003").unwrap(), [id(0, 3)]);
     assert_eq!(store.all_tenants_find("0000000a-0000").unwrap(), [id(0, 10)]);
     assert_eq!(store.all_tenants_find("0000000A-0").unwrap(), [id(0, 10)]);
@@ -126,10 +126,8 @@ fn ids_are_found_by_their_beginning() {
     }
 }
 
-#[test]
-fn lists_are_filtered_and_newest_first() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn lists_are_filtered_and_newest_first(home: &Home) {
+    let store = home.open();
     let mut passed = draft(id(0, 1));
     passed.verdict = Verdict::Pass;
     passed.results = Results::from_details(vec![detail("a")]);
@@ -157,11 +155,9 @@ fn lists_are_filtered_and_newest_first() {
     assert_eq!(ids(Filter { tier: Some(0), verdict: Some(Verdict::Error), task_id, ..all() }), [4]);
 }
 
-#[test]
-fn pages_follow_each_other_while_receipts_come_in() {
-    let (_folder, path) = folder();
-    closed_store(&path, 7);
-    let store = Store::open(&path).unwrap();
+fn pages_follow_each_other_while_receipts_come_in(home: &Home) {
+    closed_store(home.place(), 7);
+    let store = home.open();
     let mut seen = Vec::new();
     let mut filter = Filter { limit: 3, ..Filter::default() };
     loop {
@@ -188,4 +184,27 @@ fn numbers(receipts: &[StoredReceipt]) -> Vec<u32> {
 
 fn detail(name: &str) -> proofmark_receipt::Detail {
     proofmark_receipt::Detail::new(name, Status::Pass)
+}
+
+#[test]
+fn a_log_begins_anew_while_much_is_stored() {
+    let home = Home::file();
+    let store = home.open();
+    let mut stored = 0;
+    for number in 0..100 {
+        let mut draft = draft(id(0, number));
+        draft.metadata.insert("filler", "x".repeat(700_000));
+        stored += 700_000;
+        store.local().submit(NewReceipt::single(sign(draft))).wait().unwrap();
+    }
+    let mut log = home.place();
+    log.push("-wal");
+    let log = std::fs::metadata(log).unwrap().len();
+    assert!(log < stored * 2 / 3, "{log} of {stored}");
+    drop(store);
+    assert_eq!(
+        home.open().local().list(&Filter { limit: 1000, ..Filter::default() }).unwrap().receipts.len(),
+        11,
+        "a page"
+    );
 }

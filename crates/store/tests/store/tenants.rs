@@ -1,8 +1,7 @@
 use proofmark_receipt::{Receipt, ReceiptId, SigningKey, Trust};
 use proofmark_store::{Filter, NewReceipt, Spend, Spends, Store, StoreError, Tenant, TenantStore};
-use rusqlite::Connection;
 
-use crate::samples::{Local, chained, draft, folder, id, sign, single};
+use crate::samples::{Home, Local, chained, draft, id, sign, single};
 
 fn of<'a>(store: &'a Store, name: &str) -> TenantStore<'a> {
     store.of(&name.parse::<Tenant>().unwrap())
@@ -23,10 +22,17 @@ fn spend(store: &TenantStore<'_>, receipt: &Receipt) -> Result<(), StoreError> {
     store.submit(Spends { documents: vec![Spend::of(receipt)], by: "d".to_owned() }).wait().map(drop)
 }
 
-#[test]
-fn nobody_takes_an_id_from_another() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+engines! {
+    nobody_takes_an_id_from_another,
+    a_document_is_spent_by_its_content_and_for_its_tenant,
+    chains_of_one_name_are_each_tenants_own,
+    a_receipt_that_cannot_be_read_stops_nothing_but_itself,
+    a_receipt_that_was_brought_is_not_a_jobs,
+    time_never_goes_back,
+}
+
+fn nobody_takes_an_id_from_another(home: &Home) {
+    let store = home.open();
     let (a, b) = (of(&store, "a"), of(&store, "b"));
     a.submit(brought(forged(id(0, 1)), Trust::Untrusted)).wait().unwrap();
     b.submit(single(id(0, 1))).wait().unwrap();
@@ -45,10 +51,8 @@ fn nobody_takes_an_id_from_another() {
     assert_eq!(again.map(drop), Err(StoreError::Stored(id(0, 2))));
 }
 
-#[test]
-fn a_document_is_spent_by_its_content_and_for_its_tenant() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn a_document_is_spent_by_its_content_and_for_its_tenant(home: &Home) {
+    let store = home.open();
     let (a, b, ours) = (of(&store, "a"), of(&store, "b"), store.local());
     let (real, fake) = (sign(draft(id(0, 1))), forged(id(0, 1)));
     spend(&a, &fake).unwrap();
@@ -74,10 +78,8 @@ fn a_document_is_spent_by_its_content_and_for_its_tenant() {
     assert_eq!(spend(&a, &Receipt::parse(respelt.as_bytes()).unwrap()), Err(StoreError::Spent(id(0, 1))));
 }
 
-#[test]
-fn chains_of_one_name_are_each_tenants_own() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn chains_of_one_name_are_each_tenants_own(home: &Home) {
+    let store = home.open();
     store.local().submit(chained(id(0, 1), "run/acme/deploy")).wait().unwrap();
     let acme = of(&store, "acme");
     assert_eq!(acme.tip("run/acme/deploy").unwrap(), None);
@@ -88,14 +90,11 @@ fn chains_of_one_name_are_each_tenants_own() {
     assert_eq!(acme.list(&of_chain("run/acme/deploy")).unwrap().receipts.len(), 1);
 }
 
-#[test]
-fn a_receipt_that_cannot_be_read_stops_nothing_but_itself() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn a_receipt_that_cannot_be_read_stops_nothing_but_itself(home: &Home) {
+    let store = home.open();
     let a = of(&store, "a");
     (1..=3).for_each(|number| a.submit(single(id(0, number))).wait().map(drop).unwrap());
-    let other = Connection::open(&path).unwrap();
-    other.execute("UPDATE receipts SET document = '{}' WHERE sequence = 2", []).unwrap();
+    home.sql("UPDATE receipts SET document = '{}' WHERE sequence = 2");
     let page = a.list(&Filter::default()).unwrap();
     assert_eq!((page.receipts.len(), page.unreadable), (2, 1));
     let first = a.list(&Filter { limit: 2, ..Filter::default() }).unwrap();
@@ -107,10 +106,8 @@ fn a_receipt_that_cannot_be_read_stops_nothing_but_itself() {
     assert!(a.receipt(&id(0, 3)).unwrap().is_some());
 }
 
-#[test]
-fn a_receipt_that_was_brought_is_not_a_jobs() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn a_receipt_that_was_brought_is_not_a_jobs(home: &Home) {
+    let store = home.open();
     let a = of(&store, "a");
     a.submit(brought(forged(id(0, 1)), Trust::Untrusted)).wait().unwrap();
     a.submit(single(id(0, 2))).wait().unwrap();
@@ -122,10 +119,8 @@ fn a_receipt_that_was_brought_is_not_a_jobs() {
     assert_eq!(of(&store, "b").job_receipt(&id(0, 1)).unwrap(), None);
 }
 
-#[test]
-fn time_never_goes_back() {
-    let (_folder, path) = folder();
-    let store = Store::open(&path).unwrap();
+fn time_never_goes_back(home: &Home) {
+    let store = home.open();
     assert_eq!(store.latest_time().unwrap(), 0);
     let at = store.local().submit(single(id(0, 1))).wait().unwrap().at;
     assert_eq!(store.latest_time().unwrap(), at);
@@ -133,8 +128,8 @@ fn time_never_goes_back() {
     drop(store);
     // As if another host, or this one before its clock was set back, had written an hour ahead.
     let ahead = at + 3_600_000;
-    Connection::open(&path).unwrap().execute("UPDATE clock SET latest = ?1", [ahead]).unwrap();
-    let store = Store::open(&path).unwrap();
+    home.sql(&format!("UPDATE clock SET latest = {ahead}"));
+    let store = home.open();
     assert!(store.local().submit(single(id(0, 2))).wait().unwrap().at >= ahead);
     // Time continues from what was recorded.
     let first = store.now().unwrap();

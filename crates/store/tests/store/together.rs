@@ -1,9 +1,9 @@
 //! What is stored together or not at all.
 
 use proofmark_receipt::Sha256Digest;
-use proofmark_store::{Answer, Spend, Spends, StepRun, Store, StoreError};
+use proofmark_store::{Answer, Spend, Spends, StepRun, StoreError};
 
-use crate::samples::{Local, chained, decision, decision_id, draft, folder, id, sign, single};
+use crate::samples::{Home, Local, chained, decision, decision_id, draft, id, sign, single};
 
 fn run(version: u64, state: &str) -> StepRun {
     StepRun {
@@ -15,10 +15,39 @@ fn run(version: u64, state: &str) -> StepRun {
     }
 }
 
+engines! {
+    a_judgment_and_its_state_are_kept_together,
+    of_two_judgments_that_race_one_is_refused_whole,
+    a_receipt_is_spent_once_and_with_its_decision,
+    what_a_refused_submission_would_have_changed_is_unchanged,
+    what_is_refused_early_does_not_answer_for_those_behind_it,
+}
+
 #[test]
-fn a_judgment_and_its_state_are_kept_together() {
-    let (_folder, path) = folder();
-    let whole = Store::open(&path).unwrap();
+fn what_postgres_cannot_hold_is_refused_alone() {
+    let Some(home) = Home::database() else { return };
+    let whole = home.open();
+    let store = whole.local();
+    let answer = |key: &str| Answer { key: key.to_owned(), request: Sha256Digest::of(b"x"), document: "d".to_owned() };
+    let hold = home.hold();
+    let first = store.submit(single(id(0, 1)));
+    let texts = [store.submit(answer("a\0b")), store.submit(run(1, "a\0b"))];
+    let long = store.submit(answer(&"k".repeat(3_000)));
+    let last = store.submit(answer(&"k".repeat(2_000)));
+    hold.release();
+    first.wait().unwrap();
+    last.wait().unwrap();
+    for text in texts {
+        assert_eq!(text.wait().map(drop), Err(StoreError::Text));
+    }
+    let refused = long.wait().map(drop);
+    assert!(matches!(refused, Err(StoreError::LongKey { .. })), "{refused:?}");
+    assert_eq!(store.answer("a\0b").map(drop), Err(StoreError::Text));
+    assert_eq!(store.step_runs("r1").unwrap(), []);
+}
+
+fn a_judgment_and_its_state_are_kept_together(home: &Home) {
+    let whole = home.open();
     let store = whole.local();
     store.submit_all(vec![single(id(0, 1)).into(), run(1, "retry").into()]).wait().unwrap();
     assert_eq!(store.step_run("local", "r1", "build").unwrap(), Some(run(1, "retry")));
@@ -27,10 +56,8 @@ fn a_judgment_and_its_state_are_kept_together() {
     assert_eq!(store.step_runs("other").unwrap(), []);
 }
 
-#[test]
-fn of_two_judgments_that_race_one_is_refused_whole() {
-    let (_folder, path) = folder();
-    let whole = Store::open(&path).unwrap();
+fn of_two_judgments_that_race_one_is_refused_whole(home: &Home) {
+    let whole = home.open();
     let store = whole.local();
     let attempt = |number, state: &str| store.submit_all(vec![single(id(0, number)).into(), run(1, state).into()]);
     let (first, second) = (attempt(1, "accepted"), attempt(2, "accepted"));
@@ -40,10 +67,8 @@ fn of_two_judgments_that_race_one_is_refused_whole() {
     assert_eq!(store.receipt(&id(0, 2)).unwrap(), None);
 }
 
-#[test]
-fn a_receipt_is_spent_once_and_with_its_decision() {
-    let (_folder, path) = folder();
-    let whole = Store::open(&path).unwrap();
+fn a_receipt_is_spent_once_and_with_its_decision(home: &Home) {
+    let whole = home.open();
     let store = whole.local();
     let receipt = sign(draft(id(0, 7)));
     let spend = |number: u64| {
@@ -66,10 +91,28 @@ fn a_receipt_is_spent_once_and_with_its_decision() {
     assert!(!store.is_spent(&other).unwrap());
 }
 
-#[test]
-fn what_a_refused_submission_would_have_changed_is_unchanged() {
-    let (_folder, path) = folder();
-    let whole = Store::open(&path).unwrap();
+fn what_is_refused_early_does_not_answer_for_those_behind_it(home: &Home) {
+    let whole = home.open();
+    let store = whole.local();
+    let document = |number| Spend::of(&sign(draft(id(0, number))));
+    let spends = |number| Spends { documents: vec![document(number)], by: "d".to_owned() };
+    store.submit(spends(1)).wait().unwrap();
+    let hold = home.hold();
+    let waiting = store.submit(single(id(0, 9)));
+    // Its first write is refused, so nobody reads what is so of the second.
+    let refused = store.submit_all(vec![run(7, "late").into(), spends(2).into()]);
+    let spent = store.submit(spends(1));
+    let fresh = store.submit(spends(3));
+    hold.release();
+    waiting.wait().unwrap();
+    assert!(matches!(refused.wait(), Err(StoreError::RunMoved { .. })));
+    assert_eq!(spent.wait().map(drop), Err(StoreError::Spent(id(0, 1))));
+    fresh.wait().unwrap();
+    assert!(!store.is_spent(&document(2)).unwrap());
+}
+
+fn what_a_refused_submission_would_have_changed_is_unchanged(home: &Home) {
+    let whole = home.open();
     let store = whole.local();
     store.submit(run(1, "retry")).wait().unwrap();
     // The last of them is refused: nothing of those before it is stored, not even a chain's name.

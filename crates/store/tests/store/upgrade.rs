@@ -2,7 +2,8 @@ use std::path::Path;
 
 use proofmark_receipt::{Receipt, Sha256Digest, SigningKey, Verdict, verify_chain};
 use proofmark_store::{
-    ActionHistory, CountFilter, DecisionsWanted, Filter, JobState, Spend, Store, StoreError, Tenant,
+    ActionHistory, Claim, CountFilter, DecisionsWanted, Filter, JobState, Runnable, Spend, Store, StoreError,
+    StoredJob, Tenant,
 };
 use rusqlite::{Connection, params};
 
@@ -61,6 +62,13 @@ fn of(number: u32) -> Receipt {
     sign(draft(id(0, number)))
 }
 
+/// What a process claims that runs everything.
+fn claim_all(store: &Store) -> Vec<StoredJob> {
+    store.give_back_jobs().unwrap();
+    let runnable = Runnable::AllBut(Vec::new());
+    store.claim(&Claim { owner: "o".to_owned(), running: 9, quick: 9, runnable }).unwrap()
+}
+
 fn tenant(name: &str) -> Tenant {
     name.parse().unwrap()
 }
@@ -104,7 +112,7 @@ fn rows_of_an_older_store_get_their_tenants() {
     assert!(shop.step_run("", "r1", "build").unwrap().is_some());
     assert!(ours.step_run("local", "acme", "build").unwrap().is_some());
     assert_eq!(ours.step_runs("acme/shop/r1").unwrap(), []);
-    let taken = store.take_over_jobs("o", 9).unwrap();
+    let taken = claim_all(&store);
     assert_eq!((&taken[0].tenant, taken[0].chain.as_str()), (&tenant("acme.shop"), "verifications"));
     assert_eq!(taken[0].state, JobState::Waiting);
     let signer = SigningKey::from_seed([7; 32]).signer().to_string();
@@ -178,7 +186,7 @@ fn a_store_of_version_7_counts_its_decisions_by_action() {
     assert!(matches!(refused, Err(StoreError::DecidedMeanwhile(_))), "{refused:?}");
     local.submit(decision(51, "f", 5, false)).wait().unwrap();
     assert_eq!(store.all_tenants_last_decision().unwrap().unwrap().position, 7);
-    assert_eq!(store.take_over_jobs("o", 9).unwrap().len(), 1);
+    assert_eq!(claim_all(&store).len(), 1);
     assert!(local.step_run("local", "r", "s").unwrap().is_some());
     assert!(other.answer("k").unwrap().is_some());
 }
@@ -216,4 +224,33 @@ fn a_store_of_version_7_is_listed_and_counted() {
     assert_eq!(decided(DecisionsWanted { since: Some(102), until: Some(105), ..wanted() }), 3);
     // The newest of each subject.
     assert_eq!(decided(DecisionsWanted { to_review: true, ..wanted() }), 3);
+}
+
+#[test]
+fn a_store_that_was_moved_is_upgraded_and_stays_closed() {
+    let (_folder, path) = folder();
+    let old = Connection::open(&path).unwrap();
+    old.execute_batch(VERSION_7).unwrap();
+    // As `proofmark store copy` leaves it.
+    let mark = "CREATE TABLE copy_mark (state TEXT NOT NULL, place TEXT NOT NULL, latest BIGINT NOT NULL);
+                INSERT INTO copy_mark VALUES ('moved', 'elsewhere', 0);";
+    old.execute_batch(mark).unwrap();
+    for table in ["receipts", "jobs", "decisions", "clock"] {
+        for change in ["INSERT", "UPDATE", "DELETE"] {
+            let seal = format!(
+                "CREATE TRIGGER sealed_{table}_{} BEFORE {change} ON {table}
+                 BEGIN SELECT RAISE(ABORT, 'the store was moved to elsewhere'); END",
+                change.to_lowercase()
+            );
+            old.execute_batch(&seal).unwrap();
+        }
+    }
+    drop(old);
+    let store = Store::open(&path).unwrap();
+    store.all_tenants_receipts(&Filter::default()).unwrap();
+    let refused = store.local().submit(chained(id(8, 1), "main")).wait().unwrap_err();
+    assert!(matches!(&refused, StoreError::Moved { to, .. } if to == "elsewhere"), "{refused:?}");
+    // Tables that the upgrade has made refuse changes as well.
+    let added = Connection::open(&path).unwrap().execute("INSERT INTO receipt_times VALUES (1, 1, 1)", []);
+    assert!(added.unwrap_err().to_string().contains("moved to elsewhere"));
 }

@@ -15,6 +15,7 @@ use proofmark_store::{JobEnd, JobState as StoredState, MAX_GROUP, StoreError, Wr
 use super::JobState;
 use super::job::{Done, Job, Row};
 use super::scheduler::{Scheduler, answer};
+use crate::clock;
 use crate::issue::{Destination, IssueError, Issuing};
 use crate::sync::lock;
 
@@ -54,7 +55,8 @@ impl Scheduler {
     /// Submits the receipt of a job with everything that is stored with it.
     fn submit(&self, done: &Done) -> Result<Issuing, NotIssued> {
         let (job, work) = (&done.job, &done.job.work);
-        let draft = done.outcome.clone().map_err(NotIssued::Judged)?;
+        let mut draft = done.outcome.clone().map_err(NotIssued::Judged)?;
+        draft.verified_at = clock::when(&self.store, &draft.verified_at);
         // The row of a stored job was stored together with its answer.
         let with: Option<Write> = match job.is_stored() {
             true => Some(self.job_end(job, StoredState::Done).into()),
@@ -77,20 +79,19 @@ impl Scheduler {
             return self.end(job, row, JobState::Failed(why), None);
         }
         // Where the failure cannot be written the row still waits, so the job must not end here.
-        match runs_again(error) || self.store_failure(job, &why).is_err() {
+        match runs_again(error) || self.store_end(job, StoredState::Failed(why.clone())).is_err() {
             true => self.hand_over(job, row),
             false => self.end(job, row, JobState::Failed(why), None),
         }
     }
 
-    /// Writes that a stored job has failed.
-    fn store_failure(&self, job: &Job, why: &str) -> Result<(), StoreError> {
-        let end = self.job_end(job, StoredState::Failed(why.to_owned()));
-        self.store.of(&job.work.tenant).submit(end).wait().map(drop)
+    /// Writes how a stored job has ended without a receipt.
+    pub(super) fn store_end(&self, job: &Job, state: StoredState) -> Result<(), StoreError> {
+        self.store.of(&job.work.tenant).submit(self.job_end(job, state)).wait().map(drop)
     }
 
     fn job_end(&self, job: &Job, state: StoredState) -> JobEnd {
-        JobEnd { job_id: job.id, owner: self.owner.clone(), state }
+        JobEnd { job_id: job.id, owner: self.owner.clone(), attempt: job.attempt, state }
     }
 }
 
@@ -103,6 +104,8 @@ fn runs_again(error: &NotIssued) -> bool {
         NotIssued::Issue(IssueError::Store(error)) => !matches!(
             error,
             StoreError::TooLarge { .. }
+                | StoreError::Text
+                | StoreError::LongKey { .. }
                 | StoreError::ChainName(_)
                 | StoreError::NotLinked(_)
                 | StoreError::NoReceipt(_)

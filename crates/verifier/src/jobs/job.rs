@@ -9,7 +9,6 @@ use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest};
 use proofmark_store::{StoredJob, Tenant};
 
 use super::{JobState, JobView, Work};
-use crate::clock;
 use crate::sync::lock;
 
 /// How long a worker may take to return a cancelled job; the sandbox gives up on a process sooner.
@@ -19,6 +18,8 @@ pub(super) struct Job {
     pub(super) id: ReceiptId,
     pub(super) work: Task,
     pub(super) created_at: i64,
+    /// How many times its row was claimed.
+    pub(super) attempt: u64,
     /// Which workers it waits for.
     pub(super) lane: Lane,
     /// How long its request is, in bytes.
@@ -113,35 +114,22 @@ pub(super) struct Done {
     pub(super) outcome: Result<Draft, String>,
 }
 
-/// A follower of a job that another process has.
-pub(super) struct RemoteFollower {
-    pub(super) tenant: Tenant,
-    pub(super) seen: JobView,
-    pub(super) listener: Listener,
-}
-
-impl RemoteFollower {
-    pub(super) fn new(tenant: &Tenant, seen: &JobView, listener: Listener) -> Self {
-        Self { tenant: tenant.clone(), seen: seen.clone(), listener }
-    }
-}
-
 impl Job {
-    /// A job that a client submits.
-    pub(super) fn new(id: ReceiptId, work: Work, total: usize) -> Self {
+    /// A job that a client submits at this time of the store, in milliseconds after 1970-01-01T00:00:00Z.
+    pub(super) fn new(id: ReceiptId, work: Work, total: usize, created_at: i64) -> Self {
         let Work { tenant, request, text, chain, supersedes, replayable, durable: _ } = work;
         let (lane, bytes) = (Lane::of(&request), text.len());
         let task = Task { tenant, chain, supersedes, replayable };
         let content = Some(Arc::new(Content { request, text }));
-        Self { content: Mutex::new(content), ..Self::waiting(id, task, lane, bytes, total) }
+        Self { content: Mutex::new(content), created_at, ..Self::waiting(id, task, lane, bytes, total) }
     }
 
     /// A stored job, whose row has its content.
     pub(super) fn of_row(row: StoredJob, lane: Lane, total: usize) -> Self {
-        let StoredJob { tenant, job_id, request, chain, supersedes, created_at, .. } = row;
+        let StoredJob { tenant, job_id, request, chain, supersedes, created_at, attempt, .. } = row;
         // The answer to a repetition was stored together with the row.
         let task = Task { tenant, chain, supersedes, replayable: None };
-        let job = Self { created_at, ..Self::waiting(job_id, task, lane, request.len(), total) };
+        let job = Self { created_at, attempt, ..Self::waiting(job_id, task, lane, request.len(), total) };
         job.stored.store(true, Ordering::Relaxed);
         job
     }
@@ -159,7 +147,8 @@ impl Job {
         Self {
             id,
             work,
-            created_at: clock::now().unix_millis(),
+            created_at: 0,
+            attempt: 0,
             lane,
             bytes,
             cancelled: Arc::default(),
@@ -226,6 +215,11 @@ impl Job {
         self.returned.notify_all();
     }
 
+    /// Whether a worker has it.
+    pub(super) fn is_running(&self) -> bool {
+        lock(&self.progress).running
+    }
+
     /// Waits until no worker has it.
     pub(super) fn wait_returned(&self) {
         let progress = lock(&self.progress);
@@ -287,6 +281,21 @@ impl Job {
             total: progress.total,
             created_at: self.created_at,
             receipt: progress.receipt.clone(),
+            // This process has it.
+            lacking: None,
         }
+    }
+}
+
+/// A follower of a job that another process has.
+pub(super) struct RemoteFollower {
+    pub(super) tenant: Tenant,
+    pub(super) seen: JobView,
+    pub(super) listener: Listener,
+}
+
+impl RemoteFollower {
+    pub(super) fn new(tenant: &Tenant, seen: &JobView, listener: Listener) -> Self {
+        Self { tenant: tenant.clone(), seen: seen.clone(), listener }
     }
 }

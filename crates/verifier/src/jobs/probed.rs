@@ -14,6 +14,7 @@ use crate::sync::lock;
 pub(super) struct ProbedHost {
     probe: Mutex<Probe>,
     changed: Condvar,
+    runtimes: OnceLock<Vec<(Language, String)>>,
     languages: OnceLock<Vec<Language>>,
 }
 
@@ -36,11 +37,13 @@ impl ProbedHost {
         self.set(probed.map_or(Probe::Lost, Probe::Ended));
         if let Some(host) = host {
             // This starts every interpreter once, which no verification needs to wait for.
-            let mut languages: Vec<Language> =
-                host.runtimes().iter().map(|Runtime { language, .. }| *language).collect();
+            let found = host.runtimes();
+            let runtimes = found.iter().map(|Runtime { language, version, .. }| (*language, version.clone()));
+            let mut languages: Vec<Language> = found.iter().map(|Runtime { language, .. }| *language).collect();
             // They are listed language by language, so equal ones are neighbours.
             languages.dedup();
             // Set once, because a host is probed once.
+            drop(self.runtimes.set(runtimes.collect()));
             drop(self.languages.set(languages));
         }
     }
@@ -72,6 +75,16 @@ impl ProbedHost {
     /// The languages that there are runtimes for; empty until they were asked for.
     pub(super) fn languages(&self) -> &[Language] {
         self.languages.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// The interpreters that code can be run with, by language and version: empty where it cannot be isolated. None until the
+    /// host was tested and asked for them.
+    pub(super) fn runtimes(&self) -> Option<&[(Language, String)]> {
+        match self.self_test() {
+            SelfTest::Running => None,
+            SelfTest::Failed => Some(&[]),
+            SelfTest::Passed => self.runtimes.get().map(Vec::as_slice),
+        }
     }
 
     fn set(&self, new: Probe) {

@@ -6,15 +6,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use proofmark_sandbox::SharedJob;
-use proofmark_store::Tenant;
+use proofmark_store::{MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE, Tenant};
 
 use super::job::{Job, Lane};
-use super::{MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE};
 use crate::offers::{LOOK_EVERY, Offers};
 use crate::sync::lock;
 
 #[derive(Default)]
 pub(super) struct Queue {
+    /// How many workers there are.
+    workers: OfLane,
     state: Mutex<State>,
     /// Notified when a job waits in the lane, and when the queue is closed. One for each lane: a job wakes one worker that can
     /// run it.
@@ -30,13 +31,33 @@ struct State {
     quick: TenantQueues,
     waiting: Load,
     of_tenant: HashMap<Tenant, Load>,
-    running: usize,
+    running: OfLane,
     /// How many workers wait for a job that runs something.
     idle: usize,
     /// The running jobs that an idle worker may join.
     offers: Offers<Arc<Job>>,
     joined: Joined,
     closed: bool,
+}
+
+/// How many there are for each lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OfLane {
+    pub(super) runs: usize,
+    pub(super) quick: usize,
+}
+
+impl OfLane {
+    fn lane(&mut self, lane: Lane) -> &mut usize {
+        match lane {
+            Lane::Runs => &mut self.runs,
+            Lane::Quick => &mut self.quick,
+        }
+    }
+
+    pub(super) fn all(self) -> usize {
+        self.runs + self.quick
+    }
 }
 
 /// The workers that joined a job of another.
@@ -87,6 +108,27 @@ pub(super) enum Refused {
 }
 
 impl Queue {
+    /// A queue for so many workers.
+    pub(super) fn new(workers: OfLane) -> Self {
+        Self { workers, ..Self::default() }
+    }
+
+    pub(super) fn workers(&self) -> OfLane {
+        self.workers
+    }
+
+    /// How many jobs would begin at once.
+    pub(super) fn room(&self) -> OfLane {
+        let state = lock(&self.state);
+        match state.closed {
+            true => OfLane::default(),
+            false => OfLane {
+                runs: self.workers.runs.saturating_sub(state.running.runs + state.runs.len),
+                quick: self.workers.quick.saturating_sub(state.running.quick + state.quick.len),
+            },
+        }
+    }
+
     /// Appends a job to its tenant's queue.
     pub(super) fn push(&self, job: &Arc<Job>) -> Result<(), Refused> {
         let mut state = lock(&self.state);
@@ -113,7 +155,7 @@ impl Queue {
                 return None;
             }
             if let Some(job) = state.pop(lane) {
-                state.running += 1;
+                *state.running.lane(lane) += 1;
                 // While this lock is held, so that a job is always found either here or running.
                 job.set_running();
                 return Some(Next::Run(job));
@@ -162,11 +204,11 @@ impl Queue {
     }
 
     /// A worker has returned a job.
-    pub(super) fn returned(&self) {
+    pub(super) fn returned(&self, lane: Lane) {
         // Called once for each job that `next` gave out, so it does not go below 0.
         let mut state = lock(&self.state);
-        state.running -= 1;
-        if state.running == 0 {
+        *state.running.lane(lane) -= 1;
+        if state.running.all() == 0 {
             self.idle.notify_all();
         }
     }
@@ -177,10 +219,6 @@ impl Queue {
         if state.lane(job.lane).remove(job) {
             state.forget(job);
         }
-    }
-
-    pub(super) fn waiting(&self) -> usize {
-        lock(&self.state).waiting.jobs
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -200,7 +238,7 @@ impl Queue {
     /// Waits until no worker has a job, for at most this long.
     pub(super) fn wait_idle(&self, patience: Duration) {
         let state = lock(&self.state);
-        let waited = self.idle.wait_timeout_while(state, patience, |state| state.running > 0);
+        let waited = self.idle.wait_timeout_while(state, patience, |state| state.running.all() > 0);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 

@@ -1,27 +1,38 @@
 //! What the threads of [`super::Verifications`] share, and how a job leaves it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use proofmark_checks::{Caps, Checks, Format, Request, RequestError};
-use proofmark_receipt::document::shown;
-use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest, Verdict};
+use proofmark_checks::{Caps, Checks, Format, Language, Request, RequestError};
+use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest, SignerId, Verdict};
 use proofmark_sandbox::{Host, SharedJob, Watch, Worker};
-use proofmark_store::{Answer, JobState as StoredState, NewJob, Store, StoreError, Tenant, Write};
+use proofmark_store::{
+    Answer, Hint, JobCancelled, JobState as StoredState, NewJob, Store, StoreError, StoredWorker, Tenant, Write,
+};
 
-use super::job::{Content, Done, Job, Lane, Listener, RemoteFollower, Row};
+use super::job::{Content, Done, Job, Lane, RemoteFollower, Row};
 use super::probed::ProbedHost;
-use super::queue::{Joining, Next, Queue};
-use super::{Cancelled, JobState, JobView, SubmitError};
+use super::queue::{Joining, Next, OfLane, Queue};
+use super::signal::{Signal, Wake};
+use super::{Cancelled, JobSettings, JobState, JobView, JobWatch, QUICK_WORKERS, Report, Role, SubmitError, needs};
+use crate::clock;
 use crate::issue::Issuer;
 use crate::run;
 use crate::sync::lock;
 
 /// How many jobs that ended without a receipt are remembered, so that clients can ask how they ended.
 const MAX_ENDED: usize = 1024;
+
+/// How often a process looks whether another one has cancelled a job.
+const LOOK_WHETHER_CANCELLED: Duration = Duration::from_millis(50);
+/// How often it asks again: the other one may have ended.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// How long it waits for a process that lives.
+const MAX_CANCELLING: Duration = Duration::from_secs(15);
 
 /// The idempotency keys of what is in memory, by tenant and key.
 pub(super) type Keys = HashMap<(Tenant, String), (Sha256Digest, ReceiptId)>;
@@ -32,8 +43,27 @@ pub(super) struct Scheduler {
     pub(super) caps: Caps,
     pub(super) issuer: Issuer,
     pub(super) store: Arc<Store>,
-    /// This process's name on leases.
+    /// The name of this process's lease.
     pub(super) owner: String,
+    /// The signer of its receipts.
+    pub(super) signer: String,
+    /// Whether it runs only what servers accept.
+    pub(super) is_worker: bool,
+    /// The languages that it runs; none runs all that the host has.
+    pub(super) only: Option<Vec<Language>>,
+    /// Where it leaves jobs to workers: whose receipts it takes.
+    pub(super) front: Option<Vec<SignerId>>,
+    report: Option<Report>,
+    /// When the lease was renewed.
+    pub(super) renewed: Mutex<Instant>,
+    /// Whether this process may claim jobs, once it is known.
+    pub(super) admitted: Mutex<Option<bool>>,
+    /// Of a front: whether workers live that it admits, once it is known, and the names of those that it does not admit.
+    pub(super) workers: Mutex<(Option<bool>, HashSet<String>)>,
+    /// The processes that share the store, as they were when the lease was last renewed.
+    pub(super) known: Mutex<Vec<StoredWorker>>,
+    /// Why jobs wait that no worker can run, as last told.
+    pub(super) lacking: Mutex<BTreeSet<String>>,
     pub(super) queue: Queue,
     /// Jobs that wait, run or are being issued.
     pub(super) jobs: Mutex<HashMap<ReceiptId, Arc<Job>>>,
@@ -41,46 +71,66 @@ pub(super) struct Scheduler {
     ended: Mutex<VecDeque<(Tenant, JobView)>>,
     /// Followers of jobs that another process has.
     pub(super) remote: Mutex<Vec<RemoteFollower>>,
+    /// Wakes the thread that claims.
+    pub(super) wake: Arc<Wake>,
     pub(super) stopped: Signal,
 }
 
 /// A worker panicked, and is of no more use.
 struct Panicked;
 
-/// Something that happens once.
-#[derive(Default)]
-pub(super) struct Signal {
-    happened: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Signal {
-    pub(super) fn set(&self) {
-        *lock(&self.happened) = true;
-        self.changed.notify_all();
-    }
-
-    /// Waits until it happens, at most this long; whether it has happened.
-    pub(super) fn wait(&self, patience: Duration) -> bool {
-        let waited = self.changed.wait_timeout_while(lock(&self.happened), patience, |happened| !*happened);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-}
-
 impl Scheduler {
-    pub(super) fn new(issuer: Issuer, store: Arc<Store>, owner: String) -> Self {
+    pub(super) fn new(settings: JobSettings, owner: String) -> Self {
+        let JobSettings { key, store, role, report } = settings;
+        let signer = key.signer();
+        let (workers, only) = match &role {
+            Role::Server { workers } => (*workers, None),
+            Role::Front { .. } => (0, None),
+            Role::Worker { workers, only } => (*workers, only.clone()),
+        };
+        let workers = match &role {
+            Role::Front { .. } => OfLane::default(),
+            Role::Server { .. } | Role::Worker { .. } => OfLane { runs: workers.max(1), quick: QUICK_WORKERS },
+        };
+        let is_worker = matches!(role, Role::Worker { .. });
         Self {
             host: Arc::default(),
             caps: Caps::default(),
-            issuer,
+            issuer: Issuer::with(Arc::new(key), Arc::clone(&store)),
             store,
             owner,
-            queue: Queue::default(),
+            signer: signer.to_string(),
+            is_worker,
+            only,
+            front: match role {
+                Role::Front { signers } => Some(signers.into_iter().chain([signer]).collect()),
+                Role::Server { .. } | Role::Worker { .. } => None,
+            },
+            report,
+            renewed: Mutex::new(Instant::now()),
+            admitted: Mutex::default(),
+            workers: Mutex::default(),
+            known: Mutex::default(),
+            lacking: Mutex::default(),
+            queue: Queue::new(workers),
             jobs: Mutex::default(),
             keys: Mutex::default(),
             ended: Mutex::default(),
             remote: Mutex::default(),
+            wake: Arc::default(),
             stopped: Signal::default(),
+        }
+    }
+
+    /// The time of the store, in milliseconds after 1970-01-01T00:00:00Z.
+    pub(super) fn now(&self) -> i64 {
+        self.store.time_when(clock::now().unix_millis())
+    }
+
+    /// Tells the one who started this process what happened to a job.
+    pub(super) fn report(&self, what: JobWatch<'_>) {
+        if let Some(report) = &self.report {
+            report(&what);
         }
     }
 
@@ -120,7 +170,9 @@ impl Scheduler {
             None => self.release(job),
         }
         job.set_returned();
-        self.queue.returned();
+        self.queue.returned(job.lane);
+        // One that is cancelled through another process has its end stored by the thread that is woken.
+        self.wake.set(if job.is_cancelled() { Hint::ANY } else { Hint::WAITING });
         ended
     }
 
@@ -174,38 +226,10 @@ impl Scheduler {
         lock(&self.jobs).values().cloned().collect()
     }
 
-    /// How the tenant's job ended, or its state where another process has it.
-    pub(super) fn ended(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<JobView>, StoreError> {
-        let remembered = lock(&self.ended).iter().find(|(of, view)| of == tenant && view.id == *id).cloned();
-        match remembered {
-            Some((_, view)) => Ok(Some(view)),
-            None => self.stored(tenant, id),
-        }
-    }
-
-    fn stored(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<JobView>, StoreError> {
-        let store = self.store.of(tenant);
-        let row = store.job(id)?;
-        let view = |state, done, total, created_at, receipt| {
-            Some(JobView { id: *id, state, done, total, created_at, receipt })
-        };
-        if let Some(row) = &row {
-            let total = usize::try_from(row.checks).unwrap_or(usize::MAX);
-            let state = match &row.state {
-                StoredState::Waiting => Some(JobState::Waiting),
-                StoredState::Failed(why) => Some(JobState::Failed(why.clone())),
-                StoredState::Cancelled => Some(JobState::Cancelled),
-                StoredState::Done => None,
-            };
-            if let Some(state) = state {
-                return Ok(view(state, 0, total, row.created_at, None));
-            }
-        }
-        // Rows are deleted after `REMEMBERED_MS`; receipts stay, and answer for their jobs.
-        let Some(stored) = store.job_receipt(id)? else { return Ok(None) };
-        let total = usize::try_from(stored.receipt.results().total).unwrap_or(usize::MAX);
-        let created_at = row.map_or_else(|| stored.receipt.verified_at().unix_millis(), |row| row.created_at);
-        Ok(view(JobState::Done, total, total, created_at, Some(Arc::new(stored.receipt))))
+    /// How a job ended that this process had.
+    pub(super) fn remembered(&self, tenant: &Tenant, id: &ReceiptId) -> Option<JobView> {
+        let ended = lock(&self.ended);
+        ended.iter().find(|(of, view)| of == tenant && view.id == *id).map(|(_, view)| view.clone())
     }
 
     /// The job that a request with this key repeats.
@@ -216,14 +240,11 @@ impl Scheduler {
         key: &str,
         request: &Sha256Digest,
     ) -> Result<Option<ReceiptId>, SubmitError> {
-        let reused = || SubmitError::KeyReused(shown(key));
         // First, because a job that is neither stored nor ended has no answer in the store yet.
         if let Some((before, id)) = keys.get(&(tenant.clone(), key.to_owned())) {
-            return (before == request).then_some(Some(*id)).ok_or_else(reused);
+            return (before == request).then_some(Some(*id)).ok_or_else(|| SubmitError::KeyReused(key.to_owned()));
         }
-        let Some(answer) = self.store.of(tenant).answer(key)? else { return Ok(None) };
-        let id = answer.document.parse().ok().filter(|_| answer.request == *request);
-        id.map(Some).ok_or_else(reused)
+        self.answer_of(tenant, key, request)
     }
 
     /// Makes the job a row of the store, unless it is one or has ended.
@@ -237,7 +258,8 @@ impl Scheduler {
             checks: job.view().total as u64,
             chain: job.work.chain.clone(),
             supersedes: job.work.supersedes,
-            owner: self.owner.clone(),
+            needs: needs::of_request(&content.request, &self.store.workers()?),
+            owner: Some(self.owner.clone()),
             created_at: job.created_at,
         };
         let writes = std::iter::once(new.into()).chain(answer(job).map(Write::from)).collect();
@@ -264,12 +286,13 @@ impl Scheduler {
             };
         }
         if job.is_stored() {
-            match self.store.of(tenant).cancel_job(id) {
-                Ok(true) => {}
-                // Another process has it, or has ended it; that end is the answer.
-                Ok(false) => {
+            match self.store.of(tenant).cancel_job(id, &self.owner) {
+                Ok(JobCancelled::Now) => {}
+                // Another process has it, or has ended it.
+                Ok(JobCancelled::Asked | JobCancelled::No) => {
                     self.hand_over(&job, &mut row);
-                    return self.over(tenant, id);
+                    drop(row);
+                    return self.cancel_stored(tenant, id);
                 }
                 Err(error) => {
                     self.hand_over(&job, &mut row);
@@ -281,10 +304,30 @@ impl Scheduler {
         Ok(Cancelled::Now)
     }
 
+    /// Cancels a job that this process does not have. One that another process runs has ended when this returns, or that
+    /// process has: then nothing of the job is stored any more.
     fn cancel_stored(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Cancelled, StoreError> {
-        match self.store.of(tenant).cancel_job(id)? {
-            true => Ok(Cancelled::Now),
-            false => self.over(tenant, id),
+        let store = self.store.of(tenant);
+        match store.cancel_job(id, &self.owner)? {
+            JobCancelled::Now => return Ok(Cancelled::Now),
+            JobCancelled::No => return self.over(tenant, id),
+            JobCancelled::Asked => {}
+        }
+        let (begun, mut asked) = (Instant::now(), Instant::now());
+        loop {
+            thread::sleep(LOOK_WHETHER_CANCELLED);
+            let row = store.job(id)?;
+            match row.as_ref().map(|row| &row.state) {
+                Some(StoredState::Cancelled) => return Ok(Cancelled::Now),
+                Some(StoredState::Waiting) => {}
+                _ => return self.over(tenant, id),
+            }
+            // A process that lives and does not end the job may not end it later, either.
+            let owner = row.and_then(|row| row.owner).filter(|_| begun.elapsed() > MAX_CANCELLING);
+            if owner.is_some() || asked.elapsed() > ASK_AGAIN {
+                store.cancel_job(id, owner.as_deref().unwrap_or(&self.owner))?;
+                asked = Instant::now();
+            }
         }
     }
 
@@ -297,6 +340,7 @@ impl Scheduler {
     pub(super) fn end(&self, job: &Job, row: &mut Row, state: JobState, receipt: Option<Arc<Receipt>>) {
         row.over = true;
         let view = job.end(state, receipt);
+        self.report(JobWatch::Ended { tenant: &job.work.tenant, view: &view });
         // What is done is found by its receipt. A row has the end of a job, but not how many of its checks had run.
         if view.state != JobState::Done {
             let mut ended = lock(&self.ended);
@@ -326,10 +370,12 @@ impl Scheduler {
         self.queue.remove(job);
         // Before it is forgotten: those who find it in memory until then are sent to its row.
         let listeners = job.hand_over();
+        self.report(JobWatch::Left { tenant: &job.work.tenant, id: job.id });
         self.forget(job);
         let view = job.view();
         let followers = listeners.into_iter().map(|listener| RemoteFollower::new(&job.work.tenant, &view, listener));
         lock(&self.remote).extend(followers);
+        self.wake.set(Hint::ANY);
     }
 
     /// Gives up a job that this process cannot finish: a stored one to its row, another one fails.
@@ -341,14 +387,6 @@ impl Scheduler {
         match job.is_stored() {
             true => self.hand_over(job, &mut row),
             false => self.end(job, &mut row, JobState::Failed(SubmitError::Stopping.to_string()), None),
-        }
-    }
-
-    /// Notifies the listener of the job's state, and of each change while another process has the job.
-    pub(super) fn follow_remote(&self, tenant: &Tenant, view: &JobView, listener: Listener) {
-        listener.notify(view);
-        if !view.state.is_end() {
-            lock(&self.remote).push(RemoteFollower::new(tenant, view, listener));
         }
     }
 

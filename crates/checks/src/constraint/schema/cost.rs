@@ -3,10 +3,14 @@
 //! Where two subschemas of one place lead to the same subschema, each level of the document doubles the visits, so a
 //! small schema and a small document can take forever. The visits are counted before they are made: subschemas that
 //! apply to the same place are counted, not followed, so counting takes no longer than the distinct ones.
+//!
+//! A pattern looks through the whole text of a place, so its visits are counted by the length of the text as well.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
+
+use super::super::pattern::{MAX_STEPS_PER_BLOCK, Pattern, blocks};
 
 /// The most visits of a subschema to a place that a document is given.
 pub(super) const MAX_VISITS: u64 = 1 << 24;
@@ -44,6 +48,9 @@ const DEFAULT_BASE: &str = "json-schema:///";
 /// How often a schema of schemas visits one place, rounded up: the validator carries those of all drafts.
 const BUNDLED_VISITS: usize = 100;
 
+/// How much work a pattern is that is written for another engine than ours, for each block of text.
+const FOREIGN_PATTERN_STEPS: u64 = 16;
+
 /// What the value of a keyword holds.
 #[derive(Clone, Copy)]
 enum Holds {
@@ -70,6 +77,24 @@ pub(super) struct Cost {
     /// For each subschema those it applies to the same place, itself included.
     here: Vec<Counts>,
     below: Vec<Below>,
+    patterns: Vec<Patterns>,
+}
+
+/// How much work the patterns of a subschema are, for each block of text.
+#[derive(Clone, Copy, Default)]
+struct Patterns {
+    /// On a text at its place, or the name of that.
+    text: u64,
+    /// On the name of each member.
+    names: u64,
+}
+
+/// What a document takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Visits {
+    pub(super) places: u64,
+    /// The steps of patterns.
+    pub(super) searches: u64,
 }
 
 #[derive(Default)]
@@ -88,45 +113,64 @@ impl Cost {
         places.collect(schema, String::new());
         let mut edges: Vec<Vec<usize>> = places.nodes.iter().map(|(at, node)| places.here(at, node)).collect();
         let mut below: Vec<Below> = places.nodes.iter().map(|(at, node)| places.below(at, node)).collect();
+        let mut patterns: Vec<Patterns> = places.nodes.iter().map(|(_, node)| Patterns::of(node)).collect();
+        patterns.push(Patterns::default());
         edges.push(Vec::new());
         below.push(places.below_bundled());
         let mut closing =
             Closing { edges: &edges, done: vec![None; edges.len()], open: vec![false; edges.len()], pairs: 0 };
         (0..edges.len()).try_for_each(|node| closing.close(node).map(drop))?;
-        Ok(Cost { here: closing.done.into_iter().map(Option::unwrap_or_default).collect(), below })
+        Ok(Cost { here: closing.done.into_iter().map(Option::unwrap_or_default).collect(), below, patterns })
     }
 
-    /// How many visits a document takes; `None` where they are too many for reasonable time.
-    pub(super) fn visits(&self, document: &Value) -> Option<u64> {
+    /// What a document takes; `None` where its visits are too many for reasonable time.
+    pub(super) fn visits(&self, document: &Value) -> Option<Visits> {
         let root = [(0, 1)].into_iter().filter(|_| !self.here.is_empty()).collect();
-        let mut visits = 0;
-        self.walk(document, &root, &mut visits).map(|()| visits)
+        let mut visits = Visits::default();
+        self.walk((document, ""), &root, &mut visits).map(|()| visits)
     }
 
-    fn walk(&self, place: &Value, asked: &Counts, visits: &mut u64) -> Option<()> {
+    /// Counts the visits of a place, which has this name in an object, and of those below.
+    fn walk(&self, (place, name): (&Value, &str), asked: &Counts, visits: &mut Visits) -> Option<()> {
         let mut applied = Counts::new();
         for (node, times) in asked {
             for (other, count) in self.here.get(*node).into_iter().flatten() {
                 add(&mut applied, *other, times.saturating_mul(*count));
             }
         }
-        *visits = applied.values().fold(*visits, |sum, count| sum.saturating_add(*count));
+        visits.places = applied.values().fold(visits.places, |sum, count| sum.saturating_add(*count));
         // Checked at every place, so a hostile document ends the count early as well.
-        if *visits > MAX_VISITS {
+        if visits.places > MAX_VISITS {
             return None;
         }
+        visits.searches = visits.searches.saturating_add(self.searches(place, name, &applied));
         // One walk for all subschemas of a place: their counts multiply, the steps of this walk do not.
         match place {
             Value::Array(items) => items.iter().enumerate().try_for_each(|(index, item)| {
                 let next = self.next(&applied, |below| below.items.get(index)?.as_ref());
-                next.is_empty().then_some(()).or_else(|| self.walk(item, &next, visits))
+                next.is_empty().then_some(()).or_else(|| self.walk((item, ""), &next, visits))
             }),
             Value::Object(members) => members.iter().try_for_each(|(name, member)| {
                 let next = self.next(&applied, |below| below.named.get(name));
-                next.is_empty().then_some(()).or_else(|| self.walk(member, &next, visits))
+                next.is_empty().then_some(()).or_else(|| self.walk((member, name), &next, visits))
             }),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(()),
         }
+    }
+
+    /// The steps of the patterns that are applied to a place.
+    fn searches(&self, place: &Value, name: &str, applied: &Counts) -> u64 {
+        // The schema in `propertyNames` is applied to the name.
+        let text = blocks(place.as_str().unwrap_or_default()).saturating_add(blocks(name));
+        let names = || place.as_object().into_iter().flat_map(|members| members.keys()).map(|name| blocks(name)).sum();
+        let (mut in_text, mut in_names) = (0_u64, 0_u64);
+        for (node, times) in applied {
+            let patterns = self.patterns.get(*node).copied().unwrap_or_default();
+            in_text = in_text.saturating_add(times.saturating_mul(patterns.text));
+            in_names = in_names.saturating_add(times.saturating_mul(patterns.names));
+        }
+        let names: u64 = if in_names == 0 { 0 } else { names() };
+        in_text.saturating_mul(text).saturating_add(in_names.saturating_mul(names))
     }
 
     fn next<'a>(&'a self, applied: &Counts, own: impl Fn(&'a Below) -> Option<&'a usize>) -> Counts {
@@ -136,6 +180,22 @@ impl Cost {
             below.any.iter().chain(own(below)).for_each(|to| add(&mut next, *to, *times));
         }
         next
+    }
+}
+
+impl Patterns {
+    fn of(schema: &Value) -> Patterns {
+        let steps = |pattern: &str| match Pattern::new(pattern) {
+            Ok(built) => built.steps_per_block(),
+            // The validator's classes are smaller, so it may hold it.
+            Err(regex::Error::CompiledTooBig(_)) => MAX_STEPS_PER_BLOCK,
+            Err(_) => FOREIGN_PATTERN_STEPS,
+        };
+        let names = schema.get("patternProperties").and_then(Value::as_object);
+        Patterns {
+            text: schema.get("pattern").and_then(Value::as_str).map_or(0, steps),
+            names: names.into_iter().flat_map(|names| names.keys()).map(|name| steps(name)).sum(),
+        }
     }
 }
 

@@ -1,5 +1,4 @@
 // expect: value "held"
-// timeout: 3000
 async function f () {
   const net = require('net')
   const dgram = require('dgram')

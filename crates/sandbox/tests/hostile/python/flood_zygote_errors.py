@@ -1,6 +1,5 @@
 # expect: value | raised BrokenPipeError
 # then: value "clean"
-# timeout: 1000
 # What the zygote inherits to its leaves may not be filled for the next one.
 def f(n):
     if n == 1:

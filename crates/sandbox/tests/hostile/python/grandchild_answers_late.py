@@ -1,5 +1,4 @@
 # expect: value "mine" | no_answer
-# timeout: 600
 def f(n):
     def work():
         os.setsid()

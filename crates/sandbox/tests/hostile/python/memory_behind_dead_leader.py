@@ -1,5 +1,4 @@
 # expect: memory_limit | no_answer | signal 9
-# timeout: 4000
 # A first thread that has left takes its numbers in /proc with it.
 import mmap
 def f(n):

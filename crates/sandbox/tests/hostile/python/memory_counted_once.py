@@ -1,5 +1,4 @@
 # expect: value "counted once"
-# timeout: 20000
 # A child of vfork has its parent's memory until it replaces itself.
 import subprocess
 def f(n):

@@ -1,6 +1,5 @@
 # expect: memory_limit
 # expect C: unavailable
-# timeout: 40000
 # disk: 4
 # Every other byte of a file, of many files, by many processes.
 import fcntl

@@ -1,5 +1,4 @@
 # expect: memory_limit
-# timeout: 20000
 # memory: 40
 # Each page of another kind than its neighbours is a mapping of its own.
 def f(n):

@@ -1,6 +1,5 @@
 # expect: value "held" | memory_limit | raised OSError
 # expect C: value "held" | memory_limit | raised OSError | unavailable
-# timeout: 4000
 # disk: 4
 # Files that no mapping holds are memory all the same.
 def f(n):

@@ -1,5 +1,4 @@
 # expect: memory_limit
-# timeout: 20000
 # Reading memory that was never written costs page tables and nothing else.
 import mmap
 def f(n):

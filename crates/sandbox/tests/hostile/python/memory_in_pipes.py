@@ -1,5 +1,4 @@
 # expect: value "held" | memory_limit | raised OSError
-# timeout: 4000
 import fcntl
 def f(n):
     total = 0

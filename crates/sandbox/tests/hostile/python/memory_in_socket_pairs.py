@@ -1,5 +1,4 @@
 # expect: memory_limit
-# timeout: 20000
 # Every process fills as many pairs as it may have open.
 def f(n):
     def fill():

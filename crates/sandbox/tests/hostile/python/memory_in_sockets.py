@@ -1,5 +1,4 @@
 # expect: value "held" | memory_limit | raised OSError
-# timeout: 4000
 def f(n):
     total, keep = 0, []
     def fill():

@@ -1,5 +1,4 @@
 # expect: memory_limit | raised OSError | raised PermissionError
-# timeout: 4000
 # A shared mapping of /dev/zero is memory under another name.
 import mmap
 def f(n):

@@ -1,5 +1,4 @@
 # expect: memory_limit | raised OSError
-# timeout: 4000
 # Shared pages stay when a process lets go of them, and no longer count as its own.
 import mmap
 def f(n):

@@ -1,5 +1,4 @@
 # expect: memory_limit | raised OSError
-# timeout: 4000
 # The mapping goes, a pipe of descriptors keeps nothing: only mappings hold it.
 import mmap
 def f(n):

@@ -1,5 +1,4 @@
 # expect: memory_limit
-# timeout: 4000
 def f(n):
     for _ in range(12):
         def work():

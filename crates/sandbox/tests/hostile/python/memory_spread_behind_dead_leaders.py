@@ -1,5 +1,4 @@
 # expect: memory_limit | value "held"
-# timeout: 4000
 # processes: 40
 # Private memory within the limit of each process, in processes without a first thread.
 def f(n):

@@ -1,5 +1,4 @@
 # expect: memory_limit | output_limit | no_answer
-# timeout: 4000
 # The value grows while it is written down.
 grown = []
 class Growing(type):

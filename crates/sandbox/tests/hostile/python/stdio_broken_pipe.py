@@ -1,6 +1,5 @@
 # expect: signal 13 | exit 141 | raised
 # mode: stdio
-# timeout: 3000
 # An end by signal 13 is not a normal end, even if the interpreter reports it.
 print("PASS", flush=True)
 def die():

@@ -1,7 +1,6 @@
 # expect: signal 25
 # expect C: unavailable
 # disk: 4
-# timeout: 5000
 def f(n)
   File.open('/tmp/full', 'wb') { |file| loop { file.syswrite('x' * 65_536) } }
 rescue SystemCallError

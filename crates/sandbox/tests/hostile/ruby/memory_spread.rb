@@ -1,5 +1,4 @@
 # expect: memory_limit
-# timeout: 4000
 def f(n)
   12.times do
     fork do

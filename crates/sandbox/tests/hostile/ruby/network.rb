@@ -1,5 +1,4 @@
 # expect: value "held"
-# timeout: 3000
 def f(n)
   datagram = ->(address) { -> { Socket.pair(:UNIX, :DGRAM)[0].send('x', 0, Socket.sockaddr_un(address)) } }
   tried(

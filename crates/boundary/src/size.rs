@@ -3,15 +3,15 @@
 use proofmark_receipt::{Json, Object};
 
 /// Steps that copying and reading one value of the facts counts as.
-pub(super) const STEPS_PER_VALUE: u64 = 4;
+pub(crate) const STEPS_PER_VALUE: u64 = 4;
 
 /// How many values an object holds, for the budget.
-pub(super) fn values(object: &Object) -> u64 {
+fn values(object: &Object) -> u64 {
     object.iter().map(|(_, value)| size(value)).sum()
 }
 
 /// How many values a value holds, itself included.
-pub(super) fn size(json: &Json) -> u64 {
+pub(crate) fn size(json: &Json) -> u64 {
     match json {
         Json::Object(object) => 1 + values(object),
         Json::Array(items) => 1 + items.iter().map(size).sum::<u64>(),

@@ -1,0 +1,84 @@
+//! `proofmark deny`.
+
+use std::io::Write;
+
+use clap::Args;
+use proofmark_evidence::Reviewer;
+use proofmark_receipt::{Json, Timestamp, object};
+use proofmark_verifier::{Decider, NewReview, Review, ReviewError};
+
+use crate::config::Config;
+use crate::decide::require_trusted;
+use crate::decision_page::short_id;
+use crate::exit::Exit;
+use crate::options::{ReviewBy, StoreAt, Trusting, review_expiry};
+use crate::out;
+use crate::paint::printable;
+use crate::receipt::read;
+
+/// Deny the action of a stored decision, as a human reviewer
+///
+/// Until the denial expires, the action is blocked for this agent in this environment, even if somebody else approves it. The
+/// store holds the denial, so the decision must be in it.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark deny 97473953 --key reviewer --note \"the customer did not ask for it\"
+  proofmark deny 97473953 --key reviewer --note \"not during the freeze\" --expires 7d --json")]
+pub(crate) struct Deny {
+    #[command(flatten)]
+    by: ReviewBy,
+    /// How long the denial counts: 30m, 8h, 2d, at most 30d
+    #[arg(long, default_value = "8h", value_parser = review_expiry)]
+    expires: i64,
+    /// Print the denial as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    trusting: Trusting,
+    #[command(flatten)]
+    store: StoreAt,
+}
+
+impl Deny {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let decision = read::decision(&self.by.decision, &self.store, config)?;
+        let key = self.by.unlock.load(config, &self.by.key)?;
+        let trusted = self.trusting.signers(config)?.with_own(key.signer());
+        // A file can state the id of another decision, whose action its reader has not seen.
+        require_trusted(&decision, &trusted, &self.by.decision)?;
+        let id = decision.decision_id().to_string();
+        let store = self.store.open_existing(config)?;
+        let (tenant, _) = store.all_tenants_decision(&id)?.ok_or_else(|| ReviewError::Unknown(id.clone()))?;
+        let reviewer = Reviewer::of_key(key.signer());
+        let (denial, _) = Decider::for_command_line(None, key, store, trusted).review(&NewReview {
+            tenant: &tenant,
+            decision_id: &id,
+            reviewer: &reviewer,
+            approve: false,
+            note: &self.by.note,
+            role: None,
+            expires_in: Some(self.expires),
+        })?;
+        let until = Timestamp::from_unix_millis(denial.until);
+        match self.json {
+            true => out::stdout().json(&json(&denial, &until).to_text())?,
+            false => {
+                let said = format!("denied {} by {}, until {until}", short_id(&id), self.by.key);
+                writeln!(out::stdout(), "{}", printable(&said))?;
+            }
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+/// The denial, with the names that the HTTP API uses.
+fn json(denial: &Review, until: &Timestamp) -> Json {
+    Json::from(object! {
+        "decision_id": denial.decision_id.as_str(),
+        "verdict": denial.verdict.as_str(),
+        "reviewer": denial.reviewer.as_str(),
+        "note": denial.note.as_str(),
+        "reviewed_at": Timestamp::from_unix_millis(denial.reviewed_at).as_str(),
+        "until": until.as_str(),
+    })
+}

@@ -1,0 +1,132 @@
+//! A guarded server over HTTP.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use proofmark_server::{GuardedUpstream, LogFormat, LogSettings, Upstream, check_address, serve_guard, start_log};
+use proofmark_verifier::{Decider, FileWatch, GuardSettings, Pinning, allow_many_files};
+
+use super::reload::Reload;
+use crate::config::{Config, secret_file};
+use crate::error;
+use crate::exit::Exit;
+use crate::out;
+use crate::paint::printable;
+use crate::served_files;
+
+/// How often it is looked whether the policy, or whom the guard trusts, has changed.
+const RELOAD_EVERY: Duration = Duration::from_millis(200);
+
+/// Where a server over HTTP is, and where clients find it.
+#[derive(Args)]
+pub(crate) struct HttpOptions {
+    /// Guard the MCP server at this URL, over Streamable HTTP, instead of one that is started
+    #[arg(long, value_name = "URL", requires = "listen", conflicts_with = "server_command")]
+    pub(super) upstream: Option<String>,
+    /// Listen on this address; clients call it at the path of the URL
+    #[arg(long, value_name = "ADDRESS", requires = "upstream")]
+    listen: Option<SocketAddr>,
+    /// Send the server the credential in this file, in place of the clients' [default: $PROOFMARK_UPSTREAM_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "upstream")]
+    upstream_token_file: Option<PathBuf>,
+    /// The API keys of clients: a file that `proofmark api-key add` writes
+    #[arg(long, value_name = "FILE", requires = "upstream")]
+    api_keys: Option<PathBuf>,
+}
+
+/// The file with the credential for the server, which is read again when it changes.
+struct Credential {
+    file: PathBuf,
+    watch: FileWatch,
+    upstream: Arc<Upstream>,
+}
+
+impl Credential {
+    fn new(file: PathBuf, upstream: Arc<Upstream>) -> Self {
+        Self { file, watch: FileWatch::default(), upstream }
+    }
+
+    /// Looks at the file, and uses what it says. A file that cannot be used changes nothing.
+    fn round(&mut self) {
+        // A pipe says it once: to open it again waits for somebody who writes to it.
+        let is_pipe = std::fs::metadata(&self.file).is_ok_and(|found| !found.is_file());
+        if is_pipe || !self.watch.round(&self.file, false) {
+            return;
+        }
+        let credential = secret_file(&self.file, "credential");
+        let used = credential.and_then(|credential| Ok(self.upstream.set_credential(&credential)?));
+        if let Err(error) = used {
+            out::note(format_args!(
+                "proofmark guard: failed to {}; the credential before it stays in use",
+                printable(&error::message(&error))
+            ));
+        }
+    }
+}
+
+/// What is guarded, and by what.
+pub(super) struct Guarding {
+    pub(super) decider: Arc<Decider>,
+    pub(super) reload: Reload,
+    pub(super) settings: GuardSettings,
+    pub(super) pinning: Pinning,
+    /// Whether the session was named.
+    pub(super) is_one_session: bool,
+}
+
+impl HttpOptions {
+    /// The server at the URL, if one is given.
+    pub(super) fn upstream(&self, config: &Config) -> anyhow::Result<Option<Upstream>> {
+        let Some(url) = &self.upstream else { return Ok(None) };
+        let token = match &self.upstream_token_file {
+            Some(file) => Some(secret_file(file, "credential")?),
+            None => config.upstream_token()?,
+        };
+        Ok(Some(Upstream::new(url, token.as_deref().map(String::as_str))?))
+    }
+
+    /// Guards until it is told to stop.
+    pub(super) fn run(self, upstream: Upstream, guarding: Guarding) -> anyhow::Result<Exit> {
+        let Some(listen) = self.listen else { return Ok(Exit::NoAnswer) };
+        let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
+        check_address(listen, keys.as_ref())?;
+        let settings = LogSettings { format: LogFormat::Text, detailed: false, export: None };
+        // Named, because `_` would drop the log at once; it must live as long as the guard.
+        let _log = start_log(settings).context("start the log")?;
+        if let Err(error) = allow_many_files() {
+            out::note(format_args!("the limit of open connections stays low: {error}"));
+        }
+        let upstream = Arc::new(upstream);
+        let mut credential = self.upstream_token_file.map(|file| Credential::new(file, Arc::clone(&upstream)));
+        let (decider, mut reload) = (Arc::clone(&guarding.decider), guarding.reload);
+        std::thread::Builder::new().name("reload".to_owned()).spawn(move || {
+            loop {
+                std::thread::sleep(RELOAD_EVERY);
+                reload.round(&*decider);
+                credential.iter_mut().for_each(Credential::round);
+            }
+        })?;
+        let is_open = keys.is_none();
+        let (name, path) = (guarding.settings.server.clone(), upstream.path().to_owned());
+        let guarded = GuardedUpstream {
+            listen,
+            upstream,
+            keys,
+            keys_file: self.api_keys.map(served_files::api_keys),
+            decider: guarding.decider,
+            settings: guarding.settings,
+            pinning: guarding.pinning,
+            is_one_session: guarding.is_one_session,
+        };
+        let warning = if is_open { " for every local user, because there are no API keys" } else { "" };
+        serve_guard(guarded, |address| {
+            let (name, path) = (printable(&name), printable(&path));
+            out::note(format_args!("proofmark guard: guarding {name} on http://{address}{path}{warning}"));
+        })?;
+        Ok(Exit::Yes)
+    }
+}

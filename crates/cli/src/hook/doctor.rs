@@ -1,0 +1,251 @@
+//! `proofmark hook doctor`.
+
+mod checks;
+mod live;
+mod model;
+mod switches;
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+use proofmark_receipt::{Json, object};
+
+use super::answer::Answer;
+use super::config_file::{ConfigFile, Installed};
+use super::gaps::{EVERY_HOST, Gap};
+use super::host::{Layer, Moment, Surroundings};
+use super::probe::{MARKERS, Probe};
+use crate::exit::Exit;
+use crate::hook::HostName;
+use crate::out;
+use crate::paint::{Paint, printable};
+
+/// Check that a host's hooks are installed, and that they stop a call which the policy forbids
+///
+/// Runs the installed hook as the host does, with a call that makes a marker file, and looks at the answer. With --live it runs
+/// the host itself (not vscode and cursor) with its own settings against a scripted model on this machine, which asks for that
+/// call, and looks whether the file is there. The calls are recorded in the session `proofmark-doctor`.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark hook doctor claude
+  proofmark hook doctor codex --live
+
+Exit codes: 0 the hooks are in place and stopped the call; 1 they are not, or did not; 2 it cannot be told.")]
+pub(crate) struct Doctor {
+    /// The host
+    #[arg(value_enum)]
+    host: HostName,
+    /// Run the host itself against a scripted model
+    #[arg(long)]
+    live: bool,
+    /// A shell command that the policy forbids, with {} for a marker file that it would make [default: several are tried]
+    #[arg(long, value_name = "COMMAND")]
+    call: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was found about one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Finding {
+    state: State,
+    what: String,
+    help: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    /// Worth knowing; neither good nor bad.
+    Note,
+    Good,
+    /// It could not be looked at.
+    Unknown,
+    Bad,
+}
+
+impl Finding {
+    fn good(what: impl Into<String>) -> Self {
+        Self { state: State::Good, what: what.into(), help: None }
+    }
+
+    fn note(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { state: State::Note, what: what.into(), help: Some(help.into()) }
+    }
+
+    fn unknown(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { state: State::Unknown, what: what.into(), help: Some(help.into()) }
+    }
+
+    fn bad(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { state: State::Bad, what: what.into(), help: Some(help.into()) }
+    }
+}
+
+impl State {
+    fn as_str(self) -> &'static str {
+        match self {
+            State::Note => "note",
+            State::Good => "good",
+            State::Unknown => "unknown",
+            State::Bad => "bad",
+        }
+    }
+}
+
+/// A host's file with hooks of ours.
+struct Found {
+    layer: Layer,
+    hooks: Vec<Installed>,
+}
+
+impl Doctor {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let place = Surroundings::of_this_process()?;
+        let mut findings = Vec::new();
+        let found = self.found(&place, &mut findings);
+        for found in &found {
+            findings.extend(checks::of_file(self.host, found));
+        }
+        findings.extend(checks::of_version(self.host));
+        findings.extend(switches::of_host(self.host, &place, &found));
+        let forbidden = self.probe(&place, &found, &mut findings);
+        if self.live {
+            findings.push(live::run(self.host, &place, forbidden.as_deref()));
+        }
+        let worst = findings.iter().map(|finding| finding.state).max();
+        match self.json {
+            true => self.print_json(&findings)?,
+            false => self.print(&findings)?,
+        }
+        Ok(match worst {
+            Some(State::Bad) => Exit::No,
+            Some(State::Unknown) | None => Exit::NoAnswer,
+            Some(State::Good | State::Note) => Exit::Yes,
+        })
+    }
+
+    /// The files that have hooks of ours.
+    fn found(&self, place: &Surroundings, findings: &mut Vec<Finding>) -> Vec<Found> {
+        let mut found = Vec::new();
+        for layer in self.host.layers(place) {
+            let installed = ConfigFile::read(self.host, &layer.path).and_then(|file| file.installed());
+            match installed {
+                Ok(hooks) if hooks.is_empty() => {}
+                Ok(hooks) => found.push(Found { layer, hooks }),
+                Err(error) => findings.push(Finding::bad(
+                    format!("{}: failed to {}", layer.path.display(), crate::error::message(&error)),
+                    "correct the file: the host may read no hook of it",
+                )),
+            }
+        }
+        if found.is_empty() {
+            findings.push(Finding::bad(
+                format!("{} has no hooks of proofmark", self.host.title()),
+                format!("install them with `proofmark hook install {} --action-policy FILE`", self.host.name()),
+            ));
+        }
+        found
+    }
+
+    /// Gives each hook before a tool calls that the policy should forbid; the first that one refused.
+    fn probe(&self, place: &Surroundings, found: &[Found], findings: &mut Vec<Finding>) -> Option<String> {
+        let before = self.host.events().iter().find(|(_, moment)| *moment == Moment::Before).map(|(event, _)| *event);
+        let mut refused = None;
+        let mut commands: Vec<&[String]> = Vec::new();
+        for found in found {
+            for installed in found.hooks.iter().filter(|hook| Some(hook.event.as_str()) == before) {
+                if commands.contains(&&installed.command[..]) {
+                    continue;
+                }
+                commands.push(&installed.command);
+                let probe = Probe { host: self.host, installed, folder: &place.project };
+                refused = self.probe_one(&probe, &found.layer.path, findings).or(refused);
+            }
+        }
+        refused
+    }
+
+    fn probe_one(&self, probe: &Probe<'_>, file: &Path, findings: &mut Vec<Finding>) -> Option<String> {
+        let file = file.display();
+        let consequence = match self.host.runs_if_failed(&probe.installed.hook) {
+            true => "the host runs calls then",
+            false => "the host refuses every call then",
+        };
+        let marker = std::env::temp_dir().join(format!("doctor-marker-{}", std::process::id()));
+        let markers: Vec<&str> = self.call.as_deref().map_or_else(|| MARKERS.to_vec(), |call| vec![call]);
+        for command in markers {
+            let filled = command.replace("{}", &marker.display().to_string());
+            match probe.shell(&filled) {
+                Answer::Denied(reason) => {
+                    findings.push(Finding::good(format!("the hook of {file} refused `{filled}`: {reason}")));
+                    findings.extend(self.fails_closed(probe, &file.to_string()));
+                    return Some(command.to_owned());
+                }
+                Answer::Allowed => {}
+                Answer::Failed(why) => {
+                    let what = format!("the hook of {file} gave no answer to `{filled}`: {why}; {consequence}");
+                    findings.push(Finding::bad(what, "run the hook's command by hand, or install it again"));
+                    return None;
+                }
+            }
+        }
+        let what = match &self.call {
+            Some(call) => format!("the hook of {file} allowed `{call}`"),
+            None => format!("the hook of {file} allowed every call that was tried, such as `{}`", MARKERS[0]),
+        };
+        findings.push(Finding::bad(
+            what,
+            "use a policy that forbids it, or name a command that the policy forbids with `--call`",
+        ));
+        None
+    }
+
+    fn fails_closed(&self, probe: &Probe<'_>, file: &str) -> Option<Finding> {
+        (probe.garbage() == Answer::Allowed).then(|| {
+            Finding::bad(
+                format!("the hook of {file} allows a call whose description cannot be read"),
+                "install it again with this version of proofmark",
+            )
+        })
+    }
+
+    fn print(&self, findings: &[Finding]) -> anyhow::Result<()> {
+        let (mut out, paint) = (out::stdout(), Paint::for_stdout());
+        writeln!(out, "{}", self.host.title())?;
+        for finding in findings {
+            let word = match finding.state {
+                State::Good => paint.good("good   "),
+                State::Bad => paint.bad("bad    "),
+                State::Unknown => paint.warning("unknown"),
+                State::Note => paint.dim("note   "),
+            };
+            writeln!(out, "  {word} {}", printable(&finding.what))?;
+            if let Some(help) = &finding.help {
+                writeln!(out, "          {}", printable(help))?;
+            }
+        }
+        writeln!(out, "what this host does without asking")?;
+        for Gap { what, remedy } in self.host.gaps().iter().chain(&EVERY_HOST) {
+            writeln!(out, "  {what}\n          {}", paint.dim(remedy))?;
+        }
+        writeln!(out, "administrators\n  {}", self.host.administrator())?;
+        Ok(())
+    }
+
+    fn print_json(&self, findings: &[Finding]) -> anyhow::Result<()> {
+        let finding = |finding: &Finding| {
+            let help = finding.help.as_deref();
+            Json::from(object! { "state": finding.state.as_str(), "what": finding.what.as_str(), "help"?: help })
+        };
+        let gap = |gap: &Gap| Json::from(object! { "what": gap.what, "remedy": gap.remedy });
+        let line = object! {
+            "host": self.host.name(),
+            "findings": findings.iter().map(finding).collect::<Vec<_>>(),
+            "gaps": self.host.gaps().iter().chain(&EVERY_HOST).map(gap).collect::<Vec<_>>(),
+            "administrator": self.host.administrator(),
+        };
+        Ok(out::stdout().json(&Json::from(line).to_text())?)
+    }
+}

@@ -1,0 +1,309 @@
+//! `proofmark hook install` and `uninstall`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use proofmark_receipt::{Json, object};
+
+use super::codex_server::{CodexHook, CodexServer};
+use super::config_file::{ConfigFile, Installed};
+use super::host::{Scope, Surroundings, is_within};
+use crate::config::Config;
+use crate::document;
+use crate::error::with_help;
+use crate::exit::Exit;
+use crate::hook::HostName;
+use crate::hook::run::Run;
+use crate::host_file::{absolute_options, absolute_path, home_of_the_environment};
+use crate::lint;
+use crate::out;
+use crate::paint::{Paint, printable};
+use crate::shell_words;
+
+/// Options of `env` by which each user's own folder counts, wherever variables point.
+const USERS_OWN_HOME: [&str; 4] = ["-u", "PROOFMARK_HOME", "-u", "XDG_DATA_HOME"];
+
+/// Have a coding agent ask before each tool: write `proofmark hook` into the host's configuration
+///
+/// Shows what changes, and keeps what the file was beside it, as FILE.unhooked. Other hooks stay. Paths are written as absolute
+/// paths, and the folder of keys and the store with them, because hosts start hooks in other folders and with other variables.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark hook install claude --action-policy examples/hooks/agent.yaml --dry-run
+  proofmark hook install codex --action-policy examples/hooks/agent.yaml --scope project -- --agent coder --keep full
+
+Exit codes: 0 the hooks are there; 2 the policy or the host's file cannot be used, and nothing was changed.")]
+pub(crate) struct Install {
+    /// The host
+    #[arg(value_enum)]
+    host: HostName,
+    /// The action policy
+    #[arg(long, alias = "policy", value_name = "FILE")]
+    action_policy: PathBuf,
+    /// A workflow: the agent may stop only when the step's contract is met by the calls that were seen
+    #[arg(long, value_name = "FILE", requires = "step")]
+    workflow: Option<PathBuf>,
+    /// The step of the workflow
+    #[arg(long, value_name = "ID", requires = "workflow")]
+    step: Option<String>,
+    /// Codex: have it trust these hooks, as its own question would
+    #[arg(long, conflicts_with = "dry_run")]
+    trust: bool,
+    #[command(flatten)]
+    change: Change,
+    /// More options of `proofmark hook`, after --
+    #[arg(last = true, value_name = "OPTION")]
+    options: Vec<String>,
+}
+
+/// Take the hooks of `proofmark hook install` out of the host's configuration
+///
+/// If nothing else in the file has changed, it gets back every byte that it had.
+#[derive(Args)]
+#[command(after_help = "Example:
+  proofmark hook uninstall claude --dry-run
+
+Exit codes: 0 the hooks are gone; 2 the host's file cannot be used, and nothing was changed.")]
+pub(crate) struct Uninstall {
+    /// The host
+    #[arg(value_enum)]
+    host: HostName,
+    #[command(flatten)]
+    change: Change,
+}
+
+/// How a host's configuration is changed.
+#[derive(Args)]
+struct Change {
+    /// Whose configuration
+    #[arg(long, value_enum, default_value = "user", value_name = "SCOPE")]
+    scope: Scope,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// What the person does next, where that is not what the host asks for.
+    #[arg(skip)]
+    next: Option<&'static str>,
+}
+
+impl Install {
+    pub(crate) fn run(mut self, config: &Config) -> anyhow::Result<Exit> {
+        // A hook whose policy cannot be read refuses every call.
+        document::action_policy(&self.action_policy)?;
+        let command = self.command(config)?;
+        let mut file = self.change.open(self.host)?;
+        let before = file.installed()?;
+        if self.trust && self.host != HostName::Codex {
+            return Err(with_help(
+                format!("have {} trust its hooks: only Codex asks for each of them", self.host.title()),
+                "leave out `--trust`",
+            ));
+        }
+        self.change.next = self.trust.then_some("restart `codex`: hooks are read when it starts");
+        file.install(&command)?;
+        let exit = self.change.finish(self.host, &file, &before)?;
+        let named = [Some(&self.action_policy), self.workflow.as_ref()].into_iter().flatten();
+        let project = Surroundings::of_this_process()?.project;
+        for path in named.filter(|path| is_within(path, &project)) {
+            let shown = printable(&path.display().to_string());
+            out::note(format_args!("{shown} is in the project: an agent that can write to it decides what it may do"));
+        }
+        if self.trust {
+            trust(&file.installed()?)?;
+        }
+        Ok(exit)
+    }
+
+    /// The words of the command that the host is to start.
+    fn command(&self, config: &Config) -> anyhow::Result<Vec<String>> {
+        let program = std::env::current_exe().context("find the path of this program")?;
+        let text = |path: &Path| path.to_str().map(str::to_owned).context("write a path: it is not UTF-8");
+        let policy = absolute_path(&text(&self.action_policy)?)?;
+        let mut command = vec!["/usr/bin/env".to_owned()];
+        // A project may set variables of its host, and would choose whose approvals count: so the folder is always settled here.
+        match (self.change.scope, home_of_the_environment()?) {
+            (Scope::System, None) => command.extend(USERS_OWN_HOME.map(str::to_owned)),
+            (Scope::System, Some(home)) => command.push(format!("PROOFMARK_HOME={home}")),
+            (Scope::User | Scope::Project, _) => {
+                command.push(format!("PROOFMARK_HOME={}", absolute_path(&text(&config.home)?)?));
+            }
+        }
+        command.extend([text(&program)?, "hook".to_owned()]);
+        let arguments = command.len();
+        command.extend([self.host.runs_as(), "--action-policy", &policy].map(str::to_owned));
+        if let (Some(workflow), Some(step)) = (&self.workflow, &self.step) {
+            if lint::sound_workflow(workflow, None)?.step(step).is_none() {
+                return Err(with_help(
+                    format!("install the hook for the step `{}`: the workflow has no such step", printable(step)),
+                    "name one of the workflow's steps",
+                ));
+            }
+            command.extend([
+                "--workflow".to_owned(),
+                absolute_path(&text(workflow)?)?,
+                "--step".to_owned(),
+                step.clone(),
+            ]);
+        }
+        Run::check(&[command.get(arguments..).unwrap_or_default(), &self.options[..]].concat())?;
+        command.extend(absolute_options(&self.options, config)?);
+        // Hosts put variables in place of their names, within quotes, too.
+        match command.iter().find(|word| word.contains('$') || word.chars().any(char::is_control)) {
+            Some(word) => Err(with_help(
+                format!("write the command of the hook: `{}` has `$` or a control character", printable(word)),
+                "use files whose paths have neither",
+            )),
+            None => Ok(command),
+        }
+    }
+}
+
+impl Uninstall {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let mut file = self.change.open(self.host)?;
+        let before = file.installed()?;
+        file.uninstall()?;
+        self.change.finish(self.host, &file, &before)
+    }
+}
+
+impl Change {
+    fn open(&self, host: HostName) -> anyhow::Result<ConfigFile> {
+        let place = Surroundings::of_this_process()?;
+        let Some(path) = host.file(self.scope, &place) else {
+            return Err(with_help(
+                format!("change the configuration of {} for the system: it has no such file", host.title()),
+                format!("administrators: {}", host.administrator()),
+            ));
+        };
+        // A repository may have links.
+        if self.scope == Scope::Project && !is_within(&path, &place.project) {
+            return Err(with_help(
+                format!("change `{}`: a link leads out of the project", printable(&path.display().to_string())),
+                "remove the link, or use `--scope user`",
+            ));
+        }
+        ConfigFile::read(host, &path)
+    }
+
+    fn next_step(&self, host: HostName) -> &'static str {
+        self.next.unwrap_or_else(|| host.next(self.scope))
+    }
+
+    /// Shows the change and makes it.
+    fn finish(&self, host: HostName, file: &ConfigFile, before: &[Installed]) -> anyhow::Result<Exit> {
+        let after = file.installed()?;
+        let is_changed = file.is_changed();
+        if is_changed && !self.dry_run {
+            file.write(!before.is_empty())?;
+        }
+        match self.json {
+            true => self.print_json(host, file, &after)?,
+            false => self.print(host, file, before, &after)?,
+        }
+        Ok(Exit::Yes)
+    }
+
+    fn print(
+        &self,
+        host: HostName,
+        file: &ConfigFile,
+        before: &[Installed],
+        after: &[Installed],
+    ) -> anyhow::Result<()> {
+        if !file.is_changed() {
+            let shown = printable(&file.path().display().to_string());
+            match after.is_empty() {
+                true => out::note(format_args!("{shown} has no hooks of proofmark")),
+                false => out::note(format_args!("{shown} has these hooks already")),
+            }
+            return Ok(());
+        }
+        let (mut out, paint) = (out::stdout(), Paint::for_stdout());
+        writeln!(out, "{}", printable(&file.path().display().to_string()))?;
+        let (gone, new) = (without(before, after), without(after, before));
+        for (hooks, sign) in [(gone, "-"), (new, "+")] {
+            for (events, command) in by_command(&hooks) {
+                let lines = format!("  {sign} {}\n      {}", printable(&events), printable(&command));
+                writeln!(out, "{}", if sign == "-" { paint.bad(&lines) } else { paint.good(&lines) })?;
+            }
+        }
+        if self.dry_run || after.is_empty() {
+            return Ok(());
+        }
+        drop(out);
+        out::note(format_args!("next: {}", self.next_step(host)));
+        out::note(format_args!("then: proofmark hook doctor {}", host.name()));
+        if self.scope != Scope::System {
+            out::note(format_args!(
+                "an agent with a shell can change this file; administrators: {}",
+                host.administrator()
+            ));
+        }
+        Ok(())
+    }
+
+    fn print_json(&self, host: HostName, file: &ConfigFile, after: &[Installed]) -> anyhow::Result<()> {
+        let hooks = after.iter().map(|hook| {
+            let command: Vec<Json> = hook.command.iter().map(|word| Json::from(word.as_str())).collect();
+            Json::from(object! { "event": hook.event.as_str(), "command": command })
+        });
+        let line = object! {
+            "host": host.name(),
+            "scope": self.scope.as_str(),
+            "file": file.path().display().to_string(),
+            "changed": file.is_changed() && !self.dry_run,
+            "would_change": file.is_changed(),
+            "hooks": hooks.collect::<Vec<_>>(),
+            "next"?: (!after.is_empty()).then(|| self.next_step(host)),
+            "administrator": host.administrator(),
+        };
+        Ok(out::stdout().json(&Json::from(line).to_text())?)
+    }
+}
+
+/// The hooks that are not among the others.
+fn without<'a>(hooks: &'a [Installed], others: &[Installed]) -> Vec<&'a Installed> {
+    hooks.iter().filter(|hook| !others.contains(hook)).collect()
+}
+
+/// Each command once, with the events that start it.
+fn by_command(hooks: &[&Installed]) -> Vec<(String, String)> {
+    let mut commands: Vec<(String, String)> = Vec::new();
+    for hook in hooks {
+        let line = shell_words::line(&hook.command);
+        match commands.iter_mut().find(|(_, command)| *command == line) {
+            Some((events, _)) => events.extend([", ", &hook.event]),
+            None => commands.push((hook.event.clone(), line)),
+        }
+    }
+    commands
+}
+
+/// Has Codex trust the hooks that were installed, and no others.
+fn trust(installed: &[Installed]) -> anyhow::Result<()> {
+    let failed = |why: &str| {
+        with_help(format!("have Codex trust the hooks: {why}"), "start `codex`, and trust them when it asks")
+    };
+    let folder = Surroundings::of_this_process()?.project;
+    let mut codex = CodexServer::start().ok_or_else(|| failed("`codex` is not on the path, or gave no answer"))?;
+    let is_ours =
+        |hook: &CodexHook| installed.iter().any(|ours| hook.is(&ours.event, &shell_words::line(&ours.command)));
+    let hooks = codex.hooks(&folder).ok_or_else(|| failed("it did not list its hooks"))?;
+    let new: Vec<&CodexHook> = hooks.iter().filter(|hook| is_ours(hook) && !hook.is_trusted()).collect();
+    if !new.is_empty() {
+        codex.trust(&new).ok_or_else(|| failed("it refused"))?;
+    }
+    let hooks = codex.hooks(&folder).unwrap_or_default();
+    let trusted = hooks.iter().filter(|hook| is_ours(hook) && hook.is_trusted()).count();
+    if trusted < installed.len() {
+        return Err(failed("it does not read all of them; a project has to be trusted first"));
+    }
+    out::note("Codex trusts these hooks");
+    Ok(())
+}

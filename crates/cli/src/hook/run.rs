@@ -1,0 +1,339 @@
+//! Answers one event of a host.
+//!
+//! A host starts this command for each event, with the event on standard input. What the host would take for consent (silence,
+//! a failure, an answer that is late) is only given where it is meant.
+
+use std::io::{Read, Write, stdin};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::{Args, Parser, ValueEnum};
+use proofmark_hook::{Answer, Call, Event, Host, MAX_INPUT_BYTES, Message, Occasion, Stop, read};
+use proofmark_verifier::{
+    Decider, HookRuling, HookSettings, Hooks, StepAt, StopRuling, Store, not_executed, session_of_subagent,
+};
+
+use super::transcript;
+use crate::config::Config;
+use crate::document;
+use crate::error::{self, with_help, wrong_arguments};
+use crate::exit::Exit;
+
+use crate::guard::{KeepName, check_name};
+use crate::lint;
+use crate::options::{Recording, Signing, StoreAt, Trusting};
+use crate::out;
+
+#[derive(Args)]
+pub(super) struct Run {
+    /// The host that asks
+    #[arg(required = true)]
+    host: Option<HostName>,
+    /// The action policy
+    #[arg(long, alias = "policy", value_name = "FILE", required = true)]
+    action_policy: Option<PathBuf>,
+    /// The name of the session [default: the host's name and that of its session]
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// The agent, as the policy's facts name it
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// The environment, as the policy's facts name it
+    #[arg(long, value_name = "NAME")]
+    environment: Option<String>,
+    /// How much of a result is recorded: its digest, also how it begins, or all of it
+    #[arg(long, value_enum, default_value = "excerpt", value_name = "HOW")]
+    keep: KeepName,
+    /// Judge a step of this workflow before the agent stops
+    #[arg(long, value_name = "FILE", requires = "step")]
+    workflow: Option<PathBuf>,
+    /// The step that the agent is at
+    #[arg(long, value_name = "ID", requires = "workflow")]
+    step: Option<String>,
+    /// The workflow policy, which the workflow must follow
+    #[arg(long, value_name = "FILE", requires = "workflow")]
+    workflow_policy: Option<PathBuf>,
+    /// How long a decision may take; after that, the call is not allowed
+    #[arg(long, default_value = "2", value_parser = seconds, value_name = "SECONDS")]
+    deadline: Duration,
+    #[command(flatten)]
+    signing: Signing,
+    #[command(flatten)]
+    trusting: Trusting,
+    #[command(flatten)]
+    store: StoreAt,
+    #[command(flatten)]
+    recording: Recording,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HostName {
+    Claude,
+    Codex,
+    Gemini,
+    Copilot,
+    Vscode,
+    Cursor,
+    Opencode,
+}
+
+impl From<HostName> for Host {
+    fn from(name: HostName) -> Self {
+        match name {
+            HostName::Claude => Self::Claude,
+            HostName::Codex => Self::Codex,
+            HostName::Gemini => Self::Gemini,
+            HostName::Copilot => Self::Copilot,
+            HostName::Vscode => Self::VsCode,
+            HostName::Cursor => Self::Cursor,
+            HostName::Opencode => Self::OpenCode,
+        }
+    }
+}
+
+/// How much longer a stop may take to be judged.
+const STOP_DEADLINE: Duration = Duration::from_secs(40);
+/// The longest deadline. Hosts wait for a minute or less.
+const MAX_DEADLINE: f64 = 50.0;
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0 && *seconds <= MAX_DEADLINE);
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("write seconds, at most {MAX_DEADLINE}"))
+}
+
+/// What is known of the event while it is answered.
+struct Asked {
+    about: Mutex<(Host, Occasion)>,
+    /// Set when the answer is late.
+    stop: Arc<AtomicBool>,
+}
+
+/// The arguments of a hook, as a host gives them.
+#[derive(Parser)]
+#[command(name = "proofmark hook", no_binary_name = true)]
+struct Given {
+    #[command(flatten)]
+    _run: Run,
+}
+
+impl Run {
+    /// Whether a host can give these arguments.
+    pub(super) fn check(arguments: &[String]) -> anyhow::Result<()> {
+        Given::try_parse_from(arguments).map(drop).map_err(|error| wrong_arguments("proofmark hook", &error))
+    }
+
+    pub(super) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let host = self.host()?;
+        // What cannot be read may be a call.
+        let asked = Asked { about: Mutex::new((host, Occasion::BeforeTool)), stop: Arc::default() };
+        let (answered, answer) = mpsc::channel();
+        thread::scope(|scope| {
+            let working = thread::Builder::new().name("answer".to_owned()).spawn_scoped(scope, || {
+                // The other side waits, unless it was too late.
+                drop(answered.send(self.answer(host, config, &asked)));
+            });
+            let waited = working.map(|_| match answer.recv_timeout(self.deadline) {
+                // No call is let through by waiting for it.
+                Err(mpsc::RecvTimeoutError::Timeout) if asked.is_stop() => answer.recv_timeout(STOP_DEADLINE),
+                waited => waited,
+            });
+            let answer = match waited {
+                Ok(Ok(answer)) => return print(&answer),
+                Ok(Err(mpsc::RecvTimeoutError::Timeout)) => asked.late(self.deadline),
+                Ok(Err(mpsc::RecvTimeoutError::Disconnected)) | Err(_) => asked.failed(),
+            };
+            // What still works must not keep the host waiting.
+            let exit = print(&answer).map_or(Exit::NoAnswer, out::exit_code);
+            std::process::exit(exit as i32)
+        })
+    }
+
+    /// The answer to the event on standard input.
+    fn answer(&self, host: Host, config: &Config, asked: &Asked) -> Answer {
+        let mut input = Vec::new();
+        let limit = MAX_INPUT_BYTES as u64 + 1;
+        let message = match stdin().lock().take(limit).read_to_end(&mut input).context("read standard input") {
+            Ok(_) => read(host, &input).map_err(anyhow::Error::new),
+            Err(error) => Err(error),
+        };
+        let message = match message {
+            Ok(message) => message,
+            Err(error) => return Answer::deny(host, Occasion::BeforeTool, &because(&error)),
+        };
+        let (host, occasion) = (message.told_by.unwrap_or(host), message.occasion);
+        asked.is_about(host, occasion);
+        match &message.event {
+            Event::Before(call) => match self.before(config, &message, call, asked) {
+                Ok(HookRuling::Allowed) => Answer::allow(host, occasion),
+                Ok(HookRuling::Blocked(reason)) => Answer::deny(host, occasion, &reason),
+                Err(error) => Answer::deny(host, occasion, &because(&error)),
+            },
+            Event::After(call, ended) => {
+                let recorded = self.hooks(config, &message, Purpose::Record, asked);
+                let recorded = recorded.and_then(|hooks| Ok(hooks.after(&message, call, ended)?));
+                if let Err(error) = recorded {
+                    out::report(&error.context("record a result"));
+                }
+                Answer::pass(host, occasion, None)
+            }
+            Event::Stop(stop) => match self.stop(config, &message, stop, asked) {
+                Ok(None | Some(StopRuling::Judged)) => Answer::pass(host, occasion, None),
+                Ok(Some(StopRuling::Accepted(note) | StopRuling::Over(note))) => {
+                    Answer::pass(host, occasion, Some(&note))
+                }
+                Ok(Some(StopRuling::Refused(prompt))) => Answer::go_on(host, occasion, &prompt),
+                Err(error) => not_judged(host, occasion, stop.again, &error),
+            },
+            Event::Other => Answer::pass(host, occasion, None),
+        }
+    }
+
+    fn before(&self, config: &Config, message: &Message, call: &Call, asked: &Asked) -> anyhow::Result<HookRuling> {
+        let host = message.told_by.map_or_else(|| self.host(), Ok)?;
+        let record = || transcript::record(host, message.transcript.as_deref());
+        Ok(self.hooks(config, message, Purpose::Decide, asked)?.before(message, call, &record)?)
+    }
+
+    /// Judges the step that the agent is at; none where no step was named.
+    fn stop(
+        &self,
+        config: &Config,
+        message: &Message,
+        stop: &Stop,
+        asked: &Asked,
+    ) -> anyhow::Result<Option<StopRuling>> {
+        let (Some(workflow), Some(step)) = (&self.workflow, &self.step) else { return Ok(None) };
+        let policy = self.workflow_policy.as_deref().map(document::workflow_policy).transpose()?;
+        let workflow = lint::sound_workflow(workflow, policy.as_ref())?;
+        let hooks = self.hooks(config, message, Purpose::Record, asked)?;
+        let path = message.transcript.as_deref();
+        let host = message.told_by.map_or_else(|| self.host(), Ok)?;
+        transcript::wait_for_stop(host, path);
+        let record = transcript::record(host, path);
+        let said = transcript::last_message(host, path, stop.message.as_deref());
+        let stop = Stop { message: said, ..stop.clone() };
+        let at = StepAt { workflow: &workflow, policy: policy.as_ref(), step };
+        Ok(Some(hooks.stop(message, &stop, &at, &record)?))
+    }
+
+    fn hooks(&self, config: &Config, message: &Message, purpose: Purpose, asked: &Asked) -> anyhow::Result<Hooks> {
+        let store = self.store.open(config)?;
+        let settings = self.settings(message, &store)?;
+        // A result is recorded whatever the policy says.
+        let policy = match purpose {
+            Purpose::Decide => {
+                Some(document::action_policy(self.action_policy.as_deref().context("name the policy")?)?)
+            }
+            Purpose::Record => None,
+        };
+        let key = self.signing.key(config)?;
+        let trusted = self.trusting.signers(config)?;
+        let decider = Decider::for_command_line(policy, key, store, trusted);
+        let decider = decider.recording_facts(self.recording.record_facts);
+        Ok(Hooks::new(decider, settings, Arc::clone(&asked.stop)))
+    }
+
+    fn host(&self) -> anyhow::Result<Host> {
+        // Only a subcommand makes it unnecessary.
+        Ok(self.host.context("name the host")?.into())
+    }
+
+    fn settings(&self, message: &Message, store: &Store) -> anyhow::Result<HookSettings> {
+        let host = self.host()?;
+        let session = match (&self.session, &message.parent, &message.session) {
+            (Some(session), _, _) => session.clone(),
+            (None, Some(parent), _) => session_of_subagent(store, host, parent)?,
+            (None, None, Some(session)) => format!("{host}-{session}"),
+            (None, None, None) => {
+                return Err(with_help("find the session: the event does not name it", "name it with `--session`"));
+            }
+        };
+        check_name(&session, "--session")?;
+        Ok(HookSettings {
+            host,
+            session,
+            agent: self.agent.clone(),
+            environment: self.environment.clone(),
+            project: project(message.told_by.unwrap_or(host), message),
+            keep: self.keep.into(),
+        })
+    }
+}
+
+/// The folder of the agent's project. Hosts name it in a variable that they set for their hooks; others start the agent in it.
+fn project(host: Host, message: &Message) -> Option<String> {
+    let variable = match host {
+        Host::Claude => std::env::var("CLAUDE_PROJECT_DIR").ok(),
+        Host::Gemini => std::env::var("GEMINI_PROJECT_DIR").ok(),
+        Host::Codex | Host::Copilot | Host::VsCode | Host::Cursor | Host::OpenCode => None,
+    };
+    let folder = variable.or_else(|| message.cwd.clone()).filter(|folder| folder.starts_with('/'))?;
+    Some(folder.trim_end_matches('/').to_owned())
+}
+
+/// What the store is opened for.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Decide,
+    Record,
+}
+
+impl Asked {
+    fn is_about(&self, host: Host, occasion: Occasion) {
+        *self.about.lock().unwrap_or_else(PoisonError::into_inner) = (host, occasion);
+    }
+
+    fn is_stop(&self) -> bool {
+        let (_, occasion) = *self.about.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(occasion, Occasion::Stop | Occasion::SubagentStop)
+    }
+
+    /// The answer where nothing was decided in time. What is decided after that is not stored.
+    fn late(&self, deadline: Duration) -> Answer {
+        self.stop.store(true, Ordering::Relaxed);
+        self.give_up(&format!("The action could not be decided within {} s.", deadline.as_secs_f64()))
+    }
+
+    fn failed(&self) -> Answer {
+        self.give_up("The action could not be decided: the program failed.")
+    }
+
+    fn give_up(&self, why: &str) -> Answer {
+        let (host, occasion) = *self.about.lock().unwrap_or_else(PoisonError::into_inner);
+        match occasion {
+            Occasion::BeforeTool | Occasion::BeforeRead => Answer::deny(host, occasion, &not_executed(why)),
+            Occasion::AfterTool | Occasion::Stop | Occasion::SubagentStop | Occasion::Other => {
+                Answer::pass(host, occasion, None)
+            }
+        }
+    }
+}
+
+/// The answer to a stop that cannot be judged: refused once. An agent that cannot do anything about it is not held for ever,
+/// and nothing is accepted.
+fn not_judged(host: Host, occasion: Occasion, again: bool, error: &anyhow::Error) -> Answer {
+    let help = error::help(error).map_or_else(String::new, |help| format!(" ({help})"));
+    let why = format!("The step could not be judged: failed to {}{help}.", error::message(error));
+    match again {
+        true => Answer::pass(host, occasion, Some(&why)),
+        false => Answer::go_on(host, occasion, &format!("{why} Say so, and that the step is not done.")),
+    }
+}
+
+/// What the model is told of a failure.
+fn because(error: &anyhow::Error) -> String {
+    let help = error::help(error).map_or_else(String::new, |help| format!(" ({help})"));
+    not_executed(&format!("The action could not be decided: failed to {}{}.", error::message(error), help))
+}
+
+/// Writes the answer and nothing else: hosts take a text before or after it for no answer.
+fn print(answer: &Answer) -> anyhow::Result<Exit> {
+    let mut out = out::stdout();
+    out.write_all(answer.as_str().as_bytes())?;
+    out.flush()?;
+    Ok(Exit::Yes)
+}

@@ -1,0 +1,47 @@
+//! `proofmark store`.
+
+mod check;
+mod copy;
+
+use clap::Subcommand;
+use proofmark_verifier::{CheckedStore, WrongRow};
+
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::paint::{Paint, printable};
+
+/// Copy the store to another place, or verify all of it
+#[derive(Subcommand)]
+pub(crate) enum Store {
+    Copy(copy::Copy),
+    Check(check::Check),
+}
+
+impl Store {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        match self {
+            Store::Copy(command) => command.run(),
+            Store::Check(command) => command.run(config),
+        }
+    }
+}
+
+/// A fault in lines of text.
+fn shown(paint: Paint, wrong: &WrongRow) -> String {
+    let WrongRow { code, table, row, detail } = wrong;
+    format!("{} {table} {}: {}", paint.bad(code), printable(row), printable(detail))
+}
+
+/// What a store has, in words.
+fn contents(checked: &CheckedStore) -> String {
+    let CheckedStore { receipts, chains, decisions, sessions, entries, .. } = *checked;
+    let count = |number: u64, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
+    format!(
+        "{} ({}), {}, {} of {}",
+        count(receipts, "receipt", "receipts"),
+        count(chains, "chain", "chains"),
+        count(decisions, "decision", "decisions"),
+        count(entries, "entry", "entries"),
+        count(sessions, "session", "sessions"),
+    )
+}

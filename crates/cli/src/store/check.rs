@@ -1,0 +1,90 @@
+//! `proofmark store check`.
+
+use std::io::Write;
+
+use clap::Args;
+use proofmark_receipt::{Json, object};
+use proofmark_verifier::{CheckedStore, WrongRow, check_store};
+
+use super::{contents, shown};
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::options::StoreAt;
+use crate::out;
+use crate::paint::{Paint, printable};
+use crate::progress::{Progress, Work};
+
+/// Verify everything in the store
+///
+/// Every document is read, its hash and its signature are verified, and so is its place in its chain. The columns beside the
+/// documents are compared with them, and the counts, the times and what waits with the rows. A signature is verified by the key that
+/// its document names: whether you trust that key is a question for `proofmark receipt verify`. The store can be used
+/// meanwhile; what is verified is what it had at one moment.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark store check
+  proofmark store check --json
+
+Exit codes: 0 sound; 1 faults were found; 2 the store could not be read.")]
+pub(crate) struct Check {
+    #[command(flatten)]
+    store: StoreAt,
+    /// Print one JSON object per fault, and one for the whole store at the end
+    #[arg(long)]
+    json: bool,
+}
+
+impl Check {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let store = self.store.open_existing(config)?;
+        let (paint, progress) = (Paint::for_stdout(), Progress::new(Work::Whole("reading the store")));
+        let mut written = Ok(());
+        let mut found = |wrong: WrongRow| {
+            let line = if self.json { fault(&wrong) } else { shown(paint, &wrong) };
+            let write = || progress.suspend(|| writeln!(out::stdout(), "{line}"));
+            if written.is_ok() {
+                written = write();
+            }
+        };
+        let mut at = |table: &str, rows: u64| progress.at(format!("{table}: {rows} rows"));
+        let checked = check_store(&store, &mut found, &mut at)?;
+        written?;
+        drop(progress);
+        let CheckedStore { receipts, chains, decisions, sessions, entries, faults } = checked;
+        let place = self.store.place(config).to_string();
+        match self.json {
+            true => {
+                let whole = object! {
+                    "store": place,
+                    "sound": faults == 0,
+                    "receipts": receipts,
+                    "chains": chains,
+                    "decisions": decisions,
+                    "sessions": sessions,
+                    "session_entries": entries,
+                    "faults": faults,
+                };
+                writeln!(out::stdout(), "{}", Json::from(whole).to_text())?;
+            }
+            false => {
+                let result = match faults {
+                    0 => paint.good("sound"),
+                    1 => paint.bad("1 fault"),
+                    _ => paint.bad(&format!("{faults} faults")),
+                };
+                writeln!(out::stdout(), "{result} {}\n  {}", printable(&place), contents(&checked))?;
+            }
+        }
+        Ok(if faults == 0 { Exit::Yes } else { Exit::No })
+    }
+}
+
+fn fault(wrong: &WrongRow) -> String {
+    let object = object! {
+        "fault": wrong.code,
+        "table": wrong.table,
+        "row": wrong.row.as_str(),
+        "message": wrong.detail.as_str(),
+    };
+    Json::from(object).to_text()
+}

@@ -1,0 +1,96 @@
+//! `proofmark work`.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+use proofmark_server::{Ended, WorkSettings, log_jobs, probe_host, work};
+use proofmark_verifier::{Host, JobSettings, Language, Role, Runtime, Verifications};
+
+use crate::config::Config;
+use crate::error::with_help;
+use crate::exit::Exit;
+use crate::options::{Signing, StoreAt};
+use crate::out;
+use crate::paint::printable;
+use crate::serve::{Logging, concurrency};
+
+/// Run the verifications that servers accept with `proofmark serve --no-verify`
+///
+/// Any number of workers share the store with the servers. Each claims as many verifications as it has room for, of those
+/// that it can run, and signs the receipts with its own key: name it with `--worker-key` at the servers, unless it is theirs. On
+/// SIGTERM a worker claims nothing more and ends what runs, for at most a minute; a second signal ends it at once. What a worker
+/// leaves, another runs.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark work
+  proofmark work --jobs 4 --runs python,javascript --listen 127.0.0.1:8702
+
+Exit codes: 0 it was told to stop; 2 it cannot work; 130 it was ended at once.")]
+pub(crate) struct Work {
+    /// How many verifications run at a time [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Run code of these languages alone [default: all that this host has]
+    #[arg(long, value_name = "LANGUAGES", value_delimiter = ',')]
+    runs: Vec<Language>,
+    #[command(flatten)]
+    signing: Signing,
+    #[command(flatten)]
+    store: StoreAt,
+    /// Serve figures on this address: /metrics for Prometheus, and /healthz. Anyone who reaches it can read them
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    #[command(flatten)]
+    logging: Logging,
+}
+
+impl Work {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        // Named, because `_` would drop the log at once; it must live as long as the worker.
+        let _log = self.logging.start()?;
+        let key = self.signing.key(config)?;
+        let store = Arc::new(self.store.open(config)?);
+        let (host, runtimes) = self.host()?;
+        let signer = key.signer();
+        let only = (!self.runs.is_empty()).then(|| self.runs.clone());
+        let role = Role::Worker { workers: concurrency(self.jobs), only };
+        let settings = JobSettings { key, store, role, report: Some(log_jobs()) };
+        let verifications = Verifications::start_as(settings, move || host).context("start the threads that verify")?;
+        out::announce(format_args!("working as {signer}"));
+        out::announce(format_args!("runs {}", runtimes.join(", ")));
+        let ended = work(WorkSettings { verifications, listen: self.listen }, |address| {
+            out::announce(format_args!("figures on http://{address}/metrics"));
+        })?;
+        Ok(match ended {
+            Ended::Drained => Exit::Yes,
+            Ended::AtOnce => Exit::Interrupted,
+        })
+    }
+
+    /// The host, and the interpreters that it runs code with, for a person to read.
+    fn host(&self) -> anyhow::Result<(Host, Vec<String>)> {
+        let host = probe_host();
+        if let Err(cause) = host.level() {
+            let message = format!("isolate code on this host: {}", printable(cause));
+            return Err(with_help(message, "run `proofmark doctor`"));
+        }
+        let found = host.runtimes();
+        let runs = |language: &Language| self.runs.is_empty() || self.runs.contains(language);
+        if let Some(missing) = self.runs.iter().find(|language| found.iter().all(|one| one.language != **language)) {
+            let help = format!("install {}, or leave it out of `--runs`", Runtime::debian_package(*missing));
+            return Err(with_help(format!("run {missing}: this host has no interpreter for it"), help));
+        }
+        let runtimes: Vec<String> = found
+            .iter()
+            .filter(|runtime| runs(&runtime.language))
+            .map(|runtime| format!("{} {}", runtime.language, printable(&runtime.version)))
+            .collect();
+        match runtimes.is_empty() {
+            true => Err(with_help("find an interpreter on this host".to_owned(), "run `proofmark doctor`")),
+            false => Ok((host, runtimes)),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The examples that the program writes.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::run::Place;
+
+#[test]
+fn examples_are_not_written_through_a_link_that_nobody_named() {
+    let place = Place::new();
+    fs::create_dir(place.path("elsewhere")).unwrap();
+    symlink(place.path("elsewhere"), place.path("examples")).unwrap();
+    let refused = place.run(&["examples"]);
+    assert!(refused.code == 2 && refused.stderr.contains("`examples`: it is a link"), "{refused:?}");
+    assert_eq!(fs::read_dir(place.path("elsewhere")).unwrap().count(), 0);
+    // A person who names the link wants what it leads to.
+    assert_eq!(place.run(&["examples", "examples"]).code, 0);
+    assert!(place.path("elsewhere/sort.json").is_file());
+}

@@ -1,0 +1,209 @@
+//! `proofmark hook doctor` says yes only where a call is stopped.
+
+use std::os::unix::fs::PermissionsExt;
+
+use proofmark_receipt::Json;
+
+use crate::agent::Agent;
+use crate::place::{Place, said};
+
+const HOSTS: [&str; 7] = ["claude", "codex", "gemini", "copilot", "vscode", "cursor", "opencode"];
+
+/// Every file that an installation may have made.
+const FILES: [&str; 6] = [
+    "home/.claude/settings.json",
+    "home/.codex/hooks.json",
+    "home/.gemini/settings.json",
+    "home/.copilot/hooks/proofmark.json",
+    "home/.cursor/hooks.json",
+    "home/.config/opencode/plugins/proofmark.js",
+];
+
+/// The states of what the doctor found, with what it was.
+fn findings(place: &Place, arguments: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
+    let output = place.proofmark(&[&["hook", "doctor"], arguments, &["--json"]].concat());
+    let json = Json::parse(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said(&output)));
+    let list = json.as_object().unwrap().get("findings").unwrap().as_array().unwrap().to_vec();
+    let text =
+        |finding: &Json, name: &str| finding.as_object().unwrap().get(name).unwrap().as_str().unwrap().to_owned();
+    let found = list.iter().map(|finding| (text(finding, "state"), text(finding, "what"))).collect();
+    (output.status.code(), found)
+}
+
+/// Those that are bad.
+fn bad(found: &[(String, String)]) -> Vec<&str> {
+    found.iter().filter(|(state, _)| state == "bad").map(|(_, what)| what.as_str()).collect()
+}
+
+/// A place without the programs of hosts, so that only the installation counts.
+fn place() -> Place {
+    let mut place = Place::new();
+    place.use_only_system_programs();
+    place
+}
+
+#[test]
+fn a_good_installation_refuses_the_call() {
+    for host in HOSTS {
+        let place = place();
+        assert!(place.install(host, &[]).status.success());
+        let (code, found) = findings(&place, &[host]);
+        assert!(bad(&found).is_empty(), "{host}: {found:?}");
+        assert!(
+            found.iter().any(|(state, what)| state == "good" && what.contains("refused `touch ")),
+            "{host}: {found:?}"
+        );
+        // Only Codex itself knows whether it trusts its hooks.
+        assert_eq!(code, Some(if host == "codex" { 2 } else { 0 }), "{host}: {found:?}");
+    }
+}
+
+#[test]
+fn a_host_without_hooks_is_not_in_order() {
+    for host in HOSTS {
+        let (code, found) = findings(&place(), &[host]);
+        assert!(code == Some(1) && bad(&found)[0].contains("has no hooks"), "{host}: {found:?}");
+    }
+}
+
+#[test]
+fn a_hook_that_does_not_do_its_work_is_found() {
+    let fake = |text: &str| {
+        let place = place();
+        place.write("fake/proofmark", &format!("#!/bin/sh\n{text}\n"));
+        let program = place.at("fake/proofmark");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        (place, program.display().to_string())
+    };
+    for host in HOSTS {
+        for (text, expected) in [
+            ("exit 1", "exit code 1"),
+            ("echo hello", "not one json object"),
+            ("echo '{}'", "neither"),
+            ("kill -9 $$", "kill"),
+            ("echo 'Loading'; exec real hook \"$2\"", "exit code 127"),
+        ] {
+            let (place, program) = fake(text);
+            assert!(place.install(host, &[]).status.success());
+            for file in FILES {
+                if let Some(text) = place.read(file) {
+                    place.write(file, &text.replace(crate::place::BINARY, &program));
+                }
+            }
+            let (code, found) = findings(&place, &[host]);
+            let bad = bad(&found);
+            assert!(
+                code == Some(1) && bad.iter().any(|what| what.to_lowercase().contains(expected)),
+                "{host} {text}: {found:?}"
+            );
+        }
+        // The program is gone.
+        let (place, program) = fake("exit 0");
+        assert!(place.install(host, &[]).status.success());
+        std::fs::remove_file(&program).unwrap();
+        for file in FILES {
+            if let Some(text) = place.read(file) {
+                place.write(file, &text.replace(crate::place::BINARY, &program));
+            }
+        }
+        let (code, found) = findings(&place, &[host]);
+        assert!(
+            code == Some(1) && bad(&found).iter().any(|what| what.contains("cannot be found")),
+            "{host}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn settings_that_switch_hooks_off_are_found() {
+    for (host, file, from, to, expected) in [
+        ("claude", FILES[0], "{\n", "{\"disableAllHooks\": true,", "disableAllHooks"),
+        ("claude", FILES[0], "\"onFailure\": \"block\"", "\"async\": true", "asynchronous"),
+        ("claude", FILES[0], ",\n            \"onFailure\": \"block\"", "", "onFailure"),
+        ("claude", FILES[0], "\"matcher\": \"*\"", "\"matcher\": \"Bash\"", "matcher"),
+        ("claude", FILES[0], "\"timeout\": 60", "\"timeout\": 1", "timeout"),
+        ("gemini", FILES[2], "{\n", "{\"hooksConfig\": {\"enabled\": false},", "hooksConfig.enabled"),
+        ("gemini", FILES[2], "{\n", "{\"hooksConfig\": {\"disabled\": [\"proofmark\"]},", "hooksConfig.disabled"),
+        ("copilot", FILES[3], "{\n", "{\"disableAllHooks\": true,", "disableAllHooks"),
+        ("cursor", FILES[4], "\"failClosed\": true", "\"failClosed\": false", "failClosed"),
+        ("cursor", FILES[4], "\"stop\"", "\"other\"", "no hook for stop"),
+    ] {
+        let place = place();
+        assert!(place.install(host, &[]).status.success());
+        let text = place.read(file).unwrap();
+        assert!(text.contains(from), "{text}");
+        place.write(file, &text.replacen(from, to, 1));
+        let (code, found) = findings(&place, &[host]);
+        assert!(code == Some(1) && bad(&found).iter().any(|what| what.contains(expected)), "{host} {to}: {found:?}");
+    }
+}
+
+#[test]
+fn a_policy_that_allows_everything_proves_nothing() {
+    let place = place();
+    place.write("policy.yaml", "version: 1\nboundaries:\n  - {id: all, match: {}}\n");
+    assert!(place.install("claude", &[]).status.success());
+    let (code, found) = findings(&place, &["claude"]);
+    assert!(code == Some(1) && bad(&found)[0].contains("allowed every call"), "{found:?}");
+}
+
+#[test]
+fn a_project_can_switch_the_users_hooks_of_gemini_off_and_that_is_found() {
+    let place = place();
+    assert!(place.install("gemini", &[]).status.success());
+    place.write("project/.gemini/settings.json", "{\"hooksConfig\": {\"enabled\": false}}");
+    let (code, found) = findings(&place, &["gemini"]);
+    assert!(code == Some(1) && bad(&found)[0].contains("hooksConfig.enabled"), "{found:?}");
+}
+
+#[test]
+fn claude_itself_is_run() {
+    the_host_itself_is_run(Agent::Claude);
+}
+
+#[test]
+fn codex_itself_is_run() {
+    the_host_itself_is_run(Agent::Codex);
+}
+
+#[test]
+fn copilot_itself_is_run() {
+    the_host_itself_is_run(Agent::Copilot);
+}
+
+#[test]
+fn gemini_itself_is_run() {
+    the_host_itself_is_run(Agent::Gemini);
+}
+
+#[test]
+fn opencode_itself_is_run() {
+    the_host_itself_is_run(Agent::OpenCode);
+}
+
+fn the_host_itself_is_run(agent: Agent) {
+    let Some(programs) = agent.programs() else { return };
+    let mut place = Place::new();
+    place.add_to_path(&programs);
+    let host = agent.name();
+    assert!(place.install(host, &[]).status.success());
+    if agent == Agent::Codex {
+        // Codex skips hooks that nobody has trusted, and runs the call.
+        let (code, found) = findings(&place, &[host, "--live"]);
+        let bad = bad(&found);
+        assert!(code == Some(1) && bad.iter().any(|what| what.contains("not trusted")), "{found:?}");
+        assert!(bad.iter().any(|what| what.contains("the marker file is there")), "{found:?}");
+        let trusted = place.install(host, &["--trust"]);
+        assert!(trusted.status.success(), "{}", said(&trusted));
+    }
+    let (code, found) = findings(&place, &[host, "--live"]);
+    assert_eq!(code, Some(0), "{host}: {found:?}");
+    let ran = |(state, what): &(String, String)| {
+        state == "good" && what.contains("did not run") && what.contains("the model read the reason")
+    };
+    assert!(found.iter().any(ran), "{host}: {found:?}");
+    // The same host without the hook runs the call.
+    place.write("policy.yaml", "version: 1\nboundaries:\n  - {id: all, match: {}}\n");
+    let (code, found) = findings(&place, &[host, "--live"]);
+    assert_eq!(code, Some(1), "{host}: {found:?}");
+}

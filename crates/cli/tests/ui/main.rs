@@ -1,0 +1,190 @@
+//! The pages in a browser: a reviewer's and a reader's story, and every page in every look.
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use proofmark_testing::Home;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
+const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ui");
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+/// Where pictures of the pages are left for people to look at.
+const PICTURES: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/ui");
+
+/// How many links the chain has that a browser checks: more than it gets at once.
+const LINKS: &str = "620";
+
+/// A process that is killed when it is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// The folder with the packages, where the browser and Node.js are there as well.
+fn packages() -> Option<PathBuf> {
+    let modules = proofmark_testing::node_modules_with(&["playwright-core", "axe-core"])?;
+    (proofmark_testing::has_program("node", "nodejs") && proofmark_testing::has_program("chromium", "chromium"))
+        .then_some(modules)
+}
+
+fn proofmark(home: &Home, arguments: &[&str]) -> String {
+    let done = Command::new(BINARY).args(arguments).envs(home.variables()).current_dir(home.path()).output().unwrap();
+    String::from_utf8(done.stdout).unwrap().trim().to_owned()
+}
+
+/// A server with the policy of the tests, and where it listens.
+fn served(home: &Home, more: &[&str]) -> (Running, String) {
+    served_by(home, &format!("{HERE}/policy.yaml"), more)
+}
+
+fn served_by(home: &Home, policy: &str, more: &[&str]) -> (Running, String) {
+    let mut child = Command::new(BINARY)
+        .args(["serve", "--action-policy", policy, "--listen", "127.0.0.1:0"])
+        .args(more)
+        .envs(home.variables())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = said.by_ref().map(Result::unwrap).find(|line| line.starts_with("serving on ")).unwrap();
+    // What it says later must not fill the pipe.
+    std::thread::spawn(move || said.for_each(drop));
+    (Running(child), line.split_whitespace().nth(2).unwrap().to_owned())
+}
+
+/// Runs a script of this folder, which fails with a message.
+fn tell(modules: &Path, script: &str, arguments: &[&str]) {
+    std::fs::create_dir_all(PICTURES).unwrap();
+    let told = Command::new("node")
+        .arg(format!("{HERE}/{script}"))
+        .args(arguments)
+        .env("PROOFMARK_NODE_MODULES", modules)
+        .env("PROOFMARK_PICTURES", PICTURES)
+        .output()
+        .unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
+    assert!(told.status.success(), "{said}");
+}
+
+/// The file of the keys of an agent and two reviewers, and the keys.
+fn keys(home: &Home) -> (String, [String; 3]) {
+    let file = home.path().join("keys.json").display().to_string();
+    let key = |id: &str, role: &str| {
+        proofmark(home, &["api-key", "add", "--file", &file, id, role, "--tenant", "acme.support"])
+    };
+    let keys = [("bot", "agent"), ("ann", "reviewer"), ("bob", "reviewer")].map(|(id, role)| key(id, role));
+    (file, keys)
+}
+
+#[test]
+fn reviewers_and_readers_reach_what_they_want() {
+    let Some(modules) = packages() else { return };
+    let home = Home::new();
+    let (file, keys) = keys(&home);
+    let (_server, address) = served(&home, &["--api-keys", &file]);
+    tell(&modules, "story.mjs", &[&address, &keys[0], &keys[1], &keys[2]]);
+}
+
+#[test]
+fn chains_and_documents_from_elsewhere_are_checked_in_the_browser() {
+    let Some(modules) = packages() else { return };
+    let home = Home::new();
+    let (_server, address) = served(&home, &["--rate", "1000"]);
+    tell(&modules, "check.mjs", &[&address, LINKS]);
+}
+
+#[test]
+fn a_job_is_followed_and_run_again() {
+    let Some(modules) = packages() else { return };
+    let home = Home::new();
+    let (file, keys) = keys(&home);
+    let (_server, address) = served(&home, &["--api-keys", &file]);
+    tell(&modules, "jobs.mjs", &[&address, &keys[0], &keys[1]]);
+}
+
+#[test]
+fn a_review_outlives_the_server() {
+    let Some(modules) = packages() else { return };
+    let home = Home::new();
+    let (file, keys) = keys(&home);
+    // The script starts the server, twice on one address.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let folder = home.path().display().to_string();
+    let policy = format!("{HERE}/policy.yaml");
+    let store = home.store().into_string().unwrap();
+    let serve = ["serve", "--action-policy", &policy, "--listen", &free, "--api-keys", &file, "--store", &store];
+    let address = format!("http://{free}");
+    tell(&modules, "away.mjs", &[&[BINARY, &folder, &address, &keys[0], &keys[1]], serve.as_slice()].concat());
+}
+
+#[test]
+fn a_mail_is_denied_with_a_note_changed_approved_and_sent() {
+    let Some(modules) = packages() else { return };
+    let Some(python) = proofmark_testing::python_with("verifiedx", "verifiedx==0.1.20") else { return };
+    let home = Home::new();
+    let (file, keys) = keys(&home);
+    let (_server, address) = served_by(&home, &format!("{EXAMPLES}/agent/policy.yaml"), &["--api-keys", &file]);
+    let agent = Command::new(python)
+        .arg(format!("{EXAMPLES}/agent/agent.py"))
+        .args(["T-8812", "--wait", "120"])
+        .env("VERIFIEDX_BASE_URL", &address)
+        .env("VERIFIEDX_API_KEY", &keys[0])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut agent = Running(agent);
+    tell(&modules, "mail.mjs", &[&address, &keys[1]]);
+    let mut said = String::new();
+    agent.0.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    let lines: Vec<_> = said.lines().collect();
+    let expected = [
+        "blocked: The subject does not name the ticket.",
+        "replanned: [T-8812] Your refund",
+        "blocked: Nobody has read the mail.",
+        "denied by ann: Say when: \"It takes 5 days.\"",
+        "changed: Your refund for T-8812 is on its way. It takes 5 days.",
+        "blocked: Nobody has read the mail.",
+        "approved by ann: It says when.",
+        "SENT to customer@example.com: [T-8812] Your refund",
+    ];
+    assert_eq!(lines, expected);
+    assert!(agent.0.wait().unwrap().success());
+}
+
+#[test]
+fn every_page_is_for_everybody() {
+    let Some(modules) = packages() else { return };
+    let home = Home::new();
+    let example = |name: &str| format!("{EXAMPLES}/{name}");
+    proofmark(&home, &["verify", &example("sort.json")]);
+    let attempt = |number: u8| {
+        let (response, trace) =
+            (example(&format!("accept/attempt{number}.md")), example(&format!("accept/trace{number}.json")));
+        let workflow = example("accept/workflow.yaml");
+        proofmark(
+            &home,
+            &["accept", &workflow, "--step", "implement", "--run", "demo", "--response", &response, "--trace", &trace],
+        );
+    };
+    attempt(1);
+    let guarded = ["guard", "--action-policy", &example("guard/policy.yaml"), "--session", "nightly", "--", "python3"]
+        .map(str::to_owned);
+    let agent = Command::new("python3")
+        .arg(example("guard/agent.py"))
+        .arg(BINARY)
+        .args(&guarded)
+        .arg(example("guard/server.py"))
+        .envs(home.variables())
+        .current_dir(home.path())
+        .output()
+        .unwrap();
+    assert!(agent.status.success(), "{}", String::from_utf8_lossy(&agent.stderr));
+    let (_server, address) = served(&home, &[]);
+    tell(&modules, "looks.mjs", &[&address]);
+}

@@ -1,0 +1,129 @@
+//! Whose receipts a server takes, and what servers and workers say of each other.
+
+use proofmark_receipt::Json;
+use tempfile::TempDir;
+
+use crate::client::{Client, GOOD, job, json, listed, once, text};
+use crate::fleet::Fleet;
+
+fn public_key(fleet: &Fleet, home: &TempDir) -> String {
+    let run = |arguments: &[&str]| {
+        let done = std::process::Command::new(crate::server::PROOFMARK)
+            .args(arguments)
+            .env("PROOFMARK_HOME", home.path())
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{done:?}");
+        String::from_utf8(done.stdout).unwrap()
+    };
+    run(&["key", "new", "default"]);
+    fleet.file("worker.pem", &run(&["key", "show", "--format", "pem"]))
+}
+
+pub(crate) fn a_worker_with_a_key_of_its_own_works_once_the_server_names_it(fleet: &Fleet) {
+    let home = TempDir::new().unwrap();
+    let key = public_key(fleet, &home);
+    let front = fleet.front(&[]);
+    let id = job(&front, GOOD);
+    let worker = fleet.worker_of(home.path(), &["--jobs", "1"]);
+    worker.said("no jobs are claimed");
+    front.said("a worker gets no jobs");
+    front.until(|status| status.contains("no_workers"));
+    assert_eq!(text(&once(&front, &id, "waiting"), "state"), "waiting");
+    front.signal("-TERM");
+    assert_eq!(front.ended().0, Some(0));
+
+    let front = fleet.front(&["--worker-key", &key]);
+    once(&front, &id, "done");
+    worker.said("jobs are claimed");
+    front.until(|status| !status.contains("no_workers") && status.contains("\"workers\":1"));
+    let (_, keys) = front.send("GET /.well-known/jwks.json HTTP/1.1", "");
+    assert_eq!(listed(&json(&keys), "keys").len(), 2);
+    let keys = fleet.file("jwks.json", &keys);
+    let (_, receipt) = front.send(&format!("GET /v1/receipts/{id} HTTP/1.1"), "");
+    let file = fleet.file("receipt.json", &receipt);
+    let (code, said) = fleet.run(&["receipt", "verify", &file, "--trust", &keys]);
+    assert_eq!(code, Some(0), "{said}");
+    // It is the worker's signature, not the server's.
+    let (code, said) = fleet.run(&["receipt", "verify", &file, "--trust", &key]);
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) = fleet.run(&["receipt", "verify", &file, "--trust", "default"]);
+    assert_eq!(code, Some(1), "{said}");
+    // It counts as evidence, as one of the server's own does.
+    let (status, redeemed) = front.post(&format!("/v1/receipts/{id}/redeem"), "", "{}");
+    assert_eq!(status, 200, "{}", redeemed.to_text());
+}
+
+pub(crate) fn a_server_says_that_no_worker_lives_and_a_worker_shows_its_figures(fleet: &Fleet) {
+    let front = fleet.front(&[]);
+    front.said("no worker lives");
+    let id = job(&front, GOOD);
+    let figures = |server: &Client| server.send("GET /metrics HTTP/1.1", "").1;
+    let has = |figures: &str, line: &str| assert!(figures.lines().any(|one| one == line), "{line}: {figures}");
+    let before = figures(&front);
+    has(&before, "proofmark_jobs_waiting 1");
+    has(&before, "proofmark_workers 0");
+    assert!(before.contains("proofmark_oldest_waiting_job_seconds"), "{before}");
+    let worker = fleet.admitted(&["--listen", "127.0.0.1:0", "--runs", "py,bash"]);
+    once(&front, &id, "done");
+    front.said("workers run the verifications");
+    for server in [&*front, &Client { address: worker.address() }] {
+        let after = figures(server);
+        has(&after, "proofmark_jobs_waiting 0");
+        has(&after, "proofmark_workers 1");
+    }
+    let at_worker = Client { address: worker.address() };
+    assert_eq!(at_worker.send("GET /healthz HTTP/1.1", "").0, 200);
+    assert_eq!(at_worker.send("GET /v1/receipts HTTP/1.1", "").0, 404);
+    assert_eq!(at_worker.send("GET /metrics HTTP/1.1\r\norigin: https://evil.example", "").0, 403);
+    let (_, health) = front.send("GET /health HTTP/1.1", "");
+    assert_eq!(listed(&json(&health), "languages"), [Json::from("python"), Json::from("bash")]);
+
+    let (code, said) = fleet.run(&["doctor", "--store", &fleet.store, "--json"]);
+    assert_eq!(code, Some(0), "{said}");
+    // Beside a warning of the password in the name of the store.
+    let printed = said.lines().find(|line| line.starts_with('{')).unwrap();
+    let seen = listed(&json(printed), "workers");
+    assert_eq!(seen.len(), 2, "{said}");
+    let runs = |worker: &Json| worker.as_object().unwrap().contains("runs");
+    assert_eq!(seen.iter().filter(|worker| runs(worker)).count(), 1);
+    let (_, said) = fleet.run(&["doctor", "--store", &fleet.store]);
+    assert!(said.contains("processes that share the store") && said.contains("runs bash"), "{said}");
+    // It runs no JavaScript, so that waits for another worker.
+    let node = r#"{"output": {"content": "f = x => x"}, "verification": {"kind": "test_suite", "language": "javascript",
+        "entrypoint": "f", "tests": [{"name": "one", "input": [1], "expected_output": 1}]}}"#;
+    let (status, node) = front.send(crate::client::AS_JOB, node);
+    assert_eq!(status, 202, "{node}");
+    once(&front, &job(&front, GOOD), "done");
+    let lacking = "no worker lives that runs javascript";
+    front.said(lacking);
+    let waits = once(&front, &text(&json(&node), "job_id"), "waiting");
+    assert_eq!(text(&waits, "lacking"), lacking);
+    front.until(|status| status.contains("\"unrunnable\":1"));
+    has(&figures(&front), "proofmark_jobs_unrunnable 1");
+    let of_store = figures(&Client { address: worker.address() });
+    for figure in
+        ["proofmark_store_groups_total{outcome=\"stored\"} ", "proofmark_store_group_size_bucket{le=\"500\"} "]
+    {
+        assert!(of_store.contains(figure), "{figure}: {of_store}");
+    }
+    let of_engine =
+        if fleet.is_database() { "proofmark_store_oldest_snapshot_seconds" } else { "proofmark_store_log_bytes" };
+    assert!(of_store.contains(of_engine), "{of_store}");
+}
+
+#[test]
+fn a_worker_that_cannot_work_says_so() {
+    let fleet = Fleet::in_file();
+    for (arguments, wanted) in [
+        (vec!["work", "--runs", "cobol"], "invalid value"),
+        (vec!["work", "--store", "/proc/none/store.db"], "failed to"),
+        (vec!["serve", "--no-verify", "--jobs", "2"], "cannot be used with"),
+        (vec!["serve", "--worker-key", "default"], "--no-verify"),
+        (vec!["serve", "--no-verify", "--worker-key", "nobody", "--check"], "nobody"),
+    ] {
+        let (code, said) = fleet.run(&arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(wanted), "{arguments:?}: {said}");
+    }
+}

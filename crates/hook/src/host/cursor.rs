@@ -1,0 +1,196 @@
+//! Cursor. One call may have two events: one for every tool, which names the call, and one for commands, MCP tools and files,
+//! which does not. What they have in common is the call's twin.
+
+use proofmark_evidence::CallStatus;
+use proofmark_receipt::{Json, Object, object};
+
+use super::claude;
+use crate::ended;
+use crate::fields::{self, first_text, need_text, text, unknown_event, written};
+use crate::message::{Call, Ended, Event, Message, Occasion, Stop, Subagent};
+use crate::paths;
+use crate::tools::{
+    self, EDIT_FILE, FIND_FILES, LIST_FILES, PLAN, READ_FILE, SEARCH_FILES, SHELL, SUBAGENT, Target, Tool, WEB_FETCH,
+    WEB_SEARCH, WRITE_FILE,
+};
+
+const FILE: Target = Target::File(&["file_path", "target_file", "path"]);
+
+const FOLDER: Target = Target::Folder(&["path", "target_directory"]);
+
+const TOOLS: &[Tool] = &[
+    Tool("Shell", SHELL, Target::Unknown),
+    Tool("Read", READ_FILE, FILE),
+    Tool("Write", WRITE_FILE, FILE),
+    Tool("Edit", EDIT_FILE, FILE),
+    Tool("StrReplace", EDIT_FILE, FILE),
+    Tool("Delete", EDIT_FILE, FILE),
+    Tool("EditNotebook", EDIT_FILE, FILE),
+    Tool("LS", LIST_FILES, FOLDER),
+    Tool("Glob", FIND_FILES, Target::Unknown),
+    Tool("Grep", SEARCH_FILES, FOLDER),
+    Tool("SemanticSearch", SEARCH_FILES, Target::Unknown),
+    Tool("WebFetch", WEB_FETCH, Target::Text("url")),
+    Tool("WebSearch", WEB_SEARCH, Target::NoFile),
+    Tool("Task", SUBAGENT, Target::NoFile),
+    Tool("TodoWrite", PLAN, Target::NoFile),
+];
+
+/// The events that ask for nothing here.
+const OTHERS: [&str; 11] = [
+    "sessionStart",
+    "sessionEnd",
+    "subagentStart",
+    "afterFileEdit",
+    "afterAgentResponse",
+    "afterAgentThought",
+    "beforeSubmitPrompt",
+    "preCompact",
+    "afterTabFileEdit",
+    "workspaceOpen",
+    "postToolBatch",
+];
+
+pub(super) fn read(object: &Object) -> Result<Message, String> {
+    let message = envelope(object)?;
+    let cwd = message.cwd.clone();
+    let cwd = cwd.as_deref();
+    Ok(match need_text(object, "hook_event_name")?.as_str() {
+        "preToolUse" => message.with(Occasion::BeforeTool, Event::Before(named_call(object, cwd)?)),
+        "beforeShellExecution" => message.with(Occasion::BeforeTool, Event::Before(shell_call(object)?)),
+        "beforeMCPExecution" => message.with(Occasion::BeforeTool, Event::Before(mcp_call(object)?)),
+        "beforeReadFile" | "beforeTabFileRead" => {
+            message.with(Occasion::BeforeRead, Event::Before(read_call(object, cwd)?))
+        }
+        "postToolUse" => {
+            let call = named_call(object, cwd)?;
+            let response = text(object, "tool_output")?.map_or(Json::Null, |output| written(&output));
+            let is_shell = call.tool == SHELL.name;
+            let otherwise = if is_shell { CallStatus::Doubtful } else { CallStatus::Succeeded };
+            let ended = Ended { status: ended::by_members(&response, otherwise), response };
+            message.with(Occasion::AfterTool, Event::After(call, ended))
+        }
+        "postToolUseFailure" => {
+            let kind = text(object, "failure_type")?;
+            let status = match kind.as_deref() {
+                _ if fields::flag(object, "is_interrupt") => CallStatus::Doubtful,
+                Some("timeout") => CallStatus::Doubtful,
+                Some("permission_denied") => CallStatus::Blocked,
+                Some(_) | None => CallStatus::Failed,
+            };
+            let ended = Ended { status, response: claude::response(object, "error_message") };
+            message.with(Occasion::AfterTool, Event::After(named_call(object, cwd)?, ended))
+        }
+        "afterShellExecution" => {
+            // It does not say the exit code.
+            let ended = Ended { status: CallStatus::Doubtful, response: claude::response(object, "output") };
+            message.with(Occasion::AfterTool, Event::After(shell_call(object)?, ended))
+        }
+        "afterMCPExecution" => {
+            let response = text(object, "result_json")?.map_or(Json::Null, |result| written(&result));
+            let ended = Ended { status: ended::by_members(&response, CallStatus::Succeeded), response };
+            message.with(Occasion::AfterTool, Event::After(mcp_call(object)?, ended))
+        }
+        "stop" => message.with(Occasion::Stop, stop(object)),
+        "subagentStop" => {
+            let transcript = text(object, "agent_transcript_path")?.or(message.transcript.clone());
+            Message { transcript, ..message }.with(Occasion::SubagentStop, stop(object))
+        }
+        name if OTHERS.contains(&name) => message,
+        name => return Err(unknown_event(name)),
+    })
+}
+
+fn envelope(object: &Object) -> Result<Message, String> {
+    let roots = object.get("workspace_roots").and_then(Json::as_array).unwrap_or_default();
+    let root = roots.first().and_then(Json::as_str).map(str::to_owned);
+    let id = first_text(object, &["subagent_id", "agent_id"])?.filter(|id| !id.is_empty());
+    let kind = first_text(object, &["subagent_type", "agent_type"])?;
+    Ok(Message {
+        session: first_text(object, &["conversation_id", "session_id"])?.filter(|session| !session.is_empty()),
+        cwd: text(object, "cwd")?.filter(|cwd| !cwd.is_empty()).or(root),
+        turn: text(object, "generation_id")?,
+        subagent: id.map(|id| Subagent { id, kind }),
+        transcript: text(object, "transcript_path")?,
+        ..Message::other()
+    })
+}
+
+/// The call of an event for every tool.
+fn named_call(object: &Object, cwd: Option<&str>) -> Result<Call, String> {
+    let (name, args) = (need_text(object, "tool_name")?, fields::arguments(object, "tool_input")?);
+    let call = match name.strip_prefix("MCP:") {
+        Some("") => return Err("`tool_name` names no tool".to_owned()),
+        // Which server has the tool is not said.
+        Some(tool) => {
+            let twin = twin_of_mcp(tool, &args);
+            Call { twin, ..Call::of_server(&name, None, tool, args) }
+        }
+        None => {
+            let call = tools::own(TOOLS, &name, args, cwd);
+            let command = call.args.as_object().and_then(|args| args.get("command")?.as_str());
+            let twin = match (call.tool.as_str(), command, call.paths.iter().flatten().next()) {
+                ("shell", Some(command), _) => Some(format!("shell {command}")),
+                ("read_file", _, Some(path)) => Some(format!("read {path}")),
+                (_, _, _) => None,
+            };
+            Call { twin, ..call }
+        }
+    };
+    Ok(call.with_id(text(object, "tool_use_id")?))
+}
+
+fn shell_call(object: &Object) -> Result<Call, String> {
+    let command = need_text(object, "command")?;
+    let args = object! { "command": command.as_str() };
+    let call = tools::own(TOOLS, "Shell", args.into(), None);
+    Ok(Call { twin: Some(format!("shell {command}")), ..call })
+}
+
+fn mcp_call(object: &Object) -> Result<Call, String> {
+    let (name, args) = (need_text(object, "tool_name")?, fields::arguments(object, "tool_input")?);
+    let tool = name.strip_prefix("MCP:").unwrap_or(&name);
+    let server = text(object, "mcp_server_name")?;
+    let twin = twin_of_mcp(tool, &args);
+    Ok(Call { twin, ..Call::of_server(&name, server.as_deref(), tool, args) })
+}
+
+fn read_call(object: &Object, cwd: Option<&str>) -> Result<Call, String> {
+    let path = need_text(object, "file_path")?;
+    let call = tools::own(TOOLS, "Read", object! { "file_path": path.as_str() }.into(), cwd);
+    let twin = paths::absolute(&path, cwd).map(|path| format!("read {path}"));
+    Ok(Call { twin, ..call })
+}
+
+fn twin_of_mcp(tool: &str, args: &Json) -> Option<String> {
+    Some(format!("mcp {tool} {}", args.to_text()))
+}
+
+fn stop(object: &Object) -> Event {
+    let loops = object.get("loop_count").and_then(Json::as_number).and_then(|count| count.as_u64());
+    Event::Stop(Stop { again: loops.unwrap_or_default() > 0, message: None })
+}
+
+/// Said in words: where a failing hook blocks, silence is a failure.
+pub(super) fn allow(_occasion: Occasion) -> Object {
+    object! { "permission": "allow" }
+}
+
+/// The reason is in both messages: what the agent is given is the user's.
+pub(super) fn deny(occasion: Occasion, reason: &str) -> Object {
+    match occasion {
+        Occasion::BeforeRead => object! { "permission": "deny", "user_message": reason },
+        _ => object! { "permission": "deny", "user_message": reason, "agent_message": reason },
+    }
+}
+
+pub(super) fn go_on(prompt: &str) -> Object {
+    object! { "followup_message": prompt }
+}
+
+pub(super) fn pass(occasion: Occasion) -> Object {
+    match occasion {
+        Occasion::BeforeTool | Occasion::BeforeRead => allow(occasion),
+        Occasion::AfterTool | Occasion::Stop | Occasion::SubagentStop | Occasion::Other => Object::new(),
+    }
+}

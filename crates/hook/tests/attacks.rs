@@ -1,0 +1,135 @@
+//! Whatever is in an event: one before a tool is read as that, with its own tool and arguments, or refused.
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
+
+use proofmark_hook::{Event, Host, Message, Occasion, read};
+use proofmark_receipt::json::Limits;
+use proofmark_receipt::{Json, Object, object};
+use proptest::prelude::*;
+
+const SAMPLES: [(Host, &str); 7] = [
+    (Host::Claude, include_str!("samples/claude.jsonl")),
+    (Host::Codex, include_str!("samples/codex.jsonl")),
+    (Host::Gemini, include_str!("samples/gemini.jsonl")),
+    (Host::Copilot, include_str!("samples/copilot.jsonl")),
+    (Host::VsCode, include_str!("samples/vscode.jsonl")),
+    (Host::Cursor, include_str!("samples/cursor.jsonl")),
+    (Host::OpenCode, include_str!("samples/opencode.jsonl")),
+];
+
+/// The samples of events before a tool.
+fn before() -> Vec<(Host, &'static str)> {
+    let all = SAMPLES.iter().flat_map(|(host, text)| text.lines().map(|line| (*host, line)));
+    all.filter(|(host, line)| is_before(&read(*host, line.as_bytes()).unwrap())).collect()
+}
+
+fn is_before(message: &Message) -> bool {
+    matches!(message.event, Event::Before(_))
+}
+
+/// The members that say which event it is and which tool is called.
+fn named(json: &Json) -> Option<Vec<Option<&Json>>> {
+    const NAMES: [&str; 6] = ["hook_event_name", "hookEventName", "event", "toolResult", "error", "protocol"];
+    let object = json.as_object()?;
+    Some(NAMES.iter().map(|name| object.get(name)).collect())
+}
+
+#[test]
+fn what_is_no_event_is_refused() {
+    let deep = format!("{{\"a\":{}1{}}}", "[".repeat(200), "]".repeat(200));
+    for host in Host::ALL {
+        for input in [
+            "",
+            " \n",
+            "null",
+            "[]",
+            "{}",
+            "\"x\"",
+            "1",
+            "{",
+            "{\"hook_event_name\":1}",
+            "garbage",
+            "\u{feff}{}",
+            r#"{"hook_event_name":"PreToolUse"}"#,
+            r#"{"hook_event_name":"PreToolUse","tool_name":"","tool_input":{}}"#,
+            r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":[]}"#,
+            r#"{"hook_event_name":"NeverHeardOf","tool_name":"Bash","tool_input":{}}"#,
+            r#"{"hook_event_name":"Stop","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{}}"#,
+            r#"{"protocol":2,"event":"tool.execute.before","tool":"bash","args":{}}"#,
+            r#"{"toolArgs":{}}"#,
+            r#"{"toolName":"bash","toolArgs":"rm -rf /"}"#,
+            deep.as_str(),
+        ] {
+            let message = read(host, input.as_bytes());
+            assert!(message.is_err(), "{host}: {input}: {message:?}");
+        }
+        assert!(read(host, b"{\"tool_name\":\"\xff\"}").is_err());
+    }
+}
+
+#[test]
+fn the_name_of_a_session_is_short_and_plain() {
+    let event = |session: &str| {
+        let event = object! { "session_id": session, "hook_event_name": "SessionStart" };
+        read(Host::Claude, Json::from(event).to_text().as_bytes())
+    };
+    assert!(event("abc").is_ok());
+    assert!(event(&"x".repeat(101)).is_err() && event("a\nb").is_err());
+}
+
+#[test]
+fn what_only_the_arguments_say_counts_for_nothing() {
+    let args =
+        r#"{"command":"x","hook_event_name":"Stop","event":"other","toolResult":{},"tool_name":"Read","error":"e"}"#;
+    let args = Json::parse(args.as_bytes()).unwrap();
+    for (host, line) in before() {
+        let Json::Object(mut event) = Json::parse(line.as_bytes()).unwrap() else { panic!("{line}") };
+        let Some(place) = ["tool_input", "toolArgs", "args"].into_iter().find(|name| event.contains(name)) else {
+            continue;
+        };
+        event.insert(place, args.clone());
+        match read(host, Json::Object(event).to_text().as_bytes()).unwrap().event {
+            Event::Before(call) => assert_eq!(call.args, args, "{host}"),
+            other => panic!("{host}: {other:?}"),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_500))]
+
+    #[test]
+    fn a_changed_event_before_a_tool_is_read_as_one_or_refused(
+        at in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3_u8), 1..4),
+    ) {
+        let samples = before();
+        let (host, line) = samples[at.index(samples.len())];
+        let mut bytes = line.as_bytes().to_vec();
+        for (place, byte, how) in changes {
+            let place = place.index(bytes.len().max(1));
+            match how {
+                0 if place < bytes.len() => bytes[place] = byte,
+                1 => bytes.insert(place.min(bytes.len()), byte),
+                _ => bytes.truncate(place),
+            }
+        }
+        if let Ok(message) = read(host, &bytes) {
+            let limits = Limits { max_bytes: 1 << 20, max_depth: 96 };
+            let json = Json::parse_with(&bytes, limits).unwrap();
+            let original = Json::parse(line.as_bytes()).unwrap();
+            // Unless the change made it another event.
+            if named(&json) == named(&original) && json.as_object().map(Object::len) == original.as_object().map(Object::len) {
+                prop_assert!(is_before(&message), "{}", String::from_utf8_lossy(&bytes));
+                prop_assert!(matches!(message.occasion, Occasion::BeforeTool | Occasion::BeforeRead));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..300), words in "[{}\\[\\]\":,a-zA-Z_]{0,200}") {
+        for host in Host::ALL {
+            drop(read(host, &bytes));
+            drop(read(host, words.as_bytes()));
+        }
+    }
+}

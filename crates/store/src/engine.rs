@@ -1,0 +1,209 @@
+//! What the writer needs of a database, of either kind.
+//!
+//! A group is one transaction that excludes every other writer, in all processes, from [`Engine::begin`] until
+//! [`Engine::commit`] has ended. So what is asked stays so until the group is stored: chains do not fork, numbers have the
+//! order of the commits, and nothing is stored twice because two processes looked at the same moment.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::{Connection, params_from_iter};
+
+use crate::clock::{self, Clock};
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::fault::Fault;
+use crate::log::Log;
+use crate::postgres::Writing;
+use crate::seal::Spelling;
+use crate::settle::{Question, Record, Statement};
+use crate::value::Value;
+
+/// The most submissions that are settled by answers that were asked for together.
+const MAX_TOGETHER: usize = 500;
+
+/// A connection that writes.
+pub(crate) enum Engine {
+    Sqlite(Sqlite),
+    Postgres(Writing),
+}
+
+/// A connection that writes to a file.
+pub(crate) struct Sqlite {
+    connection: Connection,
+    clock: Arc<Clock>,
+    /// The latest time that was recorded before the group.
+    recorded: i64,
+    /// None only in tests, where SQLite itself moves the log.
+    log: Option<Log>,
+}
+
+impl Sqlite {
+    /// A connection whose log SQLite moves itself.
+    #[cfg(test)]
+    pub(crate) fn new(connection: Connection, clock: Arc<Clock>) -> Self {
+        Self { connection, clock, recorded: 0, log: None }
+    }
+
+    /// A connection to the file at `path`, with a thread that moves its log.
+    ///
+    /// # Errors
+    /// When the operating system cannot start a thread.
+    pub(crate) fn with_log(mut connection: Connection, clock: Arc<Clock>, path: &Path) -> io::Result<Self> {
+        let log = Log::start(&mut connection, path)?;
+        Ok(Self { connection, clock, recorded: 0, log: Some(log) })
+    }
+}
+
+impl Engine {
+    #[cfg(test)]
+    pub(crate) fn into_connection(self) -> Connection {
+        match self {
+            Self::Sqlite(Sqlite { connection, .. }) => connection,
+            Self::Postgres(_) => panic!("the store is not a file"),
+        }
+    }
+
+    /// How statements are spelled that its kinds spell differently.
+    pub(crate) fn spelling(&self) -> Spelling {
+        match self {
+            Self::Sqlite(_) => Spelling::Sqlite,
+            Self::Postgres(_) => Spelling::Postgres,
+        }
+    }
+
+    /// Begins a group, when no other process writes.
+    ///
+    /// # Errors
+    /// As [`Engine::begin_with`].
+    pub(crate) fn begin(&mut self) -> Result<(), Fault> {
+        self.begin_with(&[]).map(drop)
+    }
+
+    /// Begins a group, when no other process writes, with its first questions; their answers, as of [`Engine::ask`].
+    ///
+    /// # Errors
+    /// [`Fault`]; then no group has begun. As of all functions here: after an error the group is to be rolled back.
+    pub(crate) fn begin_with(&mut self, questions: &[Question]) -> Result<Vec<Vec<Record>>, Fault> {
+        match self {
+            Self::Sqlite(Sqlite { connection, recorded, .. }) => {
+                connection.execute_batch("BEGIN IMMEDIATE")?;
+                *recorded = clock::latest(&Db::Sqlite(connection))?;
+                self.ask(questions)
+            }
+            Self::Postgres(writing) => writing.begin_with(questions),
+        }
+    }
+
+    /// The time that counts now, in milliseconds after 1970-01-01T00:00:00Z.
+    pub(crate) fn now(&self) -> i64 {
+        match self {
+            Self::Sqlite(Sqlite { clock, recorded, .. }) => clock.now(*recorded),
+            Self::Postgres(writing) => writing.now(),
+        }
+    }
+
+    /// How many submissions are to be settled by answers that were asked for together. They see nothing of each other, so
+    /// where asking costs nothing each is settled by itself.
+    pub(crate) fn most_at_once(&self) -> usize {
+        match self {
+            Self::Sqlite(_) => 1,
+            Self::Postgres(_) => MAX_TOGETHER,
+        }
+    }
+
+    /// The rows that answer each of the questions, after everything that was told before.
+    ///
+    /// # Errors
+    /// [`Fault`]
+    pub(crate) fn ask(&mut self, questions: &[Question]) -> Result<Vec<Vec<Record>>, Fault> {
+        match self {
+            Self::Sqlite(Sqlite { connection, .. }) => {
+                questions.iter().map(|question| answer(connection, question)).collect()
+            }
+            Self::Postgres(writing) => writing.ask(questions),
+        }
+    }
+
+    /// The rows that answer one question.
+    ///
+    /// # Errors
+    /// [`Fault`]
+    pub(crate) fn rows(
+        &mut self,
+        sql: impl Into<Cow<'static, str>>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Vec<Record>, Fault> {
+        Ok(self.ask(&[Question::new(sql, values)])?.pop().unwrap_or_default())
+    }
+
+    /// Why the database cannot store such values, which concerns their submission alone.
+    pub(crate) fn refusal(&mut self, sql: &str, values: &[Value]) -> Option<StoreError> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(writing) => writing.refusal(sql, values),
+        }
+    }
+
+    /// Runs the statements, in an order in which each `INSERT` that stands by itself may come before all others.
+    ///
+    /// # Errors
+    /// [`Fault`]; it may come from a later function.
+    pub(crate) fn tell(&mut self, statements: Vec<Statement>) -> Result<(), Fault> {
+        match self {
+            Self::Sqlite(Sqlite { connection, .. }) => {
+                for Statement { sql, values } in statements {
+                    connection.prepare_cached(&sql)?.execute(params_from_iter(values))?;
+                }
+                Ok(())
+            }
+            Self::Postgres(writing) => writing.tell(statements),
+        }
+    }
+
+    /// Ends the group: afterwards it is on disk.
+    ///
+    /// # Errors
+    /// [`Fault`]; then nothing of the group is stored, unless it is [`crate::StoreError::Unknown`].
+    pub(crate) fn commit(&mut self) -> Result<(), Fault> {
+        match self {
+            Self::Sqlite(Sqlite { connection, .. }) => Ok(connection.execute_batch("COMMIT")?),
+            Self::Postgres(writing) => writing.commit(),
+        }
+    }
+
+    /// What is to be done when a group is answered, before the next one begins.
+    pub(crate) fn rest(&mut self) {
+        match self {
+            Self::Sqlite(Sqlite { connection, log: Some(log), .. }) => log.tend(connection),
+            Self::Sqlite(_) | Self::Postgres(_) => {}
+        }
+    }
+
+    /// Undoes the group, after an error.
+    pub(crate) fn roll_back(&mut self) {
+        match self {
+            Self::Sqlite(Sqlite { connection, .. }) => {
+                // Some errors of SQLite have ended the transaction.
+                if !connection.is_autocommit() {
+                    let _undone = connection.execute_batch("ROLLBACK");
+                }
+            }
+            Self::Postgres(writing) => writing.roll_back(),
+        }
+    }
+}
+
+fn answer(connection: &Connection, question: &Question) -> Result<Vec<Record>, Fault> {
+    let mut statement = connection.prepare_cached(&question.sql)?;
+    let columns = statement.column_count();
+    let mut rows = statement.query(params_from_iter(&question.values))?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        let value = |column| Ok(Value::from(row.get::<_, rusqlite::types::Value>(column)?));
+        records.push(Record((0..columns).map(value).collect::<rusqlite::Result<_>>()?));
+    }
+    Ok(records)
+}

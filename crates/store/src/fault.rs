@@ -1,0 +1,55 @@
+//! Why an engine could not answer or store.
+
+use crate::error::StoreError;
+use crate::place::Place;
+use crate::postgres::refusal;
+
+/// What went wrong in an engine, before it is told to callers as a [`crate::StoreError`].
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Sqlite(rusqlite::Error),
+    Postgres(tokio_postgres::Error),
+    /// A column holds what was not stored there.
+    Changed(String),
+    /// What callers are told.
+    Told(StoreError),
+    /// The same, of what may succeed when it is done again. Nothing of it is stored.
+    Passing(StoreError),
+}
+
+impl Fault {
+    /// The value of a column is not one that was stored there.
+    pub(crate) fn changed(column: usize, why: impl std::fmt::Display) -> Self {
+        Self::Changed(format!("column {column}: {why}"))
+    }
+}
+
+impl StoreError {
+    /// The error that `fault`, of the database at `place`, is to callers.
+    pub(crate) fn of_fault(place: &Place, fault: &Fault) -> Self {
+        match fault {
+            Fault::Sqlite(error) => Self::sqlite(place.clone(), error),
+            Fault::Postgres(error) => refusal(place, error, None),
+            Fault::Told(error) | Fault::Passing(error) => error.clone(),
+            Fault::Changed(detail) => Self::Damaged { place: place.clone(), detail: detail.clone() },
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Told(error)
+    }
+}
+
+impl From<tokio_postgres::Error> for Fault {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Postgres(error)
+    }
+}

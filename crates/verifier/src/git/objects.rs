@@ -1,0 +1,84 @@
+//! Objects by their ids, from one process of git.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use super::{GitError, Repository};
+
+/// The longest line that git writes before an object.
+const MAX_HEADER: u64 = 64 << 10;
+
+/// A running `git cat-file --batch`.
+pub(crate) struct Objects {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+/// An object.
+pub(crate) struct Object {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) content: Vec<u8>,
+}
+
+impl Objects {
+    pub(crate) fn of(repository: &Repository) -> Result<Self, GitError> {
+        let mut command = repository.command();
+        command.args(["cat-file", "--batch"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(GitError::Start)?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(stdin), Some(stdout)) => Ok(Self { child, stdin, stdout: BufReader::new(stdout) }),
+            _ => Err(GitError::Unknown("cat-file")),
+        }
+    }
+
+    /// The object that a name stands for, if there is one.
+    ///
+    /// # Errors
+    /// Also for an object of more than `most` bytes, after which no other can be read.
+    pub(crate) fn get(&mut self, name: &str, most: u64) -> Result<Option<Object>, GitError> {
+        const UNKNOWN: GitError = GitError::Unknown("cat-file");
+        // Each line is a name, so a name with a line break would be two.
+        if name.contains(['\n', '\0']) {
+            return Ok(None);
+        }
+        writeln!(self.stdin, "{name}")?;
+        self.stdin.flush()?;
+        let mut header = Vec::new();
+        self.stdout.by_ref().take(MAX_HEADER).read_until(b'\n', &mut header)?;
+        let header = String::from_utf8(header).map_err(|_| UNKNOWN)?;
+        let header = header.strip_suffix('\n').ok_or(UNKNOWN)?;
+        // The name comes first, and may have spaces.
+        if header.ends_with(" missing") || header.ends_with(" ambiguous") {
+            return Ok(None);
+        }
+        let mut parts = header.split(' ');
+        let (Some(id), Some(kind), Some(bytes), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+            return Err(UNKNOWN);
+        };
+        let bytes: u64 = bytes.parse().map_err(|_| UNKNOWN)?;
+        if !super::is_id(id) {
+            return Err(UNKNOWN);
+        }
+        if bytes > most {
+            return Err(GitError::TooLarge { id: id.to_owned(), bytes, most });
+        }
+        let mut content = Vec::new();
+        self.stdout.by_ref().take(bytes + 1).read_to_end(&mut content)?;
+        match content.pop() {
+            Some(b'\n') if content.len() as u64 == bytes => {
+                Ok(Some(Object { id: id.to_owned(), kind: kind.to_owned(), content }))
+            }
+            _ => Err(UNKNOWN),
+        }
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        // It ends by itself when its input does, unless it is in the middle of an object that nobody reads.
+        let _ended = self.child.kill();
+        let _ended = self.child.wait();
+    }
+}

@@ -1,0 +1,149 @@
+//! The files of a tree, as `hashes.output` of a receipt covers them.
+
+use std::collections::BTreeMap;
+
+use proofmark_checks::{MAX_FILES, MAX_REQUEST_BYTES, TreeEntryKind, files_digest, is_project_path, tree_entries};
+use proofmark_receipt::Sha256Digest;
+
+use super::{GitError, Objects, Repository};
+use crate::left_out::{LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, is_left_out};
+
+/// The files of a tree, byte for byte as the repository has them: no filter, no conversion of line ends.
+#[derive(Clone, Debug, Default)]
+pub struct GitTree {
+    pub id: String,
+    /// By path.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// How many of them may be executed, which no receipt covers.
+    pub executable: u64,
+    /// Paths that no receipt covers, each with the reason.
+    pub left_out: Vec<(String, LeftOut)>,
+}
+
+/// What is known of a tree without its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeSummary {
+    pub id: String,
+    /// `hashes.output` of a receipt for the whole tree; none if no receipt can cover all of it.
+    pub digest: Option<Sha256Digest>,
+    /// `hashes.output` of a receipt for its files, apart from what is left out.
+    pub files_digest: Sha256Digest,
+    pub files: u64,
+    /// How many of them may be executed, which no receipt covers.
+    pub executable: u64,
+    /// The first of the paths that no receipt covers, each with the reason.
+    pub left_out: Vec<(String, LeftOut)>,
+    /// How many there are for each reason.
+    pub left_out_counts: Vec<(LeftOut, u64)>,
+}
+
+impl TreeSummary {
+    /// How many paths are left out for this reason.
+    #[must_use]
+    pub fn left_out_for(&self, reason: LeftOut) -> u64 {
+        self.left_out_counts.iter().find(|(other, _)| *other == reason).map_or(0, |(_, count)| *count)
+    }
+}
+
+impl GitTree {
+    /// Reads the tree with this id, without the paths for which `excluded` holds.
+    ///
+    /// # Errors
+    /// [`GitError`], also for a tree that has more than a receipt can cover.
+    pub fn read(repository: &Repository, id: &str, excluded: &dyn Fn(&str) -> bool) -> Result<Self, GitError> {
+        let tree = Self { id: id.to_owned(), ..Self::default() };
+        let mut reader = Reader { objects: Objects::of(repository)?, excluded, tree, bytes: 0, entries: 0 };
+        reader.folder(id, "", 0)?;
+        Ok(reader.tree)
+    }
+
+    /// `hashes.output` of a receipt for these files, apart from what is left out.
+    #[must_use]
+    pub fn files_digest(&self) -> Sha256Digest {
+        files_digest(self.files.iter().map(|(path, content)| (path.as_str(), content.as_slice())))
+    }
+
+    /// The tree without its content, and with at most `named` of the paths that are left out.
+    #[must_use]
+    pub fn summary(&self, named: usize) -> TreeSummary {
+        let files_digest = self.files_digest();
+        let count = |reason: LeftOut| self.left_out.iter().filter(|(_, why)| *why == reason).count() as u64;
+        TreeSummary {
+            id: self.id.clone(),
+            digest: (self.left_out.is_empty() && !self.files.is_empty()).then_some(files_digest),
+            files_digest,
+            files: self.files.len() as u64,
+            executable: self.executable,
+            left_out: self.left_out.iter().take(named).cloned().collect(),
+            left_out_counts: LeftOut::ALL.iter().map(|reason| (*reason, count(*reason))).collect(),
+        }
+    }
+}
+
+struct Reader<'a> {
+    objects: Objects,
+    excluded: &'a dyn Fn(&str) -> bool,
+    tree: GitTree,
+    bytes: u64,
+    entries: usize,
+}
+
+impl Reader<'_> {
+    fn folder(&mut self, id: &str, above: &str, depth: usize) -> Result<(), GitError> {
+        let root = || self.tree.id.clone();
+        if depth > MAX_FOLDER_DEPTH {
+            return Err(GitError::TooDeep(root()));
+        }
+        let object = self.objects.get(id, MAX_REQUEST_BYTES as u64)?.filter(|object| object.kind == "tree");
+        let object = object.ok_or_else(|| GitError::NoTree(id.to_owned()))?;
+        let entries = tree_entries(&object.content, object.id.len() / 2);
+        let entries = entries.map_err(|error| GitError::Tree { id: object.id, error })?;
+        self.entries += entries.len();
+        if self.entries > MAX_ENTRIES {
+            return Err(GitError::TooManyEntries(root()));
+        }
+        for entry in entries {
+            let name = String::from_utf8(entry.name);
+            let path = name.as_ref().map(|name| format!("{above}{name}")).ok().filter(|path| is_project_path(path));
+            let Some(path) = path else {
+                let name = name.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+                self.tree.left_out.push((format!("{above}{name}"), LeftOut::Path));
+                continue;
+            };
+            if (self.excluded)(&path) {
+                continue;
+            }
+            match entry.kind {
+                TreeEntryKind::Folder if is_left_out(path.rsplit('/').next().unwrap_or(&path)) => {
+                    self.tree.left_out.push((path, LeftOut::Folder));
+                }
+                TreeEntryKind::Folder => self.folder(&entry.id, &format!("{path}/"), depth + 1)?,
+                TreeEntryKind::Link => self.tree.left_out.push((path, LeftOut::Link)),
+                TreeEntryKind::Submodule => self.tree.left_out.push((path, LeftOut::Submodule)),
+                TreeEntryKind::File => self.file(&entry.id, path)?,
+                TreeEntryKind::Executable => {
+                    self.tree.executable += 1;
+                    self.file(&entry.id, path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, id: &str, path: String) -> Result<(), GitError> {
+        if self.tree.files.len() >= MAX_FILES {
+            return Err(GitError::TooManyFiles(self.tree.id.clone()));
+        }
+        let room = (MAX_REQUEST_BYTES as u64).saturating_sub(self.bytes);
+        let object = match self.objects.get(id, room) {
+            Err(GitError::TooLarge { .. }) => {
+                return Err(GitError::TooManyBytes { tree: self.tree.id.clone(), file: path });
+            }
+            read => read?.filter(|object| object.kind == "blob"),
+        };
+        let object = object.ok_or_else(|| GitError::NoTree(self.tree.id.clone()))?;
+        self.bytes += object.content.len() as u64;
+        self.tree.files.insert(path, object.content);
+        Ok(())
+    }
+}

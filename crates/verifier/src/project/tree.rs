@@ -1,0 +1,47 @@
+//! A project as a repository has it, and not as its folder does.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use proofmark_checks::{HostFolder, file_content};
+
+use super::{MAX_NODE_MODULES, ProjectConfig, ProjectError, ProjectRequest, installed, request};
+use crate::git::{GitTree, Repository};
+use crate::left_out::NODE_MODULES;
+
+/// Writes the request that runs a command among the files that `folder` has in the commit or tree `name`, byte for byte. The
+/// packages are those installed in the folder, beside folders that the tree has.
+///
+/// # Errors
+/// When the tree cannot be read or is more than a request holds, or the settings do not fit it.
+pub fn tree_request(folder: &Path, name: &str, config: &ProjectConfig) -> Result<ProjectRequest, ProjectError> {
+    let repository = Repository::at(Some(folder));
+    let revision = repository.revision_of_folder(name)?;
+    let tree = GitTree::read(&repository, &revision.tree, &|path| config.excludes(path))?;
+    let packages = packages(folder, &tree, config)?;
+    let files = tree.files.into_iter().map(|(path, content)| (path, file_content(content))).collect();
+    Ok(ProjectRequest { request: request(folder, files, config)?, left_out: tree.left_out, packages })
+}
+
+/// The packages installed beside files of the tree.
+fn packages(folder: &Path, tree: &GitTree, config: &ProjectConfig) -> Result<Vec<HostFolder>, ProjectError> {
+    let mut folders = BTreeSet::from([""]);
+    for path in tree.files.keys() {
+        folders.extend(path.match_indices('/').filter_map(|(at, _)| path.get(..=at)));
+    }
+    let mut packages = Vec::new();
+    for above in folders {
+        let below = format!("{above}{NODE_MODULES}");
+        let path = folder.join(&below);
+        // A link could lead anywhere.
+        let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        if !is_folder || config.excludes(&below) {
+            continue;
+        }
+        if packages.len() >= MAX_NODE_MODULES {
+            return Err(ProjectError::TooManyPackages(folder.to_owned()));
+        }
+        packages.push(installed(&path, below)?);
+    }
+    Ok(packages)
+}

@@ -29,6 +29,7 @@ pub fn provide_runtimes() {
     provide("python3", &["python3", "python3-venv"]);
     provide("node", &["nodejs"]);
     provide("npx", &["npm"]);
+    provide("ruby", &["ruby"]);
     provide("chromium", &["chromium"]);
     provide("openssl", &["openssl"]);
     provide("ip", &["iproute2"]);

@@ -27,6 +27,11 @@ pub(crate) fn when(store: &Store, shown: &Timestamp) -> Timestamp {
     Timestamp::from_unix_millis(store.time_when(shown.unix_millis()))
 }
 
+/// The time of this store, without asking it ([`Store::time_when`]).
+pub(crate) fn known_in(store: &Store) -> Timestamp {
+    when(store, &now())
+}
+
 /// A time that a store answered to be now.
 pub(crate) fn of_store(time: i64) -> Timestamp {
     static REPORTED: Once = Once::new();

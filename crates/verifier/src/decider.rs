@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
 use proofmark_boundary::{ActionPolicy, Decision, DecisionReceipt, Request};
-use proofmark_receipt::{Profile, Sha256Digest, SigningKey};
+use proofmark_receipt::{Profile, Sha256Digest, SigningKey, Timestamp};
 use proofmark_store::{Answer, Store, StoreError, Tenant, Write};
 
 use crate::checked::Checked;
@@ -103,6 +103,11 @@ impl Decider {
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The time of the store, without asking it.
+    pub(crate) fn now(&self) -> Timestamp {
+        clock::known_in(&self.store)
     }
 
     /// The key that decisions are signed with.

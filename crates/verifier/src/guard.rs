@@ -17,7 +17,6 @@ use proofmark_guard::{
 use proofmark_receipt::{Sha256Digest, object};
 use proofmark_store::{ReviewVerdict, StoreError, StoredPin, Tenant};
 
-use crate::clock;
 use crate::decide::DecideError;
 use crate::decider::{Asked, Decider, MAX_RACES};
 use crate::known::TrustedSigners;
@@ -125,7 +124,7 @@ impl Guard {
     /// Takes in a line of the server; what is to be moved, in this order.
     pub fn from_server(&self, line: impl Into<Vec<u8>>) -> Vec<Passage> {
         let Some(policy) = self.decider.policy() else { return Vec::new() };
-        let now = clock::now();
+        let now = self.decider.now();
         let step = self.connection().from_server(line, &policy, now.as_str());
         self.follow(step)
     }
@@ -254,7 +253,7 @@ impl Guard {
                     Err(why) => Ruling::Failed(why),
                 })
                 .collect();
-            let now = clock::now();
+            let now = self.decider.now();
             let outputs = self.connection().ruled(pending, &rulings, now.as_str());
             passages.extend(self.carry_out(outputs));
         }
@@ -336,7 +335,7 @@ impl Guard {
                 if self.shadow && !allowed {
                     event.members.insert("shadowed", true);
                 }
-                let entries: Vec<_> = waiting.iter().cloned().chain([Entry::now(event)]).collect();
+                let entries: Vec<_> = waiting.iter().cloned().chain([self.entry(event)]).collect();
                 Ok(vec![log.entries(&self.decider, &entries, Some(decision_id))?.into()])
             });
             match decided {
@@ -406,7 +405,7 @@ impl Guard {
     fn record(&self, event: Event) {
         let mut waiting = self.waiting();
         match waiting.entries.len() < MAX_ENTRIES {
-            true => waiting.entries.push(Entry::now(event)),
+            true => waiting.entries.push(self.entry(event)),
             false => waiting.lost += 1,
         }
     }
@@ -415,9 +414,13 @@ impl Guard {
     fn take_waiting(&self) -> Vec<Entry> {
         let Waiting { mut entries, lost } = std::mem::take(&mut *self.waiting());
         if lost > 0 {
-            entries.push(Entry::now(Event::new("lost", object! { "entries": lost })));
+            entries.push(self.entry(Event::new("lost", object! { "entries": lost })));
         }
         entries
+    }
+
+    fn entry(&self, event: Event) -> Entry {
+        Entry::new(event, &self.decider.now())
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {

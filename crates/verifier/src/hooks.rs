@@ -103,7 +103,7 @@ impl Hooks {
         }
         for _ in 0..MAX_RACES {
             let decided =
-                match known.calls.decided(message, call, &clock::when(self.decider.store(), &clock::now())).cloned() {
+                match known.calls.decided(message, call, &self.decider.now()).cloned() {
                     Some(decided) => self.joined(&mut known, call, &decided),
                     None if known.session.is_full() => {
                         let why = format!("This session has had {MAX_CALLS} calls. Start a new one.");
@@ -155,7 +155,7 @@ impl Hooks {
         let mut entries = self.entries(&known, None, Event::new("result", members));
         if found.is_some() {
             let undecided = undecided(call.id.as_deref(), (&call.tool, &call.host_tool), &call.args, ended.status);
-            entries.push(Entry::now(undecided));
+            entries.push(self.entry(undecided));
         }
         known.log.append(&self.decider, &entries, &mut |_| {})?;
         found.map_or(Ok(()), |(what, code)| self.find(&what, code))
@@ -187,7 +187,7 @@ impl Hooks {
             let joined =
                 Event::new("joined", object! { "tool": call.tool.as_str(), "decision": decided.decision.as_str() });
             // Not after what others have appended meanwhile: that may be the same second event.
-            let entries = known.log.entries(&self.decider, &[Entry::now(joined)], None)?;
+            let entries = known.log.entries(&self.decider, &[self.entry(joined)], None)?;
             self.decider.store().of(&Tenant::LOCAL).submit(entries).wait()?;
         }
         if decided.allowed {
@@ -206,7 +206,11 @@ impl Hooks {
             "policy_hash"?: policy.map(|policy| policy.hash().to_string()),
         };
         let opened = known.log.is_empty().then(|| Event::new("opened", opened));
-        opened.into_iter().chain([event]).map(Entry::now).collect()
+        opened.into_iter().chain([event]).map(|event| self.entry(event)).collect()
+    }
+
+    fn entry(&self, event: Event) -> Entry {
+        Entry::new(event, &self.decider.now())
     }
 
     fn known(&self) -> Result<Known, DecideError> {

@@ -256,5 +256,5 @@ pub fn chain_head(store: &TenantStore<'_>, chain: &str, key: &SigningKey) -> Res
 pub fn decisions_head(store: &Store, key: &SigningKey) -> Result<ChainHead, IssueError> {
     const NAME: &str = "decisions";
     let tip = store.all_tenants_last_decision()?.ok_or_else(|| IssueError::NoChain(NAME.to_owned()))?;
-    Ok(ChainHead::sign(NAME, &tip, &clock::when(store, &clock::now()), key)?)
+    Ok(ChainHead::sign(NAME, &tip, &clock::known_in(store), key)?)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use proofmark_guard::{Event, FACT_KINDS};
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{ChainTip, Json, Object, SignError, SigningKey, object, sign_document};
+use proofmark_receipt::{ChainTip, Json, Object, SignError, SigningKey, Timestamp, object, sign_document};
 use proofmark_store::{NewEntries, NewEntry, Store, StoreError, Tenant};
 
 use crate::clock;
@@ -40,8 +40,8 @@ impl Entry {
         object
     }
 
-    pub(crate) fn now(event: Event) -> Self {
-        Self { at: clock::now().to_string(), event }
+    pub(crate) fn new(event: Event, at: &Timestamp) -> Self {
+        Self { at: at.to_string(), event }
     }
 
     pub(crate) fn kind(&self) -> &'static str {

@@ -1,6 +1,11 @@
 //! Calls that are decided, and results that are recorded.
 
-use super::{Place, SPECIFIC, claude};
+use proofmark_receipt::{Json, Timestamp};
+use proofmark_testing::{Home, wrong_clock};
+use proofmark_verifier::now;
+use tempfile::TempDir;
+
+use super::{POLICY, Place, SPECIFIC, claude};
 
 #[test]
 fn each_host_is_answered_in_its_form() {
@@ -143,6 +148,32 @@ fn one_call_with_two_events_has_one_decision() {
     let shown = place.said(&["sessions", "show", "cursor-s"]);
     assert_eq!(shown.matches("shell succeeded").count(), 1, "{shown}");
     assert!(!shown.contains("doubtful"), "{shown}");
+}
+
+#[test]
+fn a_session_has_the_time_of_its_store() {
+    let (Some(ahead), Some(behind)) = (wrong_clock("+1h"), wrong_clock("-1h")) else { return };
+    let Some(home) = Home::in_postgres() else { return };
+    let mut place = Place::of(TempDir::new().unwrap(), home, POLICY);
+    let base = r#""conversation_id":"s","cwd":"/r""#;
+    for (clock, command) in [(ahead, "ls"), (behind, "ls -l")] {
+        place.clock = clock;
+        let named = format!(
+            r#"{{{base},"hook_event_name":"preToolUse","tool_name":"Shell","tool_input":{{"command":"{command}"}},"tool_use_id":"{command}"}}"#
+        );
+        let second = format!(r#"{{{base},"hook_event_name":"beforeShellExecution","command":"{command}"}}"#);
+        let before = place.decisions();
+        // Whether the second event is about the same call is judged by when the first one was.
+        assert_eq!(place.hook("cursor", &named), place.hook("cursor", &second));
+        assert_eq!(place.decisions(), before + 1);
+    }
+    let now = now().unix_millis();
+    for line in place.said(&["sessions", "export", "cursor-s"]).lines() {
+        let Ok(Json::Object(entry)) = Json::parse(line.as_bytes()) else { panic!("{line}") };
+        let at: Timestamp = entry.get("at").and_then(Json::as_str).unwrap().parse().unwrap();
+        // A loaded machine takes less than this.
+        assert!((at.unix_millis() - now).abs() < 600_000, "{line}");
+    }
 }
 
 #[test]

@@ -47,6 +47,8 @@ const SPECIFIC: &str =
 struct Place {
     folder: TempDir,
     home: Home,
+    /// What makes the clock of its programs wrong.
+    clock: Vec<(String, String)>,
 }
 
 impl Place {
@@ -57,7 +59,11 @@ impl Place {
     fn with(policy: &str) -> Self {
         let folder = TempDir::new().unwrap();
         let home = Home::at(folder.path().join("home"));
-        let place = Self { folder, home };
+        Self::of(folder, home, policy)
+    }
+
+    fn of(folder: TempDir, home: Home, policy: &str) -> Self {
+        let place = Self { folder, home, clock: Vec::new() };
         place.write("policy.yaml", policy);
         place
     }
@@ -73,6 +79,7 @@ impl Place {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
         command.args(arguments).current_dir(self.folder.path()).envs(self.home.variables());
+        command.envs(self.clock.iter().cloned());
         if let Some(database) =
             self.home.database().filter(|_| arguments.first() == Some(&"hook") && !arguments.contains(&"--store"))
         {

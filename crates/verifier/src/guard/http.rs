@@ -3,7 +3,6 @@
 use proofmark_guard::{Failure, Headers, HungUp, Kind, Message, MessageError, MessageId, Posted, Stream};
 
 use super::{Guard, Passage};
-use crate::clock;
 
 /// What follows from a message that the client has posted.
 #[derive(Debug)]
@@ -52,7 +51,7 @@ impl Guard {
     /// moved, and whether the request that the stream is of is still open.
     pub fn streamed(&self, exchange: u64, message: Vec<u8>, stream: &Stream) -> (Vec<Passage>, bool) {
         let Some(policy) = self.decider.policy() else { return (Vec::new(), true) };
-        let now = clock::now();
+        let now = self.decider.now();
         let (step, is_open) = {
             let mut connection = self.connection();
             let step = connection.streamed((exchange, message), stream, &policy, now.as_str());
@@ -93,7 +92,7 @@ impl Guard {
 
     /// Takes in that the server answered something else than a message: this text.
     pub fn failed(&self, id: Option<&MessageId>, text: &str) -> FailedRequest {
-        let now = clock::now();
+        let now = self.decider.now();
         let Failure { outputs, suspicious } = self.connection().failed(id, text, now.as_str());
         FailedRequest { passages: self.carry_out(outputs), suspicious }
     }

@@ -16,6 +16,7 @@ use proofmark_store::Tenant;
 
 use super::calls::{self, made};
 use super::{EXECUTED_UNDECIDED, Hooks, Known, undecided};
+use crate::clock;
 use crate::accept::{AcceptError, Acceptance, Attempt, Purpose, Sender, accept};
 use crate::decide::DecideError;
 use crate::session_log::Entry;
@@ -187,19 +188,19 @@ impl Hooks {
                     "decision": hooked.decision.as_str(),
                     "status": call.status.as_str(),
                 };
-                entries.push(Entry::now(Event::new("ended", members)));
+                entries.push(self.entry(Event::new("ended", members)));
             }
         }
         // Calls before the first hook are those of a session that began without hooks.
         let begun = known.calls.begun.clone();
-        let since = |at: Option<&str>| at.zip(begun.as_deref()).is_none_or(|(at, begun)| !is_before(at, begun));
+        let since = |at: Option<&str>| at.zip(begun.as_deref()).is_none_or(|(at, begun)| !self.is_before(at, begun));
         let asked = made_calls.iter().filter(|call| self.settings.host.asks_about(call) && since(call.at.as_deref()));
         let asked: Vec<_> = asked.collect();
         let unseen = known.calls.unseen(self.settings.host, asked.iter().map(|call| made(call)).collect());
         for one in unseen.iter().take(MAX_UNSEEN) {
             let Some(call) = asked.iter().find(|call| made(call) == *one) else { continue };
             let names = (call.tool.as_str(), call.tool.as_str());
-            entries.push(Entry::now(undecided(call.id.as_deref(), names, &call.arguments, call.status)));
+            entries.push(self.entry(undecided(call.id.as_deref(), names, &call.arguments, call.status)));
         }
         if !entries.is_empty() {
             known.log.append(&self.decider, &entries, &mut |_| {})?;
@@ -220,7 +221,16 @@ impl Hooks {
             return Ok(());
         }
         let event = undecided(Some(TRANSCRIPT), (TRANSCRIPT, TRANSCRIPT), &args, CallStatus::Doubtful);
-        known.log.append(&self.decider, &[Entry::now(event)], &mut |_| {})
+        known.log.append(&self.decider, &[self.entry(event)], &mut |_| {})
+    }
+
+    /// Whether a host's record says of a call that it was made before an entry. The entry has the time of the store, the call that of
+    /// the host.
+    fn is_before(&self, call: &str, entry: &str) -> bool {
+        let call = call.parse::<Timestamp>().map(|call| clock::when(self.decider.store(), &call));
+        call.is_ok_and(|call| {
+            entry.parse::<Timestamp>().is_ok_and(|entry| call.unix_millis() < entry.unix_millis())
+        })
     }
 
     /// The calls of the session, or of a subagent, as a trace.
@@ -268,11 +278,6 @@ fn run_name(session: &str, subagent: Option<&str>) -> String {
         true => name,
         false => format!("session-{}", Sha256Digest::of(name.as_bytes())),
     }
-}
-
-fn is_before(at: &str, other: &str) -> bool {
-    let millis = |text: &str| text.parse::<Timestamp>().ok().map(|time| time.unix_millis());
-    millis(at).zip(millis(other)).is_some_and(|(at, other)| at < other)
 }
 
 fn judged(step: &str, subagent: Option<&str>, accepted: &Acceptance) -> Object {

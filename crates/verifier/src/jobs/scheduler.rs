@@ -124,7 +124,7 @@ impl Scheduler {
 
     /// The time of the store, in milliseconds after 1970-01-01T00:00:00Z.
     pub(super) fn now(&self) -> i64 {
-        self.store.time_when(clock::now().unix_millis())
+        clock::known_in(&self.store).unix_millis()
     }
 
     /// Tells the one who started this process what happened to a job.

@@ -102,15 +102,14 @@ impl Hooks {
             known.catch_up(self)?;
         }
         for _ in 0..MAX_RACES {
-            let decided =
-                match known.calls.decided(message, call, &self.decider.now()).cloned() {
-                    Some(decided) => self.joined(&mut known, call, &decided),
-                    None if known.session.is_full() => {
-                        let why = format!("This session has had {MAX_CALLS} calls. Start a new one.");
-                        return Ok(HookRuling::Blocked(Block::without_decision("session_full", &why).text));
-                    }
-                    None => self.decide(&known, &pending),
-                };
+            let decided = match known.calls.decided(message, call, &self.decider.now()).cloned() {
+                Some(decided) => self.joined(&mut known, call, &decided),
+                None if known.session.is_full() => {
+                    let why = format!("This session has had {MAX_CALLS} calls. Start a new one.");
+                    return Ok(HookRuling::Blocked(Block::without_decision("session_full", &why).text));
+                }
+                None => self.decide(&known, &pending),
+            };
             match decided {
                 // Another process has decided or recorded something meanwhile, which is a fact here.
                 Err(error) if session_log::has_moved(&error) => known.catch_up(self)?,

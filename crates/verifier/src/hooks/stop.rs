@@ -16,10 +16,9 @@ use proofmark_store::Tenant;
 
 use super::calls::{self, made};
 use super::{EXECUTED_UNDECIDED, Hooks, Known, undecided};
-use crate::clock;
 use crate::accept::{AcceptError, Acceptance, Attempt, Purpose, Sender, accept};
+use crate::clock;
 use crate::decide::DecideError;
-use crate::session_log::Entry;
 
 /// How long an attempt that comes too early is waited for.
 const MAX_WAIT: Duration = Duration::from_secs(20);
@@ -228,9 +227,7 @@ impl Hooks {
     /// the host.
     fn is_before(&self, call: &str, entry: &str) -> bool {
         let call = call.parse::<Timestamp>().map(|call| clock::when(self.decider.store(), &call));
-        call.is_ok_and(|call| {
-            entry.parse::<Timestamp>().is_ok_and(|entry| call.unix_millis() < entry.unix_millis())
-        })
+        call.is_ok_and(|call| entry.parse::<Timestamp>().is_ok_and(|entry| call.unix_millis() < entry.unix_millis()))
     }
 
     /// The calls of the session, or of a subagent, as a trace.

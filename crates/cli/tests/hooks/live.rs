@@ -112,7 +112,7 @@ fn typing_into_a_shell_is_refused_with_the_shell() {
 fn bypass(place: &Place) -> Ran {
     let turns = [
         r#"{"call": "exec_command", "args": {"cmd": "bash -i", "tty": true, "yield_time_ms": 500}}"#,
-        r#"{"call": "write_stdin", "args": {"session_id": "$session", "chars": "echo x > typed\n", "yield_time_ms": 1000}}"#,
+        r#"{"call": "write_stdin", "args": {"session_id": "$session", "chars": "echo x > typed; exit\n", "yield_time_ms": 25000}}"#,
         DONE,
     ];
     Agent::Codex.run(place, &turns.map(str::to_owned)).unwrap()

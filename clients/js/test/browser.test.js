@@ -139,7 +139,7 @@ test("a browser that cannot check says so, and never that something is valid", o
 async function checkPage(more = {}, address = CHECK) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...more });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(60_000);
   const noise = [];
   page.on("console", message => noise.push(message.text()));
   page.on("pageerror", error => noise.push(String(error)));

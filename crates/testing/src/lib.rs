@@ -8,6 +8,7 @@
 mod clock;
 pub mod home;
 mod network;
+mod port;
 pub mod postgres;
 
 pub use clock::wrong_clock;
@@ -126,6 +127,16 @@ pub fn has_program(program: &str, package: &str) -> bool {
         skip(program, &format!("{program} is missing; `apt-get install {package}`"));
     }
     runs
+}
+
+/// A port of the loopback for a program that has to be told one before it starts. One that takes port 0 needs none.
+///
+/// # Panics
+///
+/// When none is free.
+#[must_use]
+pub fn free_port() -> u16 {
+    postgres::must(port::draw())
 }
 
 /// Whether the value of `PROOFMARK_REQUIRE` names a need.

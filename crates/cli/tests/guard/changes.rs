@@ -2,11 +2,10 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{BINARY, Guarded, PATIENCE, Place, SERVER, call, children_of, said, text};
+use crate::{BINARY, Guarded, PATIENCE, Place, SERVER, call, children_of, is_running, said, text};
 
 /// A call whose client takes notifications of progress.
 fn patient(id: u32) -> String {
@@ -125,11 +124,6 @@ fn a_server_that_ignores_a_closed_input_ends_with_a_guard_that_is_killed() {
     assert!(killed.success());
     guarded.wait();
     until("the server goes on", || !left.iter().any(|pid| is_running(*pid)));
-}
-
-fn is_running(pid: u32) -> bool {
-    let status = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status"));
-    status.is_ok_and(|status| !status.contains("State:\tZ"))
 }
 
 #[test]

@@ -757,7 +757,7 @@ fn the_typescript_client_sees_the_same_everything_server_with_and_without_guard(
     let packages = ["@modelcontextprotocol/sdk", "@modelcontextprotocol/server-everything"];
     let Some(modules) = proofmark_testing::node_modules_with(&packages) else { return };
     let place = place_with(OPEN_POLICY);
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = proofmark_testing::free_port();
     let mut command = Command::new("node");
     command.arg(modules.join(packages[1]).join("dist/index.js")).arg("streamableHttp").env("PORT", port.to_string());
     let server = Listening::of(&mut command, true, |line| {

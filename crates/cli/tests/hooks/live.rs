@@ -112,7 +112,7 @@ fn typing_into_a_shell_is_refused_with_the_shell() {
 fn bypass(place: &Place) -> Ran {
     let turns = [
         r#"{"call": "exec_command", "args": {"cmd": "bash -i", "tty": true, "yield_time_ms": 500}}"#,
-        r#"{"call": "write_stdin", "args": {"session_id": "$session", "chars": "echo x > typed\n", "yield_time_ms": 1000}}"#,
+        r#"{"call": "write_stdin", "args": {"session_id": "$session", "chars": "echo x > typed; exit\n", "yield_time_ms": 25000}}"#,
         DONE,
     ];
     Agent::Codex.run(place, &turns.map(str::to_owned)).unwrap()
@@ -216,12 +216,13 @@ fn a_server_of_codex_is_guarded_as_well() {
     );
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guard/server.py");
     let [guard, effects] = ["guard.yaml", "effects"].map(|name| place.at(name).display().to_string());
+    // What is not required, Codex does not wait for before it asks the model.
     let configuration = place.read("home/.codex/config.toml").unwrap();
     place.write(
         "home/.codex/config.toml",
         &format!(
             "{configuration}\n[mcp_servers.lenient]\ncommand = {BINARY:?}\nargs = [\"guard\", \"--action-policy\", {guard:?}, \
-             \"--server\", \"lenient\", \"--session\", \"guarded\", \"--\", \"python3\", {server:?}, {effects:?}]\nenv = {{PROOFMARK_HOME = {:?}}}\nstartup_timeout_sec = 120\n",
+             \"--server\", \"lenient\", \"--session\", \"guarded\", \"--\", \"python3\", {server:?}, {effects:?}]\nenv = {{PROOFMARK_HOME = {:?}}}\nstartup_timeout_sec = 120\nrequired = true\n",
             place.at("proofmark").display().to_string()
         ),
     );

@@ -91,7 +91,9 @@ impl Place {
     pub(crate) fn install(&self, host: &str, more: &[&str]) -> Output {
         let policy = self.at("policy.yaml");
         let arguments = ["hook", "install", host, "--action-policy", policy.to_str().unwrap()];
-        self.proofmark(&[&arguments[..], more].concat())
+        // Not the default: on a machine with much to do, a decision takes longer.
+        let patient: &[&str] = if more.contains(&"--") { &[] } else { &["--", "--deadline", "40"] };
+        self.proofmark(&[&arguments[..], more, patient].concat())
     }
 }
 

@@ -80,7 +80,7 @@ fn the_official_client_asks_everything_over_http() {
 fn inspected(modules: &Path, home: &Home, (target, method): (&[&str], &[&str])) -> Object {
     let mut command = Command::new(modules.join(NODE).join("bin/node"));
     command.arg(modules.join(INSPECTOR).join("clients/launcher/build/index.js"));
-    command.arg("--cli").args(target).args(["--method"]).args(method);
+    command.args(["--cli", "--connect-timeout", "120000"]).args(target).args(["--method"]).args(method);
     // Its own settings are not the user's either.
     let done = command.env("MCP_CATALOG_PATH", home.path().join("catalog.json")).output().unwrap();
     assert!(done.status.success(), "{}", said(&done));

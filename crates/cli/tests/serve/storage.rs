@@ -76,7 +76,7 @@ fn a_full_disk_is_said_nothing_is_lost_and_it_goes_on() {
     disk.make_room();
     // What was found is answered for some seconds.
     let ready = || server.get("/readyz", "").0 == 200;
-    assert!((0..20).any(|_| ready() || {
+    assert!((0..120).any(|_| ready() || {
         std::thread::sleep(std::time::Duration::from_millis(500));
         false
     }));

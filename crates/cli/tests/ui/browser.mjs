@@ -9,7 +9,10 @@ const { chromium } = require("playwright-core");
 export const pictures = process.env.PROOFMARK_PICTURES;
 const axe = readFileSync(`${modules}/axe-core/axe.min.js`, "utf8");
 
-export const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+/** How long anything may take, in milliseconds, on a machine with much to do. */
+const PATIENCE = 120_000;
+
+export const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"], timeout: PATIENCE });
 
 export function check(holds, message) {
   if (!holds) throw new Error(message);
@@ -23,6 +26,7 @@ export function equal(found, expected, message = "") {
 /** A page of a browser of its own, and what it did that no page may do. */
 export async function open(address, options = {}) {
   const context = await browser.newContext({ reducedMotion: "reduce", ...options });
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const faults = [];
   page.on("console", message => faults.push(`console: ${message.text()}`));

@@ -51,12 +51,13 @@ const one = await page.locator("main").innerText();
 check(one.includes("Denied by ann") && one.includes("ann denied it: “Say when: \"It takes 5 days.\"”"), one);
 await page.screenshot({ path: `${pictures}/mail-denied.png`, fullPage: true });
 await page.goto(approved);
-await page.waitForFunction(() => document.querySelector("main").innerText.includes("Stopped, and allowed later"), null, { timeout: 1000 }).catch(async () => {
-  // The agent asks twice a second.
-  await page.waitForTimeout(3000);
+let two = await page.locator("main").innerText();
+// The agent asks twice a second, on a machine with much to do less often.
+for (let round = 0; round < 120 && !two.includes("Stopped, and allowed later"); round++) {
+  await page.waitForTimeout(500);
   await page.reload();
-});
-const two = await page.locator("main").innerText();
+  two = await page.locator("main").innerText();
+}
 check(two.includes("Stopped, and allowed later"), two);
 await page.goto(`${address}/ui/findings`);
 equal(await page.locator("[data-list] > li").count(), 0, "nothing was executed that was not allowed");

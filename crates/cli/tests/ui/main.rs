@@ -114,7 +114,7 @@ fn a_review_outlives_the_server() {
     let home = Home::new();
     let (file, keys) = keys(&home);
     // The script starts the server, twice on one address.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let free = format!("127.0.0.1:{}", proofmark_testing::free_port());
     let folder = home.path().display().to_string();
     let policy = format!("{HERE}/policy.yaml");
     let store = home.store().into_string().unwrap();

@@ -32,7 +32,7 @@ await page.goBack();
 
 // ---- more comes while the list is open
 await api("POST", "/v1/decisions", refund("O-4", 900));
-await page.waitForSelector("#new:not([hidden])", { timeout: 15000 });
+await page.waitForSelector("#new:not([hidden])", { timeout: 60_000 });
 equal(await page.locator("#new").innerText(), "1 new: show it");
 check((await page.title()).startsWith("(4) "), await page.title());
 await page.click("#new a");

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::{Ipv4Addr, TcpListener};
+
+use crate::port;
 
 /// The role that tests connect as. It owns its databases, and has no other rights.
 pub(super) const OWNER: &str = "proofmark";
@@ -10,12 +11,6 @@ pub(super) const OWNER: &str = "proofmark";
 pub(super) const SUPERUSER: &str = "postgres";
 /// The database that every server has.
 pub(super) const FIRST_DATABASE: &str = "postgres";
-
-/// Below the ports that systems give to outgoing connections: another program cannot get the port of a server that was stopped to be
-/// started again.
-const PORTS: std::ops::Range<u16> = 15_000..32_000;
-/// How many ports are tried.
-const MAX_TRIES: u32 = 100;
 
 /// A port of the loopback, and the password of all roles of the server there.
 #[derive(Clone, Debug)]
@@ -27,7 +22,7 @@ pub(super) struct Address {
 impl Address {
     /// A free port, and a new password.
     pub(super) fn draw() -> io::Result<Self> {
-        Ok(Self { port: free_port()?, password: random_hex()? })
+        Ok(Self { port: port::draw()?, password: random_hex()? })
     }
 
     pub(super) fn url(&self, role: &str, database: &str) -> String {
@@ -48,16 +43,4 @@ pub(super) fn random_hex() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
-}
-
-fn free_port() -> io::Result<u16> {
-    for _ in 0..MAX_TRIES {
-        let mut bytes = [0; 2];
-        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        let port = PORTS.start + u16::from_be_bytes(bytes) % (PORTS.end - PORTS.start);
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return Ok(port);
-        }
-    }
-    Err(io::ErrorKind::AddrInUse.into())
 }

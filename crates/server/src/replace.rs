@@ -46,7 +46,6 @@ fn write(path: &Path, beside: &Path, text: &str, mode: u32) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests may fail by panicking")]
 mod tests {
     use std::os::unix::fs::{FileTypeExt, symlink};
     use std::os::unix::net::UnixListener;

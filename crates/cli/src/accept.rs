@@ -46,8 +46,8 @@ pub(crate) struct Accept {
     /// The agent's complete response, or - for standard input
     #[arg(long, value_name = "FILE|-")]
     response: PathBuf,
-    /// The recorded tool calls: a file in a format that is detected, `-`, `session:NAME` for what `proofmark guard` recorded, or
-    /// `none` if no call was made
+    /// The recorded tool calls: a file in a format that is detected, `-`, `session:NAME` for what `proofmark guard` or
+    /// `proofmark hook` recorded, or `none` if no call was made
     #[arg(long, value_name = "TRACE")]
     trace: Option<PathBuf>,
     /// Facts of the orchestrator, an object in JSON or YAML: conditions read it as `context`

@@ -44,7 +44,8 @@ pub(crate) fn with_help(message: impl Into<String>, help: impl Into<String>) -> 
 pub(crate) fn wrong_arguments(command: &str, error: &clap::Error) -> anyhow::Error {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    // To pass an unknown option as a value helps nobody.
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).filter(|tip| !tip.starts_with("to pass"));
     // The parser also suggests the name that the help does not have.
     let tip = tip.map(|tip| tip.replace("'--policy'", "'--action-policy'"));
     let tip = tip.unwrap_or_else(|| format!("`{command} --help` lists the options"));

@@ -51,7 +51,7 @@ pub(crate) struct Gate {
     #[command(flatten)]
     what: What,
     /// With --tree: the reference that is to have the tree, as the policy's `target`
-    #[arg(long = "ref", value_name = "REF", requires = "tree")]
+    #[arg(long = "ref", value_name = "REF", requires = "tree", conflicts_with_all = ["pre_receive", "pre_push"])]
     reference: Option<String>,
     /// Present the receipts in this file, or the stored one with this id; can be repeated
     #[arg(long, value_name = "FILE|ID")]

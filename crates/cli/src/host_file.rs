@@ -28,7 +28,14 @@ pub(crate) fn backup_of(path: &Path, suffix: &str) -> PathBuf {
 pub(crate) fn back_up(path: &Path, suffix: &str, before: &[u8]) -> anyhow::Result<()> {
     let backup = backup_of(path, suffix);
     let context = || format!("write `{}`", backup.display());
-    let mode = fs::metadata(path).with_context(context)?.permissions().mode() & 0o777;
+    let about = fs::metadata(path).with_context(context)?;
+    if !about.is_file() {
+        return Err(with_help(
+            format!("change `{}`: it is not a regular file", printable(&path.display().to_string())),
+            "name a file, which is created if it is missing",
+        ));
+    }
+    let mode = about.permissions().mode() & 0o777;
     // One that is there keeps its own mode, so it goes first.
     drop(fs::remove_file(&backup));
     replace_file(&backup, &String::from_utf8_lossy(before), mode).with_context(context)
@@ -37,6 +44,15 @@ pub(crate) fn back_up(path: &Path, suffix: &str, before: &[u8]) -> anyhow::Resul
 pub(crate) fn absolute_path(value: &str) -> anyhow::Result<String> {
     let path = path::absolute(value).with_context(|| format!("find the path `{value}`"))?;
     path.into_os_string().into_string().ok().context("write a path: it is not UTF-8")
+}
+
+/// A file as a command that starts later finds it, in another folder and with another standard input.
+pub(crate) fn absolute_file(path: &Path) -> anyhow::Result<String> {
+    let text = path.to_str().with_context(|| format!("write the path `{}`: it is not UTF-8", path.display()))?;
+    if text == "-" {
+        return Err(with_help("write `-` into a file: standard input is read only now", "name a file"));
+    }
+    absolute_path(text)
 }
 
 /// Options whose value is a file.
@@ -75,9 +91,9 @@ pub(crate) fn absolute_options(arguments: &[String], config: &Config) -> anyhow:
                 continue;
             }
         };
-        absolute.push(match is_file(option, value, config) {
+        absolute.push(match names_file(option, value, config) {
             _ if option == "--store" => format!("{prefix}{}", stated_store(&StorePlace::parse(value))?),
-            true => format!("{prefix}{}", absolute_path(value)?),
+            true => format!("{prefix}{}", absolute_file(Path::new(value))?),
             false => argument.clone(),
         });
     }
@@ -88,7 +104,8 @@ pub(crate) fn absolute_options(arguments: &[String], config: &Config) -> anyhow:
     Ok(absolute)
 }
 
-fn is_file(option: &str, value: &str, config: &Config) -> bool {
+/// Whether the value of an option is the path of a file, and not the name of a key or of a signer.
+pub(crate) fn names_file(option: &str, value: &str, config: &Config) -> bool {
     match option {
         _ if FILES.contains(&option) => true,
         // As `trusted_signers` and the keyring read them: a text without a dot and a slash is a name.

@@ -82,6 +82,8 @@ Environment:
   PROOFMARK_STORE       The store: a file, or the URL of a PostgreSQL database, where --store is not given
                         [default: proofmark.db in $PROOFMARK_HOME]
   PROOFMARK_PASSPHRASE  The passphrase of encrypted keys, where --passphrase-file is not given
+  PROOFMARK_UPSTREAM_TOKEN
+                        The credential that `proofmark guard --upstream` sends, where --upstream-token-file is not given
   NO_COLOR              Print without colours
 
 Example:

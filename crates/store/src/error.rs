@@ -147,7 +147,7 @@ impl StoreError {
     #[must_use]
     pub fn help(&self) -> Option<String> {
         let text = match self {
-            Self::Missing { .. } => "run `proofmark verify` once to create it",
+            Self::Missing { .. } => "check its name, or run `proofmark verify` once to create it",
             Self::Locked { place: Place::Database(_) } => "try again",
             Self::Locked { .. } => "try again when that process has ended, or name another file with `--store`",
             Self::Damaged { place: Place::Database(_), .. } => "restore the database from a backup",
@@ -163,6 +163,9 @@ impl StoreError {
             Self::Moved { .. } => "name that store with `--store` or PROOFMARK_STORE",
             Self::Unfinished { .. } => "finish it with the same `proofmark store copy`, or name another store",
             Self::Url { .. } => "write `postgres://user@host:port/database`, with special characters as `%40` for `@`",
+            Self::Unreachable { reason, .. } if reason.contains("certificate") => {
+                "name the server as its certificate does, and a file of certificates to verify it by with `?sslrootcert=FILE`"
+            }
             Self::Unreachable { .. } => "check that the database runs and can be reached, and try again",
             Self::Denied { .. } => {
                 "check the user, its rights and its password, which is read from the URL, `PGPASSWORD` or `~/.pgpass`"

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::host_file::absolute_path;
+use crate::host_file::{absolute_file, names_file};
 use crate::input;
 use crate::out;
 use crate::paint::printable;
@@ -74,11 +74,11 @@ impl Which {
 impl Install {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let Some(policy) = &self.how.action_policy else { return Ok(Exit::NoAnswer) };
+        let words = self.words(policy, config)?;
         // A hook with a policy that cannot be read refuses every push.
         document::action_policy(policy)?;
         let path = path(self.how.repo.as_deref(), self.which.name())?;
         let program = std::env::current_exe().context("find the path of this program")?;
-        let words = self.words(policy, config)?;
         if let Some(word) = words.iter().find(|word| word.chars().any(char::is_control)) {
             let message = format!("write `{}` into a hook: it has control characters", printable(word));
             return Err(with_help(message, "give it another name"));
@@ -86,8 +86,8 @@ impl Install {
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         let text = format!(
             "{HEAD}export PROOFMARK_HOME={}\nexec {} gate --{} {}\n",
-            quoted(&absolute(&config.home)?),
-            quoted(&absolute(&program)?),
+            quoted(&absolute_file(&config.home)?),
+            quoted(&absolute_file(&program)?),
             self.which.name(),
             words.join(" "),
         );
@@ -113,7 +113,7 @@ impl Install {
     /// The options of the hook's command, whose paths lead to the same files from every folder.
     fn words(&self, policy: &Path, config: &Config) -> anyhow::Result<Vec<String>> {
         let how = &self.how;
-        let mut words = vec!["--action-policy".to_owned(), absolute(policy)?];
+        let mut words = vec!["--action-policy".to_owned(), absolute_file(policy)?];
         let mut add = |option: &str, value: &str| words.extend([option.to_owned(), value.to_owned()]);
         how.protect.iter().for_each(|glob| add("--protect", glob));
         if how.commits == Commits::All {
@@ -123,8 +123,9 @@ impl Install {
         how.agent.iter().for_each(|agent| add("--agent", agent));
         how.environment.iter().for_each(|environment| add("--environment", environment));
         for (option, value) in how.files(config)? {
-            // A name of a key or of a signer is not a path, and stays as it is.
-            let value = if Path::new(&value).exists() { absolute(Path::new(&value))? } else { value };
+            // The store has its path already.
+            let is_path = option != "--store" && names_file(option, &value, config);
+            let value = if is_path { absolute_file(Path::new(&value))? } else { value };
             words.extend([option.to_owned(), value]);
         }
         Ok(words)
@@ -167,9 +168,4 @@ fn is_ours(text: &[u8]) -> bool {
     let Some(rest) = std::str::from_utf8(text).ok().and_then(|text| text.strip_prefix(HEAD)) else { return false };
     let lines: Vec<&str> = rest.lines().collect();
     lines.len() == LINES.len() && lines.iter().zip(LINES).all(|(line, begin)| line.starts_with(begin))
-}
-
-fn absolute(path: &Path) -> anyhow::Result<String> {
-    let text = path.to_str().with_context(|| format!("write the path `{}`: it is not UTF-8", path.display()))?;
-    absolute_path(text)
 }

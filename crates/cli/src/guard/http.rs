@@ -21,20 +21,21 @@ use crate::served_files;
 /// How often it is looked whether the policy, or whom the guard trusts, has changed.
 const RELOAD_EVERY: Duration = Duration::from_millis(200);
 
-/// Where a server over HTTP is, and where clients find it.
+/// Where a server over HTTP is, and where clients find it. Each option says that it does not go with a command: what it requires
+/// is not asked for beside one.
 #[derive(Args)]
 pub(crate) struct HttpOptions {
     /// Guard the MCP server at this URL, over Streamable HTTP, instead of one that is started
     #[arg(long, value_name = "URL", requires = "listen", conflicts_with = "server_command")]
     pub(super) upstream: Option<String>,
     /// Listen on this address; clients call it at the path of the URL
-    #[arg(long, value_name = "ADDRESS", requires = "upstream")]
+    #[arg(long, value_name = "ADDRESS", requires = "upstream", conflicts_with = "server_command")]
     listen: Option<SocketAddr>,
     /// Send the server the credential in this file, in place of the clients' [default: $PROOFMARK_UPSTREAM_TOKEN]
-    #[arg(long, value_name = "FILE", requires = "upstream")]
+    #[arg(long, value_name = "FILE", requires = "upstream", conflicts_with = "server_command")]
     upstream_token_file: Option<PathBuf>,
     /// The API keys of clients: a file that `proofmark api-key add` writes
-    #[arg(long, value_name = "FILE", requires = "upstream")]
+    #[arg(long, value_name = "FILE", requires = "upstream", conflicts_with = "server_command")]
     api_keys: Option<PathBuf>,
 }
 

@@ -74,7 +74,9 @@ impl List {
         let (mut out, paint) = (out::stdout(), Paint::for_stdout());
         let of_server = |pin: &&KnownPin| self.server.as_ref().is_none_or(|server| *server == pin.server);
         let listed = pins(&store)?;
+        let mut is_empty = true;
         for pin in listed.iter().filter(of_server).filter(|pin| !self.waiting || pin.status.waits()) {
+            is_empty = false;
             if self.json {
                 out.json(&json(pin).to_text())?;
                 continue;
@@ -101,6 +103,9 @@ impl List {
                 }
             }
         }
+        if is_empty && !self.json {
+            out::note(if self.waiting { "nothing waits for approval" } else { "no definitions" });
+        }
         Ok(Exit::Yes)
     }
 }
@@ -119,6 +124,9 @@ impl Approve {
         }
         let mut out = out::stdout();
         approved.iter().try_for_each(|name| writeln!(out, "pinned {}", printable(&name.to_string())))?;
+        if approved.is_empty() {
+            out::note(format_args!("nothing of the server `{}` waits for approval", printable(&self.server)));
+        }
         Ok(Exit::Yes)
     }
 }

@@ -15,7 +15,7 @@ use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::host_file::{
-    MAX_CONFIGURATION, absolute_options, absolute_path, back_up, backup_of, home_of_the_environment,
+    MAX_CONFIGURATION, absolute_file, absolute_options, back_up, backup_of, home_of_the_environment,
 };
 use crate::input;
 use crate::out;
@@ -79,12 +79,12 @@ type Change = (String, Vec<String>, Vec<String>);
 
 impl Wrap {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let policy = absolute_file(&self.action_policy)?;
         // A host that starts a guard with a policy that cannot be read has no server.
         document::action_policy(&self.action_policy)?;
         let program = std::env::current_exe().context("find the path of this program")?;
         let program =
             program.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
-        let policy = absolute_path(&self.action_policy.to_string_lossy())?;
         let mut file = HostFile::read(&self.file)?;
         let unguarded = file.unguarded()?;
         let home = home_of_the_environment()?;

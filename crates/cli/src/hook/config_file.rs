@@ -78,7 +78,7 @@ impl ConfigFile {
     fn refusal(path: &Path, why: impl std::fmt::Display) -> anyhow::Error {
         with_help(
             format!("read the configuration `{}`: {}", path.display(), printable(&why.to_string())),
-            "correct the file, or add the hooks by hand as docs/hooks.md shows them",
+            "correct the file, or install into another one with `--scope`",
         )
     }
 

@@ -16,7 +16,7 @@ use crate::error::with_help;
 use crate::exit::Exit;
 use crate::hook::HostName;
 use crate::hook::run::Run;
-use crate::host_file::{absolute_options, absolute_path, home_of_the_environment};
+use crate::host_file::{absolute_file, absolute_options, absolute_path, home_of_the_environment};
 use crate::lint;
 use crate::out;
 use crate::paint::{Paint, printable};
@@ -93,9 +93,10 @@ struct Change {
 
 impl Install {
     pub(crate) fn run(mut self, config: &Config) -> anyhow::Result<Exit> {
+        let policy = absolute_file(&self.action_policy)?;
         // A hook whose policy cannot be read refuses every call.
         document::action_policy(&self.action_policy)?;
-        let command = self.command(config)?;
+        let command = self.command(&policy, config)?;
         let mut file = self.change.open(self.host)?;
         let before = file.installed()?;
         if self.trust && self.host != HostName::Codex {
@@ -120,10 +121,9 @@ impl Install {
     }
 
     /// The words of the command that the host is to start.
-    fn command(&self, config: &Config) -> anyhow::Result<Vec<String>> {
+    fn command(&self, policy: &str, config: &Config) -> anyhow::Result<Vec<String>> {
         let program = std::env::current_exe().context("find the path of this program")?;
         let text = |path: &Path| path.to_str().map(str::to_owned).context("write a path: it is not UTF-8");
-        let policy = absolute_path(&text(&self.action_policy)?)?;
         let mut command = vec!["/usr/bin/env".to_owned()];
         // A project may set variables of its host, and would choose whose approvals count: so the folder is always settled here.
         match (self.change.scope, home_of_the_environment()?) {
@@ -135,20 +135,16 @@ impl Install {
         }
         command.extend([text(&program)?, "hook".to_owned()]);
         let arguments = command.len();
-        command.extend([self.host.runs_as(), "--action-policy", &policy].map(str::to_owned));
+        command.extend([self.host.runs_as(), "--action-policy", policy].map(str::to_owned));
         if let (Some(workflow), Some(step)) = (&self.workflow, &self.step) {
+            let file = absolute_file(workflow)?;
             if lint::sound_workflow(workflow, None)?.step(step).is_none() {
                 return Err(with_help(
                     format!("install the hook for the step `{}`: the workflow has no such step", printable(step)),
                     "name one of the workflow's steps",
                 ));
             }
-            command.extend([
-                "--workflow".to_owned(),
-                absolute_path(&text(workflow)?)?,
-                "--step".to_owned(),
-                step.clone(),
-            ]);
+            command.extend(["--workflow".to_owned(), file, "--step".to_owned(), step.clone()]);
         }
         Run::check(&[command.get(arguments..).unwrap_or_default(), &self.options[..]].concat())?;
         command.extend(absolute_options(&self.options, config)?);

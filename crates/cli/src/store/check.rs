@@ -40,8 +40,11 @@ impl Check {
         let (paint, progress) = (Paint::for_stdout(), Progress::new(Work::Whole("reading the store")));
         let mut written = Ok(());
         let mut found = |wrong: WrongRow| {
-            let line = if self.json { fault(&wrong) } else { shown(paint, &wrong) };
-            let write = || progress.suspend(|| writeln!(out::stdout(), "{line}"));
+            let line = || match self.json {
+                true => out::stdout().json(&fault(&wrong)),
+                false => writeln!(out::stdout(), "{}", shown(paint, &wrong)),
+            };
+            let write = || progress.suspend(line);
             if written.is_ok() {
                 written = write();
             }
@@ -64,7 +67,7 @@ impl Check {
                     "session_entries": entries,
                     "faults": faults,
                 };
-                writeln!(out::stdout(), "{}", Json::from(whole).to_text())?;
+                out::stdout().json(&Json::from(whole).to_text())?;
             }
             false => {
                 let result = match faults {

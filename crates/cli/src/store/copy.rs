@@ -66,7 +66,7 @@ impl Copy {
         match copied {
             Ok(copied) => {
                 match self.json {
-                    true => writeln!(out::stdout(), "{}", Json::from(object_of(&order, &copied)).to_text())?,
+                    true => out::stdout().json(&Json::from(object_of(&order, &copied)).to_text())?,
                     false => print(&order, &copied)?,
                 }
                 Ok(Exit::Yes)

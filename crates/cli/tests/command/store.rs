@@ -57,6 +57,12 @@ fn a_copy_is_described_as_json() {
     let object = Json::parse(done.stdout.trim().as_bytes()).unwrap();
     let member = |name: &str| object.as_object().unwrap().get(name).unwrap().to_text();
     assert_eq!([member("receipts"), member("chains"), member("faults"), member("copied_before")], ["2", "1", "0", "0"]);
+    // Whatever the name is, no terminal acts on it.
+    let (right_to_left, escaped) = ("\u{202e}.db", "\\u202e.db");
+    let done = place.run(&["store", "copy", "--from", "new.db", "--to", right_to_left, "--json"]);
+    assert!(done.stdout.contains(escaped) && !done.stdout.contains(right_to_left), "{}", done.stdout);
+    let done = place.run(&["store", "check", "--store", right_to_left, "--json"]);
+    assert!(done.stdout.contains(escaped) && !done.stdout.contains(right_to_left), "{}", done.stdout);
     let again = place.run(&["store", "copy", "--from", "old.db", "--to", "other.db", "--json"]);
     assert_eq!(again.code, 2);
     let error = Json::parse(again.stderr.trim().as_bytes()).unwrap();

@@ -52,7 +52,10 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("README.md", "cargo install --path crates/cli --locked"),
     ("README.md", "cargo run --release -- verify examples/sort.json"),
     ("README.md", "cargo xtask test"),
-    ("README.md", "sudo -u postgres createuser \"$USER\" && sudo -u postgres createdb --owner \"$USER\" proofmark"),
+    (
+        "README.md",
+        "sudo -u postgres createuser \"$(id -un)\" && sudo -u postgres createdb --owner \"$(id -un)\" proofmark",
+    ),
     ("README.md", "proofmark store copy --from ~/.local/share/proofmark/proofmark.db --to postgres:///proofmark"),
     ("README.md", "proofmark serve --store postgres:///proofmark"),
     (
@@ -64,7 +67,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/operating.md", "pg_dump --format custom --file proofmark.dump postgres:///proofmark"),
     (
         "docs/operating.md",
-        "sudo -u postgres createdb --owner \"$USER\" restored && pg_restore --no-owner --dbname restored proofmark.dump",
+        "sudo -u postgres createdb --owner \"$(id -un)\" restored && pg_restore --no-owner --dbname restored proofmark.dump",
     ),
     ("docs/operating.md", "proofmark store check --store postgres:///restored"),
     ("docs/operating.md", "sudo -u postgres pg_basebackup --checkpoint fast --pgdata /backup/base"),

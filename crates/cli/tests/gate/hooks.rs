@@ -237,6 +237,20 @@ fn a_hook_is_written_where_none_is_and_removed_as_it_was_written() {
     place.git("origin.git", &["config", "core.hooksPath", place.at("shared").to_str().unwrap()]);
     assert_eq!(place.proofmark(&install).status.code(), Some(2), "other repositories may use that folder");
     place.git("origin.git", &["config", "--unset", "core.hooksPath"]);
+    // The name of a key stays one, also where a folder has that name.
+    for folder in ["ci", "origin.git/ci"] {
+        std::fs::create_dir(place.at(folder)).unwrap();
+    }
+    place.ok(&["key", "new", "ci"]);
+    place.ok(&[&install[..], &["--key", "ci", "--trust", "ci"]].concat());
+    let text = std::fs::read_to_string(&hook).unwrap();
+    assert!(text.contains(" --trust ci --key ci"), "{text}");
+    place.ok(&uninstall);
+    // Standard input is the hook's own.
+    let given = [&install[..5], &["--action-policy", "-"]].concat();
+    let policy = std::fs::read_to_string(place.at("gate.yaml")).unwrap();
+    assert_eq!(place.given(&given, &policy).status.code(), Some(2));
+    assert!(!hook.exists());
     // A path that a shell would take apart.
     std::fs::create_dir(place.at("it's $(a) folder")).unwrap();
     std::fs::rename(place.at("gate.yaml"), place.at("it's $(a) folder/gate.yaml")).unwrap();

@@ -622,6 +622,10 @@ fn the_guard_holds_the_credential_and_clients_have_keys_of_their_own() {
             "readable",
         ),
         (&["--listen", "127.0.0.1:0", "--upstream", "ftp://example.org/mcp"], "not a URL"),
+        // What is for HTTP is not ignored where a server is started.
+        (&["--listen", "127.0.0.1:0", "--", "true"], "cannot be used with"),
+        (&["--api-keys", "keys.json", "--", "true"], "cannot be used with"),
+        (&["--upstream-token-file", "token", "--", "true"], "cannot be used with"),
     ] {
         let refused = place.proofmark(&[&["guard", "--policy", "policy.yaml"], options].concat());
         assert!(refused.status.code() == Some(2) && said(&refused).contains(why), "{}", said(&refused));

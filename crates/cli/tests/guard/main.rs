@@ -323,6 +323,10 @@ fn a_definition_that_changes_is_blocked_until_it_is_approved() {
     assert!(approved.status.success(), "{}", said(&approved));
     assert!(text(&guarded.call(3, "read")).contains("ok read"));
     assert_eq!(place.effects(), "read\nread\n");
+    let waiting = said(&place.proofmark(&["guard", "pins", "list", "--waiting"]));
+    assert!(waiting.contains("nothing waits for approval"), "{waiting}");
+    let nothing = said(&place.proofmark(&["guard", "pins", "approve", "--server", "lenint", "--all"]));
+    assert!(nothing.contains("nothing of the server `lenint` waits for approval"), "{nothing}");
 }
 
 #[test]
@@ -454,6 +458,9 @@ fn a_host_configuration_is_wrapped_and_unwrapped_exactly() {
     let wrapped = now();
     assert!(place.proofmark(&wrap).status.success() && now() == wrapped);
     assert!(place.proofmark(&["guard", "unwrap", "mcp.json"]).status.success());
+    assert_eq!(now(), before);
+    let given = place.proofmark(&["guard", "wrap", "mcp.json", "--policy", "-"]);
+    assert!(given.status.code() == Some(2) && said(&given).contains("help: name a file"), "{}", said(&given));
     assert_eq!(now(), before);
     for unknown in ["// comment\n{}", "[]", "{}", r#"{"mcpServers": {"x": {"command": ["a"]}}}"#] {
         std::fs::write(place.at("mcp.json"), unknown).unwrap();

@@ -2,7 +2,7 @@
 
 use proofmark_receipt::{Json, Object};
 
-use crate::place::{Place, said};
+use crate::place::{BINARY, Place, said};
 
 /// Each host with its file below the home, its file in a project, and the event before a tool.
 const HOSTS: [(&str, &str, &str, &str); 6] = [
@@ -133,6 +133,15 @@ fn what_is_not_understood_is_refused_and_unchanged() {
 
 #[test]
 fn nothing_is_installed_that_cannot_work() {
+    let place = Place::new();
+    // The hook reads its own standard input.
+    let policy = std::fs::File::open(place.at("policy.yaml")).unwrap();
+    let mut command = place.command(BINARY);
+    let refused = command.args(["hook", "install", "claude", "--action-policy", "-"]).stdin(policy).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(said(&refused).contains("help: name a file") && place.read("home/.claude/settings.json").is_none());
+    let unknown = place.install("claude", &["--", "--bogus"]);
+    assert!(said(&unknown).contains("help: `proofmark hook --help` lists the options"), "{}", said(&unknown));
     let place = Place::new();
     place.write("policy.yaml", "version: 1\nboundaries: 3\n");
     assert_eq!(place.install("claude", &[]).status.code(), Some(2));

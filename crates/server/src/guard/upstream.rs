@@ -70,7 +70,7 @@ enum Transport {
 pub enum UpstreamError {
     #[error("read the server's address `{}`: it is not a URL like https://example.org/mcp", shown(.0))]
     Url(String),
-    #[error("reach `{}`: the credential would be readable on the way", shown(.0))]
+    #[error("reach `{}`: the credential would be readable on the way; write `https://`", shown(.0))]
     Plain(String),
     #[error("use the credential for the server: it is empty, or has characters that a header cannot have")]
     Credential,

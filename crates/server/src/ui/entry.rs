@@ -111,9 +111,14 @@ where
         let response = match enter(&state, method, role, &parts) {
             Ok(Entry::Open(admitted)) => {
                 let (caller, key) = *admitted;
-                let who = AdmittedCaller(caller.clone());
+                let (who, revoked) = (AdmittedCaller(caller.clone()), revoked(key.clone()));
                 let visitor = Visitor { caller, key, variables };
-                let mut response = answer(state, visitor, (parts, body)).await;
+                let mut response = tokio::select! {
+                    // As with the API: what is ready is sent. A form that is still on its way does nothing.
+                    biased;
+                    response = answer(state, visitor, (parts, body)) => response,
+                    () = revoked => problem_page(&Problem::revoked(), None),
+                };
                 response.extensions_mut().insert(who);
                 response
             }

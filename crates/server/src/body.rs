@@ -105,7 +105,7 @@ pub(crate) fn json(bytes: &[u8], most: usize) -> Result<Json, Problem> {
 
 /// The same answer, with which `held` is dropped: once it is written, or its client is gone.
 pub(crate) fn holding<T: Send + Unpin + 'static>(response: Response, held: T) -> Response {
-    response.map(|body| Body::new(Holding { body, _held: held }))
+    response.map(|body| Body::new(Holding { body, has_begun: false, _held: held }))
 }
 
 /// The same answer, of which a stream ends when `end` is ready. An answer that is complete goes out as it is.
@@ -155,6 +155,8 @@ fn too_large(most: usize) -> Problem {
 /// A body, and what is dropped with it.
 struct Holding<T> {
     body: Body,
+    /// Whether some of it was handed over.
+    has_begun: bool,
     _held: T,
 }
 
@@ -163,11 +165,15 @@ impl<T: Unpin> HttpBody for Holding<T> {
     type Error = axum::Error;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.get_mut().body).poll_frame(cx)
+        let this = self.get_mut();
+        this.has_begun = true;
+        Pin::new(&mut this.body).poll_frame(cx)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        // With its last part a body that has ended is dropped, before that part is written. One that may go on is kept until
+        // nearly all before it is.
+        !self.has_begun && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -262,6 +268,16 @@ mod tests {
         let mut memory = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
         assert_eq!(read(&headers, Body::from(packed.clone()), MAX_BODY, &mut memory).await.unwrap().len(), MAX_BODY);
         assert_eq!(memory.amount(), packed.len() + MAX_BODY);
+    }
+
+    #[tokio::test]
+    async fn what_is_held_stays_until_the_last_part_is_written() {
+        let held = share::Limits::new().bytes.take(&Tenant::LOCAL, 1).unwrap();
+        let mut answer = holding(Response::new(Body::from("x")), held).into_body();
+        assert!(std::future::poll_fn(|cx| Pin::new(&mut answer).poll_frame(cx)).await.is_some());
+        assert!(!answer.is_end_stream(), "hyper drops it here, and has not written anything");
+        assert!(std::future::poll_fn(|cx| Pin::new(&mut answer).poll_frame(cx)).await.is_none());
+        assert!(holding(Response::new(Body::empty()), ()).into_body().is_end_stream());
     }
 
     #[test]

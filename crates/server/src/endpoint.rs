@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
@@ -12,12 +12,13 @@ use utoipa::ToSchema;
 
 use crate::body;
 use crate::context::{Content, Head, RequestContext};
-use crate::keys::Role;
+use crate::keys::{Caller, Role};
 use crate::live_keys::KeyInUse;
 use crate::observe::AdmittedCaller;
 use crate::operation::{Answer, Operation, SchemaOf};
 use crate::problem::Problem;
 use crate::reply::Reply;
+use crate::share::Limits;
 use crate::state::{AppState, PathVariables};
 use crate::stop::MAX_ANSWER_TIME;
 
@@ -96,6 +97,7 @@ where
             Ok((head, body, share)) => {
                 // For the log of `observe`: the handler consumes the head.
                 let (caller, key) = (AdmittedCaller(head.caller.clone()), head.key.clone());
+                let limits = Arc::clone(&state.limits);
                 let answered = tokio::select! {
                     // What is ready is sent, also where the key was revoked at the same moment.
                     biased;
@@ -103,12 +105,24 @@ where
                     () = revoked(key.clone()) => Err(Problem::revoked()),
                 };
                 let mut response: Response = answered.into_response();
+                if method == Method::Get {
+                    response = in_memory(&limits, &caller.0, response);
+                }
                 response.extensions_mut().insert(caller);
                 body::holding(body::until(response, revoked(key)), share)
             }
             Err(problem) => problem.into_response(),
         };
     Endpoint { method, path, access: Access::Key(role), handler: on(method.filter(), handler), operation: None }
+}
+
+/// The answer to a request that has changed nothing. It is counted until it is written, however slowly its client reads.
+pub(crate) fn in_memory(limits: &Limits, caller: &Caller, response: Response) -> Response {
+    let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or_default();
+    match limits.bytes.take(&caller.tenant, bytes) {
+        Ok(share) => body::holding(response, share),
+        Err(problem) => problem.into_response(),
+    }
 }
 
 /// Becomes ready when the key is revoked; never without one.
@@ -207,5 +221,25 @@ impl Endpoint {
             describe(operation);
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+
+    use super::*;
+
+    #[test]
+    fn answers_count_against_their_tenant_until_they_are_gone() {
+        let limits = Limits::new();
+        let answer = || in_memory(&limits, &Caller::local(), Response::new(Body::from(vec![0; 32 << 20])));
+        let mut answers: Vec<_> = (0..5).map(|_| answer()).collect();
+        let refused: Vec<_> = answers.iter().map(|answer| answer.status() == StatusCode::TOO_MANY_REQUESTS).collect();
+        assert_eq!(refused, [false, false, false, false, true]);
+        let other = Caller { tenant: "other".parse().unwrap(), ..Caller::local() };
+        assert_eq!(in_memory(&limits, &other, Response::new(Body::from("x"))).status(), StatusCode::OK);
+        answers.truncate(3);
+        assert_eq!(answer().status(), StatusCode::OK);
     }
 }

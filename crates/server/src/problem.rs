@@ -249,7 +249,7 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         let (message, help) = (error.to_string(), error.help());
         let problem = match error {
-            StoreError::Reviewed(_) => Self::conflict("already_reviewed", message),
+            StoreError::Reviewed(_) | StoreError::ReviewedMeanwhile(_) => Self::conflict("already_reviewed", message),
             StoreError::AllowedSince(..) => Self::conflict("nothing_to_review", message),
             StoreError::Superseded(_) => Self::conflict("already_superseded", message),
             StoreError::NoReceipt(_) => return Self::not_found("receipt"),

@@ -19,7 +19,7 @@ const MAX_REQUESTS: usize = 4_096;
 const MAX_PLACES: usize = 256;
 /// The most verifications that tools wait for at once.
 const MAX_VERIFYING: usize = 1_024;
-/// The most bytes that bodies, and answers of tools, have together.
+/// The most bytes that bodies, answers of tools, and answers to requests that change nothing have together.
 const MAX_BYTES: usize = 512 << 20;
 /// The most streams of events that are open at once.
 const MAX_STREAMS: usize = 1_024;

@@ -87,6 +87,10 @@ pub enum CopyError {
     Faults { place: Place, faults: u64 },
     #[error("copy the row {row} of `{table}`: its text has the character U+0000, which PostgreSQL cannot store")]
     Nul { table: &'static str, row: String },
+    #[error(
+        "copy the row {row} of `{table}`: what is searched for in it has {bytes} bytes, and PostgreSQL can search for {max}"
+    )]
+    LongKey { table: &'static str, row: String, bytes: usize, max: usize },
     #[error("copy the store: the row {row} of `{table}` differs between source and destination")]
     Differs { table: &'static str, row: String },
 }
@@ -107,7 +111,7 @@ impl CopyError {
             Self::NotEmpty { .. } => "name a new file or an empty database with `--to`",
             Self::OtherCopy { .. } => "finish that copy, or name another store with `--to`",
             Self::Faults { .. } => "see `proofmark store check`; to copy it as it is, add `--with-faults`",
-            Self::Nul { .. } => "copy to a file, which can store it",
+            Self::Nul { .. } | Self::LongKey { .. } => "copy to a file, which can store it",
             Self::Differs { .. } => "run the command again",
         };
         Some(text.to_owned())
@@ -237,12 +241,14 @@ impl Copying {
             done += rows.len() as u64;
             self.copied += rows.len() as u64;
             let sql = table.insert();
+            let too_long = self.destination.too_long(table, &sql, &rows);
             let inserts =
                 rows.into_iter().map(|Record(values)| Statement { sql: sql.clone().into(), values }).collect();
             let destination = &mut self.destination;
             destination.begin()?;
             destination.unseal(table.name)?;
-            destination.run_together(inserts)?;
+            // Whether it is too long is known to the database alone: it may pack it.
+            destination.run_together(inserts).map_err(|error| too_long.unwrap_or(error))?;
             destination.seal(table.name, &mark)?;
             destination.commit()?;
             (watch.progress)(CopyStep::Copying, table.name, done);
@@ -393,6 +399,17 @@ impl Side {
     fn run_together(&mut self, statements: Vec<Statement>) -> Result<(), CopyError> {
         let run = self.0.engine.tell(statements).and_then(|()| self.0.engine.ask(&[]));
         run.map(drop).map_err(|fault| self.failed(&fault))
+    }
+
+    /// The error for the row that is most likely too long for an index: the longest that may be.
+    fn too_long(&mut self, table: &Table, sql: &str, rows: &[Record]) -> Option<CopyError> {
+        let name = table.name;
+        let long = rows.iter().filter_map(|row| match self.0.engine.refusal(sql, &row.0)? {
+            StoreError::LongKey { bytes, max } => Some((bytes, max, row)),
+            _ => None,
+        });
+        let (bytes, max, row) = long.max_by_key(|(bytes, ..)| *bytes)?;
+        Some(CopyError::LongKey { table: name, row: named(table, row), bytes, max })
     }
 
     fn begin(&mut self) -> Result<(), CopyError> {

@@ -1,5 +1,7 @@
 //! Decisions: one chain of all tenants, counted for each action, looked up by what they are about.
 
+use std::collections::HashMap;
+
 use proofmark_receipt::{ChainTip, ReceiptId, Sha256Digest, SignError, SignedLink};
 
 use crate::activity::{self, Deciding, JudgedRules};
@@ -10,7 +12,7 @@ use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::listing::{self, Condition, Listing, Part, Table};
 use crate::page::{self, Cursor, MAX_PAGE};
-use crate::read::MAX_FOUND;
+use crate::read::{self, MAX_FOUND};
 use crate::reviews::{self, LAST_DENIAL, REVIEW, REVIEW_COLUMNS, Review};
 use crate::row::Row;
 use crate::settle::{Chain, Draft, End, Facts, Key, Numbered, Question, Record, Settle, Stop};
@@ -334,11 +336,23 @@ pub(crate) fn at(db: &Db<'_>, sequences: &[i64]) -> Result<Vec<(i64, Decision)>,
     db.all(&sql, &[Value::numbers(sequences)], |row| Ok((row.get(DECISION_COLUMNS)?, read_decision(row)?)))
 }
 
-/// The decisions on a subject, newest first; at most `limit`.
+/// How many bytes each of these decisions has, by its sequence number.
+pub(crate) fn sizes(db: &Db<'_>, sequences: &[i64]) -> Result<HashMap<i64, usize>, Fault> {
+    let sql = format!("SELECT sequence, {SIZE} FROM decisions WHERE {}", db.among("sequence", "?1"));
+    let sizes = db.all(&sql, &[Value::numbers(sequences)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(sizes.into_iter().collect())
+}
+
+/// The decisions on a subject, newest first; at most `limit`, and no more than are read at a time.
 pub(crate) fn on_subject(db: &Db<'_>, tenant: &Tenant, subject: &str, limit: usize) -> Result<Vec<Decision>, Fault> {
-    let sql =
-        format!("SELECT {DECISION} FROM decisions WHERE tenant = ?1 AND subject = ?2 ORDER BY sequence DESC LIMIT ?3");
-    db.all(&sql, &values![tenant.as_str(), subject, limit.min(MAX_PAGE)], read_decision)
+    let of = |columns| {
+        format!("SELECT {columns} FROM decisions WHERE tenant = ?1 AND subject = ?2 ORDER BY sequence DESC LIMIT ?3")
+    };
+    let values = |limit: usize| values![tenant.as_str(), subject, limit];
+    db.moment(|db| {
+        let fitting = read::first_that_fit(db, &of(SIZE), &values(limit.min(MAX_PAGE)))?;
+        db.all(&of(DECISION), &values(fitting), read_decision)
+    })
 }
 
 pub(crate) fn any_decision(db: &Db<'_>, id: &str) -> Result<Option<(Tenant, Decision)>, Fault> {
@@ -377,7 +391,7 @@ const BY_CLASS: &str = " INDEXED BY decisions_by_class";
 pub(crate) fn decisions(db: &Db<'_>, tenant: Option<&Tenant>, wanted: &DecisionsWanted) -> Result<Decisions, Fault> {
     let limit = wanted.limit.clamp(1, MAX_PAGE);
     // Several statements, which must see the same rows: one that came between two of them would shift the pages.
-    let found = db.moment(|db| {
+    let (found, is_cut) = db.moment(|db| {
         let listing = Listing {
             table: if wanted.to_review { &WAITING } else { &DECISIONS },
             parts: parts(db, tenant, wanted)?,
@@ -385,10 +399,15 @@ pub(crate) fn decisions(db: &Db<'_>, tenant: Option<&Tenant>, wanted: &Decisions
             period: Period { since: wanted.since, until: wanted.until, after: wanted.after },
             limit: page::one_more(limit),
         };
-        at(db, &listing::newest(db, &listing)?)
+        let sequences = listing::newest(db, &listing)?;
+        // An action may have megabytes.
+        let sql = format!("SELECT {SIZE} FROM decisions WHERE {} ORDER BY sequence DESC", db.among("sequence", "?1"));
+        let fitting = read::first_that_fit(db, &sql, &[Value::numbers(&sequences)])?;
+        Ok((at(db, sequences.get(..fitting).unwrap_or(&sequences))?, fitting < sequences.len()))
     })?;
+    let last = found.last().map(|(sequence, _)| Cursor(*sequence)).filter(|_| is_cut);
     let (decisions, next) = page::cut(found, limit);
-    Ok(Decisions { decisions, next })
+    Ok(Decisions { decisions, next: next.or(last) })
 }
 
 /// The parts of the table that have all decisions that are wanted: one for each tenant, by the index that is likely to find
@@ -427,6 +446,8 @@ const INSERT: &str = "INSERT INTO decisions
 // Rows are read by position: a new column goes to the end, and is counted below.
 pub(crate) const DECISION: &str = "decision_id, decided_at, outcome, fingerprint, position, document, tenant, agent, \
                                    class, mode, expires_at, candidate, action, review, allowed, hash, subject, wanted";
+/// What of a row may be long, in bytes.
+const SIZE: &str = "octet_length(document) + coalesce(octet_length(action), 0)";
 /// How many columns [`DECISION`] has.
 pub(crate) const DECISION_COLUMNS: usize = 18;
 

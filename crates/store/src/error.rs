@@ -132,6 +132,9 @@ pub enum StoreError {
     /// The same person has reviewed the decision.
     #[error("review the decision `{0}`: this reviewer has reviewed it before, and a review stands")]
     Reviewed(String),
+    /// Another review of the action was stored first.
+    #[error("review the decision `{0}`: another review of the action was stored meanwhile")]
+    ReviewedMeanwhile(String),
     /// The action was allowed when it was asked for again.
     #[error(
         "review the decision `{0}`: the decision `{1}` has allowed the action since, so there is nothing to review"
@@ -191,6 +194,7 @@ impl StoreError {
             Self::DecidedMeanwhile(_) => "decide again",
             Self::Answered(_) => "send it again to get that answer",
             Self::Reviewed(_) => "let another person review it",
+            Self::ReviewedMeanwhile(_) => "review it again",
             Self::Prefix(_) => "write 4 to 32 hex digits of the receipt's id",
             Self::AllowedSince(..) | Self::Sign(_) | Self::NotLinked(_) | Self::Stored(_) => return None,
         };
@@ -236,6 +240,7 @@ impl StoreError {
             | Self::DecidedMeanwhile(_)
             | Self::Answered(_)
             | Self::Reviewed(_)
+            | Self::ReviewedMeanwhile(_)
             | Self::AllowedSince(..)
             | Self::SessionMoved(_)
             | Self::Prefix(_) => true,

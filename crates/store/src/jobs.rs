@@ -20,14 +20,15 @@ use crate::settle::{Draft, Facts, Key, Question, Settle, Stop};
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
 
-/// The most jobs that wait for a worker.
+/// The most jobs that wait for a worker, of those that need the same: one that no worker can run must not keep out those of
+/// other tenants that one can.
 pub const MAX_WAITING: usize = 1024;
 
 /// The most jobs of one tenant that wait for a worker.
 /// A quarter of the jobs, and of the bytes below, so that no tenant can fill the queue alone.
 pub const MAX_WAITING_OF_ONE: usize = 256;
 
-/// The most bytes that the requests of waiting jobs have together.
+/// The most bytes that the requests of waiting jobs have together that need the same.
 pub const MAX_WAITING_BYTES: usize = 256 << 20;
 
 /// The most bytes that the requests of one tenant's waiting jobs have together.
@@ -52,7 +53,7 @@ pub struct NewJob {
     /// What a process must be able to run, one of [`crate::Presence::runs`]; empty where the job runs nothing.
     pub needs: String,
     /// The process that runs it, by the name of its lease ([`crate::Presence`]). Without one the job waits for any process;
-    /// then it is refused with [`StoreError::TooManyJobs`] where too much waits, of the tenant or of all.
+    /// then it is refused with [`StoreError::TooManyJobs`] where too much waits, of the tenant or of all that needs the same.
     pub owner: Option<String>,
     /// When it was submitted, in milliseconds after 1970-01-01T00:00:00Z.
     pub created_at: i64,
@@ -163,7 +164,7 @@ impl Settle for NewJob {
         vec![
             taken,
             Question::new(LOAD_OF_ONE, values![tenant.as_str()]),
-            Question::new(LOAD_OF_ALL, []),
+            Question::new(LOAD_OF_ALIKE, values![&self.needs]),
             Question::new(last, values![tenant.as_str()]),
             Question::new("SELECT turn FROM clock", []),
         ]
@@ -210,9 +211,9 @@ impl NewJob {
     /// The job's turn, if not too much waits.
     fn turn(&self, facts: &mut Facts<'_>) -> Result<i64, Stop> {
         let of_one = Load::read(facts)?.with(self.request.len());
-        let of_all = Load::read(facts)?.with(self.request.len());
+        let of_alike = Load::read(facts)?.with(self.request.len());
         if of_one.exceeds(MAX_WAITING_OF_ONE, MAX_WAITING_BYTES_OF_ONE)
-            || of_all.exceeds(MAX_WAITING, MAX_WAITING_BYTES)
+            || of_alike.exceeds(MAX_WAITING, MAX_WAITING_BYTES)
         {
             return Err(StoreError::TooManyJobs.into());
         }
@@ -222,9 +223,9 @@ impl NewJob {
     }
 }
 
-/// How much waits for any process, of a tenant and of all.
+/// How much waits for any process, of a tenant and of all that needs the same.
 const LOAD_OF_ONE: &str = load!("tenant = ?1 AND");
-const LOAD_OF_ALL: &str = load!("");
+const LOAD_OF_ALIKE: &str = load!("needs = ?1 AND");
 
 impl Settle for JobEnd {
     fn keys(&self, _: &Tenant) -> Vec<Key> {

@@ -89,7 +89,7 @@ pub use queue::{WaitingDecision, WaitingWanted};
 pub use read::{Filter, MAX_FOUND, MIN_PREFIX, Page};
 pub use receipt_meta::StoredReceipt;
 pub use receipts::{NewReceipt, ReceiptSource, SignReceipt};
-pub use reviews::{Review, ReviewVerdict};
+pub use reviews::{JudgedReview, Review, ReviewVerdict};
 pub use runs::{ListedStep, StepRun};
 pub use sessions::{NewEntries, NewEntry, SessionEntry, Sessions, SignEntry, StoredPin, StoredSession};
 pub use spends::{Spend, Spends, Spent};

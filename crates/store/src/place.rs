@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 /// What the URL of a database begins with.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// Where a store is. Text that begins with `postgres://` or `postgresql://` is the URL of a database, all else a path.
+/// Where a store is. Text that begins with `postgres://` or `postgresql://` is the URL of a database. So is other text that looks
+/// as if it was to reach one, which is refused when it is used: as a path it would be shown with its password. All else is a path.
 ///
 /// Neither `Display` nor `Debug` shows the password of a URL or its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +27,10 @@ impl Place {
     /// The file or database that `text` names.
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        match SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
+        // In capitals, in quotes, or of another program: a scheme has no slash, and a path that begins with one has.
+        let is_url = text.split_once("://").is_some_and(|(scheme, _)| !scheme.contains('/'));
+        // `host=db user=ann password=…`, as the programs of PostgreSQL take it.
+        match is_url || text.contains("password=") {
             true => Self::Database(DatabaseUrl(text.to_owned())),
             false => Self::File(text.into()),
         }
@@ -45,9 +49,17 @@ impl DatabaseUrl {
     /// The given URL; none where it has a password, which must not be written to a file.
     #[must_use]
     pub fn without_password(&self) -> Option<&str> {
+        if !self.is_of_postgres() {
+            return None;
+        }
         let in_user = self.rest().split_once('@').is_some_and(|(user, _)| user.contains(':'));
         let in_settings = self.rest().split_once('?').is_some_and(|(_, settings)| settings.contains("password"));
         (!in_user && !in_settings).then_some(self.0.as_str())
+    }
+
+    /// Whether it begins as the URL of a store does.
+    pub(crate) fn is_of_postgres(&self) -> bool {
+        SCHEMES.iter().any(|scheme| self.0.starts_with(scheme))
     }
 
     /// The given URL, with its password.
@@ -61,6 +73,9 @@ impl DatabaseUrl {
 
     /// User, hosts and name of the database. None where the password cannot be told from the rest for certain.
     fn public(&self) -> Option<String> {
+        if !self.is_of_postgres() {
+            return None;
+        }
         // The driver ends user and password at the first `@`. People who did not encode a password have more of them, or a
         // `/` or `?` before it: what then seems to be a host may be a part of the password.
         let (user, place) = match self.rest().split_once('@') {
@@ -167,6 +182,12 @@ mod tests {
             ("postgres://ann:s3?cret@db.example/proofs", "postgres://…"),
             ("postgres://ann:s3cret", "postgres://…"),
             ("postgres://ann:s3@cret?x@db.example/proofs", "postgres://…"),
+            // What cannot be used.
+            ("POSTGRES://ann:s3cret@db.example/proofs", "postgres://…"),
+            ("\"postgres://ann:s3cret@db.example/proofs\"", "postgres://…"),
+            (" postgres://ann:s3cret@db.example/proofs", "postgres://…"),
+            ("postgresql+psycopg://ann:s3cret@db.example/proofs", "postgres://…"),
+            ("host=db.example user=ann password=s3cret", "postgres://…"),
         ] {
             let place = Place::parse(url);
             assert!(matches!(place, Place::Database(_)));
@@ -177,7 +198,7 @@ mod tests {
 
     #[test]
     fn all_else_is_a_path() {
-        for path in ["/var/lib/store.db", "postgres:/x", "./postgres://x", ""] {
+        for path in ["/var/lib/store.db", "postgres:/x", "./postgres://x", "/a://b", ""] {
             assert_eq!(Place::parse(path), Place::File(path.into()));
         }
     }

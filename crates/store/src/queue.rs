@@ -9,6 +9,7 @@ use crate::db::Db;
 use crate::decisions::{self, Decision};
 use crate::fault::Fault;
 use crate::page::{Cursor, MAX_PAGE};
+use crate::read::MAX_PAGE_BYTES;
 use crate::row::Row;
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
@@ -44,7 +45,7 @@ pub struct WaitingWanted {
 /// How many of those that wait are read at a time.
 const PORTION: usize = 100;
 
-/// Decisions that wait, those that have waited longest first; and whether there are more.
+/// Decisions that wait, those that have waited longest first, no more than are read at a time; and whether there are more.
 pub(crate) fn list(
     db: &Db<'_>,
     tenant: &Tenant,
@@ -52,9 +53,10 @@ pub(crate) fn list(
     limit: usize,
 ) -> Result<(Vec<WaitingDecision>, bool), Fault> {
     let limit = limit.clamp(1, MAX_PAGE);
-    let (mut found, mut more) = (Vec::new(), false);
-    wanted.each(db, tenant, limit, |waiting| {
-        more = found.len() == limit;
+    let (mut found, mut more, mut bytes) = (Vec::new(), false, 0);
+    wanted.each(db, tenant, limit, |waiting: WaitingDecision| {
+        bytes += waiting.decision.document.len() + waiting.decision.about.action.as_ref().map_or(0, String::len);
+        more = found.len() == limit || (bytes > MAX_PAGE_BYTES && !found.is_empty());
         match more {
             true => ControlFlow::Break(()),
             false => {
@@ -108,9 +110,11 @@ impl WaitingWanted {
                 let rows = db.all(&sql, &values, read)?;
                 let Some(last) = rows.last().map(|row| Cursor(row.first)) else { return Ok(()) };
                 let is_last = rows.len() < portion;
-                for waiting in with_decisions(db, rows)? {
-                    if self.matches(&waiting.decision) && take(waiting).is_break() {
-                        return Ok(());
+                for rows in fitting(db, rows)? {
+                    for waiting in with_decisions(db, rows)? {
+                        if self.matches(&waiting.decision) && take(waiting).is_break() {
+                            return Ok(());
+                        }
                     }
                 }
                 if is_last {
@@ -198,6 +202,25 @@ struct WaitingRow {
 
 fn read(row: &Row<'_>) -> Result<WaitingRow, Fault> {
     Ok(WaitingRow { sequence: row.get(0)?, first: row.get(1)?, asked: row.get(2)?, since: row.get(3)? })
+}
+
+/// The rows in parts whose decisions are read at a time: an action may have megabytes.
+fn fitting(db: &Db<'_>, rows: Vec<WaitingRow>) -> Result<Vec<Vec<WaitingRow>>, Fault> {
+    let sequences: Vec<i64> = rows.iter().map(|row| row.sequence).collect();
+    let sizes = decisions::sizes(db, &sequences)?;
+    let (mut parts, mut bytes) = (vec![Vec::new()], 0);
+    for row in rows {
+        let size = sizes.get(&row.sequence).copied().unwrap_or_default();
+        bytes += size;
+        match parts.last_mut() {
+            Some(part) if part.is_empty() || bytes <= MAX_PAGE_BYTES => part.push(row),
+            _ => {
+                bytes = size;
+                parts.push(vec![row]);
+            }
+        }
+    }
+    Ok(parts)
 }
 
 /// The decisions of these rows, in their order.

@@ -27,9 +27,9 @@ pub const MAX_FOUND: usize = 10;
 /// How many tenants one question is about.
 const MAX_TENANTS: usize = 100;
 
-/// The most bytes of receipts that are read at a time, one receipt at least: pages end there.
+/// The most bytes of receipts, or of decisions with their actions, that are read at a time, one at least: pages end there.
 // A receipt may have 1 MiB: without this a page of `MAX_PAGE` could take a gigabyte.
-const MAX_PAGE_BYTES: usize = 8 << 20;
+pub(crate) const MAX_PAGE_BYTES: usize = 8 << 20;
 
 /// Which receipts to list. What is `None` does not narrow the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,7 +226,7 @@ fn fitting(db: &Db<'_>, sequences: &[i64]) -> Result<usize, Fault> {
 }
 
 /// How many of the first rows of an answer, which has the lengths of their documents, are read at a time.
-fn first_that_fit(db: &Db<'_>, sql: &str, values: &[Value]) -> Result<usize, Fault> {
+pub(crate) fn first_that_fit(db: &Db<'_>, sql: &str, values: &[Value]) -> Result<usize, Fault> {
     let (mut rows, mut bytes) = (0, 0);
     db.each(sql, values, |row| {
         bytes += row.get::<usize>(0)?;

@@ -32,6 +32,14 @@ pub struct Review {
     pub until: i64,
 }
 
+/// A review that rests on those before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgedReview {
+    pub review: Review,
+    /// How many reviews its subject had when it was judged. Refused with [`StoreError::ReviewedMeanwhile`] if it has others.
+    pub seen: u64,
+}
+
 /// The verdict of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewVerdict {
@@ -99,6 +107,37 @@ impl Settle for Review {
     fn time(&self) -> i64 {
         self.reviewed_at
     }
+}
+
+impl Settle for JudgedReview {
+    fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        self.review.keys(tenant)
+    }
+
+    fn questions(&self, tenant: &Tenant) -> Vec<Question> {
+        let count = Question::new(COUNT, values![tenant.as_str(), &self.review.subject]);
+        self.review.questions(tenant).into_iter().chain([count]).collect()
+    }
+
+    fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        self.review.settle(facts, draft)?;
+        let count = facts.row().map(|row| row.get::<u64>(0)).transpose()?.unwrap_or_default();
+        match count == self.seen {
+            true => Ok(()),
+            false => Err(StoreError::ReviewedMeanwhile(self.review.decision_id.clone()).into()),
+        }
+    }
+
+    fn time(&self) -> i64 {
+        self.review.time()
+    }
+}
+
+const COUNT: &str = "SELECT count(*) FROM reviews WHERE tenant = ?1 AND subject = ?2";
+
+/// How many reviews a subject has.
+pub(crate) fn count_on(db: &Db<'_>, tenant: &Tenant, subject: &str) -> Result<u64, Fault> {
+    db.only(COUNT, &values![tenant.as_str(), subject], |row| row.get(0))
 }
 
 /// The reviews of a decision, the oldest first.

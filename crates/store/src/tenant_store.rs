@@ -289,6 +289,14 @@ impl TenantStore<'_> {
         self.read(|db, tenant| reviews::on_subject(db, tenant, subject, limit))
     }
 
+    /// How many reviews there are of decisions on a subject.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn review_count(&self, subject: &str) -> Result<u64, StoreError> {
+        self.read(|db, tenant| reviews::count_on(db, tenant, subject))
+    }
+
     /// The reviews since a time, in milliseconds after 1970-01-01T00:00:00Z, newest first, each with when its decision was
     /// made; at most `limit` and [`crate::MAX_LISTED`].
     ///

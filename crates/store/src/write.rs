@@ -9,7 +9,7 @@ use crate::decisions::{DecisionWrite, NewDecision};
 use crate::executions::{Execution, Finding};
 use crate::jobs::{JobEnd, NewJob};
 use crate::receipts::{NewReceipt, ReceiptWrite};
-use crate::reviews::Review;
+use crate::reviews::{JudgedReview, Review};
 use crate::runs::StepRun;
 use crate::sessions::{NewEntries, StoredPin};
 use crate::settle::Settle;
@@ -17,7 +17,7 @@ use crate::spends::Spends;
 use crate::written::Written;
 
 /// One thing to store, made of a value by `into`: a [`NewReceipt`], [`NewDecision`], [`StepRun`], [`NewJob`], [`JobEnd`],
-/// [`Answer`], [`Execution`], [`Finding`], [`Review`], [`Spends`], [`NewEntries`] or [`StoredPin`].
+/// [`Answer`], [`Execution`], [`Finding`], [`Review`], [`JudgedReview`], [`Spends`], [`NewEntries`] or [`StoredPin`].
 pub struct Write(pub(crate) Box<dyn Settle>);
 
 /// What came of these writes, which were stored at that time.
@@ -50,4 +50,4 @@ macro_rules! writes {
     )*};
 }
 
-writes!(StepRun, NewJob, JobEnd, Answer, Execution, Finding, Review, Spends, NewEntries, StoredPin);
+writes!(StepRun, NewJob, JobEnd, Answer, Execution, Finding, Review, JudgedReview, Spends, NewEntries, StoredPin);

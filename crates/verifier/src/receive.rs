@@ -74,6 +74,10 @@ impl Decider {
                 // The same receipt may come again; another one of its issuer under its id may not.
                 None | Some(StoreError::Stored(_)) => {}
                 Some(StoreError::Duplicate(_)) => received.refused = Some(known()),
+                // Of PostgreSQL, and about this receipt alone: others that came with it are stored.
+                Some(error @ (StoreError::Text | StoreError::LongKey { .. })) => {
+                    received.refused = Some(unfit(&error));
+                }
                 Some(error) => return Err(error),
             }
         }
@@ -132,6 +136,16 @@ impl Decider {
         let receipt_id = Some(receipt.receipt_id());
         let write = refused.is_none().then(|| NewReceipt::received(receipt, trust).into());
         (Received { receipt_id, answer, trust, refused }, write)
+    }
+}
+
+fn unfit(error: &StoreError) -> NotStored {
+    let message = error.to_string();
+    NotStored {
+        code: "invalid_text",
+        // Messages complete "failed to …", and this one stands behind that of the receipt.
+        message: message.strip_prefix("store the text: ").unwrap_or(&message).to_owned(),
+        help: error.help(),
     }
 }
 

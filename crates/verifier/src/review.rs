@@ -8,11 +8,11 @@ use proofmark_boundary::{
 use proofmark_evidence::{Approval, ApprovalError, Evidence, Refusal, Reviewer};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Receipt, SignError, Timestamp};
-use proofmark_store::{Decision, NewReceipt, Review, ReviewVerdict, StoreError, Tenant, TenantStore};
+use proofmark_store::{Decision, JudgedReview, NewReceipt, Review, ReviewVerdict, StoreError, Tenant, TenantStore};
 
 use crate::clock;
 use crate::decide::{self, DecideError, Question};
-use crate::decider::Decider;
+use crate::decider::{Decider, MAX_RACES};
 use crate::presented::{self, Presented};
 
 /// How long an approval counts by default, in milliseconds.
@@ -165,8 +165,22 @@ impl Decider {
         let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
         // Whether an approval counts depends on those before it.
         let _same_subject = self.lock("review", new.tenant, &stored.about.subject);
+        for _ in 0..MAX_RACES {
+            match self.review_once(new, &stored) {
+                // Through another server, at the same time: whether this one counts is judged again.
+                Err(ReviewError::Store(StoreError::ReviewedMeanwhile(_))) => {}
+                reviewed => return reviewed,
+            }
+        }
+        Err(DecideError::Raced.into())
+    }
+
+    fn review_once(&self, new: &NewReview<'_>, stored: &Decision) -> Result<(Review, Option<Receipt>), ReviewError> {
+        let store = self.store.of(new.tenant);
+        // First, so that a review that is stored meanwhile makes this one fail, whatever was seen of it.
+        let seen = store.review_count(&stored.about.subject)?;
         let period = Period::new(clock::now_in(&self.store)?, new)?;
-        open_to_review(&store, &stored)?;
+        open_to_review(&store, stored)?;
         let review = Review {
             decision_id: stored.decision_id.clone(),
             subject: stored.about.subject.clone(),
@@ -184,15 +198,16 @@ impl Decider {
             store.submit(review.clone()).wait()?;
             return Ok((review, None));
         }
-        not_denied(&store, &stored, &period.from)?;
+        not_denied(&store, stored, &period.from)?;
         // The writer refuses this, too; here, so that no approval is signed that is then not stored.
         if store.reviews(&stored.decision_id)?.iter().any(|earlier| is_again(earlier, &review, new.role)) {
-            return Err(StoreError::Reviewed(stored.decision_id).into());
+            return Err(StoreError::Reviewed(stored.decision_id.clone()).into());
         }
-        let (role, approval) = self.approval(&decide::read(&stored)?, new.reviewer, new, &period)?;
-        self.would_count(new.tenant, &stored, (&role, &approval), &period.from)?;
+        let (role, approval) = self.approval(&decide::read(stored)?, new.reviewer, new, &period)?;
+        self.would_count(new.tenant, stored, (&role, &approval), &period.from)?;
         let review = Review { role, receipt_id: Some(approval.receipt_id().to_string()), ..review };
-        let writes = vec![NewReceipt::single(approval.clone()).into(), review.clone().into()];
+        let judged = JudgedReview { review: review.clone(), seen };
+        let writes = vec![NewReceipt::single(approval.clone()).into(), judged.into()];
         store.submit_all(writes).wait()?;
         Ok((review, Some(approval)))
     }

@@ -18,7 +18,7 @@ use tracing::Span;
 
 use crate::body;
 use crate::context::Head;
-use crate::endpoint::{Access, Endpoint, Method, revoked};
+use crate::endpoint::{Access, Endpoint, Method, in_memory, revoked};
 use crate::keys::{Caller, Role};
 use crate::live_keys::KeyInUse;
 use crate::observe::{AdmittedCaller, ShownAsPage};
@@ -111,9 +111,14 @@ where
         let response = match enter(&state, method, role, &parts) {
             Ok(Entry::Open(admitted)) => {
                 let (caller, key) = *admitted;
-                let who = AdmittedCaller(caller.clone());
+                let (who, revoked) = (AdmittedCaller(caller.clone()), revoked(key.clone()));
                 let visitor = Visitor { caller, key, variables };
-                let mut response = answer(state, visitor, (parts, body)).await;
+                let mut response = tokio::select! {
+                    // As with the API: what is ready is sent. A form that is still on its way does nothing.
+                    biased;
+                    response = answer(state, visitor, (parts, body)) => response,
+                    () = revoked => problem_page(&Problem::revoked(), None),
+                };
                 response.extensions_mut().insert(who);
                 response
             }
@@ -169,9 +174,16 @@ struct Visitor {
 
 /// The answer, or the page of the problem.
 async fn answered(state: Arc<AppState>, visitor: Visitor, request: (Parts, Body), answer: Answer) -> Response {
-    let caller = visitor.caller.clone();
+    let (caller, is_form) = (visitor.caller.clone(), request.0.method == axum::http::Method::POST);
     match in_thread(&state, visitor, request, answer).await {
-        Ok((reply, share)) => body::holding(reply.into_response(), share),
+        Ok((reply, share)) => {
+            let response = reply.into_response();
+            let response = match is_form {
+                true => response,
+                false => in_memory(&state.limits, &caller, response),
+            };
+            body::holding(response, share)
+        }
         Err(problem) => problem_page(&problem, Some((&state, &caller))),
     }
 }

@@ -66,7 +66,9 @@ pub(crate) fn sign_out(state: &AppState, parts: &Parts, _: &Form) -> Result<Repl
 /// A page of this server; the first one in place of anything else, so that no link leads away from here after a sign-in.
 fn own_page(to: Option<&str>) -> String {
     let own = |to: &&str| {
-        (to.starts_with("/ui/") || *to == "/ui") && !to.contains(['\\', '\r', '\n']) && !to.starts_with("/ui/sign-")
+        // A header has nothing but ASCII: with another character the answer would lead nowhere.
+        let is_sent = to.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+        (to.starts_with("/ui/") || *to == "/ui") && is_sent && !to.starts_with("/ui/sign-")
     };
     to.filter(own).unwrap_or(super::START).to_owned()
 }
@@ -84,9 +86,17 @@ mod tests {
     #[test]
     fn a_sign_in_leads_to_a_page_of_this_server() {
         assert_eq!(own_page(Some("/ui/decisions/1?a=b")), "/ui/decisions/1?a=b");
-        for other in
-            ["", "//evil.example", "/\\evil.example", "https://evil.example", "/ui/\\x", "/ui/sign-in", "/v1/x"]
-        {
+        for other in [
+            "",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "/ui/\\x",
+            "/ui/sign-in",
+            "/v1/x",
+            "/ui/\u{e9}",
+            "/ui/\t",
+        ] {
             assert_eq!(own_page(Some(other)), super::super::START, "{other}");
         }
     }

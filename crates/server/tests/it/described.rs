@@ -73,6 +73,12 @@ fn the_page_of_the_description_asks_nobody_else() {
     assert!(begin.contains("/openapi.json") && begin.contains(r#""validatorUrl": "none""#), "{begin}");
     let (status, html) = page("/docs/");
     assert!(status == 200 && !html.contains("//"), "{html}");
+    let mut stream = server.connect();
+    std::io::Write::write_all(&mut stream, b"GET /docs/ HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut whole = String::new();
+    std::io::Read::read_to_string(&mut stream, &mut whole).unwrap();
+    assert!(whole.contains("script-src 'self';") && whole.contains("frame-ancestors 'none'"), "{whole}");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Receipts over HTTP: listed, brought, checked, redeemed, run again and counted; and the other paths work comes by.
 
-use proofmark_receipt::{Detail, Draft, Hashes, Json, Object, Results, Sha256Digest, SigningKey, Status, Verdict};
+use proofmark_receipt::{
+    Detail, Draft, Hashes, Json, Object, Results, Sha256Digest, SigningKey, Status, Task, Timestamp, Verdict,
+};
 use proofmark_testing::Home;
 
 use crate::client::{GOOD, code, listed, suite, text, verified};
@@ -46,6 +48,35 @@ fn receipts_from_elsewhere_are_kept_when_they_verify() {
     let (_, counted) = server.get("/v1/stats", "");
     assert_eq!(number(&counted, "total"), 0);
     assert_eq!(number(counted.as_object().unwrap().get("left_out").unwrap(), "untrusted"), 1);
+}
+
+#[test]
+fn a_receipt_that_postgresql_cannot_hold_is_refused_alone() {
+    let Some(home) = Home::in_postgres() else { return };
+    let server = Server::start(&home);
+    let digest = Sha256Digest::of(b"nothing");
+    let receipt = |number: u32, task_id: &str| {
+        let draft = Draft {
+            receipt_id: format!("6f1c1c62-7d1a-4d4e-9c1a-{number:012}").parse().unwrap(),
+            verified_at: Timestamp::from_unix_millis(1_790_000_000_000),
+            tier: 1,
+            verdict: Verdict::Error,
+            task: Some(Task { task_id: Some(task_id.to_owned()), ..Task::default() }),
+            results: Results::default(),
+            hashes: Hashes { specification: digest, output: digest, tests: None },
+            metadata: Object::new(),
+        };
+        draft.sign(&SigningKey::from_seed([66; 32])).unwrap().to_text()
+    };
+    let (nul, long) = (receipt(1, "a\0b"), receipt(2, &"long".repeat(1_000)));
+    let brought = format!(r#"{{"receipts": [{}, {nul}, {long}, {}]}}"#, receipt(3, "t"), receipt(4, "t"));
+    let (status, many) = server.post("/v1/receipts", "", &brought);
+    assert_eq!(status, 200, "{}", many.to_text());
+    let kept: Vec<String> =
+        listed(&many, "results").iter().map(|one| one.as_object().unwrap().get("kept").unwrap().to_text()).collect();
+    assert_eq!(kept, ["true", "false", "false", "true"]);
+    let (status, refused) = server.post("/v1/receipts", "", &nul);
+    assert_eq!((status, code(&refused).as_str()), (422, "invalid_text"), "{}", refused.to_text());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Policies and API keys that change while the server runs.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use proofmark_testing::Home;
 use crate::client::{AS_JOB, GOOD, NOTE, POLICY, code, json, listed, suite, text};
 use crate::mcp::GREETING;
 use crate::server::{Options, Server};
+use crate::ui::{Browser, FORM, MAIL, form};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const ENDLESS: &str = "def f(x):\n    while True: pass\n";
@@ -176,4 +177,26 @@ fn what_was_begun_with_a_revoked_key_ends() {
     // The job was promised to the tenant, who still has it.
     let (status, _) = place.server.get(&format!("/v1/jobs/{id}"), &place.admin);
     assert_eq!(status, 200);
+}
+
+#[test]
+fn a_form_that_is_on_its_way_when_its_key_is_revoked_does_nothing() {
+    let place = Place::open();
+    let (_, asked) = place.server.post("/v1/decisions", &place.agent, MAIL);
+    let path = format!("/ui/decisions/{}", text(&asked, "decision_id"));
+    let cookie = Browser::signed_in(&place.server, &place.admin).cookie;
+    let body = form(&[("verdict", "approve"), ("note", "still me")]);
+    let (first, rest) = body.split_at(body.len() / 2);
+    let mut stream = place.server.connect();
+    let own = format!("host: localhost\r\norigin: http://localhost\r\ncookie: {cookie}\r\nconnection: close\r\n{FORM}");
+    write!(stream, "POST {path} HTTP/1.1\r\n{own}content-length: {}\r\n\r\n{first}", body.len()).unwrap();
+    // Until the head has come, nobody is admitted by it.
+    std::thread::sleep(Duration::from_millis(500));
+    place.keys().revoke("eve", None).unwrap();
+    until("the revoked key", || place.status(&place.admin) == 401);
+    // The server may have closed the connection by then.
+    drop(stream.write_all(rest.as_bytes()));
+    drop(stream.read_to_string(&mut String::new()));
+    let (_, decision) = place.server.get(&path.replace("/ui/", "/v1/"), &place.agent);
+    assert!(listed(&decision, "reviews").is_empty(), "{}", decision.to_text());
 }

@@ -14,6 +14,7 @@ struct Office {
     agent: String,
     reviewers: [String; 3],
     home: Home,
+    file: String,
 }
 
 impl Office {
@@ -25,7 +26,7 @@ impl Office {
         let (cid, fourth) = new_reviewer("cid", "acme.shop", &["dba", "lead", "owner"]);
         let file = keys(&[&first, &second, &third, &fourth]);
         let server = Server::with_keys(&home, &file);
-        Self { server, agent, reviewers: [ann, bob, cid], home }
+        Self { server, agent, reviewers: [ann, bob, cid], home, file }
     }
 
     fn ask(&self, request: &str) -> Json {
@@ -82,6 +83,28 @@ fn two_approvals_are_of_two_callers() {
     assert_eq!(office.outcome(&action("pay")), "replan_required");
     let (status, late) = office.review(&asked, 2, APPROVE);
     assert_eq!((status, code(&late).as_str()), (409, "nothing_to_review"), "{late:?}");
+}
+
+#[test]
+fn of_two_approvals_at_two_servers_at_once_one_is_stored() {
+    let office = Office::open();
+    let other = Server::with_keys(&office.home, &office.file);
+    let path = format!("/v1/reviews/{}", text(&office.ask(MAIL), "decision_id"));
+    // Both are judged before either is stored.
+    let hold = office.home.hold();
+    let mut answers: Vec<(u16, Json)> = std::thread::scope(|scope| {
+        let reviewed = [(&office.server, 0), (&other, 1)].map(|(server, who): (&Server, usize)| {
+            let (path, key) = (&path, &office.reviewers[who]);
+            scope.spawn(move || server.post(path, key, APPROVE))
+        });
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        drop(hold);
+        reviewed.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    answers.sort_by_key(|(status, _)| *status);
+    let (status, enough) = &answers[1];
+    assert_eq!((answers[0].0, *status, code(enough).as_str()), (200, 409, "enough_approvals"), "{answers:?}");
+    assert_eq!([office.outcome(MAIL), office.outcome(MAIL)], ["allow", "replan_required"]);
 }
 
 #[test]

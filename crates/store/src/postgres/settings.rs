@@ -100,9 +100,12 @@ impl Settings {
     /// Why the URL cannot be used, without its password.
     pub(crate) fn of(url: &DatabaseUrl, environment: &Environment) -> Result<Self, String> {
         let (base, settings) = split(url.secret_text());
+        let invalid = || "it is not `postgres://user@host:port/database`".to_owned();
+        if !url.is_of_postgres() {
+            return Err(invalid());
+        }
         // What the driver says about a part of the URL may quote it.
-        let mut config: Config =
-            base.parse().map_err(|_| "it is not `postgres://user@host:port/database`".to_owned())?;
+        let mut config: Config = base.parse().map_err(|_| invalid())?;
         let query = Query::read(settings, &mut config)?;
         if config.get_hosts().is_empty() {
             config.host_path(SOCKETS);
@@ -356,6 +359,9 @@ mod tests {
     fn settings_that_are_not_known_are_refused_without_the_password() {
         for bad in [
             "postgres://ann:s3cret@h/p?sslmod=disable",
+            "\"postgres://ann:s3cret@h/p\"",
+            "Postgres://ann:s3cret@h/p",
+            "host=h user=ann password=s3cret",
             "postgres://ann:s3cret@h/p?password=s3cret",
             "postgres://ann:s3cret@h/p?search_path=a;b",
             "postgres://ann:s3cret@h/p?search_path=pg_catalog",

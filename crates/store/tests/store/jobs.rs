@@ -325,6 +325,12 @@ fn a_tenant_may_have_a_quarter_of_what_waits_for_any_process(home: &Home) {
     }
     assert_eq!(of("e", 9000), Err(StoreError::TooManyJobs));
     assert_eq!(store.job_figures().unwrap().waiting, MAX_WAITING as u64);
+    // What perhaps nobody can run keeps out nothing that needs something else, but for its own tenant.
+    let of_bash = |name: &str, seed| submit_of(&store, name, NewJob { needs: "bash".to_owned(), ..free_job(seed) });
+    of_bash("e", 240).unwrap();
+    assert_eq!(of_bash("a", 241), Err(StoreError::TooManyJobs));
+    let claim = Claim { runnable: Runnable::Only(vec!["bash".to_owned()]), ..claim("b", 9) };
+    assert_eq!(store.claim(&claim).unwrap().iter().map(|job| job.job_id).collect::<Vec<_>>(), [id(240)]);
     // A process bounds what it stores for itself.
     submit(&store, job(200, "o")).unwrap();
     assert_eq!(claimed(&store, "o", 1).len(), 1);

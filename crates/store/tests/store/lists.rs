@@ -4,6 +4,7 @@
 use proofmark_receipt::{Receipt, SigningKey, Task, Timestamp, Trust, Verdict};
 use proofmark_store::{
     CountFilter, Cursor, DecisionIndex, DecisionsWanted, Filter, NewDecision, NewReceipt, Store, Tenant, VerdictCounts,
+    WaitingWanted,
 };
 use proptest::prelude::*;
 
@@ -162,6 +163,7 @@ engines! {
     a_page_has_the_receipts_that_a_filter_lets_through,
     a_page_has_the_decisions_that_are_wanted,
     counts_are_those_of_the_receipts,
+    a_page_of_long_decisions_ends_early,
 }
 
 fn a_page_has_the_receipts_that_a_filter_lets_through(home: &Home) {
@@ -256,4 +258,31 @@ fn counts_are_those_of_the_receipts(home: &Home) {
         }
         prop_assert_eq!(rows.store.of(&tenant).verdict_counts(&filter).unwrap(), counts);
     });
+}
+
+fn a_page_of_long_decisions_ends_early(home: &Home) {
+    let store = home.open();
+    let ours = store.of(&Tenant::LOCAL);
+    for number in 0..4 {
+        let about = DecisionIndex {
+            action: Some(format!("{{\"args\":\"{}\"}}", "x".repeat(3 << 20))),
+            review: true,
+            wanted: 1,
+            subject: number.to_string(),
+            ..DecisionIndex::default()
+        };
+        ours.submit(NewDecision { about, ..decision(number, &number.to_string(), 1, false) }).wait().unwrap();
+    }
+    let first = ours.decisions(&DecisionsWanted { limit: 9, ..DecisionsWanted::default() }).unwrap();
+    assert!(first.next.is_some());
+    let rest = DecisionsWanted { limit: 9, after: first.next, ..DecisionsWanted::default() };
+    let rest = ours.decisions(&rest).unwrap();
+    assert_eq!((first.decisions.len(), rest.decisions.len(), rest.next), (2, 2, None));
+    let (waiting, more) = ours.waiting(&WaitingWanted::default(), 9).unwrap();
+    assert_eq!((waiting.len(), more), (2, true));
+    let after = WaitingWanted { after: Some(waiting[1].place), ..WaitingWanted::default() };
+    let (waiting, more) = ours.waiting(&after, 9).unwrap();
+    assert_eq!((waiting.len(), more), (2, false));
+    let text = WaitingWanted { text: Some("xx".to_owned()), ..WaitingWanted::default() };
+    assert_eq!(ours.waiting_count(&text).unwrap(), 4);
 }

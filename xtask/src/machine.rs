@@ -229,14 +229,14 @@ fn install(packages: &[&str]) -> bool {
     if !is_root() || !succeeds(Command::new("apt-get").arg("--version")) {
         return false;
     }
-    run_quietly(Command::new("apt-get").arg("update")).is_ok()
-        && run_quietly(
-            Command::new("apt-get")
-                .args(["install", "--yes", "--no-install-recommends"])
-                .args(packages)
-                .env("DEBIAN_FRONTEND", "noninteractive"),
-        )
-        .is_ok()
+    let attempt = || {
+        let mut install = Command::new("apt-get");
+        install.args(["install", "--yes", "--no-install-recommends"]).args(packages);
+        run_quietly(Command::new("apt-get").arg("update")).is_ok()
+            && run_quietly(install.env("DEBIAN_FRONTEND", "noninteractive")).is_ok()
+    };
+    // A mirror may fail once; pip and npm are asked a second time, too.
+    attempt() || attempt()
 }
 
 /// Whether this process may install packages of the system.

@@ -87,7 +87,7 @@ fn attack(level: Level, baits: &Baits, folder: &Path) -> Vec<String> {
         let started = Instant::now();
         let outcome = worker.run(&program.job);
         let mut wrong = judge(program, &outcome, level);
-        if started.elapsed() > program.job.cases.iter().map(|case| case.timeout).sum::<Duration>() + HELD_UP {
+        if started.elapsed() > program.patience(&outcome.cases) + HELD_UP {
             wrong.push(format!("held the supervisor up for {:?}", started.elapsed()));
         }
         let now = HostState::now(folder);

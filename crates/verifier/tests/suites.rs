@@ -69,7 +69,9 @@ def f(x):
     let read = |text: String| Request::read(text.as_bytes(), Format::Json, None).unwrap();
     let requests = [
         suite("def f(x): return 2 * x", 60, "{}"),
-        suite(ends, 90, r#"{"timeout_ms": 3000, "output_bytes": 65536}"#),
+        // The one that only its deadline ends.
+        suite(ends, 90, r#"{"timeout_ms": 60000, "total_timeout_ms": 600000, "output_bytes": 65536}"#)
+            .replace(r#""name": "7","#, r#""name": "7", "timeout_ms": 3000,"#),
         suite("def f(x): return", 3, "{}"),
         suite("this is not Python", 40, "{}"),
     ]

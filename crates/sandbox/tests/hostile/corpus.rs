@@ -3,15 +3,18 @@
 //! A header line is a comment `key: value`: `expect` (one answer, or several
 //! divided by ` | `), `then` (the answer of a second, later case), `expect C` and
 //! `then C` (the answers where isolation is of level C), `mode` (`call`, the default, or
-//! `stdio`), `timeout` (milliseconds), `memory`, `disk` (MiB), `processes`,
+//! `stdio`), `timeout` (milliseconds, of a case that may be ended by it), `memory`, `disk` (MiB), `processes`,
 //! `output` (bytes). `prelude.<language>` stands before every program of a language and declares what they do not.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use proofmark_checks::{Case, End, Job, Language, Limits, Program};
+use proofmark_checks::{Case, CaseOutcome, End, Job, Language, Limits, Program};
 use proofmark_sandbox::Level;
+
+/// What declares the answers of the first case, and of the second.
+const CASES: [&str; 2] = ["expect", "then"];
 
 /// One hostile program.
 pub struct Hostile {
@@ -48,20 +51,26 @@ fn hostile(name: String, language: Language, header: Vec<(String, String)>, sour
         _ => Program::Call { source, entrypoint: "f".to_owned() },
     };
     // What ends by itself does so on a slow machine, too; what may be ended by its deadline makes the test wait for it.
-    let ends_itself = header.iter().filter(|(key, _)| key.starts_with("expect") || key.starts_with("then"));
-    let ends_itself =
-        ends_itself.flat_map(|(_, ends)| ends.split(" | ")).all(|end| !["own", "timeout"].contains(&end.trim()));
-    let timeout = Duration::from_millis(number("timeout", if ends_itself { 50_000 } else { 5_000 }).into());
-    let inputs = if of("then").is_some() { vec!["[0]", "[1]"] } else { vec!["[0]"] };
-    let cases = inputs.into_iter().map(|input| Case { input: input.to_owned(), timeout }).collect();
+    let timeout = |key| if may_hang(&header, key) { number("timeout", 5_000) } else { 50_000 };
+    let case = |(key, number)| {
+        let timeout = Duration::from_millis(timeout(key).into());
+        of(key).map(|_| Case { input: format!("[{number}]"), timeout })
+    };
+    let cases = CASES.into_iter().zip(0..).filter_map(case).collect();
     let limits = Limits {
         memory_mb: number("memory", 64),
-        total_timeout: Duration::from_secs(60),
+        total_timeout: Duration::from_secs(120),
         output_bytes: number("output", 64 << 10) as usize,
         processes: number("processes", 16),
         disk_mb: number("disk", 0),
     };
     Hostile { name, job: Job { language, runtime: None, packages: vec![], program, cases, limits }, header }
+}
+
+/// Whether a case may be ended by its deadline.
+fn may_hang(header: &[(String, String)], key: &str) -> bool {
+    let ends = header.iter().filter(|(known, _)| known.split(' ').next() == Some(key));
+    ends.flat_map(|(_, ends)| ends.split(" | ")).any(|end| ["own", "timeout"].contains(&end.trim()))
 }
 
 fn header(text: &str) -> Vec<(String, String)> {
@@ -71,9 +80,21 @@ fn header(text: &str) -> Vec<(String, String)> {
 }
 
 impl Hostile {
+    /// How long the cases may have taken, which ended like this. Where one may be ended by its deadline, the other may have taken
+    /// what it took.
+    pub fn patience(&self, ended: &[CaseOutcome]) -> Duration {
+        let has_deadline = CASES.iter().any(|key| may_hang(&self.header, key));
+        let cases = CASES.iter().zip(self.job.cases.iter().zip(ended));
+        let patience = cases.map(|(key, (case, ended))| match has_deadline && !may_hang(&self.header, key) {
+            true => case.timeout.min(ended.elapsed),
+            false => case.timeout,
+        });
+        patience.sum()
+    }
+
     /// The answers declared for one case at this level.
     pub fn expected(&self, case: usize, level: Level) -> &str {
-        let key = if case == 0 { "expect" } else { "then" };
+        let key = CASES[case];
         let exact = format!("{key} {level}");
         let found = |wanted: &str| self.header.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.as_str());
         found(&exact).or_else(|| found(key)).unwrap_or("nothing declared")

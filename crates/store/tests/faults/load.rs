@@ -17,6 +17,8 @@ const ASKERS: u32 = 4;
 const PATIENCE: Duration = Duration::from_secs(40);
 /// Nobody notices that a database was away for so long: groups are settled again, for longer than this.
 pub(crate) const MAX_PAUSE: Duration = Duration::from_secs(3);
+/// How long an asker may take to count what it was answered, on a machine under load.
+const SETTLES: Duration = Duration::from_secs(1);
 /// How long an asker waits after an error.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Of the ids of receipts that every server wants to spend.
@@ -84,6 +86,19 @@ impl Load {
     /// How many were stored so far.
     pub(crate) fn stored(&self) -> usize {
         self.counts.stored.load(Ordering::SeqCst)
+    }
+
+    /// How many were stored, once that has not changed for a while.
+    pub(crate) fn settled(&self) -> usize {
+        let (since, mut before) = (Instant::now(), self.stored());
+        loop {
+            thread::sleep(SETTLES);
+            if self.stored() == before {
+                return before;
+            }
+            assert!(since.elapsed() < PATIENCE, "the servers do not stop");
+            before = self.stored();
+        }
     }
 
     /// How many failed so far though nothing was wrong with them.

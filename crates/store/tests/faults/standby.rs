@@ -43,8 +43,7 @@ fn a_promoted_standby_has_what_was_answered_and_a_cancelled_commit_is_not_answer
     standby.pause();
     primary.wait_until(WAITS);
     // What the standby had confirmed is answered by then.
-    thread::sleep(Duration::from_millis(200));
-    let before = load.stored();
+    let before = load.settled();
     for _ in 0..10 {
         let _done = primary.psql(CANCEL);
         thread::sleep(Duration::from_millis(100));

@@ -1,5 +1,4 @@
 # expect: memory_limit
-# timeout: 30000
 # memory: 24
 for i in 1 2 3 4 5; do
   ( x=$(head -c 6000000 /dev/zero | tr '\0' x); sleep 60; : ) &

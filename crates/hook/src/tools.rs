@@ -15,9 +15,10 @@ pub struct CommonTool {
 }
 
 /// All common names.
-pub const COMMON_TOOLS: [CommonTool; 16] = [
+pub const COMMON_TOOLS: [CommonTool; 17] = [
     SHELL,
     SHELL_INPUT,
+    SHELL_OUTPUT,
     READ_FILE,
     WRITE_FILE,
     EDIT_FILE,
@@ -41,6 +42,8 @@ const fn common(name: &'static str, class: &'static str, description: &'static s
 pub(crate) const SHELL: CommonTool = common("shell", "system_change", "Runs a command: `args.command`");
 pub(crate) const SHELL_INPUT: CommonTool =
     common("shell_input", "system_change", "Types into a command that runs, or ends it");
+pub(crate) const SHELL_OUTPUT: CommonTool =
+    common("shell_output", "generic", "Reads what commands print that run, or lists them");
 pub(crate) const READ_FILE: CommonTool = common("read_file", "generic", "Reads a file");
 pub(crate) const WRITE_FILE: CommonTool = common("write_file", "record_mutation", "Writes a whole file");
 pub(crate) const EDIT_FILE: CommonTool = common("edit_file", "record_mutation", "Changes parts of files");

@@ -94,6 +94,42 @@ fn what_only_the_arguments_say_counts_for_nothing() {
     }
 }
 
+/// The call of an event before a tool of this host.
+fn call(host: Host, tool: &str, args: &Object) -> proofmark_hook::Call {
+    let event = match host {
+        Host::Copilot => object! { "sessionId": "s", "cwd": "/repo", "toolName": tool, "toolArgs": args.clone() },
+        Host::OpenCode => object! {
+            "protocol": 1, "event": "tool.execute.before", "sessionID": "s", "callID": "c", "directory": "/repo",
+            "tool": tool, "args": args.clone(),
+        },
+        _ => object! {
+            "session_id": "s", "cwd": "/repo", "tool_name": tool, "tool_input": args.clone(),
+            "hook_event_name": match host {
+                Host::Gemini => "BeforeTool",
+                Host::Cursor => "preToolUse",
+                _ => "PreToolUse",
+            },
+        },
+    };
+    match read(host, Json::from(event).to_text().as_bytes()).unwrap().event {
+        Event::Before(call) => call,
+        other => panic!("{host}: {other:?}"),
+    }
+}
+
+#[test]
+fn what_commands_print_that_run_is_read_by_one_name() {
+    for (host, tool) in [
+        (Host::Copilot, "read_bash"),
+        (Host::Copilot, "list_bash"),
+        (Host::Copilot, "read_powershell"),
+        (Host::Claude, "TaskOutput"),
+    ] {
+        let call = call(host, tool, &object! { "shellId": "0" });
+        assert_eq!((call.tool.as_str(), call.class), ("shell_output", Some("generic")), "{host}: {tool}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_500))]
 

@@ -9,8 +9,8 @@ use crate::ended;
 use crate::fields::{self, first_text, need_text, text, unknown_event};
 use crate::message::{Call, Ended, Event, Message, Occasion, Stop, Subagent};
 use crate::tools::{
-    self, ASK_USER, EDIT_FILE, FIND_FILES, MEMORY, PLAN, READ_FILE, SEARCH_FILES, SHELL, SHELL_INPUT, SKILL, SUBAGENT,
-    Target, Tool, WEB_FETCH, WEB_SEARCH, WRITE_FILE,
+    self, ASK_USER, EDIT_FILE, FIND_FILES, MEMORY, PLAN, READ_FILE, SEARCH_FILES, SHELL, SHELL_INPUT, SHELL_OUTPUT,
+    SKILL, SUBAGENT, Target, Tool, WEB_FETCH, WEB_SEARCH, WRITE_FILE,
 };
 
 const FILE: Target = Target::File(&["path", "file_path"]);
@@ -23,6 +23,12 @@ const TOOLS: &[Tool] = &[
     Tool("powershell", SHELL, Target::Unknown),
     Tool("write_bash", SHELL_INPUT, Target::NoFile),
     Tool("stop_bash", SHELL_INPUT, Target::NoFile),
+    Tool("read_bash", SHELL_OUTPUT, Target::NoFile),
+    Tool("list_bash", SHELL_OUTPUT, Target::NoFile),
+    Tool("write_powershell", SHELL_INPUT, Target::NoFile),
+    Tool("stop_powershell", SHELL_INPUT, Target::NoFile),
+    Tool("read_powershell", SHELL_OUTPUT, Target::NoFile),
+    Tool("list_powershell", SHELL_OUTPUT, Target::NoFile),
     Tool("view", READ_FILE, FILE),
     Tool("create", WRITE_FILE, FILE),
     Tool("edit", EDIT_FILE, FILE),

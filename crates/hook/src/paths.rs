@@ -22,6 +22,14 @@ pub(crate) fn absolute(path: &str, cwd: Option<&str>) -> Option<String> {
     Some(format!("/{}", parts.join("/")))
 }
 
+/// Whether a path is that of a folder or below it.
+pub(crate) fn is_within(path: &str, folder: &str) -> bool {
+    let (path, folder) = (absolute(path, None), absolute(folder, None));
+    path.zip(folder).is_some_and(|(path, folder)| {
+        path.strip_prefix(folder.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
 /// The files that a patch in the form of `apply_patch` names, in order.
 pub(crate) fn of_patch(patch: &str) -> Vec<&str> {
     const HEADERS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
@@ -50,6 +58,20 @@ mod tests {
             ("", Some("/repo"), None),
         ] {
             assert_eq!(absolute(path, cwd).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_folder_has_what_is_below_it() {
+        for (path, folder, is_within_it) in [
+            ("/a/b", "/a", true),
+            ("/a", "/a/", true),
+            ("/a", "/", true),
+            ("/ab", "/a", false),
+            ("/a/../b", "/a", false),
+            ("a/b", "/a", false),
+        ] {
+            assert_eq!(is_within(path, folder), is_within_it, "{path} {folder}");
         }
     }
 

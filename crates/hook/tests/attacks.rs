@@ -118,6 +118,22 @@ fn call(host: Host, tool: &str, args: &Object) -> proofmark_hook::Call {
 }
 
 #[test]
+fn the_project_of_cursor_is_not_the_folder_of_a_command() {
+    let project = |cwd: &str, roots: &[&str]| {
+        let roots: Vec<_> = roots.iter().map(|root| Json::from(*root)).collect();
+        let event = object! {
+            "conversation_id": "s", "hook_event_name": "preToolUse", "workspace_roots": roots, "cwd": cwd,
+            "tool_name": "Write", "tool_input": object! { "file_path": "a" }, "tool_use_id": "c",
+        };
+        read(Host::Cursor, Json::from(event).to_text().as_bytes()).unwrap().project
+    };
+    assert_eq!(project("/", &["/repo", "/other"]).as_deref(), Some("/repo"));
+    assert_eq!(project("/home/u", &["/repo"]).as_deref(), Some("/repo"));
+    assert_eq!(project("/other/src", &["/repo", "/other"]).as_deref(), Some("/other"));
+    assert_eq!(project("/repo", &[]), None);
+}
+
+#[test]
 fn what_commands_print_that_run_is_read_by_one_name() {
     for (host, tool) in [
         (Host::Copilot, "read_bash"),

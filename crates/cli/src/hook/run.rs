@@ -271,7 +271,8 @@ fn project(host: Host, message: &Message) -> Option<String> {
         Host::Gemini => std::env::var("GEMINI_PROJECT_DIR").ok(),
         Host::Codex | Host::Copilot | Host::VsCode | Host::Cursor | Host::OpenCode => None,
     };
-    let folder = variable.or_else(|| message.cwd.clone()).filter(|folder| folder.starts_with('/'))?;
+    let said = message.project.as_ref().or(message.cwd.as_ref());
+    let folder = variable.or_else(|| said.cloned()).filter(|folder| folder.starts_with('/'))?;
     Some(folder.trim_end_matches('/').to_owned())
 }
 

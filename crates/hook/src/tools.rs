@@ -77,6 +77,8 @@ pub(crate) enum Target {
     File(&'static [&'static str]),
     /// A folder, or several; where none is named, the one that the agent works in.
     Folder(&'static [&'static str]),
+    /// As a folder, with a pattern under the second name that may lead out of it.
+    Pattern(&'static [&'static str], &'static str),
     /// The files of a patch.
     Patch(&'static [&'static str]),
 }
@@ -101,6 +103,10 @@ impl Target {
                 let folders = if paths.is_empty() { &["."][..] } else { &paths };
                 (only(&paths), folders.iter().copied().map(absolute).collect())
             }
+            Self::Pattern(names, pattern) => match text(pattern) {
+                Some(pattern) if paths::may_leave(pattern) => (Some(pattern.to_owned()), None),
+                _ => Self::Folder(names).of(args, cwd),
+            },
             Self::Patch(names) => {
                 let files = first(names).map(paths::of_patch).unwrap_or_default();
                 let target = only(&files);

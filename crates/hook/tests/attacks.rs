@@ -118,6 +118,39 @@ fn call(host: Host, tool: &str, args: &Object) -> proofmark_hook::Call {
 }
 
 #[test]
+fn a_file_that_its_host_takes_for_another_is_not_certain() {
+    for (host, tool, name, path) in [
+        (Host::Claude, "Write", "file_path", " /home/u/.bashrc"),
+        (Host::Claude, "Read", "file_path", "~/.ssh/id_ed25519"),
+        (Host::Claude, "Glob", "pattern", "/home/u/.ssh/*"),
+        (Host::Gemini, "write_file", "file_path", "@.gemini/settings.json"),
+        (Host::Gemini, "replace", "file_path", "%2egemini/settings.json"),
+        (Host::Gemini, "write_file", "file_path", ".gemini\0/settings.json"),
+        (Host::VsCode, "create_file", "filePath", "file:///home/u/.bashrc"),
+    ] {
+        let mut args = Object::new();
+        args.insert(name, path);
+        let call = call(host, tool, &args);
+        assert_eq!((call.paths, call.target.as_deref()), (None, Some(path)), "{host}: {path}");
+    }
+    // A name beside one that is certain.
+    let both = object! { "path": "src/a", "file_path": " /home/u/.bashrc" };
+    assert_eq!(call(Host::Copilot, "create", &both).paths, None);
+}
+
+#[test]
+fn a_patch_has_every_file_that_its_host_takes_from_it() {
+    let patch = |second: &str| {
+        let patch = format!("*** Begin Patch\n*** Add File: a\n+x\n{second}\n+y\n*** End Patch");
+        call(Host::OpenCode, "apply_patch", &object! { "patchText": patch }).paths
+    };
+    let both = Some(vec!["/repo/a".to_owned(), "/home/u/.bashrc".to_owned()]);
+    assert_eq!(patch("*** Add File: /home/u/.bashrc"), both);
+    assert_eq!(patch("*** Add File:/home/u/.bashrc"), both);
+    assert_eq!(patch("*** Add File:  /repo/b"), None);
+}
+
+#[test]
 fn the_project_of_cursor_is_not_the_folder_of_a_command() {
     let project = |cwd: &str, roots: &[&str]| {
         let roots: Vec<_> = roots.iter().map(|root| Json::from(*root)).collect();

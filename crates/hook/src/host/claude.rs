@@ -13,6 +13,7 @@ use crate::tools::{
 
 const FILE: Target = Target::File(&["file_path"]);
 const FOLDER: Target = Target::Folder(&["path"]);
+const PATTERN: Target = Target::Pattern(&["path"], "pattern");
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool("Bash", SHELL, Target::Unknown),
@@ -28,7 +29,7 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool("MultiEdit", EDIT_FILE, FILE),
     Tool("NotebookEdit", EDIT_FILE, Target::File(&["notebook_path"])),
     Tool("LS", LIST_FILES, FOLDER),
-    Tool("Glob", FIND_FILES, FOLDER),
+    Tool("Glob", FIND_FILES, PATTERN),
     Tool("Grep", SEARCH_FILES, FOLDER),
     Tool("LSP", SEARCH_FILES, Target::Unknown),
     Tool("WebFetch", WEB_FETCH, Target::Text("url")),

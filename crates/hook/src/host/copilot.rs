@@ -15,6 +15,7 @@ use crate::tools::{
 
 const FILE: Target = Target::File(&["path", "file_path"]);
 const FOLDER: Target = Target::Folder(&["path", "paths"]);
+const PATTERN: Target = Target::Pattern(&["path", "paths"], "pattern");
 const PATCH: Target = Target::Patch(&["input", "patch", "command"]);
 
 /// The tools, by the names of the one spelling and, after them, those of the other that are not named alike.
@@ -34,7 +35,7 @@ const TOOLS: &[Tool] = &[
     Tool("edit", EDIT_FILE, FILE),
     Tool("str_replace_editor", EDIT_FILE, FILE),
     Tool("apply_patch", EDIT_FILE, PATCH),
-    Tool("glob", FIND_FILES, FOLDER),
+    Tool("glob", FIND_FILES, PATTERN),
     Tool("grep", SEARCH_FILES, FOLDER),
     Tool("rg", SEARCH_FILES, FOLDER),
     Tool("web_fetch", WEB_FETCH, Target::Text("url")),
@@ -50,7 +51,7 @@ const TOOLS: &[Tool] = &[
     Tool("Read", READ_FILE, FILE),
     Tool("Write", WRITE_FILE, FILE),
     Tool("Edit", EDIT_FILE, FILE),
-    Tool("Glob", FIND_FILES, FOLDER),
+    Tool("Glob", FIND_FILES, PATTERN),
     Tool("Grep", SEARCH_FILES, FOLDER),
     Tool("WebFetch", WEB_FETCH, Target::Text("url")),
     Tool("WebSearch", WEB_SEARCH, Target::NoFile),

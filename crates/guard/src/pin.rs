@@ -5,7 +5,7 @@ use std::fmt;
 
 use proofmark_receipt::{Json, Object, Sha256Digest};
 
-use crate::fold::same_when_folded;
+use crate::fold::{folded, same_when_folded};
 
 /// The longest text of one member that a difference shows, in characters.
 const MAX_SHOWN: usize = 200;
@@ -137,6 +137,20 @@ impl Pin {
         odd.for_each(|(name, value)| drop(document.insert(name, value.clone())));
         let document = Json::Object(document);
         Self { server: server.to_owned(), name, definition: Sha256Digest::of(&document.canonical_vrf()), document }
+    }
+
+    /// Whether it would not have been pinned as new beside these: one of them is another definition of the same, or that of a tool of
+    /// this name on another server.
+    #[must_use]
+    pub fn is_unlike_one_of(&self, pinned: &[Self]) -> bool {
+        pinned.iter().any(|known| match (known.server == self.server, self.name.kind) {
+            (_, PinKind::Server) => false,
+            (true, _) => known.name == self.name && known.definition != self.definition,
+            (false, PinKind::Tool) => {
+                known.name.kind == PinKind::Tool && folded(&known.name.name) == folded(&self.name.name)
+            }
+            (false, PinKind::Prompt | PinKind::Template) => false,
+        })
     }
 
     /// The definition without its name.

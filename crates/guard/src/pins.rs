@@ -163,6 +163,21 @@ impl Pins {
         found
     }
 
+    /// Takes in that these were pinned here as new, and that others have pinned something since that they have to be compared with.
+    pub(crate) fn list_again(&mut self, server: &str, pinned: Vec<Pin>, again: Vec<Pin>) -> Found {
+        self.renew(server, pinned);
+        let mut found = Found::default();
+        for pin in again {
+            let listed = self.listed.keys().filter(|name| name.kind == pin.name.kind);
+            let state = self.state(&pin, &listed.map(|name| &*name.name).collect());
+            if let Some(listed) = self.listed.get_mut(&pin.name) {
+                listed.state = state.clone();
+            }
+            found.quarantined.push((pin, state));
+        }
+        found
+    }
+
     /// Takes in what a server says of itself; how it compares.
     pub(crate) fn of_server(&mut self, pin: Pin) -> (PinState, Found) {
         let mut found = Found::default();

@@ -15,7 +15,7 @@ use crate::event::MAX_ARGUMENTS;
 pub const MAX_CALLS: usize = 10_000;
 /// The kinds of entries that facts are made of.
 pub const FACT_KINDS: [&str; 5] = ["decided", "result", "cancelled", "ended", "undecided"];
-/// The most signs of steering that are kept; the first of each kind and source are.
+/// The most signs of steering that are kept: the first of each kind and source, and the first of each kind in any case.
 const MAX_TAINT: usize = 1_000;
 
 /// Who acts.
@@ -112,9 +112,13 @@ impl Session {
     pub(crate) fn tainted(&mut self, labels: &[&str], source: &str, at: &str) {
         for label in labels {
             let is = |sign: &Object, name: &str, text: &str| sign.get(name).and_then(Json::as_str) == Some(text);
-            let mut signs = self.taint.iter().filter_map(Json::as_object);
-            let known = signs.any(|sign| is(sign, "signal", label) && is(sign, "source", source));
-            if !known && self.taint.len() < MAX_TAINT {
+            let (mut is_known, mut is_of_known_kind) = (false, false);
+            for sign in self.taint.iter().filter_map(Json::as_object).filter(|sign| is(sign, "signal", label)) {
+                is_of_known_kind = true;
+                is_known |= is(sign, "source", source);
+            }
+            // A server that has many tools must not make the sign be left out that a rule looks for.
+            if !is_known && (self.taint.len() < MAX_TAINT || !is_of_known_kind) {
                 self.taint.push(object! { "signal": *label, "source": source, "at": at }.into());
             }
         }
@@ -165,5 +169,24 @@ fn is_of_server(entry: &Object) -> bool {
     match text("from") {
         Some(from) => from == "server",
         None => matches!(text("method"), Some("sampling/createMessage" | "elicitation/create" | "input_required")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_number_of_other_signs_hides_one() {
+        let mut session = Session::default();
+        for tool in 0..MAX_TAINT + 10 {
+            session.tainted(&["hidden_characters"], &format!("tool{tool}"), "now");
+        }
+        for source in ["read", "look"] {
+            session.tainted(&["prompt_injection", "hidden_characters"], source, "now");
+        }
+        let signs = session.taint.iter().filter_map(|sign| sign.as_object()?.get("signal")?.as_str());
+        assert_eq!(signs.filter(|sign| *sign == "prompt_injection").count(), 1);
+        assert_eq!(session.taint.len(), MAX_TAINT + 1);
     }
 }

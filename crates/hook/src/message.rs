@@ -17,6 +17,8 @@ pub struct Message {
     pub parent: Option<String>,
     /// The folder that the agent works in.
     pub cwd: Option<String>,
+    /// The folder of the project, where the host says it beside `cwd`, which an agent may choose then.
+    pub project: Option<String>,
     /// What the host calls the turn, where it does.
     pub turn: Option<String>,
     /// The agent within the session, where it is not the first one.
@@ -108,6 +110,7 @@ impl Message {
             session: None,
             parent: None,
             cwd: None,
+            project: None,
             turn: None,
             subagent: None,
             transcript: None,

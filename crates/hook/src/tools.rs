@@ -15,9 +15,10 @@ pub struct CommonTool {
 }
 
 /// All common names.
-pub const COMMON_TOOLS: [CommonTool; 16] = [
+pub const COMMON_TOOLS: [CommonTool; 17] = [
     SHELL,
     SHELL_INPUT,
+    SHELL_OUTPUT,
     READ_FILE,
     WRITE_FILE,
     EDIT_FILE,
@@ -41,6 +42,8 @@ const fn common(name: &'static str, class: &'static str, description: &'static s
 pub(crate) const SHELL: CommonTool = common("shell", "system_change", "Runs a command: `args.command`");
 pub(crate) const SHELL_INPUT: CommonTool =
     common("shell_input", "system_change", "Types into a command that runs, or ends it");
+pub(crate) const SHELL_OUTPUT: CommonTool =
+    common("shell_output", "generic", "Reads what commands print that run, or lists them");
 pub(crate) const READ_FILE: CommonTool = common("read_file", "generic", "Reads a file");
 pub(crate) const WRITE_FILE: CommonTool = common("write_file", "record_mutation", "Writes a whole file");
 pub(crate) const EDIT_FILE: CommonTool = common("edit_file", "record_mutation", "Changes parts of files");
@@ -74,6 +77,8 @@ pub(crate) enum Target {
     File(&'static [&'static str]),
     /// A folder, or several; where none is named, the one that the agent works in.
     Folder(&'static [&'static str]),
+    /// As a folder, with a pattern under the second name that may lead out of it.
+    Pattern(&'static [&'static str], &'static str),
     /// The files of a patch.
     Patch(&'static [&'static str]),
 }
@@ -98,6 +103,10 @@ impl Target {
                 let folders = if paths.is_empty() { &["."][..] } else { &paths };
                 (only(&paths), folders.iter().copied().map(absolute).collect())
             }
+            Self::Pattern(names, pattern) => match text(pattern) {
+                Some(pattern) if paths::may_leave(pattern) => (Some(pattern.to_owned()), None),
+                _ => Self::Folder(names).of(args, cwd),
+            },
             Self::Patch(names) => {
                 let files = first(names).map(paths::of_patch).unwrap_or_default();
                 let target = only(&files);

@@ -94,6 +94,91 @@ fn what_only_the_arguments_say_counts_for_nothing() {
     }
 }
 
+/// The call of an event before a tool of this host.
+fn call(host: Host, tool: &str, args: &Object) -> proofmark_hook::Call {
+    let event = match host {
+        Host::Copilot => object! { "sessionId": "s", "cwd": "/repo", "toolName": tool, "toolArgs": args.clone() },
+        Host::OpenCode => object! {
+            "protocol": 1, "event": "tool.execute.before", "sessionID": "s", "callID": "c", "directory": "/repo",
+            "tool": tool, "args": args.clone(),
+        },
+        _ => object! {
+            "session_id": "s", "cwd": "/repo", "tool_name": tool, "tool_input": args.clone(),
+            "hook_event_name": match host {
+                Host::Gemini => "BeforeTool",
+                Host::Cursor => "preToolUse",
+                _ => "PreToolUse",
+            },
+        },
+    };
+    match read(host, Json::from(event).to_text().as_bytes()).unwrap().event {
+        Event::Before(call) => call,
+        other => panic!("{host}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_file_that_its_host_takes_for_another_is_not_certain() {
+    for (host, tool, name, path) in [
+        (Host::Claude, "Write", "file_path", " /home/u/.bashrc"),
+        (Host::Claude, "Read", "file_path", "~/.ssh/id_ed25519"),
+        (Host::Claude, "Glob", "pattern", "/home/u/.ssh/*"),
+        (Host::Gemini, "write_file", "file_path", "@.gemini/settings.json"),
+        (Host::Gemini, "replace", "file_path", "%2egemini/settings.json"),
+        (Host::Gemini, "write_file", "file_path", ".gemini\0/settings.json"),
+        (Host::VsCode, "create_file", "filePath", "file:///home/u/.bashrc"),
+    ] {
+        let mut args = Object::new();
+        args.insert(name, path);
+        let call = call(host, tool, &args);
+        assert_eq!((call.paths, call.target.as_deref()), (None, Some(path)), "{host}: {path}");
+    }
+    // A name beside one that is certain.
+    let both = object! { "path": "src/a", "file_path": " /home/u/.bashrc" };
+    assert_eq!(call(Host::Copilot, "create", &both).paths, None);
+}
+
+#[test]
+fn a_patch_has_every_file_that_its_host_takes_from_it() {
+    let patch = |second: &str| {
+        let patch = format!("*** Begin Patch\n*** Add File: a\n+x\n{second}\n+y\n*** End Patch");
+        call(Host::OpenCode, "apply_patch", &object! { "patchText": patch }).paths
+    };
+    let both = Some(vec!["/repo/a".to_owned(), "/home/u/.bashrc".to_owned()]);
+    assert_eq!(patch("*** Add File: /home/u/.bashrc"), both);
+    assert_eq!(patch("*** Add File:/home/u/.bashrc"), both);
+    assert_eq!(patch("*** Add File:  /repo/b"), None);
+}
+
+#[test]
+fn the_project_of_cursor_is_not_the_folder_of_a_command() {
+    let project = |cwd: &str, roots: &[&str]| {
+        let roots: Vec<_> = roots.iter().map(|root| Json::from(*root)).collect();
+        let event = object! {
+            "conversation_id": "s", "hook_event_name": "preToolUse", "workspace_roots": roots, "cwd": cwd,
+            "tool_name": "Write", "tool_input": object! { "file_path": "a" }, "tool_use_id": "c",
+        };
+        read(Host::Cursor, Json::from(event).to_text().as_bytes()).unwrap().project
+    };
+    assert_eq!(project("/", &["/repo", "/other"]).as_deref(), Some("/repo"));
+    assert_eq!(project("/home/u", &["/repo"]).as_deref(), Some("/repo"));
+    assert_eq!(project("/other/src", &["/repo", "/other"]).as_deref(), Some("/other"));
+    assert_eq!(project("/repo", &[]), None);
+}
+
+#[test]
+fn what_commands_print_that_run_is_read_by_one_name() {
+    for (host, tool) in [
+        (Host::Copilot, "read_bash"),
+        (Host::Copilot, "list_bash"),
+        (Host::Copilot, "read_powershell"),
+        (Host::Claude, "TaskOutput"),
+    ] {
+        let call = call(host, tool, &object! { "shellId": "0" });
+        assert_eq!((call.tool.as_str(), call.class), ("shell_output", Some("generic")), "{host}: {tool}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_500))]
 

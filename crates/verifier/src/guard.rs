@@ -12,7 +12,8 @@ use std::time::Instant;
 pub use http::{FailedRequest, PostedMessage};
 use proofmark_boundary::{ActionPolicy, DecisionReceipt};
 use proofmark_guard::{
-    Connection, Event, FACT_KINDS, MessageId, Moving, Output, Pending, Pinning, Pins, Released, Ruling, Settings, Step,
+    Connection, Event, FACT_KINDS, MessageId, Moving, Output, Pending, Pin, Pinning, Pins, Released, Ruling, Settings,
+    Step,
 };
 use proofmark_receipt::{Sha256Digest, object};
 use proofmark_store::{ReviewVerdict, StoreError, StoredPin, Tenant};
@@ -374,22 +375,40 @@ impl Guard {
                 Output::Progress(id, text) => passages.push(Passage::Of(id, Box::new(Passage::Progress(text)))),
                 Output::Log(text) => passages.push(Passage::Log(text)),
                 Output::Event(event) => self.record(event),
-                Output::Pin(pin) => pins.push(waiting_pin(&pin, None)),
-                Output::Waits(pin, why) => pins.push(waiting_pin(&pin, Some(why))),
+                Output::Pin(pin) => pins.push((pin, None)),
+                Output::Waits(pin, why) => pins.push((pin, Some(why))),
             }
         }
         passages.extend(self.keep(pins));
         passages
     }
 
-    /// Stores definitions, all in one write.
-    fn keep(&self, pins: Vec<StoredPin>) -> Option<Passage> {
-        if pins.is_empty() {
-            return None;
+    /// Stores definitions, all in one write. Hosts start servers at the same time: what others have pinned since this guard began is
+    /// not pinned over, but compared with.
+    fn keep(&self, mut found: Vec<(Pin, Option<String>)>) -> Vec<Passage> {
+        let mut passages = Vec::new();
+        if found.iter().any(|(_, waits)| waits.is_none())
+            && let Ok(mut pinned) = pinned(self.decider.store())
+        {
+            let again: Vec<Pin> = found
+                .extract_if(.., |(pin, waits)| waits.is_none() && pin.is_unlike_one_of(&pinned))
+                .map(|(pin, _)| pin)
+                .collect();
+            if !again.is_empty() {
+                let new = found.iter().filter(|(_, waits)| waits.is_none());
+                pinned.extend(new.map(|(pin, _)| pin.clone()));
+                let outputs = self.connection().pinned_meanwhile(pinned, again);
+                passages.extend(self.carry_out(outputs));
+            }
         }
-        let stored =
-            self.decider.store().of(&Tenant::LOCAL).submit_all(pins.into_iter().map(Into::into).collect()).wait();
-        stored.err().map(|error| Passage::Log(format!("failed to store definitions of the server: {error}")))
+        if found.is_empty() {
+            return passages;
+        }
+        let stored: Vec<StoredPin> = found.into_iter().map(|(pin, waits)| waiting_pin(&pin, waits)).collect();
+        let stored = self.decider.store().of(&Tenant::LOCAL).submit_all(stored.into_iter().map(Into::into).collect());
+        let failed = |error| Passage::Log(format!("failed to store definitions of the server: {error}"));
+        passages.extend(stored.wait().err().map(failed));
+        passages
     }
 
     fn log(&self) -> MutexGuard<'_, SessionLog> {

@@ -4,6 +4,7 @@
 //! host's name of the call, or by tool and arguments where the host names no calls.
 
 mod calls;
+mod links;
 mod stop;
 
 use std::sync::Arc;
@@ -95,7 +96,7 @@ impl Hooks {
         transcript: &dyn Fn() -> HostRecord,
     ) -> Result<HookRuling, DecideError> {
         let policy = self.decider.policy().ok_or(DecideError::NoPolicy)?;
-        let pending = Pending { message, call, action: action(&policy, message, call), policy: &policy };
+        let pending = Pending { message, call, action: self.action(&policy, message, call), policy: &policy };
         let mut known = self.known()?;
         if self.settings.host.leaves_out_how_calls_end() && known.calls.any_unsettled() {
             self.compare(&mut known, &transcript())?;
@@ -158,6 +159,31 @@ impl Hooks {
         }
         known.log.append(&self.decider, &entries, &mut |_| {})?;
         found.map_or(Ok(()), |(what, code)| self.find(&what, code))
+    }
+
+    /// The action that a call is.
+    fn action(&self, policy: &ActionPolicy, message: &Message, call: &Call) -> Object {
+        let named =
+            ToolCall { tool: &call.tool, server: call.server.as_deref(), args: &call.args, said_to_change: false };
+        let mut action = match call.mcp {
+            true => policy.action_of(&named),
+            false => {
+                let host = HostTool { name: &call.host_tool, class: call.class, target: call.target.as_deref() };
+                policy.action_of_host(&named, &host)
+            }
+        };
+        action.insert("surface", if call.mcp { "mcp" } else { "host" });
+        let project = self.settings.project.as_deref();
+        let paths = call.paths.as_ref().and_then(|paths| links::followed(paths, project));
+        // What a command does depends on where it runs, so an approval is of the call in this folder. Files that are known are
+        // absolute.
+        if let Some(folder) = message.cwd.as_deref().filter(|_| !call.mcp && paths.is_none()) {
+            action.insert("cwd", folder);
+        }
+        if let Some(paths) = paths {
+            action.insert("paths", strings(paths));
+        }
+        action
     }
 
     fn decide(&self, known: &Known, pending: &Pending<'_>) -> Result<HookRuling, DecideError> {
@@ -282,27 +308,6 @@ pub fn session_of_subagent(store: &Store, host: Host, parent: &str) -> Result<St
 #[must_use]
 pub fn not_executed(why: &str) -> String {
     Block::without_decision("policy_unavailable", why).text
-}
-
-/// The action that a call is.
-fn action(policy: &ActionPolicy, message: &Message, call: &Call) -> Object {
-    let named = ToolCall { tool: &call.tool, server: call.server.as_deref(), args: &call.args, said_to_change: false };
-    let mut action = match call.mcp {
-        true => policy.action_of(&named),
-        false => {
-            let host = HostTool { name: &call.host_tool, class: call.class, target: call.target.as_deref() };
-            policy.action_of_host(&named, &host)
-        }
-    };
-    action.insert("surface", if call.mcp { "mcp" } else { "host" });
-    if let Some(paths) = &call.paths {
-        action.insert("paths", strings(paths.iter().cloned()));
-    }
-    // What a command does depends on where it runs, so an approval is of the call in this folder. Files that are known are absolute.
-    if let Some(folder) = message.cwd.as_deref().filter(|_| !call.mcp && call.paths.is_none()) {
-        action.insert("cwd", folder);
-    }
-    action
 }
 
 /// A call that was made without a decision that allows it.

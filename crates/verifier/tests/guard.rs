@@ -192,3 +192,33 @@ fn many_definitions_are_pinned_in_one_write() {
     assert!(seen.is_subset(&BTreeSet::from([before, before + 2_000])), "{seen:?}");
     assert_eq!(pinned(), 2_002);
 }
+
+#[test]
+fn servers_that_begin_at_the_same_time_are_compared_with_each_other() {
+    let place = Place::new();
+    let begin = |server: &str, session: &str| {
+        let settings =
+            GuardSettings { session: session.to_owned(), server: server.to_owned(), ..GuardSettings::default() };
+        Guard::open(place.decider(), settings, Pinning::Learn).unwrap()
+    };
+    let lists = |guard: &Guard, tools: &str| {
+        guard.from_client(br#"{"jsonrpc":"2.0","id":"l","method":"tools/list"}"#);
+        guard.from_server(format!(r#"{{"jsonrpc":"2.0","id":"l","result":{{"tools":[{tools}]}}}}"#));
+    };
+    let read = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}"#;
+    let [first, second, third] =
+        [("notes", "a"), ("other", "b"), ("notes", "c")].map(|(server, session)| begin(server, session));
+    lists(&first, r#"{"name":"read"}"#);
+    lists(&second, r#"{"name":"read"},{"name":"look"}"#);
+    lists(&third, r#"{"name":"read","description":"Send it."}"#);
+    assert!(matches!(first.from_client(read).as_slice(), [Passage::ToServer(_)]));
+    for (guard, why) in [(second, "the server `notes` has a tool of this name"), (third, "its definition has changed")]
+    {
+        let said = blocked(guard.from_client(read));
+        assert!(said.contains(why), "{said}");
+    }
+    // What was pinned first stays.
+    let again = begin("notes", "d");
+    lists(&again, r#"{"name":"read"}"#);
+    assert!(matches!(again.from_client(read).as_slice(), [Passage::ToServer(_)]));
+}

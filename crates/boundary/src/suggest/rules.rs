@@ -181,10 +181,11 @@ impl Rules<'_, '_> {
             return self.fact(whole(format!("{text} in [{list}]")), REASON);
         }
         let folder = common_folder(seen).filter(|folder| folder.len() <= MAX_LISTED_BYTES);
-        match folder.filter(|_| !seen.iter().any(|target| target.contains(".."))) {
+        match folder.filter(|_| !seen.iter().any(|target| may_go_up(target))) {
             Some(folder) => {
                 let begins = literal(folder);
-                self.fact(whole(format!("({text}.startsWith({begins}) && !{text}.contains('..'))")), REASON);
+                let stays = format!("!lower({text}).matches('[.][.]|%2e')");
+                self.fact(whole(format!("({text}.startsWith({begins}) && {stays})")), REASON);
                 let (number, folder) = (seen.len(), shown(folder));
                 self.open.push(format!("any target below `{folder}` (the session had {number} different ones)"));
             }
@@ -292,6 +293,11 @@ fn fixed_value(name: &str, values: &[Option<&Json>]) -> Option<String> {
 
 fn text_of(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_text(), str::to_owned)
+}
+
+/// Whether a path may lead out of the folder that it begins with, also as an address that is decoded.
+fn may_go_up(target: &str) -> bool {
+    target.contains("..") || target.to_lowercase().contains("%2e")
 }
 
 /// The folder that all targets are in, with the `/` at its end; none if it is the whole of a file system or of the web.

@@ -108,7 +108,7 @@ fn many_targets_become_their_folder_and_it_says_so() {
     assert_eq!(suggestion.left_open.len(), 1);
     assert!(suggestion.text.contains("any target below `notes/`"), "{}", suggestion.text);
     assert!(then(&calls, ("read_note", r#"{"path":"notes/other.md"}"#)));
-    for path in ["notes/../secret", "other/1.md", "notes"] {
+    for path in ["notes/../secret", "notes/%2E%2e/secret", "other/1.md", "notes"] {
         assert!(!then(&calls, ("read_note", &format!(r#"{{"path":"{path}"}}"#))), "{path}");
     }
 }

@@ -91,12 +91,14 @@ impl Wrap {
         let store = absolute_options(&[], config)?;
         let changes = file.change(&self.only, |name, entry| {
             let command = command(entry)?;
-            if guarded(&command).is_some() {
-                return Err(Unchanged::Guarded);
-            }
             let options = ["guard", "--action-policy", &policy, "--server", name].map(str::to_owned);
-            let end = [END.to_owned()];
-            let arguments: Vec<_> = [&options[..], &store, &end, &command].concat();
+            let guard = [&[program.clone()], &options[..], &store, &[END.to_owned()]].concat();
+            if let Some(inner) = guarded(&command) {
+                // A file of somebody else may have a guard with another policy, or one that enforces nothing.
+                let is_as_here = command == [guard, inner].concat();
+                return Err(if is_as_here { Unchanged::Guarded } else { Unchanged::GuardedOtherwise(command) });
+            }
+            let arguments = [guard.get(1..).unwrap_or_default(), &command].concat();
             set_command(entry, &program, &arguments);
             if let Some(home) = &home {
                 set_home(entry, home);
@@ -135,6 +137,8 @@ impl Unwrap {
 /// Why an entry is left as it is.
 enum Unchanged {
     Guarded,
+    /// By this command, which is not the one that would be written.
+    GuardedOtherwise(Vec<String>),
     NotGuarded,
     /// The host connects to it; it starts no program.
     Remote,
@@ -229,6 +233,10 @@ impl HostFile {
             match result {
                 Ok((before, after)) => changes.push((name.clone(), before, after)),
                 Err(Unchanged::Guarded) => out::note(format_args!("{shown} is guarded already")),
+                Err(Unchanged::GuardedOtherwise(command)) => out::note(format_args!(
+                    "{shown} is left as it is: its guard has other options, which decide what it may do: {}",
+                    printable(&command.join(" "))
+                )),
                 Err(Unchanged::NotGuarded) => out::note(format_args!("{shown} is not guarded")),
                 Err(Unchanged::Remote) => {
                     out::note(format_args!("{shown} is not guarded: the host connects to it by a URL"));

@@ -13,7 +13,7 @@ const fn gap(what: &'static str, remedy: &'static str) -> Gap {
 }
 
 /// What no hook of any host can stop.
-pub(super) const EVERY_HOST: [Gap; 3] = [
+pub(super) const EVERY_HOST: [Gap; 4] = [
     gap(
         "A hook sees the text of a shell command, not what the command does.",
         "Allow commands by name, as `examples/hooks/allowlist.yaml` does, and run the host in a sandbox.",
@@ -21,6 +21,10 @@ pub(super) const EVERY_HOST: [Gap; 3] = [
     gap(
         "An agent that may run any command can change the host's settings, and use keys that it can read.",
         "Install with `--scope system` where the host has it, and keep the keys of reviewers on another account.",
+    ),
+    gap(
+        "An agent that may run any command can take calls out of the host's own record of the session.",
+        "Rely on what hooks saw; the record can only show calls that no hook saw.",
     ),
     gap(
         "MCP servers act on their own between calls.",

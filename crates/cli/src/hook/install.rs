@@ -108,9 +108,10 @@ impl Install {
         self.change.next = self.trust.then_some("restart `codex`: hooks are read when it starts");
         file.install(&command)?;
         let exit = self.change.finish(self.host, &file, &before)?;
-        let named = [Some(&self.action_policy), self.workflow.as_ref()].into_iter().flatten();
         let project = Surroundings::of_this_process()?.project;
-        for path in named.filter(|path| is_within(path, &project)) {
+        let program = std::env::current_exe().context("find the path of this program")?;
+        let named = [Some(&self.action_policy), self.workflow.as_ref(), Some(&program), Some(&config.home)];
+        for path in named.into_iter().flatten().filter(|path| is_within(path, &project)) {
             let shown = printable(&path.display().to_string());
             out::note(format_args!("{shown} is in the project: an agent that can write to it decides what it may do"));
         }

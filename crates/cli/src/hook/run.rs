@@ -107,9 +107,18 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// What is known of the event while it is answered.
 struct Asked {
-    about: Mutex<(Host, Occasion)>,
+    about: Mutex<About>,
     /// Set when the answer is late.
     stop: Arc<AtomicBool>,
+}
+
+/// What an answer is about.
+#[derive(Clone, Copy)]
+struct About {
+    host: Host,
+    occasion: Occasion,
+    /// Whether it is a stop that was refused before.
+    again: bool,
 }
 
 /// The arguments of a hook, as a host gives them.
@@ -129,7 +138,8 @@ impl Run {
     pub(super) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let host = self.host()?;
         // What cannot be read may be a call.
-        let asked = Asked { about: Mutex::new((host, Occasion::BeforeTool)), stop: Arc::default() };
+        let about = About { host, occasion: Occasion::BeforeTool, again: false };
+        let asked = Asked { about: Mutex::new(about), stop: Arc::default() };
         let (answered, answer) = mpsc::channel();
         thread::scope(|scope| {
             let working = thread::Builder::new().name("answer".to_owned()).spawn_scoped(scope, || {
@@ -165,7 +175,8 @@ impl Run {
             Err(error) => return Answer::deny(host, Occasion::BeforeTool, &because(&error)),
         };
         let (host, occasion) = (message.told_by.unwrap_or(host), message.occasion);
-        asked.is_about(host, occasion);
+        let again = matches!(&message.event, Event::Stop(stop) if stop.again);
+        asked.is_about(About { host, occasion, again });
         match &message.event {
             Event::Before(call) => match self.before(config, &message, call, asked) {
                 Ok(HookRuling::Allowed) => Answer::allow(host, occasion),
@@ -186,7 +197,11 @@ impl Run {
                     Answer::pass(host, occasion, Some(&note))
                 }
                 Ok(Some(StopRuling::Refused(prompt))) => Answer::go_on(host, occasion, &prompt),
-                Err(error) => not_judged(host, occasion, stop.again, &error),
+                Err(error) => {
+                    let help = error::help(&error).map_or_else(String::new, |help| format!(" ({help})"));
+                    let why = format!("failed to {}{help}.", error::message(&error));
+                    not_judged((host, occasion), stop.again, &why)
+                }
             },
             Event::Other => Answer::pass(host, occasion, None),
         }
@@ -271,7 +286,8 @@ fn project(host: Host, message: &Message) -> Option<String> {
         Host::Gemini => std::env::var("GEMINI_PROJECT_DIR").ok(),
         Host::Codex | Host::Copilot | Host::VsCode | Host::Cursor | Host::OpenCode => None,
     };
-    let folder = variable.or_else(|| message.cwd.clone()).filter(|folder| folder.starts_with('/'))?;
+    let said = message.project.as_ref().or(message.cwd.as_ref());
+    let folder = variable.or_else(|| said.cloned()).filter(|folder| folder.starts_with('/'))?;
     Some(folder.trim_end_matches('/').to_owned())
 }
 
@@ -283,41 +299,48 @@ enum Purpose {
 }
 
 impl Asked {
-    fn is_about(&self, host: Host, occasion: Occasion) {
-        *self.about.lock().unwrap_or_else(PoisonError::into_inner) = (host, occasion);
+    fn is_about(&self, about: About) {
+        *self.about.lock().unwrap_or_else(PoisonError::into_inner) = about;
+    }
+
+    fn about(&self) -> About {
+        *self.about.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_stop(&self) -> bool {
-        let (_, occasion) = *self.about.lock().unwrap_or_else(PoisonError::into_inner);
-        matches!(occasion, Occasion::Stop | Occasion::SubagentStop)
+        matches!(self.about().occasion, Occasion::Stop | Occasion::SubagentStop)
     }
 
     /// The answer where nothing was decided in time. What is decided after that is not stored.
     fn late(&self, deadline: Duration) -> Answer {
         self.stop.store(true, Ordering::Relaxed);
-        self.give_up(&format!("The action could not be decided within {} s.", deadline.as_secs_f64()))
+        match self.is_stop() {
+            true => self.give_up("it took too long."),
+            false => self.give_up(&format!("The action could not be decided within {} s.", deadline.as_secs_f64())),
+        }
     }
 
     fn failed(&self) -> Answer {
-        self.give_up("The action could not be decided: the program failed.")
+        match self.is_stop() {
+            true => self.give_up("the program failed."),
+            false => self.give_up("The action could not be decided: the program failed."),
+        }
     }
 
     fn give_up(&self, why: &str) -> Answer {
-        let (host, occasion) = *self.about.lock().unwrap_or_else(PoisonError::into_inner);
+        let About { host, occasion, again } = self.about();
         match occasion {
             Occasion::BeforeTool | Occasion::BeforeRead => Answer::deny(host, occasion, &not_executed(why)),
-            Occasion::AfterTool | Occasion::Stop | Occasion::SubagentStop | Occasion::Other => {
-                Answer::pass(host, occasion, None)
-            }
+            Occasion::Stop | Occasion::SubagentStop => not_judged((host, occasion), again, why),
+            Occasion::AfterTool | Occasion::Other => Answer::pass(host, occasion, None),
         }
     }
 }
 
 /// The answer to a stop that cannot be judged: refused once. An agent that cannot do anything about it is not held for ever,
 /// and nothing is accepted.
-fn not_judged(host: Host, occasion: Occasion, again: bool, error: &anyhow::Error) -> Answer {
-    let help = error::help(error).map_or_else(String::new, |help| format!(" ({help})"));
-    let why = format!("The step could not be judged: failed to {}{help}.", error::message(error));
+fn not_judged((host, occasion): (Host, Occasion), again: bool, why: &str) -> Answer {
+    let why = format!("The step could not be judged: {why}");
     match again {
         true => Answer::pass(host, occasion, Some(&why)),
         false => Answer::go_on(host, occasion, &format!("{why} Say so, and that the step is not done.")),
@@ -336,4 +359,29 @@ fn print(answer: &Answer) -> anyhow::Result<Exit> {
     out.write_all(answer.as_str().as_bytes())?;
     out.flush()?;
     Ok(Exit::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_that_is_judged_too_late_is_refused_once() {
+        let answer = |again: bool| {
+            let about = About { host: Host::Claude, occasion: Occasion::Stop, again };
+            let asked = Asked { about: Mutex::new(about), stop: Arc::default() };
+            asked.late(Duration::from_secs(2))
+        };
+        let (first, next) = (answer(false), answer(true));
+        assert!(
+            first
+                .as_str()
+                .starts_with(r#"{"decision":"block","reason":"The step could not be judged: it took too long."#),
+            "{first:?}"
+        );
+        assert!(
+            next.as_str().starts_with(r#"{"systemMessage":"The step could not be judged: it took too long."#),
+            "{next:?}"
+        );
+    }
 }

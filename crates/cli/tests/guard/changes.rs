@@ -198,3 +198,19 @@ fn a_configuration_that_is_wrapped_again_is_unwrapped_as_it_was() {
     assert_eq!(parsed(&now()).to_text(), parsed(both).to_text());
     assert!(!place.at("mcp.json.unguarded").exists());
 }
+
+#[test]
+fn a_server_with_a_guard_of_somebody_else_is_named() {
+    let place = Place::in_file();
+    let wrap = ["guard", "wrap", "mcp.json", "--policy", "policy.yaml"];
+    let theirs = r#"{"mcpServers": {"theirs": {"command": "proofmark", "args": ["guard", "--shadow", "--policy", "p", "--", "x"]}}}"#;
+    std::fs::write(place.at("mcp.json"), theirs).unwrap();
+    let wrapped = said(&place.proofmark(&wrap));
+    assert!(wrapped.contains("theirs is left as it is: its guard has other options"), "{wrapped}");
+    assert!(wrapped.contains("--shadow --policy p"), "{wrapped}");
+    // One that was written here is not.
+    std::fs::write(place.at("mcp.json"), r#"{"mcpServers": {"ours": {"command": "x"}}}"#).unwrap();
+    assert!(place.proofmark(&wrap).status.success());
+    let again = said(&place.proofmark(&wrap));
+    assert!(again.contains("ours is guarded already"), "{again}");
+}

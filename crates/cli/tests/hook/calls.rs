@@ -65,6 +65,21 @@ fn a_policy_sees_files_as_they_are() {
 }
 
 #[test]
+fn a_link_is_decided_by_where_it_leads() {
+    let place = Place::new();
+    for (target, link) in [("/etc", "folder"), ("../../../../../../etc/new", "file"), ("policy.yaml", "inside")] {
+        std::os::unix::fs::symlink(target, place.at(link)).unwrap();
+    }
+    let read = |path: &str| place.claude("Read", &format!(r#"{{"file_path":"{}"}}"#, place.at(path).display()), path);
+    for path in ["folder/passwd", "file"] {
+        let answer = read(path);
+        assert!(answer.contains("outside the project"), "{path}: {answer}");
+    }
+    assert_eq!(read("inside"), "");
+    assert_eq!(read("folder/../policy.yaml"), "");
+}
+
+#[test]
 fn the_tools_of_mcp_servers_are_classed_as_under_guard() {
     let place = Place::new();
     assert_eq!(place.claude("mcp__notes__list_notes", "{}", "t1"), "");

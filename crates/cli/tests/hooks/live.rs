@@ -1,5 +1,7 @@
 //! The hosts ask before each call, and do what they are answered.
 
+use proofmark_receipt::Json;
+
 use crate::agent::{Agent, Ran};
 use crate::place::{BINARY, Place, said};
 
@@ -106,6 +108,21 @@ fn typing_into_a_shell_is_refused_with_the_shell() {
     assert!(!place.at("project/typed").exists(), "{}", ran.said);
     let results = Agent::Codex.results(&ran);
     assert!(results[0].contains("The command starts a shell"), "{results:?}");
+}
+
+#[test]
+fn settings_are_not_written_under_names_that_the_host_takes_for_theirs() {
+    let Some(place) = installed(Agent::Gemini) else { return };
+    place.write("policy.yaml", include_str!("../../../../examples/hooks/agent.yaml"));
+    let write = |path: &str| {
+        let path = Json::from(path).to_text();
+        format!(r#"{{"call": "write_file", "args": {{"file_path": {path}, "content": "x"}}}}"#)
+    };
+    let names = ["@.gemini/settings.json", "%2egemini/settings.json", ".gem\0ini/settings.json", "notes.txt"];
+    let turns: Vec<String> = names.into_iter().map(write).chain([DONE.to_owned()]).collect();
+    let ran = Agent::Gemini.run(&place, &turns).unwrap();
+    assert!(place.at("project/notes.txt").exists(), "{}", ran.said);
+    assert_eq!(place.read("project/.gemini/settings.json"), None, "{}", ran.said);
 }
 
 /// The agent starts a shell that waits for commands, and types one.

@@ -341,6 +341,15 @@ impl Connection {
         outputs.push(Output::Event(Event::new(list.member(), members)));
     }
 
+    /// Takes in that these definitions were not pinned, because others have pinned something meanwhile that they differ from. `pinned`
+    /// is what is pinned now.
+    pub fn pinned_meanwhile(&mut self, pinned: Vec<Pin>, again: Vec<Pin>) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        let found = self.pins.list_again(&self.settings.server, pinned, again);
+        keep(found, &mut outputs);
+        outputs
+    }
+
     /// Takes in what a server says of itself. Instructions that are not pinned are withheld: a model reads them at once.
     fn introduced(&mut self, message: &Message, outputs: &mut Vec<Output>) -> Option<String> {
         let result = message.result()?;

@@ -8,11 +8,12 @@ use crate::fields::{self, first_text, need_text, text, unknown_event};
 use crate::message::{Call, Ended, Event, Message, Occasion, Stop, Subagent};
 use crate::tools::{
     self, ASK_USER, EDIT_FILE, FIND_FILES, LIST_FILES, MCP_RESOURCE, PLAN, READ_FILE, SEARCH_FILES, SHELL, SHELL_INPUT,
-    SKILL, SUBAGENT, Target, Tool, WEB_FETCH, WEB_SEARCH, WRITE_FILE,
+    SHELL_OUTPUT, SKILL, SUBAGENT, Target, Tool, WEB_FETCH, WEB_SEARCH, WRITE_FILE,
 };
 
 const FILE: Target = Target::File(&["file_path"]);
 const FOLDER: Target = Target::Folder(&["path"]);
+const PATTERN: Target = Target::Pattern(&["path"], "pattern");
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool("Bash", SHELL, Target::Unknown),
@@ -20,13 +21,15 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool("Monitor", SHELL, Target::Unknown),
     Tool("KillShell", SHELL_INPUT, Target::NoFile),
     Tool("TaskStop", SHELL_INPUT, Target::NoFile),
+    Tool("BashOutput", SHELL_OUTPUT, Target::NoFile),
+    Tool("TaskOutput", SHELL_OUTPUT, Target::NoFile),
     Tool("Read", READ_FILE, FILE),
     Tool("Write", WRITE_FILE, FILE),
     Tool("Edit", EDIT_FILE, FILE),
     Tool("MultiEdit", EDIT_FILE, FILE),
     Tool("NotebookEdit", EDIT_FILE, Target::File(&["notebook_path"])),
     Tool("LS", LIST_FILES, FOLDER),
-    Tool("Glob", FIND_FILES, FOLDER),
+    Tool("Glob", FIND_FILES, PATTERN),
     Tool("Grep", SEARCH_FILES, FOLDER),
     Tool("LSP", SEARCH_FILES, Target::Unknown),
     Tool("WebFetch", WEB_FETCH, Target::Text("url")),

@@ -9,12 +9,13 @@ use crate::ended;
 use crate::fields::{self, first_text, need_text, text, unknown_event};
 use crate::message::{Call, Ended, Event, Message, Occasion, Stop, Subagent};
 use crate::tools::{
-    self, ASK_USER, EDIT_FILE, FIND_FILES, MEMORY, PLAN, READ_FILE, SEARCH_FILES, SHELL, SHELL_INPUT, SKILL, SUBAGENT,
-    Target, Tool, WEB_FETCH, WEB_SEARCH, WRITE_FILE,
+    self, ASK_USER, EDIT_FILE, FIND_FILES, MEMORY, PLAN, READ_FILE, SEARCH_FILES, SHELL, SHELL_INPUT, SHELL_OUTPUT,
+    SKILL, SUBAGENT, Target, Tool, WEB_FETCH, WEB_SEARCH, WRITE_FILE,
 };
 
 const FILE: Target = Target::File(&["path", "file_path"]);
 const FOLDER: Target = Target::Folder(&["path", "paths"]);
+const PATTERN: Target = Target::Pattern(&["path", "paths"], "pattern");
 const PATCH: Target = Target::Patch(&["input", "patch", "command"]);
 
 /// The tools, by the names of the one spelling and, after them, those of the other that are not named alike.
@@ -23,12 +24,18 @@ const TOOLS: &[Tool] = &[
     Tool("powershell", SHELL, Target::Unknown),
     Tool("write_bash", SHELL_INPUT, Target::NoFile),
     Tool("stop_bash", SHELL_INPUT, Target::NoFile),
+    Tool("read_bash", SHELL_OUTPUT, Target::NoFile),
+    Tool("list_bash", SHELL_OUTPUT, Target::NoFile),
+    Tool("write_powershell", SHELL_INPUT, Target::NoFile),
+    Tool("stop_powershell", SHELL_INPUT, Target::NoFile),
+    Tool("read_powershell", SHELL_OUTPUT, Target::NoFile),
+    Tool("list_powershell", SHELL_OUTPUT, Target::NoFile),
     Tool("view", READ_FILE, FILE),
     Tool("create", WRITE_FILE, FILE),
     Tool("edit", EDIT_FILE, FILE),
     Tool("str_replace_editor", EDIT_FILE, FILE),
     Tool("apply_patch", EDIT_FILE, PATCH),
-    Tool("glob", FIND_FILES, FOLDER),
+    Tool("glob", FIND_FILES, PATTERN),
     Tool("grep", SEARCH_FILES, FOLDER),
     Tool("rg", SEARCH_FILES, FOLDER),
     Tool("web_fetch", WEB_FETCH, Target::Text("url")),
@@ -44,7 +51,7 @@ const TOOLS: &[Tool] = &[
     Tool("Read", READ_FILE, FILE),
     Tool("Write", WRITE_FILE, FILE),
     Tool("Edit", EDIT_FILE, FILE),
-    Tool("Glob", FIND_FILES, FOLDER),
+    Tool("Glob", FIND_FILES, PATTERN),
     Tool("Grep", SEARCH_FILES, FOLDER),
     Tool("WebFetch", WEB_FETCH, Target::Text("url")),
     Tool("WebSearch", WEB_SEARCH, Target::NoFile),

@@ -102,13 +102,18 @@ pub(super) fn read(object: &Object) -> Result<Message, String> {
 }
 
 fn envelope(object: &Object) -> Result<Message, String> {
+    let cwd = text(object, "cwd")?.filter(|cwd| !cwd.is_empty());
     let roots = object.get("workspace_roots").and_then(Json::as_array).unwrap_or_default();
-    let root = roots.first().and_then(Json::as_str).map(str::to_owned);
+    let roots: Vec<&str> = roots.iter().filter_map(Json::as_str).collect();
+    let cwd_is_in = |root: &&&str| cwd.as_deref().is_some_and(|cwd| paths::is_within(cwd, root));
+    // A command's folder is the agent's choice, and no project.
+    let root = roots.iter().find(cwd_is_in).or(roots.first()).map(|root| (*root).to_owned());
     let id = first_text(object, &["subagent_id", "agent_id"])?.filter(|id| !id.is_empty());
     let kind = first_text(object, &["subagent_type", "agent_type"])?;
     Ok(Message {
         session: first_text(object, &["conversation_id", "session_id"])?.filter(|session| !session.is_empty()),
-        cwd: text(object, "cwd")?.filter(|cwd| !cwd.is_empty()).or(root),
+        cwd: cwd.or_else(|| root.clone()),
+        project: root,
         turn: text(object, "generation_id")?,
         subagent: id.map(|id| Subagent { id, kind }),
         transcript: text(object, "transcript_path")?,

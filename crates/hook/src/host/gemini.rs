@@ -14,16 +14,17 @@ use crate::tools::{
 
 const FILE: Target = Target::File(&["file_path", "absolute_path"]);
 const FOLDER: Target = Target::Folder(&["dir_path", "path"]);
+const PATTERN: Target = Target::Pattern(&["dir_path", "path"], "pattern");
 
 const TOOLS: &[Tool] = &[
     Tool("run_shell_command", SHELL, Target::Unknown),
     Tool("read_file", READ_FILE, FILE),
     Tool("read_many_files", READ_FILE, Target::Unknown),
-    Tool("get_internal_docs", READ_FILE, Target::Unknown),
+    Tool("get_internal_docs", READ_FILE, Target::NoFile),
     Tool("write_file", WRITE_FILE, FILE),
     Tool("replace", EDIT_FILE, FILE),
     Tool("list_directory", LIST_FILES, FOLDER),
-    Tool("glob", FIND_FILES, FOLDER),
+    Tool("glob", FIND_FILES, PATTERN),
     Tool("grep_search", SEARCH_FILES, FOLDER),
     Tool("search_file_content", SEARCH_FILES, FOLDER),
     // Its URLs are within the text of `prompt`.

@@ -27,6 +27,7 @@ const PROTOCOL: u64 = 1;
 
 const FILE: Target = Target::File(&["filePath"]);
 const FOLDER: Target = Target::Folder(&["path"]);
+const PATTERN: Target = Target::Pattern(&["path"], "pattern");
 
 const TOOLS: &[Tool] = &[
     Tool("bash", SHELL, Target::Unknown),
@@ -37,7 +38,7 @@ const TOOLS: &[Tool] = &[
     Tool("patch", EDIT_FILE, Target::Patch(&["patchText"])),
     Tool("apply_patch", EDIT_FILE, Target::Patch(&["patchText"])),
     Tool("list", LIST_FILES, FOLDER),
-    Tool("glob", FIND_FILES, FOLDER),
+    Tool("glob", FIND_FILES, PATTERN),
     Tool("grep", SEARCH_FILES, FOLDER),
     Tool("webfetch", WEB_FETCH, Target::Text("url")),
     Tool("websearch", WEB_SEARCH, Target::NoFile),

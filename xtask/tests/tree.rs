@@ -416,8 +416,9 @@ fn is_public_item(line: &str) -> bool {
 /// Whether code on this line uses `unsafe`, or lifts the lint that denies it.
 fn mentions_unsafe(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or(line);
-    code.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
-        .any(|word| word == "unsafe" || word == "unsafe_code")
+    // In content security policies, `'unsafe-inline'` is a word.
+    let mut words = code.split(|letter: char| !letter.is_alphanumeric() && !['_', '-'].contains(&letter));
+    words.any(|word| word == "unsafe" || word == "unsafe_code")
 }
 
 /// Whether a line names a variant of `Language`; its constants are in capitals.

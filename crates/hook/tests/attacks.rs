@@ -1,5 +1,5 @@
 //! Whatever is in an event: one before a tool is read as that, with its own tool and arguments, or refused.
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 use proofmark_hook::{Event, Host, Message, Occasion, read};
 use proofmark_receipt::json::Limits;

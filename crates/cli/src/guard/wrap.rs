@@ -92,7 +92,7 @@ impl Wrap {
         let changes = file.change(&self.only, |name, entry| {
             let command = command(entry)?;
             let options = ["guard", "--action-policy", &policy, "--server", name].map(str::to_owned);
-            let guard = [&[program.clone()], &options[..], &store, &[END.to_owned()]].concat();
+            let guard = [std::slice::from_ref(&program), &options[..], &store, &[END.to_owned()]].concat();
             if let Some(inner) = guarded(&command) {
                 // A file of somebody else may have a guard with another policy, or one that enforces nothing.
                 let is_as_here = command == [guard, inner].concat();

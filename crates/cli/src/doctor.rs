@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use proofmark_receipt::document::counted;
 use proofmark_receipt::{Json, Object, Timestamp, object};
 use proofmark_server::check_page_digest;
 use proofmark_verifier::Language;
@@ -167,11 +168,14 @@ impl Findings {
         for StoredWorker { presence, .. } in &self.workers {
             let what = match (&presence.runs, &presence.admits) {
                 (Some(runs), _) => format!("runs {}", printable(&shown_runs(runs))),
-                (None, Some(admits)) => format!("leaves jobs to workers, takes receipts of {} signers", admits.len()),
+                (None, Some(admits)) => {
+                    let signers = counted(admits.len() as u64, "signer");
+                    format!("leaves jobs to workers, takes receipts of {signers}")
+                }
                 (None, None) => "runs nothing yet".to_owned(),
             };
             let (signer, jobs) = (printable(&presence.signer), presence.progress.len());
-            writeln!(out, "  {signer}  {what}; {jobs} jobs run")?;
+            writeln!(out, "  {signer}  {what}; {} run", counted(jobs as u64, "job"))?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
-use proofmark_receipt::{Json, object};
+use proofmark_receipt::{Json, ReceiptId, object};
 
 use super::answer::Answer;
 use super::config_file::{ConfigFile, Installed};
@@ -178,12 +178,18 @@ impl Doctor {
         for command in markers {
             let filled = command.replace("{}", &marker.display().to_string());
             match probe.shell(&filled) {
-                Answer::Denied(reason) => {
+                Answer::Denied(reason) if names_a_decision(&reason) => {
                     findings.push(Finding::good(format!("the hook of {file} refused `{filled}`: {reason}")));
                     findings.extend(self.fails_closed(probe, &file.to_string()));
                     return Some(command.to_owned());
                 }
                 Answer::Allowed => {}
+                // It may have been late, or have found no store: that says nothing of the policy.
+                Answer::Denied(why) => {
+                    let what = format!("the hook of {file} refused `{filled}` without a decision: {why}");
+                    findings.push(Finding::bad(what, "run the hook's command by hand, or install it again"));
+                    return None;
+                }
                 Answer::Failed(why) => {
                     let what = format!("the hook of {file} gave no answer to `{filled}`: {why}; {consequence}");
                     findings.push(Finding::bad(what, "run the hook's command by hand, or install it again"));
@@ -248,4 +254,9 @@ impl Doctor {
         };
         Ok(out::stdout().json(&Json::from(line).to_text())?)
     }
+}
+
+/// Whether a refusal is that of a decision: these name it.
+fn names_a_decision(reason: &str) -> bool {
+    reason.split([' ', '.', '`']).any(|word| word.parse::<ReceiptId>().is_ok())
 }

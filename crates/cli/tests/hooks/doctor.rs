@@ -148,6 +148,20 @@ fn a_policy_that_allows_everything_proves_nothing() {
 }
 
 #[test]
+fn a_refusal_without_a_decision_proves_nothing() {
+    for host in HOSTS {
+        let place = place();
+        assert!(place.install(host, &[]).status.success());
+        place.write("proofmark/proofmark.db", "not a store");
+        let (code, found) = findings(&place, &[host]);
+        assert!(
+            code == Some(1) && bad(&found).iter().any(|what| what.contains("without a decision")),
+            "{host}: {found:?}"
+        );
+    }
+}
+
+#[test]
 fn a_project_can_switch_the_users_hooks_of_gemini_off_and_that_is_found() {
     let place = place();
     assert!(place.install("gemini", &[]).status.success());

@@ -256,9 +256,8 @@ impl Query {
                 return Err(format!("`{name}` must be `read-write`, because a store is written to"));
             }
             "password" => {
-                return Err(
-                    "`password` is no setting; write it behind the user, or in `PGPASSWORD` or `~/.pgpass`".to_owned()
-                );
+                return Err("`password` is not a setting; write it behind the user, or in `PGPASSWORD` or `~/.pgpass`"
+                    .to_owned());
             }
             _ => return Err(format!("unknown setting `{}`", shown(name))),
         }

@@ -142,7 +142,7 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
         }
         Err(error) => {
             let problem = Problem::from(error);
-            // What the store cannot do now is no matter of this form.
+            // What the store cannot do now is not about this form.
             match problem.status().is_server_error() {
                 true => Err(problem),
                 false => refuse(Refused::of(&problem)),

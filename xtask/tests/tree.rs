@@ -23,14 +23,34 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("interop", &["receipt"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
+    ("session", &["receipt", "boundary"]),
+    ("keys", &["receipt", "boundary", "session"]),
+    ("git", &["receipt", "checks", "boundary"]),
+    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "git", "sandbox", "session", "store"]),
+    ("jobs", &["receipt", "checks", "sandbox", "store", "verifier"]),
     (
-        "verifier",
-        &["receipt", "checks", "evidence", "contract", "boundary", "guard", "hook", "interop", "sandbox", "store"],
+        "decider",
+        &[
+            "receipt", "checks", "evidence", "contract", "boundary", "guard", "hook", "interop", "keys", "session",
+            "store", "verifier",
+        ],
     ),
-    ("server", &["verifier", "contract", "boundary", "evidence", "guard", "checks", "interop", "receipt"]),
-    ("cli", &["verifier", "server", "contract", "boundary", "evidence", "checks", "hook", "interop", "receipt"]),
+    (
+        "server",
+        &[
+            "boundary", "checks", "contract", "decider", "evidence", "guard", "interop", "jobs", "keys", "receipt",
+            "sandbox", "session", "store", "verifier",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "boundary", "checks", "contract", "decider", "evidence", "git", "guard", "hook", "interop", "jobs", "keys",
+            "receipt", "sandbox", "server", "session", "store", "verifier",
+        ],
+    ),
     ("xtask", &["testing"]),
-    ("xtask-bench", &["verifier", "boundary", "checks", "contract", "evidence", "receipt"]),
+    ("xtask-bench", &["boundary", "checks", "contract", "evidence", "receipt", "sandbox", "store", "verifier"]),
     ("xtask-measure", &[]),
 ];
 
@@ -38,12 +58,22 @@ const ARROWS: &[(&str, &[&str])] = &[
 const REEXPORTS: &[(&str, &str)] = &[
     ("boundary", "approvals, calls and facts are arguments of `decide`"),
     ("checks", "`RequestError` is the document reader's error"),
-    ("verifier", "types of `checks`, `sandbox` and `store` are arguments and results of its functions"),
 ];
 
 /// Crates that decide from values alone: time, randomness and keys are their arguments.
-const PURE_CRATES: &[&str] =
-    &["calendar", "receipt", "predicate", "checks", "evidence", "contract", "boundary", "guard", "hook", "interop"];
+const PURE_CRATES: &[&str] = &[
+    "calendar",
+    "receipt",
+    "predicate",
+    "checks",
+    "evidence",
+    "contract",
+    "boundary",
+    "guard",
+    "hook",
+    "interop",
+    "session",
+];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];

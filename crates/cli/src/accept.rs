@@ -8,9 +8,10 @@ use clap::Args;
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_contract::{NextStep, Retry, RuleOutcome, RuleResult, State};
 use proofmark_evidence::trace::{self, MAX_TRACE_BYTES};
+use proofmark_keys::TrustedSigners;
 use proofmark_receipt::Timestamp;
 use proofmark_receipt::document::Format as Notation;
-use proofmark_verifier::{AcceptError, Acceptance, Attempt, Issuer, Purpose, Sender, TrustedSigners, accept};
+use proofmark_verifier::{AcceptError, Acceptance, Attempt, Issuer, Purpose, Sender, accept};
 
 use crate::config::Config;
 use crate::document;

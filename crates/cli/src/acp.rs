@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use proofmark_checks::{Caps, Format, Request};
+use proofmark_decider::{Evaluation, Subject, Worth, evaluation};
 use proofmark_interop::acp::evaluation_request;
 use proofmark_receipt::document::{self, DocumentError, MAX_DOCUMENT_BYTES};
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::{Batch, Caps, Evaluation, Format, Host, Issuer, Request, Subject, Worth, evaluation, prepare};
+use proofmark_sandbox::Host;
+use proofmark_verifier::{Batch, Issuer, prepare};
 
 use crate::config::Config;
 use crate::error::with_help;

@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
 use proofmark_boundary::DecisionReceipt;
+use proofmark_decider::Decider;
 use proofmark_receipt::Receipt;
-use proofmark_verifier::Decider;
 
 use crate::config::Config;
 use crate::decide::require_trusted;

@@ -6,7 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use proofmark_verifier::{Keyring, KnownSigners, Passphrase, StorePlace};
+use proofmark_keys::{Keyring, KnownSigners, Passphrase};
+use proofmark_store::Place as StorePlace;
 use zeroize::Zeroizing;
 
 use crate::error::with_help;

@@ -10,10 +10,11 @@ use proofmark_boundary::{
     Admission, Decision, DecisionReceipt, Difference, ENGINE, NOT_COMPARED, Recomputed, Request, RuleStatus,
     explain_decision, other_engine,
 };
+use proofmark_decider::{Asked, Decided, Decider, Question, replay, resume};
+use proofmark_keys::{KnownSigners, TrustedSigners};
 use proofmark_receipt::{SignatureStatus, Trust, Verification};
-use proofmark_verifier::{
-    Asked, Decided, Decider, KnownSigners, Presented, Question, Tenant, TrustedSigners, replay, resume,
-};
+use proofmark_store::Tenant;
+use proofmark_verifier::Presented;
 
 use crate::config::Config;
 use crate::decision_page;

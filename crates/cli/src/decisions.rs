@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, Subcommand};
 use proofmark_boundary::Outcome;
 use proofmark_receipt::{Json, Timestamp};
-use proofmark_verifier::{DecisionsWanted, StoredDecision};
+use proofmark_store::{Decision as StoredDecision, DecisionsWanted};
 
 use crate::config::Config;
 use crate::exit::Exit;

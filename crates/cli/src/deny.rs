@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use clap::Args;
+use proofmark_decider::{Decider, NewReview, ReviewError};
 use proofmark_evidence::Reviewer;
 use proofmark_receipt::{Json, Timestamp, object};
-use proofmark_verifier::{Decider, NewReview, Review, ReviewError};
+use proofmark_store::Review;
 
 use crate::config::Config;
 use crate::decide::require_trusted;

@@ -4,12 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use proofmark_checks::Language;
 use proofmark_receipt::document::counted;
 use proofmark_receipt::{Json, Object, Timestamp, object};
+use proofmark_sandbox::{Host, Level, Runtime};
 use proofmark_server::check_page_digest;
-use proofmark_verifier::Language;
-use proofmark_verifier::{Host, Level, MAX_CLOCK_SKEW, Runtime, clock_behind};
-use proofmark_verifier::{Store, StoreError, StoredWorker};
+use proofmark_store::{MAX_CLOCK_SKEW, Store, StoreError, StoredWorker};
+use proofmark_verifier::clock_behind;
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::exit::Exit;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use proofmark_boundary::ActionPolicy;
+use proofmark_checks::{MAX_REQUEST_BYTES, Outside, Request, SuiteHashes};
 use proofmark_contract::WorkflowPolicy;
 use proofmark_evidence::{facts, resolve_suites, suite_digest};
 use proofmark_receipt::document::{
@@ -11,7 +12,6 @@ use proofmark_receipt::document::{
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_server::ApiKeys;
-use proofmark_verifier::{MAX_REQUEST_BYTES, Outside, Request, SuiteHashes};
 
 use crate::error;
 use crate::input;

@@ -3,15 +3,16 @@
 use std::error::Error;
 
 use proofmark_boundary::{ActionPolicyError, ParseDecisionError};
+use proofmark_decider::{DecideError, ReviewError, StopError, SuggestSessionError};
+use proofmark_git::GitError;
 use proofmark_interop::x402::HeaderError;
+use proofmark_keys::{KeyringError, TrustError};
 use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{ChainError, ReceiptError, SignError};
 use proofmark_server::{KeysError, KeysFileError, ServeError, StdioError};
-use proofmark_verifier::{
-    AcceptError, CopyError, DecideError, GitError, IssueError, KeyringError, ProjectError, ReviewError, StopError,
-    StoreError, SuggestSessionError, TrustError, VerifyError,
-};
+use proofmark_store::{CopyError, StoreError};
+use proofmark_verifier::{AcceptError, IssueError, ProjectError, VerifyError};
 
 use crate::paint::printable;
 use crate::source::SourceError;

@@ -10,8 +10,11 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Args, Subcommand};
 use proofmark_boundary::DecisionReceipt;
+use proofmark_decider::{Asked, Decider};
+use proofmark_git::{Candidate, NOTES, Repository};
 use proofmark_receipt::{Json, Receipt, object};
-use proofmark_verifier::{Asked, Candidate, Decider, NOTES, Presented, Repository, Tenant};
+use proofmark_store::Tenant;
+use proofmark_verifier::Presented;
 
 use crate::config::Config;
 use crate::decision_page;

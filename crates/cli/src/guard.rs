@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use proofmark_verifier::{Decider, Guard as Guarded, GuardSettings, Keep, Pinning, now};
+use proofmark_decider::{Decider, Guard as Guarded};
+use proofmark_guard::{Keep, Pinning, Settings as GuardSettings};
+use proofmark_verifier::now;
 
 use crate::config::Config;
 use crate::document;

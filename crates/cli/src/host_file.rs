@@ -7,7 +7,7 @@ use std::path::{self, Path, PathBuf};
 use anyhow::Context;
 use proofmark_receipt::SignerId;
 use proofmark_server::replace_file;
-use proofmark_verifier::StorePlace;
+use proofmark_store::Place as StorePlace;
 
 use crate::config::Config;
 use crate::error::with_help;

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use proofmark_verifier::{Format, MAX_REQUEST_BYTES};
+use proofmark_checks::{Format, MAX_REQUEST_BYTES};
 
 use crate::error::{self, with_help};
 use crate::source::{STDIN, format_of_text};

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+use proofmark_keys::{MAX_KEY_FILE, Passphrase};
 use proofmark_receipt::{Json, SignerId, object};
-use proofmark_verifier::{MAX_KEY_FILE, Passphrase};
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::error::with_help;

@@ -5,11 +5,10 @@ use std::sync::Once;
 
 use clap::Args;
 use proofmark_evidence::span;
+use proofmark_keys::{KeyringError, KnownSigners, Passphrase, TrustedSigners, trusted_signers};
 use proofmark_receipt::{SignerId, SigningKey, Timestamp};
-use proofmark_verifier::{
-    Cursor, KeyringError, KnownSigners, Passphrase, Store, StoreError, StorePlace, Tenant, TrustedSigners, now,
-    trusted_signers,
-};
+use proofmark_store::{Cursor, Place as StorePlace, Store, StoreError, Tenant};
+use proofmark_verifier::now;
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::out;

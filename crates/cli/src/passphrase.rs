@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, IsTerminal};
 use std::os::fd::{AsFd, OwnedFd};
 
 use anyhow::Context;
-use proofmark_verifier::{KeyringError, Passphrase};
+use proofmark_keys::{KeyringError, Passphrase};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use zeroize::Zeroizing;
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
-use proofmark_receipt::{Json, Object, object};
-use proofmark_verifier::{
-    CONFIG_FILE, HostFolder, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_TOTAL_TIMEOUT,
-    ProjectConfig, ProjectRequest, Request, project_request, tree_request,
+use proofmark_checks::{
+    HostFolder, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_TOTAL_TIMEOUT, Request,
 };
+use proofmark_receipt::{Json, Object, object};
+use proofmark_verifier::{CONFIG_FILE, ProjectConfig, ProjectRequest, project_request, tree_request};
 
 use crate::document;
 use crate::error::with_help;

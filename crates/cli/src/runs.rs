@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use clap::{Args, Subcommand};
 use proofmark_contract::State;
 use proofmark_receipt::{Json, Object, Receipt, Timestamp, object};
-use proofmark_verifier::{ListedStep, StepRun, Tenant, TenantStore, chain_name, stored_state};
+use proofmark_store::{ListedStep, StepRun, Tenant, TenantStore};
+use proofmark_verifier::{chain_name, stored_state};
 
 use crate::config::Config;
 use crate::error::with_help;

@@ -10,14 +10,16 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
+use proofmark_decider::Decider;
+use proofmark_jobs::{JobSettings, Role, Verifications};
+use proofmark_keys::TrustedSigners;
 use proofmark_receipt::{Json, SignerId, Timestamp, object};
+use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
     Files, Loaded, Log, LogFormat, LogSettings, OtlpEndpoint, Services, Settings, check_address, log_jobs,
     log_lost_jobs, log_note, log_warnings, probe_host, serve, start_log,
 };
-use proofmark_verifier::{
-    Decider, JobSettings, Role, Store, StoreError, TrustedSigners, Verifications, allow_many_files,
-};
+use proofmark_store::{Store, StoreError};
 
 use crate::config::Config;
 use crate::document;

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 use proofmark_receipt::{Json, Timestamp, object};
-use proofmark_verifier::{Cursor, SessionDocument, SessionEntry, Store, Tenant};
+use proofmark_session::SessionDocument;
+use proofmark_store::{Cursor, SessionEntry, Store, Tenant};
 
 use crate::config::Config;
 use crate::error::with_help;

@@ -1,7 +1,7 @@
 //! Who signed a document, in words.
 
+use proofmark_keys::{KnownAs, KnownSigners};
 use proofmark_receipt::{SignerId, Trust};
-use proofmark_verifier::{KnownAs, KnownSigners};
 
 /// As in `signed by default (your key)`.
 pub(crate) fn signed_by(known: &KnownSigners, signer: &SignerId, trust: Trust) -> String {

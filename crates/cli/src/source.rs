@@ -8,7 +8,8 @@ use proofmark_receipt::ReceiptError;
 use proofmark_receipt::document::{DocumentError, Format, Place, line_and_column, parse_with_places};
 use proofmark_receipt::json::JsonError;
 
-use proofmark_verifier::{AcceptError, DecideError, PresentedError};
+use proofmark_decider::DecideError;
+use proofmark_verifier::{AcceptError, PresentedError};
 
 use crate::excerpt;
 use crate::paint::printable;

@@ -4,7 +4,7 @@ mod check;
 mod copy;
 
 use clap::Subcommand;
-use proofmark_verifier::{CheckedStore, WrongRow};
+use proofmark_store::{CheckedStore, Wrong as WrongRow};
 
 use crate::config::Config;
 use crate::exit::Exit;

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use clap::{Args, Subcommand};
+use proofmark_keys::{KnownAs, TrustStore, TrustedName, signers_in, trusted_signers};
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, object};
-use proofmark_verifier::{KnownAs, TrustStore, TrustedName, signers_in, trusted_signers};
 
 use crate::config::Config;
 use crate::error::with_help;

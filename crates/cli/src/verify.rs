@@ -15,11 +15,11 @@ use std::vec::IntoIter;
 
 use anyhow::Context;
 use clap::Args;
+use proofmark_checks::{Caps, Request, SuiteHashes};
 use proofmark_evidence::suite_digest;
 use proofmark_receipt::{Json, Timestamp, object};
-use proofmark_verifier::{
-    Batch, BatchWatch, Caps, Host, Issuer, Level, Request, SuiteHashes, case_count, now, prepare,
-};
+use proofmark_sandbox::{Host, Level};
+use proofmark_verifier::{Batch, BatchWatch, Issuer, case_count, now, prepare};
 
 use crate::config::Config;
 use crate::document;

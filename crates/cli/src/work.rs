@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
+use proofmark_checks::Language;
+use proofmark_jobs::{JobSettings, Role, Verifications};
+use proofmark_sandbox::{Host, Runtime};
 use proofmark_server::{Ended, WorkSettings, log_jobs, probe_host, work};
-use proofmark_verifier::{Host, JobSettings, Language, Role, Runtime, Verifications};
 
 use crate::config::Config;
 use crate::error::with_help;

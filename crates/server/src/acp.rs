@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use proofmark_decider::{Evaluation, Subject};
 use proofmark_interop::acp;
 use proofmark_receipt::{Json, Receipt, Sha256Digest};
-use proofmark_verifier::{Evaluation, Subject};
 
 use crate::context::{Head, RequestContext};
 use crate::problem::Problem;

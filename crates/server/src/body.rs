@@ -218,7 +218,7 @@ mod tests {
 
     use axum::response::IntoResponse;
 
-    use proofmark_verifier::Tenant;
+    use proofmark_store::Tenant;
 
     use super::*;
     use crate::share;

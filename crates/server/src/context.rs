@@ -7,9 +7,10 @@ use std::sync::atomic::AtomicBool;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use percent_encoding::percent_decode_str;
+use proofmark_decider::{Decider, Replayable};
 use proofmark_receipt::document::{Format, shown};
 use proofmark_receipt::{Json, ReceiptId, Sha256Digest};
-use proofmark_verifier::{Decider, MAX_PAGE, Replayable, TenantStore};
+use proofmark_store::{MAX_PAGE, TenantStore};
 
 use crate::body;
 use crate::keys::Caller;

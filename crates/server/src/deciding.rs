@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use axum::body::Body;
 use proofmark_boundary::{DecisionReceipt, Request};
+use proofmark_decider::{Asked, Begun, DecideError, MAX_RACES, Replayable};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_verifier::{Asked, Begun, DecideError, MAX_RACES, Replayable};
 use tracing::{Instrument, Span};
 
 use crate::body;

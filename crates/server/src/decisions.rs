@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use proofmark_boundary::Disposition;
+use proofmark_decider::NewReview;
 use proofmark_evidence::Reviewer;
 use proofmark_receipt::document::{DocumentError, Field};
 use proofmark_receipt::{Json, Timestamp};
-use proofmark_verifier::{DecisionsWanted, Finding, NewReview, Review, StoredDecision, Tenant};
+use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Finding, Review, Tenant};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -26,8 +26,9 @@ use axum::http::Method;
 use axum::http::header::{self, HeaderMap};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use proofmark_decider::Decider;
+use proofmark_guard::{Pinning, Settings as GuardSettings};
 use proofmark_receipt::Sha256Digest;
-use proofmark_verifier::{Decider, GuardSettings, Pinning};
 use tokio::net::TcpListener;
 
 use crate::body;

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
+use proofmark_jobs::SelfTest;
 use proofmark_receipt::{Json, object};
-use proofmark_verifier::{MAX_CLOCK_SKEW, SelfTest, clock_behind};
+use proofmark_store::MAX_CLOCK_SKEW;
+use proofmark_verifier::clock_behind;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -2,7 +2,8 @@
 
 use proofmark_receipt::document::{self, Cause, DocumentError, Field};
 use proofmark_receipt::{Json, Object, ParseSignerError, Sha256Digest, SignerId, object};
-use proofmark_verifier::{Sender, Tenant, TenantError};
+use proofmark_store::{Tenant, TenantError};
+use proofmark_verifier::Sender;
 
 use crate::problem::Problem;
 

@@ -14,8 +14,8 @@ mod stdio;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use axum::http::request::Parts;
+use proofmark_checks::Language;
 use proofmark_receipt::{Json, Object};
-use proofmark_verifier::Language;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams, InitializeResult,
     ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,

@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use proofmark_verifier::{Figures, GroupOutcome, Store, Verifications};
+use proofmark_jobs::{Figures, Verifications};
+use proofmark_store::{GroupOutcome, Store};
 
 use crate::context::Head;
 use crate::problem::Problem;

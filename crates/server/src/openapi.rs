@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use proofmark_checks::Language;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{Json, Object, object};
-use proofmark_verifier::Language;
 use utoipa::ToSchema;
 
 use crate::endpoint::{Access, Endpoint};

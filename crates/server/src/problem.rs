@@ -6,11 +6,12 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use proofmark_decider::{DecideError, ReviewError, UseError, WorthError};
+use proofmark_jobs::SubmitError;
 use proofmark_receipt::SignError;
 use proofmark_receipt::document::DocumentError;
-use proofmark_verifier::{
-    AcceptError, DecideError, IssueError, ReviewError, StoreError, SubmitError, UseError, WorthError,
-};
+use proofmark_store::StoreError;
+use proofmark_verifier::{AcceptError, IssueError};
 use serde::Serialize;
 use utoipa::ToSchema;
 

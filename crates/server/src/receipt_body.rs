@@ -1,8 +1,9 @@
 //! Receipts to check and terms of redeeming, as HTTP and MCP clients send them.
 
+use proofmark_decider::{Subject, Terms};
+use proofmark_keys::{TrustError, signers_in};
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 use proofmark_receipt::{Json, ParseDigestError, Sha256Digest, SignerId, Verdict};
-use proofmark_verifier::{Subject, Terms, TrustError, signers_in};
 
 use crate::attempt_body::as_text;
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderName, header};
+use proofmark_decider::{NotStored, Received, Terms};
 use proofmark_interop::x402;
 use proofmark_receipt::{Json, ReceiptId, SignerId, Timestamp, Verdict};
-use proofmark_verifier::{
-    CountFilter, Filter, NotStored, Received, StoredReceipt, Tenant, Terms, chain_head, differences,
-};
+use proofmark_store::{CountFilter, Filter, StoredReceipt, Tenant};
+use proofmark_verifier::{chain_head, differences};
 use serde::Serialize;
 use utoipa::ToSchema;
 

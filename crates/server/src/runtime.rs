@@ -1,10 +1,9 @@
 //! The wire of the runtime SDK: preflights, reports of executions, taint probes and events.
 
-use proofmark_boundary::taint;
-use proofmark_boundary::{DecisionReceipt, Disposition};
+use proofmark_boundary::{DecisionReceipt, Disposition, taint};
+use proofmark_decider::Report;
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
-use proofmark_verifier::Report;
 use serde::Serialize;
 use utoipa::ToSchema;
 

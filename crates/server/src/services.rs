@@ -5,11 +5,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use proofmark_contract::WorkflowPolicy;
+use proofmark_decider::{Asked, DecideError, Decider};
+use proofmark_jobs::Verifications;
+use proofmark_keys::{Checked, check_document};
 use proofmark_receipt::{Json, Profile, SignerId};
-use proofmark_verifier::{
-    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Host, Purpose, StoreError, StoredWorker,
-    Tenant, Verifications, accept, check_document,
-};
+use proofmark_sandbox::Host;
+use proofmark_store::{StoreError, StoredWorker, Tenant};
+use proofmark_verifier::{AcceptError, Acceptance, Attempt, Purpose, accept};
 use tracing::{error, info};
 
 use crate::attempt_body::AttemptBody;

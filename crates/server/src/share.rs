@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use proofmark_verifier::Tenant;
+use proofmark_store::Tenant;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::problem::Problem;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use proofmark_checks::{Format, MAX_REQUEST_BYTES, Request};
+use proofmark_jobs::{Following, JobState, JobView, Submitted, Work};
 use proofmark_receipt::{Json, Receipt, ReceiptId, Sha256Digest};
-use proofmark_verifier::{Following, Format, JobState, JobView, MAX_REQUEST_BYTES, Request, Submitted, Tenant, Work};
+use proofmark_store::Tenant;
 use tokio::sync::watch;
 
 use crate::body;

@@ -10,9 +10,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
+use proofmark_checks::MAX_REQUEST_BYTES;
 use proofmark_interop::x402;
+use proofmark_jobs::{Cancelled, JobState, JobView};
 use proofmark_receipt::{Receipt, ReceiptId, Timestamp};
-use proofmark_verifier::{Cancelled, JobState, JobView, MAX_REQUEST_BYTES, Tenant};
+use proofmark_store::Tenant;
 use serde::Serialize;
 use utoipa::ToSchema;
 

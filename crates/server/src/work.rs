@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Router, middleware};
 use metrics_exporter_prometheus::PrometheusHandle;
-use proofmark_verifier::{JobReport, JobState, JobWatch, Verifications};
+use proofmark_jobs::{JobState, JobWatch, Report as JobReport, Verifications};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;

@@ -25,7 +25,6 @@ use proofmark_receipt::{Draft, Json, Object, Receipt, SignError, SignerId, Times
 use proofmark_store::{Spend, Spends, StepRun, StoreError, Tenant, TenantStore};
 
 use crate::clock;
-use crate::decide;
 use crate::issue::{Destination, IssueError, Issuer, STEP_CHAINS, VERIFIER};
 use crate::presented::{self, PresentedError};
 
@@ -490,7 +489,7 @@ fn begun_by<'a>(attempt: &Attempt<'a>, run: &str, store: Option<&TenantStore<'_>
 
 /// The documents that a judgment spends.
 fn spends(judgment: &Judgment) -> Vec<Spend> {
-    judgment.spends.iter().filter_map(decide::spend).collect()
+    judgment.spends.iter().filter_map(presented::spend).collect()
 }
 
 /// Where a run is before the attempt.

@@ -1,4 +1,4 @@
-//! The clock and the randomness that every other file here uses.
+//! The clock and the randomness of this crate, and of those that decide and run jobs.
 
 use std::io::{self, Write};
 use std::sync::Once;
@@ -23,17 +23,17 @@ pub fn now_in(store: &Store) -> Result<Timestamp, StoreError> {
 }
 
 /// The time of this store when the clock of this host showed `shown`, not long ago ([`Store::time_when`]).
-pub(crate) fn when(store: &Store, shown: &Timestamp) -> Timestamp {
+pub fn when(store: &Store, shown: &Timestamp) -> Timestamp {
     Timestamp::from_unix_millis(store.time_when(shown.unix_millis()))
 }
 
 /// The time of this store, without asking it ([`Store::time_when`]).
-pub(crate) fn known_in(store: &Store) -> Timestamp {
+pub fn known_in(store: &Store) -> Timestamp {
     when(store, &now())
 }
 
 /// A time that a store answered to be now.
-pub(crate) fn of_store(time: i64) -> Timestamp {
+pub fn of_store(time: i64) -> Timestamp {
     static REPORTED: Once = Once::new();
     // Within this difference it is the skew of another host, which needs no report.
     let behind = time.saturating_sub(now().unix_millis());

@@ -19,9 +19,9 @@ use proofmark_store::{
 use crate::clock;
 
 /// The software named in `metadata.verifier`.
-pub(crate) const VERIFIER: &str = concat!("proofmark/", env!("CARGO_PKG_VERSION"));
+pub const VERIFIER: &str = concat!("proofmark/", env!("CARGO_PKG_VERSION"));
 /// How the names of chains of steps begin; no other chain may have such a name.
-pub(crate) const STEP_CHAINS: &str = "run/";
+pub const STEP_CHAINS: &str = "run/";
 
 /// Why a receipt was not issued. Nothing of it is stored then.
 #[derive(Debug, thiserror::Error)]
@@ -80,20 +80,20 @@ pub struct Issuer {
 }
 
 /// Where a receipt goes, and what is stored with it or not at all.
-pub(crate) struct Destination<'a> {
-    pub(crate) tenant: &'a Tenant,
+pub struct Destination<'a> {
+    pub tenant: &'a Tenant,
     /// The tenant's chain that it continues.
-    pub(crate) chain: Option<String>,
+    pub chain: Option<String>,
     /// The request that it answers, as JSON.
-    pub(crate) request: Option<String>,
+    pub request: Option<String>,
     /// The receipt that it takes the place of.
-    pub(crate) supersedes: Option<ReceiptId>,
-    pub(crate) with: Vec<Write>,
+    pub supersedes: Option<ReceiptId>,
+    pub with: Vec<Write>,
 }
 
 /// A receipt that may not be on disk yet.
 #[must_use = "a receipt is issued only after `wait` returns it"]
-pub(crate) enum Issuing {
+pub enum Issuing {
     Signed(Box<Receipt>),
     Submitted(Pending),
 }
@@ -112,7 +112,7 @@ impl Issuer {
     }
 
     /// The store that receipts go to.
-    pub(crate) fn store(&self) -> Option<&Store> {
+    pub fn store(&self) -> Option<&Store> {
         self.store.as_deref()
     }
 
@@ -121,7 +121,7 @@ impl Issuer {
     ///
     /// # Errors
     /// [`IssueError::Sign`] for a receipt that is on no chain; one on a chain is signed in its turn.
-    pub(crate) fn issue(&self, mut draft: Draft, to: Destination<'_>) -> Result<Issuing, IssueError> {
+    pub fn issue(&self, mut draft: Draft, to: Destination<'_>) -> Result<Issuing, IssueError> {
         let Some(store) = &self.store else {
             if to.chain.is_some() {
                 // Without a store there is no tip, so it is the first of its chain.
@@ -153,7 +153,7 @@ impl Issuing {
     ///
     /// # Errors
     /// When it cannot be signed, or the store refuses it.
-    pub(crate) fn wait(self) -> Result<Receipt, IssueError> {
+    pub fn wait(self) -> Result<Receipt, IssueError> {
         match self {
             Self::Signed(receipt) => Ok(*receipt),
             Self::Submitted(pending) => Ok(pending.receipt()?),
@@ -169,19 +169,19 @@ fn sign(draft: Draft, key: Option<&SigningKey>) -> Result<Receipt, SignError> {
 }
 
 /// What the store looks a decision up by.
-pub(crate) struct DecisionRow {
-    pub(crate) decided_at: i64,
-    pub(crate) outcome: String,
-    pub(crate) allowed: bool,
-    pub(crate) fingerprint: String,
-    pub(crate) nth: u64,
-    pub(crate) about: DecisionIndex,
+pub struct DecisionRow {
+    pub decided_at: i64,
+    pub outcome: String,
+    pub allowed: bool,
+    pub fingerprint: String,
+    pub nth: u64,
+    pub about: DecisionIndex,
 }
 
 /// A decision that may not be on disk yet.
 #[must_use = "a decision is issued only once it is on disk"]
 #[derive(Debug)]
-pub(crate) struct IssuingDecision {
+pub struct IssuingDecision {
     pending: Pending,
     signed: SignedDecision,
 }
@@ -191,7 +191,7 @@ impl IssuingDecision {
     ///
     /// # Errors
     /// When the receipt cannot be signed, or the store refuses it or what is stored with it.
-    pub(crate) fn wait(self) -> Result<(DecisionReceipt, String), StoreError> {
+    pub fn wait(self) -> Result<(DecisionReceipt, String), StoreError> {
         receipt(self.pending.wait(), self.signed)
     }
 }
@@ -219,7 +219,7 @@ fn receipt(
 ///
 /// # Errors
 /// [`SignError`] when its receipt cannot be signed, whatever its place in the chain.
-pub(crate) fn issue_decision(
+pub fn issue_decision(
     receipt: DecisionReceipt,
     row: DecisionRow,
     with: Vec<Write>,

@@ -6,10 +6,10 @@ use std::time::Duration;
 use proofmark_sandbox::SharedJob;
 
 /// How often a worker without work looks whether a job wants it: that depends on how long the job runs.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
+pub const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The running jobs that other workers may join, each with what its owner knows it by.
-pub(crate) struct Offers<T>(Vec<(T, Arc<SharedJob>)>);
+pub struct Offers<T>(Vec<(T, Arc<SharedJob>)>);
 
 impl<T> Default for Offers<T> {
     fn default() -> Self {
@@ -18,23 +18,26 @@ impl<T> Default for Offers<T> {
 }
 
 impl<T: Clone> Offers<T> {
-    pub(crate) fn add(&mut self, of: T, shared: &Arc<SharedJob>) {
+    /// Offers a running job.
+    pub fn add(&mut self, of: T, shared: &Arc<SharedJob>) {
         self.0.push((of, Arc::clone(shared)));
     }
 
     /// Removes the offers of a job whose owner has returned.
-    pub(crate) fn withdraw(&mut self, is_of: impl Fn(&T) -> bool) {
+    pub fn withdraw(&mut self, is_of: impl Fn(&T) -> bool) {
         self.0.retain(|(of, _)| !is_of(of));
     }
 
     /// The job that a worker should join: of those that want one, the one with the fewest.
-    pub(crate) fn best(&self) -> Option<(T, Arc<SharedJob>)> {
+    #[must_use]
+    pub fn best(&self) -> Option<(T, Arc<SharedJob>)> {
         let wanting = self.0.iter().filter(|(_, shared)| shared.wants_worker());
         wanting.min_by_key(|(_, shared)| shared.workers()).cloned()
     }
 
     /// Whether a job may want a worker later.
-    pub(crate) fn is_any_open(&self) -> bool {
+    #[must_use]
+    pub fn is_any_open(&self) -> bool {
         self.0.iter().any(|(_, shared)| shared.is_open())
     }
 }

@@ -25,7 +25,7 @@ pub struct Presented<'a> {
 
 impl Presented<'_> {
     /// All that is presented.
-    pub(crate) fn read(&self) -> Result<Vec<Receipt>, PresentedError> {
+    pub fn read(&self) -> Result<Vec<Receipt>, PresentedError> {
         let mut all = self.receipts.to_vec();
         for folder in self.folders {
             all.extend(receipts(folder)?);
@@ -78,7 +78,7 @@ impl PresentedError {
 }
 
 /// The receipts of a folder, `.json` with one and `.jsonl` with one a line.
-pub(crate) fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
+pub fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
     let mut all = Vec::new();
     for path in files(folder)? {
         let bytes = fs::read(&path).map_err(|error| PresentedError::Io { path: path.clone(), error })?;
@@ -99,7 +99,7 @@ pub(crate) fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
 
 /// The facts of presented receipts. Those that another supersedes are left out, as they are of the store's own: work that was
 /// run again counts by its newer verdict.
-pub(crate) fn facts(
+pub fn facts(
     receipts: &[Receipt],
     trusted: &[SignerId],
     store: Option<&TenantStore<'_>>,
@@ -117,7 +117,7 @@ pub(crate) fn facts(
 /// The facts of a receipt: whether it verifies, who signed it, and whether it is spent in the store. An approval is spent,
 /// too, once the action was allowed after the decision that it approves: one decision is approved for one execution, however
 /// many people approve it.
-pub(crate) fn fact(
+pub fn fact(
     receipt: &Receipt,
     trusted: &[SignerId],
     store: Option<&TenantStore<'_>>,
@@ -135,7 +135,7 @@ pub(crate) fn fact(
 
 /// The facts of the receipts of the store over one of these digests that may count for its tenant: its own, and those of the
 /// command line. Every rule that can use receipts of the store finds them here.
-pub(crate) fn stored(
+pub fn stored(
     store: &TenantStore<'_>,
     outputs: &BTreeSet<String>,
     trusted: &[SignerId],
@@ -187,6 +187,13 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, PresentedError> {
     // Folders have no order: of several bad files the same one is named each time.
     found.sort();
     Ok(found)
+}
+
+/// How the store spends a document.
+#[must_use]
+pub fn spend(spend: &proofmark_evidence::Spend) -> Option<proofmark_store::Spend> {
+    // The id is that of a receipt that was parsed, so none is dropped here.
+    Some(proofmark_store::Spend { receipt_id: spend.receipt_id.parse().ok()?, content: spend.content })
 }
 
 #[cfg(test)]

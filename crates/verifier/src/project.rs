@@ -11,8 +11,7 @@ use proofmark_checks::{
 };
 use proofmark_receipt::{Json, Object, object};
 
-use crate::git::GitError;
-use crate::left_out::{LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
+use proofmark_git::{GitError, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
 
 mod config;
 mod metadata;

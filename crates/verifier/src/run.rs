@@ -323,7 +323,10 @@ impl<'a> Batch<'a> {
 
 /// Plans, runs and judges one request, whose receipt will have this id. The result of a cancelled run means nothing. A
 /// request that runs nothing needs no worker.
-pub(crate) fn verify(
+///
+/// # Errors
+/// When the request cannot be run here.
+pub fn verify(
     worker: Option<&mut Worker>,
     caps: &Caps,
     request: &Request,

@@ -5,7 +5,7 @@ use proofmark_receipt::json::{Json, Limits, MAX_DEPTH};
 use proofmark_receipt::{Object, Profile, Receipt, Verification, verify_document, verify_receipt};
 use proofmark_store::{CheckedStore, Checking, Decision, Store, StoreError, StoredDocument, Wrong};
 
-use crate::session::SessionDocument;
+use proofmark_session::SessionDocument;
 
 /// Verifies every row of a store as it is at one moment, and every signature by the key that its document names. `found` is told of
 /// each fault, `progress` of the table that is read and how many rows of it were.

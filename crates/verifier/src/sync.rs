@@ -9,13 +9,13 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Locks a mutex whose content is whole at every moment, so that a panic of a holder spoils nothing.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A lock for each name: one thread at a time holds a name. Names that are not held take no memory.
 #[derive(Default)]
-pub(crate) struct KeyedLock(Arc<Names>);
+pub struct KeyedLock(Arc<Names>);
 
 #[derive(Default)]
 struct Names {
@@ -32,14 +32,14 @@ struct Held {
 
 /// A name that is held until this is dropped.
 #[must_use = "the name is released when this is dropped"]
-pub(crate) struct KeyGuard {
+pub struct KeyGuard {
     of: Arc<Names>,
     name: String,
 }
 
 impl KeyedLock {
     /// Waits until the name is free, and holds it.
-    pub(crate) fn lock(&self, name: String) -> KeyGuard {
+    pub fn lock(&self, name: String) -> KeyGuard {
         let mut held = lock(&self.0.held);
         held.waiting += 1;
         let held = self.0.released.wait_while(held, |held| held.names.contains(&name));
@@ -49,13 +49,13 @@ impl KeyedLock {
     }
 
     /// Holds the name if it is free.
-    pub(crate) fn try_lock(&self, name: String) -> Option<KeyGuard> {
+    pub fn try_lock(&self, name: String) -> Option<KeyGuard> {
         let held = lock(&self.0.held);
         (!held.names.contains(&name)).then(|| self.hold(held, name))
     }
 
     /// As [`KeyedLock::lock`]; none if `stop` is set while another thread holds the name.
-    pub(crate) fn lock_unless(&self, name: String, stop: &AtomicBool) -> Option<KeyGuard> {
+    pub fn lock_unless(&self, name: String, stop: &AtomicBool) -> Option<KeyGuard> {
         let mut held = lock(&self.0.held);
         held.waiting += 1;
         // Nobody notifies when `stop` is set, so it is looked at again and again.

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use measure::{Contender, TURNS, Table, Turn, in_turns, of_this_process, of_this_process_and_descendants};
-use proofmark_checks::{End, Job};
+use proofmark_checks::{Caps, End, Format, Job, Language, Request};
 use proofmark_receipt::json::Json;
 use proofmark_receipt::object;
-use proofmark_verifier::{Caps, Format, Host, Language, Request};
+use proofmark_sandbox::Host;
 use rustix::process::WaitOptions;
 
 use xtask::machine;

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use measure::{Contender, TURNS, Table, Turn, in_turns};
-use proofmark_verifier::{Host, Language};
+use proofmark_checks::Language;
+use proofmark_sandbox::Host;
 use tempfile::TempDir;
 use xtask::step::{cargo, run as run_step};
 

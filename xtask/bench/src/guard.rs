@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use measure::{Contender, TURNS, Table, Turn, in_turns, of_this_process_and_descendants};
-use proofmark_verifier::Store;
+use proofmark_store::Store;
 use tempfile::TempDir;
 use xtask::machine;
 use xtask::step::{cargo, run as run_step};

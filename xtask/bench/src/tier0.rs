@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use measure::{Contender, TURNS, Table, Turn, in_turns};
+use proofmark_checks::{Caps, Format, Language, Request};
 use proofmark_receipt::{Json, Status, Verdict};
-use proofmark_verifier::{Batch, Caps, Format, Host, Issuer, Language, Request};
+use proofmark_sandbox::Host;
+use proofmark_verifier::{Batch, Issuer};
 
 use super::mbpp::{self, Task};
 use group::Group;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use proofmark_verifier::Repository;
+use proofmark_git::Repository;
 
 use super::{Commits, How};
 use crate::config::Config;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::env;
 
 use proofmark_evidence::glob;
+use proofmark_git::{Candidate, GitTree, Note, RefUpdate, Repository, Revision, TreeSummary};
 use proofmark_receipt::Receipt;
-use proofmark_verifier::{Candidate, GitTree, Note, RefUpdate, Repository, Revision, TreeSummary};
 
 use super::{Commits, How, MAX_NAMED, SHORT};
 use crate::error::with_help;

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use proofmark_git::{GitTree, NOTES, Repository};
 use proofmark_receipt::document::counted;
 use proofmark_receipt::{Json, object};
-use proofmark_verifier::{GitTree, NOTES, Repository, Tenant};
+use proofmark_store::Tenant;
 
 use super::receipts;
 use crate::config::Config;

@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
+use proofmark_decider::Decider;
+use proofmark_guard::{Pinning, Settings as GuardSettings};
+use proofmark_sandbox::allow_many_files;
 use proofmark_server::{GuardedUpstream, LogFormat, LogSettings, Upstream, check_address, serve_guard, start_log};
-use proofmark_verifier::{Decider, FileWatch, GuardSettings, Pinning, allow_many_files};
+use proofmark_verifier::FileWatch;
 
 use super::reload::Reload;
 use crate::config::{Config, secret_file};

@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use clap::{Args, Subcommand};
+use proofmark_decider::{KnownPin, PinStatus, approve_pins, pins};
+use proofmark_guard::{Difference as PinDifference, PinName};
 use proofmark_receipt::{Json, object};
-use proofmark_verifier::{KnownPin, PinDifference, PinName, PinStatus, approve_pins, pins};
 
 use crate::config::Config;
 use crate::error::with_help;

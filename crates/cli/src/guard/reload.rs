@@ -5,7 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use proofmark_boundary::ActionPolicy;
-use proofmark_verifier::{Decider, FileWatch, Guard, Keyring, KnownSigners, TrustStore, TrustedSigners};
+use proofmark_decider::{Decider, Guard};
+use proofmark_keys::{Keyring, KnownSigners, TrustStore, TrustedSigners};
+use proofmark_verifier::FileWatch;
 
 use crate::config::Config;
 use crate::document;

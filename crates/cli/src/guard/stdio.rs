@@ -14,7 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use proofmark_verifier::{Guard, MAX_MESSAGE_BYTES, Passage};
+use proofmark_decider::{Guard, Passage};
+use proofmark_guard::MAX_MESSAGE_BYTES;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::lines::{self, Line};

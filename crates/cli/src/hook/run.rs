@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Parser, ValueEnum};
-use proofmark_hook::{Answer, Call, Event, Host, MAX_INPUT_BYTES, Message, Occasion, Stop, read};
-use proofmark_verifier::{
-    Decider, HookRuling, HookSettings, Hooks, StepAt, StopRuling, Store, not_executed, session_of_subagent,
+use proofmark_decider::{
+    Decider, HookRuling, HookSettings, Hooks, StepAt, StopRuling, not_executed, session_of_subagent,
 };
+use proofmark_hook::{Answer, Call, Event, Host, MAX_INPUT_BYTES, Message, Occasion, Stop, read};
+use proofmark_store::Store;
 
 use super::transcript;
 use crate::config::Config;

@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use proofmark_decider::HostRecord;
 use proofmark_evidence::trace::MAX_TRACE_BYTES;
 use proofmark_hook::{Host, has_open_stop, last_message as last_in};
-use proofmark_verifier::HostRecord;
 
 /// The longest file that is read, in bytes. The lines of it that are about calls have at most [`MAX_TRACE_BYTES`].
 const MAX_FILE: u64 = 512 << 20;

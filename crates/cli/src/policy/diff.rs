@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use proofmark_boundary::{ActionPolicy, Cases, DecisionReceipt, Disposition};
+use proofmark_decider::{ChangedDecision, PolicyDiff, policy_diff};
 use proofmark_receipt::document::counted;
 use proofmark_receipt::{Json, ReceiptId, object};
-use proofmark_verifier::{ChangedDecision, DecisionsWanted, PolicyDiff, policy_diff};
+use proofmark_store::DecisionsWanted;
 
 use crate::config::Config;
 use crate::document::{self, read_as};

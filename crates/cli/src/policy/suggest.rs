@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use proofmark_boundary::ActionPolicy;
+use proofmark_decider::{SessionSuggestion, suggest_policy};
 use proofmark_receipt::document::counted;
 use proofmark_receipt::{Json, Object, object};
-use proofmark_verifier::{SessionSuggestion, suggest_policy};
 
 use crate::config::Config;
 use crate::document;

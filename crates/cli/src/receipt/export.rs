@@ -6,7 +6,8 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use proofmark_interop::a2a;
 use proofmark_receipt::{ChainHead, Receipt};
-use proofmark_verifier::{DecisionsWanted, Store, StoredDecision, Tenant, chain_head, decisions_head};
+use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Store, Tenant};
+use proofmark_verifier::{chain_head, decisions_head};
 
 use super::read::{self, Stored};
 use crate::config::Config;

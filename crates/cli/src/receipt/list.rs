@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use clap::Args;
 use proofmark_evidence::ReceiptKind;
 use proofmark_receipt::{Receipt, Verdict};
-use proofmark_verifier::{Filter, Store};
+use proofmark_store::{Filter, Store};
 
 use crate::config::Config;
 use crate::error::with_help;

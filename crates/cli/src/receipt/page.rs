@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use proofmark_boundary::DecisionReceipt;
 use proofmark_evidence::ReceiptKind;
+use proofmark_keys::KnownSigners;
 use proofmark_receipt::{ChainHead, Json, Object, Receipt, SignatureStatus, Timestamp, Verification};
-use proofmark_verifier::KnownSigners;
 
 use crate::decision_page;
 use crate::paint::{Paint, printable, printable_lines};

@@ -10,7 +10,7 @@ use proofmark_boundary::DecisionReceipt;
 use proofmark_receipt::document::Format;
 use proofmark_receipt::json::{JsonErrorKind, MAX_BYTES};
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::Store;
+use proofmark_store::Store;
 
 use crate::config::Config;
 use crate::error::with_help;

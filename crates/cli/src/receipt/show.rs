@@ -4,9 +4,9 @@ use std::io::Write;
 
 use clap::Args;
 use proofmark_boundary::DecisionReceipt;
+use proofmark_keys::TrustedSigners;
 use proofmark_receipt::document::Format;
 use proofmark_receipt::{ChainHead, Json, Profile, Receipt};
-use proofmark_verifier::TrustedSigners;
 
 use super::page::Page;
 use super::read::{self, Text};

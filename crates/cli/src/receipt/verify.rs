@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use proofmark_keys::{Checked, KnownSigners, LinkedDocument, TrustedSigners};
 use proofmark_receipt::document;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
     ChainHead, ChainVerifier, Json, Profile, SignatureStatus, SignedEnd, SignerId, Trust, UndecidableCause,
     Verification, object,
 };
-use proofmark_verifier::{Checked, KnownSigners, LinkedDocument, TrustedSigners};
 
 use super::read::{self, Text};
 use crate::config::Config;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use proofmark_verifier::same_error;
+use proofmark_checks::same_error;
 
 use super::{Case, DIFFERENCE, Group, Status};
 use crate::paint::{Paint, printable, printable_lines};

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use clap::Args;
 use proofmark_receipt::{Json, object};
-use proofmark_verifier::{CheckedStore, WrongRow, check_store};
+use proofmark_store::{CheckedStore, Wrong as WrongRow};
+use proofmark_verifier::check_store;
 
 use super::{contents, shown};
 use crate::config::Config;

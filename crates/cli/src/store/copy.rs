@@ -4,7 +4,9 @@ use std::io::Write;
 
 use clap::Args;
 use proofmark_receipt::{Json, Object, object};
-use proofmark_verifier::{Copied, CopyOrder, CopyStep, CopyWatch, StorePlace, WrongRow, copy_store};
+use proofmark_store::{
+    Copied, CopyOrder, CopyStep, CopyWatch, Place as StorePlace, Wrong as WrongRow, copy as copy_store,
+};
 
 use super::{contents, shown};
 use crate::exit::Exit;

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use proofmark_verifier::{CONFIG_FILE, HostFolder, MAX_REQUEST_BYTES, Outside, ProjectConfig, Request};
+use proofmark_checks::{HostFolder, MAX_REQUEST_BYTES, Outside, Request};
+use proofmark_verifier::{CONFIG_FILE, ProjectConfig};
 
 use super::filter::Filter;
 use crate::document;

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use proofmark_receipt::{Json, Timestamp};
-use proofmark_verifier::Store;
+use proofmark_store::Store;
 
 use crate::run::{Done, Place};
 use crate::transcript::Transcript;

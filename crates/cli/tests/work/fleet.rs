@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use proofmark_store::{Filter, Place as StorePlace, Store};
 use proofmark_testing::Home;
-use proofmark_verifier::{Filter, Store, StorePlace};
 
 use crate::server::{PROOFMARK, Server, serve};
 

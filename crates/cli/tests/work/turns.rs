@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proofmark_receipt::Json;
-use proofmark_verifier::Filter;
+use proofmark_store::Filter;
 
 use crate::client::{AS_JOB, Client, GOOD, VERIFY, job, json, listed, once, suite, text};
 use crate::fleet::{ENDLESS, Fleet, quick, slow};

@@ -7,9 +7,9 @@ use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap};
 use axum::http::request::Parts;
 use axum::response::Response;
+use proofmark_decider::{Passage, PostedMessage};
 use proofmark_guard::{Headers, HungUp, Kind, MAX_MESSAGE_BYTES, Message, MessageError, Sender};
 use proofmark_receipt::document::Format;
-use proofmark_verifier::{Passage, PostedMessage};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::exchange::{Exchange, Phase};

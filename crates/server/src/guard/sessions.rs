@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use proofmark_guard::{HungUp, MessageId};
+use proofmark_decider::{Decider, Guard, Passage};
+use proofmark_guard::{HungUp, MessageId, Pinning, Settings as GuardSettings};
 use proofmark_receipt::Sha256Digest;
-use proofmark_verifier::{Decider, Guard, GuardSettings, Passage, Pinning};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tracing::{error, warn};
 

@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use futures_util::{StreamExt, stream};
+use proofmark_decider::Passage;
 use proofmark_guard::{Message, MessageId};
-use proofmark_verifier::Passage;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::answer::{self, Relayed};

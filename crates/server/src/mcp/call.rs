@@ -4,10 +4,12 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use proofmark_decider::DecideError;
 use proofmark_receipt::document::{self, DocumentError, Field};
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::{AcceptError, DecideError, StoreError, Tenant};
+use proofmark_store::{StoreError, Tenant};
+use proofmark_verifier::AcceptError;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProgressNotificationParam, Resource,
 };
@@ -197,7 +199,7 @@ async fn verify(
 
 /// Reports every step to the client, until there are no more.
 async fn report_progress(
-    mut views: tokio::sync::watch::Receiver<proofmark_verifier::JobView>,
+    mut views: tokio::sync::watch::Receiver<proofmark_jobs::JobView>,
     context: &RequestContext<RoleServer>,
 ) {
     let Some(token) = context.meta.get_progress_token() else { return };

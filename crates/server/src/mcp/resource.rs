@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use proofmark_verifier::{StoreError, Tenant};
+use proofmark_store::{StoreError, Tenant};
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, ResourceContents, ResourceTemplate};
 

@@ -3,7 +3,7 @@
 use proofmark_boundary::DecisionReceipt;
 use proofmark_evidence::Approval;
 use proofmark_receipt::{Json, Object};
-use proofmark_verifier::StoredDecision;
+use proofmark_store::Decision as StoredDecision;
 
 use crate::body;
 

@@ -10,7 +10,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use proofmark_boundary::{DecisionReceipt, Request};
 use proofmark_receipt::{Json, Object, SignatureStatus};
-use proofmark_verifier::{StoredDecision, WaitingDecision, WaitingWanted};
+use proofmark_store::{Decision as StoredDecision, WaitingDecision, WaitingWanted};
 
 use crate::problem::Problem;
 use crate::reply::Reply;

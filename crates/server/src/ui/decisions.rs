@@ -2,7 +2,7 @@
 
 use askama::Template;
 use proofmark_receipt::Timestamp;
-use proofmark_verifier::{Cursor, DecisionsWanted, Review, ReviewVerdict, StoredDecision};
+use proofmark_store::{Cursor, Decision as StoredDecision, DecisionsWanted, Review, ReviewVerdict};
 
 use crate::context::invalid_parameter;
 use crate::problem::Problem;

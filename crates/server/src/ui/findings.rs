@@ -1,7 +1,7 @@
 //! `/ui/findings`: executions that are not as they were decided.
 
 use askama::Template;
-use proofmark_verifier::{Cursor, Finding};
+use proofmark_store::{Cursor, Finding};
 
 use crate::problem::Problem;
 use crate::reply::Reply;

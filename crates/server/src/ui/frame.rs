@@ -3,7 +3,7 @@
 use std::fmt;
 
 use askama::filters::HtmlSafe;
-use proofmark_verifier::WaitingWanted;
+use proofmark_store::WaitingWanted;
 
 use crate::keys::{Caller, Role};
 use crate::problem::Problem;

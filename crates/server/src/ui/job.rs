@@ -5,8 +5,8 @@ use std::sync::Arc;
 use askama::Template;
 use axum::response::Response;
 use axum::response::sse::Event;
+use proofmark_jobs::{Cancelled, JobState, JobView};
 use proofmark_receipt::ReceiptId;
-use proofmark_verifier::{Cancelled, JobState, JobView};
 use serde::Serialize;
 
 use crate::context::Head;

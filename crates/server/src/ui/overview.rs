@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use proofmark_verifier::{AgentCount, DecisionCount, Review, TaskTypeCount, VerdictCount, WaitingWanted};
+use proofmark_store::{AgentCount, DecisionCount, Review, TaskTypeCount, VerdictCount, WaitingWanted};
 
 use crate::problem::Problem;
 use crate::reply::Reply;

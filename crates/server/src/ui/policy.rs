@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use proofmark_boundary::{ActionPolicy, BoundaryWords, Mode, RuleEffect, explain_boundaries, read_effects};
-use proofmark_verifier::DecisionCount;
+use proofmark_store::DecisionCount;
 
 use crate::problem::Problem;
 use crate::reply::Reply;

@@ -8,7 +8,7 @@ use askama::Template;
 use axum::http::header;
 use proofmark_evidence::ReceiptKind;
 use proofmark_receipt::{Receipt, ReceiptId, SignatureStatus, SignerId};
-use proofmark_verifier::{Spend, StoredReceipt};
+use proofmark_store::{Spend, StoredReceipt};
 
 use crate::problem::Problem;
 use crate::reply::{JSON, Reply};

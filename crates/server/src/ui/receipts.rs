@@ -3,7 +3,7 @@
 use askama::Template;
 use proofmark_evidence::ReceiptKind;
 use proofmark_receipt::{Json, Object, Receipt, SignerId, Verdict};
-use proofmark_verifier::{Cursor, Filter, StoredReceipt};
+use proofmark_store::{Cursor, Filter, StoredReceipt};
 
 use crate::problem::Problem;
 use crate::reply::Reply;

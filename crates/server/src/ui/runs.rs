@@ -3,7 +3,8 @@
 use askama::Template;
 use proofmark_contract::State;
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::{StepRun, chain_name, stored_state};
+use proofmark_store::StepRun;
+use proofmark_verifier::{chain_name, stored_state};
 
 use crate::problem::Problem;
 use crate::reply::Reply;

@@ -2,7 +2,8 @@
 
 use askama::Template;
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_verifier::{Cursor, SessionDocument, SessionEntry};
+use proofmark_session::SessionDocument;
+use proofmark_store::{Cursor, SessionEntry};
 
 use crate::problem::Problem;
 use crate::reply::Reply;

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::http::header;
-use proofmark_verifier::{Cursor, Review, ReviewVerdict, WaitingDecision, WaitingWanted};
+use proofmark_store::{Cursor, Review, ReviewVerdict, WaitingDecision, WaitingWanted};
 use serde::Serialize;
 
 use crate::problem::Problem;

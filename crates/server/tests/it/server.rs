@@ -6,11 +6,15 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use proofmark_decider::Decider;
+use proofmark_jobs::{SelfTest, Verifications};
+use proofmark_keys::Keyring;
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{self, Format};
+use proofmark_sandbox::Host;
 use proofmark_server::{ApiKeys, Files, ReviewerEntry, Role, Services, Settings, serve_until};
+use proofmark_store::Store;
 use proofmark_testing::Home;
-use proofmark_verifier::{Decider, Host, Keyring, SelfTest, Store, Verifications};
 use tokio::sync::oneshot;
 
 use crate::client::{Client, POLICY};

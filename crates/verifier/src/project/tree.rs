@@ -6,8 +6,7 @@ use std::path::Path;
 use proofmark_checks::{HostFolder, file_content};
 
 use super::{MAX_NODE_MODULES, ProjectConfig, ProjectError, ProjectRequest, installed, request};
-use crate::git::{GitTree, Repository};
-use crate::left_out::NODE_MODULES;
+use proofmark_git::{GitTree, NODE_MODULES, Repository};
 
 /// Writes the request that runs a command among the files that `folder` has in the commit or tree `name`, byte for byte. The
 /// packages are those installed in the folder, beside folders that the tree has.

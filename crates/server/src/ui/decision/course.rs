@@ -1,7 +1,7 @@
 //! What happened so far: how often the action was asked for, with which arguments, and what became of it.
 
 use proofmark_receipt::Json;
-use proofmark_verifier::{DecisionsWanted, Review, ReviewVerdict, StoreError, StoredDecision, TenantStore};
+use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Review, ReviewVerdict, StoreError, TenantStore};
 
 use super::super::action::Action;
 use super::super::text::{Coded, Shown};

@@ -1,7 +1,8 @@
 //! The form by which a reviewer approves or denies, and what it does.
 
 use axum::http::StatusCode;
-use proofmark_verifier::{NewReview, Review, ReviewVerdict, StoreError, StoredDecision, WaitingWanted};
+use proofmark_decider::NewReview;
+use proofmark_store::{Decision as StoredDecision, Review, ReviewVerdict, StoreError, WaitingWanted};
 
 use crate::decisions::reviewer;
 use crate::keys::Role;

@@ -1,6 +1,6 @@
 //! What has become of a decision, and what to do about it.
 
-use proofmark_verifier::{Review, StoredDecision};
+use proofmark_store::{Decision as StoredDecision, Review};
 
 use crate::keys::Role;
 use crate::problem::Problem;

@@ -1,9 +1,11 @@
 //! Running a verification again: what a reader needs to repeat it, and what came of repeating it here.
 
 use axum::http::header;
+use proofmark_decider::{UseError, WorthError};
 use proofmark_evidence::ReceiptKind;
 use proofmark_receipt::{Json, Receipt, ReceiptId, Sha256Digest};
-use proofmark_verifier::{StoredReceipt, UseError, WorthError, differences};
+use proofmark_store::StoredReceipt;
+use proofmark_verifier::differences;
 
 use crate::keys::Role;
 use crate::problem::Problem;

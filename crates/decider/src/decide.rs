@@ -1,0 +1,257 @@
+//! Makes decisions: gathers the evidence and the history of the action, and asks the policy.
+//!
+//! What is made here is issued by [`crate::Decider`], the one place that does.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use proofmark_boundary::{
+    ActionPolicy, Admission, Decision, DecisionReceipt, Denial, Disposition, History, Moment, ParseDecisionError,
+    Replay, Request, admits, effects_text, outputs_wanted,
+};
+use proofmark_evidence::{Evidence, ReceiptFact, Subject};
+use proofmark_receipt::document::shown;
+use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, SignError, SignerId, Timestamp};
+use proofmark_store::{
+    ActionState, Decision as StoredDecision, DecisionIndex, JudgedRules, Spends, Store, StoreError, Tenant, TenantStore,
+};
+
+use proofmark_verifier::presented::{self, Presented, PresentedError};
+use proofmark_verifier::{DecisionRow, clock};
+
+/// A request for a decision, and what is presented with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    pub policy: &'a ActionPolicy,
+    /// The action and the facts.
+    pub request: &'a Request,
+    pub presented: Presented<'a>,
+    /// Signers whose receipts count as trusted.
+    pub trusted: &'a [SignerId],
+    /// Set when the caller no longer waits for the decision: it is not stored then.
+    pub stop: &'a AtomicBool,
+    /// The signer of decisions here, which vouches for the reviewers it names.
+    pub own: Option<SignerId>,
+}
+
+/// A decision and its receipt.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    pub decision: Decision,
+    /// Signed and on disk.
+    pub receipt: DecisionReceipt,
+}
+
+/// Why there is no decision. Nothing is allowed then.
+#[derive(Debug, thiserror::Error)]
+pub enum DecideError {
+    /// There is no policy to decide by.
+    #[error("decide: there is no policy here")]
+    NoPolicy,
+    /// Presented documents cannot be read.
+    #[error(transparent)]
+    Presented(#[from] PresentedError),
+    /// The receipt cannot be signed.
+    #[error("sign the decision: {0}")]
+    Sign(#[from] SignError),
+    /// A stored decision cannot be read.
+    #[error("read the decision `{id}` in the store: {error}")]
+    Stored { id: String, error: ParseDecisionError },
+    /// The store refused, or failed.
+    #[error(transparent)]
+    Store(StoreError),
+    /// The key was used for another request.
+    #[error("answer the request `{}`: its key was used for another request", shown(.0))]
+    KeyReused(String),
+    /// The caller no longer waits for it.
+    #[error("decide: the caller no longer waited for it, so nothing was stored")]
+    Stopped,
+    /// The facts of the session cannot be used.
+    #[error("gather the facts: {0}")]
+    Facts(String),
+    /// Other processes decide on the action faster than we can.
+    #[error("store the decision: other processes keep deciding on the same action or in the same session")]
+    Raced,
+    /// The system gave no randomness.
+    #[error("draw an id ({0})")]
+    Randomness(#[from] getrandom::Error),
+}
+
+impl DecideError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Presented(error) => error.help(),
+            Self::Store(error) => error.help(),
+            Self::NoPolicy => Some("start the server with `--action-policy`".to_owned()),
+            Self::KeyReused(_) => Some("choose a new key for each request".to_owned()),
+            Self::Stopped => Some("send it again".to_owned()),
+            Self::Raced => Some("try again".to_owned()),
+            Self::Sign(error) => error.help(),
+            Self::Facts(_) | Self::Stored { .. } | Self::Randomness(_) => None,
+        }
+    }
+}
+
+impl From<StoreError> for DecideError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Sign(error) => Self::Sign(error),
+            error => Self::Store(error),
+        }
+    }
+}
+
+/// Whether a retry that resumes from a decision may be asked for. The resumed receipt's signature is the caller's to check.
+///
+/// # Errors
+/// When evidence cannot be read.
+pub fn resume(question: &Question<'_>, resumed: &DecisionReceipt, store: &Store) -> Result<Admission, DecideError> {
+    // Only the command line resumes from decisions, so the rows are its own.
+    let ours = store.of(&Tenant::LOCAL);
+    let Known { now, history, .. } = Known::of(question, &ours)?;
+    let evidence = evidence(question, &ours, &now)?;
+    Ok(admits(resumed, question.policy, question.request, &evidence, &Moment { now, history }))
+}
+
+/// Whether a decision receipt was issued by a signer whom the question trusts, and the same request and policy give the same
+/// decision again.
+///
+/// # Errors
+/// When evidence cannot be read.
+pub fn replay(question: &Question<'_>, receipt: &DecisionReceipt) -> Result<Replay, DecideError> {
+    let mut presented = presented::facts(&question.presented.read()?, question.trusted, None)?;
+    // Its issuer vouched for reviewers when it was decided.
+    vouch(&mut presented, receipt.verify(question.trusted).signer);
+    Ok(proofmark_boundary::replay(receipt, question.request, question.policy, &presented, question.trusted))
+}
+
+/// A decision, made but not issued yet, and what it depends on.
+pub(crate) struct Made {
+    pub(crate) decision: Decision,
+    now: Timestamp,
+    /// Which decision on its action it is.
+    nth: u64,
+    /// What decisions on its subject are looked up by.
+    subject: String,
+}
+
+pub(crate) fn make(question: &Question<'_>, store: &TenantStore<'_>) -> Result<Made, DecideError> {
+    // First, so that a decision on the same action that is stored meanwhile makes this one fail, whatever evidence was
+    // seen.
+    let Known { now, history, nth, subject } = Known::of(question, store)?;
+    let evidence = evidence(question, store, &now)?;
+    let (moment, stopped) = (Moment { now: now.clone(), history }, || question.stop.load(Ordering::Relaxed));
+    let decision = proofmark_boundary::decide_until(question.policy, question.request, &evidence, &moment, &stopped);
+    // What takes few steps is decided before it is asked whether to stop.
+    let decision = decision.ok().filter(|_| !stopped()).ok_or(DecideError::Stopped)?;
+    Ok(Made { decision, now, nth, subject })
+}
+
+impl Made {
+    /// What the store looks the decision up by. `candidate` is what a report of the execution names the action by;
+    /// `record_facts` stores the facts of every decision.
+    pub(crate) fn row(&self, request: &Request, candidate: Option<&str>, record_facts: bool) -> DecisionRow {
+        let decision = &self.decision;
+        let agent = request.facts().get("agent").and_then(|agent| agent.as_object()?.get("id")?.as_str());
+        let missing = decision.approvals_missing();
+        let asks = missing > 0 || decision.disposition() == Disposition::HumanReview;
+        // A denied action does not wait for a review until the denial expires.
+        let review = asks && !decision.allows() && decision.denial().is_none();
+        let about = DecisionIndex {
+            agent: agent.map(str::to_owned),
+            class: request.action_class().map(str::to_owned),
+            mode: decision.disposition().mode().to_owned(),
+            expires_at: decision.expires_at().unix_millis(),
+            candidate: candidate.map(str::to_owned),
+            action: request.facts().get("action").map(Json::to_text),
+            tool: request
+                .facts()
+                .get("action")
+                .and_then(|action| action.as_object()?.get("tool")?.as_str())
+                .map(str::to_owned),
+            review,
+            // A review that no approval rule asks for waits for one approval.
+            wanted: missing.max(1),
+            subject: self.subject.clone(),
+            // Reviewers see them, and an approval is judged on them before it is signed. Otherwise they are stored only on
+            // request: they hold what the agent read.
+            facts: (review || record_facts).then(|| request.facts().to_text()),
+            judged: Some(JudgedRules { policy: decision.policy_hash(), rules: effects_text(decision) }),
+        };
+        DecisionRow {
+            decided_at: self.now.unix_millis(),
+            outcome: decision.outcome().to_string(),
+            allowed: decision.allows(),
+            fingerprint: decision.fingerprint().to_string(),
+            nth: self.nth,
+            about,
+        }
+    }
+
+    /// What the decision spends.
+    pub(crate) fn spends(&self, decision_id: ReceiptId) -> Spends {
+        let documents = self.decision.spends().iter().filter_map(presented::spend).collect();
+        Spends { documents, by: decision_id.to_string() }
+    }
+}
+
+/// The receipts presented, and those of the store that may count; approvals only of the tenant's own decisions.
+pub(crate) fn evidence(
+    question: &Question<'_>,
+    store: &TenantStore<'_>,
+    now: &Timestamp,
+) -> Result<Evidence, DecideError> {
+    let mut facts = presented::facts(&question.presented.read()?, question.trusted, Some(store))?;
+    let outputs = outputs_wanted(question.policy, question.request, now);
+    facts.extend(presented::stored(store, &outputs, question.trusted)?);
+    vouch(&mut facts, question.own);
+    Ok(Evidence::new(facts))
+}
+
+/// Marks the approvals that this signer, whose decision it is, vouches for: it knows who its reviewers are.
+pub(crate) fn vouch(facts: &mut [ReceiptFact], signer: Option<SignerId>) {
+    for fact in facts.iter_mut().filter(|fact| fact.approval.is_some()) {
+        // Without the first condition an unsigned approval would be vouched for where there is no signer here.
+        fact.vouched = fact.signer.is_some() && fact.signer == signer;
+    }
+}
+
+/// What the store knows before a decision.
+struct Known {
+    now: Timestamp,
+    /// How often the action was denied since it was last allowed, and whether a reviewer has denied it.
+    history: History,
+    nth: u64,
+    subject: String,
+}
+
+impl Known {
+    fn of(question: &Question<'_>, store: &TenantStore<'_>) -> Result<Self, StoreError> {
+        let fingerprint = question.policy.fingerprint(question.request);
+        // How often it was denied counts for the action, no matter who asks; a reviewer's denial for its subject.
+        let subject = subject_key(&fingerprint, &question.request.subject());
+        let ActionState { now, history, denial } = store.action_state(&fingerprint.to_string(), &subject)?;
+        let denial = denial.map(|review| Denial {
+            decision_id: review.decision_id,
+            reviewer: review.reviewer,
+            note: review.note,
+            until: Timestamp::from_unix_millis(review.until),
+        });
+        let history_of = History { denied: history.denied, denial };
+        Ok(Self { now: clock::of_store(now), history: history_of, nth: history.decided.saturating_add(1), subject })
+    }
+}
+
+/// What decisions on the same action, for the same agent in the same environment, have in common.
+pub(crate) fn subject_key(fingerprint: &Sha256Digest, subject: &Subject) -> String {
+    let mut key = Object::new();
+    Subject { action: *fingerprint, ..subject.clone() }.write(&mut key);
+    Sha256Digest::of(&Json::Object(key).canonical_vrf()).to_string()
+}
+
+/// The receipt of a stored decision.
+pub(crate) fn read(decision: &StoredDecision) -> Result<DecisionReceipt, DecideError> {
+    let receipt = DecisionReceipt::parse(decision.document.as_bytes());
+    receipt.map_err(|error| DecideError::Stored { id: decision.decision_id.clone(), error })
+}

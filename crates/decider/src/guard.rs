@@ -1,0 +1,452 @@
+//! Guards a connection: what passes is read strictly, decided by the policy, and recorded as a session.
+//!
+//! An action is forwarded only after its decision is on disk, together with the entry of the session that it is about.
+//! Results are recorded without making the client wait: with the next decision, or by [`Guard::flush`].
+
+mod http;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+pub use http::{FailedRequest, PostedMessage};
+use proofmark_boundary::{ActionPolicy, DecisionReceipt};
+use proofmark_guard::{
+    Connection, Event, FACT_KINDS, MessageId, Moving, Output, Pending, Pin, Pinning, Pins, Released, Ruling, Settings,
+    Step,
+};
+use proofmark_receipt::{Sha256Digest, object};
+use proofmark_store::{ReviewVerdict, StoreError, StoredPin, Tenant};
+
+use crate::decide::DecideError;
+use crate::decider::{Asked, Decider, MAX_RACES};
+use crate::pins::{pinned, waiting_pin};
+use crate::session_log::{self, Entry, SessionLog};
+use proofmark_keys::TrustedSigners;
+
+/// The most entries that wait to be stored. While the store cannot be written, calls are blocked, so these are few.
+const MAX_ENTRIES: usize = 10_000;
+
+/// A guarded connection.
+pub struct Guard {
+    connection: Mutex<Connection>,
+    decider: Arc<Decider>,
+    /// Locked before the other two.
+    log: Mutex<SessionLog>,
+    /// Whether what the policy blocks is forwarded all the same.
+    shadow: bool,
+    waiting: Mutex<Waiting>,
+    /// What the operator is told next.
+    notes: Mutex<Vec<Passage>>,
+    /// Whether the session has entries of this guard on disk.
+    recorded: AtomicBool,
+    /// The policy that was recorded last.
+    policy: Mutex<Sha256Digest>,
+    begun: Instant,
+    stop: AtomicBool,
+}
+
+/// Entries that are not on disk yet.
+#[derive(Default)]
+struct Waiting {
+    entries: Vec<Entry>,
+    /// How many more there were than can wait.
+    lost: u64,
+}
+
+/// What is to be moved, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Passage {
+    ToClient(String),
+    ToServer(String),
+    /// To the client: a notification that a request waits. Its answer follows later.
+    Progress(String),
+    /// To the server: a request of the guard itself, with its id. Its answer is given to the guard as any other is.
+    Ask(MessageId, String),
+    /// The same of a request that waited, and not of what was taken in.
+    Of(MessageId, Box<Passage>),
+    /// Nothing: to be given to [`Guard::moved`] when everything before it has been moved. Until then, later requests of the
+    /// client wait.
+    Moved(Moving),
+    /// For the operator.
+    Log(String),
+}
+
+impl Guard {
+    /// Begins a session, or continues the one of this name, on the facts of its record.
+    ///
+    /// # Errors
+    /// When the session cannot be read or recorded: then nothing may be guarded.
+    pub fn open(decider: Decider, settings: Settings, pinning: Pinning) -> Result<Self, DecideError> {
+        let guard = Self::begin(Arc::new(decider), settings, pinning)?;
+        guard.record_all()?;
+        Ok(guard)
+    }
+
+    /// As [`Guard::open`], but what begins is recorded together with the first that happens: clients probe and leave.
+    ///
+    /// # Errors
+    /// When the session cannot be read.
+    pub fn begin(decider: Arc<Decider>, settings: Settings, pinning: Pinning) -> Result<Self, DecideError> {
+        let policy = decider.policy().ok_or(DecideError::NoPolicy)?;
+        let pins = pinned(decider.store())?;
+        let (session, shadow) = (settings.session.clone(), settings.shadow);
+        let mut connection = Connection::new(settings, Pins::new(pinning, pins));
+        let opened = connection.open(&policy);
+        let guard = Self {
+            log: Mutex::new(SessionLog::new(session)),
+            shadow,
+            connection: Mutex::new(connection),
+            decider,
+            waiting: Mutex::default(),
+            notes: Mutex::default(),
+            recorded: AtomicBool::new(false),
+            policy: Mutex::new(policy.hash()),
+            begun: Instant::now(),
+            stop: AtomicBool::new(false),
+        };
+        guard.catch_up(&mut guard.log())?;
+        let notes = guard.carry_out(opened);
+        guard.notes().extend(notes);
+        Ok(guard)
+    }
+
+    /// Takes in a line of the client; what is to be moved, in this order.
+    ///
+    /// What is to be moved to the server may also be a request of the guard itself. Its answer goes to
+    /// [`Guard::from_server`] as any other does.
+    pub fn from_client(&self, line: impl Into<Vec<u8>>) -> Vec<Passage> {
+        let Some(policy) = self.decider.policy() else { return Vec::new() };
+        self.renew_pins();
+        let step = self.connection().from_client(line, &policy);
+        self.follow(step)
+    }
+
+    /// Takes in a line of the server; what is to be moved, in this order.
+    pub fn from_server(&self, line: impl Into<Vec<u8>>) -> Vec<Passage> {
+        let Some(policy) = self.decider.policy() else { return Vec::new() };
+        let now = self.decider.now();
+        let step = self.connection().from_server(line, &policy, now.as_str());
+        self.follow(step)
+    }
+
+    /// Takes in that time has passed: to be called a few times a second. What is to be moved, in this order.
+    ///
+    /// Calls that were approved meanwhile go on, and what has waited for too long is answered.
+    pub fn tick(&self) -> Vec<Passage> {
+        let mut passages = std::mem::take(&mut *self.notes());
+        let millis = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let step = self.connection().tick(millis);
+        passages.extend(self.follow(step));
+        let waiting = self.connection().waiting_decisions();
+        for decision in waiting {
+            // If the store cannot be read, the call waits on.
+            if self.is_settled(&decision).unwrap_or(false) {
+                let released = self.connection().reviewed(&decision);
+                passages.extend(released.into_iter().flat_map(|released| self.go_on(released)));
+            }
+        }
+        passages
+    }
+
+    /// Takes in that everything before [`Passage::Moved`] has been moved. What is to be moved next, in this order.
+    pub fn moved(&self, moving: Moving) -> Vec<Passage> {
+        let step = self.connection().moved(moving);
+        self.follow(step)
+    }
+
+    /// Whether a request waits for a list that the guard has asked the server for, or is on its way after that: then the server
+    /// must not be closed yet.
+    #[must_use]
+    pub fn waits_for_list(&self) -> bool {
+        self.connection().waits_for_list()
+    }
+
+    /// Takes in that the client sends nothing more: what waits for a person is blocked. What is to be moved.
+    pub fn client_ended(&self) -> Vec<Passage> {
+        let outputs = self.connection().client_ended();
+        self.carry_out(outputs)
+    }
+
+    /// Decides by this policy from here on, and records that; whether it is another one than before.
+    pub fn set_policy(&self, policy: ActionPolicy) -> bool {
+        if self.decider.policy().is_some_and(|before| before.hash() == policy.hash()) {
+            return false;
+        }
+        self.note_policy(policy.hash());
+        self.decider.set_policy(policy);
+        true
+    }
+
+    /// Records that another policy is in force, if it is.
+    fn note_policy(&self, after: Sha256Digest) {
+        let before = std::mem::replace(&mut *self.policy.lock().unwrap_or_else(PoisonError::into_inner), after);
+        if before != after {
+            let members = object! { "policy_hash": after.to_string(), "before": before.to_string() };
+            self.record(Event::new("policy", members));
+        }
+    }
+
+    /// Trusts these signers from here on, and nobody else.
+    pub fn set_trusted(&self, trusted: TrustedSigners) {
+        self.decider.set_trusted(trusted);
+    }
+
+    /// Answers what is open, for a server that has ended.
+    pub fn server_ended(&self) -> Vec<Passage> {
+        let outputs = self.connection().server_ended();
+        self.carry_out(outputs)
+    }
+
+    /// Records what waits.
+    ///
+    /// # Errors
+    /// When it cannot be stored; it waits on then.
+    pub fn flush(&self) -> Result<(), DecideError> {
+        let happened = |entry: &Entry| !matches!(entry.kind(), "opened" | "server" | "closed");
+        match self.is_recorded() || self.waiting().entries.iter().any(happened) {
+            true => self.record_all(),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the session has entries of this guard on disk.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.recorded.load(Ordering::Relaxed)
+    }
+
+    fn record_all(&self) -> Result<(), DecideError> {
+        let mut log = self.log();
+        let waiting = self.take_waiting();
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let stored = log.append(&self.decider, &waiting, &mut |entry| self.connection().take_in(entry));
+        match stored {
+            Ok(()) => self.recorded.store(true, Ordering::Relaxed),
+            Err(_) => drop(self.waiting().entries.splice(0..0, waiting)),
+        }
+        stored
+    }
+
+    /// Ends the session and records what waits.
+    ///
+    /// # Errors
+    /// As [`Guard::flush`].
+    pub fn close(&self) -> Result<(), DecideError> {
+        let outputs = self.connection().close();
+        self.carry_out(outputs);
+        self.flush()
+    }
+
+    /// Has the policy decide where that is needed.
+    fn follow(&self, step: Step) -> Vec<Passage> {
+        let mut passages = self.carry_out(step.outputs);
+        if let Some(mut pending) = step.pending {
+            // Until the call is among the facts of the next decision.
+            let mut log = self.log();
+            let rulings = self.decide(&mut log, &mut pending);
+            let rulings: Vec<_> = rulings
+                .iter()
+                .map(|ruling| match ruling {
+                    Ok(receipt) => Ruling::Decided(receipt),
+                    Err(why) => Ruling::Failed(why),
+                })
+                .collect();
+            let now = self.decider.now();
+            let outputs = self.connection().ruled(pending, &rulings, now.as_str());
+            passages.extend(self.carry_out(outputs));
+        }
+        for released in step.released {
+            passages.extend(self.go_on(released));
+        }
+        passages.extend(step.moving.into_iter().map(Passage::Moved));
+        passages
+    }
+
+    /// Goes on with a request that waited.
+    fn go_on(&self, released: Released) -> Vec<Passage> {
+        let Some(policy) = self.decider.policy() else { return Vec::new() };
+        self.renew_pins();
+        let id = released.id().clone();
+        let step = self.connection().go_on(released, &policy);
+        let of = |passage| match passage {
+            Passage::ToClient(_) | Passage::ToServer(_) => Passage::Of(id.clone(), Box::new(passage)),
+            Passage::Progress(_) | Passage::Ask(..) | Passage::Of(..) | Passage::Moved(_) | Passage::Log(_) => passage,
+        };
+        self.follow(step).into_iter().map(of).collect()
+    }
+
+    /// Takes over what was approved, where something is quarantined.
+    fn renew_pins(&self) {
+        if self.connection().any_quarantined() {
+            // If the store cannot be read, it stays quarantined.
+            if let Ok(pins) = pinned(self.decider.store()) {
+                self.connection().renew_pins(pins);
+            }
+        }
+    }
+
+    /// Whether a decision was denied, has as many approvals as it waits for, or cannot be reviewed any more because the same action
+    /// was allowed since: then it is decided anew.
+    fn is_settled(&self, decision: &str) -> Result<bool, StoreError> {
+        let store = self.decider.store().of(&Tenant::LOCAL);
+        let reviews = store.reviews(decision)?;
+        let approvals = reviews.iter().filter(|review| review.verdict == ReviewVerdict::Approved).count() as u64;
+        let is_denied = reviews.iter().any(|review| review.verdict == ReviewVerdict::Denied);
+        Ok(is_denied
+            || (approvals > 0 && store.decision(decision)?.is_some_and(|decision| approvals >= decision.about.wanted))
+            || store.allowed_since(decision)?.is_some())
+    }
+
+    /// Decides the actions in order, until one is blocked.
+    fn decide(&self, log: &mut SessionLog, pending: &mut Pending) -> Vec<Result<DecisionReceipt, String>> {
+        let renewed = self.connection().renew_if_outdated(pending);
+        if let Err(error) = renewed {
+            let error = DecideError::Facts(error.to_string());
+            return vec![Err(format!("The action could not be decided: failed to {error}."))];
+        }
+        let mut rulings = Vec::new();
+        for index in 0..pending.requests.len() {
+            let ruling = self.decide_one(log, pending, index);
+            let ruling = ruling.map_err(|error| format!("The action could not be decided: failed to {error}."));
+            let goes_on = ruling.as_ref().is_ok_and(|receipt| receipt.disposition().allows() || self.shadow);
+            rulings.push(ruling);
+            if !goes_on {
+                break;
+            }
+        }
+        rulings
+    }
+
+    /// Decides on facts that have all entries of the session: where another process has appended some, it is decided anew.
+    fn decide_one(
+        &self,
+        log: &mut SessionLog,
+        pending: &mut Pending,
+        index: usize,
+    ) -> Result<DecisionReceipt, DecideError> {
+        for _ in 0..MAX_RACES {
+            let request = pending.requests.get(index).ok_or(DecideError::Raced)?;
+            let asked = Asked { request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop: &self.stop };
+            let waiting = self.take_waiting();
+            let decided = self.decider.decide_with(&asked, &|decision_id, allowed| {
+                let mut event = pending.decided(index, Some(&decision_id), allowed);
+                if self.shadow && !allowed {
+                    event.members.insert("shadowed", true);
+                }
+                let entries: Vec<_> = waiting.iter().cloned().chain([self.entry(event)]).collect();
+                Ok(vec![log.entries(&self.decider, &entries, Some(decision_id))?.into()])
+            });
+            match decided {
+                Ok(receipt) => {
+                    log.stored(waiting.len() + 1);
+                    self.recorded.store(true, Ordering::Relaxed);
+                    return Ok(receipt);
+                }
+                Err(error) => {
+                    self.waiting().entries.splice(0..0, waiting);
+                    if !session_log::has_moved(&error) {
+                        return Err(error);
+                    }
+                }
+            }
+            self.catch_up(log)?;
+            self.connection().renew(pending).map_err(|error| DecideError::Facts(error.to_string()))?;
+        }
+        Err(DecideError::Raced)
+    }
+
+    /// Takes in what other processes have appended to the session.
+    fn catch_up(&self, log: &mut SessionLog) -> Result<(), DecideError> {
+        log.catch_up(self.decider.store(), &FACT_KINDS, &mut |entry| self.connection().take_in(entry))
+    }
+
+    /// Keeps events and pins, and returns what is to be moved.
+    fn carry_out(&self, outputs: Vec<Output>) -> Vec<Passage> {
+        let (mut passages, mut pins) = (Vec::new(), Vec::new());
+        for output in outputs {
+            match output {
+                Output::ToClient(text) => passages.push(Passage::ToClient(text)),
+                Output::ToServer(text) => passages.push(Passage::ToServer(text)),
+                Output::Ask(id, text) => passages.push(Passage::Ask(id, text)),
+                Output::Tell(id, text) => passages.push(Passage::Of(id, Box::new(Passage::ToClient(text)))),
+                Output::Progress(id, text) => passages.push(Passage::Of(id, Box::new(Passage::Progress(text)))),
+                Output::Log(text) => passages.push(Passage::Log(text)),
+                Output::Event(event) => self.record(event),
+                Output::Pin(pin) => pins.push((pin, None)),
+                Output::Waits(pin, why) => pins.push((pin, Some(why))),
+            }
+        }
+        passages.extend(self.keep(pins));
+        passages
+    }
+
+    /// Stores definitions, all in one write. Hosts start servers at the same time: what others have pinned since this guard began is
+    /// not pinned over, but compared with.
+    fn keep(&self, mut found: Vec<(Pin, Option<String>)>) -> Vec<Passage> {
+        let mut passages = Vec::new();
+        if found.iter().any(|(_, waits)| waits.is_none())
+            && let Ok(mut pinned) = pinned(self.decider.store())
+        {
+            let again: Vec<Pin> = found
+                .extract_if(.., |(pin, waits)| waits.is_none() && pin.is_unlike_one_of(&pinned))
+                .map(|(pin, _)| pin)
+                .collect();
+            if !again.is_empty() {
+                let new = found.iter().filter(|(_, waits)| waits.is_none());
+                pinned.extend(new.map(|(pin, _)| pin.clone()));
+                let outputs = self.connection().pinned_meanwhile(pinned, again);
+                passages.extend(self.carry_out(outputs));
+            }
+        }
+        if found.is_empty() {
+            return passages;
+        }
+        let stored: Vec<StoredPin> = found.into_iter().map(|(pin, waits)| waiting_pin(&pin, waits)).collect();
+        let stored = self.decider.store().of(&Tenant::LOCAL).submit_all(stored.into_iter().map(Into::into).collect());
+        let failed = |error| Passage::Log(format!("failed to store definitions of the server: {error}"));
+        passages.extend(stored.wait().err().map(failed));
+        passages
+    }
+
+    fn log(&self) -> MutexGuard<'_, SessionLog> {
+        // A thread that panicked has stored entries that this does not count, at most: then they are read.
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        // A thread that panicked has changed what it had judged, at most.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn record(&self, event: Event) {
+        let mut waiting = self.waiting();
+        match waiting.entries.len() < MAX_ENTRIES {
+            true => waiting.entries.push(self.entry(event)),
+            false => waiting.lost += 1,
+        }
+    }
+
+    /// The entries to store next. The last says how many were lost, if any were.
+    fn take_waiting(&self) -> Vec<Entry> {
+        let Waiting { mut entries, lost } = std::mem::take(&mut *self.waiting());
+        if lost > 0 {
+            entries.push(self.entry(Event::new("lost", object! { "entries": lost })));
+        }
+        entries
+    }
+
+    fn entry(&self, event: Event) -> Entry {
+        Entry::new(event, &self.decider.now())
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Vec<Passage>> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,320 @@
+//! Whether an agent may stop: the contract of a workflow's step is judged by the calls that hooks saw, and by what the host's
+//! own record has beside.
+
+use std::collections::HashSet;
+use std::thread;
+use std::time::Duration;
+
+use proofmark_contract::response::MAX_RESPONSE_BYTES;
+use proofmark_contract::{State, TransitionError, Workflow, WorkflowPolicy};
+use proofmark_evidence::CallStatus;
+use proofmark_evidence::trace::{self, FORMS};
+use proofmark_guard::Event;
+use proofmark_hook::{Message, Stop};
+use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp, object};
+use proofmark_store::Tenant;
+
+use super::calls::{self, made};
+use super::{EXECUTED_UNDECIDED, Hooks, Known, undecided};
+use crate::decide::DecideError;
+use proofmark_verifier::{AcceptError, Acceptance, Attempt, Purpose, Sender, accept, clock};
+
+/// How long an attempt that comes too early is waited for.
+const MAX_WAIT: Duration = Duration::from_secs(20);
+/// The kinds of entries that are a trace.
+const TRACE_KINDS: [&str; 5] = ["opened", "decided", "result", "ended", "undecided"];
+/// The most calls without a decision that are recorded at once.
+const MAX_UNSEEN: usize = 100;
+/// What an unreadable record of the host is recorded as.
+const TRANSCRIPT: &str = "transcript";
+
+/// The step that an agent is at.
+#[derive(Clone, Copy, Debug)]
+pub struct StepAt<'a> {
+    pub workflow: &'a Workflow,
+    pub policy: Option<&'a WorkflowPolicy>,
+    pub step: &'a str,
+}
+
+/// The host's own record of the session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostRecord {
+    /// There is none, or its form is not known.
+    Missing,
+    /// Its whole lines that may be about calls.
+    Lines(String),
+    /// Why it cannot be read.
+    Unreadable(String),
+}
+
+/// What is said of an agent that is about to stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopRuling {
+    /// The step is accepted; what to say of it.
+    Accepted(String),
+    /// It is not accepted, and another attempt may come; the prompt for it.
+    Refused(String),
+    /// It is not accepted, and no attempt follows; what to say of it.
+    Over(String),
+    /// The step was judged for the last time before.
+    Judged,
+}
+
+/// Why a stop cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    #[error(transparent)]
+    Session(#[from] DecideError),
+    #[error(transparent)]
+    Accept(#[from] AcceptError),
+}
+
+impl StopError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Session(error) => error.help(),
+            Self::Accept(error) => error.help(),
+        }
+    }
+}
+
+impl Hooks {
+    /// Judges the step that the agent is at, as an attempt of the run that is named as the session. A subagent has a run of its
+    /// own, by its own calls.
+    ///
+    /// # Errors
+    /// When it cannot be judged; no attempt is used up then.
+    pub fn stop(
+        &self,
+        message: &Message,
+        stop: &Stop,
+        at: &StepAt<'_>,
+        record: &HostRecord,
+    ) -> Result<StopRuling, StopError> {
+        let mut known = self.known()?;
+        self.compare(&mut known, record)?;
+        let subagent = message.subagent.as_ref().map(|subagent| subagent.id.as_str());
+        let run = run_name(&self.settings.session, subagent);
+        let calls = self.trace(subagent)?;
+        let mut response = stop.message.clone().unwrap_or_default();
+        response.truncate(response.floor_char_boundary(MAX_RESPONSE_BYTES));
+        let trusted = self.decider.trusted();
+        let attempt = Attempt {
+            workflow: at.workflow,
+            policy: at.policy,
+            step: at.step,
+            sender: Sender::LOCAL,
+            run: Some(&run),
+            begun_by: None,
+            number: None,
+            response: response.as_bytes(),
+            trace: Some(calls.as_bytes()),
+            context: None,
+            receipts: None,
+            presented: &[],
+            trusted: trusted.signers(),
+            in_order: false,
+            purpose: Purpose::Attempt,
+            stop: &self.stop,
+        };
+        match self.attempt(&attempt) {
+            Ok(Some(accepted)) => {
+                let judged = Event::new("stop", judged(at.step, subagent, &accepted));
+                let entries = self.entries(&known, None, judged);
+                known.log.append(&self.decider, &entries, &mut |_| {})?;
+                Ok(ruling(at.step, &accepted))
+            }
+            Ok(None) => Ok(StopRuling::Judged),
+            Err(AcceptError::Refused { refusal: TransitionError::TooEarly { not_before_ms, .. }, .. }) => {
+                let when = Timestamp::from_unix_millis(not_before_ms);
+                Ok(StopRuling::Refused(format!(
+                    "The next attempt at step `{}` may come at {when}. Wait until then.",
+                    at.step
+                )))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Judges the attempt, after waiting where it comes a little early. None where the step was judged for the last time before.
+    fn attempt(&self, attempt: &Attempt<'_>) -> Result<Option<Acceptance>, AcceptError> {
+        let issuer = self.decider.issuer();
+        let mut waited = Duration::ZERO;
+        loop {
+            match accept(attempt, &issuer) {
+                Err(AcceptError::Refused {
+                    refusal: TransitionError::AlreadyAccepted { .. } | TransitionError::AlreadyAborted { .. },
+                    ..
+                }) => return Ok(None),
+                Err(AcceptError::Refused { refusal: TransitionError::TooEarly { early_ms, .. }, .. })
+                    if waited + Duration::from_millis(early_ms) <= MAX_WAIT =>
+                {
+                    // One more: the store's time has milliseconds.
+                    let early = Duration::from_millis(early_ms.saturating_add(1));
+                    thread::sleep(early);
+                    waited += early;
+                }
+                other => return other.map(Some),
+            }
+        }
+    }
+
+    /// Records what the host's own record says beside what hooks saw: how calls ended that were not known to have ended, and
+    /// calls that no hook was asked about.
+    pub(super) fn compare(&self, known: &mut Known, record: &HostRecord) -> Result<(), DecideError> {
+        let lines = match record {
+            HostRecord::Missing => return Ok(()),
+            HostRecord::Lines(lines) if lines.trim().is_empty() => return Ok(()),
+            HostRecord::Lines(lines) => lines,
+            HostRecord::Unreadable(why) => return self.unreadable(known, why),
+        };
+        let form = self.settings.host.transcript_form();
+        let Some(form) = FORMS.iter().find(|one| Some(one.as_str()) == form) else { return Ok(()) };
+        let made_calls = match trace::read_as(lines.as_bytes(), form) {
+            Ok(trace) => trace.calls,
+            Err(error) => return self.unreadable(known, &error.to_string()),
+        };
+        let mut entries = Vec::new();
+        for call in &made_calls {
+            let unsettled = call.id.as_deref().and_then(|id| known.calls.unsettled(id));
+            if let (Some(hooked), CallStatus::Succeeded | CallStatus::Failed) = (unsettled, call.status) {
+                let members = object! {
+                    "call"?: call.id.clone(),
+                    "tool": call.tool.as_str(),
+                    "decision": hooked.decision.as_str(),
+                    "status": call.status.as_str(),
+                };
+                entries.push(self.entry(Event::new("ended", members)));
+            }
+        }
+        // Calls before the first hook are those of a session that began without hooks.
+        let begun = known.calls.begun.clone();
+        let since = |at: Option<&str>| at.zip(begun.as_deref()).is_none_or(|(at, begun)| !self.is_before(at, begun));
+        let asked = made_calls.iter().filter(|call| self.settings.host.asks_about(call) && since(call.at.as_deref()));
+        let asked: Vec<_> = asked.collect();
+        let unseen = known.calls.unseen(self.settings.host, asked.iter().map(|call| made(call)).collect());
+        for one in unseen.iter().take(MAX_UNSEEN) {
+            let Some(call) = asked.iter().find(|call| made(call) == *one) else { continue };
+            let names = (call.tool.as_str(), call.tool.as_str());
+            entries.push(self.entry(undecided(call.id.as_deref(), names, &call.arguments, call.status)));
+        }
+        if !entries.is_empty() {
+            known.log.append(&self.decider, &entries, &mut |_| {})?;
+            // What was just written is among the facts.
+            known.take_in(&entries);
+        }
+        unseen
+            .iter()
+            .take(MAX_UNSEEN)
+            .try_for_each(|one| self.find(one.id.as_deref().unwrap_or(&one.tool), EXECUTED_UNDECIDED))
+    }
+
+    /// Records that the host's own record cannot be read: it could have calls that no hook was asked about.
+    fn unreadable(&self, known: &mut Known, why: &str) -> Result<(), DecideError> {
+        let args = Json::from(object! { "reason": why });
+        let one = calls::Made { id: Some(TRANSCRIPT.to_owned()), tool: TRANSCRIPT.to_owned(), args: String::new() };
+        if known.calls.unseen(self.settings.host, vec![one]).is_empty() {
+            return Ok(());
+        }
+        let event = undecided(Some(TRANSCRIPT), (TRANSCRIPT, TRANSCRIPT), &args, CallStatus::Doubtful);
+        known.log.append(&self.decider, &[self.entry(event)], &mut |_| {})
+    }
+
+    /// Whether a host's record says of a call that it was made before an entry. The entry has the time of the store, the call that of
+    /// the host.
+    fn is_before(&self, call: &str, entry: &str) -> bool {
+        let call = call.parse::<Timestamp>().map(|call| clock::when(self.decider.store(), &call));
+        call.is_ok_and(|call| entry.parse::<Timestamp>().is_ok_and(|entry| call.unix_millis() < entry.unix_millis()))
+    }
+
+    /// The calls of the session, or of a subagent, as a trace.
+    fn trace(&self, subagent: Option<&str>) -> Result<String, DecideError> {
+        let (mut lines, mut own) = (String::new(), HashSet::new());
+        let place = (self.settings.session.as_str(), 0);
+        self.decider.store().of(&Tenant::LOCAL).session_since(place, &TRACE_KINDS, &mut |document| {
+            let wanted = subagent.is_none_or(|subagent| {
+                let entry = Json::parse(document.as_bytes()).ok();
+                entry.as_ref().and_then(Json::as_object).is_some_and(|entry| is_of(entry, subagent, &mut own))
+            });
+            if wanted {
+                lines.push_str(document);
+                lines.push('\n');
+            }
+        })?;
+        // A session without a call has no entry: that is known, too.
+        Ok(if lines.is_empty() { "[]".to_owned() } else { lines })
+    }
+}
+
+/// Whether an entry is about a call of this subagent, whose decisions are `own`. Calls without a decision are everybody's.
+fn is_of(entry: &Object, subagent: &str, own: &mut HashSet<String>) -> bool {
+    let text = |name: &str| entry.get(name).and_then(Json::as_str);
+    let decision = text("decision").unwrap_or_default();
+    match text("kind") {
+        Some("decided") => {
+            let id = entry.get("subagent").and_then(|one| one.as_object()?.get("id")?.as_str());
+            let is_own = id == Some(subagent);
+            if is_own {
+                own.insert(decision.to_owned());
+            }
+            is_own
+        }
+        Some("result" | "ended") => own.contains(decision),
+        Some(_) | None => true,
+    }
+}
+
+/// The name of the run: that of the session, where a run may have it.
+fn run_name(session: &str, subagent: Option<&str>) -> String {
+    let name = subagent.map_or_else(|| session.to_owned(), |subagent| format!("{session}.{subagent}"));
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    match name.len() <= proofmark_verifier::MAX_RUN_NAME && name.chars().all(plain) {
+        true => name,
+        false => format!("session-{}", Sha256Digest::of(name.as_bytes())),
+    }
+}
+
+fn judged(step: &str, subagent: Option<&str>, accepted: &Acceptance) -> Object {
+    object! {
+        "step": step,
+        "subagent"?: subagent,
+        "run": accepted.run.as_str(),
+        "attempt": u64::from(accepted.attempt),
+        "state": accepted.state.as_str(),
+        "receipt"?: accepted.receipt.as_ref().map(|receipt| receipt.receipt_id().to_string()),
+    }
+}
+
+fn ruling(step: &str, accepted: &Acceptance) -> StopRuling {
+    let receipt = accepted.receipt.as_ref().map(|receipt| format!(" Receipt {}.", receipt.receipt_id()));
+    let receipt = receipt.unwrap_or_default();
+    match &accepted.state {
+        State::Accepted { .. } | State::AcceptedWithWarnings { .. } => {
+            StopRuling::Accepted(format!("Step `{step}` is accepted.{receipt}"))
+        }
+        State::Retry(retry) => StopRuling::Refused(retry.prompt.clone()),
+        // An attempt that was judged is not in the other states.
+        State::Aborted { .. } | State::Pending | State::Evaluating { .. } => {
+            let failed: Vec<_> = accepted.judgment.failed().map(|rule| rule.message.as_str()).collect();
+            let failed = failed.join("; ");
+            StopRuling::Over(format!("Step `{step}` is not accepted, and it has no attempts left: {failed}.{receipt}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_named_as_its_session_where_it_may_be() {
+        assert_eq!(run_name("codex-01a2", None), "codex-01a2");
+        assert_eq!(run_name("codex-01a2", Some("a1")), "codex-01a2.a1");
+        for odd in ["my session", &"x".repeat(100)] {
+            let name = run_name(odd, None);
+            assert!(name.starts_with("session-") && name.len() <= proofmark_verifier::MAX_RUN_NAME, "{name}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Decides on actions, and stores what people say about them.
+//!
+//! - [`Decider`] gathers evidence, decides by a policy and issues the decision.
+//! - [`Guard`] does so for the calls of a guarded MCP connection, [`Hooks`] for those of a coding agent.
+//! - [`NewReview`] is a person's approval or denial, [`Reported`] what became of an action.
+//! - [`Worth`] says what a stored receipt proves, for [`evaluation`] and for redeeming.
+//! - [`suggest_policy`] and [`policy_diff`] decide again what a session or a store has recorded.
+
+mod decide;
+mod decider;
+mod evaluation;
+mod guard;
+mod hooks;
+mod pins;
+mod policy_diff;
+mod receive;
+mod reconcile;
+mod redeem;
+mod review;
+mod session_log;
+mod suggest;
+mod worth;
+
+pub use decide::{DecideError, Decided, Question, replay, resume};
+pub use decider::{Asked, Begun, Decider, Deciding, MAX_RACES, Replayable};
+pub use evaluation::{Evaluation, evaluation};
+pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
+pub use hooks::{
+    HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, not_executed, session_of_subagent,
+};
+pub use pins::{KnownPin, PinStatus, approve_pins, pins};
+pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
+pub use receive::{NotStored, Received};
+pub use reconcile::{Report, Reported};
+pub use redeem::{Redeemed, UseError};
+pub use review::{NewReview, ReviewError};
+pub use suggest::{SessionSuggestion, SuggestSessionError, suggest_policy};
+pub use worth::{Subject, Terms, Worth, WorthError};

@@ -1,0 +1,407 @@
+//! Reviews: a person's approval of a decision, stored as a signed receipt, or a denial that counts until it expires.
+
+use std::sync::atomic::AtomicBool;
+
+use proofmark_boundary::{
+    ActionPolicy, DecisionReceipt, EvidenceItem, History, Moment, Request, judge_rules, roles_asked,
+};
+use proofmark_evidence::{Approval, ApprovalError, Evidence, Refusal, Reviewer};
+use proofmark_receipt::document::shown;
+use proofmark_receipt::{Json, Receipt, SignError, Timestamp};
+use proofmark_store::{Decision, JudgedReview, NewReceipt, Review, ReviewVerdict, StoreError, Tenant, TenantStore};
+
+use crate::decide::{self, DecideError, Question};
+use crate::decider::{Decider, MAX_RACES};
+use proofmark_verifier::clock;
+use proofmark_verifier::presented::{self, Presented};
+
+/// How long an approval counts by default, in milliseconds.
+const APPROVED_FOR: i64 = 3_600_000;
+/// How long a denial counts by default, in milliseconds.
+const DENIED_FOR: i64 = 8 * 3_600_000;
+/// The shortest either counts, in milliseconds.
+const MIN_EXPIRY: i64 = 1_000;
+/// The longest either counts, in milliseconds.
+const MAX_EXPIRY: i64 = 30 * 86_400_000;
+/// The longest note, in bytes.
+const MAX_NOTE: usize = 4_096;
+
+/// A review to store.
+#[derive(Clone, Copy, Debug)]
+pub struct NewReview<'a> {
+    /// Whose decision it is.
+    pub tenant: &'a Tenant,
+    pub decision_id: &'a str,
+    /// Who reviews it, which the decider's key vouches for.
+    pub reviewer: &'a Reviewer,
+    pub approve: bool,
+    /// Why.
+    pub note: &'a str,
+    /// In which role; by default the one that the decision asks for.
+    pub role: Option<&'a str>,
+    /// How long it counts, in milliseconds.
+    pub expires_in: Option<i64>,
+}
+
+/// Why a review is not stored.
+#[derive(Debug, thiserror::Error)]
+pub enum ReviewError {
+    /// The tenant has no such decision.
+    #[error("review the decision `{}`: there is none with this id", shown(.0))]
+    Unknown(String),
+    /// An allowed action waits for no review.
+    #[error("review the decision `{0}`: the action was allowed, so there is nothing to review")]
+    Allowed(String),
+    /// A denial stands until it expires.
+    #[error("approve: {reviewer} denied the action in the review of decision `{decision_id}`, until {until}")]
+    Denied {
+        reviewer: String,
+        decision_id: String,
+        /// When the denial expires.
+        until: Timestamp,
+    },
+    /// Several roles are asked for.
+    #[error("approve: the decision asks for several roles, {}", .0.join(", "))]
+    Roles(Vec<String>),
+    /// No rule asks for such an approval.
+    #[error("approve as `{}`: no rule for this action asks for it{}", shown(.role), but_for(.roles))]
+    NotAsked {
+        /// The role it was given in.
+        role: String,
+        /// The roles that rules ask for.
+        roles: Vec<String>,
+    },
+    /// It would not count.
+    #[error("approve as `{}`: the approval {}, so it cannot count", shown(.role), .why.words())]
+    CannotCount {
+        /// The role it was given in.
+        role: String,
+        why: Refusal,
+        /// Who may approve in the role, where the policy says so.
+        holders: Vec<String>,
+    },
+    /// It has as many approvals as are asked for.
+    #[error("approve as `{}`: there are as many unused approvals as are asked for", shown(.0))]
+    Enough(String),
+    /// The facts of the decision are not stored.
+    #[error("approve the decision `{0}`: the facts it was made on are not stored")]
+    NoFacts(String),
+    /// The note is empty or too long.
+    #[error("review: the note is empty or has more than {MAX_NOTE} bytes")]
+    Note,
+    /// It would expire too soon or too late.
+    #[error("review: a review counts for at least a second and at most 30 days")]
+    Expiry,
+    /// It cannot be approved.
+    #[error("approve: {0}")]
+    Approval(#[from] ApprovalError),
+    /// It cannot be signed.
+    #[error("sign the approval: {0}")]
+    Sign(#[from] SignError),
+    /// The decision cannot be read.
+    #[error(transparent)]
+    Decide(#[from] DecideError),
+    /// The store refused, or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ReviewError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        let text = match self {
+            Self::Decide(error) => return error.help(),
+            Self::Store(error) => return error.help(),
+            Self::Unknown(_) => "name the id of a stored decision",
+            Self::Denied { .. } => "ask for the action again after that",
+            Self::Roles(_) => "choose one of them as `role`",
+            Self::NotAsked { .. } => "deny the action, or change what blocks it",
+            Self::CannotCount { why: why @ Refusal::Signer, holders, .. } if !holders.is_empty() => {
+                return Some(format!("{}; the policy gives the role to {}", way_out(*why), holders.join(", ")));
+            }
+            Self::CannotCount { why, .. } => way_out(*why),
+            Self::Enough(_) => "let the agent ask again",
+            Self::NoFacts(_) => "let the agent ask again, and review that decision",
+            Self::Note => "say why",
+            Self::Expiry => "choose another `expires_in`",
+            Self::Sign(error) => return error.help(),
+            Self::Allowed(_) | Self::Approval(_) => return None,
+        };
+        Some(text.to_owned())
+    }
+}
+
+fn but_for(roles: &[String]) -> String {
+    match roles.is_empty() {
+        true => String::new(),
+        false => format!(", but for {}", roles.join(", ")),
+    }
+}
+
+fn way_out(why: Refusal) -> &'static str {
+    match why {
+        Refusal::Signer => {
+            "approve with `proofmark approve` and a key of the role, or let the reviewer's entry in the file of API keys, or \
+             the policy, name the role"
+        }
+        Refusal::SameReviewer => "let another person approve",
+        Refusal::OtherRole => {
+            "let another person approve, or let the policy or the file of API keys give both roles to one person"
+        }
+        _ => "let the agent ask again, and review that decision",
+    }
+}
+
+impl Decider {
+    /// Stores a review. An approval is signed with the decider's key, which vouches for the reviewer, and counts when the
+    /// action is asked for again; one that would not count is refused. A denial answers the next requests for the action.
+    ///
+    /// # Errors
+    /// [`ReviewError`]; nothing is stored then.
+    pub fn review(&self, new: &NewReview<'_>) -> Result<(Review, Option<Receipt>), ReviewError> {
+        let store = self.store.of(new.tenant);
+        let unknown = || ReviewError::Unknown(new.decision_id.to_owned());
+        let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
+        // Whether an approval counts depends on those before it.
+        let _same_subject = self.lock("review", new.tenant, &stored.about.subject);
+        for _ in 0..MAX_RACES {
+            match self.review_once(new, &stored) {
+                // Through another server, at the same time: whether this one counts is judged again.
+                Err(ReviewError::Store(StoreError::ReviewedMeanwhile(_))) => {}
+                reviewed => return reviewed,
+            }
+        }
+        Err(DecideError::Raced.into())
+    }
+
+    fn review_once(&self, new: &NewReview<'_>, stored: &Decision) -> Result<(Review, Option<Receipt>), ReviewError> {
+        let store = self.store.of(new.tenant);
+        // First, so that a review that is stored meanwhile makes this one fail, whatever was seen of it.
+        let seen = store.review_count(&stored.about.subject)?;
+        let period = Period::new(clock::now_in(&self.store)?, new)?;
+        open_to_review(&store, stored)?;
+        let review = Review {
+            decision_id: stored.decision_id.clone(),
+            subject: stored.about.subject.clone(),
+            verdict: if new.approve { ReviewVerdict::Approved } else { ReviewVerdict::Denied },
+            reviewer: new.reviewer.id.clone(),
+            person: new.reviewer.person(self.key.signer()).to_string(),
+            role: String::new(),
+            note: new.note.to_owned(),
+            receipt_id: None,
+            reviewed_at: period.from.unix_millis(),
+            until: period.until.unix_millis(),
+        };
+        // Not asked whether it would count: a denial can only block.
+        if !new.approve {
+            store.submit(review.clone()).wait()?;
+            return Ok((review, None));
+        }
+        not_denied(&store, stored, &period.from)?;
+        // The writer refuses this, too; here, so that no approval is signed that is then not stored.
+        if store.reviews(&stored.decision_id)?.iter().any(|earlier| is_again(earlier, &review, new.role)) {
+            return Err(StoreError::Reviewed(stored.decision_id.clone()).into());
+        }
+        let (role, approval) = self.approval(&decide::read(stored)?, new.reviewer, new, &period)?;
+        self.would_count(new.tenant, stored, (&role, &approval), &period.from)?;
+        let review = Review { role, receipt_id: Some(approval.receipt_id().to_string()), ..review };
+        let judged = JudgedReview { review: review.clone(), seen };
+        let writes = vec![NewReceipt::single(approval.clone()).into(), judged.into()];
+        store.submit_all(writes).wait()?;
+        Ok((review, Some(approval)))
+    }
+
+    /// Approves the action a decision receipt is about with the decider's own key, which is the reviewer's, and stores the
+    /// approval. It is for reviewers with a key: whether it counts is judged when the action is asked for again.
+    ///
+    /// # Errors
+    /// [`ReviewError`] when there is nothing to approve, this key has approved it, or it cannot be stored.
+    pub fn approve(
+        &self,
+        decision: &DecisionReceipt,
+        role: Option<&str>,
+        note: &str,
+        expires_in: i64,
+    ) -> Result<Receipt, ReviewError> {
+        let decision_id = decision.decision_id().to_string();
+        if decision.disposition().allows() {
+            return Err(ReviewError::Allowed(decision_id));
+        }
+        // It counts for the tenant whose decision it is, where the decision is stored here.
+        let (tenant, stored) = self.store.all_tenants_decision(&decision_id)?.unzip();
+        let (tenant, reviewer) = (tenant.unwrap_or(Tenant::LOCAL), Reviewer::of_key(self.key.signer()));
+        let new = NewReview {
+            tenant: &tenant,
+            decision_id: &decision_id,
+            reviewer: &reviewer,
+            approve: true,
+            note,
+            role,
+            expires_in: Some(expires_in),
+        };
+        let store = self.store.of(&tenant);
+        let period = Period::new(clock::now_in(&self.store)?, &new)?;
+        if let Some(stored) = &stored {
+            open_to_review(&store, stored)?;
+            not_denied(&store, stored, &period.from)?;
+        }
+        let (role, approval) = self.approval(decision, &reviewer, &new, &period)?;
+        let review = Review {
+            subject: stored.map_or_else(|| decision_id.clone(), |stored| stored.about.subject),
+            decision_id,
+            verdict: ReviewVerdict::Approved,
+            person: reviewer.person(self.key.signer()).to_string(),
+            reviewer: reviewer.id,
+            role,
+            note: note.to_owned(),
+            receipt_id: Some(approval.receipt_id().to_string()),
+            reviewed_at: period.from.unix_millis(),
+            until: period.until.unix_millis(),
+        };
+        store.submit_all(vec![NewReceipt::single(approval.clone()).into(), review.into()]).wait()?;
+        Ok(approval)
+    }
+
+    /// The signed approval of a decision, and its role.
+    fn approval(
+        &self,
+        decision: &DecisionReceipt,
+        reviewer: &Reviewer,
+        new: &NewReview<'_>,
+        period: &Period,
+    ) -> Result<(String, Receipt), ReviewError> {
+        let role = role(new.role, decision)?;
+        let approval = Approval {
+            reviewer: reviewer.clone(),
+            role: role.clone(),
+            note: new.note.to_owned(),
+            expires_at: period.until.clone(),
+        };
+        let id = clock::receipt_id().map_err(DecideError::from)?;
+        let receipt = approval.draft(decision.document(), id, period.from.clone())?.sign(&self.key)?;
+        Ok((role, receipt))
+    }
+
+    /// Whether an approval would be one of those that are asked for, if the action was asked for again now.
+    fn would_count(
+        &self,
+        tenant: &Tenant,
+        stored: &Decision,
+        (role, approval): (&str, &Receipt),
+        now: &Timestamp,
+    ) -> Result<(), ReviewError> {
+        let (store, policy) = (self.store.of(tenant), self.policy().ok_or(DecideError::NoPolicy)?);
+        // Those of the newest decision: when the agent asks again, it is judged on facts like these.
+        let facts = store.newest_facts(&stored.about.subject)?.and_then(|text| Json::parse(text.as_bytes()).ok());
+        let request = match facts {
+            Some(Json::Object(facts)) => Request::from_facts(facts).ok(),
+            _ => None,
+        };
+        let request = request.ok_or_else(|| ReviewError::NoFacts(stored.decision_id.clone()))?;
+        let own = Some(self.key.signer());
+        // Its budget ends it; a review is stored even when its caller has gone.
+        let stop = &AtomicBool::new(false);
+        let trusted = self.trusted();
+        let trusted = trusted.signers();
+        let presented = Presented::default();
+        let question = Question { policy: &policy, request: &request, presented, trusted, own, stop };
+        let evidence = decide::evidence(&question, &store, now)?;
+        let mut fact = [presented::fact(approval, trusted, Some(&store))?];
+        decide::vouch(&mut fact, own);
+        let documents = evidence.documents().iter().cloned().chain(fact).collect();
+        counted(&policy, &request, &Evidence::new(documents), now, (role, approval))
+    }
+}
+
+/// From when until when a review counts.
+struct Period {
+    from: Timestamp,
+    until: Timestamp,
+}
+
+impl Period {
+    fn new(now: Timestamp, new: &NewReview<'_>) -> Result<Self, ReviewError> {
+        if new.note.trim().is_empty() || new.note.len() > MAX_NOTE {
+            return Err(ReviewError::Note);
+        }
+        let expires_in = new.expires_in.unwrap_or(if new.approve { APPROVED_FOR } else { DENIED_FOR });
+        if !(MIN_EXPIRY..=MAX_EXPIRY).contains(&expires_in) {
+            return Err(ReviewError::Expiry);
+        }
+        let until = Timestamp::from_unix_millis(now.unix_millis().saturating_add(expires_in));
+        Ok(Self { from: now, until })
+    }
+}
+
+/// Whether the rules count the approval.
+fn counted(
+    policy: &ActionPolicy,
+    request: &Request,
+    evidence: &Evidence,
+    now: &Timestamp,
+    (role, receipt): (&str, &Receipt),
+) -> Result<(), ReviewError> {
+    let moment = Moment { now: now.clone(), history: History::default() };
+    let findings = judge_rules(policy, request, evidence, &moment);
+    let items = || findings.iter().flat_map(|finding| &finding.evidence);
+    let (content, mut refused) = (receipt.content(), None);
+    for item in items() {
+        match item {
+            EvidenceItem::Document { document, refusal, .. } if document.content == content => match refusal {
+                // One rule that counts it is enough; another may refuse it.
+                None => return Ok(()),
+                Some(why) => refused = Some(*why),
+            },
+            _ => {}
+        }
+    }
+    let roles: Vec<String> = roles_asked(&findings).into_iter().map(str::to_owned).collect();
+    let role = role.to_owned();
+    Err(match refused {
+        Some(why) => ReviewError::CannotCount { holders: policy.holders(&role).unwrap_or_default(), role, why },
+        None if roles.contains(&role) => ReviewError::Enough(role),
+        None => ReviewError::NotAsked { role, roles },
+    })
+}
+
+/// The role of an approval: the one that is named, by default the one that the decision asks for.
+fn role(named: Option<&str>, decision: &DecisionReceipt) -> Result<String, ReviewError> {
+    let mut asked = Approval::roles_asked(decision.document());
+    match named {
+        Some(role) if asked.is_empty() || asked.iter().any(|asked| asked == role) => Ok(role.to_owned()),
+        Some(role) => Err(ReviewError::NotAsked { role: role.to_owned(), roles: asked }),
+        None if asked.len() > 1 => Err(ReviewError::Roles(asked)),
+        None => asked.pop().ok_or_else(|| ReviewError::NotAsked { role: "reviewer".to_owned(), roles: Vec::new() }),
+    }
+}
+
+/// Whether a person who has reviewed a decision reviews it again, other than in another role.
+fn is_again(earlier: &Review, new: &Review, role: Option<&str>) -> bool {
+    // Without a named role it repeats any earlier review of the person. An earlier review without a role is a denial.
+    earlier.person == new.person && role.is_none_or(|role| earlier.role == role || earlier.role.is_empty())
+}
+
+/// Whether a review of the decision would change anything.
+fn open_to_review(store: &TenantStore<'_>, decision: &Decision) -> Result<(), ReviewError> {
+    let id = decision.decision_id.clone();
+    if decision.allowed {
+        return Err(ReviewError::Allowed(id));
+    }
+    match store.allowed_since(&id)? {
+        Some(by) => Err(StoreError::AllowedSince(id, by).into()),
+        None => Ok(()),
+    }
+}
+
+/// A denial stands until it expires, even if another person would approve.
+fn not_denied(store: &TenantStore<'_>, decision: &Decision, now: &Timestamp) -> Result<(), ReviewError> {
+    match store.denial(&decision.about.subject, now.unix_millis())? {
+        Some(denial) => Err(ReviewError::Denied {
+            reviewer: denial.reviewer,
+            decision_id: denial.decision_id,
+            until: Timestamp::from_unix_millis(denial.until),
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,245 @@
+//! A policy for what a session did: made of its record, and tried on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofmark_boundary::{
+    ActionPolicy, ActionPolicyError, DecisionReceipt, History, Moment, SeenCall, SuggestError, Suggestion, as_under,
+    decide, suggest,
+};
+use proofmark_evidence::{CallStatus, Evidence};
+use proofmark_guard::{Agent, PinKind, Session, says_that_it_changes};
+use proofmark_receipt::document::shown;
+use proofmark_receipt::{Json, Object, ReceiptId};
+use proofmark_store::{Store, StoreError, Tenant};
+
+use crate::pins::pins;
+use proofmark_verifier::clock;
+
+/// How many entries are read at a time.
+const PAGE: usize = 500;
+
+/// A policy for what a session did, and what it says of its calls.
+#[derive(Clone, Debug)]
+pub struct SessionSuggestion {
+    /// None where the current policy needs no further rule.
+    pub suggestion: Option<Suggestion>,
+    /// How many calls were executed.
+    pub calls: u64,
+    /// The calls that the suggested policy does not allow, by their tools, with the reasons.
+    pub not_allowed: BTreeMap<String, BTreeSet<String>>,
+    /// The calls that were not executed, by their tools, and how many.
+    pub blocked: BTreeMap<String, u64>,
+    /// How many calls the store has no decision of.
+    pub unknown: u64,
+}
+
+/// Why no policy can be suggested for a session.
+#[derive(Debug, thiserror::Error)]
+pub enum SuggestSessionError {
+    #[error("read the session `{}`: the store has no such session", shown(.0))]
+    NoSession(String),
+    #[error("read the session `{}`: an entry cannot be read", shown(.0))]
+    Damaged(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Suggest(#[from] SuggestError),
+    #[error("read the suggested policy: {0}")]
+    Policy(#[from] ActionPolicyError),
+}
+
+impl SuggestSessionError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::NoSession(_) => Some("list the sessions with `proofmark sessions list`".to_owned()),
+            Self::Store(error) => error.help(),
+            Self::Suggest(SuggestError::Nothing) => {
+                Some("let the agent work under `proofmark guard --shadow` first".to_owned())
+            }
+            Self::Damaged(_) | Self::Suggest(_) | Self::Policy(_) => None,
+        }
+    }
+}
+
+/// The record of a session, as far as it matters here.
+struct Record {
+    session: String,
+    agent: Agent,
+    entries: Vec<Object>,
+    /// The calls that were executed, each with the index of its entry.
+    calls: Vec<(usize, SeenCall)>,
+    /// The calls by their decisions.
+    by_decision: BTreeMap<String, usize>,
+    tainted: bool,
+    blocked: BTreeMap<String, u64>,
+    unknown: u64,
+}
+
+/// Suggests a policy that allows what a session did; `current` is a policy to add it to, which keeps what it has.
+///
+/// # Errors
+/// [`SuggestSessionError`].
+pub fn suggest_policy(
+    store: &Store,
+    session: &str,
+    current: Option<(&ActionPolicy, &Object)>,
+) -> Result<SessionSuggestion, SuggestSessionError> {
+    let record = Record::read(store, session)?;
+    let wanted: Vec<SeenCall> = match current {
+        // What the policy decides on by a rule, a further boundary cannot allow.
+        Some((policy, _)) => {
+            let refused = record.refusals(policy, true);
+            let is_unmatched = |reasons: &BTreeSet<String>| reasons.contains("unmatched_action");
+            let calls = record.calls.iter().zip(&refused).filter(|(_, reasons)| is_unmatched(reasons));
+            calls.map(|((_, call), _)| call.clone()).collect()
+        }
+        None => record.calls.iter().map(|(_, call)| call.clone()).collect(),
+    };
+    let suggestion = match suggest(session, &wanted, current.map(|(_, document)| document)) {
+        Err(SuggestError::Nothing) if current.is_some() => None,
+        suggested => Some(suggested?),
+    };
+    let document = suggestion.as_ref().map(|suggestion| &suggestion.document).or(current.map(|(_, document)| document));
+    let policy = ActionPolicy::read(&Json::Object(document.cloned().unwrap_or_default()))?;
+    let mut not_allowed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for ((_, call), reasons) in record.calls.iter().zip(record.refusals(&policy, current.is_some())) {
+        if !reasons.is_empty() {
+            not_allowed.entry(tool_of(&call.action).to_owned()).or_default().extend(reasons);
+        }
+    }
+    let calls = record.calls.len() as u64;
+    Ok(SessionSuggestion { suggestion, calls, not_allowed, blocked: record.blocked, unknown: record.unknown })
+}
+
+impl Record {
+    fn read(store: &Store, session: &str) -> Result<Self, SuggestSessionError> {
+        let mut record = Self {
+            session: session.to_owned(),
+            agent: Agent::default(),
+            entries: Vec::new(),
+            calls: Vec::new(),
+            by_decision: BTreeMap::new(),
+            tainted: false,
+            blocked: BTreeMap::new(),
+            unknown: 0,
+        };
+        let changing = changing_tools(store)?;
+        let ours = store.of(&Tenant::LOCAL);
+        let mut position = 0;
+        loop {
+            let entries = ours.session_entries(session, position, PAGE)?;
+            if entries.is_empty() && position == 0 {
+                return Err(SuggestSessionError::NoSession(session.to_owned()));
+            }
+            for entry in &entries {
+                let Ok(Json::Object(document)) = Json::parse(entry.document.as_bytes()) else {
+                    return Err(SuggestSessionError::Damaged(session.to_owned()));
+                };
+                record.take(store, &document, &changing)?;
+                record.entries.push(document);
+            }
+            position += entries.len() as u64;
+            if entries.len() < PAGE {
+                return Ok(record);
+            }
+        }
+    }
+
+    fn take(
+        &mut self,
+        store: &Store,
+        entry: &Object,
+        changing: &BTreeSet<(String, String)>,
+    ) -> Result<(), SuggestSessionError> {
+        let text = |name: &str| entry.get(name).and_then(Json::as_str);
+        let owned = |name: &str| text(name).map(str::to_owned);
+        match text("kind") {
+            Some("opened") => self.agent = Agent { id: owned("agent"), environment: owned("environment") },
+            Some("decided") => self.decided(store, entry, changing)?,
+            // A host let it through without asking.
+            Some("undecided") => self.unknown += 1,
+            Some("result") => {
+                let signs = entry.get("signs").and_then(Json::as_array).unwrap_or_default();
+                let signs: Vec<String> = signs.iter().filter_map(Json::as_str).map(str::to_owned).collect();
+                self.tainted |= !signs.is_empty();
+                let index = text("decision").and_then(|decision| self.by_decision.get(decision));
+                if let Some((_, call)) = index.and_then(|index| self.calls.get_mut(*index)) {
+                    call.status = text("status").and_then(CallStatus::from_word);
+                    call.signs = signs;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn decided(
+        &mut self,
+        store: &Store,
+        entry: &Object,
+        changing: &BTreeSet<(String, String)>,
+    ) -> Result<(), SuggestSessionError> {
+        let is_true = |name: &str| entry.get(name).and_then(Json::as_bool) == Some(true);
+        let decision = entry.get("decision").and_then(Json::as_str);
+        if !is_true("allowed") && !is_true("shadowed") {
+            *self.blocked.entry(tool_of(entry).to_owned()).or_default() += 1;
+            return Ok(());
+        }
+        let stored = decision.map(|id| store.of(&Tenant::LOCAL).decision(id)).transpose()?.flatten();
+        let action = stored.and_then(|stored| stored.about.action);
+        let Some(Ok(Json::Object(action))) = action.map(|action| Json::parse(action.as_bytes())) else {
+            self.unknown += 1;
+            return Ok(());
+        };
+        let named = |name: &str| action.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
+        let said_to_change = changing.contains(&(named("server"), named("tool")));
+        let call = SeenCall { action, said_to_change, status: None, signs: Vec::new(), tainted: self.tainted };
+        self.by_decision.extend(decision.map(|decision| (decision.to_owned(), self.calls.len())));
+        self.calls.push((self.entries.len(), call));
+        Ok(())
+    }
+
+    /// For each call why a policy does not allow it; empty if it does. Rules on the calls before it see these only `with_calls`:
+    /// otherwise the time that it takes does not grow with the square of their number.
+    fn refusals(&self, policy: &ActionPolicy, with_calls: bool) -> Vec<BTreeSet<String>> {
+        let mut state = Session::default();
+        let mut calls = self.calls.iter().peekable();
+        let mut refusals = Vec::new();
+        for (index, entry) in self.entries.iter().enumerate() {
+            let is_decision = entry.get("kind").and_then(Json::as_str) == Some("decided");
+            if let Some((_, call)) = calls.next_if(|(at, _)| *at == index) {
+                let facts = state.facts(Object::new(), &self.agent, &self.session);
+                refusals.push(refusal(policy, call, &facts));
+            }
+            if with_calls || !is_decision {
+                state.take_in(entry);
+            }
+        }
+        refusals
+    }
+}
+
+fn refusal(policy: &ActionPolicy, call: &SeenCall, facts: &Object) -> BTreeSet<String> {
+    let Some(request) = as_under(policy, call, facts) else { return ["invalid_request".to_owned()].into() };
+    let moment = Moment { now: clock::now(), history: History::default() };
+    let decision = decide(policy, &request, &Evidence::default(), &moment);
+    let receipt = DecisionReceipt::draft(&decision, &request, ReceiptId::from_random_bytes([0; 16]), None);
+    if decision.allows() && receipt.shadowed().is_none() {
+        return BTreeSet::new();
+    }
+    receipt.reasons().iter().map(|reason| reason.code.to_owned()).collect()
+}
+
+/// The tools of which their servers say that they change something.
+fn changing_tools(store: &Store) -> Result<BTreeSet<(String, String)>, StoreError> {
+    let says = |document: &Json| Some(says_that_it_changes(document.as_object()?));
+    let changing = pins(store)?.into_iter().filter(|pin| says(&pin.document) == Some(true));
+    let tools = changing.filter(|pin| pin.name.kind == PinKind::Tool);
+    Ok(tools.map(|pin| (pin.server, pin.name.name)).collect())
+}
+
+fn tool_of(object: &Object) -> &str {
+    object.get("tool").and_then(Json::as_str).unwrap_or_default()
+}

@@ -1,0 +1,227 @@
+//! A guarded connection with a store: what waits for reviews, and what is recorded.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use proofmark_boundary::ActionPolicy;
+use proofmark_decider::{Decider, Guard, NewReview, Passage};
+use proofmark_evidence::Reviewer;
+use proofmark_guard::{Pinning, Settings as GuardSettings};
+use proofmark_keys::TrustedSigners;
+use proofmark_receipt::SigningKey;
+use proofmark_receipt::document::{Format, parse};
+use proofmark_store::{Store, Tenant};
+use proofmark_testing::Home;
+
+const POLICY: &str = "
+version: 1
+tools: [{tool: write, class: record_mutation}, {tool: read, class: generic}]
+boundaries:
+  - {id: reads, match: {tool: read}}
+  - {id: writes, match: {tool: write}, require: [{approval: {role: owner, count: 2}}]}
+roles: {owner: trusted}
+";
+const OPEN: &str = "
+version: 1
+tools: [{tool: write, class: record_mutation}, {tool: read, class: generic}]
+boundaries: [{id: all, match: {}}]
+";
+const TOOLS: &str = r#"{"jsonrpc":"2.0","id":"l","result":{"tools":[{"name":"read"},{"name":"write"}]}}"#;
+
+struct Place {
+    home: Home,
+    key: [u8; 32],
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { home: Home::new(), key: [7; 32] }
+    }
+
+    fn key(&self) -> SigningKey {
+        SigningKey::from_seed(self.key)
+    }
+
+    fn decider(&self) -> Decider {
+        let trusted = TrustedSigners::exactly(vec![self.key().signer()]);
+        Decider::for_command_line(Some(policy(POLICY)), self.key(), Store::open(self.home.store()).unwrap(), trusted)
+    }
+
+    fn guard(&self) -> Guard {
+        let settings = GuardSettings {
+            session: "s".to_owned(),
+            server: "notes".to_owned(),
+            wait: Duration::from_secs(600),
+            ..GuardSettings::default()
+        };
+        let guard = Guard::open(self.decider(), settings, Pinning::Learn).unwrap();
+        guard.from_client(br#"{"jsonrpc":"2.0","id":"l","method":"tools/list"}"#);
+        guard.from_server(TOOLS.as_bytes());
+        guard
+    }
+
+    /// Reviews a decision, as a caller of a server that shares the store.
+    fn review(&self, decision_id: &str, reviewer: &str, approve: bool) {
+        let reviewer = Reviewer { id: reviewer.to_owned(), key: None, roles: vec!["owner".to_owned()] };
+        let new = NewReview {
+            tenant: &Tenant::LOCAL,
+            decision_id,
+            reviewer: &reviewer,
+            approve,
+            note: "seen",
+            role: None,
+            expires_in: None,
+        };
+        self.decider().review(&new).unwrap();
+    }
+
+    /// The kinds of the session's entries.
+    fn kinds(&self) -> Vec<String> {
+        let store = Store::open(self.home.store()).unwrap();
+        let entries = store.of(&Tenant::LOCAL).session_entries("s", 0, 100).unwrap();
+        entries.into_iter().map(|entry| entry.kind).collect()
+    }
+}
+
+fn policy(text: &str) -> ActionPolicy {
+    ActionPolicy::read(&parse(text.as_bytes(), Format::Yaml).unwrap()).unwrap()
+}
+
+fn write(id: u32) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"write","arguments":{{}},"_meta":{{"progressToken":{id}}}}}}}"#
+    )
+}
+
+/// What is moved, whichever request it is of.
+fn moved(passages: Vec<Passage>) -> Vec<Passage> {
+    let moved = passages.into_iter().map(|passage| match passage {
+        Passage::Of(_, passage) => *passage,
+        passage => passage,
+    });
+    moved.collect()
+}
+
+/// The decision that a call waits for, by what the client is told.
+#[track_caller]
+fn waits(passages: Vec<Passage>) -> String {
+    let passages = moved(passages);
+    let [Passage::Progress(told)] = &passages[..] else { panic!("{passages:?}") };
+    assert!(told.contains("notifications/progress"), "{told}");
+    told.split("proofmark approve ").nth(1).unwrap().get(..36).unwrap().to_owned()
+}
+
+#[track_caller]
+fn blocked(passages: Vec<Passage>) -> String {
+    let passages = moved(passages);
+    let [Passage::ToClient(answer)] = &passages[..] else { panic!("{passages:?}") };
+    assert!(answer.contains(r#""isError":true"#), "{answer}");
+    answer.clone()
+}
+
+#[test]
+fn a_call_goes_on_once_all_approvals_are_there() {
+    let place = Place::new();
+    let guard = place.guard();
+    let decision = waits(guard.from_client(write(1).as_bytes()));
+    place.review(&decision, "ann", true);
+    // Each decision on a call that is not allowed counts as a denial, so it is not decided before.
+    assert_eq!(guard.tick(), []);
+    place.review(&decision, "bob", true);
+    assert_eq!(moved(guard.tick()), [Passage::ToServer(write(1))]);
+    assert_eq!(guard.tick(), []);
+    guard.close().unwrap();
+    assert_eq!(place.kinds(), ["opened", "tools", "decided", "waiting", "decided", "closed"]);
+}
+
+#[test]
+fn a_call_that_is_denied_is_blocked_at_once() {
+    let place = Place::new();
+    let guard = place.guard();
+    let decision = waits(guard.from_client(write(1).as_bytes()));
+    place.review(&decision, "ann", false);
+    let answer = blocked(guard.tick());
+    assert!(answer.contains("human_denied"), "{answer}");
+}
+
+#[test]
+fn a_call_that_waits_is_decided_by_the_policy_and_the_signers_of_then() {
+    let place = Place::new();
+    let guard = place.guard();
+    let decision = waits(guard.from_client(write(1).as_bytes()));
+    guard.set_trusted(TrustedSigners::exactly(Vec::new()));
+    place.review(&decision, "ann", true);
+    place.review(&decision, "bob", true);
+    // The signer of the reviews is trusted no more. It waits on, for another decision.
+    let other = waits(guard.tick());
+    assert_ne!(other, decision);
+    guard.set_trusted(TrustedSigners::exactly(vec![place.key().signer()]));
+    assert!(guard.set_policy(policy(OPEN)) && !guard.set_policy(policy(OPEN)));
+    place.review(&other, "ann", false);
+    // A denial counts under any policy.
+    blocked(guard.tick());
+    assert_eq!(guard.from_client(write(2).replace("write", "read").as_bytes()).len(), 1);
+    guard.close().unwrap();
+    assert_eq!(place.kinds().iter().filter(|kind| *kind == "policy").count(), 1);
+}
+
+#[test]
+fn many_definitions_are_pinned_in_one_write() {
+    let place = Place::new();
+    let guard = place.guard();
+    let tools: Vec<_> =
+        (0..2_000).map(|number| format!(r#"{{"name":"t{number}","description":"does {number}"}}"#)).collect();
+    guard.from_client(br#"{"jsonrpc":"2.0","id":"m","method":"tools/list"}"#);
+    let list = format!(r#"{{"jsonrpc":"2.0","id":"m","result":{{"tools":[{}]}}}}"#, tools.join(","));
+    let store = Store::open(place.home.store()).unwrap();
+    let pinned = || proofmark_decider::pins(&store).unwrap().len();
+    let before = pinned();
+    let done = AtomicBool::new(false);
+    // Another process sees none of them or all: with a write for each, which takes minutes on a slow disk, it would see some.
+    let seen = std::thread::scope(|scope| {
+        let looking = scope.spawn(|| {
+            let mut seen = BTreeSet::new();
+            while !done.load(Ordering::Relaxed) {
+                seen.insert(pinned());
+            }
+            seen
+        });
+        assert_eq!(guard.from_server(list.as_bytes()).len(), 1);
+        done.store(true, Ordering::Relaxed);
+        looking.join().unwrap()
+    });
+    assert!(seen.is_subset(&BTreeSet::from([before, before + 2_000])), "{seen:?}");
+    assert_eq!(pinned(), 2_002);
+}
+
+#[test]
+fn servers_that_begin_at_the_same_time_are_compared_with_each_other() {
+    let place = Place::new();
+    let begin = |server: &str, session: &str| {
+        let settings =
+            GuardSettings { session: session.to_owned(), server: server.to_owned(), ..GuardSettings::default() };
+        Guard::open(place.decider(), settings, Pinning::Learn).unwrap()
+    };
+    let lists = |guard: &Guard, tools: &str| {
+        guard.from_client(br#"{"jsonrpc":"2.0","id":"l","method":"tools/list"}"#);
+        guard.from_server(format!(r#"{{"jsonrpc":"2.0","id":"l","result":{{"tools":[{tools}]}}}}"#));
+    };
+    let read = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}"#;
+    let [first, second, third] =
+        [("notes", "a"), ("other", "b"), ("notes", "c")].map(|(server, session)| begin(server, session));
+    lists(&first, r#"{"name":"read"}"#);
+    lists(&second, r#"{"name":"read"},{"name":"look"}"#);
+    lists(&third, r#"{"name":"read","description":"Send it."}"#);
+    assert!(matches!(first.from_client(read).as_slice(), [Passage::ToServer(_)]));
+    for (guard, why) in [(second, "the server `notes` has a tool of this name"), (third, "its definition has changed")]
+    {
+        let said = blocked(guard.from_client(read));
+        assert!(said.contains(why), "{said}");
+    }
+    // What was pinned first stays.
+    let again = begin("notes", "d");
+    lists(&again, r#"{"name":"read"}"#);
+    assert!(matches!(again.from_client(read).as_slice(), [Passage::ToServer(_)]));
+}

@@ -1,0 +1,181 @@
+//! The one thread that renews the lease of this process, queues the jobs that it has and lost sight of, and deletes what is old.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use proofmark_checks::{Format, Request};
+use proofmark_receipt::{ReceiptId, SignerId};
+use proofmark_store::{Hint, JobEnd, JobProgress, JobState as StoredState, LEASE_MS, Presence, StoreError, Tenant};
+
+use crate::job::{Job, Lane};
+use crate::scheduler::{Scheduler, checks};
+use crate::{JobState, JobWatch, REMEMBERED_MS, needs};
+use proofmark_verifier::sync::lock;
+
+/// How often it is looked whether there is progress to tell.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+/// How often the lease is renewed, with and without progress.
+const RENEW_EVERY: Duration = Duration::from_secs(3);
+const _: () = assert!(RENEW_EVERY.as_millis() as i64 * 3 < LEASE_MS, "a lease outlasts two renewals that fail");
+
+/// How often old answers and jobs are deleted.
+const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
+
+impl Scheduler {
+    /// Runs until everything has stopped. What fails in the store is tried again at the next turn: until then the lease expires
+    /// at worst, and a process that has lost a job cannot end it.
+    pub(super) fn run_leases(&self) {
+        let (mut pruned, mut renewed) = (None::<Instant>, None::<(Instant, Vec<JobProgress>)>);
+        loop {
+            let progress = self.progress();
+            let is_due = |(at, told): &(Instant, Vec<JobProgress>)| at.elapsed() >= RENEW_EVERY || *told != progress;
+            if renewed.as_ref().is_none_or(is_due) {
+                renewed = Some((Instant::now(), progress.clone()));
+                if let Err(error) = self.renew(progress) {
+                    self.report(JobWatch::NotRenewed(&error));
+                }
+            }
+            if pruned.is_none_or(|at| at.elapsed() >= PRUNE_EVERY) {
+                self.prune();
+                pruned = Some(Instant::now());
+            }
+            if self.stopped.wait(TELL_EVERY) {
+                return;
+            }
+        }
+    }
+
+    /// Renews the lease, and finds out whether this process may claim.
+    fn renew(&self, progress: Vec<JobProgress>) -> Result<(), StoreError> {
+        // Before it is renewed, so that this process never takes its lease for longer than the store does.
+        let now = Instant::now();
+        self.store.renew(&self.presence(progress))?;
+        self.set_renewed(now);
+        self.find_admission()?;
+        // A job that is ours and not here was handed over, for instance when the store failed: it runs again.
+        for row in self.store.jobs_of(&self.owner)?.iter().filter(|row| !self.is_live(&row.job_id)) {
+            self.take_up(&row.tenant, &row.job_id);
+        }
+        Ok(())
+    }
+
+    /// How far the stored jobs are that run here.
+    fn progress(&self) -> Vec<JobProgress> {
+        let running = self.all_live().into_iter().filter(|job| job.is_stored()).map(|job| job.view());
+        let progress = running.filter(|view| view.state == JobState::Running).map(|view| JobProgress {
+            job_id: view.id,
+            done: view.done as u64,
+            total: view.total as u64,
+        });
+        let mut progress: Vec<_> = progress.collect();
+        progress.sort_unstable_by_key(|one| one.job_id);
+        progress
+    }
+
+    fn presence(&self, progress: Vec<JobProgress>) -> Presence {
+        // A process that ends accepts no more jobs, so no server counts on it.
+        let runs = self.runs().filter(|_| self.front.is_none() && !self.queue.is_closed());
+        let admits = self.front.as_ref().map(|signers| signers.iter().map(ToString::to_string).collect());
+        Presence { owner: self.owner.clone(), signer: self.signer.clone(), runs, admits, progress }
+    }
+
+    /// A process may claim while every front takes its receipts; a worker, once one has.
+    fn find_admission(&self) -> Result<(), StoreError> {
+        let known = self.store.workers()?;
+        let workers: Vec<Presence> =
+            known.iter().filter(|worker| worker.is_alive).map(|worker| worker.presence.clone()).collect();
+        *lock(&self.known) = known;
+        if let Some(signers) = &self.front {
+            self.find_workers(&workers, signers);
+            return self.find_lacking();
+        }
+        let mut fronts = workers.iter().filter_map(|worker| worker.admits.as_ref()).peekable();
+        let mut admitted = lock(&self.admitted);
+        let before = *admitted;
+        let now = match fronts.peek() {
+            // Without a front, a worker goes on with what waits.
+            None => before.unwrap_or(!self.is_worker),
+            Some(_) => fronts.all(|signers| signers.contains(&self.signer)),
+        };
+        *admitted = Some(now);
+        drop(admitted);
+        if before != Some(now) {
+            self.report(JobWatch::Admitted(now));
+            self.wake.set(Hint::WAITING);
+        }
+        Ok(())
+    }
+
+    /// Finds out whether workers live, and which of them are not admitted.
+    fn find_workers(&self, workers: &[Presence], signers: &[SignerId]) {
+        let signers: Vec<String> = signers.iter().map(ToString::to_string).collect();
+        let (admitted, strangers): (Vec<&Presence>, Vec<&Presence>) =
+            workers.iter().filter(|worker| worker.runs.is_some()).partition(|worker| signers.contains(&worker.signer));
+        let mut known = lock(&self.workers);
+        let before = known.0.replace(!admitted.is_empty());
+        let new: Vec<&Presence> = strangers.iter().filter(|one| !known.1.contains(&one.owner)).copied().collect();
+        known.1 = strangers.iter().map(|stranger| stranger.owner.clone()).collect();
+        drop(known);
+        if before != Some(!admitted.is_empty()) {
+            self.report(JobWatch::Workers(admitted.len()));
+        }
+        new.iter().for_each(|stranger| self.report(JobWatch::Stranger { signer: &stranger.signer }));
+    }
+
+    /// Tells of jobs that no worker can run that lives, once of each reason.
+    fn find_lacking(&self) -> Result<(), StoreError> {
+        let needs = self.store.job_figures()?.needs;
+        let mut why: BTreeMap<String, u64> = BTreeMap::new();
+        let known = lock(&self.known);
+        for (need, jobs) in needs {
+            needs::lacking(&need, &known).into_iter().for_each(|lacking| *why.entry(lacking).or_default() += jobs);
+        }
+        drop(known);
+        let told = std::mem::replace(&mut *lock(&self.lacking), why.keys().cloned().collect());
+        // That no worker lives is told by itself.
+        if lock(&self.workers).0 == Some(true) {
+            let new = why.iter().filter(|(why, _)| !told.contains(*why));
+            new.for_each(|(why, jobs)| self.report(JobWatch::Lacking { jobs: *jobs, why }));
+        }
+        Ok(())
+    }
+
+    /// Queues a stored job that this process has. Its request is read here to see whether it can run, and again when it does:
+    /// in between it takes no memory.
+    pub(super) fn take_up(&self, tenant: &Tenant, id: &ReceiptId) {
+        if self.is_live(id) {
+            return;
+        }
+        // The row of a job that has just ended is not ours any more. Where the store fails the row stays ours, and is
+        // tried again.
+        let Ok(Some(row)) = self.own_row(tenant, id) else { return };
+        let attempt = row.attempt;
+        let request = Request::read(row.request.as_bytes(), Format::Json, None);
+        let planned = request.and_then(|request| Ok((checks(&request, &self.caps)?, Lane::of(&request))));
+        match planned {
+            Ok((total, lane)) => {
+                let job = std::sync::Arc::new(Job::of_row(row, lane, total));
+                lock(&self.jobs).insert(job.id, std::sync::Arc::clone(&job));
+                if self.queue.push_accepted(&job).is_err() {
+                    lock(&self.jobs).remove(&job.id);
+                }
+            }
+            Err(error) => {
+                let state = StoredState::Failed(error.to_string());
+                let end = JobEnd { job_id: *id, owner: self.owner.clone(), attempt, state };
+                // Where this fails the row stays ours, and is tried again.
+                let _again = self.store.of(tenant).submit(end).wait();
+            }
+        }
+    }
+
+    fn prune(&self) {
+        // In small transactions, between which other writes get their turn.
+        while self.store.prune(REMEMBERED_MS).is_ok_and(|pruned| pruned > 0) {}
+    }
+
+    fn is_live(&self, id: &ReceiptId) -> bool {
+        lock(&self.jobs).contains_key(id)
+    }
+}

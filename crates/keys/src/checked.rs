@@ -1,0 +1,78 @@
+//! Verifies signed documents: receipts and decision receipts.
+
+use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::{
+    Json, Object, Profile, Receipt, ReceiptError, SignatureStatus, SignerId, Trust, UndecidableCause, Verification,
+    object, verify_document, verify_receipt,
+};
+
+use proofmark_session::SessionDocument;
+
+/// The verification of a document.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// `receipt`, `decision_receipt`, `session_entry` or `chain_head`.
+    pub kind: &'static str,
+    pub verification: Verification,
+}
+
+/// Verifies a receipt, a decision receipt or an entry of a session, whichever the document says it is.
+pub fn check_document(bytes: &[u8], profile: Profile, trusted: &[SignerId]) -> Checked {
+    match Json::parse(bytes) {
+        Ok(Json::Object(object)) if DecisionReceipt::claimed_by(&object) => {
+            Checked { kind: "decision_receipt", verification: check_decision(object, trusted) }
+        }
+        Ok(Json::Object(object)) if SessionDocument::claimed_by(&object) => {
+            Checked { kind: "session_entry", verification: verify_document(&object, trusted) }
+        }
+        Ok(document) => check_receipt(Receipt::from_document(document), profile, trusted),
+        Err(error) => check_receipt(Err(error.into()), profile, trusted),
+    }
+}
+
+fn check_receipt(receipt: Result<Receipt, ReceiptError>, profile: Profile, trusted: &[SignerId]) -> Checked {
+    let verification = match receipt {
+        Ok(receipt) => verify_receipt(&receipt, profile, trusted),
+        Err(error) => Verification {
+            answer: SignatureStatus::Undecidable(UndecidableCause::Malformed(error)),
+            trust: Trust::Unknown,
+            signer: None,
+            hint: None,
+        },
+    };
+    Checked { kind: "receipt", verification }
+}
+
+/// The signature first, and then the format: a document that its signer did not sign is invalid, whatever its format.
+fn check_decision(object: Object, trusted: &[SignerId]) -> Verification {
+    let verification = verify_document(&object, trusted);
+    match (&verification.answer, DecisionReceipt::from_document(Json::Object(object))) {
+        (SignatureStatus::Valid, Err(error)) => {
+            let (code, message) = (error.code(), error.to_string());
+            let answer = SignatureStatus::Undecidable(UndecidableCause::Format { code, message });
+            // The signature is good, but of something else than a decision: its signer must not vouch for one.
+            Verification { answer, trust: Trust::Unknown, signer: None, hint: None }
+        }
+        (SignatureStatus::Valid | SignatureStatus::Invalid(_) | SignatureStatus::Undecidable(_), _) => verification,
+    }
+}
+
+impl Checked {
+    /// The verification as a document; `source` names what was verified.
+    #[must_use]
+    pub fn to_json(&self, source: &str) -> Json {
+        let Verification { answer, trust, signer, hint } = &self.verification;
+        let document: Object = object! {
+            "document": self.kind,
+            "source": source,
+            "answer": answer.as_str(),
+            "trust": trust.as_str(),
+            "cause"?: answer.code(),
+            "message"?: answer.cause(),
+            "help"?: answer.help(),
+            "signer_id"?: signer.as_ref().map(SignerId::to_string),
+            "would_verify_under"?: hint.map(Profile::as_str),
+        };
+        document.into()
+    }
+}

@@ -1,0 +1,22 @@
+//! Keys at rest, the signers that a user trusts, and documents verified by them.
+//!
+//! - [`Keyring`] stores signing keys in files that only their owner reads.
+//! - [`TrustStore`] stores trusted signers by name; [`KnownSigners`] has both, and says who a signer is.
+//! - [`check_document`] verifies any signed document, [`LinkedDocument`] its place in a chain.
+
+mod checked;
+mod keyfile;
+mod keyring;
+mod known;
+mod linked;
+mod owned;
+mod trust;
+mod trust_store;
+
+pub use checked::{Checked, check_document};
+pub use keyfile::{KeyFileError, Passphrase};
+pub use keyring::{Keyring, KeyringError, MAX_KEY_FILE};
+pub use known::{KnownAs, KnownSigners, TrustedSigners};
+pub use linked::LinkedDocument;
+pub use trust::{TrustError, signers_in, trusted_signers};
+pub use trust_store::{TrustStore, TrustedName};

@@ -24,8 +24,8 @@ use crate::stage::Step;
 use crate::sys::{self, Exit};
 use crate::tree::Tree;
 
-/// What the interpreter does between cases, as a module of its own (`zygote/main.rs`).
-static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/zygote"));
+/// What the interpreter does between cases, as a module of its own (`cell/python.rs`).
+static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/python"));
 
 /// Where the interpreter finds that module.
 const ADDED: &str = "/zygote.so";

@@ -8,7 +8,6 @@
 
 #![no_std]
 
-#[path = "../init/call.rs"]
 mod call;
 mod huge;
 

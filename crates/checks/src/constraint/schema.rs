@@ -8,7 +8,7 @@ use proofmark_receipt::json::Json;
 
 use super::error::{ConstraintError, TooMuch};
 use super::subject::tree;
-use super::{MAX_PATTERN_BYTES, MAX_VIOLATIONS};
+use super::{MAX_PATTERN_BYTES, MAX_VIOLATIONS, MAX_VISITS};
 use cost::{Cost, CostError};
 
 /// A schema that can be used.
@@ -46,7 +46,7 @@ impl Schema {
     pub(super) fn violations(&self, document: &serde_json::Value, budget: &Budget<'_>) -> Result<Vec<String>, TooMuch> {
         let Some(visits) = self.cost.visits(document) else {
             // Counting them took as long as the most that is allowed.
-            budget.charge(cost::MAX_VISITS)?;
+            budget.charge(MAX_VISITS)?;
             return Err(TooMuch::ForOne);
         };
         budget.charge(visits.places)?;

@@ -10,10 +10,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
+use super::super::MAX_VISITS;
 use super::super::pattern::{MAX_STEPS_PER_BLOCK, Pattern, blocks};
 
-/// The most visits of a subschema to a place that a document is given.
-pub(super) const MAX_VISITS: u64 = 1 << 24;
 /// The most pairs of subschemas that apply to the same place.
 const MAX_PAIRS: usize = 1 << 20;
 

@@ -13,33 +13,27 @@
 #![no_std]
 #![no_main]
 
-mod call;
+mod kernel;
 mod program;
 
-use call::call;
-use program::{EINTR, exit, nr, number, write_all};
+use kernel::{ANY, AT_FDCWD, ECHILD, EINTR, SIGCHLD, SIGKILL, WNOHANG, call, close, exit, nr, reap, write_all};
 
 /// Takes the program's wait status. Its reader is the supervisor, so an error on
 /// it means that the supervisor is gone.
-const LIFE: usize = 0;
+const LIFE: i32 = 0;
 /// Takes the report.
-const REPORT: usize = 1;
+const REPORT: i32 = 1;
 /// Takes one byte, which releases the program.
-const GO: usize = 2;
+const GO: i32 = 2;
 
 /// What is written before a report that is there, even an empty one.
 const REPORT_MARK: u8 = b'R';
 
-const SIGKILL: usize = 9;
-const SIGTERM: u32 = 15;
-const SIGCHLD: u32 = 17;
-const WNOHANG: usize = 1;
-const ECHILD: isize = -10;
-const AT_FDCWD: usize = -100_isize as usize;
+const SIGTERM: usize = 15;
 const SIGNALFD_CLOEXEC: usize = 0o2_000_000;
 const POLLIN: i16 = 1;
-const S_IFMT: u32 = 0o170_000;
-const S_IFREG: u32 = 0o100_000;
+const S_IFMT: u16 = 0o170_000;
+const S_IFREG: u16 = 0o100_000;
 
 #[repr(C)]
 struct Interest {
@@ -53,80 +47,81 @@ unsafe extern "C" fn main(stack: *const usize) -> ! {
     // SAFETY: the kernel lays the arguments out so, and ends them with a null.
     let (pid, report) = unsafe { (stack.add(2).read() as *const u8, stack.add(3).read() as *const u8) };
     // SAFETY: `pid` is the first argument, a C string.
-    let program = unsafe { number(pid) };
+    let program = unsafe { program::number(pid) };
     let status = watch(program);
     if !report.is_null() {
         // SAFETY: `report` is the second argument, a C string.
-        unsafe { hand_over(report) };
+        let _wants_no_answer = unsafe { hand_over(report) };
     }
     if let Some(status) = status {
         write_all(LIFE, &status.to_ne_bytes());
     }
-    exit()
+    exit(0)
 }
 
 /// Releases the program, and returns once it and all else has ended: its wait
 /// status, if it ended by itself.
-fn watch(program: isize) -> Option<i32> {
-    let wanted: u64 = 1 << (SIGCHLD - 1) | 1 << (SIGTERM - 1);
-    // SAFETY: every pointer is to a local that outlives its call.
-    let signals = unsafe {
-        let signals = call(nr::SIGNALFD4, [usize::MAX, &raw const wanted as usize, 8, SIGNALFD_CLOEXEC, 0]);
-        if program <= 0 || signals < 0 {
-            exit();
-        }
-        write_all(GO, b"G");
-        call(nr::CLOSE, [GO, 0, 0, 0, 0]);
-        signals as i32
-    };
+fn watch(program: usize) -> Option<i32> {
+    let signals = open_signals();
+    if program == 0 {
+        exit(0);
+    }
+    write_all(GO, b"G");
+    close(GO);
     let mut ended = None;
     while ended.is_none() {
         // The kernel reports an error of LIFE without being asked.
         let mut interests =
-            [Interest { fd: LIFE as i32, events: 0, found: 0 }, Interest { fd: signals, events: POLLIN, found: 0 }];
+            [Interest { fd: LIFE, events: 0, found: 0 }, Interest { fd: signals, events: POLLIN, found: 0 }];
         // SAFETY: `interests` outlives the call; no timeout and no mask are allowed.
         let ready = unsafe { call(nr::PPOLL, [interests.as_mut_ptr() as usize, 2, 0, 0, 8]) };
         let [life, signal] = interests;
-        if life.found != 0 || (ready < 0 && ready != EINTR) || (signal.found != 0 && taken(signals) != SIGCHLD) {
+        let is_broken = ready.is_err_and(|error| error != EINTR);
+        if life.found != 0 || is_broken || (signal.found != 0 && take_signal(signals) != SIGCHLD) {
             break;
         }
-        reap(WNOHANG, program, &mut ended);
+        while reap_one(WNOHANG, program, &mut ended).is_ok_and(|pid| pid > 0) {}
     }
     end_all(program, &mut ended);
     ended
 }
 
-/// The signal that came.
-fn taken(signals: i32) -> u32 {
-    let mut info = [0_u32; 32];
-    // SAFETY: `info` has the 128 bytes of one signal.
-    unsafe { call(nr::READ, [signals as usize, info.as_mut_ptr() as usize, 128, 0, 0]) };
-    let [signal, ..] = info;
-    signal
+/// A descriptor from which SIGCHLD and SIGTERM are read.
+fn open_signals() -> i32 {
+    let wanted: u64 = 1 << (SIGCHLD - 1) | 1 << (SIGTERM - 1);
+    // SAFETY: `wanted` outlives the call.
+    let fd = unsafe { call(nr::SIGNALFD4, [usize::MAX, &raw const wanted as usize, 8, SIGNALFD_CLOEXEC, 0]) };
+    match fd {
+        Ok(fd) => fd as i32,
+        Err(_) => exit(0),
+    }
 }
 
-/// Reaps every child that has ended; what the kernel returned last.
-fn reap(flags: usize, program: isize, ended: &mut Option<i32>) -> isize {
-    loop {
-        let mut status = 0_i32;
-        // SAFETY: `status` outlives the call; usage is not asked for.
-        let reaped = unsafe { call(nr::WAIT4, [usize::MAX, &raw mut status as usize, flags, 0, 0]) };
-        if reaped == program {
-            *ended = Some(status);
-        }
-        if reaped <= 0 || flags == 0 {
-            return reaped;
-        }
+/// The signal that came; 0 where none can be read.
+fn take_signal(signals: i32) -> usize {
+    // The size of `struct signalfd_siginfo`, which begins with the signal.
+    let mut info = [[0; 4]; 32];
+    let _is_zero_then = kernel::read(signals, info.as_flattened_mut());
+    let [signal, ..] = info;
+    u32::from_ne_bytes(signal) as usize
+}
+
+/// Reaps a child that has ended, and notes the status of the program; what the kernel answers.
+fn reap_one(flags: usize, program: usize, ended: &mut Option<i32>) -> kernel::Answer {
+    let mut status = 0;
+    let reaped = reap(ANY, flags, &mut status);
+    if reaped == Ok(program) {
+        *ended = Some(status);
     }
+    reaped
 }
 
 /// Kills until no descendant is left. The signal reaches the pid namespace, or the
 /// Landlock domain, without ourselves.
-fn end_all(program: isize, ended: &mut Option<i32>) {
+fn end_all(program: usize, ended: &mut Option<i32>) {
     loop {
-        // SAFETY: takes no pointer.
-        unsafe { call(nr::KILL, [usize::MAX, SIGKILL, 0, 0, 0]) };
-        if reap(0, program, ended) == ECHILD {
+        kernel::kill(ANY, SIGKILL);
+        if reap_one(0, program, ended) == Err(ECHILD) {
             return;
         }
     }
@@ -140,47 +135,31 @@ struct OpenHow {
 }
 
 /// Read-only, not blocking, close-on-exec.
-#[cfg(target_arch = "x86_64")]
-const OPEN_FLAGS: u64 = 0o2_004_000;
-#[cfg(target_arch = "aarch64")]
 const OPEN_FLAGS: u64 = 0o2_004_000;
 /// No other mounts, no magic links, no symbolic links, nothing above the working directory: only what the run can have
 /// written.
 const RESOLVE: u64 = 1 | 2 | 4 | 8;
 const CHUNK: usize = 1 << 14;
-const STATX_TYPE: usize = 1;
-const AT_EMPTY_PATH: usize = 0x1000;
-
-/// `struct statx`: 256 bytes, of which the mode is the 16 bits at byte 28.
-#[repr(C, align(8))]
-struct Found([u16; 128]);
 
 /// Copies the report, if it is a plain file of the project; how much of it counts
 /// is for the reader to say.
 ///
 /// # Safety
 /// `path` must be a C string.
-unsafe fn hand_over(path: *const u8) {
+unsafe fn hand_over(path: *const u8) -> Option<()> {
     let how = OpenHow { flags: OPEN_FLAGS, mode: 0, resolve: RESOLVE };
-    let mut found = Found([0; 128]);
-    let mut chunk = core::mem::MaybeUninit::<[u8; CHUNK]>::uninit();
-    // SAFETY: every pointer is to a local that outlives its call, with its size.
-    unsafe {
-        let size = size_of::<OpenHow>();
-        let file = call(nr::OPENAT2, [AT_FDCWD, path as usize, &raw const how as usize, size, 0]);
-        if file < 0 {
-            return;
-        }
-        let stat = [file as usize, c"".as_ptr() as usize, AT_EMPTY_PATH, STATX_TYPE, &raw mut found as usize];
-        if call(nr::STATX, stat) < 0 || u32::from(found.0[14]) & S_IFMT != S_IFREG || !write_all(REPORT, &[REPORT_MARK])
-        {
-            return;
-        }
-        loop {
-            let count = call(nr::READ, [file as usize, chunk.as_mut_ptr() as usize, CHUNK, 0, 0]);
-            if count <= 0 || !write_all(REPORT, core::slice::from_raw_parts(chunk.as_ptr().cast(), count as usize)) {
-                return;
-            }
+    let arguments = [AT_FDCWD, path as usize, &raw const how as usize, size_of::<OpenHow>(), 0];
+    // SAFETY: `path` is a C string, and `how` outlives the call, with its size.
+    let file = unsafe { call(nr::OPENAT2, arguments) }.ok()? as i32;
+    let is_plain = kernel::status_of(file).is_ok_and(|status| status.mode & S_IFMT == S_IFREG);
+    if !is_plain || !write_all(REPORT, &[REPORT_MARK]) {
+        return None;
+    }
+    let mut chunk = [0; CHUNK];
+    loop {
+        let count = kernel::read(file, &mut chunk).ok().filter(|count| *count > 0)?;
+        if !write_all(REPORT, chunk.get(..count)?) {
+            return None;
         }
     }
 }

@@ -9,8 +9,7 @@ use std::process::{Command, ExitCode};
 const FOLDER: &str = "cell";
 
 /// Each part, `<name>.rs` in the folder and `<name>` in the output, and what it is compiled with besides [`OPTIONS`].
-const PARTS: [(&str, [&str; 4]); 4] =
-    [("init", PROGRAM), ("launcher", PROGRAM), ("python", MODULE), ("node", MODULE)];
+const PARTS: [(&str, [&str; 4]); 4] = [("init", PROGRAM), ("launcher", PROGRAM), ("python", MODULE), ("node", MODULE)];
 
 /// What every part is compiled with.
 const OPTIONS: [&str; 8] = [

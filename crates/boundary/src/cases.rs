@@ -134,12 +134,11 @@ fn case(field: &Field<'_>) -> Result<Case, DocumentError> {
         None => Timestamp::from_unix_millis(DEFAULT_NOW_MILLIS),
     };
     let request = fields.need("request", "write the request, in either form")?;
-    let place = |error: DocumentError| request.error(Cause::InvalidValue, error.to_string());
     let receipts = items(&fields, "receipts")?;
     let receipts = receipts.iter().enumerate().map(|(number, field)| receipt(field, number, &now));
     Ok(Case {
         name: fields.need("name", "name the case")?.text()?.to_owned(),
-        request: Request::read(request.json).map_err(place)?,
+        request: Request::read(request.json).map_err(|error| request.error(Cause::InvalidValue, error.to_string()))?,
         receipts: receipts.collect::<Result<_, _>>()?,
         approvals: items(&fields, "approvals")?.iter().map(approval).collect::<Result<_, _>>()?,
         expect: expect(&fields.need("expect", "write the expected outcome, as in `{outcome: allow}`")?)?,

@@ -138,8 +138,7 @@ impl Request {
     /// SHA-256 of the action in canonical form.
     #[must_use]
     pub fn action_hash(&self) -> Sha256Digest {
-        let action = || self.facts().get("action").map_or_else(|| Sha256Digest::of(b"null"), hash);
-        *self.0.action_hash.get_or_init(action)
+        *self.0.action_hash.get_or_init(|| self.facts().get("action").map_or_else(|| Sha256Digest::of(b"null"), hash))
     }
 
     /// SHA-256 of all facts in canonical form, `now` left out.

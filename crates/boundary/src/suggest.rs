@@ -157,11 +157,10 @@ impl Group<'_> {
         }
         let ends: Vec<_> = ends.into_iter().map(|(end, count)| format!("{count} {end}")).collect();
         let signs: BTreeSet<_> = self.calls.iter().flat_map(|call| &call.signs).map(|sign| shown(sign)).collect();
-        let signs = match signs.is_empty() {
-            true => String::new(),
-            false => {
-                format!("; what came back had signs of steering: {}", signs.into_iter().collect::<Vec<_>>().join(", "))
-            }
+        let signs = if signs.is_empty() {
+            String::new()
+        } else {
+            format!("; what came back had signs of steering: {}", signs.into_iter().collect::<Vec<_>>().join(", "))
         };
         format!("{} ({}){signs}", counted(self.calls.len() as u64, "call"), ends.join(", "))
     }

@@ -45,10 +45,9 @@ impl RuleIds {
     }
 
     fn unique(&self, default: &str) -> String {
-        let free = |name: &String| !self.0.contains(name);
         let numbered = (2..).map(|number: u32| format!("{default}#{number}"));
         // Never the default of `unwrap_or_default`: a step has far fewer rules than there are numbers.
-        std::iter::once(default.to_owned()).chain(numbered).find(free).unwrap_or_default()
+        std::iter::once(default.to_owned()).chain(numbered).find(|name| !self.0.contains(name)).unwrap_or_default()
     }
 }
 

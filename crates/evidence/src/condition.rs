@@ -178,11 +178,13 @@ impl Condition {
 
 impl Statement {
     fn new(source: &str, truth: bool) -> Self {
-        let text = match truth {
-            true => source.to_owned(),
+        let text = if truth {
+            source.to_owned()
+        } else if source.contains("//") {
             // A comment at the end would swallow the bracket.
-            false if source.contains("//") => format!("!({source}\n)"),
-            false => format!("!({source})"),
+            format!("!({source}\n)")
+        } else {
+            format!("!({source})")
         };
         let predicate = Predicate::compile(&text).ok();
         Self { text, predicate }

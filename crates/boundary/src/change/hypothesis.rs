@@ -233,10 +233,8 @@ fn call(request: &mut Request, demand: &ToolCallDemand) -> Option<()> {
     let mut calls = facts.get("calls").and_then(Json::as_array).unwrap_or_default().to_vec();
     // `after` is met only if there is such a call, so the hypothesis needs one too.
     if let Some(after) = &demand.after {
-        let named = |call: &Json| {
-            call.as_object().and_then(|call| call.get("tool")?.as_str()).is_some_and(|tool| after.matches(tool))
-        };
-        if !calls.iter().any(named) {
+        let mut tools = calls.iter().filter_map(|call| call.as_object()?.get("tool")?.as_str());
+        if !tools.any(|tool| after.matches(tool)) {
             let mut earlier = Object::new();
             earlier.insert("tool", after.sample());
             calls.push(Json::Object(earlier));

@@ -248,11 +248,12 @@ fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
     let path = |field: Field<'_>| {
         let path: Vec<String> = field.text()?.split('.').map(str::to_owned).collect();
         // Without the tool or the target, denials of different actions would be counted as one.
-        match path.first().map(String::as_str) == Some("args") && path.len() > 1 && !path.iter().any(String::is_empty) {
-            true => Ok(path),
-            false => Err(field
+        if path.first().map(String::as_str) == Some("args") && path.len() > 1 && !path.iter().any(String::is_empty) {
+            Ok(path)
+        } else {
+            Err(field
                 .error(Cause::InvalidValue, "only arguments can be left out")
-                .with_help("write it as in `args.note`")),
+                .with_help("write it as in `args.note`"))
         }
     };
     field.items()?.into_iter().map(path).collect()

@@ -41,9 +41,10 @@ pub(crate) fn read(verification: &Fields<'_>, outside: &Outside<'_>) -> Result<V
             }
         }
     }
-    match constraints.is_empty() {
-        false => Ok(constraints),
-        true => Err(verification.missing("checks", "write at least one check, with `name` and `constraint`")),
+    if constraints.is_empty() {
+        Err(verification.missing("checks", "write at least one check, with `name` and `constraint`"))
+    } else {
+        Ok(constraints)
     }
 }
 

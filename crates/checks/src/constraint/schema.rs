@@ -19,8 +19,8 @@ pub(super) struct Schema {
 
 /// Compiles a schema of the draft that its `$schema` names; without one, 2020-12.
 pub(super) fn compile(schema: &Json) -> Result<Schema, ConstraintError> {
-    let past = || ConstraintError::new("the schema holds a number past every double", "write a smaller one");
-    let schema = tree(schema).ok_or_else(past)?;
+    let schema = tree(schema)
+        .ok_or_else(|| ConstraintError::new("the schema holds a number past every double", "write a smaller one"))?;
     let cost = Cost::of(&schema).map_err(|error| match error {
         CostError::Cycle => {
             ConstraintError::new("the schema leads back to itself without going deeper", "correct its references")

@@ -60,10 +60,11 @@ fn mark(output: &str) -> Mark {
         return Mark::Unknown;
     }
     let head = output.lines().take_while(|line| *line != "Output:");
-    let code = |line: &str| {
+    // Without a code it goes on.
+    head.filter_map(|line| {
         let code = ["Process exited with code ", "Exit code: "].iter().find_map(|begin| line.strip_prefix(begin))?;
         Some(if code.trim() == "0" { Mark::Clear } else { Mark::Error })
-    };
-    // Without a code it goes on.
-    head.filter_map(code).next().unwrap_or(Mark::Unreadable)
+    })
+    .next()
+    .unwrap_or(Mark::Unreadable)
 }

@@ -19,8 +19,9 @@ pub(super) static FORM: Form = Form { name: "gemini", lists: &["contents"], has_
 
 fn recognizes(record: &Object) -> bool {
     // The parts of other protocols have a `type` or a `kind`.
-    let is_part = |part: &Object| !part.contains("type") && !part.contains("kind");
-    parts(record).is_some_and(|parts| parts.iter().all(|part| part.as_object().is_some_and(is_part)))
+    parts(record).is_some_and(|parts| {
+        parts.iter().all(|part| part.as_object().is_some_and(|part| !part.contains("type") && !part.contains("kind")))
+    })
 }
 
 fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {

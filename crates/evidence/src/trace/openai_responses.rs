@@ -57,10 +57,7 @@ pub(super) fn item(
         };
         return calls.answered(record, position, id, Answer { result: Some(outcome::result(output)), mark });
     }
-    match kind.ends_with("_call") {
-        true => made(calls, record, position, (item, at), kind),
-        false => Ok(()),
-    }
+    if kind.ends_with("_call") { made(calls, record, position, (item, at), kind) } else { Ok(()) }
 }
 
 fn made(

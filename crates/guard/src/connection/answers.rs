@@ -2,7 +2,7 @@
 
 use proofmark_boundary::{ActionPolicy, ResultHandling, ToolCall};
 use proofmark_evidence::CallStatus;
-use proofmark_receipt::{Json, Object, Sha256Digest, object};
+use proofmark_receipt::{Json, Sha256Digest, object};
 
 use super::requests::{Treatment, of_server};
 use super::{Connection, Held, MAX_REMEMBERED, Open, Output, Pending, Step, Task, results};
@@ -90,11 +90,14 @@ impl Connection {
     /// A list of tasks without those of other sessions; `None` where it has none of these.
     fn own_tasks(&self, message: &Message) -> Option<String> {
         let tasks = message.result()?.get("tasks")?.as_array()?;
-        let is_own = |task: &&Json| {
-            let id = task.as_object().and_then(|task| task.get("taskId")?.as_str());
-            id.is_some_and(|id| self.tasks.contains_key(id))
-        };
-        let own: Vec<Json> = tasks.iter().filter(is_own).cloned().collect();
+        let own: Vec<Json> = tasks
+            .iter()
+            .filter(|task| {
+                let id = task.as_object().and_then(|task| task.get("taskId")?.as_str());
+                id.is_some_and(|id| self.tasks.contains_key(id))
+            })
+            .cloned()
+            .collect();
         if own.len() == tasks.len() {
             return None;
         }
@@ -135,8 +138,10 @@ impl Connection {
         if actions.is_empty() {
             return None;
         }
-        let request = |action: &Object| self.session.request(action.clone(), &self.agent, &self.settings.session);
-        let requests: Result<Vec<_>, _> = actions.iter().map(request).collect();
+        let requests: Result<Vec<_>, _> = actions
+            .iter()
+            .map(|action| self.session.request(action.clone(), &self.agent, &self.settings.session))
+            .collect();
         let Ok(requests) = requests else {
             return Some(unreadable_input(open));
         };

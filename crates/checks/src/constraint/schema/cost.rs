@@ -310,7 +310,6 @@ impl<'a> Places<'a> {
         let schema = |name: &String| self.pointers.get(&format!("{at}/properties/{}", escaped(name))).copied();
         let listed = ["prefixItems", "items"].into_iter().find(|name| node.get(name).is_some_and(Value::is_array));
         let count = listed.and_then(|name| node.get(name)?.as_array()).map_or(0, Vec::len);
-        let item = |index| self.pointers.get(&format!("{at}/{}/{index}", listed.unwrap_or_default())).copied();
         // An array in `items` (older drafts) is one schema for each index, already in `listed`.
         // With `prefixItems` beside it the draft decides which of the two applies, so both count.
         let unlisted = listed == Some("items");
@@ -318,7 +317,9 @@ impl<'a> Places<'a> {
         Below {
             any: self.under(&any, at, node),
             named: named.filter_map(|name| Some((name.clone(), schema(name)?))).collect(),
-            items: (0..count).map(item).collect(),
+            items: (0..count)
+                .map(|index| self.pointers.get(&format!("{at}/{}/{index}", listed.unwrap_or_default())).copied())
+                .collect(),
         }
     }
 
@@ -348,11 +349,10 @@ impl<'a> Places<'a> {
         begins.extend(address.is_empty().then_some(""));
         begins.sort_unstable();
         begins.dedup();
-        let found: Vec<usize> = match fragment.is_empty() || fragment.starts_with('/') {
-            true => {
-                begins.iter().filter_map(|at| self.pointers.get(&format!("{at}{}", plain(fragment)))).copied().collect()
-            }
-            false => self.anchors.get(fragment).cloned().unwrap_or_default(),
+        let found: Vec<usize> = if fragment.is_empty() || fragment.starts_with('/') {
+            begins.iter().filter_map(|at| self.pointers.get(&format!("{at}{}", plain(fragment)))).copied().collect()
+        } else {
+            self.anchors.get(fragment).cloned().unwrap_or_default()
         };
         // The validator refuses a reference that leads nowhere; any other leads into a schema that it carries with it.
         if found.is_empty() { vec![self.nodes.len(); BUNDLED_VISITS] } else { found }

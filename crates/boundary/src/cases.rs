@@ -99,7 +99,8 @@ impl Case {
             let expires = self.moment.now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
             documents.push(ReceiptFact::blank_approval(
                 &format!("approval {number}"),
-                (&person, role),
+                &person,
+                role,
                 &subject,
                 &self.moment.now,
                 Timestamp::from_unix_millis(expires),

@@ -108,7 +108,7 @@ pub fn suggest(name: &str, calls: &[SeenCall], current: Option<&Object>) -> Resu
             tools.insert((server, via), dispatcher);
         }
         classes.extend((!ACTION_CLASSES.contains(&tool.class.as_str())).then(|| tool.class.clone()));
-        let (boundary, open) = rules::boundary(group, tool, (unused(group.tool, &mut names), &everywhere));
+        let (boundary, open) = rules::boundary(group, tool, unused(group.tool, &mut names), &everywhere);
         boundaries.push(boundary);
         left_open.extend(open.into_iter().map(|open| format!("`{}`: {open}", shown(group.tool))));
     }

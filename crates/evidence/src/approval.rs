@@ -233,7 +233,8 @@ impl ReceiptFact {
     #[must_use]
     pub fn blank_approval(
         name: &str,
-        (person, role): (&Person, &str),
+        person: &Person,
+        role: &str,
         subject: &Subject,
         now: &Timestamp,
         expires_at: Timestamp,

@@ -83,7 +83,8 @@ impl Condition {
         Self::compiled(
             field,
             schema,
-            (TypeName::Bool, "the expression is never true or false"),
+            TypeName::Bool,
+            "the expression is never true or false",
             "compare it with something",
         )
     }
@@ -91,7 +92,8 @@ impl Condition {
     fn compiled(
         field: &Field<'_>,
         schema: &Schema,
-        (expected, otherwise): (TypeName, &str),
+        expected: TypeName,
+        otherwise: &str,
         help: &str,
     ) -> Result<Self, ConditionError> {
         let source = field.text()?;
@@ -210,7 +212,7 @@ impl TextExpression {
     /// [`ConditionError`] when it cannot be compiled, or its value is not a text.
     pub fn read(field: &Field<'_>, schema: &Schema) -> Result<Self, ConditionError> {
         let help = "write it as in `sha256(action.args.patch)`";
-        Condition::compiled(field, schema, (TypeName::String, "the value of the expression is never a digest"), help)
+        Condition::compiled(field, schema, TypeName::String, "the value of the expression is never a digest", help)
             .map(Self)
     }
 

@@ -262,7 +262,7 @@ impl Connection {
         let withdrawn = waited.as_mut().and_then(|waited| waited.withdrawn(&id));
         // Else it was cancelled on its way, after it was released and before it is held.
         let mut step = if self.deciding.contains(&id) {
-            self.hold(message, id, (method, waited), policy).unwrap_or_else(|refusal| {
+            self.hold(message, id, method, waited, policy).unwrap_or_else(|refusal| {
                 self.deciding.retain(|id| Some(id) != refusal.id.as_ref());
                 self.refuse(&refusal)
             })
@@ -393,7 +393,7 @@ impl Connection {
             },
             Treatment::Decide => match self.list_needed(&method) {
                 Some(list) => self.ask_first(list, Parked { message, id, method }),
-                None => self.hold(message, id, (method, None), policy),
+                None => self.hold(message, id, method, None, policy),
             },
         }
     }

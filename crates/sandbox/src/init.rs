@@ -110,7 +110,7 @@ unsafe fn become_init(e: &Entering<'_>, child: libc::pid_t, release: RawFd) -> R
         let program = e.init.program;
         let here = libc::AT_EMPTY_PATH;
         libc::syscall(libc::SYS_execveat, program, c"".as_ptr(), argv.as_ptr(), env.as_ptr(), here);
-        Err((Step::Init, *libc::__errno_location()))
+        Err(Stopped::at(Step::Init))
     }
 }
 

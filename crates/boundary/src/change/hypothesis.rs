@@ -147,8 +147,7 @@ fn with_facts(input: &Input<'_>, ops: &mut [Op], strategy: Strategy<'_>) -> Opti
             match op {
                 Op::Fact { source, truth, assumed: assumed @ false } => {
                     let task = Task { source: *source, truth: *truth, variant: strategy.variant + pass };
-                    let made =
-                        strategy.memo.solution((&request, task), input.budget, || satisfy(input, &request, task));
+                    let made = strategy.memo.solution(&request, task, input.budget, || satisfy(input, &request, task));
                     match made? {
                         Some(made) => request = made,
                         None => {
@@ -296,7 +295,8 @@ fn approve(
         let expires = now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
         documents.push(ReceiptFact::blank_approval(
             &name(documents.len()),
-            (&person, &demand.role),
+            &person,
+            &demand.role,
             &subject,
             now,
             Timestamp::from_unix_millis(expires),

@@ -40,11 +40,11 @@ impl Trail {
 
 pub(super) fn of(found: &Found<'_>, expected: &Value, answer: &Value, notation: &Notation) -> Trail {
     let mut trail = Trail::default();
-    follow(found, (expected, answer), notation, &mut trail);
+    follow(found, expected, answer, notation, &mut trail);
     trail
 }
 
-fn follow(found: &Found<'_>, (expected, answer): (&Value, &Value), notation: &Notation, trail: &mut Trail) {
+fn follow(found: &Found<'_>, expected: &Value, answer: &Value, notation: &Notation, trail: &mut Trail) {
     match found {
         Found::Whole(left, right) => whole(left, right, notation, trail),
         Found::Inside(inside) => {
@@ -62,7 +62,7 @@ fn follow(found: &Found<'_>, (expected, answer): (&Value, &Value), notation: &No
                     trail.path.push_str(&step(inside, *left, notation));
                     trail.expected_at += offset(expected, *left, notation);
                     trail.answer_at += offset(answer, *right, notation);
-                    follow(found, (left.value, right.value), notation, trail);
+                    follow(found, left.value, right.value, notation, trail);
                 }
                 Part::Missing(member) => {
                     trail.path.push_str(&step(inside, *member, notation));

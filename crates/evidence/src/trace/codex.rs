@@ -28,7 +28,7 @@ fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
         let item = item.ok_or_else(|| record.malformed("this record has no `payload`"))?;
         match item.get("type").and_then(Json::as_str) {
             Some("function_call_output" | "custom_tool_call_output") => ended(&mut calls, record, position, item)?,
-            Some(_) | None => openai_responses::item(&mut calls, record, position, (item, text("timestamp")))?,
+            Some(_) | None => openai_responses::item(&mut calls, record, position, item, text("timestamp"))?,
         }
     }
     Ok(calls.finish())

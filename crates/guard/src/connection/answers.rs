@@ -15,7 +15,7 @@ impl Connection {
     /// An answer to an open request.
     pub(super) fn answered(&mut self, message: Message, open: Open, policy: &ActionPolicy, now: &str) -> Step {
         let mut outputs = Vec::new();
-        if let Some(handled) = self.observed(&message, &open, (policy, now), &mut outputs) {
+        if let Some(handled) = self.observed(&message, &open, policy, now, &mut outputs) {
             // Not remembered: a message that was changed here must not come again unchanged.
             outputs.push(Output::ToClient(handled));
             return Step { outputs, ..Step::default() };
@@ -40,7 +40,8 @@ impl Connection {
         &mut self,
         message: &Message,
         open: &Open,
-        (policy, now): (&ActionPolicy, &str),
+        policy: &ActionPolicy,
+        now: &str,
         outputs: &mut Vec<Output>,
     ) -> Option<String> {
         let (call, tool) = open.call.as_ref()?;
@@ -50,7 +51,7 @@ impl Connection {
         }
         status.iter().for_each(|status| self.session.ended(*call, *status));
         self.remember(message, open);
-        let handled = results::handled(message, (&open.method, tool), &labels, (policy, &self.settings));
+        let handled = results::handled(message, &open.method, tool, &labels, policy, &self.settings);
         // What is withheld is not read.
         if handled.handling != Some(ResultHandling::Withhold) {
             self.session.tainted(&labels, tool, now);

@@ -15,7 +15,7 @@ impl Connection {
         let mut held = pending.held;
         let mut outputs = Vec::new();
         if let Some(Ruling::Decided(receipt)) = rulings.last() {
-            held = match self.wait(held, (receipt, now), &mut outputs) {
+            held = match self.wait(held, receipt, now, &mut outputs) {
                 Ok(()) => return outputs,
                 Err(held) => *held,
             };

@@ -70,7 +70,8 @@ impl Connection {
     pub(super) fn wait(
         &mut self,
         held: Held,
-        (receipt, now): (&DecisionReceipt, &str),
+        receipt: &DecisionReceipt,
+        now: &str,
         outputs: &mut Vec<Output>,
     ) -> Result<(), Box<Held>> {
         let token =

@@ -126,11 +126,11 @@ impl Cost {
     pub(super) fn visits(&self, document: &Value) -> Option<Visits> {
         let root = [(0, 1)].into_iter().filter(|_| !self.here.is_empty()).collect();
         let mut visits = Visits::default();
-        self.walk((document, ""), &root, &mut visits).map(|()| visits)
+        self.walk(document, "", &root, &mut visits).map(|()| visits)
     }
 
     /// Counts the visits of a place, which has this name in an object, and of those below.
-    fn walk(&self, (place, name): (&Value, &str), asked: &Counts, visits: &mut Visits) -> Option<()> {
+    fn walk(&self, place: &Value, name: &str, asked: &Counts, visits: &mut Visits) -> Option<()> {
         let mut applied = Counts::new();
         for (node, times) in asked {
             for (other, count) in self.here.get(*node).into_iter().flatten() {
@@ -147,11 +147,11 @@ impl Cost {
         match place {
             Value::Array(items) => items.iter().enumerate().try_for_each(|(index, item)| {
                 let next = self.next(&applied, |below| below.items.get(index)?.as_ref());
-                next.is_empty().then_some(()).or_else(|| self.walk((item, ""), &next, visits))
+                next.is_empty().then_some(()).or_else(|| self.walk(item, "", &next, visits))
             }),
             Value::Object(members) => members.iter().try_for_each(|(name, member)| {
                 let next = self.next(&applied, |below| below.named.get(name));
-                next.is_empty().then_some(()).or_else(|| self.walk((member, name), &next, visits))
+                next.is_empty().then_some(()).or_else(|| self.walk(member, name, &next, visits))
             }),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(()),
         }

@@ -5,16 +5,11 @@ use std::env;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// The folders of their sources.
-const FOLDERS: [&str; 2] = ["init", "zygote"];
+/// The folder of their sources.
+const FOLDER: &str = "cell";
 
-/// Each part: its source, its file in the output, and what it is compiled with besides [`OPTIONS`].
-const PARTS: [(&str, &str, [&str; 4]); 4] = [
-    ("init/main.rs", "init", PROGRAM),
-    ("init/launcher.rs", "launcher", PROGRAM),
-    ("zygote/main.rs", "zygote", MODULE),
-    ("zygote/node.rs", "addon", MODULE),
-];
+/// Each part, `<name>.rs` in the folder and `<name>` in the output, and what it is compiled with besides [`OPTIONS`].
+const PARTS: [(&str, [&str; 4]); 4] = [("init", PROGRAM), ("launcher", PROGRAM), ("python", MODULE), ("node", MODULE)];
 
 /// What every part is compiled with.
 const OPTIONS: [&str; 8] = [
@@ -37,19 +32,17 @@ const MODULE: [&str; 4] =
     ["--crate-type=cdylib", "-Crelocation-model=pic", "-Ctarget-feature=-crt-static", "-Clink-arg=-Wl,-z,now"];
 
 fn main() -> ExitCode {
-    for folder in FOLDERS {
-        println!("cargo::rerun-if-changed={folder}");
-    }
-    for (source, name, options) in PARTS {
-        if let Err(why) = compile(source, name, &options) {
-            println!("cargo::error=failed to compile `{source}`: {why}");
+    println!("cargo::rerun-if-changed={FOLDER}");
+    for (name, options) in PARTS {
+        if let Err(why) = compile(name, &options) {
+            println!("cargo::error=failed to compile `{FOLDER}/{name}.rs`: {why}");
             return ExitCode::FAILURE;
         }
     }
     ExitCode::SUCCESS
 }
 
-fn compile(source: &str, name: &str, options: &[&str]) -> Result<(), String> {
+fn compile(name: &str, options: &[&str]) -> Result<(), String> {
     let variable = |name: &str| env::var_os(name).unwrap_or_default();
     let out = PathBuf::from(variable("OUT_DIR")).join(name);
     let mut compile = Command::new(variable("RUSTC"));
@@ -59,7 +52,7 @@ fn compile(source: &str, name: &str, options: &[&str]) -> Result<(), String> {
         option.push(linker);
         compile.arg(option);
     }
-    compile.args(OPTIONS).args(options).arg("-o").arg(out).arg(source);
+    compile.args(OPTIONS).args(options).arg("-o").arg(out).arg(format!("{FOLDER}/{name}.rs"));
     match compile.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("the compiler ended with {status}")),

@@ -53,9 +53,10 @@ pub fn admits(
     let policy_hash = resumed.member("binding", "policy_hash").and_then(Json::as_str);
     if conditions.is_empty() {
         // Only another policy can change what no fact can.
-        return match policy_hash == Some(policy.hash().to_string().as_str()) {
-            true => refused("nothing_would_change", "only another policy would change the decision"),
-            false => Admission::Admitted,
+        return if policy_hash == Some(policy.hash().to_string().as_str()) {
+            refused("nothing_would_change", "only another policy would change the decision")
+        } else {
+            Admission::Admitted
         };
     }
     let facts = conditions::facts(policy, request, evidence, moment);

@@ -99,7 +99,8 @@ impl Case {
             let expires = self.moment.now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
             documents.push(ReceiptFact::blank_approval(
                 &format!("approval {number}"),
-                (&person, role),
+                &person,
+                role,
                 &subject,
                 &self.moment.now,
                 Timestamp::from_unix_millis(expires),
@@ -134,12 +135,11 @@ fn case(field: &Field<'_>) -> Result<Case, DocumentError> {
         None => Timestamp::from_unix_millis(DEFAULT_NOW_MILLIS),
     };
     let request = fields.need("request", "write the request, in either form")?;
-    let place = |error: DocumentError| request.error(Cause::InvalidValue, error.to_string());
     let receipts = items(&fields, "receipts")?;
     let receipts = receipts.iter().enumerate().map(|(number, field)| receipt(field, number, &now));
     Ok(Case {
         name: fields.need("name", "name the case")?.text()?.to_owned(),
-        request: Request::read(request.json).map_err(place)?,
+        request: Request::read(request.json).map_err(|error| request.error(Cause::InvalidValue, error.to_string()))?,
         receipts: receipts.collect::<Result<_, _>>()?,
         approvals: items(&fields, "approvals")?.iter().map(approval).collect::<Result<_, _>>()?,
         expect: expect(&fields.need("expect", "write the expected outcome, as in `{outcome: allow}`")?)?,

@@ -42,7 +42,7 @@ const MAX_UNREAD: usize = 16;
 pub fn decide(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Decision {
     // Two budgets: a long search cannot take the steps of a rule, and `binding.steps` counts the rules alone.
     let (judging, searching) = (Budget::new(MAX_DECISION_STEPS), change::budget(&|| false));
-    within(policy, request, evidence, moment, (&judging, &searching))
+    within(policy, request, evidence, moment, &judging, &searching)
 }
 
 /// As [`decide`], until `stop` returns true. It is called every few thousand steps.
@@ -57,7 +57,7 @@ pub fn decide_until(
     stop: &dyn Fn() -> bool,
 ) -> Result<Decision, StoppedError> {
     let (judging, searching) = (Budget::stopping(MAX_DECISION_STEPS, stop), change::budget(stop));
-    let decision = within(policy, request, evidence, moment, (&judging, &searching));
+    let decision = within(policy, request, evidence, moment, &judging, &searching);
     // A stopped rule is unknown, so a decision that was stopped is not what the policy says.
     judging.finish().and(searching.finish()).map(|()| decision)
 }
@@ -74,7 +74,8 @@ fn within(
     request: &Request,
     evidence: &Evidence,
     moment: &Moment,
-    (judging, searching): (&Budget<'_>, &Budget<'_>),
+    judging: &Budget<'_>,
+    searching: &Budget<'_>,
 ) -> Decision {
     let input = Input { policy, request, evidence, moment, assumed: &[], budget: judging };
     let judged = judge(&input);

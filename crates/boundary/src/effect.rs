@@ -66,13 +66,14 @@ fn effect(finding: &RuleFinding) -> Option<RuleEffect> {
     if finding.blocks.is_some() {
         return Some(RuleEffect::Stopped);
     }
-    let by_approval = |item: &EvidenceItem| matches!(item, EvidenceItem::Document { role: Some(_), refusal: None, .. });
+    let has_approval =
+        finding.evidence.iter().any(|item| matches!(item, EvidenceItem::Document { role: Some(_), refusal: None, .. }));
     match (finding.source.kind, finding.status) {
         (_, RuleStatus::NotApplicable) => None,
         (RuleKind::Warn, RuleStatus::Fails | RuleStatus::Unknown) => Some(RuleEffect::Warned),
         // A denial that an approval lifts has a reason, and does not block.
         (RuleKind::Deny, RuleStatus::Holds) if finding.reason.is_some() => Some(RuleEffect::Lifted),
-        (RuleKind::Require, RuleStatus::Holds) if finding.evidence.iter().any(by_approval) => Some(RuleEffect::Lifted),
+        (RuleKind::Require, RuleStatus::Holds) if has_approval => Some(RuleEffect::Lifted),
         (RuleKind::Deny | RuleKind::Require | RuleKind::Warn, _) => Some(RuleEffect::Met),
         (
             RuleKind::Review

@@ -180,9 +180,10 @@ fn resume_contract(decision: &Decision, steps: &[Json]) -> Object {
     let upstream = decision.disposition == Disposition::UpstreamReplan;
     // A human review is resumed by an approval, not by the node's own retry.
     let retry = decision.disposition.replans() && !decision.must_not_retry_same_action();
-    let resume_when = match decision.changes.all.is_empty() {
-        true => steps.iter().filter_map(|step| step.as_object()?.get("message").cloned()).collect(),
-        false => texts(decision.changes.all.iter().map(|change| change.words())),
+    let resume_when = if decision.changes.all.is_empty() {
+        steps.iter().filter_map(|step| step.as_object()?.get("message").cloned()).collect()
+    } else {
+        texts(decision.changes.all.iter().map(|change| change.words()))
     };
     let conditions: Vec<_> = decision.changes.all.iter().map(|change| change.condition()).collect();
     object! {

@@ -68,7 +68,7 @@ impl Request {
     /// # Errors
     /// As [`Request::from_facts`].
     pub fn followed_by(&self, facts: Object) -> Result<Self, DocumentError> {
-        match changed_members(&facts, (self.facts(), &self.0.value)) {
+        match changed_members(&facts, self.facts(), &self.0.value) {
             Some(value) => {
                 let calls = facts.get("calls").and_then(Json::as_array).map(|calls| match &self.0.calls {
                     Some(known) => known.followed_by(self.calls().unwrap_or_default(), calls),
@@ -92,7 +92,7 @@ impl Request {
 
     /// The request with these facts, most of which are those of this one. `None` for a number that cannot be held exactly.
     pub(crate) fn changed(&self, facts: Object) -> Option<Self> {
-        let value = changed_members(&facts, (self.facts(), &self.0.value))?;
+        let value = changed_members(&facts, self.facts(), &self.0.value)?;
         let has_same_calls = facts.get("calls") == self.facts().get("calls");
         Some(Self::with_calls(facts, value, self.0.calls.clone().filter(|_| has_same_calls)))
     }
@@ -138,8 +138,7 @@ impl Request {
     /// SHA-256 of the action in canonical form.
     #[must_use]
     pub fn action_hash(&self) -> Sha256Digest {
-        let action = || self.facts().get("action").map_or_else(|| Sha256Digest::of(b"null"), hash);
-        *self.0.action_hash.get_or_init(action)
+        *self.0.action_hash.get_or_init(|| self.facts().get("action").map_or_else(|| Sha256Digest::of(b"null"), hash))
     }
 
     /// SHA-256 of all facts in canonical form, `now` left out.
@@ -202,8 +201,8 @@ impl Request {
     }
 }
 
-/// The value of an object, sharing what it has in common with another one, whose value is known.
-fn changed_members(object: &Object, (own, value): (&Object, &Value)) -> Option<Value> {
+/// The value of an object, sharing what it has in common with `own`, whose value is known.
+fn changed_members(object: &Object, own: &Object, value: &Value) -> Option<Value> {
     let members =
         object.iter().map(|(name, member)| Some((name, changed(member, own.get(name).zip(value.get(name)))?)));
     members.collect::<Option<Vec<_>>>().map(|members| members.into_iter().collect())
@@ -213,7 +212,7 @@ fn changed_members(object: &Object, (own, value): (&Object, &Value)) -> Option<V
 fn changed(json: &Json, known: Option<(&Json, &Value)>) -> Option<Value> {
     match (json, known) {
         (json, Some((own, value))) if own == json => Some(value.clone()),
-        (Json::Object(object), Some((Json::Object(own), value))) => changed_members(object, (own, value)),
+        (Json::Object(object), Some((Json::Object(own), value))) => changed_members(object, own, value),
         (Json::Array(items), Some((Json::Array(own), Value::List(values)))) => {
             let known = own.iter().zip(values.iter()).map(Some).chain(std::iter::repeat(None));
             let values = items.iter().zip(known).map(|(item, known)| changed(item, known));

@@ -29,25 +29,31 @@ impl DecisionReceipt {
     /// Why the action is blocked or warned about, in policy order.
     #[must_use]
     pub fn reasons(&self) -> Vec<StatedReason<'_>> {
-        let reason = |json| {
-            let text = |name| text(json, name);
-            let (cause, detail) = (text("cause"), text("detail"));
-            Some(StatedReason { code: text("code")?, message: text("message")?, rule: text("rule")?, cause, detail })
-        };
-        self.items("reasons").filter_map(reason).collect()
+        self.items("reasons")
+            .filter_map(|json| {
+                let text = |name| text(json, name);
+                let (cause, detail) = (text("cause"), text("detail"));
+                Some(StatedReason {
+                    code: text("code")?,
+                    message: text("message")?,
+                    rule: text("rule")?,
+                    cause,
+                    detail,
+                })
+            })
+            .collect()
     }
 
     /// The one of [`DecisionReceipt::reasons`] that says most about the outcome: what blocks by itself, then what is missing,
     /// then what only warns.
     #[must_use]
     pub fn main_reason(&self) -> Option<StatedReason<'_>> {
-        let weight = |reason: &StatedReason<'_>| match reason.rule {
+        self.reasons().into_iter().min_by_key(|reason| match reason.rule {
             _ if reason.cause == Some("lifted") => 2,
             rule if rule.contains(".warn[") => 3,
             rule if rule.contains(".require[") || rule == "repeat" => 1,
             _ => 0,
-        };
-        self.reasons().into_iter().min_by_key(weight)
+        })
     }
 
     /// The rules that read evidence and gave no reason to block or to warn, in policy order.

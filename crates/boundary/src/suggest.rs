@@ -108,7 +108,7 @@ pub fn suggest(name: &str, calls: &[SeenCall], current: Option<&Object>) -> Resu
             tools.insert((server, via), dispatcher);
         }
         classes.extend((!ACTION_CLASSES.contains(&tool.class.as_str())).then(|| tool.class.clone()));
-        let (boundary, open) = rules::boundary(group, tool, (unused(group.tool, &mut names), &everywhere));
+        let (boundary, open) = rules::boundary(group, tool, unused(group.tool, &mut names), &everywhere);
         boundaries.push(boundary);
         left_open.extend(open.into_iter().map(|open| format!("`{}`: {open}", shown(group.tool))));
     }
@@ -157,11 +157,10 @@ impl Group<'_> {
         }
         let ends: Vec<_> = ends.into_iter().map(|(end, count)| format!("{count} {end}")).collect();
         let signs: BTreeSet<_> = self.calls.iter().flat_map(|call| &call.signs).map(|sign| shown(sign)).collect();
-        let signs = match signs.is_empty() {
-            true => String::new(),
-            false => {
-                format!("; what came back had signs of steering: {}", signs.into_iter().collect::<Vec<_>>().join(", "))
-            }
+        let signs = if signs.is_empty() {
+            String::new()
+        } else {
+            format!("; what came back had signs of steering: {}", signs.into_iter().collect::<Vec<_>>().join(", "))
         };
         format!("{} ({}){signs}", counted(self.calls.len() as u64, "call"), ends.join(", "))
     }

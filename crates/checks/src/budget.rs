@@ -95,8 +95,7 @@ impl Share {
     ) -> Option<String> {
         let text = text?;
         // Cutting computes a digest, which is wasted where the cut text cannot fit either.
-        let could_fit = |chars: &usize| text.len().min(*chars) < self.0;
-        let cuts = cuts.into_iter().filter(could_fit).collect::<Vec<_>>();
+        let cuts = cuts.into_iter().filter(|chars| text.len().min(*chars) < self.0).collect::<Vec<_>>();
         cuts.into_iter().find_map(|chars| {
             let text = cut(&text, chars)?;
             // The `?` gives up this cut only; the next one may fit.

@@ -25,6 +25,8 @@ pub const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// Steps all constraints of a request may take together on one output; a step is about one value looked at, or 16 bytes of
 /// text. Those past it are errors that name this limit.
 pub const MAX_CONSTRAINT_STEPS: u64 = 100_000_000;
+/// The most places of a document that checking one constraint may visit.
+const MAX_VISITS: u64 = 1 << 24;
 /// How many violations of a schema are listed.
 pub const MAX_VIOLATIONS: usize = 20;
 

@@ -98,8 +98,13 @@ mod tests {
             "at .a: missing\n- {'a': 1, 'b': [2, 3]}\n+ {'b': [2, 3], 'c': 1}\n"
         );
         let numbers = |changed: &str| {
-            let number = |index: usize| if index == 8_800 { changed.to_owned() } else { index.to_string() };
-            format!("[{}]", (0..9_000).map(number).collect::<Vec<_>>().join(","))
+            format!(
+                "[{}]",
+                (0..9_000)
+                    .map(|index| if index == 8_800 { changed.to_owned() } else { index.to_string() })
+                    .collect::<Vec<_>>()
+                    .join(",")
+            )
         };
         assert_eq!(
             shown(&numbers("1"), &numbers("2")),
@@ -294,9 +299,10 @@ mod tests {
             wide in any::<bool>(),
         ) {
             let [expected, answer] = ["111222", "333444"].map(|digits| Value::Int(Integer::new(digits).unwrap()));
-            let filler = |number: f64| match wide {
-                true => Value::List(vec![Value::Text("a filler that takes most of a line".to_owned()), Value::Float(number)]),
-                false => Value::Float(number),
+            let filler = |number: f64| if wide {
+                Value::List(vec![Value::Text("a filler that takes most of a line".to_owned()), Value::Float(number)])
+            } else {
+                Value::Float(number)
             };
             let one = Value::Int(Integer::new("1").unwrap());
             let other = if wide { filler(1.0) } else { one };

@@ -205,8 +205,10 @@ impl FromStr for Language {
 
     /// Reads the specification's word, or an alias such as `py`, `js` or `sh`.
     fn from_str(word: &str) -> Result<Language, ParseLanguageError> {
-        let is_meant = |language: &Language| language.as_str() == word || language.dialect().aliases.contains(&word);
-        Language::ALL.into_iter().find(is_meant).ok_or_else(|| ParseLanguageError(word.to_owned()))
+        Language::ALL
+            .into_iter()
+            .find(|language| language.as_str() == word || language.dialect().aliases.contains(&word))
+            .ok_or_else(|| ParseLanguageError(word.to_owned()))
     }
 }
 

@@ -56,8 +56,8 @@ fn plan_suite(suite: &Suite, output: &str, caps: &Caps) -> Result<Plan, RequestE
         Mode::Stdio => Program::Stdio { source },
     };
     let submission = Some(job(suite, program, caps, suite.tests.iter().map(|test| (test, given(test)))));
-    let expression = |test| Some((test, Cow::from(Test::expression(test)?)));
-    let expected: Vec<_> = suite.tests.iter().filter_map(expression).collect();
+    let expected: Vec<_> =
+        suite.tests.iter().filter_map(|test| Some((test, Cow::from(Test::expression(test)?)))).collect();
     let expected = (!expected.is_empty()).then(|| job(suite, Program::Pristine, caps, expected.into_iter()));
     Ok(Plan { submission, expected })
 }
@@ -155,10 +155,6 @@ fn job<'a>(
     inputs: impl Iterator<Item = (&'a Test, Cow<'a, str>)>,
 ) -> Job {
     let asked = &suite.limits;
-    let case = |(test, input): (&Test, Cow<'_, str>)| Case {
-        input: input.into_owned(),
-        timeout: test.timeout.or(asked.timeout).unwrap_or(DEFAULT_TIMEOUT).min(caps.timeout),
-    };
     let limits = Limits {
         memory_mb: asked.memory_mb.unwrap_or(DEFAULT_MEMORY_MB).min(caps.memory_mb),
         total_timeout: asked.total_timeout.unwrap_or(DEFAULT_TOTAL_TIMEOUT).min(caps.total_timeout),
@@ -171,7 +167,12 @@ fn job<'a>(
         runtime: suite.runtime.clone(),
         packages: suite.packages.clone(),
         program,
-        cases: inputs.map(case).collect(),
+        cases: inputs
+            .map(|(test, input)| Case {
+                input: input.into_owned(),
+                timeout: test.timeout.or(asked.timeout).unwrap_or(DEFAULT_TIMEOUT).min(caps.timeout),
+            })
+            .collect(),
         limits,
     }
 }

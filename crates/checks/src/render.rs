@@ -128,12 +128,14 @@ impl Out {
     }
 
     fn set(&mut self, value: &Value, items: &[Value], notation: &Notation) {
-        let member = |item| {
-            let mut out = Out { text: String::new(), limit: self.room() };
-            out.write(item, notation);
-            (magnitude(item), out.text)
-        };
-        let mut shown: Vec<_> = items.iter().map(member).collect();
+        let mut shown: Vec<_> = items
+            .iter()
+            .map(|item| {
+                let mut out = Out { text: String::new(), limit: self.room() };
+                out.write(item, notation);
+                (magnitude(item), out.text)
+            })
+            .collect();
         shown.sort_by(|(left, left_text), (right, right_text)| {
             // `total_cmp` puts NaN, which stands for all that is not a number, behind infinity.
             left.total_cmp(right).then_with(|| left_text.cmp(right_text))

@@ -161,11 +161,13 @@ fn values(items: &[Json], sets: usize) -> Result<Vec<Value>, ValueError> {
 }
 
 fn pairs(items: &[Json], sets: usize) -> Result<Vec<(Value, Value)>, ValueError> {
-    let pair = |item: &Json| match item.as_array() {
-        Some([key, member]) => Ok((value(key, sets)?, value(member, sets)?)),
-        Some(_) | None => Err(ValueError::Malformed("an entry that is not a pair")),
-    };
-    items.iter().map(pair).collect()
+    items
+        .iter()
+        .map(|item| match item.as_array() {
+            Some([key, member]) => Ok((value(key, sets)?, value(member, sets)?)),
+            Some(_) | None => Err(ValueError::Malformed("an entry that is not a pair")),
+        })
+        .collect()
 }
 
 fn complex(parts: &[Json]) -> Result<Value, ValueError> {
@@ -195,13 +197,12 @@ fn float(repr: &str) -> Result<f64, ValueError> {
 fn bytes(hex: &str) -> Result<Vec<u8>, ValueError> {
     // Digit by digit: `from_str_radix` would read `+1` as well.
     let digit = |byte: u8| char::from(byte).to_digit(16);
-    let byte = |pair: &[u8]| match pair {
-        [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
-        _ => None,
-    };
     hex.as_bytes()
         .chunks(2)
-        .map(byte)
+        .map(|pair| match pair {
+            [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
+            _ => None,
+        })
         .collect::<Option<_>>()
         .ok_or(ValueError::Malformed("bytes that are not hexadecimal"))
 }

@@ -127,10 +127,13 @@ fn yaml() {
                 Some((_, why)) => println!("read though wrong: {id}: {why}"),
                 None => wrong.push(format!("{id} is read: {text:?}")),
             },
-            (Status::Pass, false) => match same_as_json(test, text) {
-                true => same += 1,
-                false => wrong.push(format!("{id} is read otherwise: {text:?}")),
-            },
+            (Status::Pass, false) => {
+                if same_as_json(test, text) {
+                    same += 1
+                } else {
+                    wrong.push(format!("{id} is read otherwise: {text:?}"))
+                }
+            }
             // What has a second reading, or says what JSON cannot, is refused too.
             (Status::Fail, false) => more += 1,
             (Status::Error, _) => wrong.push(format!("{id} has no answer")),

@@ -145,8 +145,12 @@ fn the_example_of_the_spec_works_word_for_word() {
     assert_eq!((&json.checks, &json.hashes), (&yaml.checks, &yaml.hashes));
     let judgment = json.judge(None, None);
     assert_eq!((judgment.tier, judgment.verdict, judgment.fault), (1, Verdict::Pass, None));
-    let said = |detail: &Detail| (detail.name.clone(), detail.constraint.clone().unwrap());
-    let pairs: Vec<_> = judgment.results.details.iter().map(said).collect();
+    let pairs: Vec<_> = judgment
+        .results
+        .details
+        .iter()
+        .map(|detail| (detail.name.clone(), detail.constraint.clone().unwrap()))
+        .collect();
     let due = [
         ("is_valid_json", "json_parse"),
         ("has_name_field", "json_path:$.name exists"),

@@ -35,16 +35,18 @@ const LIMITS: Limits =
     Limits { memory_mb: 256, total_timeout: Duration::from_secs(60), output_bytes: 1_000, processes: 64, disk_mb: 0 };
 
 fn outcome(ends: impl IntoIterator<Item = End>) -> Outcome {
-    let case = |end| CaseOutcome {
-        end,
-        elapsed: Duration::from_micros(2_700),
-        timeout: Duration::from_secs(5),
-        written: Written::default(),
-    };
     Outcome {
         runtime: "some1.0".to_owned(),
         limits: LIMITS,
-        cases: ends.into_iter().map(case).collect(),
+        cases: ends
+            .into_iter()
+            .map(|end| CaseOutcome {
+                end,
+                elapsed: Duration::from_micros(2_700),
+                timeout: Duration::from_secs(5),
+                written: Written::default(),
+            })
+            .collect(),
         ..Outcome::default()
     }
 }
@@ -161,14 +163,15 @@ fn the_verdict_counts_what_passed() {
         ("fu", Verdict::Error, Some(Fault::Verifier)),
     ];
     for (ends, verdict, fault) in table {
-        let end = |letter| match letter {
-            'p' => value("1"),
-            'f' => value("2"),
-            'e' => End::Timeout,
-            _ => End::Unavailable("no runtime".to_owned()),
-        };
-        let judgment =
-            request(CALL, &format!("{}, {}", one("a"), one("b"))).judge(Some(&outcome(ends.chars().map(end))), None);
+        let judgment = request(CALL, &format!("{}, {}", one("a"), one("b"))).judge(
+            Some(&outcome(ends.chars().map(|letter| match letter {
+                'p' => value("1"),
+                'f' => value("2"),
+                'e' => End::Timeout,
+                _ => End::Unavailable("no runtime".to_owned()),
+            }))),
+            None,
+        );
         assert_eq!((judgment.verdict, judgment.fault), (verdict, fault), "{ends}");
         let names: Vec<_> = judgment.results.details.iter().map(|detail| detail.name.as_str()).collect();
         assert_eq!(names, ["a", "b"]);

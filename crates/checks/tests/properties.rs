@@ -115,9 +115,12 @@ enum Number {
 }
 
 fn number(value: &Value, rules: Rules) -> Option<Number> {
-    let exact = |re: f64, im: f64| match re.is_finite() && re.fract() == 0.0 && im == 0.0 {
-        true => Number::Exact(re as i128),
-        false => Number::Double(re, im),
+    let exact = |re: f64, im: f64| {
+        if re.is_finite() && re.fract() == 0.0 && im == 0.0 {
+            Number::Exact(re as i128)
+        } else {
+            Number::Double(re, im)
+        }
     };
     let doubles = rules.integers == Integers::Doubles;
     Some(match value {

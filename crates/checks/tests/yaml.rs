@@ -31,10 +31,9 @@ fn yaml(text: &str) -> Result<Request, RequestError> {
 fn yaml_that_two_readers_read_differently_is_refused() {
     let with = |line: &str| EXAMPLE_YAML.replace("specification: any JSON, or text", line);
     let bomb = |levels: usize| {
-        let line = |level: usize| {
-            format!("  l{}: &l{} [{}]\n", level + 1, level + 1, vec![format!("*l{level}"); 10].join(", "))
-        };
-        let lines: String = (0..levels).map(line).collect();
+        let lines: String = (0..levels)
+            .map(|level| format!("  l{}: &l{} [{}]\n", level + 1, level + 1, vec![format!("*l{level}"); 10].join(", ")))
+            .collect();
         format!("specification:\n  l0: &l0 [lol]\n{lines}")
     };
     let long = format!("specification:\n  a: &a {}\n  b: [{}]", "x".repeat(1 << 20), vec!["*a"; 60].join(", "));

@@ -86,7 +86,6 @@ fn read_case(fields: &Fields<'_>) -> Result<Case, DocumentError> {
         (None, Some(text)) => CaseResponse::Text(text),
         (_, _) => return Err(fields.missing("response", "name its file, or write it as `responseText`, not both")),
     };
-    let names = |field: Field<'_>| field.items()?.iter().map(|item| item.text().map(str::to_owned)).collect();
     Ok(Case {
         name: need("name", "name the case")?,
         workflow: need("workflow", "name the workflow's file")?,
@@ -96,7 +95,10 @@ fn read_case(fields: &Fields<'_>) -> Result<Case, DocumentError> {
         trace: text("trace")?,
         context: fields.get("context").map(|field| field.json.clone()),
         state: fields.need("state", "write the expected state")?.choice(&STATES)?,
-        unmet: fields.get("unmet").map(names).transpose()?,
+        unmet: fields
+            .get("unmet")
+            .map(|field| field.items()?.iter().map(|item| item.text().map(str::to_owned)).collect())
+            .transpose()?,
     })
 }
 

@@ -124,10 +124,6 @@ fn resolve(
 ) -> Contract {
     let class = policy.map_or_else(|| workflow.class_of(step), |policy| policy.class_of(workflow, step));
     let demands = policy.map_or_else(|| Demands::of_class(class), |policy| policy.demands_on(workflow, step));
-    let in_force = |policy: &WorkflowPolicy| -> Vec<Exemption> {
-        let all = policy.exemptions_for(workflow, step).map(|(_, exemption)| exemption);
-        all.filter(|exemption| !exemption.is_expired(now_ms)).cloned().collect()
-    };
     let lifted =
         |demand: DemandKind| policy.is_some_and(|policy| policy::lifts(policy, workflow, step, demand, now_ms));
     let demanded = demands.no_other_mutations && !lifted(DemandKind::NoOtherMutations);
@@ -143,7 +139,12 @@ fn resolve(
         tools: policy.map_or_else(|| workflow.tools.clone(), |policy| workflow.tools.and(&policy.tools)),
         no_other_mutations: written || demanded,
         min_evidence: if lifted(DemandKind::MinEvidence) { EvidenceStatus::Absent } else { demands.min_evidence },
-        exemptions: policy.map(in_force).unwrap_or_default(),
+        exemptions: policy
+            .map(|policy| -> Vec<Exemption> {
+                let all = policy.exemptions_for(workflow, step).map(|(_, exemption)| exemption);
+                all.filter(|exemption| !exemption.is_expired(now_ms)).cloned().collect()
+            })
+            .unwrap_or_default(),
         demands,
     }
 }

@@ -65,9 +65,10 @@ impl Expect {
             Err(missing) => return Match::Missing(missing_at(missing, &format!("{place}{}", path.text()))),
         };
         if *self == Self::Absent {
-            return match found.iter().all(|value| *value == Value::Null) {
-                true => Match::Holds,
-                false => Match::Differs(format!("`{place}{}` is present", path.text())),
+            return if found.iter().all(|value| *value == Value::Null) {
+                Match::Holds
+            } else {
+                Match::Differs(format!("`{place}{}` is present", path.text()))
             };
         }
         if found.is_empty() {
@@ -177,10 +178,11 @@ fn missing_at(missing: Vec<Missing>, place: &str) -> Vec<MissingFact> {
         Some(rest) if rest.is_empty() || rest.starts_with(['.', '[']) => format!("{place}{rest}"),
         _ => path,
     };
-    match missing.is_empty() {
+    if missing.is_empty() {
         // Only a condition that cannot be compiled is unknown without a reason (`Condition::truth`).
-        true => vec![MissingFact::new(place.to_owned(), "cannot be judged: the condition cannot be read")],
-        false => missing.into_iter().map(|fact| MissingFact::new(rename(fact.path), &fact.why.to_string())).collect(),
+        vec![MissingFact::new(place.to_owned(), "cannot be judged: the condition cannot be read")]
+    } else {
+        missing.into_iter().map(|fact| MissingFact::new(rename(fact.path), &fact.why.to_string())).collect()
     }
 }
 

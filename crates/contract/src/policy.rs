@@ -20,7 +20,7 @@ use proofmark_receipt::Json;
 use proofmark_receipt::document::{DocumentError, Field, Fields};
 
 use crate::class::Class;
-use crate::read::{self, list};
+use crate::read::{self, Limit, list};
 use crate::tools::ToolClasses;
 use crate::vocabulary;
 use crate::workflow::{Step, Workflow};
@@ -28,7 +28,7 @@ use crate::workflow::{Step, Workflow};
 /// The most requirements or exemptions a policy may have.
 pub const MAX_ENTRIES: usize = 1_000;
 /// The same, with what to do about more.
-const LIMIT: (usize, &str) = (MAX_ENTRIES, "use `*`");
+const LIMIT: Limit = Limit { max: MAX_ENTRIES, help: "use `*`" };
 
 /// A workflow policy as its author wrote it.
 #[derive(Clone, Debug, PartialEq)]

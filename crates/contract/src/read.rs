@@ -45,10 +45,9 @@ impl RuleIds {
     }
 
     fn unique(&self, default: &str) -> String {
-        let free = |name: &String| !self.0.contains(name);
         let numbered = (2..).map(|number: u32| format!("{default}#{number}"));
         // Never the default of `unwrap_or_default`: a step has far fewer rules than there are numbers.
-        std::iter::once(default.to_owned()).chain(numbered).find(free).unwrap_or_default()
+        std::iter::once(default.to_owned()).chain(numbered).find(|name| !self.0.contains(name)).unwrap_or_default()
     }
 }
 
@@ -65,20 +64,28 @@ pub(crate) fn read_message(fields: &Fields<'_>) -> Result<Option<String>, Docume
     fields.get("rejectMessage").map(|field| word(&field)).transpose()
 }
 
-/// The items of a list that may be left out, each read by `read`; `help` says what to do where there are more than `max`.
+/// How long a list may be.
+#[derive(Clone, Copy)]
+pub(crate) struct Limit {
+    pub(crate) max: usize,
+    /// What to do about a longer one.
+    pub(crate) help: &'static str,
+}
+
+/// The items of a list that may be left out, each read by `read`.
 pub(crate) fn list<'a, T>(
     fields: &Fields<'a>,
     name: &str,
-    (max, help): (usize, &str),
+    limit: Limit,
     mut read: impl FnMut(&Field<'a>) -> Result<T, DocumentError>,
 ) -> Result<Vec<T>, DocumentError> {
     let Some(field) = fields.get(name) else {
         return Ok(Vec::new());
     };
     let items = field.items()?;
-    if items.len() > max {
-        let message = format!("{} items are more than the {max} a list may have", items.len());
-        return Err(field.error(Cause::TooMany, message).with_help(help));
+    if items.len() > limit.max {
+        let message = format!("{} items are more than the {} a list may have", items.len(), limit.max);
+        return Err(field.error(Cause::TooMany, message).with_help(limit.help));
     }
     items.iter().map(&mut read).collect()
 }

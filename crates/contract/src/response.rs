@@ -166,9 +166,10 @@ impl Block<'_> {
         if !self.alone {
             return Err(ResponseError::Unclear(self.line));
         }
-        let format = self.notation.unwrap_or(match body.trim_start().starts_with(['{', '[']) {
-            true => Format::Json,
-            false => Format::Yaml,
+        let format = self.notation.unwrap_or(if body.trim_start().starts_with(['{', '[']) {
+            Format::Json
+        } else {
+            Format::Yaml
         });
         let json = document::parse(body.as_bytes(), format)
             .map_err(|error| ResponseError::Unreadable { line: self.line, error })?;
@@ -249,8 +250,5 @@ impl<'t> Scan<'t> {
 fn join(lines: &[u64]) -> String {
     const MAX_SHOWN: usize = 5;
     let shown: Vec<_> = lines.iter().take(MAX_SHOWN).map(u64::to_string).collect();
-    match lines.len() > MAX_SHOWN {
-        true => format!("{}, …", shown.join(", ")),
-        false => shown.join(", "),
-    }
+    if lines.len() > MAX_SHOWN { format!("{}, …", shown.join(", ")) } else { shown.join(", ") }
 }

@@ -103,12 +103,11 @@ impl Binds {
         for item in field.items()? {
             bound.push(item.choice(&words)?);
         }
-        match bound.contains(&"action") {
-            true => Ok(Self { environment: bound.contains(&"environment"), agent: bound.contains(&"agent") }),
-            false => {
-                let error = field.error(Cause::MissingField, "an approval is always of one action");
-                Err(error.with_help("list `action`"))
-            }
+        if bound.contains(&"action") {
+            Ok(Self { environment: bound.contains(&"environment"), agent: bound.contains(&"agent") })
+        } else {
+            let error = field.error(Cause::MissingField, "an approval is always of one action");
+            Err(error.with_help("list `action`"))
         }
     }
 
@@ -149,8 +148,7 @@ impl ApprovalDemand {
         judged.retain(|(fact, _)| fact.approval.as_ref().is_some_and(|approval| approval.role == self.role));
         let mut counted: Vec<&ReceiptFact> = Vec::new();
         for (fact, refusal) in judged.iter_mut().filter(|(_, refusal)| refusal.is_none()) {
-            let again = |other: &&ReceiptFact| roles.person(other) == roles.person(fact);
-            if self.distinct && counted.iter().any(again) {
+            if self.distinct && counted.iter().any(|other| roles.person(other) == roles.person(fact)) {
                 *refusal = Some(Refusal::SameReviewer);
             } else if counted.len() < self.count {
                 // As many as are asked for: further ones are neither counted nor refused.
@@ -171,8 +169,8 @@ pub fn judged<'e>(
     evidence: &'e Evidence,
     now: &Timestamp,
 ) -> Vec<(&'e ReceiptFact, Option<Refusal>)> {
-    let of_action = |fact: &&ReceiptFact| fact.approval.is_some();
-    let mut judged: Vec<_> = evidence.documents().iter().filter(of_action).map(|fact| (fact, None)).collect();
+    let mut judged: Vec<_> =
+        evidence.documents().iter().filter(|fact| fact.approval.is_some()).map(|fact| (fact, None)).collect();
     // The oldest first, so that an approval that comes later cannot take one away that counted.
     judged.sort_by_key(|(fact, _)| (fact.verified_at.unix_millis(), fact.content));
     let mut counting: Vec<&ReceiptFact> = Vec::new();
@@ -235,7 +233,8 @@ impl ReceiptFact {
     #[must_use]
     pub fn blank_approval(
         name: &str,
-        (person, role): (&Person, &str),
+        person: &Person,
+        role: &str,
         subject: &Subject,
         now: &Timestamp,
         expires_at: Timestamp,

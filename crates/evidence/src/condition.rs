@@ -83,7 +83,8 @@ impl Condition {
         Self::compiled(
             field,
             schema,
-            (TypeName::Bool, "the expression is never true or false"),
+            TypeName::Bool,
+            "the expression is never true or false",
             "compare it with something",
         )
     }
@@ -91,7 +92,8 @@ impl Condition {
     fn compiled(
         field: &Field<'_>,
         schema: &Schema,
-        (expected, otherwise): (TypeName, &str),
+        expected: TypeName,
+        otherwise: &str,
         help: &str,
     ) -> Result<Self, ConditionError> {
         let source = field.text()?;
@@ -178,11 +180,13 @@ impl Condition {
 
 impl Statement {
     fn new(source: &str, truth: bool) -> Self {
-        let text = match truth {
-            true => source.to_owned(),
+        let text = if truth {
+            source.to_owned()
+        } else if source.contains("//") {
             // A comment at the end would swallow the bracket.
-            false if source.contains("//") => format!("!({source}\n)"),
-            false => format!("!({source})"),
+            format!("!({source}\n)")
+        } else {
+            format!("!({source})")
         };
         let predicate = Predicate::compile(&text).ok();
         Self { text, predicate }
@@ -208,7 +212,7 @@ impl TextExpression {
     /// [`ConditionError`] when it cannot be compiled, or its value is not a text.
     pub fn read(field: &Field<'_>, schema: &Schema) -> Result<Self, ConditionError> {
         let help = "write it as in `sha256(action.args.patch)`";
-        Condition::compiled(field, schema, (TypeName::String, "the value of the expression is never a digest"), help)
+        Condition::compiled(field, schema, TypeName::String, "the value of the expression is never a digest", help)
             .map(Self)
     }
 

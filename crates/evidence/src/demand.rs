@@ -221,12 +221,11 @@ fn read_tiers(field: &Field<'_>) -> Result<Vec<u8>, DocumentError> {
         Some(_) => field.items()?.iter().map(tier).collect::<Result<_, _>>()?,
         None => vec![tier(field)?],
     };
-    match tiers.is_empty() {
-        true => {
-            let error = field.error(Cause::Empty, "the list has no tiers");
-            Err(error.with_help("write one from 0 to 3, or leave the field out"))
-        }
-        false => Ok(tiers),
+    if tiers.is_empty() {
+        let error = field.error(Cause::Empty, "the list has no tiers");
+        Err(error.with_help("write one from 0 to 3, or leave the field out"))
+    } else {
+        Ok(tiers)
     }
 }
 
@@ -244,9 +243,10 @@ fn read_signer(field: &Field<'_>) -> Result<SignerDemand, DocumentError> {
         Some(_) => Ok(SignerDemand::Keys(vec![key(field)?])),
         None => {
             let keys: Vec<SignerId> = field.items()?.iter().map(key).collect::<Result<_, _>>()?;
-            match keys.is_empty() {
-                true => Err(field.error(Cause::Empty, "the list has no keys").with_help("write one")),
-                false => Ok(SignerDemand::Keys(keys)),
+            if keys.is_empty() {
+                Err(field.error(Cause::Empty, "the list has no keys").with_help("write one"))
+            } else {
+                Ok(SignerDemand::Keys(keys))
             }
         }
     }

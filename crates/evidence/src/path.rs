@@ -40,9 +40,10 @@ impl Path {
 
     /// Reads a path; `None` when it is empty or has an empty or unfinished part.
     pub fn read(text: &str) -> Option<Self> {
-        let way = match text.starts_with('$') {
-            true => Way::Query(Query::compile(text).map(Arc::new).map_err(Box::new)),
-            false => Way::Steps(steps(text)?),
+        let way = if text.starts_with('$') {
+            Way::Query(Query::compile(text).map(Arc::new).map_err(Box::new))
+        } else {
+            Way::Steps(steps(text)?)
         };
         Some(Self { text: text.to_owned(), way })
     }
@@ -60,10 +61,16 @@ impl Path {
             Way::Query(Ok(query)) => query,
         };
         // A strict query reports an absent member, which is just no value here; a limit must not look like that.
-        let is_limit = |fact: &Missing| matches!(fact.why, Why::Failed(failure) if failure.is_limit());
         match query.values(document, budget) {
             Ok(found) => Ok(found),
-            Err(unknown) if unknown.missing.iter().any(is_limit) => Err(unknown.missing),
+            Err(unknown)
+                if unknown
+                    .missing
+                    .iter()
+                    .any(|fact| matches!(fact.why, Why::Failed(failure) if failure.is_limit())) =>
+            {
+                Err(unknown.missing)
+            }
             Err(_) => Ok(Vec::new()),
         }
     }

@@ -225,9 +225,10 @@ impl ReceiptFact {
     /// How far it can be relied on by itself: a valid one is verified, unless its signer is known not to be trusted.
     #[must_use]
     pub fn status(&self) -> EvidenceStatus {
-        match self.valid && self.trust != Trust::Untrusted {
-            true => EvidenceStatus::Verified,
-            false => EvidenceStatus::SelfReported,
+        if self.valid && self.trust != Trust::Untrusted {
+            EvidenceStatus::Verified
+        } else {
+            EvidenceStatus::SelfReported
         }
     }
 

@@ -37,8 +37,9 @@ impl Roles {
         match self.members(role) {
             // The pinned key of a server stands for all its callers without roles of their own.
             Some(members) => {
-                let signs = |member: &Person| matches!(member, Person::Key(key) if fact.signer == Some(*key));
-                self.holds(fact, role) || (members.iter().any(signs) && !restricted)
+                self.holds(fact, role)
+                    || (members.iter().any(|member| matches!(member, Person::Key(key) if fact.signer == Some(*key)))
+                        && !restricted)
             }
             None => fact.trust == Trust::Trusted && !restricted,
         }
@@ -57,19 +58,24 @@ impl Roles {
     fn holds(&self, fact: &ReceiptFact, role: &str) -> bool {
         let own = self.person(fact);
         let caller = self.vouched(fact).map(|reviewer| reviewer.id.as_str());
-        let is = |member: &Person| match member {
-            Person::Key(_) => own.as_ref() == Some(member),
-            Person::Caller { id, server } => fact.signer == Some(*server) && caller == Some(id.as_str()),
-        };
         let by_server = || self.vouched(fact).is_some_and(|reviewer| reviewer.roles.iter().any(|held| held == role));
-        self.members(role).is_some_and(|members| members.iter().any(is)) || (fact.vouched && by_server())
+        self.members(role).is_some_and(|members| {
+            members.iter().any(|member| match member {
+                Person::Key(_) => own.as_ref() == Some(member),
+                Person::Caller { id, server } => fact.signer == Some(*server) && caller == Some(id.as_str()),
+            })
+        }) || (fact.vouched && by_server())
     }
 
     /// The reviewer that the signer names, if the signer may vouch for one: this server, or one that the policy names.
     fn vouched<'f>(&self, fact: &'f ReceiptFact) -> Option<&'f Reviewer> {
         let reviewer = fact.approval.as_ref()?.reviewer.as_ref()?;
-        let names = |member: &Person| matches!(member, Person::Caller { server, .. } if fact.signer == Some(*server));
-        let named = || self.pinned.iter().flat_map(|(_, members)| members).any(names);
+        let named = || {
+            self.pinned
+                .iter()
+                .flat_map(|(_, members)| members)
+                .any(|member| matches!(member, Person::Caller { server, .. } if fact.signer == Some(*server)))
+        };
         (fact.vouched || named()).then_some(reviewer)
     }
 }

@@ -67,9 +67,10 @@ pub(crate) fn what_waits(receipt: &DecisionReceipt, tool: &str) -> String {
 
 /// The messages of a list of a decision.
 fn messages(document: &Object, list: &str) -> Vec<String> {
-    let message = |item: &Json| item.as_object().and_then(|item| item.get("message")?.as_str().map(str::to_owned));
     let list = document.get(list).and_then(Json::as_array).unwrap_or_default();
-    list.iter().filter_map(message).collect()
+    list.iter()
+        .filter_map(|item| item.as_object().and_then(|item| item.get("message")?.as_str().map(str::to_owned)))
+        .collect()
 }
 
 /// What is said of an action that is not executed.
@@ -94,12 +95,10 @@ impl Block {
         let id = receipt.decision_id();
         let reasons = messages(document, "reasons");
         // Where something else is missing, too, the same call would be blocked again after an approval.
-        let next: Vec<_> = match receipt.asks_approval_only() {
-            true => vec![format!(
-                "Ask a person to run `{}`, then repeat the same call unchanged.",
-                approve(&id.to_string())
-            )],
-            false => messages(document, "safe_next_steps"),
+        let next: Vec<_> = if receipt.asks_approval_only() {
+            vec![format!("Ask a person to run `{}`, then repeat the same call unchanged.", approve(&id.to_string()))]
+        } else {
+            messages(document, "safe_next_steps")
         };
         let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
         let next = if next.is_empty() { String::new() } else { format!(" Next: {}", next.join(" ")) };

@@ -261,15 +261,14 @@ impl Connection {
         let Released(Parked { message, id, method }, mut waited) = released;
         let withdrawn = waited.as_mut().and_then(|waited| waited.withdrawn(&id));
         // Else it was cancelled on its way, after it was released and before it is held.
-        let mut step = match self.deciding.contains(&id) {
-            true => self.hold(message, id, (method, waited), policy).unwrap_or_else(|refusal| {
+        let mut step = if self.deciding.contains(&id) {
+            self.hold(message, id, method, waited, policy).unwrap_or_else(|refusal| {
                 self.deciding.retain(|id| Some(id) != refusal.id.as_ref());
                 self.refuse(&refusal)
-            }),
-            false => {
-                let members = object! { "request": id.as_json(), "executed": "no" };
-                Step::of(Output::Event(Event::new("cancelled", members)))
-            }
+            })
+        } else {
+            let members = object! { "request": id.as_json(), "executed": "no" };
+            Step::of(Output::Event(Event::new("cancelled", members)))
         };
         step.outputs.splice(0..0, withdrawn);
         step
@@ -394,7 +393,7 @@ impl Connection {
             },
             Treatment::Decide => match self.list_needed(&method) {
                 Some(list) => self.ask_first(list, Parked { message, id, method }),
-                None => self.hold(message, id, (method, None), policy),
+                None => self.hold(message, id, method, None, policy),
             },
         }
     }
@@ -407,12 +406,13 @@ impl Connection {
                 None => Step::default(),
             };
         }
-        match method.starts_with("notifications/") {
-            true => Step::of(Output::ToServer(message.text)),
-            false => Step::of(Output::Log(format!(
+        if method.starts_with("notifications/") {
+            Step::of(Output::ToServer(message.text))
+        } else {
+            Step::of(Output::Log(format!(
                 "a notification of the client is not forwarded: `{}` is not one of the protocol",
                 proofmark_receipt::shown(method)
-            ))),
+            )))
         }
     }
 

@@ -128,8 +128,8 @@ fn begin_masked(text: &str, limit: usize) -> String {
 fn secret(text: &str) -> Option<(&'static str, usize)> {
     SECRETS.iter().find_map(|(begin, least)| {
         let after = text.strip_prefix(begin)?;
-        let is_of_secret = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-        let length = after.bytes().take_while(is_of_secret).count();
+        let length =
+            after.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')).count();
         (length >= *least).then_some((*begin, begin.len() + length))
     })
 }

@@ -317,10 +317,10 @@ fn read_id(id: &Json) -> Result<Option<MessageId>, String> {
         // Written in one way only, and small enough that no program rounds it to another id.
         Json::Number(_) if text != "-0" => {
             let digits = text.strip_prefix('-').unwrap_or(&text);
-            match digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse().is_ok_and(|n: u64| n <= MAX_EXACT)
-            {
-                true => Ok(Some(MessageId::new(text))),
-                false => Err("the id is not a text or an integer of at most 53 bits".to_owned()),
+            if digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse().is_ok_and(|n: u64| n <= MAX_EXACT) {
+                Ok(Some(MessageId::new(text)))
+            } else {
+                Err("the id is not a text or an integer of at most 53 bits".to_owned())
             }
         }
         _ => Err("the id is not a text or an integer".to_owned()),

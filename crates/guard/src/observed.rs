@@ -53,9 +53,10 @@ pub fn labels_of(json: &Json) -> Vec<&'static str> {
 
 /// The signs of steering in a text.
 pub(crate) fn labels_of_text(text: &str) -> Vec<&'static str> {
-    match text.len() < MAX_SEARCHED {
-        true => taint::labels(text).into_iter().map(|(label, _)| label).collect(),
-        false => vec![taint::UNSEARCHED],
+    if text.len() < MAX_SEARCHED {
+        taint::labels(text).into_iter().map(|(label, _)| label).collect()
+    } else {
+        vec![taint::UNSEARCHED]
     }
 }
 

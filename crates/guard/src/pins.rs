@@ -144,10 +144,8 @@ impl Pins {
         let listed: BTreeSet<_> = named.iter().map(|(_, name)| *name).collect();
         for (item, name) in &named {
             let pin = Pin::of(server, PinName::new(kind, name), item);
-            let state = match names.insert(folded(name)) {
-                true => self.judge(&pin, &listed, &mut found),
-                false => PinState::Ambiguous,
-            };
+            let state =
+                if names.insert(folded(name)) { self.judge(&pin, &listed, &mut found) } else { PinState::Ambiguous };
             let (arguments, said_to_change) = (arguments(item), says_that_it_changes(item));
             let mirrored = headers::mirrored(item.get("inputSchema"));
             let new = Listed { state: state.clone(), definition: pin.definition, arguments, mirrored, said_to_change };
@@ -216,8 +214,9 @@ impl Pins {
         let own = self.pinned.values().filter(|known| known.server == pin.server && known.name.kind == kind);
         let mut gone = own.filter(|known| !listed.contains(&*known.name.name));
         let shape = pin.without_name();
-        let is_renamed = |known: &&Pin| known.without_name() == shape || folded(&known.name.name) == folded(name);
-        if let Some(known) = gone.find(is_renamed) {
+        if let Some(known) =
+            gone.find(|known| known.without_name() == shape || folded(&known.name.name) == folded(name))
+        {
             return PinState::Renamed(known.name.name.clone());
         }
         // Hosts name prompts and resources by their servers.
@@ -232,8 +231,8 @@ impl Listed {
     /// The name that differs from a declared argument in letter case only. Some servers take it for that argument.
     pub(crate) fn misspelled(&self, args: &Object) -> Option<String> {
         let wrong = args.iter().map(|(name, _)| name).find(|name| {
-            let differs = |declared: &String| declared != name && folded(declared) == folded(name);
-            !self.arguments.iter().any(|declared| declared == name) && self.arguments.iter().any(differs)
+            !self.arguments.iter().any(|declared| declared == name)
+                && self.arguments.iter().any(|declared| declared != name && folded(declared) == folded(name))
         });
         wrong.map(str::to_owned)
     }

@@ -61,7 +61,7 @@ impl Session {
                 let is_true = |name: &str| entry.get(name).and_then(Json::as_bool) == Some(true);
                 let forwarded = is_true("allowed") || is_true("shadowed");
                 let status = if forwarded { CallStatus::Pending } else { CallStatus::Blocked };
-                self.calls.push(call(text("tool"), text("class"), args, (status, at)));
+                self.calls.push(call(text("tool"), text("class"), args, status, at));
                 self.recorded.extend(decision.map(|decision| (decision.to_owned(), self.calls.len() - 1)));
             }
             // What the host's own record says.
@@ -73,7 +73,7 @@ impl Session {
             Some("undecided") => {
                 let args = text("arguments").and_then(|args| Json::parse(args.as_bytes()).ok());
                 let status = text("status").and_then(CallStatus::from_word).unwrap_or(CallStatus::Doubtful);
-                self.calls.push(call(text("tool"), None, args, (status, at)));
+                self.calls.push(call(text("tool"), None, args, status, at));
             }
             Some("result") => {
                 if let (Some(index), Some(status)) = (index, text("status").and_then(CallStatus::from_word)) {
@@ -97,7 +97,7 @@ impl Session {
     pub(crate) fn called(&mut self, action: &Object, status: CallStatus, at: &str) -> usize {
         let text = |name: &str| action.get(name).and_then(Json::as_str);
         let args = action.get("args").filter(|args| args.to_text().len() <= MAX_ARGUMENTS).cloned();
-        self.calls.push(call(text("tool"), text("class"), args, (status, at)));
+        self.calls.push(call(text("tool"), text("class"), args, status, at));
         self.calls.len() - 1
     }
 
@@ -151,7 +151,7 @@ impl Session {
 }
 
 /// A call as facts have it. Its class is unknown where it was recorded without.
-fn call(tool: Option<&str>, class: Option<&str>, args: Option<Json>, (status, at): (CallStatus, &str)) -> Json {
+fn call(tool: Option<&str>, class: Option<&str>, args: Option<Json>, status: CallStatus, at: &str) -> Json {
     let call = object! {
         "tool": tool.unwrap_or_default(),
         "args"?: args,

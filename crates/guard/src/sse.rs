@@ -107,9 +107,12 @@ impl SseReader {
         let value = match line.get(colon + 1..).unwrap_or_default() {
             [b' ', value @ ..] | value => value,
         };
-        let field = || match value.len() > MAX_FIELD {
-            true => Err(SseError::FieldTooLong),
-            false => Ok(String::from_utf8_lossy(value).into_owned()),
+        let field = || {
+            if value.len() > MAX_FIELD {
+                Err(SseError::FieldTooLong)
+            } else {
+                Ok(String::from_utf8_lossy(value).into_owned())
+            }
         };
         match line.get(..colon).unwrap_or_default() {
             b"" => return Ok(Some(SseItem::Comment(field()?))),

@@ -66,7 +66,7 @@ impl Guarded {
     }
 
     fn event(&mut self, exchange: u64, message: &str, stream: &Stream) -> Reached {
-        let step = self.connection.streamed((exchange, message.as_bytes()), stream, &self.policy, NOW);
+        let step = self.connection.streamed(exchange, message.as_bytes(), stream, &self.policy, NOW);
         self.finish(step, 0)
     }
 

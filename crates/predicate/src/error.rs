@@ -302,10 +302,7 @@ pub(crate) fn shorten(path: String) -> String {
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {
-        match letter.is_control() {
-            true => escaped.extend(letter.escape_default()),
-            false => escaped.push(letter),
-        }
+        if letter.is_control() { escaped.extend(letter.escape_default()) } else { escaped.push(letter) }
     }
     escaped
 }

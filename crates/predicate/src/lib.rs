@@ -23,6 +23,7 @@
 
 mod ast;
 mod budget;
+mod cost;
 mod decimal;
 mod error;
 mod evaluate;
@@ -42,6 +43,7 @@ mod types;
 mod value;
 
 pub use budget::{Budget, StoppedError};
+pub use cost::PathCost;
 pub use decimal::{Decimal, NumberError};
 pub use error::{CompileError, Failure, Fault, Missing, Span, UnknownError, Why};
 pub use path::Query;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json_path::{JsonPath, PathElement};
 
 use crate::budget::{Budget, Steps};
+use crate::cost::PathCost;
 use crate::error::{CompileError, Failure, Fault, Located, Missing, Span, UnknownError, Why, shorten};
 use crate::limits::{MAX_LIST_ITEMS, MAX_MISSING, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_VALUE_DEPTH};
 use crate::value::{Key, Value};
@@ -34,10 +35,7 @@ pub(crate) enum Step {
 #[derive(Debug)]
 struct General {
     path: JsonPath,
-    /// How often the walk may start again from every node: the exponent of its cost.
-    nested: u32,
-    /// How often each node may be visited because of unions and relative queries.
-    repeated: u64,
+    cost: PathCost,
 }
 
 impl Query {
@@ -65,7 +63,13 @@ impl Query {
     }
 
     pub(crate) fn new(text: &str) -> Result<Self, Fault> {
-        check_size(text)?;
+        if text.len() > MAX_PATH_BYTES {
+            return Err(Fault::Path(format!("it has more than {MAX_PATH_BYTES} bytes")));
+        }
+        let cost = PathCost::of(text);
+        if cost.nests_too_deeply() {
+            return Err(Fault::Path(format!("it has more than {MAX_PATH_NESTING} open brackets")));
+        }
         let path = JsonPath::parse(text).map_err(|error| Fault::Path(error.to_string()))?;
         let (mut strict, rest) = strict_steps(text);
         if rest.is_empty() {
@@ -78,19 +82,7 @@ impl Query {
         }
         let plain = strict.iter().position(|step| matches!(step, Step::Wildcard));
         strict.truncate(plain.unwrap_or(strict.len()));
-        // Counting marks in the text instead of parsing it overestimates the cost, which is safe.
-        let count = |mark: &str| text.matches(mark).count();
-        // `..`, a filter and a `$` inside of one each may visit all nodes below every node that is reached. A union of
-        // n + 1 parts visits a node n + 1 ≤ 2^n times, and unions that follow each other multiply.
-        let nested = count("..") + count("?") + count("$").saturating_sub(1);
-        let repeated = 1u64.checked_shl(u32::try_from(count(",")).unwrap_or(64));
-        let relative = u64::try_from(count("@") + 1).unwrap_or(u64::MAX);
-        let general = General {
-            path,
-            nested: u32::try_from(nested.max(1)).unwrap_or(u32::MAX),
-            repeated: repeated.unwrap_or(u64::MAX).saturating_mul(relative),
-        };
-        Ok(Self { text: text.to_owned(), strict, general: Some(general) })
+        Ok(Self { text: text.to_owned(), strict, general: Some(General { path, cost }) })
     }
 
     /// The plain steps the query begins with.
@@ -122,9 +114,9 @@ impl General {
         // The library that walks the tree cannot be interrupted, so the worst case of the walk is charged before it starts.
         let before = steps.taken();
         let tree = to_json(root, 0, steps)?;
+        // Text counts as nodes do, because filters compare it.
         let nodes = steps.taken() - before;
-        let cost = nodes.checked_pow(self.nested).and_then(|cost| cost.checked_mul(self.repeated));
-        steps.charge(cost.unwrap_or(u64::MAX))?;
+        steps.charge(self.cost.visits(nodes, depth(&tree)))?;
         let located = self.path.query_located(&tree);
         if located.len() > MAX_LIST_ITEMS {
             return Err(Failure::SizeLimit);
@@ -145,6 +137,15 @@ fn find<'a>(root: &Value, path: impl Iterator<Item = &'a PathElement<'a>>) -> Op
         };
     }
     Some(at.clone())
+}
+
+fn depth(tree: &serde_json::Value) -> u64 {
+    let below = match tree {
+        serde_json::Value::Array(items) => items.iter().map(depth).max(),
+        serde_json::Value::Object(members) => members.values().map(depth).max(),
+        _ => None,
+    };
+    below.unwrap_or(0) + 1
 }
 
 /// The tree the query walks. Decimals become the nearest double here: filters compare those.
@@ -270,31 +271,6 @@ impl<'a> Walk<'a, '_, '_> {
         }
         self.missing.push(Missing { path: shorten(path), why });
     }
-}
-
-/// Refuses queries on which the JSONPath parser would recurse too deeply.
-fn check_size(text: &str) -> Result<(), Fault> {
-    if text.len() > MAX_PATH_BYTES {
-        return Err(Fault::Path(format!("it has more than {MAX_PATH_BYTES} bytes")));
-    }
-    let (mut open, mut quote, mut escaped) = (0usize, None, false);
-    for byte in text.bytes() {
-        match (quote, byte) {
-            _ if escaped => escaped = false,
-            (Some(_), b'\\') => escaped = true,
-            (Some(begun), _) if begun == byte => quote = None,
-            // A bracket inside a string closes nothing, so it must not hide one that is open.
-            (Some(_), _) => {}
-            (None, b'\'' | b'"') => quote = Some(byte),
-            (None, b'(' | b'[') => open += 1,
-            (None, b')' | b']') => open = open.saturating_sub(1),
-            (None, _) => {}
-        }
-        if open > MAX_PATH_NESTING {
-            return Err(Fault::Path(format!("it has more than {MAX_PATH_NESTING} open brackets")));
-        }
-    }
-    Ok(())
 }
 
 /// The steps a valid query begins with that can be walked strictly, and the text after them.

@@ -184,9 +184,10 @@ fn signed_by_issuer(issuer: Option<SignerId>, end: SignedEnd<'_>) -> Result<(), 
     let named = end.head.signer_id();
     let signer: Option<SignerId> = named.parse().ok();
     // An unsigned link has no signer, and so never the signer of a head.
-    match signer.is_some_and(|signer| end.trusted.contains(&signer) || issuer == Some(signer)) {
-        true => Ok(()),
-        false => Err(ChainError::UntrustedHead(shown(named))),
+    if signer.is_some_and(|signer| end.trusted.contains(&signer) || issuer == Some(signer)) {
+        Ok(())
+    } else {
+        Err(ChainError::UntrustedHead(shown(named)))
     }
 }
 
@@ -215,9 +216,10 @@ fn follows(link: &Link<'_>, tip: &ChainTip, last: &ChainTip) -> Result<(), Chain
     // An id does not fix the content of the predecessor; its hash does.
     let hash = text("previous_receipt_hash").ok_or(ChainError::Unpinned(receipt_id))?;
     let id = text("previous_receipt").and_then(|id| id.parse().ok());
-    match hash.parse() == Ok(last.hash) && id == Some(last.receipt_id) {
-        true => Ok(()),
-        false => Err(ChainError::SwappedPredecessor { receipt_id, found: last.receipt_id }),
+    if hash.parse() == Ok(last.hash) && id == Some(last.receipt_id) {
+        Ok(())
+    } else {
+        Err(ChainError::SwappedPredecessor { receipt_id, found: last.receipt_id })
     }
 }
 

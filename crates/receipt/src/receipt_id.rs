@@ -38,10 +38,7 @@ impl ReceiptId {
     pub fn from_bytes(bytes: [u8; 16]) -> Result<Self, ParseReceiptIdError> {
         let id = Self(bytes);
         // Setting version and variant changes every UUID but those of version 4.
-        match Self::from_random_bytes(bytes) == id {
-            true => Ok(id),
-            false => Err(ParseReceiptIdError(id.to_string())),
-        }
+        if Self::from_random_bytes(bytes) == id { Ok(id) } else { Err(ParseReceiptIdError(id.to_string())) }
     }
 
     /// The id's bytes, most significant first.

@@ -80,10 +80,7 @@ pub(crate) fn check_readable(document: &Object) -> Result<(), SignError> {
 
 /// Refuses the text of a document that is longer than a reader accepts.
 pub(crate) fn check_length(text: &str) -> Result<(), SignError> {
-    match text.len() > json::MAX_BYTES {
-        true => Err(SignError::TooLarge(text.len())),
-        false => Ok(()),
-    }
+    if text.len() > json::MAX_BYTES { Err(SignError::TooLarge(text.len())) } else { Ok(()) }
 }
 
 /// Refuses a document that is nested deeper than a reader accepts.
@@ -97,10 +94,12 @@ pub(crate) fn check_depth(document: &Object) -> Result<(), SignError> {
 
 /// How many levels an object or array with these items has.
 fn depth(items: &mut dyn Iterator<Item = &Json>) -> usize {
-    let below = |value: &Json| match value {
-        Json::Array(items) => depth(&mut items.iter()),
-        Json::Object(object) => depth(&mut object.iter().map(|(_, value)| value)),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => 0,
-    };
-    1 + items.map(below).max().unwrap_or_default()
+    1 + items
+        .map(|value| match value {
+            Json::Array(items) => depth(&mut items.iter()),
+            Json::Object(object) => depth(&mut object.iter().map(|(_, value)| value)),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => 0,
+        })
+        .max()
+        .unwrap_or_default()
 }

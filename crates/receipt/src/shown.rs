@@ -3,10 +3,7 @@ pub fn shown(text: &str) -> String {
     const MAX_CHARS: usize = 64;
     let mut escaped = String::new();
     for char in text.chars().take(MAX_CHARS) {
-        match char.is_control() {
-            true => escaped.extend(char.escape_default()),
-            false => escaped.push(char),
-        }
+        if char.is_control() { escaped.extend(char.escape_default()) } else { escaped.push(char) }
     }
     if text.chars().nth(MAX_CHARS).is_some() {
         escaped.push('…');

@@ -71,9 +71,10 @@ impl Signature {
         }
         // The same text, not the same key: outside the profile `vrf` a key has several spellings, of which the issuer
         // has signed one.
-        match issuer_key.is_none_or(|issuer| issuer.as_str() == Some(&self.signer_id)) {
-            true => Ok(signer),
-            false => Err(InvalidCause::IssuerKey.into()),
+        if issuer_key.is_none_or(|issuer| issuer.as_str() == Some(&self.signer_id)) {
+            Ok(signer)
+        } else {
+            Err(InvalidCause::IssuerKey.into())
         }
     }
 
@@ -81,9 +82,10 @@ impl Signature {
     /// respell it in a receipt that stays valid, and change the receipt's hash.
     fn signer(&self, profile: Profile) -> Result<SignerId, UndecidableCause> {
         let signer: SignerId = self.signer_id.parse().map_err(UndecidableCause::SignerId)?;
-        match profile != Profile::Vrf || signer.is_written(&self.signer_id) {
-            true => Ok(signer),
-            false => Err(UndecidableCause::SignerSpelling),
+        if profile != Profile::Vrf || signer.is_written(&self.signer_id) {
+            Ok(signer)
+        } else {
+            Err(UndecidableCause::SignerSpelling)
         }
     }
 }

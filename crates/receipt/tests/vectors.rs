@@ -42,8 +42,8 @@ fn receipt() {
 fn chain() {
     run("chain.json", |case| {
         let texts = case.get("receipts").and_then(Json::as_array).unwrap();
-        let read = |text: &Json| Receipt::parse(text.as_str().unwrap().as_bytes()).unwrap();
-        let receipts: Vec<Receipt> = texts.iter().map(read).collect();
+        let receipts: Vec<Receipt> =
+            texts.iter().map(|text| Receipt::parse(text.as_str().unwrap().as_bytes()).unwrap()).collect();
         let head = optional_text(case, "head").map(|head| ChainHead::parse(head.as_bytes()).unwrap());
         let trusted = trusted(case);
         match verify_chain(&receipts, head.as_ref().map(|head| SignedEnd { head, trusted: &trusted })) {

@@ -129,12 +129,12 @@ unsafe fn enter(e: &Entering<'_>) -> Result<Never, Stopped> {
         match e.start {
             Start::Exec { path, argv, env } => {
                 libc::execve(path.as_ptr(), argv.as_ptr(), env.as_ptr());
-                Err((Step::Exec, *libc::__errno_location()))
+                Err(Stopped::at(Step::Exec))
             }
             Start::ExecOpen { fd, argv, env } => {
                 let here = libc::AT_EMPTY_PATH;
                 libc::syscall(libc::SYS_execveat, fd, c"".as_ptr(), argv.as_ptr(), env.as_ptr(), here);
-                Err((Step::Exec, *libc::__errno_location()))
+                Err(Stopped::at(Step::Exec))
             }
             Start::Call(function) => libc::_exit(function()),
         }
@@ -202,7 +202,7 @@ unsafe fn make(entry: &Entry) -> Result<(), Stopped> {
         match entry {
             Entry::Dir(at) => {
                 if libc::mkdir(at.as_ptr(), 0o755) < 0 && *libc::__errno_location() != libc::EEXIST {
-                    return Err((Step::Mount, *libc::__errno_location()));
+                    return Err(Stopped::at(Step::Mount));
                 }
             }
             Entry::Link { to, at } => {

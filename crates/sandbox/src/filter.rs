@@ -70,9 +70,10 @@ pub(crate) fn allow_list(audience: Audience, place: Place) -> Result<BpfProgram,
     let itself = vec![low_word(0, SeccompCmpOp::Eq, 0)?, low_word(1, SeccompCmpOp::Eq, 0)?];
     rules.insert(c::SYS_setpriority, vec![SeccompRule::new(itself)?]);
     rules.insert(c::SYS_setsockopt, all_but(2, BUFFER_OPTIONS)?);
-    match place.disk {
-        true => rules.extend([(c::SYS_fcntl, all_but(1, UNCOUNTED_FCNTL)?), (c::SYS_flock, Vec::new())]),
-        false => drop(rules.insert(c::SYS_fcntl, all_but(1, &[UNCOUNTED_FCNTL, LOCKS].concat())?)),
+    if place.disk {
+        rules.extend([(c::SYS_fcntl, all_but(1, UNCOUNTED_FCNTL)?), (c::SYS_flock, Vec::new())]);
+    } else {
+        rules.insert(c::SYS_fcntl, all_but(1, &[UNCOUNTED_FCNTL, LOCKS].concat())?);
     }
     if !place.namespaces {
         rules.retain(|call, _| !OWNERSHIP.contains(call));

@@ -5,7 +5,7 @@
 //! Landlock domain of its own makes `kill(-1)` reach just its descendants, while
 //! their nested domain keeps them from signalling it. It dies with its supervisor,
 //! whatever a submission does to itself, and it is a program of its own
-//! (`init/main.rs`), so it holds nothing of the supervisor's memory.
+//! (`cell/init.rs`), so it holds nothing of the supervisor's memory.
 
 use std::ffi::CStr;
 use std::io;
@@ -32,7 +32,7 @@ impl OwnProgram {
         OwnProgram::new(c"proofmark-init", INIT)
     }
 
-    /// The program that starts the interpreter of each case in a warm cell (`init/launcher.rs`).
+    /// The program that starts the interpreter of each case in a warm cell (`cell/launcher.rs`).
     ///
     /// # Errors
     /// As [`OwnProgram::init`].
@@ -110,7 +110,7 @@ unsafe fn become_init(e: &Entering<'_>, child: libc::pid_t, release: RawFd) -> R
         let program = e.init.program;
         let here = libc::AT_EMPTY_PATH;
         libc::syscall(libc::SYS_execveat, program, c"".as_ptr(), argv.as_ptr(), env.as_ptr(), here);
-        Err((Step::Init, *libc::__errno_location()))
+        Err(Stopped::at(Step::Init))
     }
 }
 

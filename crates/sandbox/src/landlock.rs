@@ -30,7 +30,11 @@ const FS_READ: u64 = 1 << 2 | 1 << 3;
 /// to anything outside.
 pub(crate) unsafe fn restrict_files(e: &Entering<'_>) -> Result<(), Stopped> {
     if e.landlock == 0 {
-        return if e.level.has_namespaces() { Ok(()) } else { Err((Step::Landlock, libc::ENOSYS)) };
+        return if e.level.has_namespaces() {
+            Ok(())
+        } else {
+            Err(Stopped { step: Step::Landlock, errno: libc::ENOSYS })
+        };
     }
     let files: u64 = match e.landlock {
         1 => (1 << 13) - 1,

@@ -153,9 +153,10 @@ fn tasks(pid: libc::pid_t) -> impl Iterator<Item = PathBuf> {
 
 /// The sum of these fields; `None` where the text has none of them.
 fn field_kb(text: &str, names: &[&str]) -> Option<u64> {
-    let value = |line: &str| line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok());
     let found = text.lines().filter(|line| names.iter().any(|name| line.starts_with(name)));
-    found.filter_map(value).reduce(|sum, more| sum + more)
+    found
+        .filter_map(|line| line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok()))
+        .reduce(|sum, more| sum + more)
 }
 
 /// How many mappings a process has; not counted much past `most`.

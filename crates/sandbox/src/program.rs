@@ -49,8 +49,7 @@ pub(crate) fn harness_zygote(runtime: &Runtime) -> io::Result<Launch> {
 
 fn harness(runtime: &Runtime, first: &[&str], role: &str) -> io::Result<Launch> {
     let toolchain = runtime.toolchain();
-    let lacking = || io::Error::other(format!("{} has no harness", toolchain.name));
-    let arguments = toolchain.harness.ok_or_else(lacking)?;
+    let arguments = toolchain.harness.ok_or_else(|| io::Error::other(format!("{} has no harness", toolchain.name)))?;
     if !toolchain.forks {
         return launch(runtime, arguments);
     }

@@ -130,9 +130,10 @@ fn lacks_package(runtime: &Runtime, project: &Project, packages: &[PathBuf], pac
     if has_package(runtime, packages, package) || project.files.iter().any(|file| in_project(&file.path)) {
         return None;
     }
-    let remedy = match project.packages {
-        true => format!("install it on this host, as with `{} {package}`", toolchain.install),
-        false => "write `packages: true` in the request".to_owned(),
+    let remedy = if project.packages {
+        format!("install it on this host, as with `{} {package}`", toolchain.install)
+    } else {
+        "write `packages: true` in the request".to_owned()
     };
     Some(format!("failed to find the package `{package}` that runs the tests; {remedy}"))
 }
@@ -163,9 +164,10 @@ fn lacks_script(project: &Project, script: &str) -> Option<String> {
     }
     let mut names = script.split('/').skip_while(|name| *name != "node_modules").skip(1).filter(|name| *name != ".bin");
     let package = names.next().unwrap_or(script);
-    let remedy = match project.packages {
-        true => format!("install it in the project, as with `npm install --save-dev {package}`"),
-        false => "use `proofmark verify --dir`, with packages".to_owned(),
+    let remedy = if project.packages {
+        format!("install it in the project, as with `npm install --save-dev {package}`")
+    } else {
+        "use `proofmark verify --dir`, with packages".to_owned()
     };
     Some(format!("failed to find the package `{package}` that runs the tests: there is no `{script}`; {remedy}"))
 }

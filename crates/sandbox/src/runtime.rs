@@ -125,8 +125,7 @@ impl Finder {
 
 /// Whether any uid may reach and run the file.
 fn open_to_others(file: &Path) -> bool {
-    let open = |path: &Path| path.metadata().is_ok_and(|found| found.permissions().mode() & 0o001 != 0);
-    file.ancestors().all(open)
+    file.ancestors().all(|path| path.metadata().is_ok_and(|found| found.permissions().mode() & 0o001 != 0))
 }
 
 /// The number in a demanded runtime: `3.11` of `python3.11`.
@@ -144,8 +143,7 @@ fn minor_version(version: &str) -> Option<String> {
 }
 
 fn satisfies(version: &str, number: &str) -> bool {
-    let longer = |rest: &str| rest.is_empty() || rest.starts_with('.');
-    number.is_empty() || version.strip_prefix(number).is_some_and(longer)
+    number.is_empty() || version.strip_prefix(number).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// The names under which interpreters may be on `PATH`, the likeliest first.

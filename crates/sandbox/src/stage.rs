@@ -117,12 +117,23 @@ pub(crate) struct Entering<'a> {
     pub(crate) status: RawFd,
 }
 
-/// A failed step with its errno.
-pub(crate) type Stopped = (Step, i32);
+/// A step that failed.
+#[derive(Clone, Copy)]
+pub(crate) struct Stopped {
+    pub(crate) step: Step,
+    pub(crate) errno: i32,
+}
+
+impl Stopped {
+    /// The step whose last call failed.
+    pub(crate) fn at(step: Step) -> Stopped {
+        // SAFETY: errno of this thread is always readable.
+        Stopped { step, errno: unsafe { *libc::__errno_location() } }
+    }
+}
 
 pub(crate) fn check(result: libc::c_long, step: Step) -> Result<libc::c_long, Stopped> {
-    // SAFETY: errno of this thread is always readable.
-    if result < 0 { Err((step, unsafe { *libc::__errno_location() })) } else { Ok(result) }
+    if result < 0 { Err(Stopped::at(step)) } else { Ok(result) }
 }
 
 /// The descriptors that only the init has.
@@ -137,9 +148,9 @@ pub(crate) struct InitFds {
 }
 
 /// Tells the supervisor which step failed; the exit code.
-pub(crate) fn report(status: RawFd, (step, errno): Stopped) -> i32 {
-    let [a, b, c, d] = errno.to_ne_bytes();
-    let message = [step as u8, a, b, c, d];
+pub(crate) fn report(status: RawFd, stopped: Stopped) -> i32 {
+    let [a, b, c, d] = stopped.errno.to_ne_bytes();
+    let message = [stopped.step as u8, a, b, c, d];
     // SAFETY: `message` outlives the call.
     unsafe { libc::write(status, message.as_ptr().cast(), message.len()) };
     1

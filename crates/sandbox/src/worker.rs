@@ -268,14 +268,16 @@ impl Backend {
             Some(line) => read_frame(line, runtime.toolchain()),
             None => without_answer(&leaf, runtime.toolchain()),
         };
-        let ended = |case: &Case| CaseOutcome {
-            end: next(),
-            elapsed,
-            timeout: case.timeout,
-            // No submission wrote it.
-            written: Written::default(),
-        };
-        job.cases.iter().map(ended).collect()
+        job.cases
+            .iter()
+            .map(|case| CaseOutcome {
+                end: next(),
+                elapsed,
+                timeout: case.timeout,
+                // No submission wrote it.
+                written: Written::default(),
+            })
+            .collect()
     }
 
     /// One leaf that reads a framed job and writes framed answers.

@@ -13,7 +13,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
-use seccompiler::sock_filter;
 
 use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
 use crate::filter::{self, Audience};
@@ -24,8 +23,8 @@ use crate::stage::Step;
 use crate::sys::{self, Exit};
 use crate::tree::Tree;
 
-/// What the interpreter does between cases, as a module of its own (`zygote/main.rs`).
-static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/zygote"));
+/// What the interpreter does between cases, as a module of its own (`cell/python.rs`).
+static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/python"));
 
 /// Where the interpreter finds that module.
 const ADDED: &str = "/zygote.so";
@@ -225,12 +224,14 @@ pub(crate) struct Site<'a> {
 
 /// The leaf's filter as the kernel reads it.
 fn filter_bytes() -> Vec<u8> {
-    let bytes = |step: &sock_filter| {
-        let [a, b] = step.code.to_ne_bytes();
-        let [k0, k1, k2, k3] = step.k.to_ne_bytes();
-        [a, b, step.jt, step.jf, k0, k1, k2, k3]
-    };
-    filter::LEAF.iter().flat_map(bytes).collect()
+    filter::LEAF
+        .iter()
+        .flat_map(|step| {
+            let [a, b] = step.code.to_ne_bytes();
+            let [k0, k1, k2, k3] = step.k.to_ne_bytes();
+            [a, b, step.jt, step.jf, k0, k1, k2, k3]
+        })
+        .collect()
 }
 
 /// What a failing interpreter wrote to its standard error, for the message.

@@ -27,14 +27,13 @@ const NEVER: Duration = Duration::from_secs(3_600);
 const FAMILY: &str = "import subprocess, sys, time\nsubprocess.Popen([sys.executable, '-c', 'while True: pass'])\n";
 
 fn job(program: Program, inputs: &[&str], disk_mb: u32) -> Job {
-    let case = |input: &&str| Case { input: (*input).to_owned(), timeout: NEVER };
     let limits = Limits { memory_mb: 256, total_timeout: NEVER, output_bytes: 1 << 16, processes: 64, disk_mb };
     Job {
         language: Language::Python,
         runtime: None,
         packages: vec![],
         program,
-        cases: inputs.iter().map(case).collect(),
+        cases: inputs.iter().map(|input| Case { input: (*input).to_owned(), timeout: NEVER }).collect(),
         limits,
     }
 }

@@ -20,13 +20,14 @@ const JOBS: u32 = 100;
 const CASES: u32 = 100;
 
 fn job(first: u32) -> Job {
-    let case = |number: u32| Case { input: format!("[{number}]"), timeout: Duration::from_secs(20) };
     Job {
         language: Language::Python,
         runtime: None,
         packages: vec![],
         program: Program::Call { source: "def f(x): return x+1".to_owned(), entrypoint: "f".to_owned() },
-        cases: (first..first + CASES).map(case).collect(),
+        cases: (first..first + CASES)
+            .map(|number| Case { input: format!("[{number}]"), timeout: Duration::from_secs(20) })
+            .collect(),
         limits: Limits {
             memory_mb: 64,
             total_timeout: Duration::from_secs(600),

@@ -51,13 +51,15 @@ const deep = n => { try { return deep(n + 1) } catch (error) { return error.name
 ";
 
 fn job(cases: &[&str]) -> Job {
-    let case = |input: &&str| Case { input: (*input).to_owned(), timeout: Duration::from_secs(10) };
     Job {
         language: Language::JavaScript,
         runtime: None,
         packages: vec![],
         program: Program::Expression { source: SOURCE.to_owned() },
-        cases: cases.iter().map(case).collect(),
+        cases: cases
+            .iter()
+            .map(|input| Case { input: (*input).to_owned(), timeout: Duration::from_secs(10) })
+            .collect(),
         limits: Limits {
             memory_mb: 512,
             total_timeout: Duration::from_secs(120),

@@ -194,10 +194,6 @@ impl Baits {
             ("unix datagram", drained(&self.datagrams)),
             ("abstract", self.hidden.accept().map(drop)),
         ];
-        let came = |(name, result): (&str, std::io::Result<()>)| match result {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
-            _ => Some(format!("reached the host's {name} socket")),
-        };
         let secret = self.folder.join("secret");
         let kept = std::fs::read_to_string(&secret).is_ok_and(|text| text == SECRET)
             && secret.metadata().is_ok_and(|found| found.permissions().mode() & 0o777 == 0o777);
@@ -207,7 +203,14 @@ impl Baits {
             std::fs::write(&secret, SECRET).unwrap();
         }
         let changed = (!kept).then(|| "changed a file of the host".to_owned());
-        asked.into_iter().filter_map(came).chain(changed).collect()
+        asked
+            .into_iter()
+            .filter_map(|(name, result)| match result {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+                _ => Some(format!("reached the host's {name} socket")),
+            })
+            .chain(changed)
+            .collect()
     }
 }
 

@@ -30,9 +30,15 @@ const MANY: usize = 2_100;
 static TURN: Mutex<()> = Mutex::new(());
 
 fn job(language: Language, program: Program, inputs: &[&str]) -> Job {
-    let case = |input: &&str| Case { input: (*input).to_owned(), timeout: PATIENCE };
     let limits = Limits { memory_mb: 256, total_timeout: PATIENCE, output_bytes: 1 << 16, processes: 32, disk_mb: 0 };
-    Job { language, runtime: None, packages: vec![], program, cases: inputs.iter().map(case).collect(), limits }
+    Job {
+        language,
+        runtime: None,
+        packages: vec![],
+        program,
+        cases: inputs.iter().map(|input| Case { input: (*input).to_owned(), timeout: PATIENCE }).collect(),
+        limits,
+    }
 }
 
 fn bash(source: &str, inputs: &[&str]) -> Job {
@@ -54,8 +60,10 @@ fn with_namespaces() -> Vec<Level> {
 /// The processes that run a launcher: between cases one for each warm cell, and in a case that and the init of the case.
 fn launchers() -> Vec<u32> {
     let program = |pid: u32| std::fs::read_link(PathBuf::from(format!("/proc/{pid}/exe"))).unwrap_or_default();
-    let is_launcher = |pid: &u32| program(*pid).to_string_lossy().contains("proofmark-launcher");
-    leftovers::descendant_pids().into_iter().filter(is_launcher).collect()
+    leftovers::descendant_pids()
+        .into_iter()
+        .filter(|pid| program(*pid).to_string_lossy().contains("proofmark-launcher"))
+        .collect()
 }
 
 fn kill(pid: u32) {

@@ -155,17 +155,18 @@ fn nothing_outlives_a_supervisor_that_is_killed() {
 fn holds(pid: u32, wanted: &[u8]) -> bool {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     let Ok(memory) = File::open(format!("/proc/{pid}/mem")) else { return false };
-    let range = |line: &str| {
-        let (range, rest) = line.split_once(' ')?;
-        let (start, end) = range.split_once('-')?;
-        let at = |text| u64::from_str_radix(text, 16).ok();
-        rest.starts_with("rw").then_some((at(start)?, at(end)?))
-    };
-    maps.lines().filter_map(range).any(|(start, end)| {
-        let mut bytes = vec![0; (end - start) as usize];
-        let count = memory.read_at(&mut bytes, start).unwrap_or(0);
-        bytes[..count].windows(wanted.len()).any(|window| window == wanted)
-    })
+    maps.lines()
+        .filter_map(|line| {
+            let (range, rest) = line.split_once(' ')?;
+            let (start, end) = range.split_once('-')?;
+            let at = |text| u64::from_str_radix(text, 16).ok();
+            rest.starts_with("rw").then_some((at(start)?, at(end)?))
+        })
+        .any(|(start, end)| {
+            let mut bytes = vec![0; (end - start) as usize];
+            let count = memory.read_at(&mut bytes, start).unwrap_or(0);
+            bytes[..count].windows(wanted.len()).any(|window| window == wanted)
+        })
 }
 
 #[test]

@@ -86,13 +86,15 @@ fn environment(folder: &Path) -> bool {
 }
 
 fn job(packages: &[&str], program: Program, disk_mb: u32, inputs: &[&str]) -> Job {
-    let case = |input: &&str| Case { input: (*input).to_owned(), timeout: Duration::from_secs(10) };
     Job {
         language: Language::Python,
         runtime: None,
         packages: packages.iter().map(ToString::to_string).collect(),
         program,
-        cases: inputs.iter().map(case).collect(),
+        cases: inputs
+            .iter()
+            .map(|input| Case { input: (*input).to_owned(), timeout: Duration::from_secs(10) })
+            .collect(),
         limits: Limits {
             memory_mb: 128,
             total_timeout: Duration::from_secs(60),

@@ -49,14 +49,13 @@ def f(x):
 static TURN: Mutex<()> = Mutex::new(());
 
 fn job(program: Program, inputs: Vec<String>, timeout: Duration) -> Arc<Job> {
-    let case = |input| Case { input, timeout };
     let limits = Limits { memory_mb: 256, total_timeout: NEVER, output_bytes: 1 << 16, processes: 64, disk_mb: 0 };
     Arc::new(Job {
         language: Language::Python,
         runtime: None,
         packages: vec![],
         program,
-        cases: inputs.into_iter().map(case).collect(),
+        cases: inputs.into_iter().map(|input| Case { input, timeout }).collect(),
         limits,
     })
 }

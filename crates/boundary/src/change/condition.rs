@@ -231,15 +231,12 @@ fn approval_words(demand: &ApprovalDemand) -> String {
 
 fn approval_predicate(demand: &ApprovalDemand) -> String {
     let role = text(&demand.role);
-    match demand.distinct {
-        true => {
-            let approvers = bound("approvers", demand.binds);
-            format!("{approvers}.exists(role, count, role == {role} && count >= {})", demand.count)
-        }
-        false => {
-            let usable = bound("usable", demand.binds);
-            format!("approvals.filter(a, a.{usable} && a.role == {role}).size() >= {}", demand.count)
-        }
+    if demand.distinct {
+        let approvers = bound("approvers", demand.binds);
+        format!("{approvers}.exists(role, count, role == {role} && count >= {})", demand.count)
+    } else {
+        let usable = bound("usable", demand.binds);
+        format!("approvals.filter(a, a.{usable} && a.role == {role}).size() >= {}", demand.count)
     }
 }
 

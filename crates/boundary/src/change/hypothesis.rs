@@ -147,8 +147,7 @@ fn with_facts(input: &Input<'_>, ops: &mut [Op], strategy: Strategy<'_>) -> Opti
             match op {
                 Op::Fact { source, truth, assumed: assumed @ false } => {
                     let task = Task { source: *source, truth: *truth, variant: strategy.variant + pass };
-                    let made =
-                        strategy.memo.solution((&request, task), input.budget, || satisfy(input, &request, task));
+                    let made = strategy.memo.solution(&request, task, input.budget, || satisfy(input, &request, task));
                     match made? {
                         Some(made) => request = made,
                         None => {
@@ -233,10 +232,8 @@ fn call(request: &mut Request, demand: &ToolCallDemand) -> Option<()> {
     let mut calls = facts.get("calls").and_then(Json::as_array).unwrap_or_default().to_vec();
     // `after` is met only if there is such a call, so the hypothesis needs one too.
     if let Some(after) = &demand.after {
-        let named = |call: &Json| {
-            call.as_object().and_then(|call| call.get("tool")?.as_str()).is_some_and(|tool| after.matches(tool))
-        };
-        if !calls.iter().any(named) {
+        let mut tools = calls.iter().filter_map(|call| call.as_object()?.get("tool")?.as_str());
+        if !tools.any(|tool| after.matches(tool)) {
             let mut earlier = Object::new();
             earlier.insert("tool", after.sample());
             calls.push(Json::Object(earlier));
@@ -298,7 +295,8 @@ fn approve(
         let expires = now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
         documents.push(ReceiptFact::blank_approval(
             &name(documents.len()),
-            (&person, &demand.role),
+            &person,
+            &demand.role,
             &subject,
             now,
             Timestamp::from_unix_millis(expires),

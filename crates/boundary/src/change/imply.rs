@@ -109,8 +109,10 @@ impl<'c> Facts<'c> {
                 _ => None,
             })
         };
-        let own = |name: &str| Some((name.to_owned(), input.request.value().get(name)?.clone()));
-        let present: Value = names().filter_map(own).chain([("now".to_owned(), now.clone())]).collect();
+        let present: Value = names()
+            .filter_map(|name| Some((name.to_owned(), input.request.value().get(name)?.clone())))
+            .chain([("now".to_owned(), now.clone())])
+            .collect();
         let mut counted: Vec<&str> = Vec::new();
         names().for_each(|name| {
             if !counted.contains(&name) {

@@ -51,7 +51,8 @@ impl Memo {
     /// used up, the inner one when no facts are found.
     pub(super) fn solution(
         &self,
-        (of, task): (&Request, Task),
+        of: &Request,
+        task: Task,
         budget: &Budget<'_>,
         solve: impl FnOnce() -> Option<Option<Request>>,
     ) -> Option<Option<Request>> {

@@ -162,10 +162,10 @@ fn minimal(input: &Input<'_>, mut ops: Vec<Op>, strategy: Strategy<'_>) -> Vec<O
 }
 
 fn allows(input: &Input<'_>, ops: &mut [Op], strategy: Strategy<'_>) -> bool {
-    let allows = |hypothesis: Hypothesis<'_>| {
-        judge_blocking(&hypothesis.input(input)).disposition.allows() && input.budget.failure().is_none()
-    };
-    !contradictory(input, ops) && hypothesis::apply(input, ops, strategy).is_some_and(allows)
+    !contradictory(input, ops)
+        && hypothesis::apply(input, ops, strategy).is_some_and(|hypothesis| {
+            judge_blocking(&hypothesis.input(input)).disposition.allows() && input.budget.failure().is_none()
+        })
 }
 
 /// Whether two operations exclude each other: one rule needs what another one forbids.

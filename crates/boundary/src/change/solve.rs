@@ -135,10 +135,12 @@ impl Solver<'_> {
     fn has(&mut self, base: Option<Expression<'_>>, field: &str, truth: bool) -> Option<()> {
         let mut place = base.map_or_else(|| Some(Vec::new()), |base| self.place_of(base))?;
         place.push(Segment::Name(field.to_owned()));
-        match truth {
-            true if self.look(&place).is_some() => Some(()),
-            true => self.assign(&place, Json::from(ANY_TEXT)),
-            false => self.take_out(&place),
+        if !truth {
+            self.take_out(&place)
+        } else if self.look(&place).is_some() {
+            Some(())
+        } else {
+            self.assign(&place, Json::from(ANY_TEXT))
         }
     }
 

@@ -27,8 +27,7 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> CallMatch {
     let from = match &demand.after {
         Some(globs) => {
             // A call that failed or was blocked changed nothing, so there is nothing to be after.
-            let earlier = |call: &Json| named(globs, call) && status(call).is_none_or(CallStatus::may_have_acted);
-            if !calls.iter().any(earlier) {
+            if !calls.iter().any(|call| named(globs, call) && status(call).is_none_or(CallStatus::may_have_acted)) {
                 return CallMatch::No;
             }
             let open: Vec<_> =

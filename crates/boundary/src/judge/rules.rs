@@ -90,10 +90,13 @@ pub(super) fn require(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundar
             fact(&mut finding, condition, truth)
         }
         Demand::Receipt(demand) => receipt(judge, &mut finding, demand),
-        Demand::Approval(demand) => match approved(judge, &mut finding, demand) {
-            true => Met::Yes,
-            false => not_approved(&finding, demand),
-        },
+        Demand::Approval(demand) => {
+            if approved(judge, &mut finding, demand) {
+                Met::Yes
+            } else {
+                not_approved(&finding, demand)
+            }
+        }
         Demand::ToolCall(demand) => tool_call(judge, &mut finding, demand),
     };
     // A parent can supply facts and approvals; a receipt is over this node's bytes, and a call is of its run.
@@ -132,9 +135,10 @@ pub(super) fn unknown(
     missing: &[Missing],
 ) -> RuleFinding {
     let described = described(missing);
-    match gave_up(missing) {
-        true => broken(RuleFinding::holds(source, rule, &boundary.id), &described.join(", ")),
-        false => undecided(judge, source, boundary, rule, described),
+    if gave_up(missing) {
+        broken(RuleFinding::holds(source, rule, &boundary.id), &described.join(", "))
+    } else {
+        undecided(judge, source, boundary, rule, described)
     }
 }
 
@@ -197,10 +201,11 @@ fn receipt(judge: &mut Judge<'_>, finding: &mut RuleFinding, rule: &ReceiptRule)
     if let Err(failure) = input.budget.charge(evidence::reading_steps(input.evidence)) {
         return Met::Broken(failure.to_string());
     }
-    let place = match rule.demand.single_use {
+    let place = if rule.demand.single_use {
         // Only the assigned one: another that fits may be assigned to another rule, and would serve both.
-        true => judge.assigned.get(&finding.source).copied(),
-        false => digests.candidates(rule, input).first().copied(),
+        judge.assigned.get(&finding.source).copied()
+    } else {
+        digests.candidates(rule, input).first().copied()
     };
     let any_suite = rule.demand.accepts == Accepts::AnySuite;
     match place.and_then(|place| input.evidence.documents().get(place)) {
@@ -271,8 +276,10 @@ fn tool_call(judge: &Judge<'_>, finding: &mut RuleFinding, demand: &ToolCallDema
 fn looking_for(demand: &ToolCallDemand, calls: &[Json]) -> u64 {
     let globs = [Some(&demand.name), demand.before.as_ref(), demand.after.as_ref()];
     let globs: u64 = globs.into_iter().flatten().map(Globs::count).sum();
-    let name = |call: &Json| call.as_object().and_then(|call| call.get("tool")?.as_str()).map_or(0, str::len) as u64;
-    let bytes: u64 = calls.iter().map(name).sum();
+    let bytes: u64 = calls
+        .iter()
+        .map(|call| call.as_object().and_then(|call| call.get("tool")?.as_str()).map_or(0, str::len) as u64)
+        .sum();
     // Every name is matched against every glob, so the product is charged.
     let matching = (bytes / NAME_BYTES_PER_STEP).saturating_mul(globs);
     (calls.len() as u64 * STEPS_PER_CALL).saturating_add(matching)

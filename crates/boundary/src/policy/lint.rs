@@ -43,8 +43,10 @@ fn weak_dispatchers(policy: &ActionPolicy) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (index, entry) in policy.tools.iter().enumerate().filter(|(_, entry)| entry.is_weak()) {
         let before = policy.tools.get(..index).unwrap_or_default();
-        let is_first = |name: &&str| entry.may_name(name) && !before.iter().any(|before| before.names_everywhere(name));
-        let weak: Vec<_> = DISPATCHERS.into_iter().filter(is_first).collect();
+        let weak: Vec<_> = DISPATCHERS
+            .into_iter()
+            .filter(|name| entry.may_name(name) && !before.iter().any(|before| before.names_everywhere(name)))
+            .collect();
         if let Some(first) = weak.first() {
             let others = if weak.len() > 1 { format!(" and {} more", weak.len() - 1) } else { String::new() };
             let message = format!(

@@ -49,7 +49,7 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
     let schema = facts::fact_schema(&classes);
     let boundaries = boundaries(&fields.need("boundaries", "write at least one")?, &schema)?;
     let tools = optional(&fields, "tools", super::tools::read)?.unwrap_or_default();
-    known_classes(&fields, (&boundaries, &tools), &classes)?;
+    known_classes(&fields, &boundaries, &tools, &classes)?;
     let exemptions = optional(&fields, "exemptions", exemptions)?.unwrap_or_default();
     let (pinned, open_roles) = optional(&fields, "roles", roles)?.unwrap_or_default();
     Ok(ActionPolicy {
@@ -148,7 +148,8 @@ fn list<'a, T>(
 /// A class that nobody declared is a spelling mistake.
 fn known_classes(
     fields: &Fields<'_>,
-    (boundaries, tools): (&[Boundary], &[ToolClass]),
+    boundaries: &[Boundary],
+    tools: &[ToolClass],
     classes: &[String],
 ) -> Result<(), DocumentError> {
     let known: Vec<_> = facts::ACTION_CLASSES.iter().copied().chain(classes.iter().map(String::as_str)).collect();
@@ -248,11 +249,12 @@ fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
     let path = |field: Field<'_>| {
         let path: Vec<String> = field.text()?.split('.').map(str::to_owned).collect();
         // Without the tool or the target, denials of different actions would be counted as one.
-        match path.first().map(String::as_str) == Some("args") && path.len() > 1 && !path.iter().any(String::is_empty) {
-            true => Ok(path),
-            false => Err(field
+        if path.first().map(String::as_str) == Some("args") && path.len() > 1 && !path.iter().any(String::is_empty) {
+            Ok(path)
+        } else {
+            Err(field
                 .error(Cause::InvalidValue, "only arguments can be left out")
-                .with_help("write it as in `args.note`")),
+                .with_help("write it as in `args.note`"))
         }
     };
     field.items()?.into_iter().map(path).collect()

@@ -99,11 +99,10 @@ fn dispatch(field: &Field<'_>) -> Result<Dispatch, DocumentError> {
 
 fn argument_path(field: &Field<'_>) -> Result<ArgumentPath, DocumentError> {
     let path: Vec<String> = text(field)?.split('.').map(str::to_owned).collect();
-    match path.iter().any(String::is_empty) {
-        true => {
-            Err(field.error(Cause::InvalidValue, "an empty name in the path").with_help("write it as in `message.to`"))
-        }
-        false => Ok(ArgumentPath(path)),
+    if path.iter().any(String::is_empty) {
+        Err(field.error(Cause::InvalidValue, "an empty name in the path").with_help("write it as in `message.to`"))
+    } else {
+        Ok(ArgumentPath(path))
     }
 }
 

@@ -90,9 +90,10 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
         }
     }
     if decision.disposition.is_blocked_for_now() && decision.changes.all.is_empty() {
-        lines.push(match decision.changes.gave_up {
-            true => format!("What would change this decision was not found within {MAX_SEARCH_STEPS} steps."),
-            false => "Nothing was found that would change this decision.".to_owned(),
+        lines.push(if decision.changes.gave_up {
+            format!("What would change this decision was not found within {MAX_SEARCH_STEPS} steps.")
+        } else {
+            "Nothing was found that would change this decision.".to_owned()
         });
     }
     match decision.disposition {
@@ -155,9 +156,6 @@ fn retryability(decision: &Decision) -> &'static str {
 
 /// What is missing: only approvals, or only everything else.
 fn gaps(decision: &Decision, approvals: bool) -> Vec<Json> {
-    let of_approval = |item: &EvidenceItem| {
-        matches!(item, EvidenceItem::Document { role: Some(_), .. } | EvidenceItem::NoDocument { role: Some(_), .. })
-    };
     let missing = |finding: &&RuleFinding| match finding.source.kind {
         RuleKind::Require => true,
         RuleKind::Match | RuleKind::When | RuleKind::Deny => finding.status == RuleStatus::Unknown,
@@ -169,11 +167,19 @@ fn gaps(decision: &Decision, approvals: bool) -> Vec<Json> {
         | RuleKind::Repeat => false,
     };
     let blocking = decision.findings.iter().filter(|finding| finding.blocks.is_some()).filter(missing);
-    let chosen = blocking.filter(|finding| finding.evidence.first().is_some_and(of_approval) == approvals);
-    let gap = |finding: &RuleFinding| {
-        let reason = finding.reason.as_ref()?;
-        let message = reason.detail.as_deref().unwrap_or(&reason.message);
-        Some(Json::Object(coded(&reason.code, message)))
-    };
-    chosen.filter_map(gap).collect()
+    let chosen = blocking.filter(|finding| {
+        finding.evidence.first().is_some_and(|item| {
+            matches!(
+                item,
+                EvidenceItem::Document { role: Some(_), .. } | EvidenceItem::NoDocument { role: Some(_), .. }
+            )
+        }) == approvals
+    });
+    chosen
+        .filter_map(|finding| {
+            let reason = finding.reason.as_ref()?;
+            let message = reason.detail.as_deref().unwrap_or(&reason.message);
+            Some(Json::Object(coded(&reason.code, message)))
+        })
+        .collect()
 }

@@ -155,22 +155,24 @@ fn list(
 
 /// Refuses a list that is too long.
 pub(super) fn enough(field: &Field<'_>, found: usize) -> Result<(), DocumentError> {
-    match found > MAX_ENTRIES {
-        true => Err(field
+    if found > MAX_ENTRIES {
+        Err(field
             .error(Cause::TooMany, format!("{found} entries are more than {MAX_ENTRIES}"))
-            .with_help("send the latest")),
-        false => Ok(()),
+            .with_help("send the latest"))
+    } else {
+        Ok(())
     }
 }
 
 /// A text that globs are matched against.
 pub(super) fn name_text<'a>(field: &Field<'a>) -> Result<&'a str, DocumentError> {
     let text = field.text()?;
-    match text.len() > MAX_NAME_BYTES {
-        true => Err(field
+    if text.len() > MAX_NAME_BYTES {
+        Err(field
             .error(Cause::TooLarge, format!("the text is longer than {MAX_NAME_BYTES} bytes"))
-            .with_help("shorten it")),
-        false => Ok(text),
+            .with_help("shorten it"))
+    } else {
+        Ok(text)
     }
 }
 

@@ -28,13 +28,13 @@ pub(super) fn facts(fields: &Fields<'_>) -> Result<Object, DocumentError> {
     let mut facts = Object::new();
     facts.insert("action", action(&context, scope.as_ref())?);
     facts.insert("agent", agent(&envelope, scope.as_ref())?);
-    list(&context, &mut facts, ("facts", "factual_artifacts_in_run"), artifact)?;
+    list(&context, "factual_artifacts_in_run", &mut facts, "facts", artifact)?;
     if let Some(calls) = calls(&context)? {
         facts.insert("calls", calls);
     }
-    list(&context, &mut facts, ("memory", "memory_reads_in_run"), |field| Ok(field.json.clone()))?;
-    list(&context, &mut facts, ("taint", "taint_signals"), taint)?;
-    list(&context, &mut facts, ("denies", "prior_same_fingerprint_denies"), deny)?;
+    list(&context, "memory_reads_in_run", &mut facts, "memory", |field| Ok(field.json.clone()))?;
+    list(&context, "taint_signals", &mut facts, "taint", taint)?;
+    list(&context, "prior_same_fingerprint_denies", &mut facts, "denies", deny)?;
     facts.insert("task", task(&context)?);
     if let Some(upstream) = context.get("upstream_context").filter(is_given) {
         facts.insert("upstream", upstream.json.clone());
@@ -200,16 +200,17 @@ fn copy_name(from: &Fields<'_>, name: &str, to: &mut Object, as_name: &str) -> R
 }
 
 fn list(
-    context: &Fields<'_>,
-    facts: &mut Object,
-    (name, from): (&str, &str),
+    from: &Fields<'_>,
+    name: &str,
+    to: &mut Object,
+    as_name: &str,
     read: impl Fn(&Field<'_>) -> Result<Json, DocumentError>,
 ) -> Result<(), DocumentError> {
-    if let Some(field) = context.get(from).filter(is_given) {
+    if let Some(field) = from.get(name).filter(is_given) {
         let items = field.array()?;
         enough(&field, items.len())?;
         let items = items.iter().enumerate().map(|(index, json)| read(&field.item(index, json)));
-        facts.insert(name, items.collect::<Result<Vec<_>, _>>()?);
+        to.insert(as_name, items.collect::<Result<Vec<_>, _>>()?);
     }
     Ok(())
 }

@@ -26,7 +26,8 @@ const MAX_LIST_BYTES: usize = 8 << 10;
 pub(super) fn boundary(
     group: &Group<'_>,
     guessed: &Guessed,
-    (id, everywhere): (String, &[&str]),
+    id: String,
+    everywhere: &[&str],
 ) -> (Commented, Vec<String>) {
     let mut rules = Rules { group, require: Vec::new(), open: Vec::new(), covered: BTreeSet::new() };
     rules.names();
@@ -102,6 +103,13 @@ enum Fact {
     Texts(&'static str),
 }
 
+/// Why a rule stops a call.
+#[derive(Clone, Copy)]
+struct Reason {
+    code: &'static str,
+    message: &'static str,
+}
+
 struct Rules<'a, 'g> {
     group: &'a Group<'g>,
     require: Vec<Json>,
@@ -111,8 +119,8 @@ struct Rules<'a, 'g> {
 }
 
 impl Rules<'_, '_> {
-    fn fact(&mut self, fact: String, (code, message): (&str, &str)) {
-        self.require.push(object! { "fact": fact, "reason": reason(code, message) }.into());
+    fn fact(&mut self, fact: String, why: Reason) {
+        self.require.push(object! { "fact": fact, "reason": reason(why.code, why.message) }.into());
     }
 
     fn args(&self) -> impl Iterator<Item = &Object> {
@@ -122,7 +130,7 @@ impl Rules<'_, '_> {
     /// No argument has a name that was not seen.
     fn names(&mut self) {
         let names: BTreeSet<&str> = self.args().flat_map(|args| args.iter().map(|(name, _)| name)).collect();
-        let shape = ("other_argument", "The call has an argument that the session never gave.");
+        let shape = Reason { code: "other_argument", message: "The call has an argument that the session never gave." };
         match listed(names.iter().copied(), MAX_LISTED * 2) {
             Some(_) if names.is_empty() => self.fact("size(action.args) == 0".to_owned(), shape),
             Some(list) => self.fact(format!("action.args.all(name, name in [{list}])"), shape),
@@ -134,7 +142,8 @@ impl Rules<'_, '_> {
             self.open.push("any arguments".to_owned());
         }
         if self.require.is_empty() {
-            self.fact("has(action.args)".to_owned(), ("no_arguments", "The call has no arguments."));
+            let without = Reason { code: "no_arguments", message: "The call has no arguments." };
+            self.fact("has(action.args)".to_owned(), without);
         }
     }
 
@@ -164,7 +173,7 @@ impl Rules<'_, '_> {
 
     /// Holds a fact to the texts that were seen, or to the folder that all of them are in.
     fn within(&mut self, seen: &BTreeSet<&str>, fact: Fact, is_optional: bool) {
-        const REASON: (&str, &str) = ("other_target", "The session never had this target.");
+        const REASON: Reason = Reason { code: "other_target", message: "The session never had this target." };
         if seen.is_empty() {
             return;
         }
@@ -195,7 +204,8 @@ impl Rules<'_, '_> {
 
     /// The recipients that were seen.
     fn recipient(&mut self, guessed: &Guessed) {
-        const REASON: (&str, &str) = ("other_recipient", "The session never sent anything to this recipient.");
+        const REASON: Reason =
+            Reason { code: "other_recipient", message: "The session never sent anything to this recipient." };
         let Some(place) = &guessed.recipient else { return };
         self.covered.extend(place.first().cloned());
         let found: Vec<Option<&Json>> =
@@ -239,7 +249,7 @@ impl Rules<'_, '_> {
         match (or, largest(found.into_iter().flatten())) {
             (Some(or), Some(most)) => self.fact(
                 format!("{or}action.amount <= {}", most.to_text()),
-                ("larger_amount", "The session never had such an amount."),
+                Reason { code: "larger_amount", message: "The session never had such an amount." },
             ),
             _ => self.open.push("any amount".to_owned()),
         }
@@ -258,7 +268,8 @@ impl Rules<'_, '_> {
             match rule {
                 Some(rule) => {
                     fixed += 1;
-                    self.fact(rule, ("other_value", "The session never had this value of an argument."));
+                    let other = "The session never had this value of an argument.";
+                    self.fact(rule, Reason { code: "other_value", message: other });
                 }
                 None if EXECUTED.contains(&name.as_str()) => {
                     self.open.push(format!("any value of `{name}`, which is executed"));

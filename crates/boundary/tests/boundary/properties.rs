@@ -84,9 +84,10 @@ prop_compose! {
         deny in proptest::sample::subsequence(&DENIES[..], 0..3),
         warn in proptest::sample::subsequence(&WARNS[..], 0..2),
     ) -> String {
-        let list = |name: &str, rules: &[&str]| match rules.is_empty() {
-            true => String::new(),
-            false => format!("\n    {name}:\n      {}", rules.join("\n      ")),
+        let list = |name: &str, rules: &[&str]| if rules.is_empty() {
+            String::new()
+        } else {
+            format!("\n    {name}:\n      {}", rules.join("\n      "))
         };
         format!(
             "match: {matching}\n    when: '{when}'{}{}{}",
@@ -238,8 +239,7 @@ enum Step {
 /// The places of all members of objects. Elements of lists stay: a list without one says something else, not less.
 fn paths(json: &Json) -> Vec<Vec<Step>> {
     let below = |step: Step, inner: &Json| -> Vec<Vec<Step>> {
-        let longer = |path: Vec<Step>| [vec![step.clone()], path].concat();
-        paths(inner).into_iter().map(longer).collect()
+        paths(inner).into_iter().map(|path| [vec![step.clone()], path].concat()).collect()
     };
     match json {
         Json::Object(object) => {

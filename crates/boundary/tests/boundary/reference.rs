@@ -73,8 +73,12 @@ fn the_schema_has_the_fields_the_reader_knows() {
 #[test]
 fn the_reference_lists_every_warning() {
     let source = include_str!("../../src/policy/lint.rs");
-    let is_code = |text: &&str| text.contains('-') && text.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-    let codes: Vec<_> = source.split('"').skip(1).step_by(2).filter(is_code).collect();
+    let codes: Vec<_> = source
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .filter(|text| text.contains('-') && text.chars().all(|c| c.is_ascii_lowercase() || c == '-'))
+        .collect();
     assert!(codes.len() >= 9, "{codes:?}");
     for code in codes {
         assert!(REFERENCE.contains(&format!("\n| `{code}` | ")), "{code}");

@@ -362,8 +362,9 @@ fn matching_the_names_of_calls_counts_as_steps() {
 
 #[test]
 fn all_rules_of_a_decision_share_a_budget() {
-    let rule = |number: usize| format!("      - fact: 'memory.all(m, m.n >= 0 && m.n < {})'\n", 1_000_000 + number);
-    let rules: String = (0..400).map(rule).collect();
+    let rules: String = (0..400)
+        .map(|number| format!("      - fact: 'memory.all(m, m.n >= 0 && m.n < {})'\n", 1_000_000 + number))
+        .collect();
     let policy = policy(&format!("version: 1\nboundaries:\n  - id: b\n    match: {{}}\n    require:\n{rules}"));
     let memory: Vec<_> = (0..10_000).map(|number| format!("{{\"n\": {number}}}")).collect();
     let request = request(&format!(
@@ -390,8 +391,9 @@ fn all_rules_of_a_decision_share_a_budget() {
 #[test]
 fn the_search_for_changes_ends_and_says_so() {
     let searched = |rules: usize, facts: usize| {
-        let rule = |number: usize| format!("      - fact: 'memory.exists(m, m.n == {})'\n", 50_000 + number);
-        let rules: String = (0..rules).map(rule).collect();
+        let rules: String = (0..rules)
+            .map(|number| format!("      - fact: 'memory.exists(m, m.n == {})'\n", 50_000 + number))
+            .collect();
         let policy = policy(&format!("version: 1\nboundaries:\n  - id: b\n    match: {{}}\n    require:\n{rules}"));
         let memory: Vec<_> = (0..facts).map(|number| format!("{{\"n\": {number}}}")).collect();
         let action = "{\"tool\": \"t\", \"class\": \"upload\"}";

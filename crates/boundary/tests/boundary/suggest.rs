@@ -33,11 +33,10 @@ fn read(suggestion: &Suggestion) -> ActionPolicy {
 }
 
 fn allows(policy: &ActionPolicy, call: &SeenCall) -> bool {
-    let taint = match call.tainted {
-        true => {
-            vec![Json::from(object! { "signal": "prompt_injection", "source": "web", "at": "2026-03-01T11:00:00Z" })]
-        }
-        false => Vec::new(),
+    let taint = if call.tainted {
+        vec![Json::from(object! { "signal": "prompt_injection", "source": "web", "at": "2026-03-01T11:00:00Z" })]
+    } else {
+        Vec::new()
     };
     let facts = object! { "agent": Object::new(), "calls": Vec::<Json>::new(), "taint": taint };
     let Some(request) = as_under(policy, call, &facts) else { return false };

@@ -94,8 +94,7 @@ pub(super) fn too_many(files: &Files, disk_bytes: u64) -> Option<String> {
             return Some(format!("the files are in more than the {MAX_FOLDERS} folders a project may have"));
         }
     }
-    let blocks = |content: &Vec<u8>| (content.len() as u64).div_ceil(BLOCK_BYTES) * BLOCK_BYTES;
-    let needed: u64 = files.values().map(blocks).sum();
+    let needed: u64 = files.values().map(|content| (content.len() as u64).div_ceil(BLOCK_BYTES) * BLOCK_BYTES).sum();
     (needed > disk_bytes)
         .then(|| format!("the files take {needed} bytes of disk, more than the {disk_bytes} of `limits.disk_mb`"))
 }
@@ -107,13 +106,15 @@ fn folders(path: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a path stays inside of the project, and why not.
 pub(crate) fn check(path: &str) -> Result<(), String> {
-    let plain = |name: &str| {
-        !matches!(name, "" | "." | "..") && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control)
-    };
     // An absolute path and a doubled slash have an empty name, so `plain` refuses them too.
-    match path.len() <= MAX_PATH_BYTES && path.split('/').all(plain) {
-        true => Ok(()),
-        false => Err(format!("`{}` is not a path inside the project", shown(path))),
+    if path.len() <= MAX_PATH_BYTES
+        && path.split('/').all(|name| {
+            !matches!(name, "" | "." | "..") && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control)
+        })
+    {
+        Ok(())
+    } else {
+        Err(format!("`{}` is not a path inside the project", shown(path)))
     }
 }
 
@@ -125,6 +126,10 @@ pub fn is_project_path(path: &str) -> bool {
 
 /// SHA-256 of what `sha256sum` prints of the files, which are sorted by path: `hashes.output` of a project's receipts.
 pub fn files_digest<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Sha256Digest {
-    let line = |(path, content): (&str, &[u8])| format!("{}  {path}\n", Sha256Digest::of(content).bare_hex());
-    Sha256Digest::of(files.map(line).collect::<String>().as_bytes())
+    Sha256Digest::of(
+        files
+            .map(|(path, content)| format!("{}  {path}\n", Sha256Digest::of(content).bare_hex()))
+            .collect::<String>()
+            .as_bytes(),
+    )
 }

@@ -18,8 +18,7 @@ fn is_missing(named: &str, files: &[ProjectFile]) -> bool {
         return false;
     }
     // A module of node may be named without its extension.
-    let found = |file: &ProjectFile| {
-        file.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
-    };
-    !files.iter().any(found)
+    !files
+        .iter()
+        .any(|file| file.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.'])))
 }

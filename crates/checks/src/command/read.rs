@@ -92,8 +92,7 @@ fn together(submitted: Files, own: Files, reporting: &Reporting, disk_bytes: u64
     let unfit = conflict.or_else(|| files::too_many(&all, disk_bytes));
     let unfit = unfit.map(|message| Unusable { by_request: false, message, missing: None });
     let files: Vec<_> = all.into_iter().map(|(path, content)| ProjectFile { path, content }).collect();
-    let lost = || missing(reporting, &files, !of_request.is_empty());
-    LaidOut { unusable: unfit.or_else(lost), files }
+    LaidOut { unusable: unfit.or_else(|| missing(reporting, &files, !of_request.is_empty())), files }
 }
 
 /// A path in the command that nobody gave. Where the request brings files of its own, it brings the tests, so the mistake is

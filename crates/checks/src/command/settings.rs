@@ -67,8 +67,9 @@ fn variables(field: &Field<'_>) -> Result<BTreeMap<String, String>, DocumentErro
     let mut bytes = 0;
     for (name, value) in field.fields()?.iter() {
         let text = value.text()?;
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if !name.chars().all(plain) || name.chars().next().is_none_or(|first| first.is_ascii_digit()) {
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            || name.chars().next().is_none_or(|first| first.is_ascii_digit())
+        {
             let message = format!("`{}` is not the name of a variable", shown(name));
             return Err(value.error(Cause::InvalidValue, message).with_help("use letters, digits and `_`"));
         }

@@ -53,9 +53,10 @@ fn write(value: &Value, rules: Rules, out: &mut Vec<u8>) {
 }
 
 fn boolean(truth: bool, rules: Rules, out: &mut Vec<u8>) {
-    match rules.booleans_are_numbers {
-        true => float(f64::from(u8::from(truth)), out),
-        false => out.push(if truth { b'T' } else { b'F' }),
+    if rules.booleans_are_numbers {
+        float(f64::from(u8::from(truth)), out)
+    } else {
+        out.push(if truth { b'T' } else { b'F' })
     }
 }
 

@@ -72,18 +72,27 @@ fn met(rule: &Rule, subject: &Subject<'_>) -> Result<Met, TooMuch> {
             budget.charge_bytes(subject.text.len())?;
             count(*unit, *op, *wanted, subject.text)
         }
-        Rule::Regex(pattern) => match pattern.is_match(subject.text, budget)? {
-            true => Met::Yes,
-            false => no("the pattern matches nowhere in the output"),
-        },
-        Rule::Contains(part) => match contains(subject, part)? {
-            true => Met::Yes,
-            false => no("the output does not contain the text"),
-        },
-        Rule::NotContains(part) => match contains(subject, part)? {
-            true => no("the output contains the text"),
-            false => Met::Yes,
-        },
+        Rule::Regex(pattern) => {
+            if pattern.is_match(subject.text, budget)? {
+                Met::Yes
+            } else {
+                no("the pattern matches nowhere in the output")
+            }
+        }
+        Rule::Contains(part) => {
+            if contains(subject, part)? {
+                Met::Yes
+            } else {
+                no("the output does not contain the text")
+            }
+        }
+        Rule::NotContains(part) => {
+            if contains(subject, part)? {
+                no("the output contains the text")
+            } else {
+                Met::Yes
+            }
+        }
         Rule::Schema(schema) => in_tree(subject, |tree, _| match schema.violations(tree, budget) {
             Ok(violations) if violations.is_empty() => Ok(Met::Yes),
             Ok(violations) => Ok(no(violations.join("\n"))),
@@ -125,10 +134,7 @@ fn contains(subject: &Subject<'_>, part: &str) -> Result<bool, TooMuch> {
 }
 
 fn exists(path: &Path, tree: &serde_json::Value, budget: &Budget<'_>) -> Result<Met, TooMuch> {
-    match path.nodes(tree, budget)?.is_empty() {
-        true => Ok(no("the path leads to nothing in the output")),
-        false => Ok(Met::Yes),
-    }
+    if path.nodes(tree, budget)?.is_empty() { Ok(no("the path leads to nothing in the output")) } else { Ok(Met::Yes) }
 }
 
 fn too_much(why: TooMuch) -> Met {
@@ -173,10 +179,7 @@ fn count(unit: Unit, op: Op, wanted: u64, text: &str) -> Met {
         Unit::Lines => text.lines().count(),
         Unit::Words => text.split_whitespace().count(),
     };
-    match op.holds(found as u64, wanted) {
-        true => Met::Yes,
-        false => Met::No { actual: Some(found.to_string()), message: None },
-    }
+    if op.holds(found as u64, wanted) { Met::Yes } else { Met::No { actual: Some(found.to_string()), message: None } }
 }
 
 fn holds(predicate: &Predicate, subject: &Subject<'_>) -> Met {

@@ -30,31 +30,32 @@ pub(crate) fn read(verification: &Fields<'_>, outside: &Outside<'_>) -> Result<V
         names.insert(SCHEMA_NAME.to_owned());
         constraints.push(schema_constraint(SCHEMA_NAME.to_owned(), &field, outside)?);
     }
-    let lists = [("checks", "constraint", "schema"), ("constraints", "expr", "schema")];
-    for (list, text, schema) in lists {
+    for (list, text) in [("checks", "constraint"), ("constraints", "expr")] {
         let Some(field) = verification.get(list) else { continue };
         for item in field.items()? {
-            constraints.push(one(&item, (text, schema), &mut names, outside)?);
+            constraints.push(one(&item, text, &mut names, outside)?);
             if constraints.len() > MAX_CONSTRAINTS {
                 let message = format!("there are more than the {MAX_CONSTRAINTS} constraints a request may have");
                 return Err(field.error(Cause::TooMany, message).with_help("split it"));
             }
         }
     }
-    match constraints.is_empty() {
-        false => Ok(constraints),
-        true => Err(verification.missing("checks", "write at least one check, with `name` and `constraint`")),
+    if constraints.is_empty() {
+        Err(verification.missing("checks", "write at least one check, with `name` and `constraint`"))
+    } else {
+        Ok(constraints)
     }
 }
 
+/// Reads a constraint, whose text is the member `text`.
 fn one(
     item: &Field<'_>,
-    (text, schema): (&str, &str),
+    text: &str,
     names: &mut HashSet<String>,
     outside: &Outside<'_>,
 ) -> Result<Constraint, DocumentError> {
     let fields = item.fields()?;
-    fields.only(&["name", text, schema])?;
+    fields.only(&["name", text, "schema"])?;
     let name = test_name(&fields.need("name", "write a name no other check has")?, names)?;
     let written = fields.need(text, "write what must hold, as in `length <= 1000`")?;
     let constraint = written.text()?;
@@ -63,10 +64,10 @@ fn one(
         return Err(written.error(Cause::TooLarge, message).with_help("shorten it"));
     }
     if constraint.trim() == "json_schema" {
-        let field = fields.need(schema, "write the schema here, or the path of its file")?;
+        let field = fields.need("schema", "write the schema here, or the path of its file")?;
         return schema_constraint(name, &field, outside);
     }
-    if let Some(field) = fields.get(schema) {
+    if let Some(field) = fields.get("schema") {
         return Err(field
             .error(Cause::ConflictingFields, "only the constraint `json_schema` has a schema")
             .with_help("leave it out"));

@@ -8,7 +8,7 @@ use proofmark_receipt::json::Json;
 
 use super::error::{ConstraintError, TooMuch};
 use super::subject::tree;
-use super::{MAX_PATTERN_BYTES, MAX_VIOLATIONS};
+use super::{MAX_PATTERN_BYTES, MAX_VIOLATIONS, MAX_VISITS};
 use cost::{Cost, CostError};
 
 /// A schema that can be used.
@@ -19,8 +19,8 @@ pub(super) struct Schema {
 
 /// Compiles a schema of the draft that its `$schema` names; without one, 2020-12.
 pub(super) fn compile(schema: &Json) -> Result<Schema, ConstraintError> {
-    let past = || ConstraintError::new("the schema holds a number past every double", "write a smaller one");
-    let schema = tree(schema).ok_or_else(past)?;
+    let schema = tree(schema)
+        .ok_or_else(|| ConstraintError::new("the schema holds a number past every double", "write a smaller one"))?;
     let cost = Cost::of(&schema).map_err(|error| match error {
         CostError::Cycle => {
             ConstraintError::new("the schema leads back to itself without going deeper", "correct its references")
@@ -46,7 +46,7 @@ impl Schema {
     pub(super) fn violations(&self, document: &serde_json::Value, budget: &Budget<'_>) -> Result<Vec<String>, TooMuch> {
         let Some(visits) = self.cost.visits(document) else {
             // Counting them took as long as the most that is allowed.
-            budget.charge(cost::MAX_VISITS)?;
+            budget.charge(MAX_VISITS)?;
             return Err(TooMuch::ForOne);
         };
         budget.charge(visits.places)?;

@@ -90,9 +90,8 @@ pub(super) fn tree(json: &Json) -> Option<serde_json::Value> {
             .or_else(|| number.as_f64().filter(|double| double.is_finite()).map(serde_json::Value::from))?,
         Json::String(text) => text.as_str().into(),
         Json::Array(items) => serde_json::Value::Array(items.iter().map(tree).collect::<Option<_>>()?),
-        Json::Object(object) => {
-            let member = |(name, value): (&str, &Json)| Some((name.to_owned(), tree(value)?));
-            serde_json::Value::Object(object.iter().map(member).collect::<Option<_>>()?)
-        }
+        Json::Object(object) => serde_json::Value::Object(
+            object.iter().map(|(name, value)| Some((name.to_owned(), tree(value)?))).collect::<Option<_>>()?,
+        ),
     })
 }

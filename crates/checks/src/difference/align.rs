@@ -26,10 +26,8 @@ pub(super) fn align(expected: &[usize], answer: &[usize]) -> Vec<Step> {
     let moved = expected.len() - usize::from(common.at(0, 0));
     // Where the places explain it in as few lines, they say more than members that happen to be equal.
     if expected.len() == answer.len() && wrong <= 2 * moved {
-        let same = |(index, (left, right))| match left == right {
-            true => Step::Same(index, index),
-            false => Step::Pair(index, index),
-        };
+        let same =
+            |(index, (left, right))| if left == right { Step::Same(index, index) } else { Step::Pair(index, index) };
         return expected.iter().zip(answer).enumerate().map(same).collect();
     }
     let mut steps = Vec::new();
@@ -76,9 +74,10 @@ impl Common {
         let mut common = Common { lengths: vec![0; width * (expected.len() + 1)], width };
         for (left, one) in expected.iter().enumerate().rev() {
             for (right, other) in answer.iter().enumerate().rev() {
-                let length = match one == other {
-                    true => common.at(left + 1, right + 1) + 1,
-                    false => common.at(left + 1, right).max(common.at(left, right + 1)),
+                let length = if one == other {
+                    common.at(left + 1, right + 1) + 1
+                } else {
+                    common.at(left + 1, right).max(common.at(left, right + 1))
                 };
                 if let Some(place) = common.lengths.get_mut(left * width + right) {
                     *place = length;

@@ -67,9 +67,10 @@ impl Page {
     }
 
     pub(super) fn finish(mut self) -> String {
-        match self.is_cut {
-            true => self.text.push_str(CUT),
-            false => drop(self.text.pop()),
+        if self.is_cut {
+            self.text.push_str(CUT);
+        } else {
+            self.text.pop();
         }
         self.text
     }
@@ -81,12 +82,14 @@ pub(crate) fn shortened(difference: &str, chars: usize) -> Option<String> {
         return Some(difference.to_owned());
     }
     let mut left = chars.checked_sub(CUT.chars().count())?;
-    let fits = |line: &&str| {
-        let rest = left.checked_sub(line.chars().count());
-        left = rest.unwrap_or(0);
-        rest.is_some()
-    };
-    let lines: String = difference.split_inclusive('\n').take_while(fits).collect();
+    let lines: String = difference
+        .split_inclusive('\n')
+        .take_while(|line| {
+            let rest = left.checked_sub(line.chars().count());
+            left = rest.unwrap_or(0);
+            rest.is_some()
+        })
+        .collect();
     (!lines.is_empty()).then(|| lines + CUT)
 }
 

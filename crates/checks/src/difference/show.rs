@@ -182,17 +182,19 @@ impl Show {
         let sides = match found {
             Found::Whole(expected, answer) => {
                 let [left, right] = [expected, answer].map(|value| render_up_to(value, self.notation, MAX_LINE_CHARS));
-                match left == right && !left.ends_with('…') {
+                if left == right && !left.ends_with('…') {
                     // As the values differ, their types do.
-                    true => [(left, expected), (right, answer)]
-                        .map(|(text, value)| format!("{text} ({})", value.type_name())),
-                    false => [left, right],
+                    [(left, expected), (right, answer)].map(|(text, value)| format!("{text} ({})", value.type_name()))
+                } else {
+                    [left, right]
                 }
             }
             Found::Inside(inside) => self.short_inside(inside)?,
         };
-        let fits = |text: &String| !text.ends_with('…') && text.chars().nth(MAX_LINE_CHARS + 20).is_none();
-        sides.iter().all(fits).then_some(sides)
+        sides
+            .iter()
+            .all(|text| !text.ends_with('…') && text.chars().nth(MAX_LINE_CHARS + 20).is_none())
+            .then_some(sides)
     }
 
     fn short_inside(&self, inside: &Inside<'_>) -> Option<[String; 2]> {
@@ -246,8 +248,7 @@ fn members(value: &Value) -> Vec<Member<'_>> {
     let most = MAX_SIDE_LINES;
     match value {
         Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
-            let member = |(index, value)| Member { index, key: None, value };
-            items.iter().enumerate().take(most).map(member).collect()
+            items.iter().enumerate().take(most).map(|(index, value)| Member { index, key: None, value }).collect()
         }
         Value::Dict(pairs) | Value::Map(pairs) => {
             let pairs = pairs.iter().enumerate().take(most);

@@ -42,10 +42,12 @@ pub(super) fn of(expected: &[u8], answer: &[u8], rule: TextRule) -> Difference {
 fn is_plain(expected: &[u8], answer: &[u8]) -> bool {
     let plain = |text: &[u8]| {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
-        let seen = |char: char| char.is_ascii() && !char.is_control();
         let ends = [b' ', b'\t'].iter().any(|space| text.ends_with(&[*space]));
         let text = std::str::from_utf8(text).unwrap_or("\0");
-        !text.is_empty() && !ends && text.chars().nth(MAX_PLAIN_CHARS).is_none() && text.chars().all(seen)
+        !text.is_empty()
+            && !ends
+            && text.chars().nth(MAX_PLAIN_CHARS).is_none()
+            && text.chars().all(|char| char.is_ascii() && !char.is_control())
     };
     plain(expected) && plain(answer) && expected.ends_with(b"\n") == answer.ends_with(b"\n")
 }
@@ -86,17 +88,19 @@ impl<'a> Pieces<'a> {
         let start = prefix.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let prefix = prefix.get(..start).unwrap_or_default();
         let [left, right] = [expected, answer].map(|text| text.get(start..).unwrap_or_default());
-        let behind = match [left, right].iter().any(|text| lines(text).nth(MAX_ALIGNED).is_some()) {
-            true => equal_end(left, right),
-            false => 0,
+        let behind = if [left, right].iter().any(|text| lines(text).nth(MAX_ALIGNED).is_some()) {
+            equal_end(left, right)
+        } else {
+            0
         };
         let until = |text: &'a [u8]| text.get(..text.len() - behind).unwrap_or_default();
         let count = |text: &[u8]| text.iter().filter(|byte| **byte == b'\n').count();
         let ended = expected.get(expected.len() - behind..).map_or(0, count);
         let skipped = prefix.strip_suffix(b"\n").unwrap_or_default();
-        let before: VecDeque<_> = match prefix.is_empty() {
-            true => VecDeque::new(),
-            false => skipped.rsplit(|byte| *byte == b'\n').take(CONTEXT).collect(),
+        let before: VecDeque<_> = if prefix.is_empty() {
+            VecDeque::new()
+        } else {
+            skipped.rsplit(|byte| *byte == b'\n').take(CONTEXT).collect()
         };
         Pieces {
             unit: "line",
@@ -351,11 +355,8 @@ impl Body<'_, '_> {
                     sides = [expected, answer].map(|piece| differing(piece, same, true));
                 }
                 let [left_text, right_text] = sides;
-                let named =
-                    [(0, left, left_text), (1, right, right_text)].map(|(side, index, text)| match text.is_empty() {
-                        true => self.alone(side, index),
-                        false => text,
-                    });
+                let named = [(0, left, left_text), (1, right, right_text)]
+                    .map(|(side, index, text)| if text.is_empty() { self.alone(side, index) } else { text });
                 self.page.line(Sign::Expected, 0, &named[0]);
                 self.page.line(Sign::Answer, 0, &named[1]);
             }

@@ -40,11 +40,11 @@ impl Trail {
 
 pub(super) fn of(found: &Found<'_>, expected: &Value, answer: &Value, notation: &Notation) -> Trail {
     let mut trail = Trail::default();
-    follow(found, (expected, answer), notation, &mut trail);
+    follow(found, expected, answer, notation, &mut trail);
     trail
 }
 
-fn follow(found: &Found<'_>, (expected, answer): (&Value, &Value), notation: &Notation, trail: &mut Trail) {
+fn follow(found: &Found<'_>, expected: &Value, answer: &Value, notation: &Notation, trail: &mut Trail) {
     match found {
         Found::Whole(left, right) => whole(left, right, notation, trail),
         Found::Inside(inside) => {
@@ -62,7 +62,7 @@ fn follow(found: &Found<'_>, (expected, answer): (&Value, &Value), notation: &No
                     trail.path.push_str(&step(inside, *left, notation));
                     trail.expected_at += offset(expected, *left, notation);
                     trail.answer_at += offset(answer, *right, notation);
-                    follow(found, (left.value, right.value), notation, trail);
+                    follow(found, left.value, right.value, notation, trail);
                 }
                 Part::Missing(member) => {
                     trail.path.push_str(&step(inside, *member, notation));
@@ -122,8 +122,7 @@ pub(super) fn alike(expected: &str, answer: &str) -> Option<String> {
 
 /// The bytes that two texts have in common at their beginning, whole characters only.
 pub(super) fn common(left: &str, right: &str) -> usize {
-    let same = |(one, other): &(char, char)| one == other;
-    left.chars().zip(right.chars()).take_while(same).map(|(char, _)| char.len_utf8()).sum()
+    left.chars().zip(right.chars()).take_while(|(one, other)| one == other).map(|(char, _)| char.len_utf8()).sum()
 }
 
 pub(super) fn is_container(value: &Value) -> bool {
@@ -161,9 +160,10 @@ fn is_plain_name(name: &str) -> bool {
 /// The last steps of a path say most.
 fn short_path(path: &str) -> String {
     let chars = path.chars().count();
-    match chars > MAX_PLACE_CHARS {
-        true => format!("…{}", path.chars().skip(chars - MAX_PLACE_CHARS).collect::<String>()),
-        false => path.to_owned(),
+    if chars > MAX_PLACE_CHARS {
+        format!("…{}", path.chars().skip(chars - MAX_PLACE_CHARS).collect::<String>())
+    } else {
+        path.to_owned()
     }
 }
 

@@ -142,12 +142,17 @@ impl Walk {
             None => {
                 let both = left_end.max(right_end) - start;
                 let (lefts, rights) = (left_end - start, right_end - start);
-                let step = |index| match (index < lefts, index < rights) {
-                    (true, true) => Step::Pair(index, index),
-                    (true, false) => Step::Missing(index),
-                    (false, _) => Step::Extra(index),
-                };
-                self.take(&mut parts, [expected, answer], (0..both).map(step), (start, start), first);
+                self.take(
+                    &mut parts,
+                    [expected, answer],
+                    (0..both).map(|index| match (index < lefts, index < rights) {
+                        (true, true) => Step::Pair(index, index),
+                        (true, false) => Step::Missing(index),
+                        (false, _) => Step::Extra(index),
+                    }),
+                    (start, start),
+                    first,
+                );
             }
         }
         (left_end..expected.len()).for_each(|index| parts.same(item(expected, index)));
@@ -180,11 +185,12 @@ impl Walk {
         }
         let mut numbers = HashMap::new();
         let [left, right] = lists.map(|list| {
-            let number = |value| {
-                let next = numbers.len();
-                *numbers.entry(canonical_key(value, self.by.rules)).or_insert(next)
-            };
-            list.iter().map(number).collect::<Vec<_>>()
+            list.iter()
+                .map(|value| {
+                    let next = numbers.len();
+                    *numbers.entry(canonical_key(value, self.by.rules)).or_insert(next)
+                })
+                .collect::<Vec<_>>()
         });
         let mut steps = align(&left, &right);
         if !whole {

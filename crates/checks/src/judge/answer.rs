@@ -26,12 +26,11 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
         (Wanted::Text(wanted, rule), End::Text(output)) => {
             // Compared as bytes and shown as text: two outputs that are not UTF-8 may look the same.
             let shown = String::from_utf8_lossy(output).into_owned();
-            match text::equal(output, wanted, *rule) {
-                true => Check::right(shown),
-                false => {
-                    let message = std::str::from_utf8(output).is_err().then(|| "the output is not UTF-8".to_owned());
-                    Check::wrong(shown, difference::of_texts(wanted, output, *rule), message)
-                }
+            if text::equal(output, wanted, *rule) {
+                Check::right(shown)
+            } else {
+                let message = std::str::from_utf8(output).is_err().then(|| "the output is not UTF-8".to_owned());
+                Check::wrong(shown, difference::of_texts(wanted, output, *rule), message)
             }
         }
         (Wanted::Raises(raises), End::Value(wire)) => raised_nothing(language, raises, wire),
@@ -98,12 +97,13 @@ fn raised_nothing(language: Language, raises: &Raises, wire: &[u8]) -> Check {
 fn judge_exception(raises: &Raises, kind: &str, text: &str, types: &[String]) -> Check {
     let actual = told(kind, text);
     // Ruby's names hold those of the modules around them.
-    let is_kind = |name: &String| name.rsplit("::").next() == Some(raises.kind.as_str());
     let wrong = |actual, message: String| Check::wrong(actual, Difference::default(), Some(message));
     // The exceptions that led to it do not count.
     let own = text.split(CAUSED_BY).next().unwrap_or_default();
     match &raises.contains {
-        _ if !types.iter().any(is_kind) => wrong(actual, format!("raised {kind}, expected {}", raises.kind)),
+        _ if !types.iter().any(|name| name.rsplit("::").next() == Some(raises.kind.as_str())) => {
+            wrong(actual, format!("raised {kind}, expected {}", raises.kind))
+        }
         Some(part) if !own.contains(part) => wrong(actual, "its text does not contain what is expected".to_owned()),
         Some(_) | None => Check::right(actual),
     }

@@ -142,8 +142,10 @@ fn missing_program(said: &str) -> Option<String> {
     };
     // Node, and Ruby, which says `@ rb_sysopen` of a file.
     let started = between("spawn ", " ENOENT").or_else(|| between("spawnSync ", " ENOENT"));
-    let ruby = || between("No such file or directory - ", "\n").filter(|_| !said.contains("rb_sysopen"));
-    if started.or_else(ruby).is_some() {
+    if started
+        .or_else(|| between("No such file or directory - ", "\n").filter(|_| !said.contains("rb_sysopen")))
+        .is_some()
+    {
         return Some(NONE.to_owned());
     }
     // Python says the same of a file.

@@ -109,8 +109,10 @@ fn advised(mut test: Reported, allowed: Allowed) -> Reported {
 fn agreeing(command: &Command, mut tests: Vec<Reported>, status: i32) -> Judged {
     if command.runner == Some(Runner::NodeTest) {
         // Node reports a file that ran no tests as one test with the file's name, which passes.
-        let hollow = |test: &&mut Reported| test.status == Status::Pass && is_file(command, &test.name);
-        tests.iter_mut().filter(hollow).for_each(Reported::no_tests);
+        tests
+            .iter_mut()
+            .filter(|test| test.status == Status::Pass && is_file(command, &test.name))
+            .for_each(Reported::no_tests);
     }
     let well = tests.iter().all(|test| test.status == Status::Pass || test.tested != Tested::Yes);
     let Policed { tests, skipped, fails } = policed(command.skipped, tests);
@@ -226,8 +228,7 @@ impl Ended<'_> {
 
 /// Whether a line has these words, and no digit or word before them: `10 tests` has not `0 tests`.
 fn begins_with(line: &str, words: &str) -> bool {
-    let found = |(at, _): (usize, &str)| {
+    line.match_indices(words).any(|(at, _)| {
         line.get(..at).is_none_or(|before| !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.'))
-    };
-    line.match_indices(words).any(found)
+    })
 }

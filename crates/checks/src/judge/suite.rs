@@ -79,8 +79,9 @@ impl<'a> SuiteJudging<'a> {
         let misfit = wrong_count("checks", self.judged, self.suite.tests.len());
         // Only where nothing was run can the runtime have no name.
         let nameless = runtime.is_empty() && self.ran;
-        let nameless = || nameless.then(|| "the sandbox named no runtime; run the request again".to_owned());
-        if let Some(why) = misfit.or_else(nameless) {
+        if let Some(why) =
+            misfit.or_else(|| nameless.then(|| "the sandbox named no runtime; run the request again".to_owned()))
+        {
             self.fitted = Fitted::new(self.request, self.suite);
             for test in &self.suite.tests {
                 self.fitted.add(self.suite, test, Check::broken(&why), None);

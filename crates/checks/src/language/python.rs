@@ -144,10 +144,15 @@ fn python(mut arguments: Vec<String>, asked: Option<Report>) -> Reporting {
             Reporting { runner: Some(Runner::Pytest), named, ..Reporting::new(arguments, report) }
         }
         ("unittest", None) => {
-            let is_path = |word: &&String| !word.starts_with('-') && (word.contains('/') || word.ends_with(".py"));
             // The values of `discover` are folders too, which unittest itself looks for.
             let discovers = module.after.iter().any(|word| word == "discover");
-            let named = module.after.iter().filter(is_path).filter(|_| !discovers).cloned().collect();
+            let named = module
+                .after
+                .iter()
+                .filter(|word| !word.starts_with('-') && (word.contains('/') || word.ends_with(".py")))
+                .filter(|_| !discovers)
+                .cloned()
+                .collect();
             let script = ["-c".to_owned(), UNITTEST.to_owned()];
             let arguments = module.before.into_iter().chain(script).chain(module.after).collect();
             let report = Report::File(UNITTEST_REPORT.to_owned());

@@ -57,13 +57,18 @@ static NOTATION: Notation = Notation {
 };
 
 fn bytes(bytes: &[u8]) -> String {
-    let shown = |byte: &u8| match byte {
-        // `#` could begin an interpolation.
-        b'"' | b'\\' | b'#' => format!("\\{}", char::from(*byte)),
-        b' '..=b'~' => char::from(*byte).to_string(),
-        _ => format!("\\x{byte:02X}"),
-    };
-    format!("\"{}\"", bytes.iter().map(shown).collect::<String>())
+    format!(
+        "\"{}\"",
+        bytes
+            .iter()
+            .map(|byte| match byte {
+                // `#` could begin an interpolation.
+                b'"' | b'\\' | b'#' => format!("\\{}", char::from(*byte)),
+                b' '..=b'~' => char::from(*byte).to_string(),
+                _ => format!("\\x{byte:02X}"),
+            })
+            .collect::<String>()
+    )
 }
 
 const OPERATORS: Operators = Operators {

@@ -12,9 +12,10 @@ pub(super) fn text(number: f64, notation: &Floats) -> String {
         return format!("{sign}{}", notation.infinity);
     }
     let (digits, exponent) = shortest(number);
-    let body = match notation.plain.contains(&exponent) {
-        true => fixed(&digits, exponent, notation.whole),
-        false => scientific(&digits, exponent, notation),
+    let body = if notation.plain.contains(&exponent) {
+        fixed(&digits, exponent, notation.whole)
+    } else {
+        scientific(&digits, exponent, notation)
     };
     format!("{sign}{body}")
 }

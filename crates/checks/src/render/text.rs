@@ -17,10 +17,7 @@ pub(super) fn quoted(points: impl Iterator<Item = u32> + Clone, notation: &Notat
 pub(super) fn name(name: &str, notation: &Notation, out: &mut String) {
     let plain = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
-    match plain {
-        true => out.push_str(name),
-        false => quoted(name.chars().map(u32::from), notation, out),
-    }
+    if plain { out.push_str(name) } else { quoted(name.chars().map(u32::from), notation, out) }
 }
 
 /// Single quotes give way where double ones need no escape.

@@ -135,11 +135,12 @@ fn split(text: &str) -> (String, Option<String>) {
     let Some(blank) = lines.iter().position(|line| line.trim().is_empty()) else { return (text.to_owned(), None) };
     let (message, rest) = (lines.get(..blank).unwrap_or_default(), lines.get(blank + 1..).unwrap_or_default());
     // Mocha repeats the error after the difference.
-    let repeated = |line: &&&str| message.first().is_none_or(|first| !line.ends_with(first));
-    let rest: Vec<&str> = rest.iter().take_while(repeated).copied().collect();
-    match rest.iter().any(|line| line.trim_start().starts_with(['+', '-'])) {
-        true => (message.join("\n"), Some(dedented(&rest))),
-        false => (text.to_owned(), None),
+    let rest: Vec<&str> =
+        rest.iter().take_while(|line| message.first().is_none_or(|first| !line.ends_with(first))).copied().collect();
+    if rest.iter().any(|line| line.trim_start().starts_with(['+', '-'])) {
+        (message.join("\n"), Some(dedented(&rest)))
+    } else {
+        (text.to_owned(), None)
     }
 }
 

@@ -178,11 +178,10 @@ fn name(case: Node<'_, '_>) -> String {
 /// Why a test did not run, where it did not.
 fn not_run(case: Node<'_, '_>) -> Option<String> {
     let element = case.children().find(|child| NOT_RUN.iter().any(|tag| child.has_tag_name(*tag)));
-    let word = || {
+    element.map(message).or_else(|| {
         let words = ["status", "result"].into_iter().filter_map(|name| case.attribute(name));
         words.map(str::to_ascii_lowercase).find(|word| NOT_RUN_WORDS.contains(&word.as_str()))
-    };
-    element.map(message).or_else(word)
+    })
 }
 
 fn message(node: Node<'_, '_>) -> String {

@@ -62,10 +62,9 @@ fn packages(field: &Field<'_>, language: Language) -> Result<Vec<String>, Reques
 /// A name as package indexes allow it. It becomes an argument of a program, so it does not begin with a dash.
 fn package(field: &Field<'_>) -> Result<String, RequestError> {
     let name = field.text()?;
-    let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '_' | '-');
     if name.len() <= MAX_PACKAGE_CHARS
         && name.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && name.chars().all(plain)
+        && name.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '_' | '-'))
     {
         return Ok(name.to_owned());
     }

@@ -41,14 +41,17 @@ pub(super) fn read_all(block: &Block<'_>, rules: &Rules) -> Result<Vec<Test>, Re
     }
     let construct = block.get("construct")?.map(|field| shared_construct(&field, rules, items.len())).transpose()?;
     let mut names = HashSet::new();
-    let read = |(index, item)| {
-        let item = field.item(index, item);
-        let fields = item.fields()?;
-        fields.only(&TEST_FIELDS)?;
-        let name = name(&item, &fields, index, &mut names)?;
-        test(&fields, rules, name, construct.clone())
-    };
-    items.iter().enumerate().map(read).collect()
+    items
+        .iter()
+        .enumerate()
+        .map(|(index, item)| {
+            let item = field.item(index, item);
+            let fields = item.fields()?;
+            fields.only(&TEST_FIELDS)?;
+            let name = name(&item, &fields, index, &mut names)?;
+            test(&fields, rules, name, construct.clone())
+        })
+        .collect()
 }
 
 /// What every test of the suite constructs its object with.

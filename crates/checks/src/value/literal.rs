@@ -56,8 +56,9 @@ impl Reader<'_> {
         let quote = self.rest.chars().next()?;
         let (text, rest) = self.rest.get(1..)?.split_once(quote)?;
         // A quote right after may begin or end a string in three quotes.
-        let means_more = |c: char| c == '\\' || c.is_control() || self.literals.not_in_strings.contains(&c);
-        if text.chars().any(means_more) || rest.starts_with(quote) {
+        if text.chars().any(|c| c == '\\' || c.is_control() || self.literals.not_in_strings.contains(&c))
+            || rest.starts_with(quote)
+        {
             return None;
         }
         self.rest = rest;

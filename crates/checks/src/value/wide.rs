@@ -14,8 +14,7 @@ pub(crate) fn code_points(bytes: &[u8]) -> Option<Vec<u32>> {
 const MARK: u32 = 0x8000_0000;
 
 fn surrogate_byte(invalid: &[u8]) -> Option<Vec<u32>> {
-    let marked = |byte: &u8| matches!(byte, 0x80..=0xbf | 0xed).then_some(MARK | u32::from(*byte));
-    invalid.iter().map(marked).collect()
+    invalid.iter().map(|byte| matches!(byte, 0x80..=0xbf | 0xed).then_some(MARK | u32::from(*byte))).collect()
 }
 
 fn join(points: Vec<u32>) -> Option<Vec<u32>> {

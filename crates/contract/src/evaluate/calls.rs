@@ -363,8 +363,13 @@ fn in_order<'a>(
     };
     let others = |calls: &Option<NamedCalls<'_>>| calls.as_ref().map_or(0, |calls| calls.all().count() as u64);
     let steps = others(&later).saturating_add(others(&earlier)).saturating_add(1);
-    let within_budget = |_: &&Call| facts.budget.charge(steps).is_ok();
-    matches.fitting.iter().copied().take_while(within_budget).filter(|call| fits(call)).collect()
+    matches
+        .fitting
+        .iter()
+        .copied()
+        .take_while(|_| facts.budget.charge(steps).is_ok())
+        .filter(|call| fits(call))
+        .collect()
 }
 
 /// The calls that a `before` or `after` means.
@@ -391,8 +396,10 @@ fn calls_named<'a>(
         Some((_, matches)) => NamedCalls { sure: matches.fitting.clone(), possible: matches.possible.clone() },
         None => {
             // A failed call does not count as the one to come after, and may still have done part of what came too late.
-            let of_tool = |call: &&Call| glob::matches(name, &call.tool) && call.status != CallStatus::Blocked;
-            let (sure, possible) = calls.iter().filter(of_tool).partition(|call| call.status == CallStatus::Succeeded);
+            let (sure, possible) = calls
+                .iter()
+                .filter(|call| glob::matches(name, &call.tool) && call.status != CallStatus::Blocked)
+                .partition(|call| call.status == CallStatus::Succeeded);
             NamedCalls { sure, possible }
         }
     }
@@ -407,10 +414,7 @@ fn near_misses(matches: &RuleMatches<'_>) -> String {
     if out_of_order > 0 {
         words.push(format!("{out_of_order} out of order"));
     }
-    match words.is_empty() {
-        true => String::new(),
-        false => format!("; {}", words.join("; ")),
-    }
+    if words.is_empty() { String::new() } else { format!("; {}", words.join("; ")) }
 }
 
 /// A call as messages name it, counted from 1.

@@ -42,10 +42,8 @@ pub(super) fn judge_all(
     let mut results = Vec::new();
     for found in &rules {
         // `assigned` has one entry for each single-use rule, in the order of the rules.
-        let place = match found.rule.demand.single_use {
-            true => assigned.next().flatten(),
-            false => found.candidates.first().copied(),
-        };
+        let place =
+            if found.rule.demand.single_use { assigned.next().flatten() } else { found.candidates.first().copied() };
         let used = place.and_then(|place| presented.documents().get(place));
         if found.rule.demand.single_use {
             spends.extend(used.map(ReceiptFact::spend));
@@ -154,10 +152,7 @@ fn bound_to(rule: &ReceiptRule, facts: &Facts<'_>) -> Result<Option<String>, Mis
 }
 
 fn digest(text: &str) -> Option<Sha256Digest> {
-    match text.starts_with("sha256:") {
-        true => text.parse().ok(),
-        false => format!("sha256:{text}").parse().ok(),
-    }
+    if text.starts_with("sha256:") { text.parse().ok() } else { format!("sha256:{text}").parse().ok() }
 }
 
 fn describe(rule: &ReceiptRule) -> String {

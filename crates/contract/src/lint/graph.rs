@@ -46,8 +46,9 @@ pub(crate) fn leading_to(workflow: &Workflow, position: usize) -> Vec<usize> {
     let Some(id) = workflow.steps.get(position).map(|step| &step.id) else {
         return Vec::new();
     };
-    let leads = |from: &usize| *from != position && targets(workflow, *from).iter().any(|(goto, _)| goto == id);
-    (0..workflow.steps.len()).filter(leads).collect()
+    (0..workflow.steps.len())
+        .filter(|from| *from != position && targets(workflow, *from).iter().any(|(goto, _)| goto == id))
+        .collect()
 }
 
 fn graph(workflow: &Workflow, findings: &mut Vec<Finding>) -> Graph {
@@ -212,8 +213,7 @@ fn cycle(workflow: &Workflow, edge: &Edge, path: &[(usize, usize)]) -> Finding {
 
 /// The first step is the root, from which every step must be reachable.
 fn unreachable(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
-    let edges = |at: usize| graph.out.get(at).into_iter().flatten().map(|edge| edge.to).collect();
-    let reached = spread(graph, &[0], edges);
+    let reached = spread(graph, &[0], |at| graph.out.get(at).into_iter().flatten().map(|edge| edge.to).collect());
     if reached.iter().zip(&graph.open).any(|(reached, open)| *reached && *open) {
         return Vec::new();
     }

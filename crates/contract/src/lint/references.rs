@@ -108,13 +108,11 @@ fn resolve(
         let help = format!("list `{}` under `outputs` of the step, or add an `evidence` rule for it", shown(field));
         return Err((format!("{written} is not a known output of the step"), help));
     }
-    match Path::read(rest).is_none_or(|named| evidence.iter().any(|path| may_hold(path, &named))) {
-        true => Ok(None),
-        false => {
-            let help =
-                format!("add an `evidence` rule for `{}`, or list `{}` under `outputs`", shown(rest), shown(field));
-            Ok(Some((format!("the evidence of step `{}` does not name {written}", shown(head)), help)))
-        }
+    if Path::read(rest).is_none_or(|named| evidence.iter().any(|path| may_hold(path, &named))) {
+        Ok(None)
+    } else {
+        let help = format!("add an `evidence` rule for `{}`, or list `{}` under `outputs`", shown(rest), shown(field));
+        Ok(Some((format!("the evidence of step `{}` does not name {written}", shown(head)), help)))
     }
 }
 

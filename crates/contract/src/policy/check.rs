@@ -7,7 +7,7 @@ use super::demands::{DemandKind, Demands};
 use super::{Exemption, WorkflowPolicy};
 use crate::class::Class;
 use crate::delay::longest_delay_ms;
-use crate::workflow::{Action, OnFailure, OnMissing, ReceiptRule, Step, Verification, Workflow};
+use crate::workflow::{Action, OnFailure, OnMissing, Step, Verification, Workflow};
 
 /// A demand that a step breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,12 +123,13 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
         help: format!("add a rule for `{tool}` without `when` under `toolCalls`"),
     }));
     // A receipt of any suite proves only what the agent chose to have proven, and one of any signer only what it signed.
-    let counts = |rule: &ReceiptRule| {
-        let demand = &rule.demand;
-        let of_somebody = demand.signer != SignerDemand::Any && demand.verdict == Verdict::Pass;
-        demand.accepts != Accepts::AnySuite && of_somebody
-    };
-    if demands.receipts && !verification.receipts.iter().any(counts) {
+    if demands.receipts
+        && !verification.receipts.iter().any(|rule| {
+            let demand = &rule.demand;
+            let of_somebody = demand.signer != SignerDemand::Any && demand.verdict == Verdict::Pass;
+            demand.accepts != Accepts::AnySuite && of_somebody
+        })
+    {
         found.push(Violation {
             code: "receipt-required",
             demand: DemandKind::Receipts,
@@ -208,9 +209,10 @@ fn retry_violations(on_failure: &OnFailure, demands: &Demands, at: &str) -> Vec<
             demand: DemandKind::Strategies,
             path: format!("{at}.retryStrategy"),
             message: format!("the policy does not allow the strategy `{}`", on_failure.strategy.as_str()),
-            help: match allowed.is_empty() {
-                true => "fix the policy: its requirements have no strategy in common".to_owned(),
-                false => format!("write {}", allowed.join(" or ")),
+            help: if allowed.is_empty() {
+                "fix the policy: its requirements have no strategy in common".to_owned()
+            } else {
+                format!("write {}", allowed.join(" or "))
             },
         });
     }

@@ -179,11 +179,10 @@ fn read_status(field: &Field<'_>) -> Result<EvidenceStatus, DocumentError> {
 
 fn read_strategies(field: &Field<'_>) -> Result<Vec<Strategy>, DocumentError> {
     let items = field.items()?;
-    match items.is_empty() {
-        true => {
-            Err(field.error(Cause::Empty, "the list has no strategies").with_help("write one, or leave the field out"))
-        }
-        false => items.iter().map(Strategy::read).collect(),
+    if items.is_empty() {
+        Err(field.error(Cause::Empty, "the list has no strategies").with_help("write one, or leave the field out"))
+    } else {
+        items.iter().map(Strategy::read).collect()
     }
 }
 

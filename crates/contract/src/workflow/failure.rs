@@ -131,14 +131,15 @@ impl OnFailure {
             jitter: fields.get("jitter").map_or(Ok(Jitter::None), |field| read_jitter(&field))?,
             attempts_given: fields.get("maxAttempts").is_some(),
         };
-        match read.initial_delay_ms > read.max_delay_ms {
-            true => Err(field
+        if read.initial_delay_ms > read.max_delay_ms {
+            Err(field
                 .error(
                     Cause::ConflictingFields,
                     format!("`initialDelayMs` {} is above `maxDelayMs` {}", read.initial_delay_ms, read.max_delay_ms),
                 )
-                .with_help("lower the first or raise the second")),
-            false => Ok(read),
+                .with_help("lower the first or raise the second"))
+        } else {
+            Ok(read)
         }
     }
 

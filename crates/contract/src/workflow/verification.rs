@@ -9,13 +9,13 @@ use super::calls::ToolRule;
 use super::receipts::ReceiptRule;
 use super::schema::with;
 use crate::expect::Expect;
-use crate::read::{self, RuleIds, list, read_message, read_path};
+use crate::read::{self, Limit, RuleIds, list, read_message, read_path};
 use crate::vocabulary;
 
 /// The most rules of one kind a step may have.
 pub const MAX_RULES: usize = 200;
 /// The same, with what to do about more.
-const LIMIT: (usize, &str) = (MAX_RULES, "split the step");
+const LIMIT: Limit = Limit { max: MAX_RULES, help: "split the step" };
 
 /// What proves a step.
 #[derive(Clone, Debug, PartialEq)]

@@ -71,10 +71,10 @@ fn a_step_that_is_not_accepted_leads_where_its_action_says() {
 fn a_step_is_in_order_if_it_is_the_first_or_a_step_before_it_lets_it_follow() {
     let workflow = steps(&["id: a, next: c", "id: b", "id: c"]);
     let in_order = |step: &str, states: &[(&str, State)]| {
-        let state_of = |id: &str| -> Result<Option<State>, Infallible> {
+        is_in_order(&workflow, step, |id| -> Result<Option<State>, Infallible> {
             Ok(states.iter().find(|(step, _)| *step == id).map(|(_, state)| state.clone()))
-        };
-        is_in_order(&workflow, step, state_of).unwrap()
+        })
+        .unwrap()
     };
     let aborted = |action| State::Aborted { attempt: 1, action };
     assert!(in_order("a", &[]));

@@ -54,7 +54,7 @@ impl Guard {
         let now = self.decider.now();
         let (step, is_open) = {
             let mut connection = self.connection();
-            let step = connection.streamed((exchange, message), stream, &policy, now.as_str());
+            let step = connection.streamed(exchange, message, stream, &policy, now.as_str());
             // Under the same lock: a client may use the id again at once.
             (step, matches!(stream, Stream::Of { request, .. } if connection.is_open(request)))
         };

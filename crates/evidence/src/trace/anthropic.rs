@@ -61,8 +61,10 @@ fn block(
     let kind = block.get("type").and_then(Json::as_str);
     let kind = kind.ok_or_else(|| record.malformed("a block of this message has no `type`"))?;
     let text = |name: &str| {
-        let missing = || record.malformed(format!("a `{kind}` block has no `{name}`"));
-        block.get(name).and_then(Json::as_str).ok_or_else(missing)
+        block
+            .get(name)
+            .and_then(Json::as_str)
+            .ok_or_else(|| record.malformed(format!("a `{kind}` block has no `{name}`")))
     };
     // Tools that the service runs have kinds of their own, such as `server_tool_use` and `web_search_tool_result`.
     if kind == "tool_use" || kind.ends_with("_tool_use") {
@@ -82,8 +84,5 @@ fn block(
 /// Results of tools the service runs say in their content that they are errors.
 fn mark(block: &Object, content: &Json) -> Mark {
     let kind = content.as_object().and_then(|content| content.get("type")).and_then(Json::as_str);
-    match kind.is_some_and(|kind| kind.ends_with("_error")) {
-        true => Mark::Error,
-        false => Mark::from_flag(block.get("is_error")),
-    }
+    if kind.is_some_and(|kind| kind.ends_with("_error")) { Mark::Error } else { Mark::from_flag(block.get("is_error")) }
 }

@@ -28,7 +28,7 @@ fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
         let item = item.ok_or_else(|| record.malformed("this record has no `payload`"))?;
         match item.get("type").and_then(Json::as_str) {
             Some("function_call_output" | "custom_tool_call_output") => ended(&mut calls, record, position, item)?,
-            Some(_) | None => openai_responses::item(&mut calls, record, position, (item, text("timestamp")))?,
+            Some(_) | None => openai_responses::item(&mut calls, record, position, item, text("timestamp"))?,
         }
     }
     Ok(calls.finish())
@@ -60,10 +60,11 @@ fn mark(output: &str) -> Mark {
         return Mark::Unknown;
     }
     let head = output.lines().take_while(|line| *line != "Output:");
-    let code = |line: &str| {
+    // Without a code it goes on.
+    head.filter_map(|line| {
         let code = ["Process exited with code ", "Exit code: "].iter().find_map(|begin| line.strip_prefix(begin))?;
         Some(if code.trim() == "0" { Mark::Clear } else { Mark::Error })
-    };
-    // Without a code it goes on.
-    head.filter_map(code).next().unwrap_or(Mark::Unreadable)
+    })
+    .next()
+    .unwrap_or(Mark::Unreadable)
 }

@@ -19,8 +19,9 @@ pub(super) static FORM: Form = Form { name: "gemini", lists: &["contents"], has_
 
 fn recognizes(record: &Object) -> bool {
     // The parts of other protocols have a `type` or a `kind`.
-    let is_part = |part: &Object| !part.contains("type") && !part.contains("kind");
-    parts(record).is_some_and(|parts| parts.iter().all(|part| part.as_object().is_some_and(is_part)))
+    parts(record).is_some_and(|parts| {
+        parts.iter().all(|part| part.as_object().is_some_and(|part| !part.contains("type") && !part.contains("kind")))
+    })
 }
 
 fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
@@ -68,7 +69,7 @@ impl Session {
             let ended = result.get("outcome").and_then(Json::as_str) == Some("OUTCOME_OK");
             let mark = if ended { Mark::Clear } else { Mark::Error };
             let answer = Answer { result: result.get("output").map(outcome::result), mark };
-            self.answered(record, position, (CODE_EXECUTION, text(result, "id")), answer)?;
+            self.answered(record, position, CODE_EXECUTION, text(result, "id"), answer)?;
         }
         Ok(())
     }
@@ -101,14 +102,15 @@ impl Session {
         }
         let content =
             response.get("response").ok_or_else(|| record.malformed("a function response has no `response`"))?;
-        self.answered(record, position, (name_of(record, response)?, text(response, "id")), answer(content))
+        self.answered(record, position, name_of(record, response)?, text(response, "id"), answer(content))
     }
 
     fn answered(
         &mut self,
         record: &Record,
         position: usize,
-        (name, id): (&str, Option<&str>),
+        name: &str,
+        id: Option<&str>,
         answer: Answer,
     ) -> Result<(), TraceError> {
         let Some(index) = self.open(name, id) else {

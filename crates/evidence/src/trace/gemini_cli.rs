@@ -88,11 +88,15 @@ fn read(calls: &mut Calls, record: &Record, position: usize, call: &Object) -> R
 /// How a command ended. The host adds these lines to what the command printed, so a command can only make itself look worse.
 fn shell(output: &str) -> Mark {
     let output = output.strip_prefix("<untrusted_context>\n").unwrap_or(output);
-    let failed = |line: &str| ["Exit Code: ", "Signal: ", "Error: "].iter().any(|begin| line.starts_with(begin));
-    match output.starts_with("Output: ") {
-        true if output.lines().any(failed) => Mark::Error,
-        true => Mark::Clear,
+    if !output.starts_with("Output: ") {
         // It was cancelled, or goes on in the background.
-        false => Mark::Unreadable,
+        Mark::Unreadable
+    } else if output
+        .lines()
+        .any(|line| ["Exit Code: ", "Signal: ", "Error: "].iter().any(|begin| line.starts_with(begin)))
+    {
+        Mark::Error
+    } else {
+        Mark::Clear
     }
 }

@@ -30,10 +30,7 @@ fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
 /// The JSON-RPC message of an entry: itself, or the one it wraps.
 pub(super) fn rpc(entry: &Object) -> &Object {
     let wrapped = ["message", "payload"].iter().find_map(|name| entry.get(name).and_then(Json::as_object));
-    match entry.contains("jsonrpc") {
-        true => entry,
-        false => wrapped.unwrap_or(entry),
-    }
+    if entry.contains("jsonrpc") { entry } else { wrapped.unwrap_or(entry) }
 }
 
 #[derive(Debug, Default)]

@@ -29,7 +29,7 @@ fn recognizes(record: &Object) -> bool {
 fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut calls = Calls::default();
     for (position, record) in records.iter().enumerate() {
-        item(&mut calls, record, position, (record.object()?, None))?;
+        item(&mut calls, record, position, record.object()?, None)?;
     }
     Ok(calls.finish())
 }
@@ -39,7 +39,8 @@ pub(super) fn item(
     calls: &mut Calls,
     record: &Record,
     position: usize,
-    (item, at): (&Object, Option<&str>),
+    item: &Object,
+    at: Option<&str>,
 ) -> Result<(), TraceError> {
     let text = |name: &str| item.get(name).and_then(Json::as_str);
     let Some(kind) = text("type") else {
@@ -57,17 +58,15 @@ pub(super) fn item(
         };
         return calls.answered(record, position, id, Answer { result: Some(outcome::result(output)), mark });
     }
-    match kind.ends_with("_call") {
-        true => made(calls, record, position, (item, at), kind),
-        false => Ok(()),
-    }
+    if kind.ends_with("_call") { made(calls, record, position, item, at, kind) } else { Ok(()) }
 }
 
 fn made(
     calls: &mut Calls,
     record: &Record,
     position: usize,
-    (item, at): (&Object, Option<&str>),
+    item: &Object,
+    at: Option<&str>,
     kind: &str,
 ) -> Result<(), TraceError> {
     let text = |name: &str| item.get(name).and_then(Json::as_str);

@@ -80,11 +80,13 @@ fn structured(text: &str) -> Option<Json> {
 
 /// The texts of content blocks together, if they are all text.
 fn text_of(blocks: &[Json]) -> Option<String> {
-    let text = |block: &Json| match block {
-        Json::Object(object) => object.get("text").and_then(Json::as_str).map(str::to_owned),
-        _ => None,
-    };
-    let texts: Option<Vec<_>> = blocks.iter().map(text).collect();
+    let texts: Option<Vec<_>> = blocks
+        .iter()
+        .map(|block| match block {
+            Json::Object(object) => object.get("text").and_then(Json::as_str).map(str::to_owned),
+            _ => None,
+        })
+        .collect();
     texts.filter(|texts| !texts.is_empty()).map(|texts| texts.join("\n"))
 }
 

@@ -38,14 +38,8 @@ pub(super) fn split(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
         // A recorder that failed may leave an empty file; a run without calls is recorded as an empty list.
         return Err(TraceError::whole(TraceFault::Empty));
     }
-    let records = match is_lines(bytes) {
-        true => lines(bytes)?,
-        false => document(bytes)?,
-    };
-    match records.len() > MAX_RECORDS {
-        true => Err(TraceError::whole(TraceFault::TooManyRecords)),
-        false => Ok(records),
-    }
+    let records = if is_lines(bytes) { lines(bytes)? } else { document(bytes)? };
+    if records.len() > MAX_RECORDS { Err(TraceError::whole(TraceFault::TooManyRecords)) } else { Ok(records) }
 }
 
 /// Whether the first line is a record of its own and more lines follow.

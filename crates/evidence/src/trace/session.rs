@@ -55,8 +55,8 @@ impl Session {
         // Absent where they were too long to be recorded: then they are not known.
         let arguments = || text("arguments").and_then(|text| Json::parse(text.as_bytes()).ok()).unwrap_or(Json::Null);
         let status = text("status").and_then(CallStatus::from_word);
-        let calls_tool = |method: &str| method == "tools/call" || method.starts_with("tasks/");
-        let decision = text("decision").filter(|_| text("method").is_none_or(calls_tool));
+        let decision = text("decision")
+            .filter(|_| text("method").is_none_or(|method| method == "tools/call" || method.starts_with("tasks/")));
         match (text("kind"), decision) {
             (Some("decided"), Some(decision)) => {
                 // The id of the request may be used again, that of the decision never is.

@@ -17,7 +17,8 @@ impl Connection {
         &mut self,
         message: Message,
         id: MessageId,
-        (method, waited): (String, Option<Waited>),
+        method: String,
+        waited: Option<Waited>,
         policy: &ActionPolicy,
     ) -> Result<Step, MessageError> {
         let invalid =

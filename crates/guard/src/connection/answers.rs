@@ -2,7 +2,7 @@
 
 use proofmark_boundary::{ActionPolicy, ResultHandling, ToolCall};
 use proofmark_evidence::CallStatus;
-use proofmark_receipt::{Json, Object, Sha256Digest, object};
+use proofmark_receipt::{Json, Sha256Digest, object};
 
 use super::requests::{Treatment, of_server};
 use super::{Connection, Held, MAX_REMEMBERED, Open, Output, Pending, Step, Task, results};
@@ -15,7 +15,7 @@ impl Connection {
     /// An answer to an open request.
     pub(super) fn answered(&mut self, message: Message, open: Open, policy: &ActionPolicy, now: &str) -> Step {
         let mut outputs = Vec::new();
-        if let Some(handled) = self.observed(&message, &open, (policy, now), &mut outputs) {
+        if let Some(handled) = self.observed(&message, &open, policy, now, &mut outputs) {
             // Not remembered: a message that was changed here must not come again unchanged.
             outputs.push(Output::ToClient(handled));
             return Step { outputs, ..Step::default() };
@@ -40,7 +40,8 @@ impl Connection {
         &mut self,
         message: &Message,
         open: &Open,
-        (policy, now): (&ActionPolicy, &str),
+        policy: &ActionPolicy,
+        now: &str,
         outputs: &mut Vec<Output>,
     ) -> Option<String> {
         let (call, tool) = open.call.as_ref()?;
@@ -50,7 +51,7 @@ impl Connection {
         }
         status.iter().for_each(|status| self.session.ended(*call, *status));
         self.remember(message, open);
-        let handled = results::handled(message, (&open.method, tool), &labels, (policy, &self.settings));
+        let handled = results::handled(message, &open.method, tool, &labels, policy, &self.settings);
         // What is withheld is not read.
         if handled.handling != Some(ResultHandling::Withhold) {
             self.session.tainted(&labels, tool, now);
@@ -90,11 +91,14 @@ impl Connection {
     /// A list of tasks without those of other sessions; `None` where it has none of these.
     fn own_tasks(&self, message: &Message) -> Option<String> {
         let tasks = message.result()?.get("tasks")?.as_array()?;
-        let is_own = |task: &&Json| {
-            let id = task.as_object().and_then(|task| task.get("taskId")?.as_str());
-            id.is_some_and(|id| self.tasks.contains_key(id))
-        };
-        let own: Vec<Json> = tasks.iter().filter(is_own).cloned().collect();
+        let own: Vec<Json> = tasks
+            .iter()
+            .filter(|task| {
+                let id = task.as_object().and_then(|task| task.get("taskId")?.as_str());
+                id.is_some_and(|id| self.tasks.contains_key(id))
+            })
+            .cloned()
+            .collect();
         if own.len() == tasks.len() {
             return None;
         }
@@ -135,8 +139,10 @@ impl Connection {
         if actions.is_empty() {
             return None;
         }
-        let request = |action: &Object| self.session.request(action.clone(), &self.agent, &self.settings.session);
-        let requests: Result<Vec<_>, _> = actions.iter().map(request).collect();
+        let requests: Result<Vec<_>, _> = actions
+            .iter()
+            .map(|action| self.session.request(action.clone(), &self.agent, &self.settings.session))
+            .collect();
         let Ok(requests) = requests else {
             return Some(unreadable_input(open));
         };

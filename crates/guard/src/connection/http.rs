@@ -92,7 +92,8 @@ impl Connection {
     /// Takes in a message of the server, of exchange `exchange`, that this stream has brought.
     pub fn streamed(
         &mut self,
-        (exchange, message): (u64, impl Into<Vec<u8>>),
+        exchange: u64,
+        message: impl Into<Vec<u8>>,
         stream: &Stream,
         policy: &ActionPolicy,
         now: &str,

@@ -310,9 +310,8 @@ impl Connection {
         let result = message.result().filter(|_| introduces || list.is_some())?;
         let members = List::ALL.map(List::member);
         let odd = result.iter().map(|(name, _)| name).find(|name| {
-            let is_known = |known: &&str| *known == *name;
             let known = members.iter().chain(&[INSTRUCTIONS, "nextCursor"]);
-            !known.clone().any(is_known) && known.clone().any(|known| same_when_folded(name, &[known]))
+            !known.clone().any(|known| *known == *name) && known.clone().any(|known| same_when_folded(name, &[known]))
         });
         if let Some(odd) = odd {
             // A client that takes it for the other would be given what was not compared.

@@ -20,9 +20,11 @@ pub(super) struct Handled {
 /// What the policy has done with a result in which these signs were found.
 pub(super) fn handled(
     message: &Message,
-    (method, tool): (&str, &str),
+    method: &str,
+    tool: &str,
     signs: &[&'static str],
-    (policy, settings): (&ActionPolicy, &Settings),
+    policy: &ActionPolicy,
+    settings: &Settings,
 ) -> Handled {
     let would = policy.result_handling(tool, &settings.server, signs);
     let (Kind::Answer { id }, Some(handling)) = (&message.kind, would) else { return Handled::default() };
@@ -33,17 +35,12 @@ pub(super) fn handled(
     let marked = (handling == ResultHandling::Mark).then(|| marked(message, tool, &signs)).flatten();
     // What cannot be marked is withheld.
     let handling = if marked.is_some() { ResultHandling::Mark } else { ResultHandling::Withhold };
-    let text = marked.unwrap_or_else(|| withheld(message, (id, method, tool), &signs, settings));
+    let text = marked.unwrap_or_else(|| withheld(message, id, method, tool, &signs, settings));
     Handled { handling: Some(handling), would: None, text: Some(text) }
 }
 
 /// What the client gets in place of the result. A tool's is a result, so that the model reads it.
-fn withheld(
-    message: &Message,
-    (id, method, tool): (&MessageId, &str, &str),
-    signs: &str,
-    settings: &Settings,
-) -> String {
+fn withheld(message: &Message, id: &MessageId, method: &str, tool: &str, signs: &str, settings: &Settings) -> String {
     let session = &settings.session;
     let text = format!(
         "Withheld: the result of `{}` has signs of steering ({signs}), and the policy does not give it to you. The call was \

@@ -15,16 +15,16 @@ impl Connection {
         let mut held = pending.held;
         let mut outputs = Vec::new();
         if let Some(Ruling::Decided(receipt)) = rulings.last() {
-            held = match self.wait(held, (receipt, now), &mut outputs) {
+            held = match self.wait(held, receipt, now, &mut outputs) {
                 Ok(()) => return outputs,
                 Err(held) => *held,
             };
         }
-        let blocks = |ruling: &&Ruling<'_>| match ruling {
+        let blocking = rulings.iter().find(|ruling| match ruling {
             Ruling::Decided(receipt) => !receipt.disposition().allows() && !self.settings.shadow,
             Ruling::Failed(_) => true,
-        };
-        let block = match rulings.iter().find(blocks) {
+        });
+        let block = match blocking {
             Some(Ruling::Decided(receipt)) => Some(Block::by(receipt, held.detail.as_deref())),
             Some(Ruling::Failed(why)) => Some(Block::without_decision("policy_unavailable", why)),
             None if !rulings.is_empty() && rulings.len() == held.actions.len() => None,
@@ -113,10 +113,7 @@ impl Connection {
     /// # Errors
     /// When the facts cannot be judged.
     pub fn renew_if_outdated(&mut self, pending: &mut Pending) -> Result<(), DocumentError> {
-        match pending.known == self.session.calls() {
-            true => Ok(()),
-            false => self.renew(pending),
-        }
+        if pending.known == self.session.calls() { Ok(()) } else { self.renew(pending) }
     }
 
     /// Asks anew for decisions on the actions of a held message, by what is known of the session.
@@ -125,8 +122,12 @@ impl Connection {
     /// When the facts cannot be judged.
     pub fn renew(&mut self, pending: &mut Pending) -> Result<(), DocumentError> {
         pending.known = self.session.calls();
-        let request = |action: &Object| self.session.request(action.clone(), &self.agent, &self.settings.session);
-        pending.requests = pending.held.actions.iter().map(request).collect::<Result<_, _>>()?;
+        pending.requests = pending
+            .held
+            .actions
+            .iter()
+            .map(|action| self.session.request(action.clone(), &self.agent, &self.settings.session))
+            .collect::<Result<_, _>>()?;
         Ok(())
     }
 }

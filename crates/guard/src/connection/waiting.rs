@@ -70,7 +70,8 @@ impl Connection {
     pub(super) fn wait(
         &mut self,
         held: Held,
-        (receipt, now): (&DecisionReceipt, &str),
+        receipt: &DecisionReceipt,
+        now: &str,
         outputs: &mut Vec<Output>,
     ) -> Result<(), Box<Held>> {
         let token =
@@ -130,8 +131,7 @@ impl Connection {
 
     /// Takes in an answer of the client; `None` if it is not of a question of the guard itself.
     pub(super) fn answered_question(&mut self, message: &Message, id: &MessageId) -> Option<Step> {
-        let is_asked = |wait: &&mut Wait| wait.waited.question.as_ref() == Some(id);
-        let Some(wait) = self.waits.values_mut().find(is_asked) else {
+        let Some(wait) = self.waits.values_mut().find(|wait| wait.waited.question.as_ref() == Some(id)) else {
             // One that came too late.
             return id.is_text_with(QUESTION).then(Step::default);
         };
@@ -162,8 +162,9 @@ impl Connection {
                 outputs.push(wait.tell());
             }
         }
-        let is_over = |wait: &Wait| wait.waited.since.is_some_and(|since| millis.saturating_sub(since) >= limit);
-        outputs.extend(self.give_up_waits(is_over));
+        outputs.extend(
+            self.give_up_waits(|wait| wait.waited.since.is_some_and(|since| millis.saturating_sub(since) >= limit)),
+        );
         outputs
     }
 

@@ -160,12 +160,13 @@ impl World {
     fn ask(&mut self, id: u8, is_call: bool, line: &str) -> Reached {
         let is_used = self.open.contains_key(&id);
         let reached = self.guarded.client(line);
-        match is_used {
-            true => reached.refused(),
-            false if reached.client.iter().any(|answer| answer.contains("still open")) => panic!("{id} is free"),
-            false => drop(self.open.insert(id, Asked { is_call, forwarded: false, cancelled: false })),
+        if is_used {
+            reached.refused();
+            return Reached::default();
         }
-        if is_used { Reached::default() } else { reached }
+        assert!(!reached.client.iter().any(|answer| answer.contains("still open")), "{id} is free");
+        self.open.insert(id, Asked { is_call, forwarded: false, cancelled: false });
+        reached
     }
 
     fn review(&mut self, allows: bool) -> Reached {

@@ -43,10 +43,7 @@ impl<'a> Machine<'a> {
     }
 
     fn admit(&self, node: &'a Node, parameter: &Parameter, value: &Value) -> Result<(), Vec<Missing>> {
-        match parameter.admits(value) {
-            true => Ok(()),
-            false => Err(self.wrong_type(node, parameter.expected, value)),
-        }
+        if parameter.admits(value) { Ok(()) } else { Err(self.wrong_type(node, parameter.expected, value)) }
     }
 
     fn charge_operand(&mut self, node: &'a Node, value: &Value) -> Flow<()> {

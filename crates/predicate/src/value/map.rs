@@ -1,6 +1,7 @@
 //! Maps: sorted entries in one shared block.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Value;
@@ -130,16 +131,16 @@ impl Map {
         match self.place(name) {
             Ok(at) => {
                 let key = self.0.get(at).map_or_else(|| Key::String(name.into()), |(key, _)| key.clone());
-                self.replaced((at, at + 1), Some((key, value)))
+                self.replaced(at..at + 1, Some((key, value)))
             }
-            Err(at) => self.replaced((at, at), Some((Key::String(name.into()), value))),
+            Err(at) => self.replaced(at..at, Some((Key::String(name.into()), value))),
         }
     }
 
     /// The map without a text key.
     #[must_use]
     pub fn without(&self, name: &str) -> Self {
-        self.place(name).map_or_else(|_| self.clone(), |at| self.replaced((at, at + 1), None))
+        self.place(name).map_or_else(|_| self.clone(), |at| self.replaced(at..at + 1, None))
     }
 
     /// Where a text key is, or would be.
@@ -151,10 +152,10 @@ impl Map {
         })
     }
 
-    /// The map with an entry in place of those from `start` to before `end`.
-    fn replaced(&self, (start, end): (usize, usize), entry: Option<(Key, Value)>) -> Self {
-        let before = self.0.get(..start).unwrap_or_default().iter().cloned();
-        let after = self.0.get(end..).unwrap_or_default().iter().cloned();
+    /// The map with an entry in place of those in `range`.
+    fn replaced(&self, range: Range<usize>, entry: Option<(Key, Value)>) -> Self {
+        let before = self.0.get(..range.start).unwrap_or_default().iter().cloned();
+        let after = self.0.get(range.end..).unwrap_or_default().iter().cloned();
         Self(before.chain(entry).chain(after).collect())
     }
 

@@ -35,10 +35,7 @@ fn check_number(number: &Number, profile: Profile) -> Result<(), CanonicalError>
                 Decimal::of(&number_text(number, profile)?) == Decimal::of(number.as_str())
             }
         };
-    match exact {
-        true => Ok(()),
-        false => Err(CanonicalError::NotExact { number: shown(number.as_str()), profile }),
-    }
+    if exact { Ok(()) } else { Err(CanonicalError::NotExact { number: shown(number.as_str()), profile }) }
 }
 
 /// The value of a number: its sign, its digits without zeros at either end, and the power of ten of the last digit.

@@ -67,8 +67,7 @@ fn results(results: &Members<'_>) -> Result<Results, ReceiptError> {
 
 fn details(results: &Members<'_>) -> Result<Vec<Detail>, ReceiptError> {
     let items = results.array("details")?;
-    let read = |(index, item)| detail(&results.item("details", index, item)?);
-    items.iter().enumerate().map(read).collect()
+    items.iter().enumerate().map(|(index, item)| detail(&results.item("details", index, item)?)).collect()
 }
 
 fn detail(detail: &Members<'_>) -> Result<Detail, ReceiptError> {

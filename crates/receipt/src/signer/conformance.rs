@@ -68,8 +68,7 @@ fn vectors(name: &str) -> Option<Json> {
 
 fn bytes(digits: &str) -> Vec<u8> {
     let (pairs, _) = digits.as_bytes().as_chunks::<2>();
-    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-    pairs.iter().map(byte).collect()
+    pairs.iter().map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
 fn array<'a>(object: &'a Object, name: &str) -> &'a [Json] {

@@ -166,11 +166,13 @@ fn vectors() -> Vec<Vec<u8>> {
     let limits = Limits { max_bytes: 64 << 20, max_depth: 128 };
     let vectors = Json::parse_with(&std::fs::read(path).unwrap(), limits).unwrap();
     let cases = vectors.as_object().and_then(|vectors| vectors.get("cases")).and_then(Json::as_array).unwrap();
-    let text = |case: &Json| match case.as_object().unwrap() {
-        case if case.contains("profile") => None,
-        case => case.get("receipt").and_then(Json::as_str).map(|text| text.as_bytes().to_vec()),
-    };
-    cases.iter().filter_map(text).collect()
+    cases
+        .iter()
+        .filter_map(|case| match case.as_object().unwrap() {
+            case if case.contains("profile") => None,
+            case => case.get("receipt").and_then(Json::as_str).map(|text| text.as_bytes().to_vec()),
+        })
+        .collect()
 }
 
 struct Python(PathBuf);

@@ -16,7 +16,7 @@ pub(super) const PATH_AS_GIVEN: &str = "--preserve-symlinks-main";
 /// Large pages come with a fork; small ones of a file are left out, and a short case spends a quarter of its time reading them.
 const WARM: &[&str] = &["--single-threaded", "--v8-pool-size=1", "--use-largepages=silent"];
 
-static ADDON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/addon"));
+static ADDON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/node"));
 
 /// Uses every part of node that has threads or an event loop, makes V8 collect garbage and compile, and ends in each way.
 pub(super) const TRIAL: Trial = Trial {

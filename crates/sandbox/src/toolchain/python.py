@@ -1,5 +1,5 @@
 # Runs the cases of a submission in the sandbox. As a zygote it forks one leaf a
-# case (`zygote/main.rs`, which is loaded as a module); started with "once" it is the leaf.
+# case (`cell/python.rs`, which is loaded as a module); started with "once" it is the leaf.
 # A leaf reads its job from one pipe and writes one line a case to another: the
 # value it got, or how it failed. It knows nothing of expected values.
 #

@@ -78,11 +78,13 @@ fn parse_line(digits: &[u8]) -> Option<Option<u32>> {
 
 fn hex_text(hex: &[u8]) -> Option<String> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
-    let byte = |pair: &[u8]| match pair {
-        [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
-        _ => None,
-    };
-    let bytes = hex.chunks(2).map(byte).collect::<Option<Vec<u8>>>()?;
+    let bytes = hex
+        .chunks(2)
+        .map(|pair| match pair {
+            [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
+            _ => None,
+        })
+        .collect::<Option<Vec<u8>>>()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -136,11 +136,13 @@ impl SharedJob {
     /// Waits until there is a case to hand out or to take; false once all were handed out.
     fn wait(&self) -> bool {
         let state = self.lock();
-        let idle = |state: &mut State| {
-            let is_next_known = state.waiting.contains_key(&state.handed) || state.handed == self.job.cases.len();
-            !is_next_known && state.first(&self.job).is_none()
-        };
-        let state = self.changed.wait_while(state, idle).unwrap_or_else(PoisonError::into_inner);
+        let state = self
+            .changed
+            .wait_while(state, |state| {
+                let is_next_known = state.waiting.contains_key(&state.handed) || state.handed == self.job.cases.len();
+                !is_next_known && state.first(&self.job).is_none()
+            })
+            .unwrap_or_else(PoisonError::into_inner);
         state.handed < self.job.cases.len()
     }
 
@@ -233,8 +235,7 @@ impl Drop for Owned {
         let mut state = self.0.lock();
         state.is_over = true;
         // Nothing of a job may run once its owner has returned; it may return early by a panic.
-        let busy = |state: &mut State| state.running > 0;
-        drop(self.0.changed.wait_while(state, busy).unwrap_or_else(PoisonError::into_inner));
+        drop(self.0.changed.wait_while(state, |state| state.running > 0).unwrap_or_else(PoisonError::into_inner));
     }
 }
 

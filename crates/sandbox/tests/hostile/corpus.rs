@@ -52,11 +52,14 @@ fn hostile(name: String, language: Language, header: Vec<(String, String)>, sour
     };
     // What ends by itself does so on a slow machine, too; what may be ended by its deadline makes the test wait for it.
     let timeout = |key| if may_hang(&header, key) { number("timeout", 5_000) } else { 50_000 };
-    let case = |(key, number)| {
-        let timeout = Duration::from_millis(timeout(key).into());
-        of(key).map(|_| Case { input: format!("[{number}]"), timeout })
-    };
-    let cases = CASES.into_iter().zip(0..).filter_map(case).collect();
+    let cases = CASES
+        .into_iter()
+        .zip(0..)
+        .filter_map(|(key, number)| {
+            let timeout = Duration::from_millis(timeout(key).into());
+            of(key).map(|_| Case { input: format!("[{number}]"), timeout })
+        })
+        .collect();
     let limits = Limits {
         memory_mb: number("memory", 64),
         total_timeout: Duration::from_secs(120),
@@ -74,9 +77,11 @@ fn may_hang(header: &[(String, String)], key: &str) -> bool {
 }
 
 fn header(text: &str) -> Vec<(String, String)> {
-    let comment = |line: &str| Some(line.strip_prefix("# ").or(line.strip_prefix("// "))?.to_owned());
     let pair = |line: String| line.split_once(": ").map(|(key, value)| (key.to_owned(), value.trim().to_owned()));
-    text.lines().map_while(comment).filter_map(pair).collect()
+    text.lines()
+        .map_while(|line| Some(line.strip_prefix("# ").or(line.strip_prefix("// "))?.to_owned()))
+        .filter_map(pair)
+        .collect()
 }
 
 impl Hostile {
@@ -85,9 +90,8 @@ impl Hostile {
     pub fn patience(&self, ended: &[CaseOutcome]) -> Duration {
         let has_deadline = CASES.iter().any(|key| may_hang(&self.header, key));
         let cases = CASES.iter().zip(self.job.cases.iter().zip(ended));
-        let patience = cases.map(|(key, (case, ended))| match has_deadline && !may_hang(&self.header, key) {
-            true => case.timeout.min(ended.elapsed),
-            false => case.timeout,
+        let patience = cases.map(|(key, (case, ended))| {
+            if has_deadline && !may_hang(&self.header, key) { case.timeout.min(ended.elapsed) } else { case.timeout }
         });
         patience.sum()
     }

@@ -85,12 +85,16 @@ impl HostState {
 }
 
 fn descriptors() -> BTreeMap<String, String> {
-    let entry = |entry: fs::DirEntry| {
-        let target = fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned();
-        Some((entry.file_name().to_string_lossy().into_owned(), target))
-    };
     // The directory being read is open itself.
-    fs::read_dir("/proc/self/fd").unwrap().flatten().filter_map(entry).filter(|(_, to)| !to.ends_with("/fd")).collect()
+    fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| {
+            let target = fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned();
+            Some((entry.file_name().to_string_lossy().into_owned(), target))
+        })
+        .filter(|(_, to)| !to.ends_with("/fd"))
+        .collect()
 }
 
 /// Every process whose chain of parents leads to this one, zombies as well, and

@@ -10,10 +10,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
+use super::super::MAX_VISITS;
 use super::super::pattern::{MAX_STEPS_PER_BLOCK, Pattern, blocks};
 
-/// The most visits of a subschema to a place that a document is given.
-pub(super) const MAX_VISITS: u64 = 1 << 24;
 /// The most pairs of subschemas that apply to the same place.
 const MAX_PAIRS: usize = 1 << 20;
 
@@ -127,11 +126,11 @@ impl Cost {
     pub(super) fn visits(&self, document: &Value) -> Option<Visits> {
         let root = [(0, 1)].into_iter().filter(|_| !self.here.is_empty()).collect();
         let mut visits = Visits::default();
-        self.walk((document, ""), &root, &mut visits).map(|()| visits)
+        self.walk(document, "", &root, &mut visits).map(|()| visits)
     }
 
     /// Counts the visits of a place, which has this name in an object, and of those below.
-    fn walk(&self, (place, name): (&Value, &str), asked: &Counts, visits: &mut Visits) -> Option<()> {
+    fn walk(&self, place: &Value, name: &str, asked: &Counts, visits: &mut Visits) -> Option<()> {
         let mut applied = Counts::new();
         for (node, times) in asked {
             for (other, count) in self.here.get(*node).into_iter().flatten() {
@@ -148,11 +147,11 @@ impl Cost {
         match place {
             Value::Array(items) => items.iter().enumerate().try_for_each(|(index, item)| {
                 let next = self.next(&applied, |below| below.items.get(index)?.as_ref());
-                next.is_empty().then_some(()).or_else(|| self.walk((item, ""), &next, visits))
+                next.is_empty().then_some(()).or_else(|| self.walk(item, "", &next, visits))
             }),
             Value::Object(members) => members.iter().try_for_each(|(name, member)| {
                 let next = self.next(&applied, |below| below.named.get(name));
-                next.is_empty().then_some(()).or_else(|| self.walk((member, name), &next, visits))
+                next.is_empty().then_some(()).or_else(|| self.walk(member, name, &next, visits))
             }),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(()),
         }
@@ -311,7 +310,6 @@ impl<'a> Places<'a> {
         let schema = |name: &String| self.pointers.get(&format!("{at}/properties/{}", escaped(name))).copied();
         let listed = ["prefixItems", "items"].into_iter().find(|name| node.get(name).is_some_and(Value::is_array));
         let count = listed.and_then(|name| node.get(name)?.as_array()).map_or(0, Vec::len);
-        let item = |index| self.pointers.get(&format!("{at}/{}/{index}", listed.unwrap_or_default())).copied();
         // An array in `items` (older drafts) is one schema for each index, already in `listed`.
         // With `prefixItems` beside it the draft decides which of the two applies, so both count.
         let unlisted = listed == Some("items");
@@ -319,7 +317,9 @@ impl<'a> Places<'a> {
         Below {
             any: self.under(&any, at, node),
             named: named.filter_map(|name| Some((name.clone(), schema(name)?))).collect(),
-            items: (0..count).map(item).collect(),
+            items: (0..count)
+                .map(|index| self.pointers.get(&format!("{at}/{}/{index}", listed.unwrap_or_default())).copied())
+                .collect(),
         }
     }
 
@@ -349,11 +349,10 @@ impl<'a> Places<'a> {
         begins.extend(address.is_empty().then_some(""));
         begins.sort_unstable();
         begins.dedup();
-        let found: Vec<usize> = match fragment.is_empty() || fragment.starts_with('/') {
-            true => {
-                begins.iter().filter_map(|at| self.pointers.get(&format!("{at}{}", plain(fragment)))).copied().collect()
-            }
-            false => self.anchors.get(fragment).cloned().unwrap_or_default(),
+        let found: Vec<usize> = if fragment.is_empty() || fragment.starts_with('/') {
+            begins.iter().filter_map(|at| self.pointers.get(&format!("{at}{}", plain(fragment)))).copied().collect()
+        } else {
+            self.anchors.get(fragment).cloned().unwrap_or_default()
         };
         // The validator refuses a reference that leads nowhere; any other leads into a schema that it carries with it.
         if found.is_empty() { vec![self.nodes.len(); BUNDLED_VISITS] } else { found }

@@ -97,13 +97,12 @@ fn vitest(command: &Field<'_>, arguments: &[String]) -> Result<Told, DocumentErr
 
 fn mocha(command: &Field<'_>, arguments: &[String]) -> Result<Told, DocumentError> {
     let named = ["--reporter", "-R"].iter().any(|option| !values(arguments, option).is_empty());
-    match named {
+    if named {
         // Mocha has one reporter at a time.
-        true => Err(named_reporter(command, "--reporter")),
-        false => {
-            let own = ["--reporter", "xunit", "--reporter-option", "output=.proofmark-report.xml"];
-            Ok(Told::by(&own, XML_REPORT))
-        }
+        Err(named_reporter(command, "--reporter"))
+    } else {
+        let own = ["--reporter", "xunit", "--reporter-option", "output=.proofmark-report.xml"];
+        Ok(Told::by(&own, XML_REPORT))
     }
 }
 

@@ -112,12 +112,14 @@ fn excerpts(notes: Notes, printed: &str, sources: Sources<'_>) -> Excerpts {
 
 /// Why a file failed as a whole: node only prints it.
 fn of_a_file(notes: &Notes, printed: &str, excerpts: Excerpts, sources: Sources<'_>) -> Excerpts {
-    let is_error = |line: &&str| {
-        let (kind, _) = line.split_once(": ").unwrap_or_default();
-        let kind = kind.split_once(" [").map_or(kind, |(kind, _)| kind);
-        kind.ends_with("Error") && kind.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.'))
-    };
-    let message = match (printed.lines().find(is_error), notes.exit_code.as_deref()) {
+    let message = match (
+        printed.lines().find(|line| {
+            let (kind, _) = line.split_once(": ").unwrap_or_default();
+            let kind = kind.split_once(" [").map_or(kind, |(kind, _)| kind);
+            kind.ends_with("Error") && kind.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.'))
+        }),
+        notes.exit_code.as_deref(),
+    ) {
         (Some(error), _) => error.to_owned(),
         (None, Some(status)) if status.parse::<u32>().is_ok() => {
             format!("the file ended with exit status {status} before its tests were done")

@@ -21,8 +21,10 @@ const PT_LOAD: u32 = 1;
 const PF_W: u32 = 2;
 
 unsafe extern "C" {
-    fn dl_iterate_phdr(visit: unsafe extern "C" fn(*const Object, usize, *mut c_void) -> c_int, data: *mut c_void)
-    -> c_int;
+    fn dl_iterate_phdr(
+        visit: unsafe extern "C" fn(*const Object, usize, *mut c_void) -> c_int,
+        data: *mut c_void,
+    ) -> c_int;
     fn memcpy(to: *mut c_void, from: *const c_void, length: usize) -> *mut c_void;
     fn mmap(at: *mut c_void, length: usize, access: c_int, flags: c_int, fd: c_int, offset: c_long) -> *mut c_void;
     fn munmap(at: *mut c_void, length: usize) -> c_int;

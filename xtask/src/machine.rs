@@ -26,16 +26,29 @@ pub fn require_component(subcommand: &str, component: &str) -> anyhow::Result<()
 /// server, what makes certificates for a server, what makes networks and clocks that fail, and the database that servers share; says so
 /// where it may not or cannot.
 pub fn provide_runtimes() {
-    provide("python3", &["python3", "python3-venv"]);
-    provide("node", &["nodejs"]);
-    provide("npx", &["npm"]);
-    provide("ruby", &["ruby"]);
-    provide("chromium", &["chromium"]);
-    provide("openssl", &["openssl"]);
-    provide("ip", &["iproute2"]);
-    provide("faketime", &["faketime"]);
+    let missing = || PROGRAMS.iter().filter(|(program, _)| !starts(program));
+    let packages: Vec<_> = missing().flat_map(|(_, packages)| packages.iter().copied()).collect();
+    if !packages.is_empty() && !install(&packages) {
+        // One that cannot be installed must not keep the others away.
+        for (_, packages) in missing() {
+            install(packages);
+        }
+    }
+    missing().for_each(|(program, packages)| tell_missing(program, packages));
     provide_postgres();
 }
+
+/// Programs, and the Debian packages that bring them.
+const PROGRAMS: [(&str, &[&str]); 8] = [
+    ("python3", &["python3", "python3-venv"]),
+    ("node", &["nodejs"]),
+    ("npx", &["npm"]),
+    ("ruby", &["ruby"]),
+    ("chromium", &["chromium"]),
+    ("openssl", &["openssl"]),
+    ("ip", &["iproute2"]),
+    ("faketime", &["faketime"]),
+];
 
 /// What the tests import from Python, and the package that brings it.
 const PACKAGES: [(&str, &str); 10] = [
@@ -72,7 +85,7 @@ fn python_with(environment: &Path, packages: &[(&str, &str)]) -> Option<PathBuf>
     if missing().next().is_none() {
         return Some(python);
     }
-    if !succeeds(Command::new(&python).args(["-m", "pip", "--version"])) && !create_environment(environment) {
+    if !provide_environment(environment) {
         eprintln!("xtask: no Python environment could be made, what needs one will be left out");
         return None;
     }
@@ -88,11 +101,20 @@ fn python_with(environment: &Path, packages: &[(&str, &str)]) -> Option<PathBuf>
     Some(python)
 }
 
-/// What the tests load from npm, and in which version.
-const NPM_PACKAGES: [(&str, &str); 17] = [
+/// The need of the tests that run real coding agents. These are some hundred megabytes, so they are fetched only where it must be met.
+pub const AGENTS_NEED: &str = "hosts";
+
+/// The coding agents that tests run, and in which version.
+const AGENTS: [(&str, &str); 5] = [
     (CLAUDE, "2.1.330"),
     (COPILOT, "1.0.102"),
     ("@google/gemini-cli", "0.61.0"),
+    ("@openai/codex", "0.169.0"),
+    (OPENCODE, "1.18.33"),
+];
+
+/// What other tests load from npm, and in which version.
+const NPM_PACKAGES: [(&str, &str); 12] = [
     ("@modelcontextprotocol/conformance", "0.1.16"),
     ("@modelcontextprotocol/inspector", "2.12.0"),
     ("@modelcontextprotocol/sdk", "1.32.2"),
@@ -100,13 +122,11 @@ const NPM_PACKAGES: [(&str, &str); 17] = [
     ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
     ("@modelcontextprotocol/server-memory", "2026.8.31"),
     ("@modelcontextprotocol/server-sequential-thinking", "2026.8.31"),
-    ("@openai/codex", "0.169.0"),
     ("axe-core", "4.14.1"),
     // Beside the release above: it knows the revision 2026-07-28.
     ("conformance-alpha", "npm:@modelcontextprotocol/conformance@0.2.0-alpha.12"),
     // A newer Node.js than Debian's, which some of these need.
     (NODE, "22.23.3"),
-    (OPENCODE, "1.18.33"),
     ("playwright-core", "1.65.1"),
     ("typescript", "7.0.2"),
 ];
@@ -123,13 +143,14 @@ const fn for_processor(x64: &'static str, arm64: &'static str) -> &'static str {
     if cfg!(target_arch = "aarch64") { arm64 } else { x64 }
 }
 
-/// The folder `node_modules` with the npm packages that tests need, below `target`.
+/// The folder `node_modules` with the npm packages that tests need, below `target`; with the coding agents where tests must run these.
 ///
 /// `None`, with a message, where npm is missing: the tests that need it skip, as do those of a package that is missing.
-pub fn node_modules(target: &Path) -> Option<PathBuf> {
+pub fn node_modules(target: &Path, with_agents: bool) -> Option<PathBuf> {
     let folder = target.join("npm");
     let modules = folder.join("node_modules");
-    let missing = || NPM_PACKAGES.iter().filter(|package| !has_npm_package(&modules, package));
+    let agents: &[_] = if with_agents { &AGENTS } else { &[] };
+    let missing = || NPM_PACKAGES.iter().chain(agents).filter(|package| !has_npm_package(&modules, package));
     let install = |packages: &mut dyn Iterator<Item = &(&str, &str)>| {
         let packages = packages.map(|(name, version)| format!("{name}@{version}"));
         // Without their scripts: none is needed, and they would run with the rights of this user.
@@ -145,7 +166,7 @@ pub fn node_modules(target: &Path) -> Option<PathBuf> {
     }
     if install(&mut missing()).is_err() {
         // One that cannot be installed must not keep the others away.
-        NPM_PACKAGES.iter().for_each(|package| drop(install(&mut std::iter::once(package))));
+        missing().for_each(|package| drop(install(&mut std::iter::once(package))));
     }
     for (name, version) in missing() {
         eprintln!("xtask: npm's {name}@{version} could not be installed, tests will skip it");
@@ -164,20 +185,14 @@ fn imports(python: &Path, module: &str) -> bool {
     succeeds(Command::new(python).args(["-c", &format!("import {module}")]))
 }
 
-fn create_environment(environment: &Path) -> bool {
+/// Whether there is an environment with `pip`, after making it.
+pub(crate) fn provide_environment(environment: &Path) -> bool {
+    if succeeds(Command::new(environment.join("bin/python3")).args(["-m", "pip", "--version"])) {
+        return true;
+    }
     let create = || run_quietly(Command::new("python3").args(["-m", "venv", "--clear"]).arg(environment)).is_ok();
     // Debian ships `venv` apart from Python.
     create() || (install(&["python3-venv"]) && create())
-}
-
-/// Whether nextest runs, after installing it.
-pub fn provide_nextest() -> bool {
-    let present = || succeeds(&mut cargo(&["nextest", "--version"]));
-    if present() || (run(&mut cargo(&["install", "cargo-nextest", "--locked"])).is_ok() && present()) {
-        return true;
-    }
-    eprintln!("xtask: cargo-nextest could not be installed, the tests run under `cargo test`");
-    false
 }
 
 /// Whether a program is there, after installing its Debian package where that is allowed.
@@ -186,22 +201,26 @@ pub fn provide_program(program: &str, package: &str) -> bool {
     present() || (install(&[package]) && present())
 }
 
-fn provide(program: &str, packages: &[&str]) {
-    let present = || {
-        let mut version = Command::new(program);
-        version.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // Not all take `--version`, so how it ends says nothing.
-        version.status().is_ok()
-    };
-    provide_where(program, present, packages);
+fn starts(program: &str) -> bool {
+    let mut version = Command::new(program);
+    version.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Not all take `--version`, so how it ends says nothing.
+    version.status().is_ok()
+}
+
+fn tell_missing(program: &str, packages: &[&str]) {
+    let packages = packages.join(" ");
+    eprintln!("xtask: `{program}` is missing, run `apt-get install {packages}`; tests may fail");
 }
 
 /// What Debian's scripts read before they make a server of their own, which tests do not need.
 const NO_SERVER: &str = "/etc/postgresql-common/createcluster.d/no-server-of-proofmark.conf";
 
 fn provide_postgres() {
-    let installed = postgres::is_installed();
-    if !installed && is_root() {
+    if postgres::is_installed() {
+        return;
+    }
+    if is_root() {
         let folder = Path::new(NO_SERVER).parent().unwrap_or(Path::new("/"));
         // Without the file there is a server, which no test asks.
         let write = || {
@@ -209,19 +228,12 @@ fn provide_postgres() {
         };
         drop(write());
     }
-    provide_where("postgres", postgres::is_installed, &["postgresql"]);
-    if !installed {
-        // The user may want a server some day.
-        drop(std::fs::remove_file(NO_SERVER));
+    let packages = ["postgresql"];
+    if !install(&packages) || !postgres::is_installed() {
+        tell_missing("postgres", &packages);
     }
-}
-
-fn provide_where(program: &str, present: impl Fn() -> bool, packages: &[&str]) {
-    if present() || (install(packages) && present()) {
-        return;
-    }
-    let packages = packages.join(" ");
-    eprintln!("xtask: `{program}` is missing, run `apt-get install {packages}`; tests may fail");
+    // The user may want a server some day.
+    drop(std::fs::remove_file(NO_SERVER));
 }
 
 /// Installs Debian packages where this user may.

@@ -1,5 +1,8 @@
 //! Tests, benchmarks and checks of the tree: `cargo xtask <command>`.
 
+mod changed;
+mod durations;
+mod runner;
 mod skips;
 mod test;
 
@@ -19,7 +22,11 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Run everything a change must pass: format, rules of the tree, lints, documentation, tests
-    Test,
+    Test {
+        /// Run only the quick checks, and the tests of packages that differ from `main` and of those that depend on them
+        #[arg(long)]
+        changed: bool,
+    },
     /// Measure, beside rivals, in one run
     #[command(disable_help_flag = true)]
     Bench {
@@ -31,7 +38,8 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
-        Command::Test => test::run_all(),
+        Command::Test { changed: true } => test::run_changed(),
+        Command::Test { changed: false } => test::run_all(),
         Command::Bench { arguments } => {
             run(cargo(&["run", "--release", "--package", "xtask-bench", "--"]).args(arguments))
         }

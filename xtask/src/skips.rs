@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use proofmark_testing::{REQUIRE, is_required};
 
@@ -19,9 +20,9 @@ impl Skips {
         Self(file)
     }
 
-    /// Where the tests find the file's name.
-    pub(crate) fn variable(&self) -> (&'static str, &Path) {
-        ("PROOFMARK_SKIPS", &self.0)
+    /// The command, whose tests find the file's name.
+    pub(crate) fn named_in<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command.env("PROOFMARK_SKIPS", &self.0)
     }
 
     /// Notes that tests do not run, because `need` is not met.

@@ -1,134 +1,74 @@
 //! `cargo xtask test`: everything a change must pass, on a machine with only the toolchain.
 //!
 //! Lints and documentation come first and share one build, in which dependencies are only checked; the tests share the
-//! other. Programs and Python packages are installed meanwhile.
+//! other. Programs and packages are installed meanwhile.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Context;
-use cargo_metadata::MetadataCommand;
-use proofmark_testing::REQUIRE;
-use proofmark_testing::home::ENGINE;
-use proofmark_testing::postgres::{self, Cluster};
-use xtask::machine;
+use cargo_metadata::{Metadata, MetadataCommand};
+use xtask::machine::require_component;
 use xtask::step::{Steps, cargo};
 
+use crate::changed::filter_of_changes;
+use crate::runner::Runner;
 use crate::skips::Skips;
-
-/// The tests that run a second time, with their stores in PostgreSQL: those that take their stores from `proofmark_testing::Home`. The
-/// tests of the store, of its faults and of workers run on both engines by themselves. `real` and `ui` can run on both as well; what
-/// they ask of a store is asked by the others, and they take long.
-const ON_POSTGRES: [(&str, &[&str]); 4] = [
-    ("proofmark-decider", &["guard"]),
-    ("proofmark-jobs", &["fronts", "jobs", "self_test", "suites"]),
-    ("proofmark-server", &["it"]),
-    ("proofmark-cli", &["command", "commerce", "guard", "hook", "mcp", "serve"]),
-];
 
 /// Runs every check, the quick ones first, and stops at the first that fails.
 pub(crate) fn run_all() -> anyhow::Result<()> {
-    let workspace = MetadataCommand::new().no_deps().exec()?;
-    std::env::set_current_dir(&workspace.workspace_root)
-        .with_context(|| format!("failed to enter `{}`", workspace.workspace_root))?;
+    let workspace = enter_workspace()?;
     let target = workspace.target_directory.as_std_path();
-    machine::require_component("fmt", "rustfmt")?;
-    machine::require_component("clippy", "clippy")?;
-
-    let skips = Skips::new(target);
     let mut steps = Steps::new(9);
-    steps.run("format", &mut cargo(&["fmt", "--all", "--check"]))?;
-    steps.run("rules of the tree", with_skips(&mut cargo(&["test", "--package", "xtask", "--tests"]), &skips))?;
-    let nextest = machine::provide_nextest();
-    let packages = std::thread::scope(|scope| {
-        let installing = scope.spawn(|| {
-            machine::provide_runtimes();
-            Packages { python: machine::python_with_packages(target), node: machine::node_modules(target) }
-        });
+    let skips = run_rules(&mut steps, Skips::new(target))?;
+    let runner = Runner::prepare(target, skips, || {
         steps.run("lints", &mut clippy())?;
         let bare = ["check", "--package", "proofmark-cli", "--no-default-features"];
         steps.run("build without the pages", &mut cargo(&bare))?;
-        steps.run("documentation", cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
-        steps.run("build of the tests", tests(nextest).arg("--no-run"))?;
-        installing.join().map_err(|_| anyhow::anyhow!("failed to install what the tests need"))
+        steps.run("documentation", cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
-    let server = server_of_tests();
-    let run = |steps: &mut Steps, title: &str, mut command: Command| {
-        command.envs(server.iter().map(|server| (postgres::SHARED, server.superuser_url())));
-        // Where it can be installed, as in CI, its tests are not left out.
-        if machine::may_install() && std::env::var_os(REQUIRE).is_none() {
-            command.env(REQUIRE, "postgres");
-        }
-        steps.run(title, with_skips(packages.named_in(&mut command), &skips))
-    };
-    let run_on_postgres = |steps: &mut Steps| {
-        if !postgres::is_installed() {
-            return skips.add("postgres", "tests on PostgreSQL", "PostgreSQL is missing; `apt-get install postgresql`");
-        }
-        let mut command = tests_on_postgres(nextest);
-        command.env(ENGINE, "postgres");
-        run(steps, "tests on PostgreSQL", command)
-    };
-    let tested = run(&mut steps, "tests", tests(nextest))
-        .and_then(|()| run_on_postgres(&mut steps))
-        .and_then(|()| run(&mut steps, "examples in the documentation", cargo(&["test", "--workspace", "--doc"])));
-    skips.print();
+    runner.build(&mut steps)?;
+    let tested = runner
+        .run_all(&mut steps)
+        .and_then(|()| runner.run_on_postgres(&mut steps))
+        .and_then(|()| steps.run("examples in the documentation", &mut cargo(&["test", "--workspace", "--doc"])));
+    runner.print_summary();
     tested
 }
 
-/// The server of PostgreSQL that tests share. It ends with this process, however that ends.
-fn server_of_tests() -> Option<Cluster> {
-    match Cluster::try_start() {
-        Ok(server) => Some(server),
-        Err(error) => {
-            eprintln!("xtask: failed to {error}; each test that needs a server will start its own, or skip");
-            None
-        }
-    }
+/// Runs the quick checks, and the tests of the packages that differ from `main` and of those that depend on them.
+pub(crate) fn run_changed() -> anyhow::Result<()> {
+    let workspace = enter_workspace()?;
+    let target = workspace.target_directory.as_std_path();
+    let filter = filter_of_changes(&workspace)?;
+    let mut steps = Steps::new(if filter.is_some() { 4 } else { 3 });
+    let skips = run_rules(&mut steps, Skips::new(target))?;
+    let Some(filter) = filter else {
+        eprintln!("xtask: no package differs from `main`, so no test runs");
+        return steps.run("lints", &mut clippy());
+    };
+    let runner = Runner::prepare(target, skips, || steps.run("lints", &mut clippy()))?;
+    let tested = runner.run_some(&mut steps, &filter);
+    runner.print_summary();
+    eprintln!("xtask: no other package was tested, nor anything on PostgreSQL; `cargo xtask test` tests everything");
+    tested
+}
+
+/// The workspace, which is the working folder from here on.
+fn enter_workspace() -> anyhow::Result<Metadata> {
+    let workspace = MetadataCommand::new().no_deps().exec()?;
+    std::env::set_current_dir(&workspace.workspace_root)
+        .with_context(|| format!("failed to enter `{}`", workspace.workspace_root))?;
+    Ok(workspace)
+}
+
+fn run_rules(steps: &mut Steps, skips: Skips) -> anyhow::Result<Skips> {
+    require_component("fmt", "rustfmt")?;
+    require_component("clippy", "clippy")?;
+    steps.run("format", &mut cargo(&["fmt", "--all", "--check"]))?;
+    steps.run("rules of the tree", skips.named_in(&mut cargo(&["test", "--package", "xtask", "--tests"])))?;
+    Ok(skips)
 }
 
 fn clippy() -> Command {
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
-}
-
-fn with_skips<'a>(command: &'a mut Command, skips: &Skips) -> &'a mut Command {
-    let (name, file) = skips.variable();
-    command.env(name, file)
-}
-
-/// The tests under nextest, or under plain cargo where that cannot be installed.
-fn tests(nextest: bool) -> Command {
-    if nextest {
-        return cargo(&["nextest", "run", "--workspace"]);
-    }
-    cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--examples", "--no-fail-fast"])
-}
-
-/// Those of [`ON_POSTGRES`], of the same build.
-fn tests_on_postgres(nextest: bool) -> Command {
-    let tests = ON_POSTGRES.iter().flat_map(|(package, names)| names.iter().map(move |name| (package, name)));
-    if nextest {
-        let wanted: Vec<_> = tests.map(|(package, name)| format!("binary_id({package}::{name})")).collect();
-        return cargo(&["nextest", "run", "--workspace", "--filterset", &wanted.join(" + ")]);
-    }
-    let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
-    command.args(tests.flat_map(|(_, name)| ["--test", name]));
-    command
-}
-
-/// What tests load from PyPI and from npm. Tests find it through variables, and skip without.
-struct Packages {
-    python: Option<PathBuf>,
-    node: Option<PathBuf>,
-}
-
-impl Packages {
-    fn named_in<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        for (name, path) in [("PROOFMARK_PYTHON", &self.python), ("PROOFMARK_NODE_MODULES", &self.node)] {
-            if let Some(path) = path {
-                command.env(name, path);
-            }
-        }
-        command
-    }
 }

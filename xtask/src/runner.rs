@@ -1,0 +1,159 @@
+//! Runs the tests, with what they need besides what is built here.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::anyhow;
+use proofmark_testing::home::ENGINE;
+use proofmark_testing::postgres::{self, Cluster};
+use proofmark_testing::{REQUIRE, is_required};
+use xtask::machine::{self, AGENTS_NEED};
+use xtask::nextest::Nextest;
+use xtask::step::{Steps, cargo};
+
+use crate::durations::print_slowest;
+use crate::skips::Skips;
+
+/// The tests that run a second time, with their stores in PostgreSQL: those that take their stores from `proofmark_testing::Home`. The
+/// tests of the store, of its faults and of workers run on both engines by themselves. `real` and `ui` can run on both as well; what
+/// they ask of a store is asked by the others, and they take long.
+const ON_POSTGRES: [(&str, &[&str]); 4] = [
+    ("proofmark-decider", &["guard"]),
+    ("proofmark-jobs", &["fronts", "jobs", "self_test", "suites"]),
+    ("proofmark-server", &["it"]),
+    ("proofmark-cli", &["command", "commerce", "guard", "hook", "mcp", "serve"]),
+];
+
+/// The profiles of nextest for a first run and for the second one. Each writes a file of its own with the durations of its tests.
+const FIRST: &str = "default";
+const SECOND: &str = "postgres";
+
+/// So many tests run at once for each processor: most of them wait for other programs most of their time.
+const TESTS_PER_PROCESSOR: usize = 3;
+
+/// What runs the tests.
+pub(crate) struct Runner<'a> {
+    target: &'a Path,
+    skips: Skips,
+    /// The needs that must be met, separated by commas.
+    required: String,
+    /// `None` where plain cargo runs the tests.
+    nextest: Option<Nextest>,
+    /// What tests load from PyPI and from npm. Tests find it through variables, and skip without.
+    python: Option<PathBuf>,
+    node: Option<PathBuf>,
+    /// The server of PostgreSQL that tests share. It ends with this process, however that ends.
+    server: Option<Cluster>,
+}
+
+impl<'a> Runner<'a> {
+    /// Installs what the tests need, while `meanwhile` runs.
+    pub(crate) fn prepare(
+        target: &'a Path,
+        skips: Skips,
+        meanwhile: impl FnOnce() -> anyhow::Result<()>,
+    ) -> anyhow::Result<Self> {
+        let required = required();
+        let install = || {
+            machine::provide_runtimes();
+            let node = machine::node_modules(target, is_required(AGENTS_NEED, &required));
+            (Nextest::provide(target), machine::python_with_packages(target), node)
+        };
+        let (nextest, python, node) = std::thread::scope(|scope| {
+            let installing = scope.spawn(install);
+            meanwhile()?;
+            installing.join().map_err(|_| anyhow!("failed to install what the tests need"))
+        })?;
+        let server = Cluster::try_start();
+        if let Err(error) = &server {
+            eprintln!("xtask: failed to {error}; each test that needs a server will start its own, or skip");
+        }
+        let runner = Self { target, skips, required, nextest, python, node, server: server.ok() };
+        // Those of an earlier run; a file that is missing is what this asks for.
+        [FIRST, SECOND].iter().for_each(|profile| drop(std::fs::remove_file(runner.durations_of(profile))));
+        Ok(runner)
+    }
+
+    /// Builds all tests as the next step.
+    pub(crate) fn build(&self, steps: &mut Steps) -> anyhow::Result<()> {
+        steps.run("build of the tests", self.tests(FIRST).arg("--no-run"))
+    }
+
+    /// Runs all tests as the next step.
+    pub(crate) fn run_all(&self, steps: &mut Steps) -> anyhow::Result<()> {
+        self.run(steps, "tests", self.tests(FIRST))
+    }
+
+    /// Runs the tests of a filter of nextest as the next step; all of them where plain cargo runs them, which has no such filters.
+    pub(crate) fn run_some(&self, steps: &mut Steps, filter: &str) -> anyhow::Result<()> {
+        let mut command = self.tests(FIRST);
+        if self.nextest.is_some() {
+            command.args(["--no-tests", "pass", "--filterset", filter]);
+        }
+        self.run(steps, "tests", command)
+    }
+
+    /// Runs the tests that run a second time as the next step.
+    pub(crate) fn run_on_postgres(&self, steps: &mut Steps) -> anyhow::Result<()> {
+        let title = "tests on PostgreSQL";
+        if !postgres::is_installed() {
+            return self.skips.add("postgres", title, "PostgreSQL is missing; `apt-get install postgresql`");
+        }
+        let mut command = self.tests(SECOND);
+        let tests = ON_POSTGRES.iter().flat_map(|(package, names)| names.iter().map(move |name| (package, name)));
+        if self.nextest.is_some() {
+            let wanted: Vec<_> = tests.map(|(package, name)| format!("binary_id({package}::{name})")).collect();
+            command.args(["--filterset", &wanted.join(" + ")]);
+        } else {
+            command.args(tests.flat_map(|(_, name)| ["--test", name]));
+        }
+        command.env(ENGINE, "postgres");
+        self.run(steps, title, command)
+    }
+
+    /// Prints which tests took longest in the runs until here, and which were skipped.
+    pub(crate) fn print_summary(&self) {
+        if self.nextest.is_some() {
+            print_slowest(&[(self.durations_of(FIRST), ""), (self.durations_of(SECOND), " (on PostgreSQL)")]);
+        }
+        self.skips.print();
+    }
+
+    /// Where nextest writes how long the tests of a run took.
+    fn durations_of(&self, profile: &str) -> PathBuf {
+        self.target.join("nextest").join(profile).join("junit.xml")
+    }
+
+    fn run(&self, steps: &mut Steps, title: &str, mut command: Command) -> anyhow::Result<()> {
+        command.envs(self.server.iter().map(|server| (postgres::SHARED, server.superuser_url())));
+        command.envs(self.python.iter().map(|python| ("PROOFMARK_PYTHON", python)));
+        command.envs(self.node.iter().map(|node| ("PROOFMARK_NODE_MODULES", node)));
+        command.env(REQUIRE, &self.required);
+        steps.run(title, self.skips.named_in(&mut command))
+    }
+
+    /// All tests under nextest, or else under plain cargo.
+    fn tests(&self, profile: &str) -> Command {
+        let Some(nextest) = &self.nextest else {
+            return cargo(&["test", "--workspace", "--no-fail-fast"]);
+        };
+        let threads = TESTS_PER_PROCESSOR * std::thread::available_parallelism().map_or(1, usize::from);
+        let mut command = nextest.command(&["run", "--workspace", "--profile", profile]);
+        command.args(["--test-threads", &threads.to_string()]);
+        command
+    }
+}
+
+/// The needs that the user names, or else those that can be met here; in CI real coding agents as well.
+fn required() -> String {
+    let named = std::env::var(REQUIRE).unwrap_or_default();
+    let mut needs = vec![named.as_str()];
+    if named.is_empty() && machine::may_install() {
+        needs.push("postgres");
+    }
+    if std::env::var("CI").is_ok_and(|ci| ci == "true") {
+        needs.push(AGENTS_NEED);
+    }
+    needs.retain(|need| !need.is_empty());
+    needs.join(",")
+}

@@ -1,6 +1,5 @@
 //! Whole projects: a tree of files, and the command that runs its tests.
 
-pub(crate) mod files;
 mod named;
 mod program;
 mod read;
@@ -11,7 +10,6 @@ mod words;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub use files::{MAX_FILES, MAX_FOLDERS, MAX_PATH_BYTES, file_content, files_digest, is_project_path};
 pub(crate) use read::read;
 pub use settings::{MAX_VARIABLE_BYTES, MAX_VARIABLES, PROJECT_SETTINGS, check_settings};
 pub use tree::{TreeEntry, TreeEntryKind, TreeError, tree_entries};

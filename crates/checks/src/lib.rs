@@ -12,6 +12,7 @@ mod constraint;
 mod difference;
 mod fences;
 mod fields;
+mod files;
 mod job;
 mod judge;
 mod language;
@@ -31,9 +32,9 @@ pub use caps::{
     MAX_PACKAGES, MAX_PROCESSES, MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH, MAX_TESTS, MAX_TIMEOUT, MAX_TOTAL_TIMEOUT,
 };
 pub use command::{
-    Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT, MAX_FILES, MAX_FOLDERS,
-    MAX_PATH_BYTES, MAX_VARIABLE_BYTES, MAX_VARIABLES, MAX_WORDS, MissingFile, PROJECT_SETTINGS, SkipPolicy, TreeEntry,
-    TreeEntryKind, TreeError, Unusable, check_settings, file_content, files_digest, is_project_path, tree_entries,
+    Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT, MAX_VARIABLE_BYTES,
+    MAX_VARIABLES, MAX_WORDS, MissingFile, PROJECT_SETTINGS, SkipPolicy, TreeEntry, TreeEntryKind, TreeError, Unusable,
+    check_settings, tree_entries,
 };
 pub use compare::{NEAR_ZERO, Rules, Tolerance, equal};
 pub use constraint::{
@@ -41,6 +42,7 @@ pub use constraint::{
 };
 pub use difference::MAX_DIFFERENCE_CHARS;
 pub use fields::Outside;
+pub use files::{MAX_FILES, MAX_FOLDERS, MAX_PATH_BYTES, file_content, files_digest, is_project_path};
 pub use job::{
     Case, CaseOutcome, End, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Outcome, PROJECT_FOLDER, Program,
     Project, ProjectFile, Tail, Written,

@@ -5,7 +5,7 @@
 
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
-use crate::command::files;
+use crate::files;
 
 /// What `report` says for a report on standard output.
 const ON_STDOUT: [(&str, ReportForm); 2] = [("stdout:tap", ReportForm::Tap), ("stdout:junit", ReportForm::JUnit)];

@@ -1,14 +1,11 @@
 //! Approvals: a human's attestation over the hash of one action, as a VRF receipt of tier 3, and whether one counts.
 
-pub(crate) mod fact;
-
-pub use fact::{ApprovalFact, HUMAN_TIER, Subject};
-
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 use proofmark_receipt::{
     Detail, Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, Status, Task, Timestamp, Verdict, object,
 };
 
+use crate::approval_fact::{ApprovalFact, HUMAN_TIER, Subject};
 use crate::receipt::{Evidence, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, nearest, refuse};
 use crate::reviewer::{Person, Reviewer};

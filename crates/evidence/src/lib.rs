@@ -14,6 +14,7 @@
 //! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
 
 pub mod approval;
+mod approval_fact;
 mod assign;
 mod call;
 mod condition;
@@ -31,7 +32,8 @@ mod status;
 mod suite;
 pub mod trace;
 
-pub use approval::{Approval, ApprovalDemand, ApprovalError, ApprovalFact, Binds, Subject};
+pub use approval::{Approval, ApprovalDemand, ApprovalError, Binds};
+pub use approval_fact::{ApprovalFact, HUMAN_TIER, Subject};
 pub use assign::assign;
 pub use call::{Call, CallStatus};
 pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression};

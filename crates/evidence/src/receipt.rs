@@ -4,7 +4,7 @@ use proofmark_receipt::{
     Json, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verdict, Verification,
 };
 
-use crate::approval::fact::ApprovalFact;
+use crate::approval_fact::ApprovalFact;
 use crate::status::EvidenceStatus;
 use crate::suite::suite_digest;
 

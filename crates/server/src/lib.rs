@@ -43,6 +43,7 @@ mod router;
 mod runtime;
 mod services;
 mod share;
+mod sign_ins;
 mod state;
 mod steps;
 mod stop;

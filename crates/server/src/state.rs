@@ -26,8 +26,8 @@ use crate::readiness::Readiness;
 use crate::reload::Stale;
 use crate::services::Services;
 use crate::share::{Limits, Share};
+use crate::sign_ins::SignIns;
 use crate::stop::Stops;
-use crate::ui::SignIns;
 
 pub(crate) struct AppState {
     pub(crate) services: Arc<Services>,

@@ -24,7 +24,6 @@ mod receipts;
 mod runs;
 mod sessions;
 mod sign_in;
-mod sign_ins;
 mod text;
 mod visit;
 mod waiting;
@@ -35,7 +34,6 @@ use crate::keys::Role;
 use crate::reply::Reply;
 
 pub use assets::check_page_digest;
-pub(crate) use sign_ins::SignIns;
 
 use entry::{form, page};
 use html::see_other;

@@ -3,7 +3,7 @@
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 use proofmark_receipt::json::Json;
 
-use super::files::Files;
+use crate::files::Files;
 use crate::language::Language;
 
 /// Programs that run a script of `package.json`.

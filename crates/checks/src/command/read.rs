@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use proofmark_receipt::Sha256Digest;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, nearest, shown};
 
-use super::files::Files;
 use super::settings::{PROJECT_SETTINGS, Settings};
-use super::{Command, DEFAULT_COMMAND_DISK_MB, MissingFile, Unusable, files, named, program, words};
+use super::{Command, DEFAULT_COMMAND_DISK_MB, MissingFile, Unusable, named, program, words};
+use crate::files::{self, Files};
 use crate::job::ProjectFile;
 use crate::reporting::{Report, Reporting};
 

@@ -26,13 +26,13 @@ use crate::origin;
 use crate::problem::Problem;
 use crate::reply::Reply;
 use crate::share::Share;
+use crate::sign_ins::Token;
 use crate::state::{AppState, PathVariables, read_variables};
 use crate::stop::MAX_ANSWER_TIME;
 
 use super::forms::Form;
 use super::frame::Frame;
 use super::html::{html, secured, see_other};
-use super::sign_ins::Token;
 use super::text::Shown;
 use super::visit::Visit;
 use super::words::encoded;

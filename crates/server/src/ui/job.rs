@@ -12,12 +12,12 @@ use serde::Serialize;
 use crate::context::Head;
 use crate::problem::Problem;
 use crate::reply::Reply;
+use crate::sign_ins::Token;
 use crate::state::AppState;
 use crate::verifications;
 
 use super::frame::{Frame, Here};
 use super::html::{html, see_other};
-use super::sign_ins::Token;
 use super::text::Shown;
 use super::visit::Visit;
 use super::words::{When, number};

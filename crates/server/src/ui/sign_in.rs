@@ -7,12 +7,12 @@ use axum::http::{StatusCode, header};
 use crate::origin;
 use crate::problem::Problem;
 use crate::reply::Reply;
+use crate::sign_ins::{Draft, Token};
 use crate::state::AppState;
 
 use super::forms::Form;
 use super::frame::Frame;
 use super::html::{html, see_other};
-use super::sign_ins::{Draft, Token};
 
 /// The pages of decisions, whose forms have a note that must not be lost.
 const DECISION: &str = "/ui/decisions/";

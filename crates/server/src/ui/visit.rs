@@ -7,10 +7,10 @@ use crate::context::{Content, Head, RequestContext};
 use crate::problem::Problem;
 use crate::services::Services;
 use crate::share::Share;
+use crate::sign_ins::{SignIns, Token};
 use crate::state::AppState;
 
 use super::forms::Form;
-use super::sign_ins::{SignIns, Token};
 
 /// What a page is made of, and what a form of it does.
 pub(crate) struct Visit<'a> {

@@ -23,7 +23,7 @@ const BLOCK_BYTES: u64 = 4_096;
 pub(crate) const PATH_HELP: &str = "write one as in `tests/test_sort.py`";
 
 /// Files by path.
-pub(super) type Files = BTreeMap<String, Vec<u8>>;
+pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
 /// The member of a file that is not text.
 const BASE64: &str = "base64";
@@ -37,7 +37,7 @@ pub fn file_content(content: Vec<u8>) -> Json {
 }
 
 /// Reads an object of paths and their content.
-pub(super) fn read(field: &Field<'_>) -> Result<Files, DocumentError> {
+pub(crate) fn read(field: &Field<'_>) -> Result<Files, DocumentError> {
     let mut files = Files::new();
     for (path, content) in field.fields()?.iter() {
         check(path).map_err(|why| content.error(Cause::InvalidValue, why).with_help(PATH_HELP))?;
@@ -74,7 +74,7 @@ fn bytes(content: &Field<'_>) -> Result<Vec<u8>, DocumentError> {
 }
 
 /// A file, and the path of another below it.
-pub(super) fn below_a_file(files: &Files) -> Option<(&str, &str)> {
+pub(crate) fn below_a_file(files: &Files) -> Option<(&str, &str)> {
     files.keys().find_map(|path| {
         let above = folders(path).find(|above| files.contains_key(*above))?;
         Some((above, path.as_str()))
@@ -82,7 +82,7 @@ pub(super) fn below_a_file(files: &Files) -> Option<(&str, &str)> {
 }
 
 /// Why the files are more than a run can hold.
-pub(super) fn too_many(files: &Files, disk_bytes: u64) -> Option<String> {
+pub(crate) fn too_many(files: &Files, disk_bytes: u64) -> Option<String> {
     if files.len() > MAX_FILES {
         return Some(format!("{} files are more than the {MAX_FILES} a project may have", files.len()));
     }

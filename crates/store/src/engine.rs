@@ -4,6 +4,16 @@
 //! [`Engine::commit`] has ended. So what is asked stays so until the group is stored: chains do not fork, numbers have the
 //! order of the commits, and nothing is stored twice because two processes looked at the same moment.
 
+pub(crate) mod clock;
+pub(crate) mod db;
+pub(crate) mod file;
+pub(crate) mod listen;
+mod log;
+pub(crate) mod migrate;
+pub(crate) mod postgres;
+pub(crate) mod readers;
+pub(crate) mod sqlite;
+
 use std::borrow::Cow;
 use std::io;
 use std::path::Path;
@@ -11,14 +21,14 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params_from_iter};
 
-use crate::clock::{self, Clock};
-use crate::db::Db;
+use crate::engine::clock::Clock;
+use crate::engine::db::Db;
+use crate::engine::log::Log;
+use crate::engine::postgres::Writing;
 use crate::error::StoreError;
 use crate::fault::Fault;
-use crate::log::Log;
-use crate::postgres::Writing;
-use crate::seal::Spelling;
-use crate::settle::{Question, Record, Statement};
+use crate::group::settle::{Question, Record, Statement};
+use crate::upkeep::seal::Spelling;
 use crate::value::Value;
 
 /// The most submissions that are settled by answers that were asked for together.

@@ -1,8 +1,8 @@
 //! Why an engine could not answer or store.
 
+use crate::engine::postgres::refusal;
 use crate::error::StoreError;
 use crate::place::Place;
-use crate::postgres::refusal;
 
 /// What went wrong in an engine, before it is told to callers as a [`crate::StoreError`].
 #[derive(Debug)]

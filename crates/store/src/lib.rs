@@ -6,98 +6,58 @@
 //!
 //! `writer` has the one thread that writes: groups, chains, time and crashes are explained there.
 
-mod activity;
-mod answers;
-mod awaited;
-mod chains;
-mod check;
-mod claims;
-mod clock;
-mod column;
-mod copy;
-mod counts;
-mod db;
-mod decisions;
 mod engine;
 mod error;
-mod executions;
 mod fault;
-mod file;
-mod groups;
+mod group;
 mod hint;
-mod jobs;
-mod listen;
-mod listing;
-mod log;
 mod mark;
-mod migrate;
-mod page;
-mod pending;
 mod place;
-#[cfg(test)]
-mod plans;
-mod postgres;
-mod queue;
-mod read;
-mod readers;
-mod receipt_meta;
-mod receipts;
-mod reviews;
 mod row;
-mod runs;
-mod schema;
-mod seal;
-mod sessions;
-mod settle;
-mod signing;
-mod spends;
+mod rows;
 mod store;
 mod tables;
 mod tenant;
 mod tenant_store;
-mod times;
+#[cfg(test)]
+mod tests;
 mod upkeep;
 mod value;
-mod waiting;
-mod workers;
-mod write;
-mod writer;
-mod written;
 
-pub use activity::{AgentCount, DecisionCount, JudgedRules, VerdictCount};
-pub use answers::Answer;
-pub use check::{CheckedStore, Checking, StoredDocument, Wrong};
-pub use claims::{Claim, JobCancelled, JobFigures, MAX_CLAIMED, MAX_LOST, MAX_PRUNED, Runnable};
-pub use clock::MAX_CLOCK_SKEW;
-pub use copy::{Copied, CopyError, CopyOrder, CopyStep, CopyWatch, copy};
-pub use counts::{CountFilter, TaskTypeCount, VerdictCounts};
-pub use decisions::{
+pub use engine::clock::MAX_CLOCK_SKEW;
+pub use engine::listen::Listening;
+pub use error::{MAX_CHAIN_NAME, StoreError};
+pub use group::pending::Pending;
+pub use group::report::{GroupOutcome, GroupReport};
+pub use group::writer::MAX_GROUP;
+pub use group::written::Written;
+pub use hint::Hint;
+pub use place::{DatabaseUrl, Place};
+pub use rows::activity::{AgentCount, DecisionCount, JudgedRules, VerdictCount};
+pub use rows::answers::Answer;
+pub use rows::claims::{Claim, JobCancelled, JobFigures, MAX_CLAIMED, MAX_LOST, MAX_PRUNED, Runnable};
+pub use rows::counts::{CountFilter, TaskTypeCount, VerdictCounts};
+pub use rows::decisions::{
     ActionHistory, ActionState, Decision, DecisionIndex, Decisions, DecisionsWanted, NewDecision, SignDecision,
 };
-pub use error::{MAX_CHAIN_NAME, StoreError};
-pub use executions::{Execution, Finding, Findings, NEVER_REPORTED};
-pub use groups::{GroupOutcome, GroupReport};
-pub use hint::Hint;
-pub use jobs::{
+pub use rows::executions::{Execution, Finding, Findings, NEVER_REPORTED};
+pub use rows::jobs::{
     JobEnd, JobState, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE, NewJob, StoredJob,
 };
-pub use listen::Listening;
-pub use page::{Cursor, MAX_LISTED, MAX_PAGE, ParseCursorError};
-pub use pending::Pending;
-pub use place::{DatabaseUrl, Place};
-pub use queue::{WaitingDecision, WaitingWanted};
-pub use read::{Filter, MAX_FOUND, MIN_PREFIX, Page};
-pub use receipt_meta::StoredReceipt;
-pub use receipts::{NewReceipt, ReceiptSource, SignReceipt};
-pub use reviews::{JudgedReview, Review, ReviewVerdict};
-pub use runs::{ListedStep, StepRun};
-pub use sessions::{NewEntries, NewEntry, SessionEntry, Sessions, SignEntry, StoredPin, StoredSession};
-pub use spends::{Spend, Spends, Spent};
+pub use rows::page::{Cursor, MAX_LISTED, MAX_PAGE, ParseCursorError};
+pub use rows::queue::{WaitingDecision, WaitingWanted};
+pub use rows::read::{Filter, MAX_FOUND, MIN_PREFIX, Page};
+pub use rows::receipt_meta::StoredReceipt;
+pub use rows::receipts::{NewReceipt, ReceiptSource, SignReceipt};
+pub use rows::reviews::{JudgedReview, Review, ReviewVerdict};
+pub use rows::runs::{ListedStep, StepRun};
+pub use rows::sessions::{NewEntries, NewEntry, SessionEntry, Sessions, SignEntry, StoredPin, StoredSession};
+pub use rows::spends::{Spend, Spends, Spent};
+pub use rows::workers::{JobProgress, LEASE_MS, MAX_WORKERS, Presence, StoredWorker};
+pub use rows::write::Write;
 pub use store::Store;
 pub use tenant::{MAX_TENANT, Tenant, TenantError};
 pub use tenant_store::{PendingEach, TenantStore};
 pub use upkeep::Upkeep;
-pub use workers::{JobProgress, LEASE_MS, MAX_WORKERS, Presence, StoredWorker};
-pub use write::Write;
-pub use writer::MAX_GROUP;
-pub use written::Written;
+pub use upkeep::check::{CheckedStore, Checking, StoredDocument, Wrong};
+pub use upkeep::copy::{Copied, CopyError, CopyOrder, CopyStep, CopyWatch, copy};

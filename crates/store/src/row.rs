@@ -13,7 +13,7 @@ pub(crate) enum Row<'r> {
     Record(&'r Record),
 }
 
-/// A row of an answer to a [`crate::settle::Question`].
+/// A row of an answer to a [`crate::group::settle::Question`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record(pub(crate) Vec<Value>);
 

@@ -5,32 +5,32 @@ use std::sync::{Arc, mpsc};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{ChainTip, ReceiptId};
 
-use crate::check::{self, CheckedStore, Checking};
-use crate::claims::{self, Change, Claim, JobFigures};
-use crate::clock::{self, Clock};
-use crate::db::Db;
-use crate::decisions::{self, Decision, Decisions, DecisionsWanted};
+use crate::engine::clock::{self, Clock};
+use crate::engine::db::Db;
+use crate::engine::listen::Listening;
+use crate::engine::postgres::{self, Database, Writing};
+use crate::engine::readers::{Readers, Source};
 use crate::engine::{Engine, Sqlite};
+use crate::engine::{file, sqlite};
 use crate::error::StoreError;
-use crate::executions::{self, Finding};
 use crate::fault::Fault;
-use crate::groups::{GroupReport, Groups};
+use crate::group::report::{GroupReport, Groups};
+use crate::group::writer::{Task, Writer};
 use crate::hint::Hint;
-use crate::jobs::{self, StoredJob};
-use crate::listen::Listening;
 use crate::mark::Mark;
 use crate::place::Place;
-use crate::postgres::{self, Database, Writing};
-use crate::read::{self, Filter, MIN_PREFIX, Page};
-use crate::readers::{Readers, Source};
-use crate::receipt_meta::{self, StoredReceipt};
-use crate::runs::{self, ListedStep};
-use crate::seal;
+use crate::rows::claims::{self, Change, Claim, JobFigures};
+use crate::rows::decisions::{self, Decision, Decisions, DecisionsWanted};
+use crate::rows::executions::{self, Finding};
+use crate::rows::jobs::{self, StoredJob};
+use crate::rows::read::{self, Filter, MIN_PREFIX, Page};
+use crate::rows::receipt_meta::{self, StoredReceipt};
+use crate::rows::runs::{self, ListedStep};
+use crate::rows::workers::{self, Presence, StoredWorker};
 use crate::tenant::Tenant;
+use crate::upkeep::check::{self, CheckedStore, Checking};
+use crate::upkeep::seal;
 use crate::upkeep::{self, Upkeep};
-use crate::workers::{self, Presence, StoredWorker};
-use crate::writer::{Task, Writer};
-use crate::{file, schema};
 
 /// Receipts on disk. Threads share it by reference; processes share its file.
 ///
@@ -421,7 +421,7 @@ pub(crate) fn connect_existing(place: Place) -> Result<Connected, StoreError> {
 fn of_file(path: PathBuf) -> Result<Connected, StoreError> {
     // Before SQLite opens the file for writing, which may lock it or recover its log.
     file::inspect(&path)?;
-    let connection = schema::open_to_write(&path)?;
+    let connection = sqlite::open_to_write(&path)?;
     let clock = Arc::new(Clock::default());
     let engine = Sqlite::with_log(connection, Arc::clone(&clock), &path);
     let engine = Engine::Sqlite(engine.map_err(|error| StoreError::of_io(&path, &error))?);

@@ -203,7 +203,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::schema;
+    use crate::engine::sqlite;
     use crate::store::Store;
 
     /// Every table with its key and its columns, sorted.
@@ -224,7 +224,7 @@ mod tests {
         let home = TempDir::new().unwrap();
         let path = home.path().join("store.db");
         drop(Store::open(&path).unwrap());
-        let connection: Connection = schema::open_to_read(&path).unwrap();
+        let connection: Connection = sqlite::open_to_read(&path).unwrap();
         let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
         let names: Vec<String> =
             connection.prepare(names).unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();

@@ -5,29 +5,29 @@ use std::sync::mpsc::{self, Receiver};
 
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId};
 
-use crate::activity::{self, AgentCount, DecisionCount, VerdictCount};
-use crate::answers::{self, Answer};
-use crate::claims::{Change, JobCancelled};
-use crate::counts::{self, CountFilter, TaskTypeCount, VerdictCounts};
-use crate::db::Db;
-use crate::decisions::{self, ActionHistory, ActionState, Decision, Decisions, DecisionsWanted};
+use crate::engine::db::Db;
 use crate::error::StoreError;
-use crate::executions::{self, Finding, Findings};
 use crate::fault::Fault;
-use crate::jobs::{self, StoredJob};
-use crate::page::Cursor;
-use crate::pending::Pending;
-use crate::queue::{self, WaitingDecision, WaitingWanted};
-use crate::read::{self, Filter, Page};
-use crate::receipt_meta::{self, StoredReceipt};
-use crate::reviews::{self, Review};
-use crate::runs::{self, ListedStep, StepRun};
-use crate::sessions::{self, SessionEntry, Sessions, StoredPin};
-use crate::spends::{self, Spend, Spends, Spent};
+use crate::group::pending::Pending;
+use crate::group::writer::Task;
+use crate::rows::activity::{self, AgentCount, DecisionCount, VerdictCount};
+use crate::rows::answers::{self, Answer};
+use crate::rows::claims::{Change, JobCancelled};
+use crate::rows::counts::{self, CountFilter, TaskTypeCount, VerdictCounts};
+use crate::rows::decisions::{self, ActionHistory, ActionState, Decision, Decisions, DecisionsWanted};
+use crate::rows::executions::{self, Finding, Findings};
+use crate::rows::jobs::{self, StoredJob};
+use crate::rows::page::Cursor;
+use crate::rows::queue::{self, WaitingDecision, WaitingWanted};
+use crate::rows::read::{self, Filter, Page};
+use crate::rows::receipt_meta::{self, StoredReceipt};
+use crate::rows::reviews::{self, Review};
+use crate::rows::runs::{self, ListedStep, StepRun};
+use crate::rows::sessions::{self, SessionEntry, Sessions, StoredPin};
+use crate::rows::spends::{self, Spend, Spends, Spent};
+use crate::rows::write::Write;
 use crate::store::Store;
 use crate::tenant::Tenant;
-use crate::write::Write;
-use crate::writer::Task;
 
 /// The rows of one tenant. It finds no row of another tenant, and writes none; receipts that the command line stores count as
 /// evidence for all.

@@ -1,13 +1,17 @@
 //! What makes a store slow or large, for those who operate it.
 
+pub(crate) mod check;
+pub(crate) mod copy;
+pub(crate) mod seal;
+
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::db::Db;
+use crate::engine::db::Db;
+use crate::engine::readers::{Readers, Source};
 use crate::error::StoreError;
 use crate::fault::Fault;
-use crate::readers::{Readers, Source};
 
 /// What makes a store slow or large.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

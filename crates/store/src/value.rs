@@ -20,7 +20,7 @@ macro_rules! values {
 pub(crate) use values;
 
 impl Value {
-    /// Numbers, for [`crate::db::Db::among`].
+    /// Numbers, for [`crate::engine::db::Db::among`].
     pub(crate) fn numbers(numbers: &[i64]) -> Self {
         Self::Text(numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
     }

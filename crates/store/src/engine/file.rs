@@ -1,0 +1,153 @@
+//! The file before SQLite may touch it: made where it is missing, left alone where it is not ours.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::engine::db::Db;
+use crate::engine::sqlite;
+use crate::error::StoreError;
+use crate::mark::Mark;
+use crate::place::Place;
+use crate::upkeep::seal;
+
+/// How much of a file that is not SQLite's is searched for signs of ours.
+const SEARCHED: u64 = 64 * 1024;
+
+/// Makes the file (mode 0600) and the folders that lead to it (mode 0700) where they are missing.
+///
+/// # Errors
+/// When the operating system refuses.
+pub(crate) fn create_missing(path: &Path) -> Result<(), StoreError> {
+    create(path).map_err(|error| StoreError::of_io(path, &error))
+}
+
+/// Refuses what is not ours, and what a later version has written, without writing, locking or recovering anything.
+///
+/// # Errors
+/// [`StoreError::Missing`], [`StoreError::Foreign`], [`StoreError::Newer`], [`StoreError::Damaged`] or
+/// [`StoreError::Io`].
+pub(crate) fn inspect(path: &Path) -> Result<(), StoreError> {
+    let found = fs::metadata(path).map_err(|error| StoreError::of_io(path, &error))?;
+    // Opening a pipe would block, and SQLite must touch nothing that is not ours.
+    if !found.is_file() {
+        return Err(StoreError::Foreign { place: Place::File(path.to_owned()) });
+    }
+    // A new file has no header before the first commit, and stays empty if its process is killed before that.
+    if found.len() == 0 {
+        return Ok(());
+    }
+    match header(path) {
+        // The header may be older than the log beside it: `open_to_write` looks at the version again.
+        Ok((sqlite::APPLICATION_ID, version)) => sqlite::known(path, version).map(drop),
+        Ok(_) => Err(StoreError::Foreign { place: Place::File(path.to_owned()) }),
+        Err(error) => match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => Err(without_header(path)),
+            // Without a lock a file can look damaged while a neighbour writes it; opening it in earnest will tell.
+            Some(ErrorCode::DatabaseCorrupt) => Ok(()),
+            _ => Err(StoreError::of_sqlite(path, &error)),
+        },
+    }
+}
+
+/// As [`inspect`]; what a copy has left in the store.
+///
+/// # Errors
+/// As [`inspect`], and when the file cannot be read.
+pub(crate) fn inspect_mark(path: &Path) -> Result<Option<Mark>, StoreError> {
+    inspect(path)?;
+    // A process that has the file open may have left the mark in the log; else the log is not looked at, and not recovered.
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let connection = match fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        true => sqlite::open_to_read(path)?,
+        false => unlocked(path).map_err(|error| StoreError::of_sqlite(path, &error))?,
+    };
+    seal::find(&Db::Sqlite(&connection)).map_err(|fault| StoreError::of_fault(&Place::File(path.to_owned()), &fault))
+}
+
+fn create(path: &Path) -> io::Result<()> {
+    // Closing a file drops all locks this process has on it, those of SQLite too. So none of our threads may open the
+    // database while another is between making its file and closing it.
+    static CREATING: Mutex<()> = Mutex::new(());
+    let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
+    // A link counts as present even if its target is missing: nothing is created where a link leads.
+    if fs::symlink_metadata(path).is_ok() {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    create_folder(folder)?;
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        // A file whose entry in its folder is not on disk can vanish in a crash, with all that was acknowledged.
+        Ok(_) => sync_folder(folder),
+        // Another process was faster. What it made is inspected next.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes `folder` and the folders above it, each on disk before the next is made.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let above = folder.parent().unwrap_or(Path::new("/"));
+    create_folder(above)?;
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Ok(()) => sync_folder(above),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Application id and version as the file's header has them. SQLite reads them, not we, because of what closing a file
+/// does to locks; `immutable` keeps it from locking and from looking at the write-ahead log.
+fn header(path: &Path) -> rusqlite::Result<(i32, i32)> {
+    let connection = unlocked(path)?;
+    Ok((sqlite::application_id(&connection)?, sqlite::version(&connection)?))
+}
+
+fn unlocked(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(immutable(path.as_os_str()), flags)
+}
+
+fn immutable(path: &OsStr) -> String {
+    let mut uri = "file:".to_owned();
+    for &byte in path.as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(char::from(byte)),
+            // Writing to a string does not fail.
+            _ => drop(write!(uri, "%{byte:02x}")),
+        }
+    }
+    uri + "?immutable=1"
+}
+
+/// A file that does not begin as SQLite's do: ours with its beginning overwritten, or something else.
+fn without_header(path: &Path) -> StoreError {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(SEARCHED).read_to_end(&mut start));
+    if let Err(error) = read {
+        return StoreError::of_io(path, &error);
+    }
+    let is_signed = |sign: &str| start.windows(sign.len()).any(|window| window == sign.as_bytes());
+    // A text that quotes our schema is not a damaged store: pages of a database have zero bytes.
+    match start.contains(&0) && sqlite::SIGNS.into_iter().any(is_signed) {
+        true => {
+            StoreError::Damaged { place: Place::File(path.to_owned()), detail: "its header is overwritten".to_owned() }
+        }
+        false => StoreError::Foreign { place: Place::File(path.to_owned()) },
+    }
+}

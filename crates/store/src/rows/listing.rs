@@ -1,0 +1,204 @@
+//! Lists, newest first: which rows a page has.
+//!
+//! "Newest" is by the order in which rows were stored, which is that of their sequence numbers. In an index, entries with equal
+//! columns have that order, too. So the newest rows with some values in all its columns are read off its end, however many
+//! there are. Each index of a list begins with the columns of one filter and ends with those of [`Table::groups`], which have
+//! few values. A list looks through the index once for each of their values that occurs, and merges what it finds. Thus one
+//! index serves its filter with each of the groups, and without.
+//!
+//! A period is a range of sequence numbers, nearly ([`crate::rows::times`]).
+
+use std::ops::ControlFlow;
+
+use crate::engine::db::Db;
+use crate::fault::Fault;
+use crate::rows::times::{self, Period, Span};
+use crate::value::Value;
+
+/// What is listed.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    /// The last columns of each of its indexes for lists, in their order.
+    pub(crate) groups: &'static [&'static str],
+    /// The column that a period is about.
+    pub(crate) time: &'static str,
+    /// The table that says when the rows of each block were made.
+    pub(crate) times: &'static str,
+}
+
+/// Which rows.
+pub(crate) struct Listing {
+    pub(crate) table: &'static Table,
+    /// Those of any of these parts.
+    pub(crate) parts: Vec<Part>,
+    /// For each of [`Table::groups`] its value; NULL stands for any.
+    pub(crate) groups: Vec<Value>,
+    pub(crate) period: Period,
+    /// How many at most.
+    pub(crate) limit: usize,
+}
+
+/// Rows that one index finds.
+#[derive(Clone, Default)]
+pub(crate) struct Part {
+    /// ` INDEXED BY` and the name of the index: SQLite, which does not know how many rows have a value, may choose another.
+    pub(crate) by: &'static str,
+    /// The columns with which the index begins, with their values; without any, the whole table is one part, in which the
+    /// groups do not matter.
+    pub(crate) index: Vec<Condition>,
+    /// What is looked up in the rows that are found.
+    pub(crate) checks: Vec<Condition>,
+    /// A condition without values.
+    pub(crate) only: Option<&'static str>,
+}
+
+/// A column and its value.
+pub(crate) type Condition = (&'static str, Value);
+
+/// How many ranges, and how many parts, are looked through in one question.
+const MAX_RANGES: usize = 100;
+
+/// One end of an index: rows that have their order there.
+struct Range {
+    sql: String,
+    values: Vec<Value>,
+}
+
+/// The sequence numbers of the rows, newest first. They are of one moment only inside a transaction.
+pub(crate) fn newest(db: &Db<'_>, listing: &Listing) -> Result<Vec<i64>, Fault> {
+    let ranges = listing.ranges(db)?;
+    let mut found = Vec::new();
+    for span in times::spans(db, listing.table.times, &listing.period)? {
+        let left = listing.limit.saturating_sub(found.len());
+        let mut of_span = Vec::new();
+        for ranges in ranges.chunks(MAX_RANGES) {
+            of_span.extend(newest_of(db, ranges, span, left)?);
+        }
+        of_span.sort_unstable_by(|one: &i64, other| other.cmp(one));
+        of_span.truncate(left);
+        found.append(&mut of_span);
+        if found.len() >= listing.limit {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The rows of these ranges within the span: the newest of each, at most `limit`.
+fn newest_of(db: &Db<'_>, ranges: &[Range], span: Span, limit: usize) -> Result<Vec<i64>, Fault> {
+    let one = |range: &Range| format!("SELECT sequence FROM ({}) AS of_range", range.sql);
+    let sql = ranges.iter().map(one).collect::<Vec<_>>().join(" UNION ALL ");
+    let bounds = [Value::from(span.first), Value::from(span.last)];
+    let limit = [Value::from(limit)];
+    let values: Vec<Value> =
+        ranges.iter().flat_map(|range| bounds.iter().chain(&range.values).chain(&limit)).cloned().collect();
+    db.all(&sql, &values, |row| row.get(0))
+}
+
+/// The values of a column that begins an index, each once. The time it takes grows with their number, not with that of rows.
+pub(crate) fn distinct(db: &Db<'_>, table: &str, column: &str) -> Result<Vec<String>, Fault> {
+    let once = each_once(table, (&[], 0), &[column]);
+    db.all(&format!("{once} SELECT value_0 FROM once_0 WHERE value_0 IS NOT NULL"), &[], |row| row.get(0))
+}
+
+/// SQL for tables `once_0`, `once_1`, …, one for each of `columns`, with the values `value_0`, … that it has together with
+/// those before it, each once; the last value may be NULL, too. `known` are columns, and how many values the question has
+/// before theirs. The columns follow each other in an index, so that each value is found by a look into it.
+pub(crate) fn each_once(table: &str, (known, before_known): (&[&str], usize), columns: &[&str]) -> String {
+    let mut tables = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        // Column by column: of `(verdict, tier) > (?, ?)` SQLite looks through all rows that are equal.
+        let given = known.iter().zip(before_known + 1..).map(|(column, number)| format!("{column} = ?{number}"));
+        let before = columns.iter().take(place).enumerate();
+        // The first value behind those of a row of `once`.
+        let first = |once: usize, more: Option<String>| {
+            let before = before.clone().map(|(place, column)| format!("{column} = once_{once}.value_{place}"));
+            let conditions: Vec<String> = given.clone().chain(before).chain(more).collect();
+            let only = if conditions.is_empty() { "" } else { " WHERE " };
+            format!("(SELECT min({column}) FROM {table}{only}{})", conditions.join(" AND "))
+        };
+        let of = |once: usize| (0..place).map(|place| format!("once_{once}.value_{place}, ")).collect::<String>();
+        let names: Vec<String> = (0..=place).map(|place| format!("value_{place}")).collect();
+        let (begin, from) = match place.checked_sub(1) {
+            None => (first(place, None), String::new()),
+            Some(earlier) => {
+                (of(earlier) + &first(earlier, None), format!(" FROM once_{earlier} WHERE value_{earlier} IS NOT NULL"))
+            }
+        };
+        let next = of(place) + &first(place, Some(format!("{column} > once_{place}.value_{place}")));
+        tables.push(format!(
+            "once_{place} ({}) AS (SELECT {begin}{from} UNION ALL
+                 SELECT {next} FROM once_{place} WHERE value_{place} IS NOT NULL)",
+            names.join(", ")
+        ));
+    }
+    format!("WITH RECURSIVE {}", tables.join(", "))
+}
+
+impl Listing {
+    fn ranges(&self, db: &Db<'_>) -> Result<Vec<Range>, Fault> {
+        let mut ranges = Vec::new();
+        let is_whole = |part: &Part| part.index.is_empty() || self.table.groups.is_empty();
+        let divided: Vec<&Part> = self.parts.iter().filter(|part| !is_whole(part)).collect();
+        let mut groups = groups(db, self.table, &divided)?.into_iter();
+        for part in &self.parts {
+            if is_whole(part) {
+                ranges.push(self.range(part, &[]));
+                continue;
+            }
+            for values in groups.next().unwrap_or_default() {
+                let is_wanted = |(wanted, value): (&Value, &Value)| *wanted == Value::Null || wanted == value;
+                if self.groups.iter().zip(&values).all(is_wanted) {
+                    ranges.push(self.range(part, &values));
+                }
+            }
+        }
+        Ok(ranges)
+    }
+
+    fn range(&self, part: &Part, groups: &[Value]) -> Range {
+        let Table { name, time, .. } = self.table;
+        let groups = self.table.groups.iter().copied().zip(groups.iter().cloned());
+        let by = part.by;
+        let mut sql = format!("SELECT sequence FROM {name}{by} WHERE sequence BETWEEN ? AND ?");
+        let mut values = Vec::new();
+        let mut narrow = |condition: String, value: Value| {
+            sql = format!("{sql} AND {condition}");
+            values.push(value);
+        };
+        part.index.iter().cloned().chain(groups).for_each(|(column, value)| narrow(format!("{column} = ?"), value));
+        part.checks.iter().cloned().for_each(|(column, value)| narrow(format!("{column} = ?"), value));
+        self.period.since.into_iter().for_each(|since| narrow(format!("{time} >= ?"), since.into()));
+        self.period.until.into_iter().for_each(|until| narrow(format!("{time} < ?"), until.into()));
+        let only = part.only.map_or_else(String::new, |only| format!(" AND {only}"));
+        Range { sql: format!("{sql}{only} ORDER BY sequence DESC LIMIT ?"), values }
+    }
+}
+
+/// For each of the parts, the values that the groups have together in its rows. For each of them a few entries of the index are
+/// read.
+fn groups(db: &Db<'_>, table: &Table, parts: &[&Part]) -> Result<Vec<Vec<Vec<Value>>>, Fault> {
+    let Some(last) = table.groups.len().checked_sub(1) else { return Ok(Vec::new()) };
+    let columns = (0..=last).map(|place| format!("value_{place}")).collect::<Vec<_>>().join(", ");
+    let mut found = Vec::new();
+    for parts in parts.chunks(MAX_RANGES) {
+        let (mut questions, mut values) = (Vec::new(), Vec::new());
+        for (number, part) in parts.iter().enumerate() {
+            let (known, its): (Vec<&str>, Vec<Value>) = part.index.iter().cloned().unzip();
+            let once = each_once(&format!("{}{}", table.name, part.by), (&known, values.len()), table.groups);
+            values.extend(its);
+            questions.push(format!(
+                "SELECT {number}, {columns} FROM
+                     ({once} SELECT {columns} FROM once_{last} WHERE value_{last} IS NOT NULL) AS of_part"
+            ));
+        }
+        let mut of_parts = vec![Vec::new(); parts.len()];
+        db.each(&questions.join(" UNION ALL "), &values, |row| {
+            let groups = (0..=last).map(|place| row.get(place + 1)).collect::<Result<_, _>>()?;
+            of_parts.get_mut(row.get::<usize>(0)?).into_iter().for_each(|of: &mut Vec<_>| of.push(Vec::clone(&groups)));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        found.append(&mut of_parts);
+    }
+    Ok(found)
+}

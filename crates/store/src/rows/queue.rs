@@ -1,0 +1,239 @@
+//! Lists of the decisions that wait for a review.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use proofmark_receipt::json::{Json, Limits, MAX_DEPTH};
+
+use crate::engine::db::Db;
+use crate::fault::Fault;
+use crate::row::Row;
+use crate::rows::decisions::{self, Decision};
+use crate::rows::page::{Cursor, MAX_PAGE};
+use crate::rows::read::MAX_PAGE_BYTES;
+use crate::tenant::Tenant;
+use crate::value::{Value, values};
+
+/// A decision that waits for a review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingDecision {
+    /// The newest decision on its subject.
+    pub decision: Decision,
+    /// Its place among those that wait.
+    pub place: Cursor,
+    /// When a decision on the subject began to wait, in milliseconds after 1970-01-01T00:00:00Z.
+    pub since: i64,
+    /// How often the action was asked for since then.
+    pub asked: u64,
+}
+
+/// Which of the decisions that wait to list. What is `None` does not narrow the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitingWanted {
+    /// Only those whose action, agent or reasons contain this text, in any letter case of ASCII.
+    pub text: Option<String>,
+    /// Only those of which a rule asks for an approval in this role.
+    pub role: Option<String>,
+    /// The agent that asked.
+    pub agent: Option<String>,
+    /// Only those that have waited less long than the one at this place.
+    pub after: Option<Cursor>,
+    /// Only those that have waited longer than the one at this place; the nearest of them come first.
+    pub before: Option<Cursor>,
+}
+
+/// How many of those that wait are read at a time.
+const PORTION: usize = 100;
+
+/// Decisions that wait, those that have waited longest first, no more than are read at a time; and whether there are more.
+pub(crate) fn list(
+    db: &Db<'_>,
+    tenant: &Tenant,
+    wanted: &WaitingWanted,
+    limit: usize,
+) -> Result<(Vec<WaitingDecision>, bool), Fault> {
+    let limit = limit.clamp(1, MAX_PAGE);
+    let (mut found, mut more, mut bytes) = (Vec::new(), false, 0);
+    wanted.each(db, tenant, limit, |waiting: WaitingDecision| {
+        bytes += waiting.decision.document.len() + waiting.decision.about.action.as_ref().map_or(0, String::len);
+        more = found.len() == limit || (bytes > MAX_PAGE_BYTES && !found.is_empty());
+        match more {
+            true => ControlFlow::Break(()),
+            false => {
+                found.push(waiting);
+                ControlFlow::Continue(())
+            }
+        }
+    })?;
+    Ok((found, more))
+}
+
+/// How many decisions wait.
+pub(crate) fn count(db: &Db<'_>, tenant: &Tenant, wanted: &WaitingWanted) -> Result<u64, Fault> {
+    if !wanted.reads_documents() {
+        let (conditions, values) = wanted.conditions(db, tenant);
+        return db.only(&format!("SELECT count(*) {conditions}"), &values, |row| row.get(0));
+    }
+    let mut count = 0;
+    wanted.each(db, tenant, PORTION, |_| {
+        count += 1;
+        ControlFlow::Continue(())
+    })?;
+    Ok(count)
+}
+
+/// The decision on a subject that waits.
+pub(crate) fn on_subject(db: &Db<'_>, tenant: &Tenant, subject: &str) -> Result<Option<WaitingDecision>, Fault> {
+    let sql = format!("SELECT {WAITING} FROM waiting WHERE tenant = ?1 AND subject = ?2");
+    let row = db.one(&sql, &values![tenant.as_str(), subject], read)?;
+    Ok(with_decisions(db, Vec::from_iter(row))?.pop())
+}
+
+impl WaitingWanted {
+    /// Hands over those that are wanted, in their order, until `take` breaks off. `likely` is how many it will take.
+    fn each(
+        &self,
+        db: &Db<'_>,
+        tenant: &Tenant,
+        likely: usize,
+        mut take: impl FnMut(WaitingDecision) -> ControlFlow<()>,
+    ) -> Result<(), Fault> {
+        // Several statements, which must see the same rows.
+        db.moment(|db| {
+            let mut left = self.clone();
+            let portion = if self.reads_documents() { PORTION } else { likely.saturating_add(1) };
+            loop {
+                let (conditions, mut values) = left.conditions(db, tenant);
+                let order = if left.before.is_some() { "DESC" } else { "ASC" };
+                values.push(portion.into());
+                let sql = format!("SELECT {WAITING} {conditions} ORDER BY waiting.first {order} LIMIT ?");
+                let rows = db.all(&sql, &values, read)?;
+                let Some(last) = rows.last().map(|row| Cursor(row.first)) else { return Ok(()) };
+                let is_last = rows.len() < portion;
+                for rows in fitting(db, rows)? {
+                    for waiting in with_decisions(db, rows)? {
+                        if self.matches(&waiting.decision) && take(waiting).is_break() {
+                            return Ok(());
+                        }
+                    }
+                }
+                if is_last {
+                    return Ok(());
+                }
+                *(if left.before.is_some() { &mut left.before } else { &mut left.after }) = Some(last);
+            }
+        })
+    }
+
+    fn reads_documents(&self) -> bool {
+        self.text.is_some() || self.role.is_some()
+    }
+
+    /// `FROM … WHERE …`, and its values. They let more through than is wanted where documents have to be read.
+    fn conditions(&self, db: &Db<'_>, tenant: &Tenant) -> (String, Vec<Value>) {
+        let joined = self.reads_documents() || self.agent.is_some();
+        let join = if joined { " CROSS JOIN decisions USING (sequence)" } else { "" };
+        let mut sql = format!("FROM waiting{join} WHERE waiting.tenant = ?");
+        let mut values = vec![Value::from(tenant.as_str())];
+        let mut narrow = |condition: &str, value: Value| {
+            sql.push_str(" AND ");
+            sql.push_str(condition);
+            values.push(value);
+        };
+        if let Some(after) = self.after {
+            narrow("waiting.first > ?", after.0.into());
+        }
+        if let Some(before) = self.before {
+            narrow("waiting.first < ?", before.0.into());
+        }
+        if let Some(agent) = &self.agent {
+            narrow("decisions.agent = ?", agent.into());
+        }
+        // Documents are on one line, as they are written here: they have the texts that are looked for as they are.
+        if let Some(role) = &self.role {
+            let has = db.spelled("instr(decisions.document, ?) > 0", "strpos(decisions.document, ?) > 0");
+            narrow(has, Json::from(role.as_str()).to_text().into());
+        }
+        if let Some(text) = &self.text {
+            let has = db.spelled(SQLITE_HAS_TEXT, POSTGRES_HAS_TEXT);
+            narrow(has, text.to_ascii_lowercase().into());
+        }
+        (sql, values)
+    }
+
+    /// Whether a decision has the text and the role that are wanted. A document that was damaged has none.
+    fn matches(&self, decision: &Decision) -> bool {
+        let text = self.text.as_ref().map(|text| text.to_ascii_lowercase());
+        let has = |place: &str, text: &str| place.to_ascii_lowercase().contains(text);
+        let about = [&decision.about.action, &decision.about.agent];
+        let text = text.filter(|text| !about.into_iter().flatten().any(|place| has(place, text)));
+        if text.is_none() && self.role.is_none() {
+            return true;
+        }
+        // Older versions stored longer decisions than are read otherwise.
+        let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH };
+        let document = Json::parse_with(decision.document.as_bytes(), limits).ok();
+        let member = |name| document.as_ref()?.as_object()?.get(name);
+        let asks_role = |role: &String| {
+            let role_of = |item: &Json| item.as_object()?.get("role")?.as_str().map(|of| of == role);
+            member("evidence")
+                .and_then(Json::as_array)
+                .is_some_and(|all| all.iter().any(|one| role_of(one) == Some(true)))
+        };
+        let in_reasons = |text: String| member("reasons").is_some_and(|reasons| has(&reasons.to_text(), &text));
+        self.role.as_ref().is_none_or(asks_role) && text.is_none_or(in_reasons)
+    }
+}
+
+const WAITING: &str = "waiting.sequence, waiting.first, waiting.asked, \
+                       (SELECT decided_at FROM decisions AS begun WHERE begun.sequence = waiting.first)";
+
+const SQLITE_HAS_TEXT: &str = "instr(lower(coalesce(decisions.action, '') || char(10) || coalesce(decisions.agent, '') \
+                               || char(10) || decisions.document), ?) > 0";
+const POSTGRES_HAS_TEXT: &str = "strpos(lower(coalesce(decisions.action, '') || chr(10) || coalesce(decisions.agent, '') \
+                                 || chr(10) || decisions.document), ?) > 0";
+
+struct WaitingRow {
+    sequence: i64,
+    first: i64,
+    asked: u64,
+    since: Option<i64>,
+}
+
+fn read(row: &Row<'_>) -> Result<WaitingRow, Fault> {
+    Ok(WaitingRow { sequence: row.get(0)?, first: row.get(1)?, asked: row.get(2)?, since: row.get(3)? })
+}
+
+/// The rows in parts whose decisions are read at a time: an action may have megabytes.
+fn fitting(db: &Db<'_>, rows: Vec<WaitingRow>) -> Result<Vec<Vec<WaitingRow>>, Fault> {
+    let sequences: Vec<i64> = rows.iter().map(|row| row.sequence).collect();
+    let sizes = decisions::sizes(db, &sequences)?;
+    let (mut parts, mut bytes) = (vec![Vec::new()], 0);
+    for row in rows {
+        let size = sizes.get(&row.sequence).copied().unwrap_or_default();
+        bytes += size;
+        match parts.last_mut() {
+            Some(part) if part.is_empty() || bytes <= MAX_PAGE_BYTES => part.push(row),
+            _ => {
+                bytes = size;
+                parts.push(vec![row]);
+            }
+        }
+    }
+    Ok(parts)
+}
+
+/// The decisions of these rows, in their order.
+fn with_decisions(db: &Db<'_>, rows: Vec<WaitingRow>) -> Result<Vec<WaitingDecision>, Fault> {
+    let sequences: Vec<i64> = rows.iter().map(|row| row.sequence).collect();
+    let mut decisions: HashMap<i64, Decision> = decisions::at(db, &sequences)?.into_iter().collect();
+    let with_decision = |row: WaitingRow| {
+        decisions.remove(&row.sequence).map(|decision| WaitingDecision {
+            place: Cursor(row.first),
+            since: row.since.unwrap_or(decision.decided_at),
+            asked: row.asked,
+            decision,
+        })
+    };
+    Ok(rows.into_iter().filter_map(with_decision).collect())
+}

@@ -1,0 +1,117 @@
+//! Runs of workflows: the state of each of their steps.
+
+use crate::engine::db::Db;
+use crate::error::StoreError;
+use crate::fault::Fault;
+use crate::group::settle::{Draft, Facts, Key, Question, Settle, Stop};
+use crate::row::Row;
+use crate::rows::page::MAX_LISTED;
+use crate::tenant::Tenant;
+use crate::value::values;
+
+/// The state of one step in one run of a workflow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepRun {
+    pub run: String,
+    /// Who began it: the id of an API key, `local` for the command line, empty where it was not recorded. Runs of one name
+    /// that different callers began are different runs.
+    pub begun_by: String,
+    pub step: String,
+    /// How often the state has changed. A new state is one more than the stored one.
+    pub version: u64,
+    /// The state, as JSON.
+    pub state: String,
+}
+
+/// A stored step of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedStep {
+    pub tenant: Tenant,
+    pub step: StepRun,
+    /// When its state last changed, in milliseconds since 1970.
+    pub changed_at: i64,
+}
+
+impl Settle for StepRun {
+    fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        vec![Key::new("run", &[tenant.as_str(), &self.begun_by, &self.run, &self.step])]
+    }
+
+    fn questions(&self, tenant: &Tenant) -> Vec<Question> {
+        let sql = "SELECT version FROM runs WHERE tenant = ?1 AND begun_by = ?2 AND run = ?3 AND step = ?4";
+        vec![Question::new(sql, values![tenant.as_str(), &self.begun_by, &self.run, &self.step])]
+    }
+
+    fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let stored = facts.row().map(|row| row.get::<u64>(0)).transpose()?;
+        // A state that was judged on an older one is refused, so that a run moves one transition at a time.
+        if self.version != stored.unwrap_or_default() + 1 {
+            return Err(StoreError::RunMoved { run: self.run.clone(), step: self.step.clone() }.into());
+        }
+        let sql = "INSERT INTO runs (tenant, begun_by, run, step, version, state, updated_at)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                   ON CONFLICT (tenant, run, step, begun_by) DO UPDATE SET version = ?5, state = ?6, updated_at = ?7";
+        let (tenant, version, now) = (draft.tenant.as_str(), self.version.cast_signed(), draft.now);
+        draft.store(sql, values![tenant, &self.begun_by, &self.run, &self.step, version, &self.state, now]);
+        Ok(())
+    }
+}
+
+pub(crate) fn step_run(
+    db: &Db<'_>,
+    tenant: &Tenant,
+    begun_by: &str,
+    run: &str,
+    step: &str,
+) -> Result<Option<StepRun>, Fault> {
+    let sql = format!("SELECT {RUN} FROM runs WHERE tenant = ?1 AND begun_by = ?2 AND run = ?3 AND step = ?4");
+    db.one(&sql, &values![tenant.as_str(), begun_by, run, step], read_run)
+}
+
+pub(crate) fn runs(db: &Db<'_>, tenant: &Tenant, run: &str) -> Result<Vec<StepRun>, Fault> {
+    let sql = format!("SELECT {RUN} FROM runs WHERE tenant = ?1 AND run = ?2 ORDER BY step, begun_by LIMIT ?3");
+    db.all(&sql, &values![tenant.as_str(), run, MAX_LISTED], read_run)
+}
+
+pub(crate) fn all_runs(db: &Db<'_>) -> Result<Vec<ListedStep>, Fault> {
+    let sql = format!(
+        "SELECT {RUN}, tenant, updated_at FROM runs
+         ORDER BY updated_at DESC, tenant, run, step, begun_by LIMIT ?1"
+    );
+    let read = |row: &Row<'_>| {
+        let tenant = Tenant::stored(row.text(5)?);
+        Ok(ListedStep { tenant, step: read_run(row)?, changed_at: row.get(6)? })
+    };
+    db.all(&sql, &values![MAX_LISTED], read)
+}
+
+/// The states of a tenant's steps, last changed first; at most `limit`.
+pub(crate) fn newest(db: &Db<'_>, tenant: &Tenant, limit: usize) -> Result<Vec<ListedStep>, Fault> {
+    let sql = format!(
+        "SELECT {RUN}, updated_at FROM runs WHERE tenant = ?1 ORDER BY updated_at DESC, run, step, begun_by LIMIT ?2"
+    );
+    let read = |row: &Row<'_>| Ok(ListedStep { tenant: tenant.clone(), step: read_run(row)?, changed_at: row.get(5)? });
+    db.all(&sql, &values![tenant.as_str(), limit.min(MAX_LISTED)], read)
+}
+
+/// Whether `by` began a run of this name, and who else did, if anyone.
+pub(crate) fn begun(db: &Db<'_>, tenant: &Tenant, run: &str, by: &str) -> Result<(bool, Option<String>), Fault> {
+    // Aggregates give one row even where there is no run; then `max` is NULL.
+    let sql = "SELECT coalesce(max(CASE WHEN begun_by = ?3 THEN 1 ELSE 0 END), 0),
+                      max(CASE WHEN begun_by <> ?3 THEN begun_by END)
+               FROM runs WHERE tenant = ?1 AND run = ?2";
+    db.only(sql, &values![tenant.as_str(), run, by], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+const RUN: &str = "run, begun_by, step, version, state";
+
+fn read_run(row: &Row<'_>) -> Result<StepRun, Fault> {
+    let version: i64 = row.get(3)?;
+    Ok(StepRun {
+        run: row.get(0)?,
+        begun_by: row.get(1)?,
+        step: row.get(2)?,
+        version: version.cast_unsigned(),
+        state: row.get(4)?,
+    })
+}

@@ -1,0 +1,254 @@
+//! Guarded sessions: what passed in each of them, as a chain of signed entries, and the pinned definitions of tools.
+
+use std::ops::ControlFlow;
+
+use proofmark_receipt::{ChainTip, Link, Object, ReceiptId, Sha256Digest, SignError};
+
+use crate::engine::db::Db;
+use crate::error::StoreError;
+use crate::fault::Fault;
+use crate::group::settle::{Chain, Draft, End, Facts, Key, Settle, Stop};
+use crate::group::signing;
+use crate::row::Row;
+use crate::rows::page::{self, Cursor, MAX_PAGE};
+use crate::tenant::Tenant;
+use crate::value::values;
+
+/// Links an entry to the tip of its session (`None`: it is the first) and signs it. It runs in the store's writer, and is
+/// called again as [`crate::SignReceipt`] is.
+pub type SignEntry = Box<dyn Fn(Option<&ChainTip>) -> Result<Object, SignError> + Send>;
+
+/// Entries to append to a session, in order.
+pub struct NewEntries {
+    pub session: String,
+    /// How many entries the session has: refused where it has others. `None` takes any number.
+    pub after: Option<u64>,
+    pub entries: Vec<NewEntry>,
+}
+
+/// One entry of a session.
+pub struct NewEntry {
+    pub id: ReceiptId,
+    /// What it is an entry of: `decided`, `result`, ….
+    pub kind: &'static str,
+    /// The decision that it is about.
+    pub decision_id: Option<String>,
+    pub sign: SignEntry,
+}
+
+/// A stored entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionEntry {
+    pub kind: String,
+    pub decision_id: Option<String>,
+    /// When it was stored, in milliseconds after 1970-01-01T00:00:00Z.
+    pub at: i64,
+    /// The signed entry, as JSON.
+    pub document: String,
+}
+
+/// A session, for lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredSession {
+    pub session: String,
+    /// In milliseconds after 1970-01-01T00:00:00Z.
+    pub begun_at: i64,
+    /// When its last entry was stored.
+    pub last_at: i64,
+    pub entries: u64,
+}
+
+/// Some sessions, those begun last first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sessions {
+    pub sessions: Vec<StoredSession>,
+    /// Where the next page begins; none when this is the last.
+    pub next: Option<Cursor>,
+}
+
+/// A pinned definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredPin {
+    /// The identity of the server.
+    pub server: String,
+    /// What it is the definition of: the name of a tool, or another name that says of what.
+    pub tool: String,
+    /// SHA-256 of the definition in canonical form.
+    pub definition: Sha256Digest,
+    /// The definition, as JSON.
+    pub document: String,
+    /// Why it waits for approval; none where it is pinned.
+    pub waits: Option<String>,
+}
+
+impl NewEntries {
+    fn place(&self, tenant: &Tenant) -> Chain {
+        Chain::Session(tenant.clone(), self.session.clone())
+    }
+}
+
+impl Settle for NewEntries {
+    fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        // Not for what is stored, which the end of the chain tells: so that those with `after` keep their order.
+        vec![Key::new("session", &[tenant.as_str(), &self.session])]
+    }
+
+    fn chain(&self, tenant: &Tenant) -> Option<Chain> {
+        Some(self.place(tenant))
+    }
+
+    /// Links the entries, each to the one before it, and signs them.
+    fn settle(&mut self, _: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let chain = self.place(draft.tenant);
+        let mut tip = draft.end(&chain).tip;
+        let count = tip.as_ref().map_or(0, |tip| tip.position.saturating_add(1));
+        if self.after.is_some_and(|after| after != count) {
+            return Err(StoreError::SessionMoved(self.session.clone()).into());
+        }
+        let name = chain.to_string();
+        for entry in &mut self.entries {
+            let object = signing::call(&name, || (entry.sign)(tip.as_ref()))?;
+            let Some(own) = (Link { id: entry.id, document: &object }).follows(tip.as_ref()) else {
+                return Err(StoreError::NotLinked(name).into());
+            };
+            let sql = "INSERT INTO session_entries
+                           (sequence, tenant, session, position, entry_id, kind, decision_id, stored_at, hash, document)
+                       VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM session_entries),
+                               ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+            let values = values![
+                draft.tenant.as_str(),
+                &self.session,
+                own.position.cast_signed(),
+                entry.id.to_string(),
+                entry.kind,
+                &entry.decision_id,
+                draft.now,
+                own.hash.as_bytes(),
+                object.to_text(),
+            ];
+            draft.store(sql, values);
+            tip = Some(own);
+        }
+        draft.move_end(chain, End { tip, chain_id: None });
+        Ok(())
+    }
+}
+
+impl Settle for StoredPin {
+    fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        vec![Key::new("pin", &[tenant.as_str(), &self.server, &self.tool])]
+    }
+
+    /// Stores it in place of the one that is pinned, or of the one that waits.
+    fn settle(&mut self, _: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let sql = "INSERT INTO pins (tenant, server, tool, is_pinned, definition, document, waits, listed_at)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+                   ON CONFLICT (tenant, server, tool, is_pinned)
+                       DO UPDATE SET definition = ?5, document = ?6, waits = ?7, listed_at = ?8";
+        let tenant = draft.tenant.as_str();
+        let values = values![
+            tenant,
+            &self.server,
+            &self.tool,
+            self.waits.is_none(),
+            self.definition.as_bytes(),
+            &self.document,
+            &self.waits,
+            draft.now,
+        ];
+        draft.store(sql, values);
+        if self.waits.is_none() {
+            // What waited is pinned now, or is not what the server lists any more.
+            let sql = "DELETE FROM pins WHERE tenant = ?1 AND server = ?2 AND tool = ?3 AND NOT is_pinned";
+            draft.store(sql, values![tenant, &self.server, &self.tool]);
+        }
+        Ok(())
+    }
+}
+
+/// The last entry of a session.
+fn tip(db: &Db<'_>, tenant: &Tenant, session: &str) -> Result<Option<ChainTip>, Fault> {
+    let sql = "SELECT entry_id, hash, position FROM session_entries WHERE tenant = ?1 AND session = ?2
+               ORDER BY position DESC LIMIT 1";
+    let read = |row: &Row<'_>| {
+        let receipt_id = row.text(0)?.parse().map_err(|error| Fault::changed(0, error))?;
+        Ok(ChainTip { receipt_id, hash: Sha256Digest::from_bytes(row.get(1)?), position: row.get(2)? })
+    };
+    db.one(sql, &values![tenant.as_str(), session], read)
+}
+
+/// The entries of a session from this position on, first to last.
+pub(crate) fn entries(
+    db: &Db<'_>,
+    tenant: &Tenant,
+    session: &str,
+    position: u64,
+    limit: usize,
+) -> Result<Vec<SessionEntry>, Fault> {
+    let sql = "SELECT kind, decision_id, stored_at, document FROM session_entries
+               WHERE tenant = ?1 AND session = ?2 AND position >= ?3 ORDER BY position LIMIT ?4";
+    let read = |row: &Row<'_>| {
+        Ok(SessionEntry { kind: row.get(0)?, decision_id: row.get(1)?, at: row.get(2)?, document: row.get(3)? })
+    };
+    db.all(sql, &values![tenant.as_str(), session, position, limit.clamp(1, MAX_PAGE)], read)
+}
+
+/// The session in which a decision was made.
+pub(crate) fn of_decision(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Option<String>, Fault> {
+    let sql = "SELECT session FROM session_entries WHERE tenant = ?1 AND decision_id = ?2 ORDER BY sequence LIMIT 1";
+    db.value(sql, &values![tenant.as_str(), decision_id])
+}
+
+/// Hands over the documents of a session's entries of these kinds from this position on, first to last; how many entries the
+/// session has.
+pub(crate) fn since(
+    db: &Db<'_>,
+    tenant: &Tenant,
+    (session, position): (&str, u64),
+    kinds: &[&str],
+    take: &mut dyn FnMut(&str),
+) -> Result<u64, Fault> {
+    // First: what is appended meanwhile is left for the next time.
+    let count = tip(db, tenant, session)?.map_or(0, |tip| tip.position.saturating_add(1));
+    let sql = "SELECT kind, document FROM session_entries
+               WHERE tenant = ?1 AND session = ?2 AND position >= ?3 AND position < ?4 ORDER BY position";
+    db.each(sql, &values![tenant.as_str(), session, position, count], |row| {
+        if kinds.contains(&row.text(0)?) {
+            take(row.text(1)?);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(count)
+}
+
+/// Sessions, those begun last first. The first entry of each is found by an index of its own.
+pub(crate) fn sessions(db: &Db<'_>, tenant: &Tenant, limit: usize, after: Option<Cursor>) -> Result<Sessions, Fault> {
+    let limit = limit.clamp(1, MAX_PAGE);
+    let sql = "SELECT sequence, session, stored_at,
+                      (SELECT stored_at FROM session_entries AS last
+                       WHERE last.tenant = first.tenant AND last.session = first.session ORDER BY position DESC LIMIT 1),
+                      (SELECT max(position) + 1 FROM session_entries AS last
+                       WHERE last.tenant = first.tenant AND last.session = first.session)
+               FROM session_entries AS first
+               WHERE tenant = ?1 AND position = 0 AND sequence < ?2 ORDER BY sequence DESC LIMIT ?3";
+    let read = |row: &Row<'_>| {
+        let session =
+            StoredSession { session: row.get(1)?, begun_at: row.get(2)?, last_at: row.get(3)?, entries: row.get(4)? };
+        Ok((row.get(0)?, session))
+    };
+    let before = after.map_or(i64::MAX, |after| after.0);
+    let found = db.all(sql, &values![tenant.as_str(), before, page::one_more(limit)], read)?;
+    let (sessions, next) = page::cut(found, limit);
+    Ok(Sessions { sessions, next })
+}
+
+/// The definitions of all servers that are pinned or wait, by server and tool.
+pub(crate) fn pins(db: &Db<'_>, tenant: &Tenant) -> Result<Vec<StoredPin>, Fault> {
+    let sql = "SELECT server, tool, definition, document, waits FROM pins WHERE tenant = ?1
+               ORDER BY server, tool, is_pinned DESC";
+    let read = |row: &Row<'_>| {
+        let definition = Sha256Digest::from_bytes(row.get(2)?);
+        Ok(StoredPin { server: row.get(0)?, tool: row.get(1)?, definition, document: row.get(3)?, waits: row.get(4)? })
+    };
+    db.all(sql, &values![tenant.as_str()], read)
+}

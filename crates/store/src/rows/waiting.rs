@@ -1,0 +1,42 @@
+//! The decisions that wait for a review, as a table.
+
+use crate::group::settle::Draft;
+use crate::value::values;
+
+/// SQL for whether a row of `decisions` waits for a review: there is no newer decision on the subject and no denial, and it
+/// has fewer approvals than it waits for. Once it does not wait, it never waits again: so the table `waiting`, which holds
+/// every decision that waits, need not hold those that do not.
+// By subject and time, not by decision: a review of an earlier decision on the subject counts if it came no earlier
+// than this decision.
+pub(crate) const WAITS: &str = "review
+    AND NOT EXISTS (SELECT 1 FROM decisions AS newer WHERE newer.tenant = decisions.tenant
+                    AND newer.subject = decisions.subject AND newer.sequence > decisions.sequence)
+    AND NOT EXISTS (SELECT 1 FROM reviews WHERE reviews.tenant = decisions.tenant
+                    AND reviews.subject = decisions.subject AND reviews.verdict = 'denied'
+                    AND reviews.reviewed_at >= decisions.decided_at)
+    AND (SELECT count(*) FROM reviews WHERE reviews.tenant = decisions.tenant
+         AND reviews.subject = decisions.subject AND reviews.verdict = 'approved'
+         AND reviews.reviewed_at >= decisions.decided_at) < wanted";
+
+/// Notes the sequence number of the newest decision on a subject if it waits for a review. Those before it do not wait any
+/// more; from when on they waited, and how often it was asked, is kept.
+pub(crate) fn put(draft: &mut Draft<'_>, subject: &str, waits: Option<i64>) {
+    let tenant = draft.tenant.as_str();
+    match waits {
+        Some(sequence) => {
+            let sql = "INSERT INTO waiting (tenant, sequence, subject, first, asked) VALUES (?1, ?2, ?3, ?2, 1)
+                       ON CONFLICT (tenant, subject) DO UPDATE SET sequence = ?2, asked = waiting.asked + 1";
+            draft.store(sql, values![tenant, sequence, subject]);
+        }
+        None => draft.store("DELETE FROM waiting WHERE tenant = ?1 AND subject = ?2", values![tenant, subject]),
+    }
+}
+
+/// Forgets the decision on a subject if it does not wait any more.
+pub(crate) fn forget_settled(draft: &mut Draft<'_>, subject: &str) {
+    let sql = format!(
+        "DELETE FROM waiting WHERE tenant = ?1 AND subject = ?2
+         AND NOT EXISTS (SELECT 1 FROM decisions WHERE decisions.sequence = waiting.sequence AND {WAITS})"
+    );
+    draft.store(sql, values![draft.tenant.as_str(), subject]);
+}

@@ -1,0 +1,3 @@
+//! Tests of what no caller sees.
+
+mod plans;

@@ -1,0 +1,197 @@
+//! Decisions: the one chain that they are, and what is kept of them in other tables.
+
+use std::ops::ControlFlow;
+
+use proofmark_receipt::json::{Json, Limits, MAX_DEPTH};
+use proofmark_receipt::{ChainTip, Link, Sha256Digest};
+
+use super::counts::Counts;
+use super::scan::{Scan, windows};
+use super::{Check, StoredDocument, chains};
+use crate::engine::db::Db;
+use crate::fault::Fault;
+use crate::row::Row;
+use crate::rows::activity::{DAY, HOUR};
+use crate::rows::decisions::{self, DECISION, DECISION_COLUMNS, Decision};
+use crate::rows::executions::NEVER_REPORTED;
+use crate::rows::waiting::WAITS;
+use crate::value::values;
+
+const TABLE: &str = "decisions";
+
+struct State<'c, 'a> {
+    check: &'c mut Check<'a>,
+    /// The decision before, and its number.
+    before: Option<(ChainTip, i64)>,
+    hours: Counts,
+    days: Counts,
+    latest: i64,
+}
+
+pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+    let (hours, days) = (Counts::default(), Counts::default());
+    let mut state = State { check, before: None, hours, days, latest: 0 };
+    let columns = format!("{DECISION}, sequence");
+    let scan = Scan { table: TABLE, key: &["position"], columns: &columns, condition: "position IS NOT NULL" };
+    scan.each(db, &mut state, State::decision, |state, done| {
+        state.check.progress(TABLE, done);
+        Ok(())
+    })?;
+    let State { check, hours, days, latest, .. } = state;
+    if db.exists("SELECT 1 FROM clock WHERE latest < ?1", &values![latest])? {
+        check.wrong("clock", ("clock", "0".to_owned()), "a decision is later than the recorded time");
+    }
+    compare_counts(db, check, hours, days)?;
+    numbers(db, check)?;
+    chains::times(db, check, (TABLE, "decision_times", "decided_at"))?;
+    kept(db, check)
+}
+
+impl State<'_, '_> {
+    fn decision(&mut self, row: &Row<'_>) -> Result<(), Fault> {
+        // The key comes first.
+        let (tenant, decision) = decisions::read_at(row, 1)?;
+        let sequence: i64 = row.get(1 + DECISION_COLUMNS)?;
+        self.check.checked.decisions += 1;
+        self.latest = self.latest.max(decision.decided_at);
+        let (tenant, about) = (tenant.as_str(), &decision.about);
+        let (hour, day) = (decision.decided_at.div_euclid(HOUR), decision.decided_at.div_euclid(DAY));
+        self.hours.add(values![tenant, hour, &decision.outcome, &about.mode, decision.allowed]);
+        self.days.add(values![tenant, day, about.agent.as_deref().unwrap_or_default(), decision.allowed]);
+        self.link(&decision, sequence);
+        Ok(())
+    }
+
+    /// Verifies a decision and its place in the chain.
+    fn link(&mut self, decision: &Decision, sequence: i64) {
+        let row = (TABLE, decision.decision_id.clone());
+        let Ok(id) = decision.decision_id.parse() else {
+            return self.check.wrong("column", row, "invalid id");
+        };
+        // Older versions stored longer decisions than are read otherwise.
+        let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH };
+        let document = match Json::parse_with(decision.document.as_bytes(), limits) {
+            Ok(Json::Object(document)) => document,
+            Ok(_) => return self.unreadable(decision, (id, sequence), "it is not an object"),
+            Err(error) => return self.unreadable(decision, (id, sequence), error),
+        };
+        let hash = Sha256Digest::of(&document.canonical_vrf());
+        if decision.hash.is_some_and(|stored| stored != hash) {
+            self.check.wrong("changed", row.clone(), "the document was changed after it was stored");
+        }
+        let before = self.before.as_ref().map(|(tip, _)| tip);
+        let due = before.map_or(0, |tip| tip.position.saturating_add(1));
+        if decision.position != due {
+            let detail = format!("position {} follows where {due} is due", decision.position);
+            self.check.wrong("gap", row, detail);
+        } else if (Link { id, document: &document }).follows(before).is_none() {
+            self.check.wrong("link", row, "it is not linked to the decision before it");
+        } else if self.before.as_ref().is_some_and(|(_, earlier)| *earlier >= sequence) {
+            self.check.wrong("order", row, "it was stored before the decision that it is linked to");
+        }
+        let hash = decision.hash.unwrap_or(hash);
+        self.before = Some((ChainTip { receipt_id: id, hash, position: decision.position }, sequence));
+        self.check.judge(TABLE, &decision.decision_id, StoredDocument::Decision(decision));
+    }
+
+    fn unreadable(
+        &mut self,
+        decision: &Decision,
+        (id, sequence): (proofmark_receipt::ReceiptId, i64),
+        why: impl std::fmt::Display,
+    ) {
+        self.check.wrong("unreadable", (TABLE, decision.decision_id.clone()), why);
+        // What the next one is linked to, as far as it is known.
+        let hash = decision.hash.unwrap_or_else(|| Sha256Digest::of(decision.document.as_bytes()));
+        self.before = Some((ChainTip { receipt_id: id, hash, position: decision.position }, sequence));
+    }
+}
+
+fn compare_counts(db: &Db<'_>, check: &mut Check<'_>, hours: Counts, days: Counts) -> Result<(), Fault> {
+    let scan = Scan {
+        table: "decision_counts",
+        key: &["tenant", "hour", "outcome", "mode", "allowed", "policy", "rules"],
+        columns: "decisions",
+        condition: "decisions <> 0",
+    };
+    hours.compare(db, check, ("decision_counts", &scan, 5))?;
+    let scan = Scan {
+        table: "agent_counts",
+        key: &["tenant", "day", "agent", "allowed"],
+        columns: "decisions",
+        condition: "decisions <> 0",
+    };
+    days.compare(db, check, ("agent_counts", &scan, 4))
+}
+
+/// Verifies that the decisions on each action are numbered without gaps.
+fn numbers(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+    let scan =
+        Scan { table: TABLE, key: &["tenant", "fingerprint", "nth"], columns: "1", condition: "nth IS NOT NULL" };
+    let mut before: Option<(String, String, i64)> = None;
+    scan.each(
+        db,
+        check,
+        |check, row| {
+            let action: (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let due = match &before {
+                Some((tenant, fingerprint, nth)) if (tenant, fingerprint) == (&action.0, &action.1) => nth + 1,
+                _ => 1,
+            };
+            if action.2 != due {
+                let row = format!("{} of {}", action.2, action.1);
+                check.wrong("gap", (TABLE, row), format!("decision {due} on the action is missing"));
+            }
+            before = Some(action);
+            Ok(())
+        },
+        |_, _| Ok(()),
+    )
+}
+
+/// Verifies the tables that hold what would have to be looked for otherwise: what waits for a review, and whose execution is
+/// expected to be reported.
+fn kept(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+    let waits = format!(
+        "SELECT decision_id, CASE WHEN {WAITS} THEN 1 ELSE 0 END AS due FROM decisions
+         WHERE sequence > ?1 AND sequence <= ?2
+         AND (CASE WHEN {WAITS} THEN 1 ELSE 0 END) <>
+             (CASE WHEN EXISTS (SELECT 1 FROM waiting WHERE waiting.tenant = decisions.tenant
+                                AND waiting.sequence = decisions.sequence AND waiting.subject = decisions.subject)
+              THEN 1 ELSE 0 END)
+         ORDER BY sequence"
+    );
+    let expected = format!(
+        "candidate IS NOT NULL AND allowed
+         AND NOT EXISTS (SELECT 1 FROM executions
+                         WHERE executions.decision_id = decisions.decision_id AND executions.tenant = decisions.tenant)
+         AND NOT EXISTS (SELECT 1 FROM findings
+                         WHERE findings.decision_id = decisions.decision_id AND findings.tenant = decisions.tenant
+                             AND code = '{NEVER_REPORTED}')"
+    );
+    let awaited = format!(
+        "SELECT decision_id, CASE WHEN {expected} THEN 1 ELSE 0 END AS due FROM decisions
+         WHERE sequence > ?1 AND sequence <= ?2
+         AND (CASE WHEN {expected} THEN 1 ELSE 0 END) <>
+             (CASE WHEN EXISTS (SELECT 1 FROM awaited WHERE awaited.tenant = decisions.tenant
+                                AND awaited.decision_id = decisions.decision_id
+                                AND awaited.expires_at = decisions.expires_at)
+              THEN 1 ELSE 0 END)
+         ORDER BY sequence"
+    );
+    for (code, table, sql, what) in
+        [("waiting", "waiting", &waits, "a review"), ("awaited", "awaited", &awaited, "a report of its execution")]
+    {
+        windows(db, "SELECT max(sequence) FROM decisions", |first, last| {
+            db.each(sql, &values![first, last], |row| {
+                let detail = match row.get(1)? {
+                    true => format!("the decision waits for {what}, and has no row"),
+                    false => format!("the decision does not wait for {what}"),
+                };
+                check.wrong(code, (table, row.get(0)?), detail);
+                Ok(ControlFlow::Continue(()))
+            })
+        })?;
+    }
+    Ok(())
+}

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 pub use files::{MAX_FILES, MAX_FOLDERS, MAX_PATH_BYTES, file_content, files_digest, is_project_path};
 pub(crate) use read::read;
-pub use settings::{MAX_VARIABLE_BYTES, MAX_VARIABLES, PROJECT_SETTINGS, check_settings};
+pub use settings::{PROJECT_SETTINGS, check_settings};
 pub use tree::{TreeEntry, TreeEntryKind, TreeError, tree_entries};
 pub use words::MAX_WORDS;
 

@@ -160,6 +160,22 @@ fn no_crate_is_reached_through_another() {
 }
 
 #[test]
+fn examples_in_the_documentation_run() {
+    for package in crates() {
+        let is_tested = package.targets.iter().any(|target| target.doctest);
+        for (file, text) in product_sources(&package) {
+            let example = |line: &str| ["//! ```", "/// ```"].iter().any(|fence| line.trim_start().starts_with(fence));
+            assert!(
+                is_tested || !text.lines().any(example),
+                "{} has an example, and `doctest = false` in the manifest of `{}` leaves it out",
+                file.display(),
+                package.name
+            );
+        }
+    }
+}
+
+#[test]
 fn public_functions_and_types_are_documented() {
     let mut found = Vec::new();
     for package in crates() {

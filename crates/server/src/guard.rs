@@ -122,12 +122,13 @@ pub fn serve_guard(guarded: GuardedUpstream, listening: impl FnOnce(SocketAddr))
     });
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let stop = told_to_stop();
         listening(listener.local_addr().map_err(failed)?);
         let rounds = tokio::spawn(rounds(Arc::clone(&proxy)));
         let files = keys_file.map(|source| watched(source, &proxy)).into_iter().collect();
         let reload = tokio::spawn(reload::watch(files, Arc::new(Stale::default()), true));
         let router = Router::new().fallback(answer).with_state(Arc::clone(&proxy));
-        let open = accept(listener, &router, told_to_stop()).await;
+        let open = accept(listener, &router, stop).await;
         // Streams do not end by themselves.
         proxy.stops.begin();
         drop(tokio::time::timeout(MAX_GOODBYE, open.shutdown()).await);

@@ -89,30 +89,32 @@ impl ServeError {
 /// # Errors
 /// [`ServeError`] when it cannot begin.
 pub fn serve(settings: Settings, listening: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
-    serve_until(settings, listening, told_to_stop())
+    serve_until(settings, listening, told_to_stop)
 }
 
-/// Becomes ready on SIGINT and on SIGTERM.
-pub(crate) async fn told_to_stop() {
-    let (Ok(mut terminated), Ok(mut interrupted)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        // Without handlers the signals end the process.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminated.recv() => {}
-        _ = interrupted.recv() => {}
+/// Becomes ready on SIGINT and on SIGTERM, which do not end the process from this call on: it comes before anyone is told the address.
+pub(crate) fn told_to_stop() -> impl Future<Output = ()> {
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async {
+        let (Ok(mut terminated), Ok(mut interrupted)) = signals else {
+            // Without handlers the signals end the process.
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = terminated.recv() => {}
+            _ = interrupted.recv() => {}
+        }
     }
 }
 
-/// As [`serve`], until `stop` is ready instead of a signal.
+/// As [`serve`], until what `stop` returns is ready instead of a signal.
 ///
 /// # Errors
 /// [`ServeError`] when it cannot begin.
-pub fn serve_until(
+pub fn serve_until<Stop: Future<Output = ()>>(
     settings: Settings,
     listening: impl FnOnce(SocketAddr),
-    stop: impl Future<Output = ()>,
+    stop: impl FnOnce() -> Stop,
 ) -> Result<(), ServeError> {
     let address = settings.listen;
     check_address(address, settings.keys.as_ref())?;
@@ -130,6 +132,7 @@ pub fn serve_until(
     let files = watched(settings.files, &state);
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let stop = stop();
         // The address of the socket, not of the settings: with port 0 the system chooses the port.
         listening(listener.local_addr().map_err(failed)?);
         let sweep = tokio::spawn(sweep(Arc::clone(&state)));

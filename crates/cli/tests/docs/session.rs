@@ -57,14 +57,23 @@ impl Session {
         self.path("work")
     }
 
-    /// A copy of its files, keys and store.
-    pub(crate) fn copy(&self) -> Session {
-        let copy = Session::new();
-        for folder in ["work", "home"] {
-            let (from, to) = (self.path(folder).join("."), copy.path(folder));
-            assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+    /// One with the files, keys and store that [`Session::copy_to`] put into this folder.
+    pub(crate) fn copy_of(folder: &Path) -> Session {
+        let session = Session::new();
+        for name in ["work", "home"] {
+            copy(&folder.join(name), &session.path(name));
         }
-        copy
+        session
+    }
+
+    /// Puts its files, keys and store into this folder, in place of what is there.
+    pub(crate) fn copy_to(&self, folder: &Path) {
+        // It may be the first.
+        drop(fs::remove_dir_all(folder));
+        for name in ["work", "home"] {
+            fs::create_dir_all(folder.join(name)).unwrap();
+            copy(&self.path(name), &folder.join(name));
+        }
     }
 
     pub(crate) fn write(&self, name: &str, content: &str) {
@@ -158,6 +167,11 @@ impl Session {
         // Last, because a digest may have the same digits.
         line.replace(&self.port.to_string(), "8700").trim_end().to_owned()
     }
+}
+
+/// Copies what is in one folder into another one.
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("-a").args([&from.join("."), to]).status().unwrap().success());
 }
 
 /// Whether lines are as expected, where a line `…` stands for any number of lines.

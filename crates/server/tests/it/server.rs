@@ -57,7 +57,7 @@ impl Server {
         let (bound, address) = mpsc::channel();
         let serve = move || {
             let listening = |address: SocketAddr| bound.send(address).unwrap();
-            serve_until(settings, listening, async { drop(stopped.await) }).unwrap();
+            serve_until(settings, listening, || async { drop(stopped.await) }).unwrap();
         };
         let thread = std::thread::spawn(serve);
         let address = address.recv().unwrap().to_string();

@@ -1,0 +1,152 @@
+//! A server that leaves its jobs to workers, and what it takes from them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use proofmark_checks::{Format, Request};
+use proofmark_jobs::{JobSettings, JobState, JobView, Role, SubmitError, Submitted, Verifications, Work};
+use proofmark_receipt::{
+    Draft, Hashes, Object, Profile, ReceiptId, Results, Sha256Digest, SigningKey, Timestamp, Verdict, verify_receipt,
+};
+use proofmark_sandbox::Host;
+use proofmark_store::{Claim, JobEnd, JobState as Stored, NewReceipt, Presence, Runnable, Store, StoredJob, Tenant};
+use proofmark_testing::Home;
+
+const QUICK: &str = r#"{"output": {"content": "x"}, "verification": {"kind": "schema_check",
+    "checks": [{"name": "short", "constraint": "length <= 10"}]}}"#;
+
+fn key(seed: u8) -> SigningKey {
+    SigningKey::from_seed([seed; 32])
+}
+
+fn tenant() -> Tenant {
+    "a".parse().unwrap()
+}
+
+fn store() -> (Home, Arc<Store>) {
+    let home = Home::new();
+    let store = Arc::new(Store::open(home.store()).unwrap());
+    (home, store)
+}
+
+fn start(store: &Arc<Store>, role: Role, seed: u8) -> Verifications {
+    let settings = JobSettings { key: key(seed), store: Arc::clone(store), role, report: None };
+    Verifications::start_as(settings, || Host::probe(None)).unwrap()
+}
+
+/// A front with the key 1, which takes receipts by the key 2.
+fn front(store: &Arc<Store>) -> Verifications {
+    start(store, Role::Front { signers: vec![key(2).signer()] }, 1)
+}
+
+fn work(replayable: Option<(String, Sha256Digest)>) -> Work {
+    Work {
+        tenant: tenant(),
+        request: Request::read(QUICK.as_bytes(), Format::Json, None).unwrap(),
+        text: QUICK.to_owned(),
+        chain: "main".to_owned(),
+        supersedes: None,
+        replayable,
+        durable: false,
+    }
+}
+
+fn submit(front: &Verifications) -> ReceiptId {
+    match front.submit(work(None)).unwrap() {
+        Submitted::New(id) => id,
+        same @ Submitted::Same(_) => panic!("{same:?}"),
+    }
+}
+
+fn claim(store: &Store) -> StoredJob {
+    store.renew(&Presence { owner: "w".to_owned(), ..Presence::default() }).unwrap();
+    let claim = Claim { owner: "w".to_owned(), running: 1, quick: 1, runnable: Runnable::AllBut(Vec::new()) };
+    let claimed = store.claim(&claim).unwrap();
+    let [job] = claimed.as_slice() else { panic!("{claimed:?}") };
+    job.clone()
+}
+
+/// Ends the job with a receipt by this key.
+fn end_as(store: &Store, job: &StoredJob, seed: u8) {
+    let request = Request::read(QUICK.as_bytes(), Format::Json, None).unwrap();
+    let Hashes { specification, output, tests } = request.hashes;
+    let draft = Draft {
+        receipt_id: job.job_id,
+        verified_at: Timestamp::from_unix_millis(1_771_461_960_123),
+        tier: 1,
+        verdict: Verdict::Error,
+        task: None,
+        results: Results::default(),
+        hashes: Hashes { specification, output, tests },
+        metadata: Object::new(),
+    };
+    let receipt = NewReceipt { request: Some(QUICK.to_owned()), ..NewReceipt::single(draft.sign(&key(seed)).unwrap()) };
+    let end = JobEnd { job_id: job.job_id, owner: "w".to_owned(), attempt: job.attempt, state: Stored::Done };
+    store.of(&tenant()).submit_all(vec![receipt.into(), end.into()]).wait().unwrap();
+}
+
+fn view(front: &Verifications, id: &ReceiptId) -> JobView {
+    front.job(&tenant(), id).unwrap().unwrap()
+}
+
+#[test]
+fn a_receipt_is_an_answer_only_by_an_admitted_key() {
+    let (_home, store) = store();
+    let front = front(&store);
+    for (seed, admitted) in [(1, true), (2, true), (3, false)] {
+        let id = submit(&front);
+        assert_eq!(view(&front, &id).state, JobState::Waiting);
+        let job = claim(&store);
+        assert_eq!((job.job_id, job.needs.as_str()), (id, ""));
+        assert_eq!(view(&front, &id).state, JobState::Running);
+        end_as(&store, &job, seed);
+        let view = view(&front, &id);
+        match admitted {
+            true => assert_eq!((view.state, view.receipt.is_some()), (JobState::Done, true)),
+            false => {
+                assert!(matches!(&view.state, JobState::Failed(why) if why.contains("not admitted")), "{view:?}");
+                assert_eq!(view.receipt, None);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_a_front_does_not_admit_claims_nothing() {
+    let (_home, store) = store();
+    let front = front(&store);
+    let id = submit(&front);
+    let worker = |seed| start(&store, Role::Worker { workers: 1, only: None }, seed);
+    let stranger = worker(3);
+    let server = start(&store, Role::Server { workers: 1 }, 4);
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(view(&front, &id).state, JobState::Waiting);
+    assert_eq!(front.figures().unwrap().waiting, 1);
+    let admitted = worker(2);
+    for _ in 0..2_400 {
+        if view(&front, &id).state.is_end() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let end = view(&front, &id);
+    assert_eq!(end.state, JobState::Done);
+    let verification = verify_receipt(&end.receipt.unwrap(), Profile::Vrf, &[]);
+    assert_eq!(verification.signer, Some(key(2).signer()));
+    drop((stranger, server, admitted));
+}
+
+#[test]
+fn a_front_that_stops_takes_nothing_and_knows_repetitions() {
+    let (_home, store) = store();
+    let front = front(&store);
+    let keyed = |text: &str| work(Some(("k".to_owned(), Sha256Digest::of(text.as_bytes()))));
+    let Submitted::New(id) = front.submit(keyed("x")).unwrap() else { panic!("it is new") };
+    let other = self::front(&store);
+    assert_eq!(other.submit(keyed("x")).unwrap(), Submitted::Same(id));
+    assert!(matches!(other.submit(keyed("y")), Err(SubmitError::KeyReused(_))));
+    front.stop(Duration::ZERO);
+    assert!(matches!(front.submit(work(None)), Err(SubmitError::Stopping)));
+    // What it accepted waits for a worker.
+    assert_eq!(view(&other, &id).state, JobState::Waiting);
+}

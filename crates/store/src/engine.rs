@@ -9,7 +9,6 @@ pub(crate) mod db;
 pub(crate) mod file;
 pub(crate) mod listen;
 mod log;
-pub(crate) mod migrate;
 pub(crate) mod postgres;
 pub(crate) mod readers;
 pub(crate) mod sqlite;
@@ -27,8 +26,8 @@ use crate::engine::log::Log;
 use crate::engine::postgres::Writing;
 use crate::error::StoreError;
 use crate::fault::Fault;
-use crate::group::settle::{Question, Record, Statement};
-use crate::upkeep::seal::Spelling;
+use crate::statement::{Question, Record, Statement};
+use crate::table::Spelling;
 use crate::value::Value;
 
 /// The most submissions that are settled by answers that were asked for together.
@@ -99,6 +98,7 @@ impl Engine {
     pub(crate) fn begin_with(&mut self, questions: &[Question]) -> Result<Vec<Vec<Record>>, Fault> {
         match self {
             Self::Sqlite(Sqlite { connection, recorded, .. }) => {
+                // A transaction that began by reading could find, when it writes, that another process was faster.
                 connection.execute_batch("BEGIN IMMEDIATE")?;
                 *recorded = clock::latest(&Db::Sqlite(connection))?;
                 self.ask(questions)
@@ -146,15 +146,14 @@ impl Engine {
         sql: impl Into<Cow<'static, str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Vec<Record>, Fault> {
-        Ok(self.ask(&[Question::new(sql, values)])?.pop().unwrap_or_default())
+        Ok(self.ask(&[Question::alone(sql, values)])?.pop().unwrap_or_default())
     }
 
-    /// Why the database cannot store such values, which concerns their submission alone.
-    pub(crate) fn refusal(&mut self, sql: &str, values: &[Value]) -> Option<StoreError> {
-        match self {
-            Self::Sqlite(_) => None,
-            Self::Postgres(writing) => writing.refusal(sql, values),
-        }
+    /// Why the database cannot store or compare one of these values, which concerns their submission alone.
+    pub(crate) fn refusal<'a>(&self, mut values: impl Iterator<Item = &'a Value>) -> Option<StoreError> {
+        // SQLite stores the character; what was stored with it has to stay readable.
+        let is_database = matches!(self, Self::Postgres(_));
+        (is_database && values.any(Value::has_nul)).then_some(StoreError::Text)
     }
 
     /// Runs the statements, in an order in which each `INSERT` that stands by itself may come before all others.
@@ -164,10 +163,7 @@ impl Engine {
     pub(crate) fn tell(&mut self, statements: Vec<Statement>) -> Result<(), Fault> {
         match self {
             Self::Sqlite(Sqlite { connection, .. }) => {
-                for Statement { sql, values } in statements {
-                    connection.prepare_cached(&sql)?.execute(params_from_iter(values))?;
-                }
-                Ok(())
+                statements.iter().try_for_each(|statement| run(connection, statement))
             }
             Self::Postgres(writing) => writing.tell(statements),
         }
@@ -206,10 +202,25 @@ impl Engine {
     }
 }
 
+fn run(connection: &Connection, statement: &Statement) -> Result<(), Fault> {
+    match statement {
+        Statement::Insert { insert, row } => {
+            connection.prepare_cached(insert.one())?.execute(params_from_iter(row))?;
+        }
+        Statement::Other { sql, values } => {
+            let mut statement = connection.prepare_cached(sql)?;
+            sqlite::bind(&mut statement, values)?;
+            statement.raw_execute()?;
+        }
+    }
+    Ok(())
+}
+
 fn answer(connection: &Connection, question: &Question) -> Result<Vec<Record>, Fault> {
-    let mut statement = connection.prepare_cached(&question.sql)?;
+    let mut statement = connection.prepare_cached(&question.sql())?;
     let columns = statement.column_count();
-    let mut rows = statement.query(params_from_iter(&question.values))?;
+    sqlite::bind(&mut statement, &question.values)?;
+    let mut rows = statement.raw_query();
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
         let value = |column| Ok(Value::from(row.get::<_, rusqlite::types::Value>(column)?));

@@ -19,7 +19,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// The value of a column is not one that was stored there.
-    pub(crate) fn changed(column: usize, why: impl std::fmt::Display) -> Self {
+    pub(crate) fn changed(column: impl std::fmt::Display, why: impl std::fmt::Display) -> Self {
         Self::Changed(format!("column {column}: {why}"))
     }
 }

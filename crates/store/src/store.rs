@@ -15,7 +15,7 @@ use crate::engine::{file, sqlite};
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::report::{GroupReport, Groups};
-use crate::group::writer::{Task, Writer};
+use crate::group::writer::{self, Task, Writer};
 use crate::hint::Hint;
 use crate::mark::Mark;
 use crate::place::Place;
@@ -71,7 +71,7 @@ impl Store {
     pub fn inspect(place: impl Into<Place>) -> Result<(), StoreError> {
         let place = place.into();
         let found = match &place {
-            Place::File(path) => file::inspect_mark(&absolute(path)?)?,
+            Place::File(path) => seal::find_in_file(&absolute(path)?)?,
             Place::Database(url) => {
                 let database = Arc::new(Database::at(url)?);
                 postgres::inspect(&database)?;
@@ -86,7 +86,11 @@ impl Store {
     /// # Errors
     /// When the store cannot be written or read.
     pub fn probe(&self) -> Result<(), StoreError> {
-        self.writer.submit(Task::Probe).wait()?;
+        let probe: writer::Change = Box::new(|engine, now| {
+            engine.tell(vec![writer::probe(now)])?;
+            Ok(Hint::NONE)
+        });
+        self.writer.submit(Task::Change(probe)).wait()?;
         self.read(|db| db.only("SELECT probed FROM probe", &[], |_| Ok(())))
     }
 
@@ -372,7 +376,8 @@ impl Store {
     }
 
     pub(crate) fn change(&self, change: Change) -> Result<(), StoreError> {
-        self.writer.submit(Task::Jobs(change)).wait().map(drop)
+        let apply: writer::Change = Box::new(move |engine, now| change.apply(engine, now));
+        self.writer.submit(Task::Change(apply)).wait().map(drop)
     }
 
     pub(crate) fn read<T>(&self, question: impl FnOnce(&Db<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {

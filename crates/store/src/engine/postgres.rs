@@ -12,20 +12,17 @@
 //! it is not, the group never will be, because its own marker would be refused. See [`Writing::commit`].
 
 mod asking;
+mod batch;
 mod bind;
 mod connection;
-mod counting;
 mod driver;
 mod flight;
 mod hints;
-mod keys;
-mod merge;
 mod passfile;
 mod refusal;
 mod schema;
 mod session;
 mod settings;
-mod spelling;
 #[cfg(test)]
 mod tests;
 mod tls;

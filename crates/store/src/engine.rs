@@ -5,6 +5,7 @@
 //! order of the commits, and nothing is stored twice because two processes looked at the same moment.
 
 pub(crate) mod clock;
+pub(crate) mod connect;
 pub(crate) mod db;
 pub(crate) mod file;
 pub(crate) mod listen;
@@ -21,11 +22,11 @@ use std::sync::Arc;
 use rusqlite::{Connection, params_from_iter};
 
 use crate::engine::clock::Clock;
-use crate::engine::db::Db;
 use crate::engine::log::Log;
-use crate::engine::postgres::Writing;
+use crate::engine::postgres::{Writing, refusal};
 use crate::error::StoreError;
 use crate::fault::Fault;
+use crate::place::Place;
 use crate::statement::{Question, Record, Statement};
 use crate::table::Spelling;
 use crate::value::Value;
@@ -100,7 +101,7 @@ impl Engine {
             Self::Sqlite(Sqlite { connection, recorded, .. }) => {
                 // A transaction that began by reading could find, when it writes, that another process was faster.
                 connection.execute_batch("BEGIN IMMEDIATE")?;
-                *recorded = clock::latest(&Db::Sqlite(connection))?;
+                *recorded = connection.query_row("SELECT latest FROM clock", [], |row| row.get(0))?;
                 self.ask(questions)
             }
             Self::Postgres(writing) => writing.begin_with(questions),
@@ -227,4 +228,16 @@ fn answer(connection: &Connection, question: &Question) -> Result<Vec<Record>, F
         records.push(Record((0..columns).map(value).collect::<rusqlite::Result<_>>()?));
     }
     Ok(records)
+}
+
+impl StoreError {
+    /// The error that `fault`, of the database at `place`, is to callers.
+    pub(crate) fn of_fault(place: &Place, fault: &Fault) -> Self {
+        match fault {
+            Fault::Sqlite(error) => Self::sqlite(place.clone(), error),
+            Fault::Postgres(error) => refusal(place, error, None),
+            Fault::Told(error) | Fault::Passing(error) => error.clone(),
+            Fault::Changed(detail) => Self::Damaged { place: place.clone(), detail: detail.clone() },
+        }
+    }
 }

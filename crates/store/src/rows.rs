@@ -9,6 +9,7 @@ pub(crate) mod answers;
 pub(crate) mod awaited;
 pub(crate) mod chains;
 pub(crate) mod claims;
+pub(crate) mod clock;
 pub(crate) mod column;
 pub(crate) mod counts;
 pub(crate) mod decisions;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use proofmark_receipt::{ChainTip, ReceiptId, Sha256Digest, SignError, SignedLink};
 
-use crate::engine::clock;
+use crate::engine::clock::Reading;
 use crate::engine::db::Db;
 use crate::error::StoreError;
 use crate::fault::Fault;
@@ -15,6 +15,7 @@ use crate::insert::Insert;
 use crate::row::Row;
 use crate::rows::activity::{self, Deciding, JudgedRules};
 use crate::rows::awaited;
+use crate::rows::clock;
 use crate::rows::listing::{self, Condition, Listing, Part, Table};
 use crate::rows::page::{self, Cursor, MAX_PAGE};
 use crate::rows::read::{self, MAX_FOUND};
@@ -294,7 +295,7 @@ pub(crate) fn state(
     tenant: &Tenant,
     fingerprint: &str,
     subject: &str,
-    now: impl FnOnce(clock::Reading) -> i64,
+    now: impl FnOnce(Reading) -> i64,
 ) -> Result<ActionState, Fault> {
     let sql = format!(
         "SELECT {},

@@ -11,11 +11,12 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, StatementStatus};
 
 use crate::engine::db::Db;
+use crate::engine::sqlite;
 use crate::engine::{Engine, Sqlite};
-use crate::engine::{clock, sqlite};
 use crate::group::write::Write;
 use crate::group::writer;
 use crate::rows::claims::{self, Change, Claim, Runnable};
+use crate::rows::clock;
 use crate::rows::counts::{self, CountFilter};
 use crate::rows::decisions::{self, DecisionIndex, DecisionsWanted, NewDecision};
 use crate::rows::executions::{self, Execution, Finding};

@@ -16,6 +16,7 @@ use std::sync::LazyLock;
 
 use thiserror::Error;
 
+use crate::engine::connect::{self, Connected};
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::writer;
@@ -24,7 +25,6 @@ use crate::mark::{Mark, Origin};
 use crate::place::Place;
 use crate::row::Row;
 use crate::statement::{Record, Statement};
-use crate::store::{self, Connected};
 use crate::table::Table;
 use crate::tables::TABLES;
 use crate::upkeep::check::scan;
@@ -130,10 +130,10 @@ pub fn copy(order: &CopyOrder, watch: &mut CopyWatch<'_>) -> Result<Copied, Copy
     if from == to || is_same_file(&from, &to) {
         return Err(CopyError::Same(from));
     }
-    let mut source = Side(store::connect_existing(from)?);
+    let mut source = Side(connect::connect_existing(from)?);
     source.lock()?;
     let source_mark = source.mark()?;
-    let mut destination = Side(store::connect(to)?);
+    let mut destination = Side(connect::connect(to)?);
     let origin = Origin { place: source.0.place.to_string(), latest: source.latest()? };
     source.refuse_moved(source_mark.as_ref(), &mut destination, &origin)?;
     // Before the first row is copied: a fault that is found later would have been copied for nothing.
@@ -499,10 +499,10 @@ mod tests {
         Store::open(&from).unwrap().probe().unwrap();
         let mut watch = CopyWatch { progress: &mut |_, _, _| {}, fault: &mut |_| {} };
         {
-            let mut source = Side(store::connect_existing(Place::from(&from)).unwrap());
+            let mut source = Side(connect::connect_existing(Place::from(&from)).unwrap());
             source.lock().unwrap();
             let origin = Origin { place: source.0.place.to_string(), latest: source.latest().unwrap() };
-            let destination = Side(store::connect(Place::from(&to)).unwrap());
+            let destination = Side(connect::connect(Place::from(&to)).unwrap());
             let mut copying = Copying { source, destination, origin, copied: 0, goes_on: false };
             copying.prepare().unwrap();
             copying.all(&mut watch).unwrap();

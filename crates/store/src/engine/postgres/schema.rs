@@ -270,8 +270,10 @@ mod tests {
         let foreign = make(&database(&theirs.url())).err().unwrap();
         assert!(matches!(foreign, StoreError::Foreign { .. }), "{foreign}");
         assert_eq!(theirs.psql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"), "1");
-        let _earlier =
-            theirs.psql("ALTER TABLE schema ADD COLUMN needs bigint; CREATE TABLE receipts (receipt_id bytea)");
+        let _earlier = theirs.psql(
+            "ALTER TABLE schema ADD COLUMN needs bigint; CREATE TABLE receipts (receipt_id bytea);
+             GRANT SELECT ON schema, receipts TO PUBLIC",
+        );
         for error in [make(&database(&theirs.url())).err().unwrap(), inspect(&database(&theirs.url())).unwrap_err()] {
             assert!(matches!(error, StoreError::Earlier { .. }), "{error}");
             assert!(error.help().unwrap().contains("receipt export"));

@@ -23,13 +23,13 @@ mod refusal;
 mod schema;
 mod session;
 mod settings;
-#[cfg(test)]
-mod tests;
 mod tls;
 mod trouble;
 mod writing;
 
 pub(crate) use connection::Database;
+#[cfg(test)]
+pub(crate) use connection::Role;
 pub(crate) use hints::exchange_hints;
 pub(crate) use refusal::refusal;
 pub(crate) use schema::{inspect, make};

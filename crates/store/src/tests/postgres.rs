@@ -10,11 +10,9 @@ use std::time::{Duration, Instant};
 
 use proofmark_testing::postgres::{self as server, Cluster, Proxy};
 
-use super::connection::{Database, Role};
-use super::session::Session;
-use super::writing::Writing;
 use crate::engine::clock::Clock;
 use crate::engine::db::Db;
+use crate::engine::postgres::{Database, Role, Session, Writing, make};
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::insert::Insert;
@@ -42,7 +40,7 @@ fn number(session: &Session, sql: &str) -> Result<i64, Fault> {
 /// A connection that writes to a new store in `theirs`.
 fn writing(theirs: &server::Database) -> Writing {
     let database = database(&theirs.url());
-    let connection = super::make(&database).unwrap();
+    let connection = make(&database).unwrap();
     Writing::open(database, connection, Arc::new(Clock::default())).unwrap()
 }
 
@@ -221,7 +219,7 @@ fn a_holder_that_is_cut_off_keeps_nobody_waiting() {
     let proxy = Proxy::to(&theirs.url());
     let mut other = writing(&theirs);
     let cut_off = database(&proxy.url());
-    let connection = super::make(&cut_off).unwrap();
+    let connection = make(&cut_off).unwrap();
     let mut holder = Writing::open(cut_off, connection, Arc::new(Clock::default())).unwrap();
     holder.begin_with(&[]).unwrap();
     proxy.cut();

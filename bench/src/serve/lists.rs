@@ -141,21 +141,21 @@ BEGIN;
 CREATE TEMPORARY TABLE numbers AS
     WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {rows}) SELECT n FROM n;
 INSERT INTO decisions (sequence, decision_id, decided_at, outcome, fingerprint, nth, position, document, tenant, agent, class,
-                       tool, mode, expires_at, action, review, allowed, hash, subject)
+                       tool, mode, expires_at, action, review, allowed, hash, subject, wanted)
     SELECT n, printf('%08x-0000-4000-8000-%012x', (n * 2654435761) & 0xffffffff, n), 1700000000000 + n * 60000,
            CASE WHEN n % 1000 = 7 THEN 'replan_required' ELSE 'allow' END, printf('%064x', n / 10), n % 10 + 1, n - 1,
            printf('{\"decision_id\":\"%d\",\"text\":\"%s\"}', n, printf('%.*c', 1800, 'x')),
            CASE WHEN n % 10 = 3 THEN 'team' ELSE 'local' END, 'agent-' || (n % 50), 'class-' || (n % 12),
            'tool-' || (n % 200), 'continue_downstream', 1700000000000 + n * 60000 + 600000, '{\"tool\":\"t\",\"args\":{}}',
-           n % 1000 = 7, n % 1000 <> 7, randomblob(32), printf('%064x', n)
+           n % 1000 = 7, n % 1000 <> 7, randomblob(32), printf('%064x', n), 1
     FROM numbers;
 INSERT INTO decision_counts
     SELECT tenant, decided_at / 3600000, outcome, mode, allowed, x'', '', count(*) FROM decisions GROUP BY 1, 2, 3, 4, 5;
 INSERT INTO agent_counts
     SELECT tenant, decided_at / 86400000, coalesce(agent, ''), allowed, count(*) FROM decisions GROUP BY 1, 2, 3, 4;
 INSERT INTO decision_times SELECT sequence >> 8, min(decided_at), max(decided_at) FROM decisions GROUP BY sequence >> 8;
-INSERT INTO waiting (tenant, sequence, subject, first)
-    SELECT tenant, sequence, subject, sequence FROM decisions WHERE review AND sequence % 3000 = 7;
+INSERT INTO waiting (tenant, sequence, subject, first, asked)
+    SELECT tenant, sequence, subject, sequence, 1 FROM decisions WHERE review AND sequence % 3000 = 7;
 INSERT INTO findings (tenant, decision_id, code, message, found_at)
     SELECT CASE WHEN n % 10 = 3 THEN 'team' ELSE 'local' END, n, 'executed_twice', 'a finding', n FROM numbers;
 INSERT INTO runs (tenant, begun_by, run, step, version, state, updated_at)

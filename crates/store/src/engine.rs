@@ -5,11 +5,11 @@
 //! order of the commits, and nothing is stored twice because two processes looked at the same moment.
 
 pub(crate) mod clock;
+pub(crate) mod connect;
 pub(crate) mod db;
 pub(crate) mod file;
 pub(crate) mod listen;
 mod log;
-pub(crate) mod migrate;
 pub(crate) mod postgres;
 pub(crate) mod readers;
 pub(crate) mod sqlite;
@@ -22,13 +22,13 @@ use std::sync::Arc;
 use rusqlite::{Connection, params_from_iter};
 
 use crate::engine::clock::Clock;
-use crate::engine::db::Db;
 use crate::engine::log::Log;
-use crate::engine::postgres::Writing;
+use crate::engine::postgres::{Writing, refusal};
 use crate::error::StoreError;
 use crate::fault::Fault;
-use crate::group::settle::{Question, Record, Statement};
-use crate::upkeep::seal::Spelling;
+use crate::place::Place;
+use crate::statement::{Question, Record, Statement};
+use crate::table::Spelling;
 use crate::value::Value;
 
 /// The most submissions that are settled by answers that were asked for together.
@@ -99,8 +99,9 @@ impl Engine {
     pub(crate) fn begin_with(&mut self, questions: &[Question]) -> Result<Vec<Vec<Record>>, Fault> {
         match self {
             Self::Sqlite(Sqlite { connection, recorded, .. }) => {
+                // A transaction that began by reading could find, when it writes, that another process was faster.
                 connection.execute_batch("BEGIN IMMEDIATE")?;
-                *recorded = clock::latest(&Db::Sqlite(connection))?;
+                *recorded = connection.query_row("SELECT latest FROM clock", [], |row| row.get(0))?;
                 self.ask(questions)
             }
             Self::Postgres(writing) => writing.begin_with(questions),
@@ -146,15 +147,14 @@ impl Engine {
         sql: impl Into<Cow<'static, str>>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Vec<Record>, Fault> {
-        Ok(self.ask(&[Question::new(sql, values)])?.pop().unwrap_or_default())
+        Ok(self.ask(&[Question::alone(sql, values)])?.pop().unwrap_or_default())
     }
 
-    /// Why the database cannot store such values, which concerns their submission alone.
-    pub(crate) fn refusal(&mut self, sql: &str, values: &[Value]) -> Option<StoreError> {
-        match self {
-            Self::Sqlite(_) => None,
-            Self::Postgres(writing) => writing.refusal(sql, values),
-        }
+    /// Why the database cannot store or compare one of these values, which concerns their submission alone.
+    pub(crate) fn refusal<'a>(&self, mut values: impl Iterator<Item = &'a Value>) -> Option<StoreError> {
+        // SQLite stores the character; what was stored with it has to stay readable.
+        let is_database = matches!(self, Self::Postgres(_));
+        (is_database && values.any(Value::has_nul)).then_some(StoreError::Text)
     }
 
     /// Runs the statements, in an order in which each `INSERT` that stands by itself may come before all others.
@@ -164,10 +164,7 @@ impl Engine {
     pub(crate) fn tell(&mut self, statements: Vec<Statement>) -> Result<(), Fault> {
         match self {
             Self::Sqlite(Sqlite { connection, .. }) => {
-                for Statement { sql, values } in statements {
-                    connection.prepare_cached(&sql)?.execute(params_from_iter(values))?;
-                }
-                Ok(())
+                statements.iter().try_for_each(|statement| run(connection, statement))
             }
             Self::Postgres(writing) => writing.tell(statements),
         }
@@ -206,14 +203,41 @@ impl Engine {
     }
 }
 
+fn run(connection: &Connection, statement: &Statement) -> Result<(), Fault> {
+    match statement {
+        Statement::Insert { insert, row } => {
+            connection.prepare_cached(insert.one())?.execute(params_from_iter(row))?;
+        }
+        Statement::Other { sql, values } => {
+            let mut statement = connection.prepare_cached(sql)?;
+            sqlite::bind(&mut statement, values)?;
+            statement.raw_execute()?;
+        }
+    }
+    Ok(())
+}
+
 fn answer(connection: &Connection, question: &Question) -> Result<Vec<Record>, Fault> {
-    let mut statement = connection.prepare_cached(&question.sql)?;
+    let mut statement = connection.prepare_cached(&question.sql())?;
     let columns = statement.column_count();
-    let mut rows = statement.query(params_from_iter(&question.values))?;
+    sqlite::bind(&mut statement, &question.values)?;
+    let mut rows = statement.raw_query();
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
         let value = |column| Ok(Value::from(row.get::<_, rusqlite::types::Value>(column)?));
         records.push(Record((0..columns).map(value).collect::<rusqlite::Result<_>>()?));
     }
     Ok(records)
+}
+
+impl StoreError {
+    /// The error that `fault`, of the database at `place`, is to callers.
+    pub(crate) fn of_fault(place: &Place, fault: &Fault) -> Self {
+        match fault {
+            Fault::Sqlite(error) => Self::sqlite(place.clone(), error),
+            Fault::Postgres(error) => refusal(place, error, None),
+            Fault::Told(error) | Fault::Passing(error) => error.clone(),
+            Fault::Changed(detail) => Self::Damaged { place: place.clone(), detail: detail.clone() },
+        }
+    }
 }

@@ -33,6 +33,9 @@ pub enum StoreError {
         /// The newest version this program reads.
         known: u32,
     },
+    /// A build before version 0.1.0 has written it; it was not touched.
+    #[error("open the store `{place}`: a build before version 0.1.0 has written it, and this program cannot read it")]
+    Earlier { place: Place },
     /// The file or database belongs to another program; it was not touched.
     #[error("open the store `{place}`: it is not a Proofmark database, or its beginning has been overwritten")]
     Foreign { place: Place },
@@ -66,8 +69,8 @@ pub enum StoreError {
     /// Text with the character U+0000, which PostgreSQL cannot store.
     #[error("store the text: it has the character U+0000, which the database cannot store")]
     Text,
-    /// Text that is searched for, and is too long for an index of PostgreSQL.
-    #[error("store the text: what is searched for has {bytes} bytes, and the database can search for {max}")]
+    /// Texts that are searched for together, and are too long for an index.
+    #[error("store the text: what is searched for has {bytes} bytes, and the store can search for {max}")]
     LongKey {
         bytes: usize,
         /// The most bytes that one search can be for.
@@ -157,6 +160,14 @@ impl StoreError {
             Self::Damaged { .. } => "restore it from a backup, or move it and its `-wal` file away to begin a new one",
             Self::Newer { place: Place::Database(_), .. } => "use a newer `proofmark`",
             Self::Newer { .. } => "use a newer `proofmark`, or name another file with `--store`",
+            Self::Earlier { place: Place::Database(_) } => {
+                "leave it as it is, and export its receipts with the build that wrote it (`proofmark receipt export`); name an \
+                 empty database or another `search_path` with `--store`"
+            }
+            Self::Earlier { .. } => {
+                "keep the file, and export its receipts with the build that wrote it (`proofmark receipt export`); name a new \
+                 file with `--store`"
+            }
             Self::Foreign { place: Place::Database(_) } => {
                 "name an empty database with `--store`, or a schema of this one with `search_path`"
             }
@@ -211,6 +222,7 @@ impl StoreError {
             | Self::Locked { .. }
             | Self::Damaged { .. }
             | Self::Newer { .. }
+            | Self::Earlier { .. }
             | Self::Foreign { .. }
             | Self::Full { .. }
             | Self::Io { .. }

@@ -1,8 +1,6 @@
 //! Why an engine could not answer or store.
 
-use crate::engine::postgres::refusal;
 use crate::error::StoreError;
-use crate::place::Place;
 
 /// What went wrong in an engine, before it is told to callers as a [`crate::StoreError`].
 #[derive(Debug)]
@@ -19,20 +17,8 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// The value of a column is not one that was stored there.
-    pub(crate) fn changed(column: usize, why: impl std::fmt::Display) -> Self {
+    pub(crate) fn changed(column: impl std::fmt::Display, why: impl std::fmt::Display) -> Self {
         Self::Changed(format!("column {column}: {why}"))
-    }
-}
-
-impl StoreError {
-    /// The error that `fault`, of the database at `place`, is to callers.
-    pub(crate) fn of_fault(place: &Place, fault: &Fault) -> Self {
-        match fault {
-            Fault::Sqlite(error) => Self::sqlite(place.clone(), error),
-            Fault::Postgres(error) => refusal(place, error, None),
-            Fault::Told(error) | Fault::Passing(error) => error.clone(),
-            Fault::Changed(detail) => Self::Damaged { place: place.clone(), detail: detail.clone() },
-        }
     }
 }
 

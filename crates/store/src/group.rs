@@ -4,5 +4,6 @@ pub(crate) mod pending;
 pub(crate) mod report;
 pub(crate) mod settle;
 pub(crate) mod signing;
+pub(crate) mod write;
 pub(crate) mod writer;
 pub(crate) mod written;

@@ -43,6 +43,7 @@ impl Hint {
 
     /// What a text hints at. Letters that are not known mean nothing.
     pub(crate) fn read(text: &str) -> Self {
+        // Another version may send letters of its own, and anyone who can use the database any text.
         let known = |letter| LETTERS.iter().find(|(known, _)| *known == letter).map_or(Self::NONE, |(_, hint)| *hint);
         text.chars().take(MAX_LETTERS).map(known).fold(Self::NONE, BitOr::bitor)
     }

@@ -1,21 +1,37 @@
-//! Stores receipts, chains, step runs, decisions and jobs in one SQLite file.
+//! Stores receipts, chains, step runs, decisions and jobs in a file (SQLite) or in a database that servers share (PostgreSQL).
 //!
 //! This is the only crate with SQL. It does not know what a verdict means, whether a signature is good, or how a receipt came
 //! about: it stores the bytes it is given, in the order it is given them, and answers only once they are on disk. Every row
 //! belongs to a tenant, whose rows are reached only through [`Store::of`].
 //!
-//! `writer` has the one thread that writes: groups, chains, time and crashes are explained there.
+//! There are three floors, and none knows those above it:
+//!
+//! 1. **Tables and engines.** `tables` is the one list of tables; `table` prints the schemas from it, and `insert` the statements that
+//!    insert rows. `statement` is what an engine is asked and told, in the one spelling that both take. `engine` has the connections:
+//!    `sqlite`, `file`, `log` and `readers` those to a file, `postgres` those to a server, `db` questions to either.
+//! 2. **Rows and groups.** `rows` has a file for each table: what is stored, why it is refused, and the questions about it. `group`
+//!    makes one commit of many writes: `settle` is how each of them is decided without SQL, and `writer` the one thread that writes.
+//!    Groups, chains, time and crashes are explained there.
+//! 3. **The whole store.** [`Store`] and [`TenantStore`] are what callers have. `upkeep` handles all tables at once: it copies a store,
+//!    verifies one, and seals one that was moved.
+//!
+//! A write goes from [`TenantStore::submit`] to `group::writer`, which asks the engine the questions of many writes together, settles
+//! each by the answers (`rows`), tells the engine what to store, commits, and answers. A question goes from [`Store`] over
+//! `engine::readers` to a function in `rows`, and waits for no writer.
 
 mod engine;
 mod error;
 mod fault;
 mod group;
 mod hint;
+mod insert;
 mod mark;
 mod place;
 mod row;
 mod rows;
+mod statement;
 mod store;
+mod table;
 mod tables;
 mod tenant;
 mod tenant_store;
@@ -29,6 +45,7 @@ pub use engine::listen::Listening;
 pub use error::{MAX_CHAIN_NAME, StoreError};
 pub use group::pending::Pending;
 pub use group::report::{GroupOutcome, GroupReport};
+pub use group::write::Write;
 pub use group::writer::MAX_GROUP;
 pub use group::written::Written;
 pub use hint::Hint;
@@ -54,7 +71,6 @@ pub use rows::runs::{ListedStep, StepRun};
 pub use rows::sessions::{NewEntries, NewEntry, SessionEntry, Sessions, SignEntry, StoredPin, StoredSession};
 pub use rows::spends::{Spend, Spends, Spent};
 pub use rows::workers::{JobProgress, LEASE_MS, MAX_WORKERS, Presence, StoredWorker};
-pub use rows::write::Write;
 pub use store::Store;
 pub use tenant::{MAX_TENANT, Tenant, TenantError};
 pub use tenant_store::{PendingEach, TenantStore};

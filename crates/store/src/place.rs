@@ -30,9 +30,10 @@ impl Place {
         // In capitals, in quotes, or of another program: a scheme has no slash, and a path that begins with one has.
         let is_url = text.split_once("://").is_some_and(|(scheme, _)| !scheme.contains('/'));
         // `host=db user=ann password=…`, as the programs of PostgreSQL take it.
-        match is_url || text.contains("password=") {
-            true => Self::Database(DatabaseUrl(text.to_owned())),
-            false => Self::File(text.into()),
+        if is_url || text.contains("password=") {
+            Self::Database(DatabaseUrl(text.to_owned()))
+        } else {
+            Self::File(text.into())
         }
     }
 

@@ -6,14 +6,15 @@ use tokio_postgres::types::Type;
 use crate::fault::Fault;
 use crate::value::Value;
 
-/// A row of an answer. Columns are read by their position, from 0.
+/// A row of an answer. Columns are read by their position, from 0; all those of a table by their names
+/// ([`crate::table::Table::fields`]).
 pub(crate) enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     Postgres(&'r tokio_postgres::Row),
     Record(&'r Record),
 }
 
-/// A row of an answer to a [`crate::group::settle::Question`].
+/// A row of an answer to a [`crate::statement::Question`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record(pub(crate) Vec<Value>);
 
@@ -27,7 +28,7 @@ pub(crate) enum Cell<'r> {
 }
 
 /// A type that a column can be read as.
-pub(crate) trait Column: Sized {
+pub(crate) trait Readable: Sized {
     /// None where the cell holds something else.
     fn of(cell: Cell<'_>) -> Option<Self>;
 }
@@ -42,6 +43,7 @@ impl Row<'_> {
                     std::str::from_utf8(text).map(Cell::Text).map_err(|error| Fault::changed(column, error))
                 }
                 rusqlite::types::ValueRef::Blob(bytes) => Ok(Cell::Bytes(bytes)),
+                // No column has fractions, so somebody else has written this one.
                 rusqlite::types::ValueRef::Real(number) => Err(Fault::changed(column, format!("the number {number}"))),
             },
             Self::Postgres(row) => postgres_cell(row, column),
@@ -53,7 +55,7 @@ impl Row<'_> {
     ///
     /// # Errors
     /// [`Fault::Changed`] where it holds something else.
-    pub(crate) fn get<T: Column>(&self, column: usize) -> Result<T, Fault> {
+    pub(crate) fn get<T: Readable>(&self, column: usize) -> Result<T, Fault> {
         T::of(self.cell(column)?).ok_or_else(|| Fault::changed(column, "a value of another type"))
     }
 
@@ -80,7 +82,7 @@ impl Record {
     }
 
     /// As [`Row::get`].
-    pub(crate) fn get<T: Column>(&self, column: usize) -> Result<T, Fault> {
+    pub(crate) fn get<T: Readable>(&self, column: usize) -> Result<T, Fault> {
         Row::Record(self).get(column)
     }
 }
@@ -93,12 +95,13 @@ fn postgres_cell(row: &tokio_postgres::Row, column: usize) -> Result<Cell<'_>, F
         Type::INT4 => row.try_get::<_, Option<i32>>(column)?.map(|number| Cell::Integer(number.into())),
         Type::INT8 => row.try_get::<_, Option<i64>>(column)?.map(Cell::Integer),
         Type::BYTEA => row.try_get::<_, Option<&[u8]>>(column)?.map(Cell::Bytes),
+        // Names of the catalogue are texts of several types.
         _ => row.try_get::<_, Option<&str>>(column)?.map(Cell::Text),
     };
     Ok(cell.unwrap_or(Cell::Null))
 }
 
-impl Column for i64 {
+impl Readable for i64 {
     fn of(cell: Cell<'_>) -> Option<Self> {
         match cell {
             Cell::Integer(number) => Some(number),
@@ -107,25 +110,25 @@ impl Column for i64 {
     }
 }
 
-impl Column for u64 {
+impl Readable for u64 {
     fn of(cell: Cell<'_>) -> Option<Self> {
         i64::of(cell).and_then(|number| Self::try_from(number).ok())
     }
 }
 
-impl Column for usize {
+impl Readable for usize {
     fn of(cell: Cell<'_>) -> Option<Self> {
         i64::of(cell).and_then(|number| Self::try_from(number).ok())
     }
 }
 
-impl Column for bool {
+impl Readable for bool {
     fn of(cell: Cell<'_>) -> Option<Self> {
         i64::of(cell).map(|number| number != 0)
     }
 }
 
-impl Column for String {
+impl Readable for String {
     fn of(cell: Cell<'_>) -> Option<Self> {
         match cell {
             Cell::Text(text) => Some(text.to_owned()),
@@ -134,7 +137,7 @@ impl Column for String {
     }
 }
 
-impl Column for Vec<u8> {
+impl Readable for Vec<u8> {
     fn of(cell: Cell<'_>) -> Option<Self> {
         match cell {
             Cell::Bytes(bytes) => Some(bytes.to_owned()),
@@ -143,7 +146,7 @@ impl Column for Vec<u8> {
     }
 }
 
-impl<const N: usize> Column for [u8; N] {
+impl<const N: usize> Readable for [u8; N] {
     fn of(cell: Cell<'_>) -> Option<Self> {
         match cell {
             Cell::Bytes(bytes) => bytes.try_into().ok(),
@@ -152,13 +155,13 @@ impl<const N: usize> Column for [u8; N] {
     }
 }
 
-impl Column for ReceiptId {
+impl Readable for ReceiptId {
     fn of(cell: Cell<'_>) -> Option<Self> {
         <[u8; 16]>::of(cell).and_then(|bytes| Self::from_bytes(bytes).ok())
     }
 }
 
-impl Column for Value {
+impl Readable for Value {
     fn of(cell: Cell<'_>) -> Option<Self> {
         Some(match cell {
             Cell::Null => Self::Null,
@@ -169,7 +172,7 @@ impl Column for Value {
     }
 }
 
-impl<T: Column> Column for Option<T> {
+impl<T: Readable> Readable for Option<T> {
     fn of(cell: Cell<'_>) -> Option<Self> {
         match cell {
             Cell::Null => Some(None),

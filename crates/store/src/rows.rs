@@ -1,11 +1,15 @@
-//! What is stored, a file for each table or for what is asked of it: the row that callers know, how it is settled, and the
-//! questions about it.
+//! What is stored: a file for each table, with the row that callers know, how it is settled, and the questions about it.
+//!
+//! Beside them are files about rows of several tables: `receipt_meta` and `read` (receipts with what is known of them, and lists),
+//! `queue` (what waits for a review), `claims` (who has which job), `listing`, `times` and `page` (lists that take as long in a large
+//! store as in a small one).
 
 pub(crate) mod activity;
 pub(crate) mod answers;
 pub(crate) mod awaited;
 pub(crate) mod chains;
 pub(crate) mod claims;
+pub(crate) mod clock;
 pub(crate) mod column;
 pub(crate) mod counts;
 pub(crate) mod decisions;
@@ -24,4 +28,4 @@ pub(crate) mod spends;
 pub(crate) mod times;
 pub(crate) mod waiting;
 pub(crate) mod workers;
-pub(crate) mod write;
+mod write;

@@ -1,25 +1,24 @@
 use std::io;
-use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{ChainTip, ReceiptId};
 
-use crate::engine::clock::{self, Clock};
+use crate::engine::clock::Clock;
+use crate::engine::connect::{Connected, absolute, connect, connect_existing};
 use crate::engine::db::Db;
 use crate::engine::listen::Listening;
-use crate::engine::postgres::{self, Database, Writing};
+use crate::engine::postgres::{self, Database};
 use crate::engine::readers::{Readers, Source};
-use crate::engine::{Engine, Sqlite};
-use crate::engine::{file, sqlite};
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::report::{GroupReport, Groups};
-use crate::group::writer::{Task, Writer};
+use crate::group::writer::{self, Task, Writer};
 use crate::hint::Hint;
 use crate::mark::Mark;
 use crate::place::Place;
 use crate::rows::claims::{self, Change, Claim, JobFigures};
+use crate::rows::clock;
 use crate::rows::decisions::{self, Decision, Decisions, DecisionsWanted};
 use crate::rows::executions::{self, Finding};
 use crate::rows::jobs::{self, StoredJob};
@@ -71,7 +70,7 @@ impl Store {
     pub fn inspect(place: impl Into<Place>) -> Result<(), StoreError> {
         let place = place.into();
         let found = match &place {
-            Place::File(path) => file::inspect_mark(&absolute(path)?)?,
+            Place::File(path) => seal::find_in_file(&absolute(path)?)?,
             Place::Database(url) => {
                 let database = Arc::new(Database::at(url)?);
                 postgres::inspect(&database)?;
@@ -86,7 +85,11 @@ impl Store {
     /// # Errors
     /// When the store cannot be written or read.
     pub fn probe(&self) -> Result<(), StoreError> {
-        self.writer.submit(Task::Probe).wait()?;
+        let probe: writer::Change = Box::new(|engine, now| {
+            engine.tell(vec![writer::probe(now)])?;
+            Ok(Hint::NONE)
+        });
+        self.writer.submit(Task::Change(probe)).wait()?;
         self.read(|db| db.only("SELECT probed FROM probe", &[], |_| Ok(())))
     }
 
@@ -372,74 +375,13 @@ impl Store {
     }
 
     pub(crate) fn change(&self, change: Change) -> Result<(), StoreError> {
-        self.writer.submit(Task::Jobs(change)).wait().map(drop)
+        let apply: writer::Change = Box::new(move |engine, now| change.apply(engine, now));
+        self.writer.submit(Task::Change(apply)).wait().map(drop)
     }
 
     pub(crate) fn read<T>(&self, question: impl FnOnce(&Db<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
         self.readers.read(question)
     }
-}
-
-/// The connections to a store, without a writer.
-pub(crate) struct Connected {
-    pub(crate) engine: Engine,
-    pub(crate) readers: Readers,
-    clock: Arc<Clock>,
-    pub(crate) place: Place,
-}
-
-/// Connects to the store at `place`: to a new one where there is none.
-///
-/// # Errors
-/// As [`Store::open`], but for [`StoreError::Unfinished`].
-pub(crate) fn connect(place: Place) -> Result<Connected, StoreError> {
-    match place {
-        Place::File(path) => {
-            let path = absolute(&path)?;
-            file::create_missing(&path)?;
-            of_file(path)
-        }
-        Place::Database(url) => of_database(Arc::new(Database::at(&url)?)),
-    }
-}
-
-/// Connects to the store at `place` if it exists.
-///
-/// # Errors
-/// As [`Store::open_existing`], but for [`StoreError::Unfinished`].
-pub(crate) fn connect_existing(place: Place) -> Result<Connected, StoreError> {
-    match place {
-        Place::File(path) => of_file(absolute(&path)?),
-        Place::Database(url) => {
-            let database = Arc::new(Database::at(&url)?);
-            postgres::inspect(&database)?;
-            of_database(database)
-        }
-    }
-}
-
-fn of_file(path: PathBuf) -> Result<Connected, StoreError> {
-    // Before SQLite opens the file for writing, which may lock it or recover its log.
-    file::inspect(&path)?;
-    let connection = sqlite::open_to_write(&path)?;
-    let clock = Arc::new(Clock::default());
-    let engine = Sqlite::with_log(connection, Arc::clone(&clock), &path);
-    let engine = Engine::Sqlite(engine.map_err(|error| StoreError::of_io(&path, &error))?);
-    let place = Place::File(path.clone());
-    Ok(Connected { engine, readers: Readers::of_file(path)?, clock, place })
-}
-
-fn of_database(database: Arc<Database>) -> Result<Connected, StoreError> {
-    let place = database.place().clone();
-    let connection = postgres::make(&database)?;
-    let clock = Arc::new(Clock::default());
-    let engine = Engine::Postgres(Writing::open(Arc::clone(&database), connection, Arc::clone(&clock))?);
-    Ok(Connected { engine, readers: Readers::of_database(database), clock, place })
-}
-
-/// SQLite gives names like `:memory:` and `file:…` a meaning of their own; an absolute path has none.
-fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
-    path::absolute(path).map_err(|error| StoreError::of_io(path, &error))
 }
 
 /// The smallest and the largest 16 bytes whose hex digits begin with `prefix`.

@@ -1,249 +1,486 @@
-//! All tables of a store and their columns, in one list: for what handles whole tables, whatever is in them.
+//! The tables of a store: the one list from which both engines make their schemas.
+//!
+//! A long text comes last: SQLite reads it on the way to a column behind it. Numbers of rows are given by the store. Times are in
+//! milliseconds after 1970-01-01T00:00:00Z.
 
-/// A table whose rows are copied with a store.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Table {
-    pub(crate) name: &'static str,
-    /// The columns of its primary key, in the order of the key.
-    pub(crate) key: &'static [&'static str],
-    pub(crate) columns: &'static [&'static str],
-}
+use crate::table::{Column, Fate, PLAIN, Spelling, Table, bytes, index, integer, text, truth};
 
-/// In an order in which rows come after those that they refer to.
-pub(crate) const TABLES: [Table; 23] = [
-    table("chains", &["chain_id"], &["chain_id", "tenant", "name"]),
-    table(
-        "receipts",
-        &["sequence"],
-        &[
-            "sequence",
-            "tenant",
-            "receipt_id",
-            "issuer",
-            "hash",
-            "content",
-            "verified_at",
-            "verdict",
-            "tier",
-            "task_id",
-            "task_type",
-            "output",
-            "trust",
-            "superseded_by",
-            "chain_id",
-            "position",
-            "document",
-        ],
-    ),
-    table("requests", &["sequence"], &["sequence", "document"]),
-    table("receipt_times", &["block"], &["block", "earliest", "latest"]),
-    table(
-        "receipt_counts",
-        &["tenant", "chain_id", "issuer", "task_type", "verdict", "standing"],
-        &["tenant", "chain_id", "issuer", "task_type", "verdict", "standing", "receipts"],
-    ),
-    table("verdict_counts", &["tenant", "hour", "verdict"], &["tenant", "hour", "verdict", "receipts"]),
-    table(
-        "decisions",
-        &["sequence"],
-        &[
-            "sequence",
-            "decision_id",
-            "decided_at",
-            "outcome",
-            "fingerprint",
-            "position",
-            "document",
-            "tenant",
-            "agent",
-            "class",
-            "mode",
-            "expires_at",
-            "candidate",
-            "action",
-            "review",
-            "allowed",
-            "hash",
-            "subject",
-            "wanted",
-            "nth",
-            "tool",
-        ],
-    ),
-    table("asked", &["decision_id"], &["decision_id", "facts"]),
-    table("decision_times", &["block"], &["block", "earliest", "latest"]),
-    table(
-        "decision_counts",
-        &["tenant", "hour", "outcome", "mode", "allowed", "policy", "rules"],
-        &["tenant", "hour", "outcome", "mode", "allowed", "policy", "rules", "decisions"],
-    ),
-    table("agent_counts", &["tenant", "day", "agent", "allowed"], &["tenant", "day", "agent", "allowed", "decisions"]),
-    table("waiting", &["tenant", "sequence"], &["tenant", "sequence", "subject", "first", "asked"]),
-    table("awaited", &["tenant", "decision_id"], &["tenant", "decision_id", "expires_at"]),
-    table("executions", &["sequence"], &["sequence", "tenant", "decision_id", "executed", "reported_at", "document"]),
-    table("findings", &["sequence"], &["sequence", "tenant", "decision_id", "code", "message", "found_at"]),
-    table(
-        "reviews",
-        &["sequence"],
-        &[
-            "sequence",
-            "tenant",
-            "decision_id",
-            "subject",
-            "reviewer",
-            "person",
-            "role",
-            "verdict",
-            "note",
-            "receipt_id",
-            "reviewed_at",
-            "until",
-        ],
-    ),
-    table(
-        "runs",
-        &["tenant", "run", "step", "begun_by"],
-        &["tenant", "begun_by", "run", "step", "version", "state", "updated_at"],
-    ),
-    table(
-        "jobs",
-        &["job_id"],
-        &[
-            "job_id",
-            "tenant",
-            "state",
-            "owner",
-            "attempt",
-            "lost",
-            "cancelling",
-            "needs",
-            "turn",
-            "bytes",
-            "checks",
-            "chain",
-            "supersedes",
-            "error",
-            "created_at",
-            "finished_at",
-            "request",
-        ],
-    ),
-    table("answers", &["tenant", "key"], &["tenant", "key", "request", "document", "answered_at"]),
-    table("spent", &["tenant", "content"], &["tenant", "content", "spent_by", "spent_at"]),
-    table("spent_ids", &["receipt_id"], &["receipt_id", "spent_by", "spent_at"]),
-    table(
-        "session_entries",
-        &["sequence"],
-        &[
-            "sequence",
-            "tenant",
-            "session",
-            "position",
-            "entry_id",
-            "kind",
-            "decision_id",
-            "stored_at",
-            "hash",
-            "document",
-        ],
-    ),
-    table(
-        "pins",
-        &["tenant", "server", "tool", "is_pinned"],
-        &["tenant", "server", "tool", "is_pinned", "definition", "document", "waits", "listed_at"],
-    ),
+/// The tables whose rows are copied with a store, in an order in which rows come after those that they refer to.
+pub(crate) static TABLES: [&Table; 22] = [
+    &CHAINS,
+    &RECEIPTS,
+    &REQUESTS,
+    &RECEIPT_TIMES,
+    &RECEIPT_COUNTS,
+    &VERDICT_COUNTS,
+    &DECISIONS,
+    &ASKED,
+    &DECISION_TIMES,
+    &DECISION_COUNTS,
+    &AGENT_COUNTS,
+    &WAITING,
+    &AWAITED,
+    &EXECUTIONS,
+    &FINDINGS,
+    &REVIEWS,
+    &RUNS,
+    &JOBS,
+    &ANSWERS,
+    &SPENT,
+    &SESSION_ENTRIES,
+    &PINS,
 ];
 
 /// Tables that are about a store itself: the time that was recorded last, what a probe writes, and the processes that use it.
-pub(crate) const OWN: [&str; 3] = ["clock", "probe", "workers"];
+pub(crate) static OWN: [&Table; 3] = [&CLOCK, &PROBE, &WORKERS];
 
-const fn table(name: &'static str, key: &'static [&'static str], columns: &'static [&'static str]) -> Table {
-    Table { name, key, columns }
+/// Tables of PostgreSQL alone: the markers of groups, and the version.
+pub(crate) static OF_POSTGRES: [&Table; 2] = [&GROUPS, &VERSION];
+
+/// The statements that make all tables.
+pub(crate) fn schema(engine: Spelling) -> String {
+    let more: &[&Table] = if engine == Spelling::Postgres { &OF_POSTGRES } else { &[] };
+    let tables = TABLES.iter().chain(&OWN).chain(more).map(|table| table.schema(engine));
+    tables.collect::<String>() + "INSERT INTO clock (only_row, latest, turn) VALUES (0, 0, 0);\n"
 }
 
-impl Table {
-    /// Asks for rows in the order of the key, all columns: `after` says whether the values of a key come first, behind which
-    /// they begin. The last value is how many.
-    pub(crate) fn page(&self, after: bool) -> String {
-        let (keys, columns) = (self.key.join(", "), self.columns.join(", "));
-        let name = self.name;
-        let parameters = |count: usize| (1..=count).map(|number| format!("?{number}")).collect::<Vec<_>>().join(", ");
-        match after {
-            true => {
-                let (values, limit) = (parameters(self.key.len()), self.key.len() + 1);
-                format!("SELECT {columns} FROM {name} WHERE ({keys}) > ({values}) ORDER BY {keys} LIMIT ?{limit}")
-            }
-            false => format!("SELECT {columns} FROM {name} ORDER BY {keys} LIMIT ?1"),
-        }
-    }
+/// The chains of receipts.
+pub(crate) static CHAINS: Table = Table {
+    name: "chains",
+    columns: &[integer("chain_id"), text("tenant"), text("name")],
+    key: &["chain_id"],
+    unique: &[&["tenant", "name"]],
+    ..PLAIN
+};
 
-    /// Asks for the greatest key.
-    pub(crate) fn last(&self) -> String {
-        let descending = self.key.iter().map(|column| format!("{column} DESC")).collect::<Vec<_>>().join(", ");
-        format!("SELECT {} FROM {} ORDER BY {descending} LIMIT 1", self.key.join(", "), self.name)
-    }
+pub(crate) static RECEIPTS: Table = Table {
+    name: "receipts",
+    columns: &[
+        integer("sequence"),
+        text("tenant"),
+        bytes("receipt_id").of_bytes(16),
+        text("issuer"),
+        bytes("hash").of_bytes(32),
+        bytes("content").of_bytes(32),
+        integer("verified_at"),
+        text("verdict"),
+        integer("tier"),
+        text("task_id").optional(),
+        text("task_type").optional(),
+        text("output"),
+        text("trust").optional(),
+        integer("superseded_by").optional(),
+        integer("chain_id").optional().references("chains"),
+        integer("position").optional(),
+        text("document"),
+    ],
+    key: &["sequence"],
+    unique: &[&["tenant", "receipt_id", "issuer"]],
+    indexes: &[
+        index("receipts_by_position", &["chain_id", "position"]).unique().only("chain_id IS NOT NULL"),
+        index("receipts_listed", &["tenant", "verdict", "tier"]),
+        // The last two columns have few values: a list looks through the index once for each of them (`listing`).
+        index("receipts_by_issuer", &["tenant", "issuer", "verdict", "tier"]),
+        index("receipts_by_task", &["tenant", "task_id", "verdict", "tier"]).only("task_id IS NOT NULL"),
+        index("receipts_by_chain", &["chain_id", "verdict", "tier"]).only("chain_id IS NOT NULL"),
+        // Evidence is looked up by what it is about, and one that was superseded is none.
+        index("receipts_by_output", &["output", "tenant"]).only("superseded_by IS NULL"),
+    ],
+    // A receipt is on a chain at a place, or on none.
+    checks: &["(chain_id IS NULL) = (position IS NULL)"],
+    ..PLAIN
+};
 
-    /// Inserts a row, with the values of all columns.
-    pub(crate) fn insert(&self) -> String {
-        let values = (1..=self.columns.len()).map(|number| format!("?{number}")).collect::<Vec<_>>().join(", ");
-        format!("INSERT INTO {} ({}) VALUES ({values})", self.name, self.columns.join(", "))
-    }
+/// The requests that receipts answer, by the numbers of the receipts.
+pub(crate) static REQUESTS: Table =
+    Table { name: "requests", columns: &[integer("sequence"), text("document")], key: &["sequence"], ..PLAIN };
 
-    /// The places of the key's columns among all columns.
-    pub(crate) fn key_places(&self) -> impl Iterator<Item = usize> {
-        self.key.iter().filter_map(|key| self.columns.iter().position(|column| column == key))
-    }
+/// When the receipts of each block were made (`times`).
+pub(crate) static RECEIPT_TIMES: Table = times("receipt_times");
+
+/// How many receipts are alike (`counts`).
+pub(crate) static RECEIPT_COUNTS: Table = Table {
+    name: "receipt_counts",
+    columns: &[
+        text("tenant"),
+        integer("chain_id"),
+        text("issuer"),
+        text("task_type"),
+        text("verdict"),
+        text("standing"),
+        integer("receipts"),
+    ],
+    key: &["tenant", "chain_id", "issuer", "task_type", "verdict", "standing"],
+    ..COUNTS
+};
+
+/// How many receipts of an hour have a verdict (`activity`).
+pub(crate) static VERDICT_COUNTS: Table = Table {
+    name: "verdict_counts",
+    columns: &[text("tenant"), integer("hour"), text("verdict"), integer("receipts")],
+    key: &["tenant", "hour", "verdict"],
+    ..COUNTS
+};
+
+pub(crate) static DECISIONS: Table = Table {
+    name: "decisions",
+    columns: &[
+        integer("sequence"),
+        text("tenant"),
+        text("decision_id"),
+        integer("decided_at"),
+        text("outcome"),
+        truth("allowed"),
+        text("mode"),
+        text("fingerprint"),
+        integer("nth"),
+        integer("position"),
+        bytes("hash").of_bytes(32),
+        text("subject"),
+        text("agent").optional(),
+        text("class").optional(),
+        text("tool").optional(),
+        integer("expires_at"),
+        text("candidate").optional(),
+        truth("review"),
+        integer("wanted"),
+        text("action").optional(),
+        text("document"),
+    ],
+    key: &["sequence"],
+    // Of all tenants: the decisions of all are one chain.
+    unique: &[&["decision_id"], &["position"]],
+    indexes: &[
+        index("decisions_by_subject", &["tenant", "subject", "sequence"]),
+        // Two processes that decide on one action at once notice by it.
+        index("decisions_by_action", &["tenant", "fingerprint", "nth"]).unique(),
+        // Its end is the last decision that allowed the action: those behind it denied it.
+        index("decisions_allowed", &["tenant", "fingerprint", "nth"]).only("allowed"),
+        index("decisions_listed", &["tenant", "outcome"]),
+        index("decisions_by_agent", &["tenant", "agent", "outcome"]).only("agent IS NOT NULL"),
+        index("decisions_by_class", &["tenant", "class", "outcome"]).only("class IS NOT NULL"),
+        index("decisions_by_tool", &["tenant", "tool", "outcome"]).only("tool IS NOT NULL"),
+    ],
+    ..PLAIN
+};
+
+/// The facts of decisions that a reviewer has to see.
+pub(crate) static ASKED: Table = Table {
+    name: "asked",
+    columns: &[text("decision_id"), text("facts")],
+    key: &["decision_id"],
+    fate: Fate::Pass,
+    ..PLAIN
+};
+
+/// When the decisions of each block were made (`times`).
+pub(crate) static DECISION_TIMES: Table = times("decision_times");
+
+/// How many decisions of an hour are alike (`activity`).
+pub(crate) static DECISION_COUNTS: Table = Table {
+    name: "decision_counts",
+    columns: &[
+        text("tenant"),
+        integer("hour"),
+        text("outcome"),
+        text("mode"),
+        truth("allowed"),
+        bytes("policy"),
+        text("rules"),
+        integer("decisions"),
+    ],
+    key: &["tenant", "hour", "outcome", "mode", "allowed", "policy", "rules"],
+    ..COUNTS
+};
+
+/// How many decisions agents asked for on a day (`activity`).
+pub(crate) static AGENT_COUNTS: Table = Table {
+    name: "agent_counts",
+    columns: &[text("tenant"), integer("day"), text("agent"), truth("allowed"), integer("decisions")],
+    key: &["tenant", "day", "agent", "allowed"],
+    ..COUNTS
+};
+
+/// The decisions that wait for a review (`waiting`).
+pub(crate) static WAITING: Table = Table {
+    name: "waiting",
+    columns: &[text("tenant"), integer("sequence"), text("subject"), integer("first"), integer("asked")],
+    key: &["tenant", "sequence"],
+    indexes: &[index("waiting_on", &["tenant", "subject"]).unique(), index("waiting_by_first", &["tenant", "first"])],
+    fate: Fate::Change(70),
+    is_clustered: true,
+    ..PLAIN
+};
+
+/// The decisions whose execution is to be reported (`awaited`).
+pub(crate) static AWAITED: Table = Table {
+    name: "awaited",
+    columns: &[text("tenant"), text("decision_id"), integer("expires_at")],
+    key: &["tenant", "decision_id"],
+    indexes: &[index("awaited_by_end", &["expires_at"])],
+    fate: Fate::Pass,
+    ..PLAIN
+};
+
+/// Reports of executions.
+pub(crate) static EXECUTIONS: Table = Table {
+    name: "executions",
+    columns: &[
+        integer("sequence"),
+        text("tenant"),
+        text("decision_id"),
+        truth("executed"),
+        integer("reported_at"),
+        text("document"),
+    ],
+    key: &["sequence"],
+    indexes: &[index("executions_by_decision", &["decision_id"])],
+    ..PLAIN
+};
+
+/// What is wrong with executions.
+pub(crate) static FINDINGS: Table = Table {
+    name: "findings",
+    columns: &[
+        integer("sequence"),
+        text("tenant"),
+        text("decision_id"),
+        text("code"),
+        text("message"),
+        integer("found_at"),
+    ],
+    key: &["sequence"],
+    indexes: &[
+        index("findings_by_tenant", &["tenant", "sequence"]),
+        index("findings_of_decision", &["tenant", "decision_id"]),
+        index("findings_by_code", &["tenant", "code"]),
+    ],
+    ..PLAIN
+};
+
+pub(crate) static REVIEWS: Table = Table {
+    name: "reviews",
+    columns: &[
+        integer("sequence"),
+        text("tenant"),
+        text("decision_id"),
+        text("subject"),
+        text("verdict"),
+        text("reviewer"),
+        text("person"),
+        text("role"),
+        text("note"),
+        text("receipt_id").optional(),
+        integer("reviewed_at"),
+        integer("until"),
+    ],
+    key: &["sequence"],
+    // One person gives one review of a decision in each role.
+    unique: &[&["tenant", "decision_id", "person", "role"]],
+    indexes: &[
+        index("reviews_by_subject", &["tenant", "subject"]),
+        index("reviews_by_time", &["tenant", "reviewed_at"]),
+    ],
+    ..PLAIN
+};
+
+/// The states of the steps of workflows.
+pub(crate) static RUNS: Table = Table {
+    name: "runs",
+    columns: &[
+        text("tenant"),
+        text("begun_by"),
+        text("run"),
+        text("step"),
+        integer("version"),
+        integer("updated_at"),
+        text("state"),
+    ],
+    // Who began it comes last: a run is looked up by its name, whoever began it.
+    key: &["tenant", "run", "step", "begun_by"],
+    indexes: &[
+        index("runs_by_change", &["updated_at DESC", "tenant", "run", "step", "begun_by"]),
+        index("runs_of_tenant", &["tenant", "updated_at DESC", "run", "step", "begun_by"]),
+    ],
+    fate: Fate::Change(70),
+    ..PLAIN
+};
+
+pub(crate) static JOBS: Table = Table {
+    name: "jobs",
+    columns: &[
+        bytes("job_id").of_bytes(16),
+        text("tenant"),
+        text("state").check("state IN ('waiting', 'done', 'failed', 'cancelled')"),
+        text("owner").optional(),
+        integer("attempt"),
+        integer("lost"),
+        integer("cancelling"),
+        text("needs"),
+        integer("turn"),
+        integer("bytes"),
+        integer("checks"),
+        text("chain"),
+        bytes("supersedes").optional(),
+        text("error").optional(),
+        integer("created_at"),
+        integer("finished_at").optional(),
+        text("request"),
+    ],
+    key: &["job_id"],
+    indexes: &[
+        // Claims read these in order up to what they want, however many jobs have ended.
+        index("jobs_to_claim", &["turn", "created_at"]).only("state = 'waiting' AND owner IS NULL"),
+        index("jobs_of_tenant", &["tenant", "turn"]).only("state = 'waiting' AND owner IS NULL"),
+        index("jobs_of_owner", &["owner"]).only("state = 'waiting' AND owner IS NOT NULL"),
+        index("jobs_finished", &["finished_at"]).only("finished_at IS NOT NULL"),
+    ],
+    fate: Fate::Change(50),
+    ..PLAIN
+};
+
+/// Answers by idempotency key.
+pub(crate) static ANSWERS: Table = Table {
+    name: "answers",
+    columns: &[text("tenant"), text("key"), bytes("request").of_bytes(32), integer("answered_at"), text("document")],
+    key: &["tenant", "key"],
+    indexes: &[index("answers_by_time", &["answered_at"])],
+    ..PLAIN
+};
+
+/// Documents that count once, and what spent them.
+pub(crate) static SPENT: Table = Table {
+    name: "spent",
+    columns: &[text("tenant"), bytes("content").of_bytes(32), text("spent_by"), integer("spent_at")],
+    key: &["tenant", "content"],
+    ..PLAIN
+};
+
+/// The entries of guarded sessions.
+pub(crate) static SESSION_ENTRIES: Table = Table {
+    name: "session_entries",
+    columns: &[
+        integer("sequence"),
+        text("tenant"),
+        text("session"),
+        integer("position"),
+        text("entry_id"),
+        text("kind"),
+        text("decision_id").optional(),
+        integer("stored_at"),
+        bytes("hash").of_bytes(32),
+        text("document"),
+    ],
+    key: &["sequence"],
+    unique: &[&["tenant", "session", "position"]],
+    indexes: &[
+        // One entry for each session, for lists of them.
+        index("sessions_by_begin", &["tenant", "sequence"]).only("position = 0"),
+        index("sessions_by_decision", &["tenant", "decision_id"]).only("decision_id IS NOT NULL"),
+    ],
+    ..PLAIN
+};
+
+/// The definitions of tools: of each one that is pinned, and one that waits.
+pub(crate) static PINS: Table = Table {
+    name: "pins",
+    columns: &[
+        text("tenant"),
+        text("server"),
+        text("tool"),
+        truth("is_pinned"),
+        bytes("definition").of_bytes(32),
+        text("waits").optional(),
+        integer("listed_at"),
+        text("document"),
+    ],
+    key: &["tenant", "server", "tool", "is_pinned"],
+    is_clustered: true,
+    ..PLAIN
+};
+
+/// The latest time that was recorded, and the turn of jobs.
+pub(crate) static CLOCK: Table = Table {
+    name: "clock",
+    columns: &[integer("only_row").check("only_row = 0"), integer("latest"), integer("turn")],
+    key: &["only_row"],
+    fate: Fate::Change(10),
+    ..PLAIN
+};
+
+/// What a probe writes, to see whether it can.
+pub(crate) static PROBE: Table = Table {
+    name: "probe",
+    columns: &[integer("probe").check("probe = 1"), integer("probed"), bytes("filler")],
+    key: &["probe"],
+    fate: Fate::Change(10),
+    ..PLAIN
+};
+
+/// The processes that share the store.
+pub(crate) static WORKERS: Table = Table {
+    name: "workers",
+    columns: &[
+        text("owner"),
+        integer("alive_until"),
+        integer("seen_at"),
+        text("signer"),
+        text("runs").optional(),
+        text("admits").optional(),
+        text("progress"),
+    ],
+    key: &["owner"],
+    indexes: &[index("workers_by_end", &["alive_until"])],
+    fate: Fate::Change(50),
+    ..PLAIN
+};
+
+/// The markers of groups (`engine::postgres`).
+static GROUPS: Table = Table {
+    name: "groups",
+    columns: &[text("writer"), integer("number"), integer("made_at")],
+    key: &["writer", "number"],
+    fate: Fate::Change(50),
+    ..PLAIN
+};
+
+/// The version of the schema. A program that knows version `needs` can use the store. Stores of builds before version 0.1.0 have
+/// a table `schema` instead, so none is taken for one of today.
+static VERSION: Table = Table {
+    name: "proofmark",
+    columns: &[integer("only_row").check("only_row = 0"), integer("version"), integer("needs")],
+    key: &["only_row"],
+    ..PLAIN
+};
+
+/// Counts: many groups change the same few rows.
+const COUNTS: Table = Table { fate: Fate::Change(70), is_clustered: true, ..PLAIN };
+
+const TIMES: &[Column] = &[integer("block"), integer("earliest"), integer("latest")];
+
+/// When the rows of each block of a table were made.
+const fn times(name: &'static str) -> Table {
+    Table { name, columns: TIMES, key: &["block"], fate: Fate::Change(70), ..PLAIN }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use rusqlite::Connection;
-    use tempfile::TempDir;
+    use std::collections::BTreeSet;
 
     use super::*;
-    use crate::engine::sqlite;
-    use crate::store::Store;
-
-    /// Every table with its key and its columns, sorted.
-    type Known = BTreeMap<String, (Vec<String>, Vec<String>)>;
-
-    fn listed() -> Known {
-        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let known = TABLES.iter().map(|table| {
-            let mut columns = owned(table.columns);
-            columns.sort();
-            (table.name.to_owned(), (owned(table.key), columns))
-        });
-        known.collect()
-    }
 
     #[test]
-    fn the_list_has_every_table_of_a_file() {
-        let home = TempDir::new().unwrap();
-        let path = home.path().join("store.db");
-        drop(Store::open(&path).unwrap());
-        let connection: Connection = sqlite::open_to_read(&path).unwrap();
-        let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
-        let names: Vec<String> =
-            connection.prepare(names).unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        let mut found = Known::new();
-        for name in names.into_iter().filter(|name| !OWN.contains(&name.as_str())) {
-            let about = "SELECT name, pk FROM pragma_table_info(?1)";
-            let mut columns: Vec<(String, i64)> = connection
-                .prepare(about)
-                .unwrap()
-                .query_map([&name], |row| Ok((row.get(0)?, row.get(1)?)))
-                .unwrap()
-                .map(Result::unwrap)
-                .collect();
-            columns.sort();
-            let mut key: Vec<_> = columns.iter().filter(|(_, place)| *place > 0).collect();
-            key.sort_by_key(|(_, place)| *place);
-            let key = key.into_iter().map(|(name, _)| name.clone()).collect();
-            found.insert(name, (key, columns.into_iter().map(|(name, _)| name).collect()));
+    fn keys_and_indexes_are_of_columns() {
+        let mut names = BTreeSet::new();
+        for table in TABLES.iter().chain(&OWN).chain(&OF_POSTGRES) {
+            assert!(names.insert(table.name), "{}", table.name);
+            for columns in table.searched() {
+                for column in columns {
+                    let name = column.trim_end_matches(" DESC");
+                    assert!(table.place(name).is_some(), "{}.{column}", table.name);
+                }
+            }
+            assert!(table.indexes.iter().all(|index| names.insert(index.name)), "{}", table.name);
         }
-        assert_eq!(listed(), found);
     }
 }

@@ -1,6 +1,5 @@
 //! Tenants: everything stored belongs to exactly one.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ pub enum TenantError {
     Invalid {
         /// The name, escaped and cut to fit a message.
         given: String,
-        /// A valid name like it: the one under which an older store's rows of this tenant are found.
+        /// A valid name like it.
         instead: String,
     },
 }
@@ -77,29 +76,8 @@ impl Tenant {
 
     /// The tenant that a row names.
     pub(crate) fn stored(name: &str) -> Self {
-        // Not checked again: a row got its name from a `Tenant`, or from `renamed`.
+        // Not checked again: a row got its name from a `Tenant`.
         Self((name != LOCAL).then(|| name.into()))
-    }
-
-    /// The names that tenants of an older store have here, by their old names: empty was the command line, and any other
-    /// text a tenant. Two tenants stay two.
-    pub(crate) fn renamed(olds: &[String]) -> Vec<(String, String)> {
-        let is_valid = |name: &str| name.parse::<Self>().is_ok_and(|tenant| tenant != Self::LOCAL);
-        let mut taken: HashSet<String> = olds.iter().filter(|old| is_valid(old)).cloned().collect();
-        let changed = olds.iter().filter(|old| !old.is_empty() && !is_valid(old));
-        let mut names: Vec<(String, String)> = changed
-            .map(|old| {
-                let like = like(old);
-                let numbered = (2..).map(|number| format!("{like}-{number}"));
-                let free = std::iter::once(like.clone())
-                    .chain(numbered)
-                    .find(|name| is_valid(name) && taken.insert(name.clone()));
-                (old.clone(), free.unwrap_or(like))
-            })
-            .collect();
-        // The last, so that no older tenant is called `local` any more.
-        names.push((String::new(), LOCAL.to_owned()));
-        names
     }
 }
 
@@ -117,9 +95,10 @@ impl FromStr for Tenant {
             return Err(TenantError::Reserved(name.to_owned()));
         }
         let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-        match begins && name.len() <= MAX_TENANT && name.chars().all(is_plain) {
-            true => Ok(Self(Some(name.into()))),
-            false => Err(TenantError::Invalid { given: shown(name), instead: like(name) }),
+        if begins && name.len() <= MAX_TENANT && name.chars().all(is_plain) {
+            Ok(Self(Some(name.into())))
+        } else {
+            Err(TenantError::Invalid { given: shown(name), instead: like(name) })
         }
     }
 }
@@ -134,10 +113,10 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
-/// A name of plain characters that is like this one, with room for a number behind it.
+/// A name of plain characters that is like this one.
 fn like(name: &str) -> String {
     let plain = name.chars().map(|c| if is_plain(c) { c } else { '.' });
-    let begun: String = plain.skip_while(|c| !c.is_ascii_alphanumeric()).take(MAX_TENANT - 12).collect();
+    let begun: String = plain.skip_while(|c| !c.is_ascii_alphanumeric()).take(MAX_TENANT).collect();
     if begun.is_empty() { "tenant".to_owned() } else { begun }
 }
 
@@ -171,15 +150,5 @@ mod tests {
         assert_eq!("local".parse(), Ok(Tenant::LOCAL));
         let refused = Tenant::of_key("acme/shop");
         assert!(matches!(refused, Err(TenantError::Invalid { instead, .. }) if instead == "acme.shop"));
-    }
-
-    #[test]
-    fn older_names_stay_apart() {
-        let olds = ["", "local", "a/b", "a.b", "a b", "plain"].map(str::to_owned);
-        let names = Tenant::renamed(&olds);
-        let of = |old: &str| names.iter().find(|(from, _)| from == old).map(|(_, to)| to.as_str());
-        assert_eq!((of(""), of("local"), of("plain"), of("a.b")), (Some("local"), Some("local-2"), None, None));
-        assert_eq!((of("a/b"), of("a b")), (Some("a.b-2"), Some("a.b-3")));
-        assert_eq!(names.last().map(|(old, _)| old.as_str()), Some(""));
     }
 }

@@ -9,6 +9,7 @@ use crate::engine::db::Db;
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::pending::Pending;
+use crate::group::write::Write;
 use crate::group::writer::Task;
 use crate::rows::activity::{self, AgentCount, DecisionCount, VerdictCount};
 use crate::rows::answers::{self, Answer};
@@ -25,7 +26,6 @@ use crate::rows::reviews::{self, Review};
 use crate::rows::runs::{self, ListedStep, StepRun};
 use crate::rows::sessions::{self, SessionEntry, Sessions, StoredPin};
 use crate::rows::spends::{self, Spend, Spends, Spent};
-use crate::rows::write::Write;
 use crate::store::Store;
 use crate::tenant::Tenant;
 
@@ -210,7 +210,7 @@ impl TenantStore<'_> {
     /// When the store cannot be read.
     pub fn action_state(&self, fingerprint: &str, subject: &str) -> Result<ActionState, StoreError> {
         let now = |reading| self.store.clock.of_reading(reading);
-        self.read(|db, tenant| decisions::state(db, tenant, (fingerprint, subject), now))
+        self.read(|db, tenant| decisions::state(db, tenant, fingerprint, subject, now))
     }
 
     /// How often the action of this decision was reported as executed.

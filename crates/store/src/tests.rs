@@ -1,3 +1,4 @@
 //! Tests of what no caller sees.
 
 mod plans;
+mod postgres;

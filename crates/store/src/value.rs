@@ -35,6 +35,20 @@ impl Value {
         }
     }
 
+    /// How many bytes of it are text or bytes.
+    pub(crate) fn length(&self) -> usize {
+        match self {
+            Self::Null | Self::Integer(_) => 0,
+            Self::Text(text) => text.len(),
+            Self::Bytes(bytes) => bytes.len(),
+        }
+    }
+
+    /// About how many bytes it takes in memory.
+    pub(crate) fn size(&self) -> usize {
+        self.length().max(8)
+    }
+
     /// Whether it is text that PostgreSQL cannot store.
     pub(crate) fn has_nul(&self) -> bool {
         matches!(self, Self::Text(text) if text.contains('\0'))

@@ -3,9 +3,6 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use crate::engine::db::Db;
-use crate::fault::Fault;
-
 /// How far a clock may be behind the latest recorded time before it counts as set back, in milliseconds: hosts that share a
 /// store differ by less.
 pub const MAX_CLOCK_SKEW: i64 = 60_000;
@@ -68,20 +65,6 @@ impl Clock {
 
 /// The latest time that was recorded, and what the database's own clock shows, where it has one.
 pub(crate) type Reading = (i64, Option<i64>);
-
-/// The columns of a [`Reading`], of the table `clock`.
-pub(crate) fn columns(db: &Db<'_>) -> &'static str {
-    db.spelled("latest, NULL", "latest, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)")
-}
-
-pub(crate) fn reading(db: &Db<'_>) -> Result<Reading, Fault> {
-    db.only(&format!("SELECT {} FROM clock", columns(db)), &[], |row| Ok((row.get(0)?, row.get(1)?)))
-}
-
-/// The latest time that was recorded, in milliseconds after 1970-01-01T00:00:00Z.
-pub(crate) fn latest(db: &Db<'_>) -> Result<i64, Fault> {
-    db.only("SELECT latest FROM clock", &[], |row| row.get(0))
-}
 
 fn system_time() -> i64 {
     // A clock before 1970 counts as 1970, which is behind whatever the store has recorded.

@@ -1,15 +1,15 @@
 //! Questions to either engine, in one spelling.
 //!
-//! Statements are written as SQLite has them, with `?1` or `?`; what PostgreSQL needs differently is rewritten by its engine.
-//! Where the two have no common spelling, [`Db::spelled`] chooses.
+//! Parameters are `$1`, `$2`, …: numbers in PostgreSQL, and names in SQLite, which [`sqlite::bind`] reads as numbers. Where the
+//! two have no common spelling, [`Db::spelled`] chooses.
 
 use std::ops::ControlFlow;
 
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::Connection;
 
-use crate::engine::postgres;
+use crate::engine::{postgres, sqlite};
 use crate::fault::Fault;
-use crate::row::{Column, Row};
+use crate::row::{Readable, Row};
 use crate::value::Value;
 
 /// A connection of one of the engines.
@@ -29,8 +29,10 @@ impl Db<'_> {
     ) -> Result<(), Fault> {
         match self {
             Self::Sqlite(connection) => {
+                // Prepared once a connection: that takes longer than most questions.
                 let mut statement = connection.prepare_cached(sql)?;
-                let mut rows = statement.query(params_from_iter(values))?;
+                sqlite::bind(&mut statement, values)?;
+                let mut rows = statement.raw_query();
                 while let Some(row) = rows.next()? {
                     if take(&Row::Sqlite(row))?.is_break() {
                         break;
@@ -83,7 +85,7 @@ impl Db<'_> {
     }
 
     /// The first column of the first row.
-    pub(crate) fn value<T: Column>(&self, sql: &str, values: &[Value]) -> Result<Option<T>, Fault> {
+    pub(crate) fn value<T: Readable>(&self, sql: &str, values: &[Value]) -> Result<Option<T>, Fault> {
         self.one(sql, values, |row| row.get(0))
     }
 

@@ -11,12 +11,9 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::engine::db::Db;
-use crate::engine::sqlite;
+use crate::engine::sqlite::{self, Sign};
 use crate::error::StoreError;
-use crate::mark::Mark;
 use crate::place::Place;
-use crate::upkeep::seal;
 
 /// How much of a file that is not SQLite's is searched for signs of ours.
 const SEARCHED: u64 = 64 * 1024;
@@ -45,9 +42,8 @@ pub(crate) fn inspect(path: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     match header(path) {
-        // The header may be older than the log beside it: `open_to_write` looks at the version again.
-        Ok((sqlite::APPLICATION_ID, version)) => sqlite::known(path, version).map(drop),
-        Ok(_) => Err(StoreError::Foreign { place: Place::File(path.to_owned()) }),
+        // The header may be older than the log beside it: `open_to_write` looks at it again.
+        Ok(sign) => sqlite::require_known(path, sign),
         Err(error) => match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Err(without_header(path)),
             // Without a lock a file can look damaged while a neighbour writes it; opening it in earnest will tell.
@@ -55,22 +51,6 @@ pub(crate) fn inspect(path: &Path) -> Result<(), StoreError> {
             _ => Err(StoreError::of_sqlite(path, &error)),
         },
     }
-}
-
-/// As [`inspect`]; what a copy has left in the store.
-///
-/// # Errors
-/// As [`inspect`], and when the file cannot be read.
-pub(crate) fn inspect_mark(path: &Path) -> Result<Option<Mark>, StoreError> {
-    inspect(path)?;
-    // A process that has the file open may have left the mark in the log; else the log is not looked at, and not recovered.
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let connection = match fs::metadata(log).is_ok_and(|log| log.len() > 0) {
-        true => sqlite::open_to_read(path)?,
-        false => unlocked(path).map_err(|error| StoreError::of_sqlite(path, &error))?,
-    };
-    seal::find(&Db::Sqlite(&connection)).map_err(|fault| StoreError::of_fault(&Place::File(path.to_owned()), &fault))
 }
 
 fn create(path: &Path) -> io::Result<()> {
@@ -111,14 +91,13 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Application id and version as the file's header has them. SQLite reads them, not we, because of what closing a file
-/// does to locks; `immutable` keeps it from locking and from looking at the write-ahead log.
-fn header(path: &Path) -> rusqlite::Result<(i32, i32)> {
-    let connection = unlocked(path)?;
-    Ok((sqlite::application_id(&connection)?, sqlite::version(&connection)?))
+/// What the file's header says. SQLite reads it, not we, because of what closing a file does to locks.
+fn header(path: &Path) -> rusqlite::Result<Sign> {
+    Sign::read(&unlocked(path)?)
 }
 
-fn unlocked(path: &Path) -> rusqlite::Result<Connection> {
+/// A connection that neither locks the file nor looks at the write-ahead log.
+pub(crate) fn unlocked(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     Connection::open_with_flags(immutable(path.as_os_str()), flags)
 }
@@ -144,10 +123,9 @@ fn without_header(path: &Path) -> StoreError {
     }
     let is_signed = |sign: &str| start.windows(sign.len()).any(|window| window == sign.as_bytes());
     // A text that quotes our schema is not a damaged store: pages of a database have zero bytes.
-    match start.contains(&0) && sqlite::SIGNS.into_iter().any(is_signed) {
-        true => {
-            StoreError::Damaged { place: Place::File(path.to_owned()), detail: "its header is overwritten".to_owned() }
-        }
-        false => StoreError::Foreign { place: Place::File(path.to_owned()) },
+    if start.contains(&0) && is_signed(sqlite::SIGN) {
+        StoreError::Damaged { place: Place::File(path.to_owned()), detail: "its header is overwritten".to_owned() }
+    } else {
+        StoreError::Foreign { place: Place::File(path.to_owned()) }
     }
 }

@@ -12,27 +12,24 @@
 //! it is not, the group never will be, because its own marker would be refused. See [`Writing::commit`].
 
 mod asking;
+mod batch;
 mod bind;
 mod connection;
-mod counting;
 mod driver;
 mod flight;
 mod hints;
-mod keys;
-mod merge;
 mod passfile;
 mod refusal;
 mod schema;
 mod session;
 mod settings;
-mod spelling;
-#[cfg(test)]
-mod tests;
 mod tls;
 mod trouble;
 mod writing;
 
 pub(crate) use connection::Database;
+#[cfg(test)]
+pub(crate) use connection::Role;
 pub(crate) use hints::exchange_hints;
 pub(crate) use refusal::refusal;
 pub(crate) use schema::{inspect, make};

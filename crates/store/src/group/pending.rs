@@ -145,9 +145,10 @@ mod tests {
             let waker = Arc::clone(&woken).into();
             let mut context = Context::from_waker(&waker);
             assert!(Pin::new(&mut pending).poll(&mut context).is_pending());
-            match answered {
-                true => caller.answer(Ok(WRITTEN)),
-                false => drop(caller),
+            if answered {
+                caller.answer(Ok(WRITTEN))
+            } else {
+                drop(caller)
             }
             assert_eq!(woken.0.load(Ordering::SeqCst), 1);
             let expected = if answered { Ok(WRITTEN) } else { Err(StoreError::Stopped { place: Place::parse("") }) };

@@ -5,6 +5,7 @@
 //! and their statements together ([`crate::engine`]).
 
 use std::borrow::Cow;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use proofmark_receipt::ChainTip;
@@ -13,23 +14,12 @@ use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::written::Written;
 use crate::hint::Hint;
-pub(crate) use crate::row::Record;
+use crate::insert::Insert;
+pub(crate) use crate::statement::{Question, Record, Statement};
+use crate::table::Table;
+use crate::tables::{CHAINS, DECISIONS, EXECUTIONS, FINDINGS, RECEIPTS, REVIEWS, SESSION_ENTRIES};
 use crate::tenant::Tenant;
 use crate::value::Value;
-
-/// A statement that answers with rows.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Question {
-    pub(crate) sql: Cow<'static, str>,
-    pub(crate) values: Vec<Value>,
-}
-
-/// A statement that stores.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Statement {
-    pub(crate) sql: Cow<'static, str>,
-    pub(crate) values: Vec<Value>,
-}
 
 /// The answers to the questions of one write, in the order of the questions.
 pub(crate) struct Facts<'a>(pub(crate) &'a mut dyn Iterator<Item = Vec<Record>>);
@@ -59,36 +49,26 @@ pub(crate) struct End {
     pub(crate) chain_id: Option<i64>,
 }
 
-/// Tables whose rows are numbered by the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Numbered {
-    Receipts,
-    Decisions,
-    Chains,
+/// Tables whose rows the store numbers: the key of each is the number.
+pub(crate) static NUMBERED: [&Table; 7] =
+    [&RECEIPTS, &DECISIONS, &CHAINS, &REVIEWS, &EXECUTIONS, &FINDINGS, &SESSION_ENTRIES];
+
+/// Asks for the greatest number of each table so far, in the order of [`NUMBERED`].
+pub(crate) fn greatest_numbers() -> Question {
+    let greatest = NUMBERED.map(|table| format!("(SELECT max({}) FROM {})", table.key.concat(), table.name));
+    Question::alone(format!("SELECT {}", greatest.join(", ")), [])
 }
 
-impl Numbered {
-    pub(crate) const ALL: [Self; 3] = [Self::Receipts, Self::Decisions, Self::Chains];
-
-    /// Asks for the greatest number of each so far, in the order of [`Numbered::ALL`].
-    pub(crate) const GREATEST: &str = "SELECT (SELECT max(sequence) FROM receipts),
-        (SELECT max(sequence) FROM decisions), (SELECT max(chain_id) FROM chains)";
-}
-
-/// A row that a group changes once, however many of its writes add to it: by the statement that adds to it, and its key.
-pub(crate) type Sum = (&'static str, Vec<Value>);
-
-/// Between which times the rows of a block were made: by the statement that notes it, and the block.
-pub(crate) type Bounds = (&'static str, i64);
+/// Rows that a group stores once, however many of its writes change them: by their tables and their keys.
+type Noted = BTreeMap<(&'static str, Vec<Value>), (&'static Insert, Vec<Value>)>;
 
 /// What is known of the rows that the writes of a group share, moved on by each of them.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) ends: HashMap<Chain, End>,
     /// The greatest number of each table.
-    pub(crate) numbers: BTreeMap<Numbered, i64>,
-    pub(crate) sums: BTreeMap<Sum, i64>,
-    pub(crate) bounds: BTreeMap<Bounds, (i64, i64)>,
+    pub(crate) numbers: BTreeMap<&'static str, i64>,
+    noted: Noted,
 }
 
 /// What a submission does if it is not refused: until then nothing is changed.
@@ -148,18 +128,6 @@ pub(crate) trait Settle: Send {
     }
 }
 
-impl Question {
-    pub(crate) fn new(sql: impl Into<Cow<'static, str>>, values: impl Into<Vec<Value>>) -> Self {
-        Self { sql: sql.into(), values: values.into() }
-    }
-}
-
-impl Statement {
-    pub(crate) fn new(sql: impl Into<Cow<'static, str>>, values: impl Into<Vec<Value>>) -> Self {
-        Self { sql: sql.into(), values: values.into() }
-    }
-}
-
 impl Key {
     /// The key of a row, by its kind and all that identifies it.
     pub(crate) fn new(kind: &'static str, parts: &[&str]) -> Self {
@@ -190,9 +158,14 @@ impl<'a> Draft<'a> {
         self.change
     }
 
-    /// Runs this statement, if nothing of the submission is refused.
-    pub(crate) fn store(&mut self, sql: impl Into<Cow<'static, str>>, values: impl Into<Vec<Value>>) {
-        self.change.statements.push(Statement { sql: sql.into(), values: values.into() });
+    /// Inserts a row ([`row`](crate::statement::row)), if nothing of the submission is refused.
+    pub(crate) fn insert(&mut self, insert: &'static Insert, row: Vec<Value>) {
+        self.change.statements.push(Statement::Insert { insert, row });
+    }
+
+    /// Runs a statement that inserts no row, if nothing of the submission is refused.
+    pub(crate) fn run(&mut self, sql: impl Into<Cow<'static, str>>, values: impl Into<Vec<Value>>) {
+        self.change.statements.push(Statement::other(sql, values));
     }
 
     /// Tells other processes, once it is stored.
@@ -209,23 +182,27 @@ impl<'a> Draft<'a> {
         self.change.known.ends.insert(chain, end);
     }
 
-    /// The next number of a table.
-    pub(crate) fn number(&mut self, of: Numbered) -> i64 {
-        let before = self.change.known.numbers.get(&of).or_else(|| self.known.numbers.get(&of)).copied();
+    /// The next number of one of the tables [`NUMBERED`].
+    pub(crate) fn number(&mut self, of: &'static Table) -> i64 {
+        // A submission that is refused leaves no gap: what it took is forgotten with its change.
+        let before = self.change.known.numbers.get(of.name).or_else(|| self.known.numbers.get(of.name)).copied();
         let next = before.unwrap_or_default().saturating_add(1);
-        self.change.known.numbers.insert(of, next);
+        self.change.known.numbers.insert(of.name, next);
         next
     }
 
-    /// Adds to a row that many writes add to. The statement takes the values, and the sum after them.
-    pub(crate) fn add(&mut self, sql: &'static str, values: impl Into<Vec<Value>>, more: i64) {
-        *self.change.known.sums.entry((sql, values.into())).or_default() += more;
+    /// Inserts a row at the end of the group, together with all others of the same key: a count that each of hundreds of writes
+    /// adds to is stored once.
+    pub(crate) fn note(&mut self, insert: &'static Insert, row: Vec<Value>) {
+        // In the change of this submission: one that is refused later adds nothing.
+        note(&mut self.change.known.noted, insert, row);
     }
+}
 
-    /// Notes when a row of a block was made. The statement takes the block, the earliest and the latest time.
-    pub(crate) fn note_time(&mut self, sql: &'static str, block: i64, at: i64) {
-        let (earliest, latest) = self.change.known.bounds.entry((sql, block)).or_insert((at, at));
-        (*earliest, *latest) = ((*earliest).min(at), (*latest).max(at));
+fn note(noted: &mut Noted, insert: &'static Insert, row: Vec<Value>) {
+    match noted.entry((insert.table.name, insert.key(&row))) {
+        Entry::Vacant(entry) => drop(entry.insert((insert, row))),
+        Entry::Occupied(mut entry) => insert.change(&mut entry.get_mut().1, &row),
     }
 }
 
@@ -234,35 +211,31 @@ impl Known {
     pub(crate) fn take_in(&mut self, change: Self) {
         self.ends.extend(change.ends);
         self.numbers.extend(change.numbers);
-        for (sum, more) in change.sums {
-            *self.sums.entry(sum).or_default() += more;
-        }
-        for (bounds, (first, last)) in change.bounds {
-            let (earliest, latest) = self.bounds.entry(bounds).or_insert((first, last));
-            (*earliest, *latest) = ((*earliest).min(first), (*latest).max(last));
-        }
+        change.noted.into_values().for_each(|(insert, row)| note(&mut self.noted, insert, row));
     }
 
     /// What is stored at the end of the group.
     pub(crate) fn totals(&mut self) -> Vec<Statement> {
-        let sums = std::mem::take(&mut self.sums).into_iter().map(|((sql, mut values), more)| {
-            values.push(more.into());
-            Statement { sql: sql.into(), values }
-        });
-        let bounds = std::mem::take(&mut self.bounds).into_iter().map(|((sql, block), (earliest, latest))| Statement {
-            sql: sql.into(),
-            values: vec![block.into(), earliest.into(), latest.into()],
-        });
-        sums.chain(bounds).collect()
+        let noted = std::mem::take(&mut self.noted).into_values();
+        noted.map(|(insert, row)| Statement::Insert { insert, row }).collect()
     }
 }
 
 impl Change {
-    /// What is stored: each statement with its values, and those of sums without the sum.
-    pub(crate) fn stored(&self) -> impl Iterator<Item = (Cow<'static, str>, &[Value])> {
-        let statements = self.statements.iter().map(|statement| (statement.sql.clone(), statement.values.as_slice()));
-        let sums = self.known.sums.keys().map(|(sql, values)| (Cow::Borrowed(*sql), values.as_slice()));
-        statements.chain(sums)
+    /// Why a row of it cannot be stored, whatever is stored already.
+    pub(crate) fn refusal(&self) -> Option<StoreError> {
+        let inserted = self.statements.iter().filter_map(|statement| match statement {
+            Statement::Insert { insert, row } => Some((*insert, row)),
+            Statement::Other { .. } => None,
+        });
+        let noted = self.known.noted.values().map(|(insert, row)| (*insert, row));
+        inserted.chain(noted).find_map(|(insert, row)| insert.refusal(row))
+    }
+
+    /// All values that it stores.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
+        let noted = self.known.noted.values().flat_map(|(_, row)| row);
+        self.statements.iter().flat_map(Statement::values).chain(noted)
     }
 
     pub(crate) fn into_parts(self) -> (Vec<Statement>, Known) {

@@ -36,11 +36,13 @@ use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::pending::{self, Caller, Pending};
 use crate::group::report::{GroupOutcome, GroupReport, Groups};
-use crate::group::settle::{Chain, Draft, Facts, Key, Known, Numbered, Question, Record, Statement, Stop};
+use crate::group::settle::{self, Chain, Draft, Facts, Key, Known, NUMBERED, Question, Record, Statement, Stop};
+use crate::group::write::{self, Write};
 use crate::hint::Hint;
+use crate::insert::{Insert, Set};
 use crate::place::Place;
-use crate::rows::claims::Change;
-use crate::rows::write::{self, Write};
+use crate::statement::row;
+use crate::tables::PROBE;
 use crate::tenant::Tenant;
 use crate::value::values;
 
@@ -57,6 +59,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// How many bytes a probe writes: as many as receipts of ordinary size need.
 const PROBE_BYTES: usize = 64 << 10;
 
+/// What is done within a group by statements of its own, at the time that is given; what other processes are told of it. It is
+/// done again when the group is settled again.
+pub(crate) type Change = Box<dyn Fn(&mut Engine, i64) -> Result<Hint, Fault> + Send>;
+
 /// What the writer can be asked to do.
 pub(crate) enum Task {
     Write {
@@ -69,8 +75,7 @@ pub(crate) enum Task {
         writes: Vec<Write>,
         refused: Sender<Vec<Option<StoreError>>>,
     },
-    Jobs(Change),
-    Probe,
+    Change(Change),
 }
 
 /// The thread. When it is dropped, everything submitted has been answered.
@@ -93,7 +98,7 @@ impl Writer {
     pub(crate) fn start(engine: Engine, place: &Place, groups: Arc<Groups>) -> io::Result<Self> {
         let (queue, submissions) = mpsc::sync_channel(MAX_GROUP);
         let own_place = place.clone();
-        let run = move || run(engine, (&own_place, &groups), &submissions);
+        let run = move || run(engine, &own_place, &groups, &submissions);
         let thread = thread::Builder::new().name("store-writer".to_owned()).spawn(run)?;
         Ok(Self { queue: Some(queue), thread: Some(thread), place: place.clone() })
     }
@@ -170,11 +175,10 @@ type Order = (usize, Option<usize>);
 /// What a submission asks for.
 enum Work {
     Unit(Unit),
-    Jobs(usize, Change),
-    Probe(usize),
+    Change(usize, Change),
 }
 
-fn run(mut engine: Engine, (place, groups): (&Place, &Groups), submissions: &Receiver<Submission>) {
+fn run(mut engine: Engine, place: &Place, groups: &Groups, submissions: &Receiver<Submission>) {
     // Since when the database fails.
     let mut failing = None;
     while let Ok(first) = submissions.recv() {
@@ -255,13 +259,12 @@ impl Group {
                     let units = together(unit, &mut self.work, engine.most_at_once());
                     self.settle(engine, units)?;
                 }
-                work => {
-                    let order = work.order();
-                    let done = self.now(engine).and_then(|now| Ok((now, work.apply(engine, now)?)));
-                    self.settled.push(work);
+                Work::Change(member, change) => {
+                    let done = self.now(engine).and_then(|now| Ok((now, change(engine, now)?)));
+                    self.settled.push(Work::Change(member, change));
                     let (now, hint) = done?;
                     self.hint |= hint;
-                    self.note(order, Ok(now));
+                    self.note((member, None), Ok(now));
                 }
             }
         }
@@ -291,21 +294,19 @@ impl Group {
                     Work::Unit(Unit { order: (member, Some(part)), tenant: tenant.clone(), writes: vec![write] })
                 }));
             }
-            Task::Jobs(change) => self.work.push_back(Work::Jobs(member, change)),
-            Task::Probe => self.work.push_back(Work::Probe(member)),
+            Task::Change(change) => self.work.push_back(Work::Change(member, change)),
         }
         self.members.push(Member { caller, outcome: None, each });
     }
 
     /// Asks within the transaction, which begins with the first questions.
     fn ask(&mut self, engine: &mut Engine, questions: &[Question]) -> Result<Vec<Vec<Record>>, Fault> {
-        match self.is_begun {
-            true => engine.ask(questions),
-            false => {
-                let answers = engine.begin_with(questions)?;
-                self.is_begun = true;
-                Ok(answers)
-            }
+        if self.is_begun {
+            engine.ask(questions)
+        } else {
+            let answers = engine.begin_with(questions)?;
+            self.is_begun = true;
+            Ok(answers)
         }
     }
 
@@ -348,7 +349,7 @@ impl Group {
             own_answers.for_each(drop);
             let change = draft.finish();
             let refused = match settled {
-                Ok(()) => change.stored().find_map(|(sql, values)| engine.refusal(&sql, values)),
+                Ok(()) => change.refusal().or_else(|| engine.refusal(change.values())),
                 Err(Stop::Refused(refused)) => Some(refused),
                 Err(Stop::Fault(fault)) => return Err(fault),
             };
@@ -368,11 +369,10 @@ impl Group {
     }
 
     /// What the unit depends on; none where that is about what the database cannot hold, so that it is refused.
-    fn questions(&mut self, engine: &mut Engine, unit: &Unit) -> Option<Vec<Question>> {
+    fn questions(&mut self, engine: &Engine, unit: &Unit) -> Option<Vec<Question>> {
         let questions: Vec<_> = unit.writes.iter().flat_map(|Write(write)| write.questions(&unit.tenant)).collect();
         let chains: Vec<_> = unit.chains().map(|chain| chain.asks()).collect();
-        let mut asked = chains.iter().chain(&questions);
-        match asked.find_map(|asked| engine.refusal(&asked.sql, &asked.values)) {
+        match engine.refusal(chains.iter().chain(&questions).flat_map(|asked| &asked.values)) {
             Some(refused) => {
                 self.note(unit.order, Err(refused));
                 None
@@ -383,7 +383,7 @@ impl Group {
 
     /// Asks what the units share and is not known yet: the last numbers of tables, and the ends of chains.
     fn shared<'a>(&self, units: impl Iterator<Item = &'a Unit>) -> Vec<Question> {
-        let numbers = self.known.numbers.is_empty().then(|| Question::new(Numbered::GREATEST, []));
+        let numbers = self.known.numbers.is_empty().then(settle::greatest_numbers);
         numbers.into_iter().chain(self.unknown(units).iter().map(Chain::asks)).collect()
     }
 
@@ -396,8 +396,8 @@ impl Group {
     fn learn<'a>(&mut self, units: impl Iterator<Item = &'a Unit>, facts: &mut Facts<'_>) -> Result<(), Fault> {
         if self.known.numbers.is_empty() {
             let greatest = facts.row().unwrap_or_else(|| Record(Vec::new()));
-            for (column, of) in Numbered::ALL.into_iter().enumerate() {
-                self.known.numbers.insert(of, greatest.get::<Option<i64>>(column)?.unwrap_or_default());
+            for (column, table) in NUMBERED.iter().enumerate() {
+                self.known.numbers.insert(table.name, greatest.get::<Option<i64>>(column)?.unwrap_or_default());
             }
         }
         for chain in self.unknown(units) {
@@ -462,10 +462,7 @@ fn together(first: Unit, work: &mut VecDeque<Work>, most: usize) -> Vec<Unit> {
                 let keys = unit.keys();
                 let is_free = !keys.iter().any(|key| taken.contains(key));
                 taken.extend(keys);
-                match is_free {
-                    true => units.push(unit),
-                    false => later.push_back(Work::Unit(unit)),
-                }
+                if is_free { units.push(unit) } else { later.push_back(Work::Unit(unit)) }
             }
             other => {
                 later.push_back(other);
@@ -493,18 +490,8 @@ impl Work {
     fn order(&self) -> Order {
         match self {
             Self::Unit(unit) => unit.order,
-            Self::Jobs(member, _) | Self::Probe(member) => (*member, None),
+            Self::Change(member, _) => (*member, None),
         }
-    }
-
-    /// Does what is not settled by answers; what others may want to know of it.
-    fn apply(&self, engine: &mut Engine, now: i64) -> Result<Hint, Fault> {
-        match self {
-            Self::Unit(_) => {}
-            Self::Jobs(_, change) => return change.apply(engine, now),
-            Self::Probe(_) => engine.tell(vec![probe(now)])?,
-        }
-        Ok(Hint::NONE)
     }
 }
 
@@ -524,11 +511,11 @@ pub(crate) fn store_each(engine: &mut Engine, writes: Vec<Write>) {
 /// Records that it is at least `now`, so that no process that shares the store goes back behind it.
 pub(crate) fn record(now: i64) -> Statement {
     // A time that is not later changes no row, so such a commit writes no page for it.
-    Statement { sql: "UPDATE clock SET latest = ?1 WHERE latest < ?1".into(), values: values![now].into() }
+    Statement::other("UPDATE clock SET latest = $1 WHERE latest < $1", values![now])
 }
 
 /// Stores a new value each time.
-fn probe(now: i64) -> Statement {
+pub(crate) fn probe(now: i64) -> Statement {
     // Not compressible: a file system that compresses could else find room for it where there is none for a receipt.
     let mut state = now.cast_unsigned() | 1;
     let filler: Vec<u8> = std::iter::repeat_with(|| {
@@ -540,7 +527,7 @@ fn probe(now: i64) -> Statement {
     .flatten()
     .take(PROBE_BYTES)
     .collect();
-    let sql = "INSERT INTO probe (probe, probed, filler) VALUES (1, 1, ?1)
-               ON CONFLICT (probe) DO UPDATE SET probed = probe.probed + 1, filler = excluded.filler";
-    Statement { sql: sql.into(), values: values![filler].into() }
+    Statement::Insert { insert: &PROBED, row: row!(PROBE { probe: 1_i64, probed: 1_i64, filler: filler }) }
 }
+
+static PROBED: Insert = Insert::or_change(&PROBE, &[Set::Add("probed"), Set::Replace("filler")]);

@@ -5,8 +5,11 @@ use proofmark_receipt::Sha256Digest;
 use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::group::settle::Draft;
+use crate::insert::{Insert, Set};
 use crate::row::Row;
 use crate::rows::page::MAX_LISTED;
+use crate::statement::row;
+use crate::tables::{AGENT_COUNTS, DECISION_COUNTS, VERDICT_COUNTS};
 use crate::tenant::Tenant;
 use crate::value::values;
 
@@ -35,7 +38,7 @@ pub struct DecisionCount {
     /// `disposition.mode` of the receipts.
     pub mode: String,
     pub allowed: bool,
-    /// None for decisions that were stored before they were counted.
+    /// None where the decision was made without a policy.
     pub judged: Option<JudgedRules>,
     pub decisions: u64,
 }
@@ -69,47 +72,64 @@ pub(crate) struct Deciding<'a> {
     pub(crate) judged: Option<&'a JudgedRules>,
 }
 
+static DECISION: Insert = Insert::or_change(&DECISION_COUNTS, &[Set::Add("decisions")]);
+static AGENT: Insert = Insert::or_change(&AGENT_COUNTS, &[Set::Add("decisions")]);
+static VERDICT: Insert = Insert::or_change(&VERDICT_COUNTS, &[Set::Add("receipts")]);
+
 pub(crate) fn note_decision(draft: &mut Draft<'_>, deciding: &Deciding<'_>) {
     let Deciding { decided_at, outcome, mode, allowed, agent, judged } = *deciding;
     let tenant = draft.tenant.as_str();
     let policy = judged.map(|judged| judged.policy.as_bytes().as_slice()).unwrap_or_default();
     let rules = judged.map(|judged| judged.rules.as_str()).unwrap_or_default();
-    let sql = "INSERT INTO decision_counts (tenant, hour, outcome, mode, allowed, policy, rules, decisions)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-               ON CONFLICT (tenant, hour, outcome, mode, allowed, policy, rules)
-                   DO UPDATE SET decisions = decision_counts.decisions + excluded.decisions";
-    draft.add(sql, values![tenant, decided_at.div_euclid(HOUR), outcome, mode, allowed, policy, rules], 1);
-    let sql = "INSERT INTO agent_counts (tenant, day, agent, allowed, decisions) VALUES (?1, ?2, ?3, ?4, ?5)
-               ON CONFLICT (tenant, day, agent, allowed) DO UPDATE SET decisions = agent_counts.decisions + excluded.decisions";
-    draft.add(sql, values![tenant, decided_at.div_euclid(DAY), agent.unwrap_or_default(), allowed], 1);
+    let row = row!(DECISION_COUNTS {
+        tenant: tenant,
+        hour: decided_at.div_euclid(HOUR),
+        outcome: outcome,
+        mode: mode,
+        allowed: allowed,
+        policy: policy,
+        rules: rules,
+        decisions: 1_i64,
+    });
+    draft.note(&DECISION, row);
+    let row = row!(AGENT_COUNTS {
+        tenant: tenant,
+        day: decided_at.div_euclid(DAY),
+        agent: agent.unwrap_or_default(),
+        allowed: allowed,
+        decisions: 1_i64,
+    });
+    draft.note(&AGENT, row);
 }
 
 pub(crate) fn note_receipt(draft: &mut Draft<'_>, verified_at: i64, verdict: &str) {
-    let sql = "INSERT INTO verdict_counts (tenant, hour, verdict, receipts) VALUES (?1, ?2, ?3, ?4)
-               ON CONFLICT (tenant, hour, verdict) DO UPDATE SET receipts = verdict_counts.receipts + excluded.receipts";
-    draft.add(sql, values![draft.tenant.as_str(), verified_at.div_euclid(HOUR), verdict], 1);
+    let (tenant, hour) = (draft.tenant.as_str(), verified_at.div_euclid(HOUR));
+    draft.note(&VERDICT, row!(VERDICT_COUNTS { tenant: tenant, hour: hour, verdict: verdict, receipts: 1_i64 }));
 }
 
 /// The counts of the hours since a time, the newest first; at most [`MAX_COUNTS`].
 pub(crate) fn decisions(db: &Db<'_>, tenant: &Tenant, since: i64) -> Result<Vec<DecisionCount>, Fault> {
     // The whole key, so that the same counts are left out each time.
-    let sql = "SELECT hour, outcome, mode, allowed, policy, rules, decisions FROM decision_counts
-               WHERE tenant = ?1 AND hour >= ?2
-               ORDER BY hour DESC, outcome DESC, mode DESC, allowed DESC, policy DESC, rules DESC LIMIT ?3";
+    let sql = format!(
+        "SELECT {} FROM decision_counts WHERE tenant = $1 AND hour >= $2
+         ORDER BY hour DESC, outcome DESC, mode DESC, allowed DESC, policy DESC, rules DESC LIMIT $3",
+        DECISION_COUNTS.list()
+    );
     let read = |row: &Row<'_>| {
-        let policy: Vec<u8> = row.get(4)?;
+        let row = DECISION_COUNTS.fields(row);
+        let policy: Vec<u8> = row.get("policy")?;
         let policy = <[u8; 32]>::try_from(policy).ok().map(Sha256Digest::from_bytes);
-        let rules = row.get(5)?;
+        let rules = row.get("rules")?;
         Ok(DecisionCount {
-            hour: row.get::<i64>(0)?.saturating_mul(HOUR),
-            outcome: row.get(1)?,
-            mode: row.get(2)?,
-            allowed: row.get(3)?,
+            hour: row.get::<i64>("hour")?.saturating_mul(HOUR),
+            outcome: row.get("outcome")?,
+            mode: row.get("mode")?,
+            allowed: row.get("allowed")?,
             judged: policy.map(|policy| JudgedRules { policy, rules }),
-            decisions: row.get(6)?,
+            decisions: row.get("decisions")?,
         })
     };
-    db.all(sql, &values![tenant.as_str(), since.div_euclid(HOUR), MAX_COUNTS], read)
+    db.all(&sql, &values![tenant.as_str(), since.div_euclid(HOUR), MAX_COUNTS], read)
 }
 
 /// The agents that asked since a time, those that asked most first; at most `limit`.
@@ -117,17 +137,17 @@ pub(crate) fn agents(db: &Db<'_>, tenant: &Tenant, since: i64, limit: usize) -> 
     // The inner limit bounds what is read, however many agents made up names for themselves.
     let sql = "SELECT agent, CAST(sum(CASE WHEN allowed THEN decisions ELSE 0 END) AS BIGINT),
                       CAST(sum(CASE WHEN allowed THEN 0 ELSE decisions END) AS BIGINT)
-               FROM (SELECT agent, allowed, decisions FROM agent_counts WHERE tenant = ?1 AND day >= ?2
-                     ORDER BY day DESC, agent DESC, allowed DESC LIMIT ?3) AS newest
-               GROUP BY agent ORDER BY sum(decisions) DESC, agent LIMIT ?4";
+               FROM (SELECT agent, allowed, decisions FROM agent_counts WHERE tenant = $1 AND day >= $2
+                     ORDER BY day DESC, agent DESC, allowed DESC LIMIT $3) AS newest
+               GROUP BY agent ORDER BY sum(decisions) DESC, agent LIMIT $4";
     let read = |row: &Row<'_>| Ok(AgentCount { agent: row.get(0)?, allowed: row.get(1)?, stopped: row.get(2)? });
     db.all(sql, &values![tenant.as_str(), since.div_euclid(DAY), MAX_COUNTS, limit.min(MAX_LISTED)], read)
 }
 
 /// The counts of the hours since a time, the newest first; at most [`MAX_COUNTS`].
 pub(crate) fn verdicts(db: &Db<'_>, tenant: &Tenant, since: i64) -> Result<Vec<VerdictCount>, Fault> {
-    let sql = "SELECT hour, verdict, receipts FROM verdict_counts WHERE tenant = ?1 AND hour >= ?2
-               ORDER BY hour DESC, verdict DESC LIMIT ?3";
+    let sql = "SELECT hour, verdict, receipts FROM verdict_counts WHERE tenant = $1 AND hour >= $2
+               ORDER BY hour DESC, verdict DESC LIMIT $3";
     let read = |row: &Row<'_>| {
         let hour = row.get::<i64>(0)?.saturating_mul(HOUR);
         Ok(VerdictCount { hour, verdict: row.get(1)?, receipts: row.get(2)? })

@@ -6,7 +6,10 @@ use crate::engine::db::Db;
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::settle::{Draft, Facts, Key, Question, Settle, Stop};
+use crate::insert::Insert;
 use crate::row::Row;
+use crate::statement::{question, row};
+use crate::tables::ANSWERS;
 use crate::tenant::Tenant;
 use crate::value::values;
 
@@ -21,14 +24,17 @@ pub struct Answer {
     pub document: String,
 }
 
+static INSERT: Insert = Insert::into(&ANSWERS);
+
 impl Settle for Answer {
     fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         vec![Key::new("answer", &[tenant.as_str(), &self.key])]
     }
 
     fn questions(&self, tenant: &Tenant) -> Vec<Question> {
-        let sql = "SELECT 1 FROM answers WHERE tenant = ?1 AND key = ?2";
-        vec![Question::new(sql, values![tenant.as_str(), &self.key])]
+        vec![
+            question!("SELECT 1 FROM answers WHERE tenant = {tenant} AND key = {key}", tenant: tenant.as_str(), key: &self.key),
+        ]
     }
 
     fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
@@ -38,15 +44,20 @@ impl Settle for Answer {
             return Err(StoreError::Answered(self.key.clone()).into());
         }
         // Dated by the store's clock, because `Store::prune` deletes answers by that clock.
-        let sql = "INSERT INTO answers (tenant, key, request, document, answered_at) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let (tenant, now) = (draft.tenant.as_str(), draft.now);
-        draft.store(sql, values![tenant, &self.key, self.request.as_bytes(), &self.document, now]);
+        let row = row!(ANSWERS {
+            tenant: draft.tenant.as_str(),
+            key: &self.key,
+            request: self.request.as_bytes(),
+            answered_at: draft.now,
+            document: &self.document,
+        });
+        draft.insert(&INSERT, row);
         Ok(())
     }
 }
 
 pub(crate) fn answer(db: &Db<'_>, tenant: &Tenant, key: &str) -> Result<Option<Answer>, Fault> {
-    let sql = "SELECT key, request, document FROM answers WHERE tenant = ?1 AND key = ?2";
+    let sql = "SELECT key, request, document FROM answers WHERE tenant = $1 AND key = $2";
     let read = |row: &Row<'_>| {
         let request = Sha256Digest::from_bytes(row.get(1)?);
         Ok(Answer { key: row.get(0)?, request, document: row.get(2)? })

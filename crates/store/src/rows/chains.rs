@@ -3,6 +3,7 @@
 use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::group::settle::{Chain, End, Facts, Question};
+use crate::statement::question;
 use crate::tenant::Tenant;
 use crate::value::values;
 use proofmark_receipt::{ChainTip, Sha256Digest};
@@ -10,30 +11,36 @@ use std::fmt;
 
 /// The number of the tenant's chain of this name.
 pub(crate) fn chain_id(db: &Db<'_>, tenant: &Tenant, name: &str) -> Result<Option<i64>, Fault> {
-    db.value("SELECT chain_id FROM chains WHERE tenant = ?1 AND name = ?2", &values![tenant.as_str(), name])
+    db.value("SELECT chain_id FROM chains WHERE tenant = $1 AND name = $2", &values![tenant.as_str(), name])
 }
 
 impl Chain {
     /// Asks for its end. From columns alone: a document that was damaged does not keep its chain from growing.
     pub(crate) fn asks(&self) -> Question {
         match self {
+            // A chain that has a row and no receipt yet has a number and no tip.
             Self::Receipts(tenant, name) => {
-                let sql = "SELECT chains.chain_id, receipts.receipt_id, receipts.hash, receipts.position
-                           FROM chains LEFT JOIN receipts ON receipts.sequence =
-                               (SELECT linked.sequence FROM receipts AS linked WHERE linked.chain_id = chains.chain_id
-                                ORDER BY linked.position DESC LIMIT 1)
-                           WHERE chains.tenant = ?1 AND chains.name = ?2";
-                Question::new(sql, values![tenant.as_str(), name])
+                question!(
+                    "SELECT chains.chain_id, receipts.receipt_id, receipts.hash, receipts.position
+                     FROM chains LEFT JOIN receipts ON receipts.sequence =
+                         (SELECT linked.sequence FROM receipts AS linked WHERE linked.chain_id = chains.chain_id
+                          ORDER BY linked.position DESC LIMIT 1)
+                     WHERE chains.tenant = {tenant} AND chains.name = {name}",
+                    tenant: tenant.as_str(),
+                    name: name,
+                )
             }
-            // Rows of older versions have no hash, except the last one, and no other can be the tip.
             Self::Decisions => {
                 let sql = "SELECT CAST(NULL AS BIGINT), decision_id, hash, position FROM decisions ORDER BY position DESC LIMIT 1";
-                Question::new(sql, [])
+                Question::alone(sql, [])
             }
             Self::Session(tenant, session) => {
-                let sql = "SELECT CAST(NULL AS BIGINT), entry_id, hash, position FROM session_entries
-                           WHERE tenant = ?1 AND session = ?2 ORDER BY position DESC LIMIT 1";
-                Question::new(sql, values![tenant.as_str(), session])
+                question!(
+                    "SELECT CAST(NULL AS BIGINT), entry_id, hash, position FROM session_entries
+                     WHERE tenant = {tenant} AND session = {session} ORDER BY position DESC LIMIT 1",
+                    tenant: tenant.as_str(),
+                    session: session,
+                )
             }
         }
     }

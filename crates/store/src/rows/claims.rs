@@ -12,11 +12,12 @@ use proofmark_receipt::ReceiptId;
 use crate::engine::Engine;
 use crate::engine::db::Db;
 use crate::fault::Fault;
-use crate::group::settle::{Question, Statement};
 use crate::hint::Hint;
 use crate::row::Row;
-use crate::rows::jobs::{JOB_WITHOUT_REQUEST, StoredJob, read_job};
+use crate::rows::jobs::{StoredJob, read_job, without_request};
 use crate::rows::workers::{self, Presence};
+use crate::statement::{Question, Statement};
+use crate::tables::JOBS;
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
 
@@ -128,17 +129,17 @@ impl Change {
                 Hint::WAITING | Hint::MOVED
             }
             Self::Release { owner, job_id } => {
-                let condition = "owner = ?2 AND job_id = ?3 AND state = 'waiting'";
-                engine.tell(vec![vacate(condition, values![now, owner, job_id.as_bytes()])])?;
+                let condition = "owner = $2 AND job_id = $3 AND state = 'waiting'";
+                engine.tell(vec![Statement::other(vacate(condition), values![now, owner, job_id.as_bytes()])])?;
                 Hint::WAITING | Hint::MOVED
             }
             Self::GiveUp { owner } => {
-                let vacate = vacate("owner = ?2 AND state = 'waiting'", values![now, owner]);
-                engine.tell(vec![workers::give_up(owner, now), vacate])?;
+                let vacate = vacate("owner = $2 AND state = 'waiting'");
+                engine.tell(vec![workers::give_up(owner, now), Statement::other(vacate, values![now, owner])])?;
                 Hint::WAITING | Hint::MOVED
             }
             Self::Cancel { tenant, job_id, by, found } => {
-                let cancelled = cancel(engine, (tenant, job_id), by, now)?;
+                let cancelled = cancel(engine, tenant, job_id, by, now)?;
                 let _not_waited_for = found.send(cancelled);
                 match cancelled {
                     JobCancelled::Now => Hint::MOVED,
@@ -165,7 +166,7 @@ impl Runnable {
             // PostgreSQL has no empty lists.
             return if matches!(self, Self::Only(_)) { "FALSE" } else { "TRUE" }.to_owned();
         }
-        let places: Vec<String> = (first..first + needs.len()).map(|place| format!("?{place}")).collect();
+        let places: Vec<String> = (first..first + needs.len()).map(|place| format!("${place}")).collect();
         format!("needs {word} ({})", places.join(", "))
     }
 
@@ -185,10 +186,11 @@ fn claim(engine: &mut Engine, claim: &Claim) -> Result<Vec<StoredJob>, Fault> {
     let questions: Vec<Question> = quick.into_iter().chain(running).collect();
     let mut claimed = Vec::new();
     for row in engine.ask(&questions)?.iter().flatten() {
-        claimed.push((row.get::<i64>(13)?, read_job(&Row::Record(row))?));
+        let row = Row::Record(row);
+        claimed.push((JOBS.fields(&row).get::<i64>("turn")?, read_job(&row)?));
     }
     if let Some(last) = claimed.iter().map(|(turn, _)| *turn).max() {
-        engine.tell(vec![Statement::new("UPDATE clock SET turn = ?1 WHERE turn < ?1", values![last])])?;
+        engine.tell(vec![Statement::other("UPDATE clock SET turn = $1 WHERE turn < $1", values![last])])?;
     }
     // The rows that an update returns have no order.
     claimed.sort_by_key(|(turn, job)| (*turn, job.created_at));
@@ -198,63 +200,58 @@ fn claim(engine: &mut Engine, claim: &Claim) -> Result<Vec<StoredJob>, Fault> {
 /// The claim of at most `limit` jobs that fulfil a condition with these values.
 fn claim_some(claim: &Claim, condition: &str, limit: usize, values: &[Value]) -> Question {
     let sql = format!(
-        "UPDATE jobs SET owner = ?1, attempt = attempt + 1 WHERE job_id IN
+        "UPDATE jobs SET owner = $1, attempt = attempt + 1 WHERE job_id IN
              (SELECT job_id FROM jobs WHERE state = 'waiting' AND owner IS NULL AND {condition}
-              ORDER BY turn, created_at LIMIT ?2)
-         RETURNING {JOB_WITHOUT_REQUEST}, turn"
+              ORDER BY turn, created_at LIMIT $2)
+         RETURNING {}",
+        without_request()
     );
     let values = values![&claim.owner, limit.min(MAX_CLAIMED) as i64].into_iter().chain(values.iter().cloned());
-    Question::new(sql, values.collect::<Vec<_>>())
+    Question::alone(sql, values.collect::<Vec<_>>())
 }
 
-/// Whose owner does not live at the time `?1`.
+/// Whose owner does not live at the time `$1`.
 const IS_LOST: &str = "state = 'waiting' AND owner IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM workers WHERE workers.owner = jobs.owner AND workers.alive_until > ?1)";
+    AND NOT EXISTS (SELECT 1 FROM workers WHERE workers.owner = jobs.owner AND workers.alive_until > $1)";
 
 /// Gives back the jobs of processes that have ended; how many they had.
 fn give_back(engine: &mut Engine, now: i64) -> Result<usize, Fault> {
     // A job that its own server had not begun is not blamed for the server's end.
     let lost = format!("UPDATE jobs SET lost = lost + 1 WHERE attempt > 0 AND {IS_LOST}");
     let failed = format!(
-        "UPDATE jobs SET state = 'failed', error = ?2, owner = NULL, request = '', finished_at = ?1
+        "UPDATE jobs SET state = 'failed', error = $2, owner = NULL, request = '', finished_at = $1
          WHERE lost >= {MAX_LOST} AND cancelling = 0 AND {IS_LOST} RETURNING 1"
     );
     let why = format!("{MAX_LOST} workers ended while they ran it");
-    engine.tell(vec![Statement::new(lost, values![now])])?;
+    engine.tell(vec![Statement::other(lost, values![now])])?;
     let failed = engine.rows(failed, values![now, why])?.len();
-    let Statement { sql, values } = vacate(IS_LOST, values![now]);
-    Ok(failed + engine.rows(format!("{sql} RETURNING 1"), values)?.len())
+    let given_back = engine.rows(format!("{} RETURNING 1", vacate(IS_LOST)), values![now])?.len();
+    Ok(failed + given_back)
 }
 
 /// Takes jobs from their owners: those that are to be cancelled end, and the others wait for any process. The first value is
 /// the time, and the others are those of the condition.
-fn vacate(condition: &str, values: impl Into<Vec<Value>>) -> Statement {
+fn vacate(condition: &str) -> String {
     // Its turn stays, so it is claimed before those that came later.
-    let sql = format!(
+    format!(
         "UPDATE jobs SET owner = NULL, state = CASE WHEN cancelling = 1 THEN 'cancelled' ELSE 'waiting' END,
              request = CASE WHEN cancelling = 1 THEN '' ELSE request END,
-             finished_at = CASE WHEN cancelling = 1 THEN CAST(?1 AS BIGINT) END
+             finished_at = CASE WHEN cancelling = 1 THEN CAST($1 AS BIGINT) END
          WHERE {condition}"
-    );
-    Statement::new(sql, values)
+    )
 }
 
-fn cancel(
-    engine: &mut Engine,
-    (tenant, job_id): (&Tenant, &ReceiptId),
-    by: &str,
-    now: i64,
-) -> Result<JobCancelled, Fault> {
+fn cancel(engine: &mut Engine, tenant: &Tenant, job_id: &ReceiptId, by: &str, now: i64) -> Result<JobCancelled, Fault> {
     // Without an owner the process that runs it can no longer end it. The request may be long, and is not run again.
-    let sql = "UPDATE jobs SET state = 'cancelled', owner = NULL, request = '', finished_at = ?1
-               WHERE job_id = ?2 AND tenant = ?3 AND state = 'waiting'
-                   AND (owner IS NULL OR owner = ?4 OR NOT EXISTS
-                        (SELECT 1 FROM workers WHERE workers.owner = jobs.owner AND workers.alive_until > ?1))
+    let sql = "UPDATE jobs SET state = 'cancelled', owner = NULL, request = '', finished_at = $1
+               WHERE job_id = $2 AND tenant = $3 AND state = 'waiting'
+                   AND (owner IS NULL OR owner = $4 OR NOT EXISTS
+                        (SELECT 1 FROM workers WHERE workers.owner = jobs.owner AND workers.alive_until > $1))
                RETURNING job_id";
     if !engine.rows(sql, values![now, job_id.as_bytes(), tenant.as_str(), by])?.is_empty() {
         return Ok(JobCancelled::Now);
     }
-    let sql = "UPDATE jobs SET cancelling = 1 WHERE job_id = ?1 AND tenant = ?2 AND state = 'waiting' RETURNING job_id";
+    let sql = "UPDATE jobs SET cancelling = 1 WHERE job_id = $1 AND tenant = $2 AND state = 'waiting' RETURNING job_id";
     let asked = !engine.rows(sql, values![job_id.as_bytes(), tenant.as_str()])?.is_empty();
     Ok(if asked { JobCancelled::Asked } else { JobCancelled::No })
 }
@@ -262,8 +259,8 @@ fn cancel(
 fn prune(engine: &mut Engine, before: i64) -> Result<usize, Fault> {
     // A job that waits has no end, and NULL is not less than any time, so it stays.
     let answers = "DELETE FROM answers WHERE (tenant, key) IN
-                       (SELECT tenant, key FROM answers WHERE answered_at < ?1 LIMIT ?2) RETURNING 1";
-    let jobs = "DELETE FROM jobs WHERE job_id IN (SELECT job_id FROM jobs WHERE finished_at < ?1 LIMIT ?2) RETURNING 1";
+                       (SELECT tenant, key FROM answers WHERE answered_at < $1 LIMIT $2) RETURNING 1";
+    let jobs = "DELETE FROM jobs WHERE job_id IN (SELECT job_id FROM jobs WHERE finished_at < $1 LIMIT $2) RETURNING 1";
     let limit = MAX_PRUNED as i64;
     let answers = engine.rows(answers, values![before, limit])?.len();
     Ok(answers + engine.rows(jobs, values![before, limit])?.len())

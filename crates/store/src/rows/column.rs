@@ -14,12 +14,11 @@ pub(crate) fn receipt(row: &Row<'_>) -> Result<Receipt, Fault> {
     let receipt = Receipt::parse(row.text(1)?.as_bytes()).map_err(|error| Fault::changed(1, error))?;
     // The signature is not checked: the store knows no keys, and some receipts have none. An edit of both columns shows
     // when the signature is verified.
-    match receipt.hash() == hash {
-        true => Ok(receipt),
-        false => {
-            let id = receipt.receipt_id();
-            Err(Fault::changed(1, format!("receipt `{id}` was changed after it was stored")))
-        }
+    if receipt.hash() == hash {
+        Ok(receipt)
+    } else {
+        let id = receipt.receipt_id();
+        Err(Fault::changed(1, format!("receipt `{id}` was changed after it was stored")))
     }
 }
 

@@ -7,9 +7,12 @@ use proofmark_receipt::{Trust, Verdict};
 use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::group::settle::Draft;
+use crate::insert::{Insert, Set};
 use crate::row::Row;
 use crate::rows::chains::chain_id;
 use crate::rows::page::MAX_LISTED;
+use crate::statement::row;
+use crate::tables::RECEIPT_COUNTS;
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
 
@@ -91,17 +94,24 @@ impl Standing {
     }
 }
 
+static COUNT: Insert = Insert::or_change(&RECEIPT_COUNTS, &[Set::Add("receipts")]);
+
 impl Counted<'_> {
     /// Counts so many more of these receipts, in their chain and in all.
     pub(crate) fn add(&self, draft: &mut Draft<'_>, more: i64) {
-        let sql = "INSERT INTO receipt_counts (tenant, chain_id, issuer, task_type, verdict, standing, receipts)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                   ON CONFLICT (tenant, chain_id, issuer, task_type, verdict, standing)
-                       DO UPDATE SET receipts = receipt_counts.receipts + excluded.receipts";
         let task_type = type_key(self.task_type);
+        // Twice, so that neither the count of a chain nor that of all chains adds up the other rows.
         for chain_id in [Some(ALL_CHAINS), self.chain_id].into_iter().flatten() {
-            let (tenant, standing) = (draft.tenant.as_str(), self.standing.as_str());
-            draft.add(sql, values![tenant, chain_id, self.issuer, &task_type, self.verdict, standing], more);
+            let row = row!(RECEIPT_COUNTS {
+                tenant: draft.tenant.as_str(),
+                chain_id: chain_id,
+                issuer: self.issuer,
+                task_type: &task_type,
+                verdict: self.verdict,
+                standing: self.standing.as_str(),
+                receipts: more,
+            });
+            draft.note(&COUNT, row);
         }
     }
 }
@@ -114,11 +124,11 @@ pub(crate) fn type_key(task_type: Option<&str>) -> String {
 /// How many receipts of an issuer the tenant has in this chain and in all, and how many of all issuers the chain has.
 pub(crate) fn sizes(db: &Db<'_>, tenant: &Tenant, chain_id: i64, issuer: &str) -> Result<(i64, i64, i64), Fault> {
     let sql =
-        "SELECT CAST(coalesce(sum(CASE WHEN chain_id = ?2 AND issuer = ?3 THEN receipts ELSE 0 END), 0) AS BIGINT),
-                      CAST(coalesce(sum(CASE WHEN chain_id = ?4 THEN receipts ELSE 0 END), 0) AS BIGINT),
-                      CAST(coalesce(sum(CASE WHEN chain_id = ?2 THEN receipts ELSE 0 END), 0) AS BIGINT)
+        "SELECT CAST(coalesce(sum(CASE WHEN chain_id = $2 AND issuer = $3 THEN receipts ELSE 0 END), 0) AS BIGINT),
+                      CAST(coalesce(sum(CASE WHEN chain_id = $4 THEN receipts ELSE 0 END), 0) AS BIGINT),
+                      CAST(coalesce(sum(CASE WHEN chain_id = $2 THEN receipts ELSE 0 END), 0) AS BIGINT)
                FROM receipt_counts
-               WHERE (tenant = ?1 AND chain_id = ?2) OR (tenant = ?1 AND chain_id = ?4 AND issuer = ?3)";
+               WHERE (tenant = $1 AND chain_id = $2) OR (tenant = $1 AND chain_id = $4 AND issuer = $3)";
     let values = values![tenant.as_str(), chain_id, issuer, ALL_CHAINS];
     db.only(sql, &values, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }
@@ -129,14 +139,14 @@ pub(crate) fn verdict_counts(db: &Db<'_>, tenant: &Tenant, filter: &CountFilter<
         Some(name) => chain_id(db, tenant, name)?,
     };
     let Some(chain) = chain else { return Ok(VerdictCounts::default()) };
-    let mut sql = "SELECT verdict, standing, receipts FROM receipt_counts WHERE tenant = ? AND chain_id = ?".to_owned();
+    let mut sql =
+        "SELECT verdict, standing, receipts FROM receipt_counts WHERE tenant = $1 AND chain_id = $2".to_owned();
     let mut values: Vec<Value> = values![tenant.as_str(), chain].into();
     let task_type = filter.task_type.map(|name| type_key(Some(name)));
-    for (value, condition) in [(filter.signer.map(str::to_owned), " AND issuer = ?"), (task_type, " AND task_type = ?")]
-    {
+    for (column, value) in [("issuer", filter.signer.map(str::to_owned)), ("task_type", task_type)] {
         if let Some(value) = value {
-            sql += condition;
             values.push(value.into());
+            sql += &format!(" AND {column} = ${}", values.len());
         }
     }
     let mut counts = VerdictCounts::default();
@@ -152,8 +162,8 @@ pub(crate) fn verdict_counts(db: &Db<'_>, tenant: &Tenant, filter: &CountFilter<
 pub(crate) fn by_task_type(db: &Db<'_>, tenant: &Tenant, limit: usize) -> Result<Vec<TaskTypeCount>, Fault> {
     let sql = "SELECT task_type, CAST(sum(CASE WHEN verdict = 'pass' THEN receipts ELSE 0 END) AS BIGINT),
                       CAST(sum(receipts) AS BIGINT) AS whole
-               FROM receipt_counts WHERE tenant = ?1 AND chain_id = ?2 AND standing IN ('own', 'trusted')
-               GROUP BY task_type ORDER BY whole DESC, task_type LIMIT ?3";
+               FROM receipt_counts WHERE tenant = $1 AND chain_id = $2 AND standing IN ('own', 'trusted')
+               GROUP BY task_type ORDER BY whole DESC, task_type LIMIT $3";
     let read = |row: &Row<'_>| {
         let (passed, whole): (u64, u64) = (row.get(1)?, row.get(2)?);
         let task_type = row.text(0)?.strip_prefix('=').map(str::to_owned);

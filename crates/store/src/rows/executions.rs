@@ -3,10 +3,13 @@
 use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::group::settle::{Draft, Facts, Key, Settle, Stop};
-use crate::row::Row;
+use crate::insert::Insert;
 use crate::rows::awaited;
-use crate::rows::decisions::{DECISION, Decision, read_any_decision};
+use crate::rows::decisions::{Decision, read_any_decision};
 use crate::rows::page::{self, Cursor, MAX_LISTED, MAX_PAGE};
+use crate::statement::row;
+use crate::table::Fields;
+use crate::tables::{DECISIONS, EXECUTIONS, FINDINGS};
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
 
@@ -42,16 +45,24 @@ pub struct Findings {
     pub next: Option<Cursor>,
 }
 
+static EXECUTION: Insert = Insert::into(&EXECUTIONS);
+static FINDING: Insert = Insert::into(&FINDINGS);
+
 impl Settle for Execution {
     fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         vec![Key::new("decision", &[tenant.as_str(), &self.decision_id])]
     }
 
     fn settle(&mut self, _: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
-        let sql = "INSERT INTO executions (sequence, tenant, decision_id, executed, reported_at, document)
-                   VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM executions), ?1, ?2, ?3, ?4, ?5)";
-        let (tenant, now) = (draft.tenant.as_str(), draft.now);
-        draft.store(sql, values![tenant, &self.decision_id, self.executed, now, &self.document]);
+        let row = row!(EXECUTIONS {
+            sequence: draft.number(&EXECUTIONS),
+            tenant: draft.tenant.as_str(),
+            decision_id: &self.decision_id,
+            executed: self.executed,
+            reported_at: draft.now,
+            document: &self.document,
+        });
+        draft.insert(&EXECUTION, row);
         // Also where the action was not executed: what is awaited is a report.
         awaited::remove(draft, &self.decision_id);
         Ok(())
@@ -64,10 +75,15 @@ impl Settle for Finding {
     }
 
     fn settle(&mut self, _: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
-        let sql = "INSERT INTO findings (sequence, tenant, decision_id, code, message, found_at)
-                   VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM findings), ?1, ?2, ?3, ?4, ?5)";
-        let tenant = draft.tenant.as_str();
-        draft.store(sql, values![tenant, &self.decision_id, &self.code, &self.message, self.found_at]);
+        let row = row!(FINDINGS {
+            sequence: draft.number(&FINDINGS),
+            tenant: draft.tenant.as_str(),
+            decision_id: &self.decision_id,
+            code: &self.code,
+            message: &self.message,
+            found_at: self.found_at,
+        });
+        draft.insert(&FINDING, row);
         if self.code == NEVER_REPORTED {
             awaited::remove(draft, &self.decision_id);
         }
@@ -76,22 +92,24 @@ impl Settle for Finding {
 }
 
 pub(crate) fn times_executed(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<u64, Fault> {
-    let sql = "SELECT count(*) FROM executions WHERE decision_id = ?1 AND tenant = ?2 AND executed";
+    let sql = "SELECT count(*) FROM executions WHERE decision_id = $1 AND tenant = $2 AND executed";
     db.only(sql, &values![decision_id, tenant.as_str()], |row| row.get(0))
 }
 
 /// The reports of a decision's execution, the oldest first: whether it was executed, and when that was reported.
 pub(crate) fn reports(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Vec<(bool, i64)>, Fault> {
-    let sql = "SELECT executed, reported_at FROM executions WHERE decision_id = ?1 AND tenant = ?2
-               ORDER BY sequence LIMIT ?3";
+    let sql = "SELECT executed, reported_at FROM executions WHERE decision_id = $1 AND tenant = $2
+               ORDER BY sequence LIMIT $3";
     db.all(sql, &values![decision_id, tenant.as_str(), MAX_LISTED], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// The findings about one decision, the oldest first.
 pub(crate) fn findings_of(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Vec<Finding>, Fault> {
-    let sql =
-        format!("SELECT {FINDING} FROM findings WHERE tenant = ?1 AND decision_id = ?2 ORDER BY sequence LIMIT ?3");
-    db.all(&sql, &values![tenant.as_str(), decision_id, MAX_LISTED], read_finding)
+    let sql = format!(
+        "SELECT {} FROM findings WHERE tenant = $1 AND decision_id = $2 ORDER BY sequence LIMIT $3",
+        FINDINGS.list()
+    );
+    db.all(&sql, &values![tenant.as_str(), decision_id, MAX_LISTED], |row| read_finding(&FINDINGS.fields(row)))
 }
 
 type OwnedFinding = (Tenant, Finding);
@@ -109,23 +127,31 @@ fn list_findings(
     let of_tenant = match (tenant, code) {
         (Some(tenant), Some(code)) => {
             values.extend(values![tenant.as_str(), code]);
-            "tenant = ?3 AND code = ?4 AND"
+            "tenant = $3 AND code = $4 AND"
         }
         (Some(tenant), None) => {
             values.push(tenant.as_str().into());
-            "tenant = ?3 AND"
+            "tenant = $3 AND"
         }
         (None, _) => "",
     };
     let sql = format!(
-        "SELECT {FINDING}, sequence FROM findings WHERE {of_tenant} sequence < ?1 ORDER BY sequence DESC LIMIT ?2"
+        "SELECT {} FROM findings WHERE {of_tenant} sequence < $1 ORDER BY sequence DESC LIMIT $2",
+        FINDINGS.list()
     );
-    db.all(&sql, &values, |row| Ok((row.get(5)?, (Tenant::stored(row.text(0)?), read_finding(row)?))))
+    db.all(&sql, &values, |row| {
+        let row = FINDINGS.fields(row);
+        Ok((row.get("sequence")?, (Tenant::stored(row.text("tenant")?), read_finding(&row)?)))
+    })
 }
 
-/// A row that begins with [`FINDING`].
-fn read_finding(row: &Row<'_>) -> Result<Finding, Fault> {
-    Ok(Finding { decision_id: row.get(1)?, code: row.get(2)?, message: row.get(3)?, found_at: row.get(4)? })
+fn read_finding(row: &Fields<'_>) -> Result<Finding, Fault> {
+    Ok(Finding {
+        decision_id: row.get("decision_id")?,
+        code: row.get("code")?,
+        message: row.get("message")?,
+        found_at: row.get("found_at")?,
+    })
 }
 
 pub(crate) fn findings(
@@ -155,18 +181,16 @@ fn unreported_statement() -> String {
     // Ids of decisions are unique over all tenants, so the id alone joins the tables. The earliest end comes first, so
     // that what exceeds the limit is found by the next sweep.
     format!(
-        "SELECT {DECISION} FROM decisions WHERE decision_id IN
-             (SELECT decision_id FROM awaited WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2)
-         ORDER BY sequence"
+        "SELECT {} FROM decisions WHERE decision_id IN
+             (SELECT decision_id FROM awaited WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)
+         ORDER BY sequence",
+        DECISIONS.list()
     )
 }
-
-const FINDING: &str = "tenant, decision_id, code, message, found_at";
 
 #[cfg(test)]
 mod tests {
     use proofmark_receipt::{Object, Prepared, SigningKey};
-    use rusqlite::Connection;
     use tempfile::TempDir;
 
     use super::*;
@@ -235,44 +259,5 @@ mod tests {
         let plan = store.read(|db| db.all(&explain, &values![0_i64, 1_i64], |row| row.get::<String>(3)));
         let plan = plan.unwrap().join("; ");
         assert!(plan.contains("awaited_by_end") && !plan.contains("SCAN"), "{plan}");
-    }
-
-    #[test]
-    fn an_upgraded_store_knows_which_reports_it_awaits() {
-        let home = TempDir::new().unwrap();
-        drop(five_decisions(&home));
-        let connection = Connection::open(home.path().join("store.db")).unwrap();
-        let downgrade = "DROP INDEX decisions_by_action; DROP INDEX decisions_allowed;
-                         ALTER TABLE decisions DROP COLUMN nth;
-                         CREATE INDEX decisions_by_fingerprint ON decisions (fingerprint);
-                         DROP TABLE awaited; DROP TABLE probe; PRAGMA user_version = 6;";
-        // What the later migrations make and drop; what is in those indexes does not matter.
-        let dropped = ["own", "by_id", "by_content", "by_verdict", "by_tier", "by_tenant", "by_time"];
-        let dropped = dropped.map(|name| format!("CREATE INDEX receipts_{name} ON receipts (tenant);")).concat();
-        let later =
-            "DROP TABLE receipt_times; DROP TABLE receipt_counts; DROP TABLE decision_times; DROP TABLE waiting;
-                     DROP INDEX receipts_listed; DROP INDEX receipts_by_chain; DROP INDEX decisions_listed;
-                     DROP INDEX decisions_by_agent; DROP INDEX decisions_by_class; DROP INDEX decisions_by_tool;
-                     DROP INDEX runs_by_change; ALTER TABLE decisions DROP COLUMN tool;
-                     CREATE INDEX decisions_by_tenant ON decisions (tenant);
-                     CREATE INDEX decisions_to_review ON decisions (tenant);
-                     CREATE INDEX findings_by_decision ON findings (tenant);";
-        let guarded = "DROP TABLE session_entries; DROP TABLE pins;";
-        let pages = "DROP TABLE decision_counts; DROP TABLE agent_counts; DROP TABLE verdict_counts;
-                     DROP INDEX reviews_by_time; DROP INDEX findings_of_decision; DROP INDEX findings_by_code;
-                     DROP INDEX runs_of_tenant; DROP INDEX sessions_by_decision;";
-        let workers = "DROP TABLE workers; ALTER TABLE clock DROP COLUMN turn; DROP TABLE jobs;
-                     CREATE TABLE jobs (job_id BLOB, tenant TEXT, state TEXT, request TEXT, checks INTEGER, chain TEXT,
-                         supersedes BLOB, owner TEXT, lease_until INTEGER, error TEXT, created_at INTEGER,
-                         finished_at INTEGER);";
-        connection.execute_batch(workers).unwrap();
-        connection.execute_batch(pages).unwrap();
-        connection.execute_batch(&(dropped + later + guarded)).unwrap();
-        connection.execute_batch(downgrade).unwrap();
-        drop(connection);
-        let store = Store::open(home.path().join("store.db")).unwrap();
-        assert_eq!(unreported(&store), [id(4)]);
-        store.probe().unwrap();
-        store.probe().unwrap();
     }
 }

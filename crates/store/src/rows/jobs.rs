@@ -15,8 +15,10 @@ use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::settle::{Draft, Facts, Key, Question, Settle, Stop};
 use crate::hint::Hint;
+use crate::insert::Insert;
 use crate::row::Row;
-use crate::rows::column;
+use crate::statement::{question, row};
+use crate::tables::JOBS;
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
 
@@ -107,17 +109,6 @@ pub struct StoredJob {
     pub state: JobState,
 }
 
-macro_rules! load {
-    ($condition:literal) => {
-        // PostgreSQL adds integers up to a number of another type.
-        concat!(
-            "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM jobs WHERE ",
-            $condition,
-            " state = 'waiting' AND owner IS NULL"
-        )
-    };
-}
-
 /// How much waits for any process.
 #[derive(Clone, Copy)]
 struct Load {
@@ -140,6 +131,8 @@ impl Load {
     }
 }
 
+static INSERT: Insert = Insert::into(&JOBS);
+
 impl Settle for NewJob {
     fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         let id = self.job_id.to_string();
@@ -152,22 +145,33 @@ impl Settle for NewJob {
     fn questions(&self, tenant: &Tenant) -> Vec<Question> {
         // Jobs of all tenants: their ids are one primary key, and a conflict would fail the whole group. A receipt that a
         // client brought under the job's id takes nothing from the job.
-        let sql = "SELECT 1 FROM jobs WHERE job_id = ?1
-                   UNION ALL SELECT 1 FROM receipts WHERE receipt_id = ?1 AND tenant = ?2 AND trust IS NULL";
-        let taken = Question::new(sql, values![self.job_id.as_bytes(), tenant.as_str()]);
+        let taken = question!(
+            "SELECT 1 FROM jobs WHERE job_id = {job}
+             UNION ALL SELECT 1 FROM receipts WHERE receipt_id = {job} AND tenant = {tenant} AND trust IS NULL",
+            job: self.job_id.as_bytes(),
+            tenant: tenant.as_str(),
+        );
         // What a process stores for itself is bounded by its own queue.
         if self.owner.is_some() {
             return vec![taken];
         }
-        let last = "SELECT turn FROM jobs WHERE tenant = ?1 AND state = 'waiting' AND owner IS NULL
-                    ORDER BY turn DESC LIMIT 1";
-        vec![
-            taken,
-            Question::new(LOAD_OF_ONE, values![tenant.as_str()]),
-            Question::new(LOAD_OF_ALIKE, values![&self.needs]),
-            Question::new(last, values![tenant.as_str()]),
-            Question::new("SELECT turn FROM clock", []),
-        ]
+        let last = question!(
+            "SELECT turn FROM jobs WHERE tenant = {tenant} AND state = 'waiting' AND owner IS NULL
+             ORDER BY turn DESC LIMIT 1",
+            tenant: tenant.as_str(),
+        );
+        // PostgreSQL adds integers up to a number of another type.
+        let of_one = question!(
+            "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM jobs
+             WHERE tenant = {tenant} AND state = 'waiting' AND owner IS NULL",
+            tenant: tenant.as_str(),
+        );
+        let of_alike = question!(
+            "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM jobs
+             WHERE needs = {needs} AND state = 'waiting' AND owner IS NULL",
+            needs: &self.needs,
+        );
+        vec![taken, of_one, of_alike, last, Question::alone("SELECT turn FROM clock", [])]
     }
 
     fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
@@ -179,28 +183,26 @@ impl Settle for NewJob {
             Some(_) => 0,
             None => self.turn(facts)?,
         };
-        let sql =
-            "INSERT INTO jobs (job_id, tenant, state, request, bytes, checks, chain, supersedes, needs, turn, owner,
-                                     attempt, lost, cancelling, created_at)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
-        let values = values![
-            self.job_id.as_bytes(),
-            draft.tenant.as_str(),
-            "waiting",
-            &self.request,
-            self.request.len() as i64,
-            self.checks.cast_signed(),
-            &self.chain,
-            self.supersedes.as_ref().map(|older| older.as_bytes().as_slice()),
-            &self.needs,
-            turn,
-            &self.owner,
-            0_i64,
-            0_i64,
-            0_i64,
-            self.created_at,
-        ];
-        draft.store(sql, values);
+        let row = row!(JOBS {
+            job_id: self.job_id.as_bytes(),
+            tenant: draft.tenant.as_str(),
+            state: "waiting",
+            owner: &self.owner,
+            attempt: 0_i64,
+            lost: 0_i64,
+            cancelling: 0_i64,
+            needs: &self.needs,
+            turn: turn,
+            bytes: self.request.len(),
+            checks: self.checks.cast_signed(),
+            chain: &self.chain,
+            supersedes: self.supersedes.as_ref().map(|older| older.as_bytes().as_slice()),
+            error: None::<String>,
+            created_at: self.created_at,
+            finished_at: None::<i64>,
+            request: &self.request,
+        });
+        draft.insert(&INSERT, row);
         // Nobody else looks at one that its own process has.
         draft.hint(if self.owner.is_none() { Hint::WAITING } else { Hint::NONE });
         Ok(())
@@ -223,10 +225,6 @@ impl NewJob {
     }
 }
 
-/// How much waits for any process, of a tenant and of all that needs the same.
-const LOAD_OF_ONE: &str = load!("tenant = ?1 AND");
-const LOAD_OF_ALIKE: &str = load!("needs = ?1 AND");
-
 impl Settle for JobEnd {
     fn keys(&self, _: &Tenant) -> Vec<Key> {
         vec![Key::new("job", &[&self.job_id.to_string()])]
@@ -234,10 +232,14 @@ impl Settle for JobEnd {
 
     fn questions(&self, tenant: &Tenant) -> Vec<Question> {
         // The end of the lease does not matter: until the job was given back, its owner's work counts.
-        let sql = "SELECT 1 FROM jobs
-                   WHERE job_id = ?1 AND owner = ?2 AND attempt = ?3 AND tenant = ?4 AND state = 'waiting'";
-        let attempt = self.attempt.cast_signed();
-        vec![Question::new(sql, values![self.job_id.as_bytes(), &self.owner, attempt, tenant.as_str()])]
+        vec![question!(
+            "SELECT 1 FROM jobs WHERE job_id = {job} AND owner = {owner} AND attempt = {attempt} AND tenant = {tenant}
+             AND state = 'waiting'",
+            job: self.job_id.as_bytes(),
+            owner: &self.owner,
+            attempt: self.attempt.cast_signed(),
+            tenant: tenant.as_str(),
+        )]
     }
 
     fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
@@ -250,24 +252,24 @@ impl Settle for JobEnd {
             JobState::Failed(error) => ("failed", Some(error.as_str())),
             JobState::Cancelled => ("cancelled", None),
         };
-        let sql = "UPDATE jobs SET state = ?2, error = ?3, owner = NULL, request = '', finished_at = ?4
-                   WHERE job_id = ?1";
-        draft.store(sql, values![self.job_id.as_bytes(), state, error, draft.now]);
+        let sql = "UPDATE jobs SET state = $2, error = $3, owner = NULL, request = '', finished_at = $4
+                   WHERE job_id = $1";
+        draft.run(sql, values![self.job_id.as_bytes(), state, error, draft.now]);
         draft.hint(Hint::MOVED);
         Ok(())
     }
 }
 
 pub(crate) fn job(db: &Db<'_>, tenant: &Tenant, id: &ReceiptId) -> Result<Option<StoredJob>, Fault> {
-    let sql = format!("SELECT {JOB} FROM jobs WHERE job_id = ?1 AND tenant = ?2");
+    let sql = format!("SELECT {} FROM jobs WHERE job_id = $1 AND tenant = $2", JOBS.list());
     db.one(&sql, &values![id.as_bytes(), tenant.as_str()], read_job)
 }
 
 /// The jobs with these ids, of any tenants, without their requests.
 pub(crate) fn jobs(db: &Db<'_>, ids: &[ReceiptId]) -> Result<Vec<StoredJob>, Fault> {
     // One statement for any number of ids, so that it is prepared once.
-    let places: Vec<String> = (1..=ASKED_AT_ONCE).map(|place| format!("?{place}")).collect();
-    let sql = format!("SELECT {JOB_WITHOUT_REQUEST} FROM jobs WHERE job_id IN ({})", places.join(", "));
+    let places: Vec<String> = (1..=ASKED_AT_ONCE).map(|place| format!("${place}")).collect();
+    let sql = format!("SELECT {} FROM jobs WHERE job_id IN ({})", without_request(), places.join(", "));
     let mut found = Vec::new();
     for part in ids.chunks(ASKED_AT_ONCE) {
         let Some(last) = part.last() else { continue };
@@ -280,38 +282,36 @@ pub(crate) fn jobs(db: &Db<'_>, ids: &[ReceiptId]) -> Result<Vec<StoredJob>, Fau
 
 /// The jobs that a process has, without their requests.
 pub(crate) fn jobs_of(db: &Db<'_>, owner: &str) -> Result<Vec<StoredJob>, Fault> {
-    let sql = format!("SELECT {JOB_WITHOUT_REQUEST} FROM jobs WHERE owner = ?1 AND state = 'waiting'");
+    let sql = format!("SELECT {} FROM jobs WHERE owner = $1 AND state = 'waiting'", without_request());
     db.all(&sql, &values![owner], read_job)
 }
 
-// The empty text keeps the positions of the columns, so that one function reads both.
-pub(crate) const JOB_WITHOUT_REQUEST: &str =
-    "job_id, tenant, state, '', checks, chain, supersedes, needs, owner, attempt, cancelling, error, created_at";
-const JOB: &str =
-    "job_id, tenant, state, request, checks, chain, supersedes, needs, owner, attempt, cancelling, error, created_at";
+/// The columns of a job, with an empty text in the place of the request.
+pub(crate) fn without_request() -> String {
+    JOBS.list_without("request")
+}
 
-/// A row that has the columns of [`JOB`].
 pub(crate) fn read_job(row: &Row<'_>) -> Result<StoredJob, Fault> {
-    let state = match row.text(2)? {
+    let row = JOBS.fields(row);
+    let state = match row.text("state")? {
         "waiting" => JobState::Waiting,
         "done" => JobState::Done,
-        "failed" => JobState::Failed(row.get::<Option<String>>(11)?.unwrap_or_default()),
+        "failed" => JobState::Failed(row.get::<Option<String>>("error")?.unwrap_or_default()),
         "cancelled" => JobState::Cancelled,
-        other => return Err(Fault::changed(2, format!("unknown state `{other}` of a job"))),
+        other => return Err(Fault::changed("state", format!("unknown state `{other}` of a job"))),
     };
-    let supersedes = row.get::<Option<[u8; 16]>>(6)?.is_some();
     Ok(StoredJob {
-        tenant: Tenant::stored(row.text(1)?),
-        job_id: column::receipt_id(row, 0)?,
-        request: row.get(3)?,
-        checks: row.get(4)?,
-        chain: row.get(5)?,
-        supersedes: supersedes.then(|| column::receipt_id(row, 6)).transpose()?,
-        needs: row.get(7)?,
-        owner: row.get(8)?,
-        attempt: row.get(9)?,
-        cancelling: row.get(10)?,
-        created_at: row.get(12)?,
+        tenant: Tenant::stored(row.text("tenant")?),
+        job_id: row.get("job_id")?,
+        request: row.get("request")?,
+        checks: row.get("checks")?,
+        chain: row.get("chain")?,
+        supersedes: row.get("supersedes")?,
+        needs: row.get("needs")?,
+        owner: row.get("owner")?,
+        attempt: row.get("attempt")?,
+        cancelling: row.get("cancelling")?,
+        created_at: row.get("created_at")?,
         state,
     })
 }

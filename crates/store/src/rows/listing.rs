@@ -13,11 +13,13 @@ use std::ops::ControlFlow;
 use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::rows::times::{self, Period, Span};
-use crate::value::Value;
+use crate::value::{Value, values};
 
 /// What is listed.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
+    /// What each row is joined with, if anything.
+    pub(crate) joins: &'static str,
     /// The last columns of each of its indexes for lists, in their order.
     pub(crate) groups: &'static [&'static str],
     /// The column that a period is about.
@@ -41,8 +43,8 @@ pub(crate) struct Listing {
 /// Rows that one index finds.
 #[derive(Clone, Default)]
 pub(crate) struct Part {
-    /// ` INDEXED BY` and the name of the index: SQLite, which does not know how many rows have a value, may choose another.
-    pub(crate) by: &'static str,
+    /// The index: SQLite, which does not know how many rows have a value, may choose another unless it is told.
+    pub(crate) by: Option<&'static str>,
     /// The columns with which the index begins, with their values; without any, the whole table is one part, in which the
     /// groups do not matter.
     pub(crate) index: Vec<Condition>,
@@ -60,12 +62,15 @@ const MAX_RANGES: usize = 100;
 
 /// One end of an index: rows that have their order there.
 struct Range {
-    sql: String,
-    values: Vec<Value>,
+    from: String,
+    /// Columns and how they are compared, with the values.
+    conditions: Vec<(String, Value)>,
+    only: Option<&'static str>,
 }
 
 /// The sequence numbers of the rows, newest first. They are of one moment only inside a transaction.
 pub(crate) fn newest(db: &Db<'_>, listing: &Listing) -> Result<Vec<i64>, Fault> {
+    // Before the spans: which values a group has does not depend on the period.
     let ranges = listing.ranges(db)?;
     let mut found = Vec::new();
     for span in times::spans(db, listing.table.times, &listing.period)? {
@@ -77,6 +82,7 @@ pub(crate) fn newest(db: &Db<'_>, listing: &Listing) -> Result<Vec<i64>, Fault> 
         of_span.sort_unstable_by(|one: &i64, other| other.cmp(one));
         of_span.truncate(left);
         found.append(&mut of_span);
+        // Spans come newest first, so the rest has older rows only.
         if found.len() >= listing.limit {
             break;
         }
@@ -86,29 +92,26 @@ pub(crate) fn newest(db: &Db<'_>, listing: &Listing) -> Result<Vec<i64>, Fault> 
 
 /// The rows of these ranges within the span: the newest of each, at most `limit`.
 fn newest_of(db: &Db<'_>, ranges: &[Range], span: Span, limit: usize) -> Result<Vec<i64>, Fault> {
-    let one = |range: &Range| format!("SELECT sequence FROM ({}) AS of_range", range.sql);
-    let sql = ranges.iter().map(one).collect::<Vec<_>>().join(" UNION ALL ");
-    let bounds = [Value::from(span.first), Value::from(span.last)];
-    let limit = [Value::from(limit)];
-    let values: Vec<Value> =
-        ranges.iter().flat_map(|range| bounds.iter().chain(&range.values).chain(&limit)).cloned().collect();
+    let mut values: Vec<Value> = values![span.first, span.last, limit].into();
+    let parts: Vec<String> = ranges.iter().map(|range| range.sql(&mut values)).collect();
+    let sql = parts.join(" UNION ALL ");
     db.all(&sql, &values, |row| row.get(0))
 }
 
 /// The values of a column that begins an index, each once. The time it takes grows with their number, not with that of rows.
 pub(crate) fn distinct(db: &Db<'_>, table: &str, column: &str) -> Result<Vec<String>, Fault> {
-    let once = each_once(table, (&[], 0), &[column]);
+    let once = each_once(table, &[], 0, &[column]);
     db.all(&format!("{once} SELECT value_0 FROM once_0 WHERE value_0 IS NOT NULL"), &[], |row| row.get(0))
 }
 
 /// SQL for tables `once_0`, `once_1`, …, one for each of `columns`, with the values `value_0`, … that it has together with
 /// those before it, each once; the last value may be NULL, too. `known` are columns, and how many values the question has
 /// before theirs. The columns follow each other in an index, so that each value is found by a look into it.
-pub(crate) fn each_once(table: &str, (known, before_known): (&[&str], usize), columns: &[&str]) -> String {
+pub(crate) fn each_once(table: &str, known: &[&str], before_known: usize, columns: &[&str]) -> String {
     let mut tables = Vec::new();
     for (place, column) in columns.iter().enumerate() {
         // Column by column: of `(verdict, tier) > (?, ?)` SQLite looks through all rows that are equal.
-        let given = known.iter().zip(before_known + 1..).map(|(column, number)| format!("{column} = ?{number}"));
+        let given = known.iter().zip(before_known + 1..).map(|(column, number)| format!("{column} = ${number}"));
         let before = columns.iter().take(place).enumerate();
         // The first value behind those of a row of `once`.
         let first = |once: usize, more: Option<String>| {
@@ -143,35 +146,55 @@ impl Listing {
         let mut groups = groups(db, self.table, &divided)?.into_iter();
         for part in &self.parts {
             if is_whole(part) {
-                ranges.push(self.range(part, &[]));
+                ranges.push(self.range(db, part, &[]));
                 continue;
             }
             for values in groups.next().unwrap_or_default() {
                 let is_wanted = |(wanted, value): (&Value, &Value)| *wanted == Value::Null || wanted == value;
                 if self.groups.iter().zip(&values).all(is_wanted) {
-                    ranges.push(self.range(part, &values));
+                    ranges.push(self.range(db, part, &values));
                 }
             }
         }
         Ok(ranges)
     }
 
-    fn range(&self, part: &Part, groups: &[Value]) -> Range {
-        let Table { name, time, .. } = self.table;
+    fn range(&self, db: &Db<'_>, part: &Part, groups: &[Value]) -> Range {
+        let time = self.table.time;
         let groups = self.table.groups.iter().copied().zip(groups.iter().cloned());
-        let by = part.by;
-        let mut sql = format!("SELECT sequence FROM {name}{by} WHERE sequence BETWEEN ? AND ?");
-        let mut values = Vec::new();
-        let mut narrow = |condition: String, value: Value| {
-            sql = format!("{sql} AND {condition}");
-            values.push(value);
-        };
-        part.index.iter().cloned().chain(groups).for_each(|(column, value)| narrow(format!("{column} = ?"), value));
-        part.checks.iter().cloned().for_each(|(column, value)| narrow(format!("{column} = ?"), value));
-        self.period.since.into_iter().for_each(|since| narrow(format!("{time} >= ?"), since.into()));
-        self.period.until.into_iter().for_each(|until| narrow(format!("{time} < ?"), until.into()));
-        let only = part.only.map_or_else(String::new, |only| format!(" AND {only}"));
-        Range { sql: format!("{sql}{only} ORDER BY sequence DESC LIMIT ?"), values }
+        let equal = part.index.iter().cloned().chain(groups).chain(part.checks.iter().cloned());
+        let equal = equal.map(|(column, value)| (format!("{column} ="), value));
+        let since = self.period.since.map(|since| (format!("{time} >="), since.into()));
+        let until = self.period.until.map(|until| (format!("{time} <"), until.into()));
+        let conditions = equal.chain(since).chain(until).collect();
+        Range { from: self.table.from(db, part.by), conditions, only: part.only }
+    }
+}
+
+impl Range {
+    /// The question for its rows, whose first values are the ends of a span and how many; the others are put behind them.
+    fn sql(&self, values: &mut Vec<Value>) -> String {
+        let mut sql =
+            format!("SELECT sequence FROM (SELECT sequence FROM {} WHERE sequence BETWEEN $1 AND $2", self.from);
+        for (compared, value) in &self.conditions {
+            values.push(value.clone());
+            sql += &format!(" AND {compared} ${}", values.len());
+        }
+        if let Some(only) = self.only {
+            sql = format!("{sql} AND {only}");
+        }
+        sql + " ORDER BY sequence DESC LIMIT $3) AS of_range"
+    }
+}
+
+impl Table {
+    fn from(&self, db: &Db<'_>, by: Option<&str>) -> String {
+        let Self { name, joins, .. } = self;
+        match (by, joins.is_empty()) {
+            (Some(index), _) => db.spelled(format!("{name} INDEXED BY {index}"), (*name).to_owned()),
+            (None, true) => (*name).to_owned(),
+            (None, false) => db.spelled(format!("{name} CROSS JOIN {joins}"), format!("{name} JOIN {joins}")),
+        }
     }
 }
 
@@ -185,7 +208,7 @@ fn groups(db: &Db<'_>, table: &Table, parts: &[&Part]) -> Result<Vec<Vec<Vec<Val
         let (mut questions, mut values) = (Vec::new(), Vec::new());
         for (number, part) in parts.iter().enumerate() {
             let (known, its): (Vec<&str>, Vec<Value>) = part.index.iter().cloned().unzip();
-            let once = each_once(&format!("{}{}", table.name, part.by), (&known, values.len()), table.groups);
+            let once = each_once(&table.from(db, part.by), &known, values.len(), table.groups);
             values.extend(its);
             questions.push(format!(
                 "SELECT {number}, {columns} FROM

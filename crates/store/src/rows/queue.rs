@@ -57,12 +57,11 @@ pub(crate) fn list(
     wanted.each(db, tenant, limit, |waiting: WaitingDecision| {
         bytes += waiting.decision.document.len() + waiting.decision.about.action.as_ref().map_or(0, String::len);
         more = found.len() == limit || (bytes > MAX_PAGE_BYTES && !found.is_empty());
-        match more {
-            true => ControlFlow::Break(()),
-            false => {
-                found.push(waiting);
-                ControlFlow::Continue(())
-            }
+        if more {
+            ControlFlow::Break(())
+        } else {
+            found.push(waiting);
+            ControlFlow::Continue(())
         }
     })?;
     Ok((found, more))
@@ -84,7 +83,7 @@ pub(crate) fn count(db: &Db<'_>, tenant: &Tenant, wanted: &WaitingWanted) -> Res
 
 /// The decision on a subject that waits.
 pub(crate) fn on_subject(db: &Db<'_>, tenant: &Tenant, subject: &str) -> Result<Option<WaitingDecision>, Fault> {
-    let sql = format!("SELECT {WAITING} FROM waiting WHERE tenant = ?1 AND subject = ?2");
+    let sql = format!("SELECT {WAITING} FROM waiting WHERE tenant = $1 AND subject = $2");
     let row = db.one(&sql, &values![tenant.as_str(), subject], read)?;
     Ok(with_decisions(db, Vec::from_iter(row))?.pop())
 }
@@ -106,7 +105,8 @@ impl WaitingWanted {
                 let (conditions, mut values) = left.conditions(db, tenant);
                 let order = if left.before.is_some() { "DESC" } else { "ASC" };
                 values.push(portion.into());
-                let sql = format!("SELECT {WAITING} {conditions} ORDER BY waiting.first {order} LIMIT ?");
+                let limit = values.len();
+                let sql = format!("SELECT {WAITING} {conditions} ORDER BY waiting.first {order} LIMIT ${limit}");
                 let rows = db.all(&sql, &values, read)?;
                 let Some(last) = rows.last().map(|row| Cursor(row.first)) else { return Ok(()) };
                 let is_last = rows.len() < portion;
@@ -132,31 +132,35 @@ impl WaitingWanted {
     /// `FROM … WHERE …`, and its values. They let more through than is wanted where documents have to be read.
     fn conditions(&self, db: &Db<'_>, tenant: &Tenant) -> (String, Vec<Value>) {
         let joined = self.reads_documents() || self.agent.is_some();
-        let join = if joined { " CROSS JOIN decisions USING (sequence)" } else { "" };
-        let mut sql = format!("FROM waiting{join} WHERE waiting.tenant = ?");
+        let join = if joined {
+            db.spelled(" CROSS JOIN decisions USING (sequence)", " JOIN decisions USING (sequence)")
+        } else {
+            ""
+        };
+        let mut sql = format!("FROM waiting{join} WHERE waiting.tenant = $1");
         let mut values = vec![Value::from(tenant.as_str())];
-        let mut narrow = |condition: &str, value: Value| {
-            sql.push_str(" AND ");
-            sql.push_str(condition);
+        // A condition with its value between its two parts.
+        let mut narrow = |before: &str, value: Value, after: &str| {
             values.push(value);
+            sql += &format!(" AND {before} ${}{after}", values.len());
         };
         if let Some(after) = self.after {
-            narrow("waiting.first > ?", after.0.into());
+            narrow("waiting.first >", after.0.into(), "");
         }
         if let Some(before) = self.before {
-            narrow("waiting.first < ?", before.0.into());
+            narrow("waiting.first <", before.0.into(), "");
         }
         if let Some(agent) = &self.agent {
-            narrow("decisions.agent = ?", agent.into());
+            narrow("decisions.agent =", agent.into(), "");
         }
         // Documents are on one line, as they are written here: they have the texts that are looked for as they are.
         if let Some(role) = &self.role {
-            let has = db.spelled("instr(decisions.document, ?) > 0", "strpos(decisions.document, ?) > 0");
-            narrow(has, Json::from(role.as_str()).to_text().into());
+            let has = db.spelled("instr(decisions.document,", "strpos(decisions.document,");
+            narrow(has, Json::from(role.as_str()).to_text().into(), ") > 0");
         }
         if let Some(text) = &self.text {
             let has = db.spelled(SQLITE_HAS_TEXT, POSTGRES_HAS_TEXT);
-            narrow(has, text.to_ascii_lowercase().into());
+            narrow(has, text.to_ascii_lowercase().into(), ") > 0");
         }
         (sql, values)
     }
@@ -170,7 +174,7 @@ impl WaitingWanted {
         if text.is_none() && self.role.is_none() {
             return true;
         }
-        // Older versions stored longer decisions than are read otherwise.
+        // As long as it was stored: one that is too long for other readers is still looked through.
         let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH };
         let document = Json::parse_with(decision.document.as_bytes(), limits).ok();
         let member = |name| document.as_ref()?.as_object()?.get(name);
@@ -189,9 +193,9 @@ const WAITING: &str = "waiting.sequence, waiting.first, waiting.asked, \
                        (SELECT decided_at FROM decisions AS begun WHERE begun.sequence = waiting.first)";
 
 const SQLITE_HAS_TEXT: &str = "instr(lower(coalesce(decisions.action, '') || char(10) || coalesce(decisions.agent, '') \
-                               || char(10) || decisions.document), ?) > 0";
+                               || char(10) || decisions.document),";
 const POSTGRES_HAS_TEXT: &str = "strpos(lower(coalesce(decisions.action, '') || chr(10) || coalesce(decisions.agent, '') \
-                                 || chr(10) || decisions.document), ?) > 0";
+                                 || chr(10) || decisions.document),";
 
 struct WaitingRow {
     sequence: i64,

@@ -81,12 +81,7 @@ pub struct Page {
 
 /// The receipts, as lists have them.
 pub(crate) const RECEIPTS: Table =
-    Table { name: "receipts", groups: &["verdict", "tier"], time: "verified_at", times: "receipt_times" };
-
-const LISTED: &str = " INDEXED BY receipts_listed";
-const BY_TASK: &str = " INDEXED BY receipts_by_task";
-const BY_CHAIN: &str = " INDEXED BY receipts_by_chain";
-const BY_ISSUER: &str = " INDEXED BY receipts_by_issuer";
+    Table { name: "receipts", groups: &["verdict", "tier"], time: "verified_at", times: "receipt_times", joins: "" };
 
 /// The tenants that have receipts.
 fn tenants(db: &Db<'_>) -> Result<Vec<Tenant>, Fault> {
@@ -95,13 +90,18 @@ fn tenants(db: &Db<'_>) -> Result<Vec<Tenant>, Fault> {
 
 /// The ids from the first one to the last one that a prefix can stand for.
 pub(crate) fn between(db: &Db<'_>, first: &[u8; 16], last: &[u8; 16]) -> Result<Vec<ReceiptId>, Fault> {
-    let one = "SELECT receipt_id FROM (SELECT DISTINCT receipt_id FROM receipts WHERE tenant = ? AND receipt_id BETWEEN ? AND ?
-               ORDER BY receipt_id LIMIT ?) AS of_range";
     let mut found = BTreeSet::new();
     for tenants in tenants(db)?.chunks(MAX_TENANTS) {
-        let sql = vec![one; tenants.len()].join(" UNION ALL ");
-        let values: Vec<Value> =
-            tenants.iter().flat_map(|tenant| values![tenant.as_str(), first, last, MAX_FOUND]).collect();
+        let mut values: Vec<Value> = values![first, last, MAX_FOUND].into();
+        let of_tenant = |tenant: &Tenant| {
+            values.push(tenant.as_str().into());
+            format!(
+                "SELECT receipt_id FROM (SELECT DISTINCT receipt_id FROM receipts
+                     WHERE tenant = ${} AND receipt_id BETWEEN $1 AND $2 ORDER BY receipt_id LIMIT $3) AS of_range",
+                values.len()
+            )
+        };
+        let sql = tenants.iter().map(of_tenant).collect::<Vec<_>>().join(" UNION ALL ");
         found.extend(db.all(&sql, &values, |row| column::receipt_id(row, 0))?);
     }
     Ok(found.into_iter().take(MAX_FOUND).collect())
@@ -168,8 +168,8 @@ fn parts(db: &Db<'_>, tenant: Option<&Tenant>, filter: &Filter) -> Result<Vec<Pa
 fn chain_ids(db: &Db<'_>, tenants: &[Tenant], name: &str) -> Result<HashMap<Tenant, i64>, Fault> {
     let mut ids = HashMap::new();
     for tenants in tenants.chunks(MAX_TENANTS) {
-        let places: Vec<String> = (0..tenants.len()).map(|place| format!("?{}", place + 2)).collect();
-        let sql = format!("SELECT tenant, chain_id FROM chains WHERE name = ?1 AND tenant IN ({})", places.join(", "));
+        let places: Vec<String> = (0..tenants.len()).map(|place| format!("${}", place + 2)).collect();
+        let sql = format!("SELECT tenant, chain_id FROM chains WHERE name = $1 AND tenant IN ({})", places.join(", "));
         let values: Vec<Value> =
             iter::once(Value::from(name)).chain(tenants.iter().map(|tenant| Value::from(tenant.as_str()))).collect();
         ids.extend(db.all(&sql, &values, |row| Ok((Tenant::stored(row.text(0)?), row.get(1)?)))?);
@@ -195,17 +195,19 @@ fn part(
         _ if of_both == 0 => None,
         (Some(task), chain, issuer) => {
             let checks = chain.into_iter().chain(issuer).collect();
-            Some(Part { by: BY_TASK, index: vec![own, task], checks, only: None })
+            Some(Part { by: Some("receipts_by_task"), index: vec![own, task], checks, only: None })
         }
         (None, Some(chain), Some(issuer)) if of_issuer < of_chain => {
-            Some(Part { by: BY_ISSUER, index: vec![own, issuer], checks: vec![chain], only: None })
+            Some(Part { by: Some("receipts_by_issuer"), index: vec![own, issuer], checks: vec![chain], only: None })
         }
         (None, Some(chain), issuer) => {
             let checks = issuer.into_iter().chain([own]).collect();
-            Some(Part { by: BY_CHAIN, index: vec![chain], checks, only: None })
+            Some(Part { by: Some("receipts_by_chain"), index: vec![chain], checks, only: None })
         }
-        (None, None, Some(issuer)) => Some(Part { by: BY_ISSUER, index: vec![own, issuer], ..Part::default() }),
-        (None, None, None) => Some(Part { by: LISTED, index: vec![own], ..Part::default() }),
+        (None, None, Some(issuer)) => {
+            Some(Part { by: Some("receipts_by_issuer"), index: vec![own, issuer], ..Part::default() })
+        }
+        (None, None, None) => Some(Part { by: Some("receipts_listed"), index: vec![own], ..Part::default() }),
     })
 }
 
@@ -220,7 +222,7 @@ fn readable<T>(read: Result<T, Fault>) -> Result<Option<T>, Fault> {
 
 /// How many of these rows, newest first, are read at a time.
 fn fitting(db: &Db<'_>, sequences: &[i64]) -> Result<usize, Fault> {
-    let among = db.among("sequence", "?1");
+    let among = db.among("sequence", "$1");
     let sql = format!("SELECT octet_length(document) FROM receipts WHERE {among} ORDER BY sequence DESC");
     first_that_fit(db, &sql, &[Value::numbers(sequences)])
 }
@@ -243,8 +245,8 @@ pub(crate) fn first_that_fit(db: &Db<'_>, sql: &str, values: &[Value]) -> Result
 /// another has superseded are left out, and those that cannot be read.
 pub(crate) fn over(db: &Db<'_>, tenant: &Tenant, output: &str) -> Result<Vec<Receipt>, Fault> {
     db.moment(|db| {
-        let sql = "SELECT sequence FROM receipts WHERE output = ?1 AND tenant = ?2 AND superseded_by IS NULL
-                   ORDER BY sequence DESC LIMIT ?3";
+        let sql = "SELECT sequence FROM receipts WHERE output = $1 AND tenant = $2 AND superseded_by IS NULL
+                   ORDER BY sequence DESC LIMIT $3";
         let of = |tenant: &Tenant| db.all(sql, &values![output, tenant.as_str(), MAX_PAGE], |row| row.get(0));
         let mut sequences: Vec<i64> = of(tenant)?;
         if *tenant != Tenant::LOCAL {
@@ -254,7 +256,7 @@ pub(crate) fn over(db: &Db<'_>, tenant: &Tenant, output: &str) -> Result<Vec<Rec
         }
         let fitting = fitting(db, &sequences)?;
         let page = sequences.get(..fitting).unwrap_or(&sequences);
-        let among = db.among("sequence", "?1");
+        let among = db.among("sequence", "$1");
         let sql = format!("SELECT {RECEIPT} FROM receipts WHERE {among} ORDER BY sequence DESC");
         let receipts = db.all(&sql, &[Value::numbers(page)], |row| readable(column::receipt(row)))?;
         Ok(receipts.into_iter().flatten().collect())
@@ -263,7 +265,7 @@ pub(crate) fn over(db: &Db<'_>, tenant: &Tenant, output: &str) -> Result<Vec<Rec
 
 pub(crate) fn chain(db: &Db<'_>, tenant: &Tenant, name: &str) -> Result<Vec<Receipt>, Fault> {
     let Some(chain_id) = chain_id(db, tenant, name)? else { return Ok(Vec::new()) };
-    let sql = format!("SELECT {RECEIPT} FROM receipts WHERE chain_id = ?1 ORDER BY position");
+    let sql = format!("SELECT {RECEIPT} FROM receipts WHERE chain_id = $1 ORDER BY position");
     db.all(&sql, &values![chain_id], column::receipt)
 }
 
@@ -277,7 +279,7 @@ pub(crate) fn chain_from(
 ) -> Result<Vec<Receipt>, Fault> {
     let Some(chain_id) = chain_id(db, tenant, name)? else { return Ok(Vec::new()) };
     let of = |columns| {
-        format!("SELECT {columns} FROM receipts WHERE chain_id = ?1 AND position >= ?2 ORDER BY position LIMIT ?3")
+        format!("SELECT {columns} FROM receipts WHERE chain_id = $1 AND position >= $2 ORDER BY position LIMIT $3")
     };
     let values = |limit: usize| values![chain_id, position, limit];
     let limit = first_that_fit(db, &of("octet_length(document)"), &values(limit.clamp(1, MAX_PAGE)))?;
@@ -289,14 +291,14 @@ pub(crate) fn chain_from(
 /// The chains by name, with their lengths.
 pub(crate) fn chains(db: &Db<'_>, tenant: &Tenant) -> Result<Vec<(String, u64)>, Fault> {
     let sql = "SELECT name, (SELECT max(position) + 1 FROM receipts WHERE receipts.chain_id = chains.chain_id)
-               FROM chains WHERE tenant = ?1 ORDER BY name";
+               FROM chains WHERE tenant = $1 ORDER BY name";
     db.all(sql, &values![tenant.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 pub(crate) fn tip(db: &Db<'_>, tenant: &Tenant, chain: &str) -> Result<Option<ChainTip>, Fault> {
     // From columns alone: a document that was damaged does not keep its chain from growing.
     let sql = "SELECT receipt_id, hash, position FROM receipts
-               WHERE chain_id = (SELECT chain_id FROM chains WHERE tenant = ?1 AND name = ?2)
+               WHERE chain_id = (SELECT chain_id FROM chains WHERE tenant = $1 AND name = $2)
                ORDER BY position DESC LIMIT 1";
     let tip = |row: &Row<'_>| {
         Ok(ChainTip {

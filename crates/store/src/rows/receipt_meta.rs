@@ -8,7 +8,7 @@ use crate::row::Row;
 use crate::rows::column;
 use crate::rows::listing;
 use crate::rows::page::MAX_LISTED;
-use crate::rows::spends::sql_is_spent;
+use crate::rows::spends::is_spent_sql;
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
 use proofmark_receipt::{Receipt, ReceiptId, Trust};
@@ -30,15 +30,15 @@ pub struct StoredReceipt {
 }
 
 /// Selects what [`with_place`] reads, of receipts.
-// A chain of an old store whose receipts are of several tenants is the command line's (`migrate`); the tenant in the
-// join hides its name from the others.
-const SELECT: &str = concat!(
-    "SELECT receipts.hash, receipts.document, receipts.sequence, receipts.tenant, receipts.trust,
-            (SELECT newer.receipt_id FROM receipts AS newer WHERE newer.sequence = receipts.superseded_by),
-            chains.name, ",
-    sql_is_spent!("receipts.tenant", "receipts.content", "receipts.receipt_id"),
-    " FROM receipts LEFT JOIN chains ON chains.chain_id = receipts.chain_id AND chains.tenant = receipts.tenant"
-);
+fn select() -> String {
+    format!(
+        "SELECT receipts.hash, receipts.document, receipts.sequence, receipts.tenant, receipts.trust,
+                (SELECT newer.receipt_id FROM receipts AS newer WHERE newer.sequence = receipts.superseded_by),
+                chains.name, {}
+         FROM receipts LEFT JOIN chains ON chains.chain_id = receipts.chain_id",
+        is_spent_sql("receipts.tenant", "receipts.content", "receipts.receipt_id")
+    )
+}
 
 /// Hands over the receipts in these rows, newest first; a fault for each that was changed since it was stored.
 pub(crate) fn at(
@@ -46,7 +46,7 @@ pub(crate) fn at(
     sequences: &[i64],
     mut take: impl FnMut(Result<StoredReceipt, Fault>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    let sql = format!("{SELECT} WHERE {} ORDER BY receipts.sequence DESC", db.among("receipts.sequence", "?1"));
+    let sql = format!("{} WHERE {} ORDER BY receipts.sequence DESC", select(), db.among("receipts.sequence", "$1"));
     db.each(&sql, &[Value::numbers(sequences)], |row| take(with_place(row)).map(ControlFlow::Continue))
 }
 
@@ -72,13 +72,14 @@ pub(crate) fn receipt(
     issuer: Option<&str>,
 ) -> Result<Option<StoredReceipt>, Fault> {
     let (tenants, owner) = match tenant {
-        Some(_) => (String::new(), "receipts.tenant = ?4"),
-        None => (listing::each_once("receipts", (&[], 0), &["tenant"]), "receipts.tenant = value_0"),
+        Some(_) => (String::new(), "receipts.tenant = $4"),
+        None => (listing::each_once("receipts", &[], 0, &["tenant"]), "receipts.tenant = value_0"),
     };
+    // Without a condition of its own the join is a cross join, which keeps SQLite to this order.
     let from = if tenant.is_some() { "receipts" } else { "once_0 CROSS JOIN receipts" };
     let sql = format!(
         "{tenants} SELECT receipts.tenant <> 'local', trust IS NOT NULL, trust IS DISTINCT FROM 'trusted', sequence
-         FROM {from} WHERE {owner} AND receipt_id = ?1 AND (CAST(?2 AS TEXT) IS NULL OR issuer = ?2) LIMIT ?3"
+         FROM {from} WHERE {owner} AND receipt_id = $1 AND (CAST($2 AS TEXT) IS NULL OR issuer = $2) LIMIT $3"
     );
     let mut values: Vec<Value> = values![id.as_bytes(), issuer, MAX_LISTED].into();
     values.extend(tenant.map(|tenant| tenant.as_str().into()));
@@ -87,7 +88,7 @@ pub(crate) fn receipt(
     let found: Vec<(bool, bool, bool, i64)> = db.all(&sql, &values, order)?;
     let Some((_, _, _, best)) = found.iter().min() else { return Ok(None) };
     let others = found.len().saturating_sub(1);
-    let best = db.only(&format!("{SELECT} WHERE receipts.sequence = ?1"), &values![*best], with_place)?;
+    let best = db.only(&format!("{} WHERE receipts.sequence = $1", select()), &values![*best], with_place)?;
     Ok(Some(StoredReceipt { others, ..best }))
 }
 
@@ -95,15 +96,16 @@ pub(crate) fn receipt(
 pub(crate) fn job_receipt(db: &Db<'_>, tenant: &Tenant, id: &ReceiptId) -> Result<Option<StoredReceipt>, Fault> {
     // `trust` is NULL exactly where a receipt was issued here.
     let sql = format!(
-        "{SELECT} WHERE receipts.tenant = ?1 AND receipts.receipt_id = ?2 AND receipts.trust IS NULL
-         AND EXISTS (SELECT 1 FROM requests WHERE requests.sequence = receipts.sequence)"
+        "{} WHERE receipts.tenant = $1 AND receipts.receipt_id = $2 AND receipts.trust IS NULL
+         AND EXISTS (SELECT 1 FROM requests WHERE requests.sequence = receipts.sequence)",
+        select()
     );
     db.one(&sql, &values![tenant.as_str(), id.as_bytes()], with_place)
 }
 
 pub(crate) fn request(db: &Db<'_>, tenant: &Tenant, id: &ReceiptId) -> Result<Option<String>, Fault> {
     let sql = "SELECT requests.document FROM requests JOIN receipts USING (sequence)
-               WHERE receipts.tenant = ?1 AND receipts.receipt_id = ?2 AND receipts.trust IS NULL";
+               WHERE receipts.tenant = $1 AND receipts.receipt_id = $2 AND receipts.trust IS NULL";
     db.value(sql, &values![tenant.as_str(), id.as_bytes()])
 }
 

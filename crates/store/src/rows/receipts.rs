@@ -4,12 +4,15 @@ use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest, SignError, SignerId, Trust};
 
 use crate::error::{MAX_CHAIN_NAME, StoreError};
-use crate::group::settle::{Chain, Draft, End, Facts, Key, Numbered, Question, Record, Settle, Stop};
+use crate::group::settle::{Chain, Draft, End, Facts, Key, Question, Record, Settle, Stop};
 use crate::group::signing;
 use crate::group::written::Written;
+use crate::insert::{Insert, Or};
 use crate::rows::activity;
 use crate::rows::counts::{Counted, Standing};
 use crate::rows::times;
+use crate::statement::{question, row};
+use crate::tables::{CHAINS, RECEIPTS, REQUESTS, SPENT};
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
 
@@ -104,6 +107,7 @@ struct ReceiptRow {
 
 /// A stored receipt that another takes the place of.
 struct Older {
+    receipt_id: ReceiptId,
     chain_id: Option<i64>,
     issuer: String,
     task_type: Option<String>,
@@ -119,9 +123,10 @@ impl ReceiptWrite {
             ReceiptSource::Single(receipt) => State::ready(receipt, None),
             ReceiptSource::Received { receipt, trust } => State::ready(receipt, Some(trust)),
             ReceiptSource::Chained { receipt_id, issuer, chain, sign } => {
-                let state = match is_chain_name(&chain) {
-                    true => State::Chained { chain, sign, row: None },
-                    false => State::Refused(StoreError::ChainName(chain)),
+                let state = if is_chain_name(&chain) {
+                    State::Chained { chain, sign, row: None }
+                } else {
+                    State::Refused(StoreError::ChainName(chain))
                 };
                 (receipt_id, issuer.map_or_else(|| UNSIGNED.to_owned(), |signer| signer.to_string()), None, state)
             }
@@ -134,14 +139,13 @@ impl ReceiptWrite {
     fn duplicate(&self, hash: &Sha256Digest, stored: Option<Record>) -> Result<(), Stop> {
         let Some(stored) = stored else { return Ok(()) };
         let same = stored.get::<[u8; 32]>(0)? == *hash.as_bytes();
-        Err(Stop::Refused(match same && self.trust.is_some() {
-            true => StoreError::Stored(self.receipt_id),
-            false => StoreError::Duplicate(self.receipt_id),
-        }))
+        let is_brought_again = same && self.trust.is_some();
+        let refused = if is_brought_again { StoreError::Stored } else { StoreError::Duplicate };
+        Err(refused(self.receipt_id).into())
     }
 
     /// The receipt whose place this one takes. A receipt has one successor: chains of them do not fork.
-    fn older(&self, facts: &mut Facts<'_>) -> Result<Option<(ReceiptId, Older)>, Stop> {
+    fn older(&self, facts: &mut Facts<'_>) -> Result<Option<Older>, Stop> {
         let Some(id) = self.supersedes else { return Ok(None) };
         // At most one row: ids of receipts issued here are unique for a tenant.
         let stored = facts.row().ok_or(StoreError::NoReceipt(id))?;
@@ -150,13 +154,14 @@ impl ReceiptWrite {
         }
         let spent = stored.get::<Option<String>>(5)?.zip(stored.get(6)?);
         let older = Older {
+            receipt_id: id,
             chain_id: stored.get(1)?,
             issuer: stored.get(2)?,
             task_type: stored.get(3)?,
             verdict: stored.get(4)?,
             spent,
         };
-        Ok(Some((id, older)))
+        Ok(Some(older))
     }
 
     /// Links the receipt to the tip of its chain, and signs it. Every other writer is excluded, and `draft` knows what the
@@ -201,17 +206,24 @@ impl Settle for ReceiptWrite {
     }
 
     fn questions(&self, tenant: &Tenant) -> Vec<Question> {
-        let sql = "SELECT hash FROM receipts WHERE tenant = ?1 AND receipt_id = ?2
-                   AND (issuer = ?3 OR (?4 = 1 AND trust IS NULL)) LIMIT 1";
-        let own = i64::from(self.trust.is_none());
-        let values = values![tenant.as_str(), self.receipt_id.as_bytes(), self.issuer.as_str(), own];
+        let stored = question!(
+            "SELECT hash FROM receipts WHERE tenant = {tenant} AND receipt_id = {id}
+             AND (issuer = {issuer} OR ({own} = 1 AND trust IS NULL)) LIMIT 1",
+            tenant: tenant.as_str(),
+            id: self.receipt_id.as_bytes(),
+            issuer: self.issuer.as_str(),
+            own: i64::from(self.trust.is_none()),
+        );
         let older = self.supersedes.map(|older| {
-            let sql = "SELECT superseded_by IS NOT NULL, chain_id, issuer, task_type, verdict, spent_by, spent_at
-                       FROM receipts LEFT JOIN spent ON spent.tenant = receipts.tenant AND spent.content = receipts.content
-                       WHERE receipts.tenant = ?1 AND receipt_id = ?2 AND trust IS NULL";
-            Question::new(sql, values![tenant.as_str(), older.as_bytes()])
+            question!(
+                "SELECT superseded_by IS NOT NULL, chain_id, issuer, task_type, verdict, spent_by, spent_at
+                 FROM receipts LEFT JOIN spent ON spent.tenant = receipts.tenant AND spent.content = receipts.content
+                 WHERE receipts.tenant = {tenant} AND receipt_id = {older} AND trust IS NULL",
+                tenant: tenant.as_str(),
+                older: older.as_bytes(),
+            )
         });
-        std::iter::once(Question::new(sql, values)).chain(older).collect()
+        std::iter::once(stored).chain(older).collect()
     }
 
     fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
@@ -222,11 +234,10 @@ impl Settle for ReceiptWrite {
         let older = self.older(facts)?;
         let sequence = row.store(self, draft);
         if let Some(request) = &self.request {
-            let sql = "INSERT INTO requests (sequence, document) VALUES (?1, ?2)";
-            draft.store(sql, values![sequence, request]);
+            draft.insert(&REQUEST, row!(REQUESTS { sequence: sequence, document: request }));
         }
-        if let Some((id, older)) = older {
-            row.supersede((&id, &older), sequence, draft);
+        if let Some(older) = older {
+            row.supersede(&older, sequence, draft);
         }
         Ok(())
     }
@@ -281,10 +292,10 @@ impl ReceiptRow {
             draft.move_end(chain.clone(), End { tip: Some(tip), chain_id: Some(chain_id) });
             (chain_id, position.cast_signed())
         });
-        let sequence = draft.number(Numbered::Receipts);
-        draft.store(INSERT, self.values(write, (draft.tenant, sequence), place));
+        let sequence = draft.number(&RECEIPTS);
+        draft.insert(&RECEIPT, self.columns(write, draft.tenant, sequence, place));
         let verified_at = self.receipt.verified_at().unix_millis();
-        draft.note_time(times::NOTE_RECEIPT, times::block(sequence), verified_at);
+        times::note_receipt(draft, sequence, verified_at);
         let counted = Counted {
             chain_id: place.map(|(chain_id, _)| chain_id),
             issuer: &write.issuer,
@@ -300,35 +311,35 @@ impl ReceiptRow {
         sequence
     }
 
-    fn values(&self, write: &ReceiptWrite, row: (&Tenant, i64), place: Option<(i64, i64)>) -> Vec<Value> {
-        let (receipt, (tenant, sequence)) = (&self.receipt, row);
+    fn columns(&self, write: &ReceiptWrite, tenant: &Tenant, sequence: i64, place: Option<(i64, i64)>) -> Vec<Value> {
+        let receipt = &self.receipt;
         let task = receipt.task();
-        values![
-            sequence,
-            receipt.receipt_id().as_bytes(),
-            self.hash.as_bytes(),
-            receipt.verified_at().unix_millis(),
-            receipt.verdict().as_str(),
-            receipt.tier(),
-            task.and_then(|task| task.task_id.as_deref()),
-            place.map(|(chain_id, _)| chain_id),
-            place.map(|(_, position)| position),
-            &self.document,
-            tenant.as_str(),
-            &write.issuer,
-            task.and_then(|task| task.task_type.as_deref()),
-            write.trust.map(Trust::as_str),
-            receipt.hashes().output.to_string(),
+        row!(RECEIPTS {
+            sequence: sequence,
+            tenant: tenant.as_str(),
+            receipt_id: receipt.receipt_id().as_bytes(),
+            issuer: &write.issuer,
+            hash: self.hash.as_bytes(),
             // The content leaves out the signature: two signatures over one content are spent together.
-            self.content.as_bytes(),
-        ]
-        .into()
+            content: self.content.as_bytes(),
+            verified_at: receipt.verified_at().unix_millis(),
+            verdict: receipt.verdict().as_str(),
+            tier: receipt.tier(),
+            task_id: task.and_then(|task| task.task_id.as_deref()),
+            task_type: task.and_then(|task| task.task_type.as_deref()),
+            output: receipt.hashes().output.to_string(),
+            trust: write.trust.map(Trust::as_str),
+            superseded_by: None::<i64>,
+            chain_id: place.map(|(chain_id, _)| chain_id),
+            position: place.map(|(_, position)| position),
+            document: &self.document,
+        })
     }
 
     /// Takes the place of an older receipt.
-    fn supersede(&self, (id, older): (&ReceiptId, &Older), sequence: i64, draft: &mut Draft<'_>) {
-        let sql = "UPDATE receipts SET superseded_by = ?3 WHERE tenant = ?1 AND receipt_id = ?2 AND trust IS NULL";
-        draft.store(sql, values![draft.tenant.as_str(), id.as_bytes(), sequence]);
+    fn supersede(&self, older: &Older, sequence: i64, draft: &mut Draft<'_>) {
+        let sql = "UPDATE receipts SET superseded_by = $3 WHERE tenant = $1 AND receipt_id = $2 AND trust IS NULL";
+        draft.run(sql, values![draft.tenant.as_str(), older.receipt_id.as_bytes(), sequence]);
         let counted = |standing| Counted {
             chain_id: older.chain_id,
             issuer: &older.issuer,
@@ -340,17 +351,17 @@ impl ReceiptRow {
         counted(Standing::Superseded).add(draft, 1);
         // A receipt that takes the place of a spent one is spent: running work again does not pay for it twice.
         if let Some((by, at)) = &older.spent {
-            let sql = "INSERT INTO spent (tenant, content, spent_by, spent_at) VALUES (?1, ?2, ?3, ?4)
-                       ON CONFLICT DO NOTHING";
-            draft.store(sql, values![draft.tenant.as_str(), self.content.as_bytes(), by, *at]);
+            let (tenant, content) = (draft.tenant.as_str(), self.content.as_bytes());
+            draft.insert(&SPEND, row!(SPENT { tenant: tenant, content: content, spent_by: by, spent_at: *at }));
         }
     }
 }
 
-const INSERT: &str = "INSERT INTO receipts
-    (sequence, receipt_id, hash, verified_at, verdict, tier, task_id, chain_id, position, document, tenant, issuer,
-     task_type, trust, output, content)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+static RECEIPT: Insert = Insert::into(&RECEIPTS);
+static REQUEST: Insert = Insert::into(&REQUESTS);
+static CHAIN: Insert = Insert::into(&CHAINS);
+/// One that is spent already stays as it was spent.
+static SPEND: Insert = Insert::or(&SPENT, Or::Keep);
 
 /// The signer named, in its one spelling; one that cannot be read stays as it is written.
 pub(crate) fn issuer(receipt: &Receipt) -> String {
@@ -366,10 +377,9 @@ fn is_chain_name(name: &str) -> bool {
 
 /// Makes a chain; its number.
 fn chain_id(chain: &Chain, draft: &mut Draft<'_>) -> i64 {
-    let number = draft.number(Numbered::Chains);
+    let number = draft.number(&CHAINS);
     if let Chain::Receipts(tenant, name) = chain {
-        let sql = "INSERT INTO chains (chain_id, tenant, name) VALUES (?1, ?2, ?3)";
-        draft.store(sql, values![number, tenant.as_str(), name]);
+        draft.insert(&CHAIN, row!(CHAINS { chain_id: number, tenant: tenant.as_str(), name: name }));
     }
     number
 }

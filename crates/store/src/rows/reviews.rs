@@ -4,9 +4,13 @@ use crate::engine::db::Db;
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::settle::{Draft, Facts, Key, Question, Settle, Stop};
+use crate::insert::Insert;
 use crate::row::Row;
 use crate::rows::page::MAX_LISTED;
 use crate::rows::waiting;
+use crate::statement::{question, row};
+use crate::table::Fields;
+use crate::tables::REVIEWS;
 use crate::tenant::Tenant;
 use crate::value::values;
 
@@ -58,6 +62,8 @@ impl ReviewVerdict {
     }
 }
 
+static INSERT: Insert = Insert::into(&REVIEWS);
+
 impl Settle for Review {
     fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         let tenant = tenant.as_str();
@@ -67,12 +73,22 @@ impl Settle for Review {
     /// One person reviews a decision once, except for approvals in several roles, and a denial after them. Nothing is
     /// reviewed after the action was allowed: a late approval would allow it once more.
     fn questions(&self, tenant: &Tenant) -> Vec<Question> {
-        let sql = "SELECT 1 FROM reviews WHERE tenant = ?1 AND decision_id = ?2 AND person = ?3
-                   AND (role = ?4 OR role = '')";
-        let values = values![tenant.as_str(), &self.decision_id, &self.person, &self.role];
+        let reviewed = question!(
+            "SELECT 1 FROM reviews WHERE tenant = {tenant} AND decision_id = {decision} AND person = {person}
+             AND (role = {role} OR role = '')",
+            tenant: tenant.as_str(),
+            decision: &self.decision_id,
+            person: &self.person,
+            role: &self.role,
+        );
         // In the writer, although callers look before: the action may be allowed while the approval is being signed.
-        let allowed = Question::new(ALLOWED_SINCE, values![&self.decision_id, tenant.as_str()]);
-        vec![Question::new(sql, values), allowed]
+        let allowed = question!(
+            "{allowed}",
+            decision: &self.decision_id,
+            tenant: tenant.as_str();
+            allowed = allowed_since_sql(&decision, &tenant)
+        );
+        vec![reviewed, allowed]
     }
 
     fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
@@ -82,24 +98,21 @@ impl Settle for Review {
         if let Some(row) = facts.row() {
             return Err(StoreError::AllowedSince(self.decision_id.clone(), row.get(0)?).into());
         }
-        let sql = format!(
-            "INSERT INTO reviews (sequence, tenant, {REVIEW})
-             VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM reviews), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
-        );
-        let values = values![
-            draft.tenant.as_str(),
-            &self.decision_id,
-            &self.subject,
-            self.verdict.as_str(),
-            &self.reviewer,
-            &self.person,
-            &self.role,
-            &self.note,
-            &self.receipt_id,
-            self.reviewed_at,
-            self.until,
-        ];
-        draft.store(sql, values);
+        let row = row!(REVIEWS {
+            sequence: draft.number(&REVIEWS),
+            tenant: draft.tenant.as_str(),
+            decision_id: &self.decision_id,
+            subject: &self.subject,
+            verdict: self.verdict.as_str(),
+            reviewer: &self.reviewer,
+            person: &self.person,
+            role: &self.role,
+            note: &self.note,
+            receipt_id: &self.receipt_id,
+            reviewed_at: self.reviewed_at,
+            until: self.until,
+        });
+        draft.insert(&INSERT, row);
         waiting::forget_settled(draft, &self.subject);
         Ok(())
     }
@@ -115,16 +128,22 @@ impl Settle for JudgedReview {
     }
 
     fn questions(&self, tenant: &Tenant) -> Vec<Question> {
-        let count = Question::new(COUNT, values![tenant.as_str(), &self.review.subject]);
+        let count = question!(
+            "SELECT count(*) FROM reviews WHERE tenant = {tenant} AND subject = {subject}",
+            tenant: tenant.as_str(),
+            subject: &self.review.subject,
+        );
         self.review.questions(tenant).into_iter().chain([count]).collect()
     }
 
     fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
         self.review.settle(facts, draft)?;
+        // Of the same moment as the review: nobody else has written since.
         let count = facts.row().map(|row| row.get::<u64>(0)).transpose()?.unwrap_or_default();
-        match count == self.seen {
-            true => Ok(()),
-            false => Err(StoreError::ReviewedMeanwhile(self.review.decision_id.clone()).into()),
+        if count == self.seen {
+            Ok(())
+        } else {
+            Err(StoreError::ReviewedMeanwhile(self.review.decision_id.clone()).into())
         }
     }
 
@@ -133,36 +152,35 @@ impl Settle for JudgedReview {
     }
 }
 
-const COUNT: &str = "SELECT count(*) FROM reviews WHERE tenant = ?1 AND subject = ?2";
-
 /// How many reviews a subject has.
 pub(crate) fn count_on(db: &Db<'_>, tenant: &Tenant, subject: &str) -> Result<u64, Fault> {
-    db.only(COUNT, &values![tenant.as_str(), subject], |row| row.get(0))
+    let sql = "SELECT count(*) FROM reviews WHERE tenant = $1 AND subject = $2";
+    db.only(sql, &values![tenant.as_str(), subject], |row| row.get(0))
 }
 
 /// The reviews of a decision, the oldest first.
 pub(crate) fn reviews(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Vec<Review>, Fault> {
-    let sql = format!("SELECT {REVIEW} FROM reviews WHERE tenant = ?1 AND decision_id = ?2 ORDER BY sequence LIMIT ?3");
-    db.all(&sql, &values![tenant.as_str(), decision_id, MAX_LISTED], read)
+    let sql = select("tenant = $1 AND decision_id = $2 ORDER BY sequence LIMIT $3");
+    db.all(&sql, &values![tenant.as_str(), decision_id, MAX_LISTED], read_review)
 }
 
 /// The reviews of decisions on a subject, the newest first; at most `limit`.
 pub(crate) fn on_subject(db: &Db<'_>, tenant: &Tenant, subject: &str, limit: usize) -> Result<Vec<Review>, Fault> {
-    let sql =
-        format!("SELECT {REVIEW} FROM reviews WHERE tenant = ?1 AND subject = ?2 ORDER BY sequence DESC LIMIT ?3");
-    db.all(&sql, &values![tenant.as_str(), subject, limit.min(MAX_LISTED)], read)
+    let sql = select("tenant = $1 AND subject = $2 ORDER BY sequence DESC LIMIT $3");
+    db.all(&sql, &values![tenant.as_str(), subject, limit.min(MAX_LISTED)], read_review)
 }
 
 /// The reviews since a time, the newest first, each with when its decision was made; at most `limit`.
 pub(crate) fn since(db: &Db<'_>, tenant: &Tenant, since: i64, limit: usize) -> Result<Vec<(Review, i64)>, Fault> {
     let sql = format!(
-        "SELECT {REVIEW}, (SELECT decided_at FROM decisions WHERE decisions.decision_id = reviews.decision_id)
-         FROM reviews WHERE tenant = ?1 AND reviewed_at >= ?2 ORDER BY reviewed_at DESC, sequence DESC LIMIT ?3"
+        "SELECT (SELECT decided_at FROM decisions WHERE decisions.decision_id = reviews.decision_id), {}
+         FROM reviews WHERE tenant = $1 AND reviewed_at >= $2 ORDER BY reviewed_at DESC, sequence DESC LIMIT $3",
+        REVIEWS.list()
     );
     let read = |row: &Row<'_>| {
-        let review = read(row)?;
+        let review = read(&REVIEWS.fields_after(1, row))?;
         // A review of a decision that is not stored here was given on the command line.
-        let decided_at = row.get::<Option<i64>>(REVIEW_COLUMNS)?.unwrap_or(review.reviewed_at);
+        let decided_at = row.get::<Option<i64>>(0)?.unwrap_or(review.reviewed_at);
         Ok((review, decided_at))
     };
     db.all(&sql, &values![tenant.as_str(), since, limit.min(MAX_LISTED)], read)
@@ -170,64 +188,68 @@ pub(crate) fn since(db: &Db<'_>, tenant: &Tenant, since: i64, limit: usize) -> R
 
 /// The denial of a subject that expires last, if it has not expired.
 pub(crate) fn denial(db: &Db<'_>, tenant: &Tenant, subject: &str, now: i64) -> Result<Option<Review>, Fault> {
-    let sql = format!(
-        "SELECT {REVIEW} FROM reviews WHERE tenant = ?1 AND subject = ?2 AND verdict = 'denied' AND until > ?3
-         ORDER BY until DESC, sequence DESC LIMIT 1"
+    let sql = select(
+        "tenant = $1 AND subject = $2 AND verdict = 'denied' AND until > $3 ORDER BY until DESC, sequence DESC LIMIT 1",
     );
-    db.one(&sql, &values![tenant.as_str(), subject, now], read)
+    db.one(&sql, &values![tenant.as_str(), subject, now], read_review)
 }
 
-/// SQL for the sequence number of the denial of the subject `?3` of the tenant `?1` that expires last, expired or not.
+/// SQL for the sequence number of the denial of the subject `$3` of the tenant `$1` that expires last, expired or not.
 pub(crate) const LAST_DENIAL: &str =
-    "(SELECT sequence FROM reviews WHERE tenant = ?1 AND subject = ?3 AND verdict = 'denied'
+    "(SELECT sequence FROM reviews WHERE tenant = $1 AND subject = $3 AND verdict = 'denied'
                                        ORDER BY until DESC, sequence DESC LIMIT 1)";
 
-const ALLOWED_SINCE: &str = "SELECT newer.decision_id FROM decisions JOIN decisions AS newer
-        ON newer.tenant = decisions.tenant AND newer.subject = decisions.subject AND newer.sequence > decisions.sequence
-    WHERE decisions.decision_id = ?1 AND decisions.tenant = ?2 AND newer.allowed
-    ORDER BY newer.sequence LIMIT 1";
+fn allowed_since_sql(decision: &str, tenant: &str) -> String {
+    format!(
+        "SELECT newer.decision_id FROM decisions JOIN decisions AS newer
+             ON newer.tenant = decisions.tenant AND newer.subject = decisions.subject AND newer.sequence > decisions.sequence
+         WHERE decisions.decision_id = {decision} AND decisions.tenant = {tenant} AND newer.allowed
+         ORDER BY newer.sequence LIMIT 1"
+    )
+}
 
 /// The id of a decision that allowed the subject of this one after it.
 pub(crate) fn allowed_since(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Option<String>, Fault> {
-    db.value(ALLOWED_SINCE, &values![decision_id, tenant.as_str()])
+    db.value(&allowed_since_sql("$1", "$2"), &values![decision_id, tenant.as_str()])
 }
 
 /// The facts a decision was made on, as JSON, where they are stored.
 pub(crate) fn facts(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Option<String>, Fault> {
-    let sql = "SELECT facts FROM asked JOIN decisions USING (decision_id) WHERE decision_id = ?1 AND tenant = ?2";
+    let sql = "SELECT facts FROM asked JOIN decisions USING (decision_id) WHERE decision_id = $1 AND tenant = $2";
     db.value(sql, &values![decision_id, tenant.as_str()])
 }
 
 /// As [`facts`], of the newest decision on a subject; those of the others are not stored.
 pub(crate) fn newest_facts(db: &Db<'_>, tenant: &Tenant, subject: &str) -> Result<Option<String>, Fault> {
     let sql = "SELECT facts FROM asked WHERE decision_id =
-                   (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2 ORDER BY sequence DESC LIMIT 1)";
+                   (SELECT decision_id FROM decisions WHERE tenant = $1 AND subject = $2 ORDER BY sequence DESC LIMIT 1)";
     db.value(sql, &values![tenant.as_str(), subject])
 }
 
-// Rows are read by position: a new column goes to the end, and is counted below.
-pub(crate) const REVIEW: &str =
-    "decision_id, subject, verdict, reviewer, person, role, note, receipt_id, reviewed_at, until";
-/// How many columns [`REVIEW`] has.
-pub(crate) const REVIEW_COLUMNS: usize = 10;
+fn select(condition: &str) -> String {
+    format!("SELECT {} FROM reviews WHERE {condition}", REVIEWS.list())
+}
 
-/// A row that begins with [`REVIEW`].
-pub(crate) fn read(row: &Row<'_>) -> Result<Review, Fault> {
-    let verdict = match row.text(2)? {
+fn read_review(row: &Row<'_>) -> Result<Review, Fault> {
+    read(&REVIEWS.fields(row))
+}
+
+pub(crate) fn read(row: &Fields<'_>) -> Result<Review, Fault> {
+    let verdict = match row.text("verdict")? {
         "approved" => ReviewVerdict::Approved,
         "denied" => ReviewVerdict::Denied,
-        other => return Err(Fault::changed(2, format!("unknown verdict `{other}` of a review"))),
+        other => return Err(Fault::changed("verdict", format!("unknown verdict `{other}` of a review"))),
     };
     Ok(Review {
-        decision_id: row.get(0)?,
-        subject: row.get(1)?,
+        decision_id: row.get("decision_id")?,
+        subject: row.get("subject")?,
         verdict,
-        reviewer: row.get(3)?,
-        person: row.get(4)?,
-        role: row.get(5)?,
-        note: row.get(6)?,
-        receipt_id: row.get(7)?,
-        reviewed_at: row.get(8)?,
-        until: row.get(9)?,
+        reviewer: row.get("reviewer")?,
+        person: row.get("person")?,
+        role: row.get("role")?,
+        note: row.get("note")?,
+        receipt_id: row.get("receipt_id")?,
+        reviewed_at: row.get("reviewed_at")?,
+        until: row.get("until")?,
     })
 }

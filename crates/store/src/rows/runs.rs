@@ -4,8 +4,11 @@ use crate::engine::db::Db;
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::settle::{Draft, Facts, Key, Question, Settle, Stop};
+use crate::insert::{Insert, Set};
 use crate::row::Row;
 use crate::rows::page::MAX_LISTED;
+use crate::statement::{question, row};
+use crate::tables::RUNS;
 use crate::tenant::Tenant;
 use crate::value::values;
 
@@ -13,8 +16,8 @@ use crate::value::values;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepRun {
     pub run: String,
-    /// Who began it: the id of an API key, `local` for the command line, empty where it was not recorded. Runs of one name
-    /// that different callers began are different runs.
+    /// Who began it: the id of an API key, `local` for the command line. Runs of one name that different
+    /// callers began are different runs.
     pub begun_by: String,
     pub step: String,
     /// How often the state has changed. A new state is one more than the stored one.
@@ -32,14 +35,23 @@ pub struct ListedStep {
     pub changed_at: i64,
 }
 
+static PUT: Insert =
+    Insert::or_change(&RUNS, &[Set::Replace("version"), Set::Replace("state"), Set::Replace("updated_at")]);
+
 impl Settle for StepRun {
     fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         vec![Key::new("run", &[tenant.as_str(), &self.begun_by, &self.run, &self.step])]
     }
 
     fn questions(&self, tenant: &Tenant) -> Vec<Question> {
-        let sql = "SELECT version FROM runs WHERE tenant = ?1 AND begun_by = ?2 AND run = ?3 AND step = ?4";
-        vec![Question::new(sql, values![tenant.as_str(), &self.begun_by, &self.run, &self.step])]
+        vec![question!(
+            "SELECT version FROM runs
+             WHERE tenant = {tenant} AND begun_by = {begun_by} AND run = {run} AND step = {step}",
+            tenant: tenant.as_str(),
+            begun_by: &self.begun_by,
+            run: &self.run,
+            step: &self.step,
+        )]
     }
 
     fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
@@ -48,11 +60,16 @@ impl Settle for StepRun {
         if self.version != stored.unwrap_or_default() + 1 {
             return Err(StoreError::RunMoved { run: self.run.clone(), step: self.step.clone() }.into());
         }
-        let sql = "INSERT INTO runs (tenant, begun_by, run, step, version, state, updated_at)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                   ON CONFLICT (tenant, run, step, begun_by) DO UPDATE SET version = ?5, state = ?6, updated_at = ?7";
-        let (tenant, version, now) = (draft.tenant.as_str(), self.version.cast_signed(), draft.now);
-        draft.store(sql, values![tenant, &self.begun_by, &self.run, &self.step, version, &self.state, now]);
+        let row = row!(RUNS {
+            tenant: draft.tenant.as_str(),
+            begun_by: &self.begun_by,
+            run: &self.run,
+            step: &self.step,
+            version: self.version.cast_signed(),
+            updated_at: draft.now,
+            state: &self.state,
+        });
+        draft.insert(&PUT, row);
         Ok(())
     }
 }
@@ -64,54 +81,54 @@ pub(crate) fn step_run(
     run: &str,
     step: &str,
 ) -> Result<Option<StepRun>, Fault> {
-    let sql = format!("SELECT {RUN} FROM runs WHERE tenant = ?1 AND begun_by = ?2 AND run = ?3 AND step = ?4");
+    let sql =
+        format!("SELECT {} FROM runs WHERE tenant = $1 AND begun_by = $2 AND run = $3 AND step = $4", RUNS.list());
     db.one(&sql, &values![tenant.as_str(), begun_by, run, step], read_run)
 }
 
 pub(crate) fn runs(db: &Db<'_>, tenant: &Tenant, run: &str) -> Result<Vec<StepRun>, Fault> {
-    let sql = format!("SELECT {RUN} FROM runs WHERE tenant = ?1 AND run = ?2 ORDER BY step, begun_by LIMIT ?3");
+    let sql =
+        format!("SELECT {} FROM runs WHERE tenant = $1 AND run = $2 ORDER BY step, begun_by LIMIT $3", RUNS.list());
     db.all(&sql, &values![tenant.as_str(), run, MAX_LISTED], read_run)
 }
 
 pub(crate) fn all_runs(db: &Db<'_>) -> Result<Vec<ListedStep>, Fault> {
-    let sql = format!(
-        "SELECT {RUN}, tenant, updated_at FROM runs
-         ORDER BY updated_at DESC, tenant, run, step, begun_by LIMIT ?1"
-    );
-    let read = |row: &Row<'_>| {
-        let tenant = Tenant::stored(row.text(5)?);
-        Ok(ListedStep { tenant, step: read_run(row)?, changed_at: row.get(6)? })
-    };
-    db.all(&sql, &values![MAX_LISTED], read)
+    let sql =
+        format!("SELECT {} FROM runs ORDER BY updated_at DESC, tenant, run, step, begun_by LIMIT $1", RUNS.list());
+    db.all(&sql, &values![MAX_LISTED], read_listed)
 }
 
 /// The states of a tenant's steps, last changed first; at most `limit`.
 pub(crate) fn newest(db: &Db<'_>, tenant: &Tenant, limit: usize) -> Result<Vec<ListedStep>, Fault> {
     let sql = format!(
-        "SELECT {RUN}, updated_at FROM runs WHERE tenant = ?1 ORDER BY updated_at DESC, run, step, begun_by LIMIT ?2"
+        "SELECT {} FROM runs WHERE tenant = $1 ORDER BY updated_at DESC, run, step, begun_by LIMIT $2",
+        RUNS.list()
     );
-    let read = |row: &Row<'_>| Ok(ListedStep { tenant: tenant.clone(), step: read_run(row)?, changed_at: row.get(5)? });
-    db.all(&sql, &values![tenant.as_str(), limit.min(MAX_LISTED)], read)
+    db.all(&sql, &values![tenant.as_str(), limit.min(MAX_LISTED)], read_listed)
 }
 
 /// Whether `by` began a run of this name, and who else did, if anyone.
 pub(crate) fn begun(db: &Db<'_>, tenant: &Tenant, run: &str, by: &str) -> Result<(bool, Option<String>), Fault> {
     // Aggregates give one row even where there is no run; then `max` is NULL.
-    let sql = "SELECT coalesce(max(CASE WHEN begun_by = ?3 THEN 1 ELSE 0 END), 0),
-                      max(CASE WHEN begun_by <> ?3 THEN begun_by END)
-               FROM runs WHERE tenant = ?1 AND run = ?2";
+    let sql = "SELECT coalesce(max(CASE WHEN begun_by = $3 THEN 1 ELSE 0 END), 0),
+                      max(CASE WHEN begun_by <> $3 THEN begun_by END)
+               FROM runs WHERE tenant = $1 AND run = $2";
     db.only(sql, &values![tenant.as_str(), run, by], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-const RUN: &str = "run, begun_by, step, version, state";
+fn read_listed(row: &Row<'_>) -> Result<ListedStep, Fault> {
+    let (step, row) = (read_run(row)?, RUNS.fields(row));
+    Ok(ListedStep { tenant: Tenant::stored(row.text("tenant")?), step, changed_at: row.get("updated_at")? })
+}
 
 fn read_run(row: &Row<'_>) -> Result<StepRun, Fault> {
-    let version: i64 = row.get(3)?;
+    let row = RUNS.fields(row);
+    let version: i64 = row.get("version")?;
     Ok(StepRun {
-        run: row.get(0)?,
-        begun_by: row.get(1)?,
-        step: row.get(2)?,
+        run: row.get("run")?,
+        begun_by: row.get("begun_by")?,
+        step: row.get("step")?,
         version: version.cast_unsigned(),
-        state: row.get(4)?,
+        state: row.get("state")?,
     })
 }

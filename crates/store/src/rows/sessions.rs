@@ -9,8 +9,11 @@ use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::settle::{Chain, Draft, End, Facts, Key, Settle, Stop};
 use crate::group::signing;
+use crate::insert::{Insert, Set};
 use crate::row::Row;
 use crate::rows::page::{self, Cursor, MAX_PAGE};
+use crate::statement::row;
+use crate::tables::{PINS, SESSION_ENTRIES};
 use crate::tenant::Tenant;
 use crate::value::values;
 
@@ -81,6 +84,12 @@ pub struct StoredPin {
     pub waits: Option<String>,
 }
 
+static ENTRY: Insert = Insert::into(&SESSION_ENTRIES);
+static PIN: Insert = Insert::or_change(
+    &PINS,
+    &[Set::Replace("definition"), Set::Replace("document"), Set::Replace("waits"), Set::Replace("listed_at")],
+);
+
 impl NewEntries {
     fn place(&self, tenant: &Tenant) -> Chain {
         Chain::Session(tenant.clone(), self.session.clone())
@@ -102,6 +111,7 @@ impl Settle for NewEntries {
         let chain = self.place(draft.tenant);
         let mut tip = draft.end(&chain).tip;
         let count = tip.as_ref().map_or(0, |tip| tip.position.saturating_add(1));
+        // The caller decided by the entries that it had read; with another one among them it might have decided otherwise.
         if self.after.is_some_and(|after| after != count) {
             return Err(StoreError::SessionMoved(self.session.clone()).into());
         }
@@ -111,22 +121,19 @@ impl Settle for NewEntries {
             let Some(own) = (Link { id: entry.id, document: &object }).follows(tip.as_ref()) else {
                 return Err(StoreError::NotLinked(name).into());
             };
-            let sql = "INSERT INTO session_entries
-                           (sequence, tenant, session, position, entry_id, kind, decision_id, stored_at, hash, document)
-                       VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM session_entries),
-                               ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-            let values = values![
-                draft.tenant.as_str(),
-                &self.session,
-                own.position.cast_signed(),
-                entry.id.to_string(),
-                entry.kind,
-                &entry.decision_id,
-                draft.now,
-                own.hash.as_bytes(),
-                object.to_text(),
-            ];
-            draft.store(sql, values);
+            let row = row!(SESSION_ENTRIES {
+                sequence: draft.number(&SESSION_ENTRIES),
+                tenant: draft.tenant.as_str(),
+                session: &self.session,
+                position: own.position.cast_signed(),
+                entry_id: entry.id.to_string(),
+                kind: entry.kind,
+                decision_id: &entry.decision_id,
+                stored_at: draft.now,
+                hash: own.hash.as_bytes(),
+                document: object.to_text(),
+            });
+            draft.insert(&ENTRY, row);
             tip = Some(own);
         }
         draft.move_end(chain, End { tip, chain_id: None });
@@ -141,26 +148,22 @@ impl Settle for StoredPin {
 
     /// Stores it in place of the one that is pinned, or of the one that waits.
     fn settle(&mut self, _: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
-        let sql = "INSERT INTO pins (tenant, server, tool, is_pinned, definition, document, waits, listed_at)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-                   ON CONFLICT (tenant, server, tool, is_pinned)
-                       DO UPDATE SET definition = ?5, document = ?6, waits = ?7, listed_at = ?8";
         let tenant = draft.tenant.as_str();
-        let values = values![
-            tenant,
-            &self.server,
-            &self.tool,
-            self.waits.is_none(),
-            self.definition.as_bytes(),
-            &self.document,
-            &self.waits,
-            draft.now,
-        ];
-        draft.store(sql, values);
+        let row = row!(PINS {
+            tenant: tenant,
+            server: &self.server,
+            tool: &self.tool,
+            is_pinned: self.waits.is_none(),
+            definition: self.definition.as_bytes(),
+            waits: &self.waits,
+            listed_at: draft.now,
+            document: &self.document,
+        });
+        draft.insert(&PIN, row);
         if self.waits.is_none() {
             // What waited is pinned now, or is not what the server lists any more.
-            let sql = "DELETE FROM pins WHERE tenant = ?1 AND server = ?2 AND tool = ?3 AND NOT is_pinned";
-            draft.store(sql, values![tenant, &self.server, &self.tool]);
+            let sql = "DELETE FROM pins WHERE tenant = $1 AND server = $2 AND tool = $3 AND NOT is_pinned";
+            draft.run(sql, values![tenant, &self.server, &self.tool]);
         }
         Ok(())
     }
@@ -168,7 +171,7 @@ impl Settle for StoredPin {
 
 /// The last entry of a session.
 fn tip(db: &Db<'_>, tenant: &Tenant, session: &str) -> Result<Option<ChainTip>, Fault> {
-    let sql = "SELECT entry_id, hash, position FROM session_entries WHERE tenant = ?1 AND session = ?2
+    let sql = "SELECT entry_id, hash, position FROM session_entries WHERE tenant = $1 AND session = $2
                ORDER BY position DESC LIMIT 1";
     let read = |row: &Row<'_>| {
         let receipt_id = row.text(0)?.parse().map_err(|error| Fault::changed(0, error))?;
@@ -186,7 +189,7 @@ pub(crate) fn entries(
     limit: usize,
 ) -> Result<Vec<SessionEntry>, Fault> {
     let sql = "SELECT kind, decision_id, stored_at, document FROM session_entries
-               WHERE tenant = ?1 AND session = ?2 AND position >= ?3 ORDER BY position LIMIT ?4";
+               WHERE tenant = $1 AND session = $2 AND position >= $3 ORDER BY position LIMIT $4";
     let read = |row: &Row<'_>| {
         Ok(SessionEntry { kind: row.get(0)?, decision_id: row.get(1)?, at: row.get(2)?, document: row.get(3)? })
     };
@@ -195,7 +198,7 @@ pub(crate) fn entries(
 
 /// The session in which a decision was made.
 pub(crate) fn of_decision(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Option<String>, Fault> {
-    let sql = "SELECT session FROM session_entries WHERE tenant = ?1 AND decision_id = ?2 ORDER BY sequence LIMIT 1";
+    let sql = "SELECT session FROM session_entries WHERE tenant = $1 AND decision_id = $2 ORDER BY sequence LIMIT 1";
     db.value(sql, &values![tenant.as_str(), decision_id])
 }
 
@@ -211,7 +214,7 @@ pub(crate) fn since(
     // First: what is appended meanwhile is left for the next time.
     let count = tip(db, tenant, session)?.map_or(0, |tip| tip.position.saturating_add(1));
     let sql = "SELECT kind, document FROM session_entries
-               WHERE tenant = ?1 AND session = ?2 AND position >= ?3 AND position < ?4 ORDER BY position";
+               WHERE tenant = $1 AND session = $2 AND position >= $3 AND position < $4 ORDER BY position";
     db.each(sql, &values![tenant.as_str(), session, position, count], |row| {
         if kinds.contains(&row.text(0)?) {
             take(row.text(1)?);
@@ -230,7 +233,7 @@ pub(crate) fn sessions(db: &Db<'_>, tenant: &Tenant, limit: usize, after: Option
                       (SELECT max(position) + 1 FROM session_entries AS last
                        WHERE last.tenant = first.tenant AND last.session = first.session)
                FROM session_entries AS first
-               WHERE tenant = ?1 AND position = 0 AND sequence < ?2 ORDER BY sequence DESC LIMIT ?3";
+               WHERE tenant = $1 AND position = 0 AND sequence < $2 ORDER BY sequence DESC LIMIT $3";
     let read = |row: &Row<'_>| {
         let session =
             StoredSession { session: row.get(1)?, begun_at: row.get(2)?, last_at: row.get(3)?, entries: row.get(4)? };
@@ -244,7 +247,7 @@ pub(crate) fn sessions(db: &Db<'_>, tenant: &Tenant, limit: usize, after: Option
 
 /// The definitions of all servers that are pinned or wait, by server and tool.
 pub(crate) fn pins(db: &Db<'_>, tenant: &Tenant) -> Result<Vec<StoredPin>, Fault> {
-    let sql = "SELECT server, tool, definition, document, waits FROM pins WHERE tenant = ?1
+    let sql = "SELECT server, tool, definition, document, waits FROM pins WHERE tenant = $1
                ORDER BY server, tool, is_pinned DESC";
     let read = |row: &Row<'_>| {
         let definition = Sha256Digest::from_bytes(row.get(2)?);

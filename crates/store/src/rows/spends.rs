@@ -8,6 +8,9 @@ use crate::engine::db::Db;
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::settle::{Draft, Facts, Key, Question, Record, Settle, Stop};
+use crate::insert::Insert;
+use crate::statement::{question, row};
+use crate::tables::SPENT;
 use crate::tenant::Tenant;
 use crate::value::values;
 
@@ -45,42 +48,18 @@ pub struct Spent {
     pub at: i64,
 }
 
-/// SQL for whether a document is spent: `{tenant}`, `{content}` and `{id}` are columns or parameters. A document that the
-/// command line stores is spent for everyone once it is spent for the command line. Of a document that an older version
-/// spent, and that is not stored here, only the id is known.
-macro_rules! sql_is_spent {
-    ($tenant:literal, $content:literal, $id:literal) => {
-        concat!(
-            "(EXISTS (SELECT 1 FROM spent WHERE spent.tenant = ",
-            $tenant,
-            " AND spent.content = ",
-            $content,
-            ")
-              OR EXISTS (SELECT 1 FROM spent WHERE spent.tenant = 'local' AND spent.content = ",
-            $content,
-            "
-                         AND EXISTS (SELECT 1 FROM receipts AS ours
-                                     WHERE ours.tenant = 'local' AND ours.receipt_id = ",
-            $id,
-            " AND ours.content = ",
-            $content,
-            "))
-              OR EXISTS (SELECT 1 FROM spent_ids WHERE spent_ids.receipt_id = ",
-            $id,
-            "))"
-        )
-    };
+/// SQL for whether a document is spent: `tenant`, `content` and `id` are columns or parameters. A document that the command
+/// line stores is spent for everyone once it is spent for the command line.
+pub(crate) fn is_spent_sql(tenant: &str, content: &str, id: &str) -> String {
+    format!(
+        "(EXISTS (SELECT 1 FROM spent WHERE spent.tenant = {tenant} AND spent.content = {content})
+          OR EXISTS (SELECT 1 FROM spent WHERE spent.tenant = 'local' AND spent.content = {content}
+                     AND EXISTS (SELECT 1 FROM receipts AS ours
+                                 WHERE ours.tenant = 'local' AND ours.receipt_id = {id} AND ours.content = {content})))"
+    )
 }
-pub(crate) use sql_is_spent;
 
-/// Whether a document is spent, whether another receipt has taken its place, and whether the command line stores it.
-const STANDING: &str = concat!(
-    "SELECT ",
-    sql_is_spent!("?1", "?2", "?3"),
-    ", EXISTS (SELECT 1 FROM receipts WHERE tenant IN (?1, 'local') AND receipt_id = ?3 AND content = ?2
-               AND superseded_by IS NOT NULL),
-       EXISTS (SELECT 1 FROM receipts WHERE tenant = 'local' AND receipt_id = ?3 AND content = ?2)"
-);
+static INSERT: Insert = Insert::into(&SPENT);
 
 impl Settle for Spends {
     fn keys(&self, tenant: &Tenant) -> Vec<Key> {
@@ -93,9 +72,18 @@ impl Settle for Spends {
     }
 
     fn questions(&self, tenant: &Tenant) -> Vec<Question> {
+        // Whether it is spent, whether another receipt has taken its place, and whether the command line stores it.
         let ask = |spend: &Spend| {
-            let values = values![tenant.as_str(), spend.content.as_bytes(), spend.receipt_id.as_bytes()];
-            Question::new(STANDING, values)
+            question!(
+                "SELECT {spent},
+                        EXISTS (SELECT 1 FROM receipts WHERE tenant IN ({tenant}, 'local') AND receipt_id = {id}
+                                AND content = {content} AND superseded_by IS NOT NULL),
+                        EXISTS (SELECT 1 FROM receipts WHERE tenant = 'local' AND receipt_id = {id} AND content = {content})",
+                tenant: tenant.as_str(),
+                content: spend.content.as_bytes(),
+                id: spend.receipt_id.as_bytes();
+                spent = is_spent_sql(&tenant, &content, &id)
+            )
         };
         self.documents.iter().map(ask).collect()
     }
@@ -115,8 +103,9 @@ impl Settle for Spends {
             let tenant = draft.tenant.as_str();
             let of_command_line = standing.get(2)? && tenant != Tenant::LOCAL.as_str();
             for tenant in [Some(tenant), of_command_line.then_some(Tenant::LOCAL.as_str())].into_iter().flatten() {
-                let sql = "INSERT INTO spent (tenant, content, spent_by, spent_at) VALUES (?1, ?2, ?3, ?4)";
-                draft.store(sql, values![tenant, spend.content.as_bytes(), &self.by, draft.now]);
+                let content = spend.content.as_bytes();
+                let row = row!(SPENT { tenant: tenant, content: content, spent_by: &self.by, spent_at: draft.now });
+                draft.insert(&INSERT, row);
             }
         }
         Ok(())
@@ -124,21 +113,21 @@ impl Settle for Spends {
 }
 
 pub(crate) fn is_spent(db: &Db<'_>, tenant: &Tenant, spend: &Spend) -> Result<bool, Fault> {
-    let sql = concat!("SELECT ", sql_is_spent!("?1", "?2", "?3"));
+    let sql = format!("SELECT {}", is_spent_sql("$1", "$2", "$3"));
     let values = values![tenant.as_str(), spend.content.as_bytes(), spend.receipt_id.as_bytes()];
-    db.only(sql, &values, |row| row.get(0))
+    db.only(&sql, &values, |row| row.get(0))
 }
 
 /// What of the tenant spent a document.
 pub(crate) fn spent_by(db: &Db<'_>, tenant: &Tenant, spend: &Spend) -> Result<Option<String>, Fault> {
-    let sql = "SELECT spent_by FROM spent WHERE tenant = ?1 AND content = ?2";
+    let sql = "SELECT spent_by FROM spent WHERE tenant = $1 AND content = $2";
     db.value(sql, &values![tenant.as_str(), spend.content.as_bytes()])
 }
 
 /// Whether another receipt has taken the place of this one: then only that one can be spent.
 pub(crate) fn is_superseded(db: &Db<'_>, tenant: &Tenant, spend: &Spend) -> Result<bool, Fault> {
     // By its id, which the content has, too: there is an index of ids, and none of contents.
-    let sql = "SELECT 1 FROM receipts WHERE tenant IN (?1, 'local') AND receipt_id = ?2 AND content = ?3
+    let sql = "SELECT 1 FROM receipts WHERE tenant IN ($1, 'local') AND receipt_id = $2 AND content = $3
                AND superseded_by IS NOT NULL";
     db.exists(sql, &values![tenant.as_str(), spend.receipt_id.as_bytes(), spend.content.as_bytes()])
 }

@@ -8,7 +8,11 @@ use std::ops::ControlFlow;
 
 use crate::engine::db::Db;
 use crate::fault::Fault;
+use crate::group::settle::Draft;
+use crate::insert::{Insert, Set};
 use crate::rows::page::Cursor;
+use crate::statement::row;
+use crate::tables::{DECISION_TIMES, RECEIPT_TIMES};
 use crate::value::values;
 
 /// How many rows a block has. More make blocks that are partly of a period longer to look through; fewer make more blocks.
@@ -33,36 +37,24 @@ pub(crate) struct Span {
     pub(crate) last: i64,
 }
 
-macro_rules! note {
-    ($times:literal) => {
-        concat!(
-            "INSERT INTO ",
-            $times,
-            " (block, earliest, latest) VALUES (?1, ?2, ?3) ON CONFLICT (block) DO UPDATE SET
-                 earliest = CASE WHEN excluded.earliest < ",
-            $times,
-            ".earliest THEN excluded.earliest ELSE ",
-            $times,
-            ".earliest END,
-                 latest = CASE WHEN excluded.latest > ",
-            $times,
-            ".latest THEN excluded.latest ELSE ",
-            $times,
-            ".latest END"
-        )
-    };
-}
-
 /// The block of the row with this sequence number.
-pub(crate) fn block(sequence: i64) -> i64 {
+fn block(sequence: i64) -> i64 {
     sequence >> BITS
 }
 
-/// Notes the earliest and the latest time of rows of a block of receipts.
-pub(crate) const NOTE_RECEIPT: &str = note!("receipt_times");
+/// Notes when a row of a block of receipts was made.
+pub(crate) fn note_receipt(draft: &mut Draft<'_>, sequence: i64, at: i64) {
+    draft.note(&RECEIPT, row!(RECEIPT_TIMES { block: block(sequence), earliest: at, latest: at }));
+}
 
-/// Notes the earliest and the latest time of rows of a block of decisions.
-pub(crate) const NOTE_DECISION: &str = note!("decision_times");
+/// Notes when a row of a block of decisions was made.
+pub(crate) fn note_decision(draft: &mut Draft<'_>, sequence: i64, at: i64) {
+    draft.note(&DECISION, row!(DECISION_TIMES { block: block(sequence), earliest: at, latest: at }));
+}
+
+const WIDEN: &[Set] = &[Set::Least("earliest"), Set::Greatest("latest")];
+static RECEIPT: Insert = Insert::or_change(&RECEIPT_TIMES, WIDEN);
+static DECISION: Insert = Insert::or_change(&DECISION_TIMES, WIDEN);
 
 /// The spans with all rows of a period, the newest first, with gaps where blocks have none of it.
 pub(crate) fn spans(db: &Db<'_>, times: &str, period: &Period) -> Result<Vec<Span>, Fault> {
@@ -73,7 +65,7 @@ pub(crate) fn spans(db: &Db<'_>, times: &str, period: &Period) -> Result<Vec<Spa
         return Ok(vec![Span { first: i64::MIN, last }]);
     }
     let sql =
-        format!("SELECT block FROM {times} WHERE block <= ?1 AND latest >= ?2 AND earliest < ?3 ORDER BY block DESC");
+        format!("SELECT block FROM {times} WHERE block <= $1 AND latest >= $2 AND earliest < $3 ORDER BY block DESC");
     let values = values![last >> BITS, since.unwrap_or(i64::MIN), until.unwrap_or(i64::MAX)];
     let mut spans: Vec<Span> = Vec::new();
     db.each(&sql, &values, |row| {

@@ -1,7 +1,16 @@
 //! The decisions that wait for a review, as a table.
 
 use crate::group::settle::Draft;
+use crate::insert::{Insert, Or, Set};
+use crate::statement::row;
+use crate::tables::WAITING;
 use crate::value::values;
+
+/// The one row of a subject; `first` stays.
+static PUT: Insert = Insert::or(
+    &WAITING,
+    Or::Change { key: &["tenant", "subject"], sets: &[Set::Replace("sequence"), Set::Add("asked")] },
+);
 
 /// SQL for whether a row of `decisions` waits for a review: there is no newer decision on the subject and no denial, and it
 /// has fewer approvals than it waits for. Once it does not wait, it never waits again: so the table `waiting`, which holds
@@ -24,19 +33,19 @@ pub(crate) fn put(draft: &mut Draft<'_>, subject: &str, waits: Option<i64>) {
     let tenant = draft.tenant.as_str();
     match waits {
         Some(sequence) => {
-            let sql = "INSERT INTO waiting (tenant, sequence, subject, first, asked) VALUES (?1, ?2, ?3, ?2, 1)
-                       ON CONFLICT (tenant, subject) DO UPDATE SET sequence = ?2, asked = waiting.asked + 1";
-            draft.store(sql, values![tenant, sequence, subject]);
+            let row =
+                row!(WAITING { tenant: tenant, sequence: sequence, subject: subject, first: sequence, asked: 1_i64 });
+            draft.insert(&PUT, row);
         }
-        None => draft.store("DELETE FROM waiting WHERE tenant = ?1 AND subject = ?2", values![tenant, subject]),
+        None => draft.run("DELETE FROM waiting WHERE tenant = $1 AND subject = $2", values![tenant, subject]),
     }
 }
 
 /// Forgets the decision on a subject if it does not wait any more.
 pub(crate) fn forget_settled(draft: &mut Draft<'_>, subject: &str) {
     let sql = format!(
-        "DELETE FROM waiting WHERE tenant = ?1 AND subject = ?2
+        "DELETE FROM waiting WHERE tenant = $1 AND subject = $2
          AND NOT EXISTS (SELECT 1 FROM decisions WHERE decisions.sequence = waiting.sequence AND {WAITS})"
     );
-    draft.store(sql, values![draft.tenant.as_str(), subject]);
+    draft.run(sql, values![draft.tenant.as_str(), subject]);
 }

@@ -8,8 +8,10 @@ use proofmark_receipt::ReceiptId;
 
 use crate::engine::db::Db;
 use crate::fault::Fault;
-use crate::group::settle::Statement;
+use crate::insert::{Insert, Set};
 use crate::row::Row;
+use crate::statement::{Statement, row};
+use crate::tables::WORKERS;
 use crate::value::values;
 
 /// How long a lease lasts unless it is renewed, in milliseconds.
@@ -57,56 +59,66 @@ pub struct StoredWorker {
     pub seen_at: i64,
 }
 
+static PUT: Insert = Insert::or_change(
+    &WORKERS,
+    &[
+        Set::Replace("alive_until"),
+        Set::Replace("seen_at"),
+        Set::Replace("signer"),
+        Set::Replace("runs"),
+        Set::Replace("admits"),
+        Set::Replace("progress"),
+    ],
+);
+
 /// Begins or renews a lease at the time `now`.
 pub(crate) fn renew(presence: &Presence, now: i64) -> Vec<Statement> {
-    let sql = "INSERT INTO workers (owner, alive_until, seen_at, signer, runs, admits, progress)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-               ON CONFLICT (owner) DO UPDATE SET alive_until = excluded.alive_until, seen_at = excluded.seen_at,
-                   signer = excluded.signer, runs = excluded.runs, admits = excluded.admits, progress = excluded.progress";
     let progress: Vec<String> =
         presence.progress.iter().map(|one| format!("{} {} {}", one.job_id, one.done, one.total)).collect();
-    let values = values![
-        &presence.owner,
-        now.saturating_add(LEASE_MS),
-        now,
-        &presence.signer,
-        presence.runs.as_ref().map(|runs| runs.join("\n")),
-        presence.admits.as_ref().map(|admits| admits.join("\n")),
-        progress.join("\n"),
-    ];
+    let row = row!(WORKERS {
+        owner: &presence.owner,
+        alive_until: now.saturating_add(LEASE_MS),
+        seen_at: now,
+        signer: &presence.signer,
+        runs: presence.runs.as_ref().map(|runs| runs.join("\n")),
+        admits: presence.admits.as_ref().map(|admits| admits.join("\n")),
+        progress: progress.join("\n"),
+    });
+    // Whoever renews also forgets: no process has to do it for all, and each that lives comes by.
     let forgotten =
-        Statement::new("DELETE FROM workers WHERE alive_until < ?1", values![now.saturating_sub(REMEMBERED_FOR)]);
-    vec![Statement::new(sql, values), forgotten]
+        Statement::other("DELETE FROM workers WHERE alive_until < $1", values![now.saturating_sub(REMEMBERED_FOR)]);
+    vec![Statement::Insert { insert: &PUT, row }, forgotten]
 }
 
 /// Ends a lease at the time `now`.
 pub(crate) fn give_up(owner: &str, now: i64) -> Statement {
-    let sql = "UPDATE workers SET alive_until = ?2, seen_at = ?2, progress = '' WHERE owner = ?1";
-    Statement::new(sql, values![owner, now])
+    // The row stays: what the process ran, it may run again after a restart.
+    let sql = "UPDATE workers SET alive_until = $2, seen_at = $2, progress = '' WHERE owner = $1";
+    Statement::other(sql, values![owner, now])
 }
 
 /// The processes that live at the time `now`, and those that did not long ago.
 pub(crate) fn workers(db: &Db<'_>, now: i64) -> Result<Vec<StoredWorker>, Fault> {
-    let sql = "SELECT owner, alive_until, seen_at, signer, runs, admits, progress FROM workers
-               ORDER BY alive_until DESC LIMIT ?1";
-    db.all(sql, &values![MAX_WORKERS as i64], |row| read_worker(row, now))
+    let sql = format!("SELECT {} FROM workers ORDER BY alive_until DESC LIMIT $1", WORKERS.list());
+    db.all(&sql, &values![MAX_WORKERS as i64], |row| read_worker(row, now))
 }
 
 /// The process of this name.
 pub(crate) fn worker(db: &Db<'_>, owner: &str, now: i64) -> Result<Option<StoredWorker>, Fault> {
-    let sql = "SELECT owner, alive_until, seen_at, signer, runs, admits, progress FROM workers WHERE owner = ?1";
-    db.one(sql, &values![owner], |row| read_worker(row, now))
+    let sql = format!("SELECT {} FROM workers WHERE owner = $1", WORKERS.list());
+    db.one(&sql, &values![owner], |row| read_worker(row, now))
 }
 
 fn read_worker(row: &Row<'_>, now: i64) -> Result<StoredWorker, Fault> {
+    let row = WORKERS.fields(row);
     let presence = Presence {
-        owner: row.get(0)?,
-        signer: row.get(3)?,
-        runs: row.get::<Option<String>>(4)?.map(|runs| lines(&runs)),
-        admits: row.get::<Option<String>>(5)?.map(|admits| lines(&admits)),
-        progress: row.text(6)?.lines().filter_map(read_progress).collect(),
+        owner: row.get("owner")?,
+        signer: row.get("signer")?,
+        runs: row.get::<Option<String>>("runs")?.map(|runs| lines(&runs)),
+        admits: row.get::<Option<String>>("admits")?.map(|admits| lines(&admits)),
+        progress: row.text("progress")?.lines().filter_map(read_progress).collect(),
     };
-    Ok(StoredWorker { presence, is_alive: row.get::<i64>(1)? > now, seen_at: row.get(2)? })
+    Ok(StoredWorker { presence, is_alive: row.get::<i64>("alive_until")? > now, seen_at: row.get("seen_at")? })
 }
 
 /// The texts of a list, which may have an empty one: `lines` would leave that out at the end.

@@ -11,10 +11,12 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, StatementStatus};
 
 use crate::engine::db::Db;
+use crate::engine::sqlite;
 use crate::engine::{Engine, Sqlite};
-use crate::engine::{clock, sqlite};
+use crate::group::write::Write;
 use crate::group::writer;
 use crate::rows::claims::{self, Change, Claim, Runnable};
+use crate::rows::clock;
 use crate::rows::counts::{self, CountFilter};
 use crate::rows::decisions::{self, DecisionIndex, DecisionsWanted, NewDecision};
 use crate::rows::executions::{self, Execution, Finding};
@@ -27,7 +29,6 @@ use crate::rows::reviews::{self, Review, ReviewVerdict};
 use crate::rows::runs::{self, StepRun};
 use crate::rows::spends::{self, Spend, Spends};
 use crate::rows::workers::{self, Presence};
-use crate::rows::write::Write;
 use crate::rows::{activity, answers, receipt_meta, sessions};
 use crate::store::Store;
 use crate::tenant::Tenant;
@@ -35,15 +36,15 @@ use crate::tenant::Tenant;
 /// Statements that sort or scan, and why that is fine.
 const FINE: [(&str, &str); 15] = [
     ("FROM decisions ORDER BY position DESC LIMIT 1", "reads the end of an index"),
-    ("FROM runs\n         ORDER BY updated_at DESC, tenant, run, step, begun_by LIMIT ?1", "reads the end of an index"),
+    ("FROM runs ORDER BY updated_at DESC, tenant, run, step, begun_by LIMIT $1", "reads the end of an index"),
     ("FROM clock", "a table of one row"),
     ("UPDATE clock", "a table of one row"),
     ("AND owner IS NULL AND needs", "reads the index of what waits in order, up to what it wants"),
     ("AND owner IS NULL AND (needs", "as before"),
     ("CAST(coalesce(sum(bytes), 0) AS BIGINT)", "adds up what waits, of which there is a bounded number"),
     ("min(created_at) FROM jobs WHERE state = 'waiting' AND owner IS NULL GROUP BY needs", "as before"),
-    ("FROM workers\n               ORDER BY alive_until DESC LIMIT", "reads the end of an index"),
-    ("FROM reviews WHERE tenant = ?1 AND decision_id", "sorts the reviews of one decision"),
+    ("FROM workers ORDER BY alive_until DESC LIMIT", "reads the end of an index"),
+    ("FROM reviews WHERE tenant = $1 AND decision_id", "sorts the reviews of one decision"),
     ("verdict = 'denied' AND until", "sorts the denials of one subject"),
     ("FROM (SELECT agent, allowed, decisions FROM agent_counts", "groups the counts of some days, at most so many"),
     ("FROM json_each('[' ||", "looks through the rows that a list has found"),

@@ -7,7 +7,7 @@
 mod chains;
 mod counts;
 mod decisions;
-mod scan;
+pub(crate) mod scan;
 mod sessions;
 mod side;
 

@@ -12,18 +12,22 @@
 //! moment can both be written. Interrupted between the two, the same command opens the destination.
 
 use std::path;
+use std::sync::LazyLock;
 
 use thiserror::Error;
 
+use crate::engine::connect::{self, Connected};
 use crate::error::StoreError;
 use crate::fault::Fault;
-use crate::group::settle::{Record, Statement};
 use crate::group::writer;
+use crate::insert::Insert;
 use crate::mark::{Mark, Origin};
 use crate::place::Place;
 use crate::row::Row;
-use crate::store::{self, Connected};
-use crate::tables::{TABLES, Table};
+use crate::statement::{Record, Statement};
+use crate::table::Table;
+use crate::tables::TABLES;
+use crate::upkeep::check::scan;
 use crate::upkeep::check::{self, CheckedStore, Checking, Wrong};
 use crate::upkeep::seal;
 use crate::value::Value;
@@ -34,6 +38,9 @@ const FIRST_ROWS: usize = 64;
 
 /// How many bytes a portion is to have.
 const PORTION_BYTES: usize = 4 << 20;
+
+/// How the rows of each table are inserted.
+static INSERTS: LazyLock<Vec<Insert>> = LazyLock::new(|| TABLES.iter().map(|table| Insert::into(table)).collect());
 
 /// What to copy.
 #[derive(Clone, Debug)]
@@ -87,10 +94,6 @@ pub enum CopyError {
     Faults { place: Place, faults: u64 },
     #[error("copy the row {row} of `{table}`: its text has the character U+0000, which PostgreSQL cannot store")]
     Nul { table: &'static str, row: String },
-    #[error(
-        "copy the row {row} of `{table}`: what is searched for in it has {bytes} bytes, and PostgreSQL can search for {max}"
-    )]
-    LongKey { table: &'static str, row: String, bytes: usize, max: usize },
     #[error("copy the store: the row {row} of `{table}` differs between source and destination")]
     Differs { table: &'static str, row: String },
 }
@@ -111,7 +114,7 @@ impl CopyError {
             Self::NotEmpty { .. } => "name a new file or an empty database with `--to`",
             Self::OtherCopy { .. } => "finish that copy, or name another store with `--to`",
             Self::Faults { .. } => "see `proofmark store check`; to copy it as it is, add `--with-faults`",
-            Self::Nul { .. } | Self::LongKey { .. } => "copy to a file, which can store it",
+            Self::Nul { .. } => "copy to a file, which can store it",
             Self::Differs { .. } => "run the command again",
         };
         Some(text.to_owned())
@@ -127,12 +130,13 @@ pub fn copy(order: &CopyOrder, watch: &mut CopyWatch<'_>) -> Result<Copied, Copy
     if from == to || is_same_file(&from, &to) {
         return Err(CopyError::Same(from));
     }
-    let mut source = Side(store::connect_existing(from)?);
+    let mut source = Side(connect::connect_existing(from)?);
     source.lock()?;
     let source_mark = source.mark()?;
-    let mut destination = Side(store::connect(to)?);
+    let mut destination = Side(connect::connect(to)?);
     let origin = Origin { place: source.0.place.to_string(), latest: source.latest()? };
     source.refuse_moved(source_mark.as_ref(), &mut destination, &origin)?;
+    // Before the first row is copied: a fault that is found later would have been copied for nothing.
     let checked = check(&source.0, order.with_faults, watch)?;
     let mut copying = Copying { source, destination, origin, copied: 0, goes_on: false };
     copying.prepare()?;
@@ -181,10 +185,8 @@ impl Copying {
                 destination.require_empty()?;
                 destination.seal_all(&Mark::Unfinished(origin.clone()))?;
             }
-            Some(Mark::Unfinished(earlier)) if earlier.place == origin.place => match earlier == *origin {
-                true => self.goes_on = true,
-                false => self.clear()?,
-            },
+            Some(Mark::Unfinished(earlier)) if earlier == *origin => self.goes_on = true,
+            Some(Mark::Unfinished(earlier)) if earlier.place == origin.place => self.clear()?,
             Some(Mark::Unfinished(earlier)) => {
                 return Err(CopyError::OtherCopy { place: destination.0.place.clone(), from: earlier.place });
             }
@@ -198,17 +200,18 @@ impl Copying {
     /// Deletes what was copied when the source had other rows.
     fn clear(&mut self) -> Result<(), CopyError> {
         let mark = Mark::Unfinished(self.origin.clone());
+        // Backwards, so that no row is deleted before those that refer to it.
         for table in TABLES.iter().rev() {
             self.destination.unseal(table.name)?;
-            self.destination.run(vec![plain(format!("DELETE FROM {}", table.name))])?;
+            self.destination.run(vec![Statement::other(format!("DELETE FROM {}", table.name), [])])?;
         }
         self.destination.seal_all(&mark)
     }
 
     /// Copies and compares all tables; how many rows each has.
     fn all(&mut self, watch: &mut CopyWatch<'_>) -> Result<Vec<(&'static str, u64)>, CopyError> {
-        for table in &TABLES {
-            self.copy_table(table, watch)?;
+        for insert in INSERTS.iter() {
+            self.copy_table(insert, watch)?;
         }
         match self.compare_all(watch) {
             // What an earlier run had copied may be older than the recorded time tells.
@@ -217,8 +220,8 @@ impl Copying {
                 self.clear()?;
                 self.destination.commit()?;
                 self.copied = 0;
-                for table in &TABLES {
-                    self.copy_table(table, watch)?;
+                for insert in INSERTS.iter() {
+                    self.copy_table(insert, watch)?;
                 }
                 self.compare_all(watch)
             }
@@ -226,7 +229,8 @@ impl Copying {
         }
     }
 
-    fn copy_table(&mut self, table: &'static Table, watch: &mut CopyWatch<'_>) -> Result<(), CopyError> {
+    fn copy_table(&mut self, insert: &'static Insert, watch: &mut CopyWatch<'_>) -> Result<(), CopyError> {
+        let table = insert.table;
         let mark = Mark::Unfinished(self.origin.clone());
         let mut portions = Portions::after(self.destination.last(table)?);
         let mut done = 0;
@@ -240,15 +244,12 @@ impl Copying {
             }
             done += rows.len() as u64;
             self.copied += rows.len() as u64;
-            let sql = table.insert();
-            let too_long = self.destination.too_long(table, &sql, &rows);
-            let inserts =
-                rows.into_iter().map(|Record(values)| Statement { sql: sql.clone().into(), values }).collect();
+            let inserts = rows.into_iter().map(|Record(row)| Statement::Insert { insert, row }).collect();
             let destination = &mut self.destination;
+            // Within one group, so that no other process ever finds the table open.
             destination.begin()?;
             destination.unseal(table.name)?;
-            // Whether it is too long is known to the database alone: it may pack it.
-            destination.run_together(inserts).map_err(|error| too_long.unwrap_or(error))?;
+            destination.run_together(inserts)?;
             destination.seal(table.name, &mark)?;
             destination.commit()?;
             (watch.progress)(CopyStep::Copying, table.name, done);
@@ -286,6 +287,7 @@ impl Copying {
     fn finish(&mut self, is_closed: bool) -> Result<(), CopyError> {
         let Self { source, destination, origin, .. } = self;
         let turn = source.rows("SELECT turn FROM clock", Vec::new())?.pop();
+        // From here on nobody writes the source; the destination follows, and no moment has two stores that can be written.
         if !is_closed {
             source.seal_all(&Mark::Moved { to: destination.0.place.to_string() })?;
         }
@@ -297,8 +299,8 @@ impl Copying {
         destination.run(seal::remove(destination.0.engine.spelling()))?;
         destination.run(vec![writer::record(origin.latest)])?;
         if let Some(Record(turn)) = turn {
-            let sql = "UPDATE clock SET turn = ?1 WHERE turn < ?1";
-            destination.run(vec![Statement { sql: sql.into(), values: turn }])?;
+            let sql = "UPDATE clock SET turn = $1 WHERE turn < $1";
+            destination.run(vec![Statement::other(sql, turn)])?;
         }
         destination.commit()
     }
@@ -309,7 +311,7 @@ impl Side {
     fn lock(&mut self) -> Result<(), CopyError> {
         self.begin()?;
         // While the destination stores a portion nothing is asked here.
-        let patient = plain("SET LOCAL idle_in_transaction_session_timeout = 0".to_owned());
+        let patient = Statement::other("SET LOCAL idle_in_transaction_session_timeout = 0", []);
         match self.0.place {
             Place::Database(_) => self.run(vec![patient]),
             Place::File(_) => Ok(()),
@@ -325,10 +327,7 @@ impl Side {
             Some(Mark::Moved { to }) => {
                 let interrupted = *to == destination.0.place.to_string()
                     && destination.mark()? == Some(Mark::Unfinished(origin.clone()));
-                match interrupted {
-                    true => Ok(()),
-                    false => Err(StoreError::Moved { place, to: to.clone() }.into()),
-                }
+                if interrupted { Ok(()) } else { Err(StoreError::Moved { place, to: to.clone() }.into()) }
             }
         }
     }
@@ -376,13 +375,13 @@ impl Side {
 
     /// The greatest key of a table.
     fn last(&mut self, table: &Table) -> Result<Option<Vec<Value>>, CopyError> {
-        Ok(self.rows(&table.last(), Vec::new())?.pop().map(|Record(key)| key))
+        Ok(self.rows(&last_key(table), Vec::new())?.pop().map(|Record(key)| key))
     }
 
     /// At most so many rows behind a key.
     fn page(&mut self, table: &Table, after: Option<&[Value]>, rows: usize) -> Result<Vec<Record>, CopyError> {
         let values = after.into_iter().flatten().cloned().chain([rows.into()]).collect();
-        self.rows(&table.page(after.is_some()), values)
+        self.rows(&page(table, after.is_some()), values)
     }
 
     fn rows(&mut self, sql: &str, values: Vec<Value>) -> Result<Vec<Record>, CopyError> {
@@ -399,17 +398,6 @@ impl Side {
     fn run_together(&mut self, statements: Vec<Statement>) -> Result<(), CopyError> {
         let run = self.0.engine.tell(statements).and_then(|()| self.0.engine.ask(&[]));
         run.map(drop).map_err(|fault| self.failed(&fault))
-    }
-
-    /// The error for the row that is most likely too long for an index: the longest that may be.
-    fn too_long(&mut self, table: &Table, sql: &str, rows: &[Record]) -> Option<CopyError> {
-        let name = table.name;
-        let long = rows.iter().filter_map(|row| match self.0.engine.refusal(sql, &row.0)? {
-            StoreError::LongKey { bytes, max } => Some((bytes, max, row)),
-            _ => None,
-        });
-        let (bytes, max, row) = long.max_by_key(|(bytes, ..)| *bytes)?;
-        Some(CopyError::LongKey { table: name, row: named(table, row), bytes, max })
     }
 
     fn begin(&mut self) -> Result<(), CopyError> {
@@ -441,18 +429,11 @@ impl Portions {
         if let Some(last) = rows.last() {
             self.after = Some(key(table, last).cloned().collect());
         }
-        let bytes = rows.iter().flat_map(|Record(values)| values).map(size).sum::<usize>().max(1);
+        let bytes = rows.iter().flat_map(|Record(values)| values).map(Value::size).sum::<usize>().max(1);
+        // By the rows just read: those that follow are mostly as long. It grows slowly, because one of them may be much longer.
         let fitting = rows.len().saturating_mul(PORTION_BYTES) / bytes;
         self.rows = fitting.clamp(1, self.rows.saturating_mul(2)).min(MAX_ROWS);
         Ok(rows)
-    }
-}
-
-fn size(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Integer(_) => 8,
-        Value::Text(text) => text.len(),
-        Value::Bytes(bytes) => bytes.len(),
     }
 }
 
@@ -464,17 +445,30 @@ fn refuse_nul(table: &Table, rows: &[Record]) -> Result<(), CopyError> {
 }
 
 fn key<'a>(table: &'a Table, Record(values): &'a Record) -> impl Iterator<Item = &'a Value> {
-    table.key_places().filter_map(|place| values.get(place))
+    table.key.iter().filter_map(|column| values.get(table.place(column)?))
+}
+
+/// Asks for rows in the order of the key: `after` says whether the values of a key come first, behind which they begin. The last
+/// value is how many.
+fn page(table: &Table, after: bool) -> String {
+    let (name, columns, keys) = (table.name, table.list(), table.key.join(", "));
+    if !after {
+        return format!("SELECT {columns} FROM {name} ORDER BY {keys} LIMIT $1");
+    }
+    let (values, limit) = (scan::parameters(table.key.len()), table.key.len() + 1);
+    format!("SELECT {columns} FROM {name} WHERE ({keys}) > ({values}) ORDER BY {keys} LIMIT ${limit}")
+}
+
+/// Asks for the greatest key.
+fn last_key(table: &Table) -> String {
+    let descending: Vec<String> = table.key.iter().map(|column| format!("{column} DESC")).collect();
+    format!("SELECT {} FROM {} ORDER BY {} LIMIT 1", table.key.join(", "), table.name, descending.join(", "))
 }
 
 /// The key of a row, for messages.
 fn named(table: &Table, row: &Record) -> String {
     let part = |(column, value): (&&str, &Value)| format!("{column} {}", value.shown());
     table.key.iter().zip(key(table, row)).map(part).collect::<Vec<_>>().join(", ")
-}
-
-fn plain(sql: String) -> Statement {
-    Statement { sql: sql.into(), values: Vec::new() }
 }
 
 /// The place, with the whole path of a file.
@@ -505,10 +499,10 @@ mod tests {
         Store::open(&from).unwrap().probe().unwrap();
         let mut watch = CopyWatch { progress: &mut |_, _, _| {}, fault: &mut |_| {} };
         {
-            let mut source = Side(store::connect_existing(Place::from(&from)).unwrap());
+            let mut source = Side(connect::connect_existing(Place::from(&from)).unwrap());
             source.lock().unwrap();
             let origin = Origin { place: source.0.place.to_string(), latest: source.latest().unwrap() };
-            let destination = Side(store::connect(Place::from(&to)).unwrap());
+            let destination = Side(connect::connect(Place::from(&to)).unwrap());
             let mut copying = Copying { source, destination, origin, copied: 0, goes_on: false };
             copying.prepare().unwrap();
             copying.all(&mut watch).unwrap();

@@ -1,20 +1,20 @@
 //! How a store is marked and sealed: triggers have the database itself refuse whatever would change a row. So they also hold for
 //! processes that have the store open, and for other programs.
 
+use std::fs;
+use std::path::Path;
+
 use crate::engine::db::Db;
+use crate::engine::{file, sqlite};
+use crate::error::StoreError;
 use crate::fault::Fault;
-use crate::group::settle::Statement;
 use crate::mark::{MOVED_STATE, Mark, Origin, REFUSED, UNFINISHED_STATE};
+use crate::place::Place;
 use crate::row::Row;
+use crate::statement::Statement;
+use crate::table::Spelling;
 use crate::tables::{OWN, TABLES};
 use crate::value::values;
-
-/// The engines, by their spellings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spelling {
-    Sqlite,
-    Postgres,
-}
 
 /// Asks for the mark, where its table exists.
 pub(crate) const READ: &str = "SELECT state, place, latest FROM copy_mark";
@@ -26,10 +26,28 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Mark, Fault> {
 
 /// The mark of a store, if it has one.
 pub(crate) fn find(db: &Db<'_>) -> Result<Option<Mark>, Fault> {
-    match db.exists(exists(db.spelled(Spelling::Sqlite, Spelling::Postgres)), &[])? {
-        true => db.one(READ, &[], read),
-        false => Ok(None),
+    if db.exists(exists(db.spelled(Spelling::Sqlite, Spelling::Postgres)), &[])? {
+        db.one(READ, &[], read)
+    } else {
+        Ok(None)
     }
+}
+
+/// As [`find`], of a file that no connection is open to, after [`file::inspect`].
+///
+/// # Errors
+/// As [`file::inspect`], and when the file cannot be read.
+pub(crate) fn find_in_file(path: &Path) -> Result<Option<Mark>, StoreError> {
+    file::inspect(path)?;
+    // A process that has the file open may have left the mark in the log; else the log is not looked at, and not recovered.
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let connection = if fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        sqlite::open_to_read(path)?
+    } else {
+        file::unlocked(path).map_err(|error| StoreError::of_sqlite(path, &error))?
+    };
+    find(&Db::Sqlite(&connection)).map_err(|fault| StoreError::of_fault(&Place::File(path.to_owned()), &fault))
 }
 
 /// Replaces the mark of a store. Its rows can be changed until they are sealed.
@@ -43,11 +61,10 @@ pub(crate) fn put(mark: &Mark) -> Vec<Statement> {
     vec![
         plain(table),
         plain("DELETE FROM copy_mark"),
-        // Not an insert that may be moved before the others.
-        Statement {
-            sql: "INSERT INTO copy_mark (state, place, latest) SELECT ?1, ?2, CAST(?3 AS BIGINT)".into(),
-            values: values![state, place, latest].into(),
-        },
+        Statement::other(
+            "INSERT INTO copy_mark (state, place, latest) VALUES ($1, $2, $3)",
+            values![state, place, latest],
+        ),
     ]
 }
 
@@ -78,11 +95,12 @@ pub(crate) fn prepare_seals(spelling: Spelling) -> Vec<Statement> {
 
 /// All tables that are sealed.
 pub(crate) fn all_tables() -> impl Iterator<Item = &'static str> {
-    TABLES.iter().map(|table| table.name).chain(OWN)
+    TABLES.iter().chain(&OWN).map(|table| table.name)
 }
 
 /// Has the database refuse every change of a table.
 pub(crate) fn seal(spelling: Spelling, table: &str, mark: &Mark) -> Vec<Statement> {
+    // The text of a trigger takes no parameters, so it stands in it as a literal.
     let refusal = mark.refusal().replace('\'', "''");
     match spelling {
         Spelling::Sqlite => CHANGES
@@ -116,5 +134,5 @@ fn trigger(table: &str, change: &str) -> String {
 }
 
 fn plain(sql: &str) -> Statement {
-    Statement { sql: sql.to_owned().into(), values: Vec::new() }
+    Statement::other(sql.to_owned(), [])
 }

@@ -6,12 +6,12 @@ use proofmark_testing::postgres::{Cluster, psql};
 use crate::load::{Load, check};
 
 /// What a newer server does to a store that older ones use: it adds what they do not look at.
-const ADDS: &str = "LOCK TABLE schema IN EXCLUSIVE MODE; SELECT latest FROM clock FOR UPDATE;
+const ADDS: &str = "LOCK TABLE proofmark IN EXCLUSIVE MODE; SELECT latest FROM clock FOR UPDATE;
     ALTER TABLE receipts ADD COLUMN made_up bigint; ALTER TABLE decisions ADD COLUMN made_up text COLLATE \"C\";
-    CREATE TABLE made_up (n bigint); UPDATE schema SET version = version + 1";
+    CREATE TABLE made_up (n bigint); UPDATE proofmark SET version = version + 1";
 /// What it does a version later, when older ones can no longer work with the store.
 const CHANGES: &str =
-    "SELECT latest FROM clock FOR UPDATE; UPDATE schema SET version = version + 1, needs = version + 1";
+    "SELECT latest FROM clock FOR UPDATE; UPDATE proofmark SET version = version + 1, needs = version + 1";
 
 #[test]
 fn older_servers_go_on_after_an_addition_and_write_nothing_after_a_change() {
@@ -37,6 +37,6 @@ fn older_servers_go_on_after_an_addition_and_write_nothing_after_a_change() {
     let newer = |answer: &Result<(), StoreError>| matches!(answer, Err(StoreError::Newer { .. }));
     assert!(asked.iter().all(|asked| !asked.failed() || newer(&asked.answer)));
     // A program that knows the version finds what the older ones have stored.
-    let _known = psql(&url, "UPDATE schema SET needs = 0");
+    let _known = psql(&url, "UPDATE proofmark SET needs = 0");
     check(&url, &asked);
 }

@@ -106,7 +106,22 @@ fn a_store_of_a_later_version_is_left_alone() {
     let (_folder, path) = folder();
     closed_store(&path, 1);
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 1000).unwrap();
-    refused_untouched(&path, |error| matches!(error, StoreError::Newer { found: 1000, known: 12, .. }));
+    refused_untouched(&path, |error| matches!(error, StoreError::Newer { found: 1000, known: 1, .. }));
+}
+
+#[test]
+fn a_store_of_a_build_before_the_first_version_is_left_alone() {
+    for version in [1, 12, 1000] {
+        let (_folder, path) = folder();
+        closed_store(&path, 1);
+        let earlier = Connection::open(&path).unwrap();
+        earlier.pragma_update(None, "application_id", 0x7072_666d).unwrap();
+        earlier.pragma_update(None, "user_version", version).unwrap();
+        drop(earlier);
+        refused_untouched(&path, |error| {
+            matches!(error, StoreError::Earlier { .. }) && error.help().unwrap().contains("`proofmark receipt export`")
+        });
+    }
 }
 
 #[test]

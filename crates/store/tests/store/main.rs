@@ -48,4 +48,3 @@ mod samples;
 mod stored;
 mod tenants;
 mod together;
-mod upgrade;

@@ -1,12 +1,11 @@
 //! Reviews of decisions, and which decisions wait for one.
 
 use proofmark_store::{
-    DecisionIndex, DecisionsWanted, JudgedRules, NewDecision, Review, ReviewVerdict, Store, StoreError, Tenant,
-    TenantStore, WaitingWanted,
+    DecisionIndex, DecisionsWanted, JudgedRules, NewDecision, Review, ReviewVerdict, StoreError, Tenant, TenantStore,
+    WaitingWanted,
 };
-use rusqlite::Connection;
 
-use crate::samples::{Home, Local, decision, decision_id, folder};
+use crate::samples::{Home, Local, decision, decision_id};
 
 /// The decision with this number, on a subject, and how many approvals it waits for: none when it allowed.
 fn decide(store: &TenantStore<'_>, number: u64, subject: &str, wanted: Option<u64>) {
@@ -184,27 +183,4 @@ fn a_denial_stands_until_it_ends(home: &Home) {
     assert_eq!(ours.denial("s", 104).unwrap().map(|review| review.person).as_deref(), Some("ann"));
     assert_eq!((ours.denial("s", 105).unwrap(), ours.denial("another", 6).unwrap()), (None, None));
     assert_eq!(store.of(&"b".parse::<Tenant>().unwrap()).denial("s", 6).unwrap(), None);
-}
-
-#[test]
-fn reviews_of_an_older_store_stay() {
-    let (_folder, path) = folder();
-    let old = Connection::open(&path).unwrap();
-    old.execute_batch(include_str!("version4.sql")).unwrap();
-    let rows = format!(
-        "INSERT INTO decisions (decision_id, decided_at, outcome, fingerprint, position, document, review)
-             VALUES ('{}', 1, 'replan_required', 'f', 0, '{{}}', 1), ('{}', 1, 'replan_required', 'f', 1, '{{}}', 1);
-         INSERT INTO reviews VALUES ('{}', '', 'denied', 'ann', 'no', NULL, 2);",
-        name(0),
-        name(1),
-        name(0)
-    );
-    old.execute_batch(&rows).unwrap();
-    drop(old);
-    let store = Store::open(&path).unwrap();
-    let ours = store.local();
-    assert_eq!(waiting(&ours), [name(1)]);
-    let kept = ours.reviews(&name(0)).unwrap();
-    assert_eq!((kept.len(), kept[0].verdict, kept[0].note.as_str()), (1, ReviewVerdict::Denied, "no"));
-    assert!(matches!(review(&ours, 0, "ann", "", 5), Err(StoreError::Reviewed(_))));
 }

@@ -21,6 +21,7 @@ engines! {
     a_receipt_is_spent_once_and_with_its_decision,
     what_a_refused_submission_would_have_changed_is_unchanged,
     what_is_refused_early_does_not_answer_for_those_behind_it,
+    what_no_index_can_hold_is_refused_alone,
 }
 
 #[test]
@@ -32,18 +33,41 @@ fn what_postgres_cannot_hold_is_refused_alone() {
     let hold = home.hold();
     let first = store.submit(single(id(0, 1)));
     let texts = [store.submit(answer("a\0b")), store.submit(run(1, "a\0b"))];
-    let long = store.submit(answer(&"k".repeat(3_000)));
-    let last = store.submit(answer(&"k".repeat(2_000)));
     hold.release();
     first.wait().unwrap();
-    last.wait().unwrap();
     for text in texts {
         assert_eq!(text.wait().map(drop), Err(StoreError::Text));
     }
-    let refused = long.wait().map(drop);
-    assert!(matches!(refused, Err(StoreError::LongKey { .. })), "{refused:?}");
     assert_eq!(store.answer("a\0b").map(drop), Err(StoreError::Text));
     assert_eq!(store.step_runs("r1").unwrap(), []);
+}
+
+fn what_no_index_can_hold_is_refused_alone(home: &Home) {
+    let whole = home.open();
+    let store = whole.local();
+    // Hashes cannot be packed, which makes them the longest that an index has.
+    let hashes: String = (0..60_u8).map(|number| Sha256Digest::of(&[number]).to_string()).collect();
+    let answer = |length: usize| Answer {
+        key: hashes[..length].to_owned(),
+        request: Sha256Digest::of(b"x"),
+        document: "d".to_owned(),
+    };
+    // Two texts of one index count together.
+    let of_run = |length: usize| StepRun { step: hashes[..length].to_owned(), ..run(1, &"s".repeat(9_000)) };
+    let hold = home.hold();
+    let first = store.submit(single(id(0, 1)));
+    let fitting = [store.submit(answer(2_500)), store.submit(of_run(2_480))];
+    let long = [store.submit(answer(2_600)), store.submit(of_run(2_590))];
+    hold.release();
+    first.wait().unwrap();
+    for stored in fitting {
+        stored.wait().unwrap();
+    }
+    for refused in long {
+        let refused = refused.wait().map(drop);
+        assert!(matches!(refused, Err(StoreError::LongKey { max: 2_600, .. })), "{refused:?}");
+    }
+    assert_eq!(store.step_runs("r1").unwrap().len(), 1);
 }
 
 fn a_judgment_and_its_state_are_kept_together(home: &Home) {

@@ -3,14 +3,14 @@
 //! The writes of a group ask the same about different rows. Questions of the same text become one statement, which takes an array
 //! for each parameter, and whose rows begin with the number of the question that they answer.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::engine::postgres::bind::Kind;
 use crate::engine::postgres::connection::Connection;
 use crate::engine::postgres::flight::Ready;
-use crate::engine::postgres::spelling;
 use crate::fault::Fault;
-use crate::group::settle::{Question, Record};
+use crate::statement::{Parameters, Question, Record, Text};
 use crate::value::Value;
 
 /// Which of the questions a statement answers, by their places.
@@ -30,17 +30,19 @@ pub(crate) async fn ready(
 ) -> Result<(Vec<Ready>, Vec<Asked>), Fault> {
     let Connection { client, statements: prepared, .. } = connection;
     let (mut all, mut asked) = (Vec::new(), Vec::new());
-    for (Question { sql, .. }, places, mut rows) in alike(questions) {
-        let one = prepared.prepare(client, &sql).await?;
-        let kinds = one.params().iter().map(Kind::of).collect::<Result<Vec<_>, _>>()?;
+    for Alike { sql, text, places, mut rows } in alike(questions) {
         let numbered = rows.len() > 1;
-        if !numbered {
-            all.push(prepared.ready(client, &sql, rows.pop().unwrap_or_default()).await?);
-        } else {
-            let statement = prepared.prepare(client, &of_many(&sql, &kinds)).await?;
-            let columns = columns(rows, kinds.len()).into_iter().zip(kinds);
-            let values = columns.map(|(column, kind)| kind.bind_all(column)).collect::<Result<_, _>>()?;
-            all.push(Ready { statement, values });
+        match text.filter(|_| numbered) {
+            None => all.push(prepared.ready(client, &sql, rows.pop().unwrap_or_default()).await?),
+            Some(text) => {
+                // The server knows the types of the parameters; a value that is NULL does not tell its own.
+                let one = prepared.prepare(client, &sql).await?;
+                let kinds = one.params().iter().map(Kind::of).collect::<Result<Vec<_>, _>>()?;
+                let statement = prepared.prepare(client, &of_many(&text(Parameters::Columns), &kinds)).await?;
+                let columns = columns(rows, kinds.len()).into_iter().zip(kinds);
+                let values = columns.map(|(column, kind)| kind.bind_all(column)).collect::<Result<_, _>>()?;
+                all.push(Ready { statement, values });
+            }
         }
         asked.push(Asked { places, numbered });
     }
@@ -53,6 +55,7 @@ pub(crate) fn answers(rows: Vec<Vec<Record>>, asked: &[Asked], questions: usize)
     answers.resize_with(questions, Vec::new);
     for (rows, Asked { places, numbered }) in rows.into_iter().zip(asked) {
         for Record(mut values) in rows {
+            // Rows come in no order, and some questions have none: only the number tells whose answer a row is.
             let place = match (numbered, values.first()) {
                 (true, Some(Value::Integer(number))) => {
                     let place = usize::try_from(number - 1).ok().and_then(|number| places.get(number));
@@ -69,35 +72,44 @@ pub(crate) fn answers(rows: Vec<Vec<Record>>, asked: &[Asked], questions: usize)
     answers
 }
 
-/// Questions that become one statement: the first of them, and the place and the values of each.
-type Alike = (Question, Vec<usize>, Vec<Vec<Value>>);
+/// Questions that become one statement.
+struct Alike {
+    sql: Cow<'static, str>,
+    /// The text for many; none where there is one by itself.
+    text: Option<fn(Parameters) -> String>,
+    /// The place and the values of each question.
+    places: Vec<usize>,
+    rows: Vec<Vec<Value>>,
+}
 
 fn alike(questions: Vec<Question>) -> Vec<Alike> {
-    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut known: HashMap<Cow<'static, str>, usize> = HashMap::new();
     let mut all: Vec<Alike> = Vec::new();
     for (place, question) in questions.into_iter().enumerate() {
-        let values = question.values.clone();
-        // What changes rows is asked by itself, and so is what has no values.
-        let can_be_many = question.sql.starts_with("SELECT ") && !values.is_empty();
-        match can_be_many.then(|| known.get(&*question.sql)).flatten().and_then(|at| all.get_mut(*at)) {
-            Some((_, places, rows)) => {
-                places.push(place);
-                rows.push(values);
+        let sql = question.sql();
+        let text = match question.text {
+            Text::Shared(text) => Some(text),
+            Text::Alone(_) => None,
+        };
+        let other = if text.is_some() { known.get(&sql).and_then(|at| all.get_mut(*at)) } else { None };
+        match other {
+            Some(alike) => {
+                alike.places.push(place);
+                alike.rows.push(question.values);
             }
             None => {
-                known.insert(question.sql.clone().into_owned(), all.len());
-                all.push((question, vec![place], vec![values]));
+                known.insert(sql.clone(), all.len());
+                all.push(Alike { sql, text, places: vec![place], rows: vec![question.values] });
             }
         }
     }
     all
 }
 
-/// The statement that answers many questions of this text, whose parameters have these kinds.
-fn of_many(sql: &str, kinds: &[Kind]) -> String {
-    let arrays = kinds.iter().enumerate().map(|(column, kind)| format!("?{}::{}", column + 1, kind.array()));
+/// The statement that answers many questions, of which `one` is the text with columns for its values, which have these kinds.
+fn of_many(one: &str, kinds: &[Kind]) -> String {
+    let arrays = kinds.iter().enumerate().map(|(column, kind)| format!("${}::{}", column + 1, kind.array()));
     let names = (1..=kinds.len()).map(|number| format!("value_{number}, "));
-    let one = spelling::with_parameters(sql, |number| format!("batch.value_{number}"));
     format!(
         "SELECT batch.number, answer.* FROM unnest({}) WITH ORDINALITY AS batch ({}number), LATERAL ({one}) AS answer",
         arrays.collect::<Vec<_>>().join(", "),
@@ -119,33 +131,28 @@ fn columns(rows: Vec<Vec<Value>>, count: usize) -> Vec<Vec<Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statement::question;
     use crate::value::values;
 
-    fn question(sql: &'static str, values: impl Into<Vec<Value>>) -> Question {
-        Question::new(sql, values)
+    fn one(b: &str, c: i64) -> Question {
+        question!("SELECT a FROM t WHERE b = {b} AND c = {c} AND d = '?'", b: b, c: c)
     }
 
     #[test]
     fn questions_of_one_text_are_one_statement() {
-        const ONE: &str = "SELECT a FROM t WHERE b = ?1 AND c = ?2 AND d = '?'";
-        let changes = "DELETE FROM t WHERE a = ?1 RETURNING a";
-        let all = alike(vec![
-            question(ONE, values!["x", 1_i64]),
-            question(changes, values![1_i64]),
-            question(ONE, values!["y", 2_i64]),
-            question(changes, values![2_i64]),
-            question("SELECT 1", []),
-            question("SELECT 1", []),
-        ]);
-        let places: Vec<_> = all.iter().map(|(_, places, _)| places.clone()).collect();
+        let change = |a: i64| Question::alone("DELETE FROM t WHERE a = $1 RETURNING a", values![a]);
+        let none = || Question::alone("SELECT 1", []);
+        let all = alike(vec![one("x", 1), change(1), one("y", 2), change(2), none(), none()]);
+        let places: Vec<_> = all.iter().map(|alike| alike.places.clone()).collect();
         assert_eq!(places, [vec![0, 2], vec![1], vec![3], vec![4], vec![5]]);
+        let text = all[0].text.unwrap();
         assert_eq!(
-            of_many(ONE, &[Kind::Text, Kind::Integer]),
-            "SELECT batch.number, answer.* FROM unnest(?1::text[], ?2::bigint[]) WITH ORDINALITY \
+            of_many(&text(Parameters::Columns), &[Kind::Text, Kind::Integer]),
+            "SELECT batch.number, answer.* FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY \
              AS batch (value_1, value_2, number), \
              LATERAL (SELECT a FROM t WHERE b = batch.value_1 AND c = batch.value_2 AND d = '?') AS answer"
         );
-        assert_eq!(columns(all[0].2.clone(), 2), [values!["x", "y"].to_vec(), values![1_i64, 2_i64].to_vec()]);
+        assert_eq!(columns(all[0].rows.clone(), 2), [values!["x", "y"].to_vec(), values![1_i64, 2_i64].to_vec()]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::fault::Fault;
+use crate::table;
 use crate::value::Value;
 
 /// A value that a statement is given.
@@ -32,8 +33,19 @@ impl Kind {
             Type::INT8 => Self::Integer,
             Type::TEXT | Type::VARCHAR | Type::UNKNOWN | Type::NAME | Type::BPCHAR => Self::Text,
             Type::BYTEA => Self::Bytes,
+            // A statement that takes another type met another schema than that of this version.
             ref other => return Err(Fault::Changed(format!("a parameter has the type `{}`", other.name()))),
         })
+    }
+
+    /// The kind of a column's values.
+    pub(crate) fn of_column(kind: table::Kind) -> Self {
+        match kind {
+            table::Kind::Truth => Self::Truth,
+            table::Kind::Integer => Self::Integer,
+            table::Kind::Text => Self::Text,
+            table::Kind::Bytes => Self::Bytes,
+        }
     }
 
     /// The name of the type of arrays of it.

@@ -127,10 +127,8 @@ impl Database {
             Ok(settings) => settings,
             Err(reason) => return Err(StoreError::Url { place, reason }),
         };
-        let tls = match settings.uses_tls() {
-            true => Tls::trusting(settings.root_certificates.as_deref()),
-            false => Ok(Tls::none()),
-        };
+        let tls =
+            if settings.uses_tls() { Tls::trusting(settings.root_certificates.as_deref()) } else { Ok(Tls::none()) };
         let tls = tls.map_err(|reason| StoreError::Unfit { place: place.clone(), reason })?;
         let driver =
             Driver::start().map_err(|error| StoreError::Io { place: place.clone(), reason: error.to_string() })?;

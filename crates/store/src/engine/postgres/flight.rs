@@ -11,16 +11,14 @@ use futures_util::stream::TryStreamExt;
 use tokio_postgres::{Client, Statement};
 
 use crate::engine::postgres::bind::{Bound, Kind};
-use crate::engine::postgres::spelling;
 use crate::fault::Fault;
-use crate::group::settle::Record;
-use crate::row::Row;
+use crate::row::{Record, Row};
 use crate::value::Value;
 
 /// The most statements that a connection has prepared at a time.
 const MAX_PREPARED: usize = 256;
 
-/// The statements that a connection has prepared, by their common spelling.
+/// The statements that a connection has prepared, by their texts.
 #[derive(Default)]
 pub(crate) struct Statements(HashMap<String, Statement>);
 
@@ -39,7 +37,7 @@ impl Statements {
         if let Some(statement) = self.0.get(sql) {
             return Ok(statement.clone());
         }
-        let statement = client.prepare(&spelling::postgres(sql)).await?;
+        let statement = client.prepare(sql).await?;
         if self.0.len() >= MAX_PREPARED {
             // Dropping them closes them.
             self.0.clear();

@@ -98,10 +98,7 @@ fn said_by(said: &DbError) -> String {
 fn clean(text: &str) -> String {
     let mut cleaned = String::new();
     for character in text.chars().take(MAX_MESSAGE) {
-        match character.is_control() {
-            true => cleaned.extend(character.escape_default()),
-            false => cleaned.push(character),
-        }
+        if character.is_control() { cleaned.extend(character.escape_default()) } else { cleaned.push(character) }
     }
     cleaned
 }

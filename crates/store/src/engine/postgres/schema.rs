@@ -1,60 +1,38 @@
 //! The schema of a store in PostgreSQL.
 //!
-//! A new store begins at the newest version. Migrations bring older ones there, each in a transaction of its own, while servers
-//! of the version before still run: first add, and remove a version later. `needs` says which version a program must know to
-//! use the store.
+//! A new store begins at the version of today. Servers of two versions may use one store at the same time: a new version first adds
+//! what older ones can ignore, and takes away a version later. `needs` says which version a program must know to use the store.
 
-use std::borrow::Cow;
-use std::thread;
-use std::time::{Duration, Instant};
-
-use tokio_postgres::error::SqlState;
+use std::time::Duration;
 
 use crate::engine::postgres::connection::{Connection, Database, Role};
 use crate::engine::postgres::trouble::Trouble;
-use crate::engine::sqlite::KNOWN;
+use crate::engine::sqlite;
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::place::Place;
 use crate::row::Row;
+use crate::table::Spelling;
+use crate::tables;
 
-/// The newest version.
-const SCHEMA: &str = include_str!("schema.sql");
+/// The version of the schema, which is that of files.
+const VERSION: i64 = sqlite::VERSION as i64;
 
 /// The version that a program must know to use a new store.
-const NEEDS: i64 = KNOWN as i64;
+const NEEDS: i64 = VERSION;
 
-/// What came after the first version that PostgreSQL had. A step adds what older programs can ignore, or raises `needs`.
-const MIGRATIONS: &[Migration] = &[];
-
-/// Who makes or changes a schema has this lock: `proofmark` as a number.
+/// Who makes a schema has this lock: `proofmark` as a number.
 const LOCK: i64 = 0x7072_6f6f_666d_726b;
-
-/// How long a migration waits for a lock. While it waits, everyone who needs the table waits behind it.
-const LOCK_TIMEOUT: &str = "SET LOCAL lock_timeout = '50ms'";
-
-/// How long a migration is tried again.
-const MAX_WAIT: Duration = Duration::from_secs(30);
-
-const TRY_AGAIN: Duration = Duration::from_millis(100);
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What the schema that new tables would go to contains.
+/// What the schema that new tables would go to contains: any table, a store, a store of a build before version 0.1.0.
 const LOOK: &str = "SELECT current_schema() IS NOT NULL,
     EXISTS (SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = current_schema()),
     (SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema()
+        AND (table_name, column_name) IN (('proofmark', 'version'), ('proofmark', 'needs'), ('receipts', 'receipt_id'))) = 3,
+    (SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema()
         AND (table_name, column_name) IN (('schema', 'version'), ('schema', 'needs'), ('receipts', 'receipt_id'))) = 3";
-
-/// One step of the schema's history.
-#[derive(Clone, Copy)]
-struct Migration {
-    /// The version that it makes.
-    version: i64,
-    /// The version that a program must know afterwards.
-    needs: i64,
-    sql: &'static str,
-}
 
 /// What a database contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +42,8 @@ enum Found {
     Nothing,
     /// Tables of another program.
     Foreign,
+    /// A store of a build before version 0.1.0.
+    Earlier,
     Store {
         version: i64,
         needs: i64,
@@ -77,33 +57,30 @@ enum Found {
 pub(crate) fn inspect(database: &Database) -> Result<(), StoreError> {
     let connection = database.connect(Role::Reader).map_err(|trouble| trouble.error)?;
     let (_, found) = database.with(connection, DEADLINE, |connection| Box::pin(look(connection)));
-    usable(database.place(), found.map_err(|trouble| trouble.error)?).map(drop)
+    usable(database.place(), found.map_err(|trouble| trouble.error)?)
 }
 
-/// Makes the store where there is none, and brings it to the newest version. The connection for writing that it was done on.
+/// Makes the store where there is none. The connection for writing that it was done on.
 ///
 /// # Errors
-/// [`StoreError::Foreign`], [`StoreError::Newer`], [`StoreError::Locked`], and when the database cannot be changed.
+/// [`StoreError::Foreign`], [`StoreError::Earlier`], [`StoreError::Newer`], and when the database cannot be changed.
 pub(crate) fn make(database: &Database) -> Result<Connection, StoreError> {
     let connection = database.connect(Role::Writer).map_err(|trouble| trouble.error)?;
     let schema = database.schema().map(str::to_owned);
     let (connection, made) =
         database.with(connection, DEADLINE, move |connection| Box::pin(make_on(connection, schema)));
-    let found = made.map_err(|trouble| trouble.error)?;
-    let version = usable(database.place(), found)?;
-    match connection {
-        Some(connection) => migrate(database, connection, version, MIGRATIONS),
-        // The last statement was answered.
-        None => Err(Trouble::lost(database.place(), "the connection was lost").error),
-    }
+    usable(database.place(), made.map_err(|trouble| trouble.error)?)?;
+    // The last statement was answered.
+    connection.ok_or_else(|| Trouble::lost(database.place(), "the connection was lost").error)
 }
 
-/// The version of a store that this program can use.
-fn usable(place: &Place, found: Found) -> Result<i64, StoreError> {
+/// Refuses what is no store that this program can use.
+fn usable(place: &Place, found: Found) -> Result<(), StoreError> {
     match found {
         Found::NoSchema | Found::Nothing => Err(StoreError::Missing { place: place.clone() }),
         Found::Foreign => Err(StoreError::Foreign { place: place.clone() }),
-        Found::Store { version, needs } => check(place, version, needs).map(|()| version),
+        Found::Earlier => Err(StoreError::Earlier { place: place.clone() }),
+        Found::Store { version, needs } => check(place, version, needs),
     }
 }
 
@@ -115,7 +92,7 @@ pub(crate) fn check(place: &Place, version: i64, needs: i64) -> Result<(), Store
     let place = place.clone();
     match u32::try_from(version) {
         Err(_) => Err(StoreError::Foreign { place }),
-        Ok(found) if needs > i64::from(KNOWN) => Err(StoreError::Newer { place, found, known: KNOWN.unsigned_abs() }),
+        Ok(found) if needs > VERSION => Err(StoreError::Newer { place, found, known: sqlite::VERSION.unsigned_abs() }),
         Ok(_) => Ok(()),
     }
 }
@@ -125,12 +102,13 @@ async fn look(connection: &mut Connection) -> Result<Found, Fault> {
     let rows = client.query(LOOK, &[]).await?;
     let Some(row) = rows.first() else { return Ok(Found::Foreign) };
     let truth = |column| Row::Postgres(row).get::<bool>(column);
-    Ok(match (truth(0)?, truth(1)?, truth(2)?) {
+    Ok(match (truth(0)?, truth(1)?, truth(2)?, truth(3)?) {
         (false, ..) => Found::NoSchema,
-        (true, false, _) => Found::Nothing,
-        (true, true, false) => Found::Foreign,
-        (true, true, true) => {
-            let row = client.query_opt("SELECT version, needs FROM schema", &[]).await?;
+        (true, false, ..) => Found::Nothing,
+        (true, true, false, false) => Found::Foreign,
+        (true, true, false, true) => Found::Earlier,
+        (true, true, true, _) => {
+            let row = client.query_opt("SELECT version, needs FROM proofmark", &[]).await?;
             match row {
                 Some(row) => {
                     let row = Row::Postgres(&row);
@@ -160,73 +138,21 @@ async fn make_on(connection: &mut Connection, schema: Option<String>) -> Result<
             return Ok(found);
         }
     };
-    let note = format!("INSERT INTO schema (\"only\", version, needs) VALUES (0, {KNOWN}, {NEEDS})");
-    connection.client.batch_execute(&format!("{make_schema} {SCHEMA} {note}; COMMIT")).await?;
+    let tables = tables::schema(Spelling::Postgres);
+    let note = format!("INSERT INTO proofmark (only_row, version, needs) VALUES (0, {VERSION}, {NEEDS})");
+    connection.client.batch_execute(&format!("{make_schema} {tables} {note}; COMMIT")).await?;
     look(connection).await
-}
-
-/// Runs the migrations that a store of `version` has not had.
-fn migrate(
-    database: &Database,
-    mut connection: Connection,
-    version: i64,
-    migrations: &'static [Migration],
-) -> Result<Connection, StoreError> {
-    for migration in migrations.iter().filter(|migration| migration.version > version) {
-        let until = Instant::now() + MAX_WAIT;
-        loop {
-            let (same, run) = database.with(connection, DEADLINE, |connection| Box::pin(run(connection, *migration)));
-            match (same, run) {
-                (Some(same), Ok(())) => {
-                    connection = same;
-                    break;
-                }
-                (Some(same), Err(Trouble { state: Some(state), .. }))
-                    if state == SqlState::LOCK_NOT_AVAILABLE && Instant::now() < until =>
-                {
-                    connection = same;
-                    thread::sleep(TRY_AGAIN);
-                }
-                (_, Err(trouble)) => return Err(trouble.error),
-                (None, Ok(())) => return Err(Trouble::lost(database.place(), "the connection was lost").error),
-            }
-        }
-    }
-    Ok(connection)
-}
-
-async fn run(connection: &mut Connection, migration: Migration) -> Result<(), Fault> {
-    let Migration { version, needs, sql } = migration;
-    let note = format!("UPDATE schema SET version = {version}, needs = {needs} WHERE version < {version}");
-    let whole = async {
-        // As a group does, so that none is stored by two versions of the schema.
-        let begin =
-            format!("BEGIN; {LOCK_TIMEOUT}; SELECT pg_advisory_xact_lock({LOCK}); SELECT latest FROM clock FOR UPDATE");
-        connection.client.batch_execute(&begin).await?;
-        // Another server may have been faster.
-        let had: i64 = connection.client.query_one("SELECT version FROM schema", &[]).await?.try_get(0)?;
-        let sql: Cow<'_, str> = if had < version { format!("{sql}; {note}; COMMIT").into() } else { "COMMIT".into() };
-        Ok(connection.client.batch_execute(&sql).await?)
-    };
-    let done: Result<(), Fault> = whole.await;
-    if done.is_err() {
-        connection.client.batch_execute("ROLLBACK").await?;
-    }
-    done
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
-    use std::sync::Arc;
+    use std::thread;
 
     use proofmark_testing::postgres::{self as server};
 
     use super::*;
     use crate::Store;
-    use crate::engine::postgres::writing::Writing;
-    use crate::group::settle::Statement;
-    use crate::value::values;
 
     /// What makes a table: its columns, with types and whether they may be empty; its keys; and its indexes.
     #[derive(Debug, Default, PartialEq, Eq)]
@@ -316,7 +242,7 @@ mod tests {
         let Some(theirs) = server::database() else { return };
         drop(make(&database(&theirs.url())).unwrap());
         let (sqlite, mut postgres) = (tables_of_sqlite(), tables_of_postgres(&theirs));
-        assert!(postgres.remove("groups").is_some() && postgres.remove("schema").is_some());
+        assert!(postgres.remove("groups").is_some() && postgres.remove("proofmark").is_some());
         assert_eq!(sqlite.keys().collect::<Vec<_>>(), postgres.keys().collect::<Vec<_>>());
         for (name, table) in sqlite {
             assert_eq!(Some(&table), postgres.get(&name), "{name}");
@@ -334,7 +260,7 @@ mod tests {
             all.into_iter().for_each(|one| one.join().unwrap().unwrap());
         });
         inspect(&database(&theirs.url())).unwrap();
-        assert_eq!(theirs.psql("SELECT version, needs FROM schema"), format!("{KNOWN}|{KNOWN}"));
+        assert_eq!(theirs.psql("SELECT version, needs FROM proofmark"), format!("{VERSION}|{VERSION}"));
     }
 
     #[test]
@@ -344,53 +270,23 @@ mod tests {
         let foreign = make(&database(&theirs.url())).err().unwrap();
         assert!(matches!(foreign, StoreError::Foreign { .. }), "{foreign}");
         assert_eq!(theirs.psql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"), "1");
+        let _earlier = theirs.psql(
+            "ALTER TABLE schema ADD COLUMN needs bigint; CREATE TABLE receipts (receipt_id bytea);
+             GRANT SELECT ON schema, receipts TO PUBLIC",
+        );
+        for error in [make(&database(&theirs.url())).err().unwrap(), inspect(&database(&theirs.url())).unwrap_err()] {
+            assert!(matches!(error, StoreError::Earlier { .. }), "{error}");
+            assert!(error.help().unwrap().contains("receipt export"));
+        }
+        assert_eq!(theirs.psql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"), "2");
         // Beside it there is room in a schema of its own.
         let own = format!("{}?search_path=proofs", theirs.url());
         drop(make(&database(&own)).unwrap());
-        let _newer = theirs.psql("UPDATE proofs.schema SET version = 1000");
+        let _newer = theirs.psql("UPDATE proofs.proofmark SET version = 1000");
         drop(make(&database(&own)).unwrap());
-        let _newer = theirs.psql("UPDATE proofs.schema SET needs = 1000");
+        let _newer = theirs.psql("UPDATE proofs.proofmark SET needs = 1000");
         for error in [make(&database(&own)).err().unwrap(), inspect(&database(&own)).unwrap_err()] {
-            assert!(matches!(error, StoreError::Newer { found: 1000, known: KNOWN_HERE, .. }), "{error}");
+            assert!(matches!(error, StoreError::Newer { found: 1000, known: 1, .. }), "{error}");
         }
-    }
-
-    const KNOWN_HERE: u32 = KNOWN.unsigned_abs();
-
-    #[test]
-    fn a_migration_waits_for_readers_without_keeping_others_waiting() {
-        const LATER: i64 = KNOWN as i64 + 1;
-        const MADE_UP: &[Migration] =
-            &[Migration { version: LATER, needs: NEEDS, sql: "ALTER TABLE asked ADD COLUMN made_up bigint" }];
-        let Some(theirs) = server::database() else { return };
-        let (ours, reader) = (database(&theirs.url()), database(&theirs.url()));
-        let connection = make(&ours).unwrap();
-        let other = Arc::new(database(&theirs.url()));
-        let for_other = other.connect(Role::Writer).unwrap();
-        let mut other = Writing::open(other, for_other, Arc::default()).unwrap();
-        let holder = reader.connect(Role::Reader).unwrap();
-        let hold = "BEGIN; SELECT count(*) FROM asked";
-        let (holder, held) = reader.with(holder, DEADLINE, move |holder| {
-            Box::pin(async move { Ok(holder.client.batch_execute(hold).await?) })
-        });
-        held.unwrap();
-        thread::scope(|scope| {
-            let migrated = scope.spawn(|| migrate(&ours, connection, i64::from(KNOWN), MADE_UP).map(drop));
-            // Others store in the table while the migration waits for its turn again and again.
-            for number in 0..100 {
-                other.begin_with(&[]).unwrap();
-                let insert = "INSERT INTO asked (decision_id, facts) VALUES (?1, '')";
-                other.tell(vec![Statement::new(insert, values![number.to_string()])]).unwrap();
-                other.commit().unwrap();
-                thread::sleep(Duration::from_millis(3));
-            }
-            assert!(!migrated.is_finished());
-            drop(holder);
-            migrated.join().unwrap().unwrap();
-        });
-        assert_eq!(theirs.psql("SELECT version, needs FROM schema"), format!("{LATER}|{KNOWN}"));
-        // A second server has nothing to do.
-        let again = make(&ours).unwrap();
-        drop(migrate(&ours, again, i64::from(KNOWN), MADE_UP).unwrap());
     }
 }

@@ -113,6 +113,7 @@ impl Session {
                 answer => return Ok(answer?),
             }
         }
+        // Nothing of the answer was handed over, so asking anew tells the caller nothing twice.
         let connection = self.database.connect(Role::Reader)?;
         Ok(self.ask_on(connection, sql, values)?)
     }
@@ -123,12 +124,8 @@ impl Session {
         let (connection, answer) = self.database.with(connection, DEADLINE, move |connection| {
             Box::pin(async move {
                 let Connection { client, statements, .. } = connection;
-                let begin = async {
-                    match begins {
-                        true => client.batch_execute(BEGIN).await.map_err(Fault::from),
-                        false => Ok(()),
-                    }
-                };
+                let begin =
+                    async { if begins { client.batch_execute(BEGIN).await.map_err(Fault::from) } else { Ok(()) } };
                 let ask = async {
                     let statement = statements.prepare(client, &sql).await?;
                     let values = flight::bind(&statement, values)?;

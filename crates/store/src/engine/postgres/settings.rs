@@ -234,9 +234,12 @@ impl Query {
             "dbname" => drop(config.dbname(value)),
             "options" => drop(config.options(value)),
             "application_name" => drop(config.application_name(value)),
-            "host" => value.split(',').for_each(|host| match host.starts_with('/') {
-                true => drop(config.host_path(host)),
-                false => drop(config.host(host)),
+            "host" => value.split(',').for_each(|host| {
+                if host.starts_with('/') {
+                    config.host_path(host);
+                } else {
+                    config.host(host);
+                }
             }),
             "port" => {
                 for port in value.split(',') {

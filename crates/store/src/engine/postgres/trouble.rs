@@ -43,9 +43,10 @@ impl Trouble {
 impl From<Trouble> for Fault {
     fn from(trouble: Trouble) -> Self {
         let gave_way = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
-        match trouble.is_lost || trouble.state.is_some_and(|state| gave_way.contains(&state)) {
-            true => Self::Passing(trouble.error),
-            false => Self::Told(trouble.error),
+        if trouble.is_lost || trouble.state.is_some_and(|state| gave_way.contains(&state)) {
+            Self::Passing(trouble.error)
+        } else {
+            Self::Told(trouble.error)
         }
     }
 }

@@ -9,17 +9,14 @@ use tokio_postgres::error::SqlState;
 
 use crate::engine::clock::Clock;
 use crate::engine::postgres::asking;
+use crate::engine::postgres::batch;
 use crate::engine::postgres::connection::{Connection, Database, Role};
-use crate::engine::postgres::counting::{self, Counting};
 use crate::engine::postgres::flight::Flight;
-use crate::engine::postgres::keys::{self, Keys};
-use crate::engine::postgres::merge;
 use crate::engine::postgres::schema;
 use crate::engine::postgres::trouble::Trouble;
 use crate::error::StoreError;
 use crate::fault::Fault;
-use crate::group::settle::{Question, Record, Statement};
-use crate::row::Row;
+use crate::statement::{Question, Record, Statement};
 use crate::value::{Value, values};
 
 /// How long the database may take for one round trip of a group: longer than it waits for a lock itself.
@@ -43,15 +40,15 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 const LOCK: &str = "SELECT latest, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) FROM clock FOR UPDATE";
 
 /// Asked behind the lock: a part of that statement would see what was so before it waited.
-const SCHEMA: &str = "SELECT needs, version FROM schema";
+const VERSION: &str = "SELECT needs, version FROM proofmark";
 
 const TIME: &str = "SELECT latest, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) FROM clock";
 
 const MARK: &str = "INSERT INTO groups (writer, number, made_at)
-    VALUES (?1, ?2, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint))";
+    VALUES ($1, $2, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint))";
 
 /// The group before was decided when this one got the lock. So nobody asks for its marker any more.
-const UNMARK: &str = "DELETE FROM groups WHERE writer = ?1 AND number < ?2";
+const UNMARK: &str = "DELETE FROM groups WHERE writer = $1 AND number < $2";
 
 /// The connection that writes.
 pub(crate) struct Writing {
@@ -62,9 +59,6 @@ pub(crate) struct Writing {
     told: Vec<Statement>,
     /// What was sent of the group and is not known to be done.
     sent: Vec<Flight>,
-    /// What the rows may be.
-    keys: Keys,
-    counting: Counting,
     /// Who writes, and which of its groups this is.
     writer: String,
     number: i64,
@@ -87,32 +81,22 @@ impl Writing {
             connection: Some(connection),
             told: Vec::new(),
             sent: Vec::new(),
-            keys: Keys::default(),
-            counting: Counting::default(),
             number: 0,
             recorded: 0,
             begun: (0, Instant::now()),
         };
         let place = writing.database.place().clone();
         let prune = "DELETE FROM groups
-                     WHERE made_at < CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) - ?1 RETURNING 1";
-        let questions = [
-            Question::new(prune, values![MARKERS_STAY]),
-            Question::new(counting::ASK, []),
-            Question::new(TIME, []),
-            Question::new(keys::INDEXES, []),
-        ];
+                     WHERE made_at < CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) - $1 RETURNING 1";
+        let questions = [Question::alone(prune, values![MARKERS_STAY]), Question::alone(TIME, [])];
         let learned = writing.ask(&questions).and_then(|mut answers| {
-            let rows = answers.pop().unwrap_or_default();
             for time in &answers.pop().unwrap_or_default() {
                 // From here on it is known what the clock of the database shows.
                 let _now = writing.clock.of_database(time.get(1)?, time.get(0)?);
             }
-            let counts = answers.pop().unwrap_or_default();
-            let counting = Counting::read(&counts.iter().map(Row::Record).collect::<Vec<_>>())?;
-            Ok((Keys::read(&rows.iter().map(Row::Record).collect::<Vec<_>>())?, counting))
+            Ok(())
         });
-        (writing.keys, writing.counting) = learned.map_err(|fault| StoreError::of_fault(&place, &fault))?;
+        learned.map_err(|fault| StoreError::of_fault(&place, &fault))?;
         Ok(writing)
     }
 
@@ -145,7 +129,7 @@ impl Writing {
         let connection = self.connection()?;
         let (connection, answers) = self.database.with(connection, DEADLINE, move |connection| {
             Box::pin(async move {
-                let mut flying = merge::ready(connection, told).await?;
+                let mut flying = batch::ready(connection, told).await?;
                 let (told, count) = (flying.len(), questions.len());
                 let (ready, asked) = asking::ready(connection, questions).await?;
                 flying.extend(ready);
@@ -158,14 +142,8 @@ impl Writing {
         Ok(answers?)
     }
 
-    /// See [`crate::engine::Engine::refusal`].
-    pub(crate) fn refusal(&mut self, sql: &str, values: &[Value]) -> Option<StoreError> {
-        self.keys.refusal(sql, values)
-    }
-
     /// See [`crate::engine::Engine::tell`]. What is sent runs while the writer goes on.
     pub(crate) fn tell(&mut self, statements: Vec<Statement>) -> Result<(), Fault> {
-        self.counting.note(&statements);
         self.told.extend(statements);
         if self.told.len() < PORTION {
             return Ok(());
@@ -174,7 +152,7 @@ impl Writing {
         let connection = self.connection()?;
         let (connection, sent) = self.database.with(connection, DEADLINE, move |connection| {
             Box::pin(async move {
-                let ready = merge::ready(connection, told).await?;
+                let ready = batch::ready(connection, told).await?;
                 Ok(Flight::launch(&connection.client, ready).await)
             })
         });
@@ -195,7 +173,7 @@ impl Writing {
         let connection = self.connection()?;
         let (connection, committed) = self.database.with(connection, DEADLINE, move |connection| {
             Box::pin(async move {
-                let mut flying = merge::ready(connection, told).await?;
+                let mut flying = batch::ready(connection, told).await?;
                 for sql in [MARK, UNMARK] {
                     flying.push(connection.statements.ready(&connection.client, sql, marker.to_vec()).await?);
                 }
@@ -213,24 +191,11 @@ impl Writing {
             }
             Ok(()) if connection.as_ref().is_some_and(|connection| !connection.take_warning()) => {
                 self.connection = connection;
-                self.count_rows();
                 Ok(())
             }
             // The connection is not used again: what it waits for must not be cancelled by what comes after.
             Ok(()) | Err(_) => self.look_for_marker(begun + COMMIT_DEADLINE),
         }
-    }
-
-    /// Has the server count the rows of tables that have grown. On a connection of its own, so that no group waits for it.
-    fn count_rows(&mut self) {
-        let Some(count) = self.counting.due() else { return };
-        // Where it fails, the server counts them by itself, later.
-        let _started = self.database.spawn(|reach, alive| async move {
-            let Ok(connection) = reach.connect(Role::Writer, &alive).await else { return };
-            for sql in [counting::SAMPLE, count.as_str()] {
-                let _counted_or_not = connection.client.batch_execute(sql).await;
-            }
-        });
     }
 
     /// Undoes the group, after an error.
@@ -259,7 +224,7 @@ impl Writing {
                 let count = questions.len();
                 let (mut flying, asked) = asking::ready(connection, questions).await?;
                 // Each question sees what was committed before it begins, which is after the lock is there.
-                for sql in [SCHEMA, LOCK] {
+                for sql in [VERSION, LOCK] {
                     flying.insert(0, connection.statements.ready(&connection.client, sql, Vec::new()).await?);
                 }
                 let begin = connection.client.batch_execute(BEGIN);
@@ -322,7 +287,7 @@ impl Writing {
                     return Err(Trouble::lost(self.database.place(), "the connection was lost"));
                 };
                 let _before = connection.take_warning();
-                let touch = "UPDATE groups SET made_at = made_at WHERE writer = ?1 AND number = ?2";
+                let touch = "UPDATE groups SET made_at = made_at WHERE writer = $1 AND number = $2";
                 let (connection, touched) = self.run(connection, touch, marker.to_vec());
                 touched?;
                 match connection.filter(|connection| !connection.take_warning()) {

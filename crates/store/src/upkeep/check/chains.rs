@@ -13,12 +13,11 @@ use crate::row::Row;
 use crate::rows::activity::HOUR;
 use crate::rows::counts::{ALL_CHAINS, type_key};
 use crate::rows::receipts;
+use crate::table::Fields;
+use crate::tables::{RECEIPT_COUNTS, RECEIPTS, VERDICT_COUNTS};
 use crate::value::{Value, values};
 
 const TABLE: &str = "receipts";
-
-const COLUMNS: &str = "sequence, tenant, receipt_id, issuer, hash, content, verified_at, verdict, tier, task_id, task_type, \
-                       output, trust, superseded_by, chain_id, position, document";
 
 /// What the columns of a row say.
 struct Stored {
@@ -27,13 +26,13 @@ struct Stored {
     id: ReceiptId,
     issuer: String,
     hash: Sha256Digest,
-    content: Option<[u8; 32]>,
+    content: [u8; 32],
     verified_at: i64,
     verdict: String,
     tier: i64,
     task_id: Option<String>,
     task_type: Option<String>,
-    output: Option<String>,
+    output: String,
     trust: Option<String>,
     is_superseded: bool,
     /// Its chain, and its position there.
@@ -43,7 +42,7 @@ struct Stored {
 /// The chain that is being read.
 struct ChainSoFar {
     chain_id: i64,
-    /// One, unless an older version let several have the chain.
+    /// One, unless somebody changed the rows.
     tenants: BTreeSet<String>,
     tip: ChainTip,
     sequence: i64,
@@ -64,8 +63,9 @@ struct State<'c, 'a> {
 pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
     let (all, hours) = (Counts::default(), Counts::default());
     let mut state = State { check, chain: None, ended: Vec::new(), all, hours, counted: 0 };
+    let columns = RECEIPTS.list();
     let chained =
-        Scan { table: TABLE, key: &["chain_id", "position"], columns: COLUMNS, condition: "chain_id IS NOT NULL" };
+        Scan { table: TABLE, key: &["chain_id", "position"], columns: &columns, condition: "chain_id IS NOT NULL" };
     let mut before = 0;
     chained.each(
         db,
@@ -79,7 +79,8 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
     )?;
     state.end_chain();
     state.compare_ended(db)?;
-    let single = Scan { table: TABLE, key: &["sequence"], columns: COLUMNS, condition: "chain_id IS NULL" };
+    // Receipts on chains came in the order of their chains, which verifies links without keeping them; the others follow.
+    let single = Scan { table: TABLE, key: &["sequence"], columns: &columns, condition: "chain_id IS NULL" };
     single.each(
         db,
         &mut state,
@@ -95,10 +96,11 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
 impl State<'_, '_> {
     /// Verifies a row whose columns begin at `first`.
     fn receipt(&mut self, row: &Row<'_>, first: usize) -> Result<(), Fault> {
-        let stored = Stored::read(row, first)?;
+        let row = RECEIPTS.fields_after(first, row);
+        let stored = Stored::read(&row)?;
         self.check.checked.receipts += 1;
         let name = stored.id.to_string();
-        let receipt = Receipt::parse(row.text(first + 16)?.as_bytes());
+        let receipt = Receipt::parse(row.text("document")?.as_bytes());
         match &receipt {
             Ok(receipt) => {
                 if let Some(columns) = stored.differences(receipt) {
@@ -140,6 +142,7 @@ impl State<'_, '_> {
         } else if self.chain.as_ref().is_some_and(|chain| chain.sequence >= stored.sequence) {
             self.check.wrong("order", row, "it was stored before the receipt that it is linked to");
         }
+        // Also behind a fault: the next receipt is compared with what is stored before it, so one fault is reported once.
         let tip = ChainTip { receipt_id: stored.id, hash: stored.hash, position };
         let (sequence, kind) = (stored.sequence, stored.counted());
         let chain = self.chain.get_or_insert_with(|| ChainSoFar {
@@ -162,11 +165,11 @@ impl State<'_, '_> {
     /// Compares chains with what is counted of each.
     fn compare_ended(&mut self, db: &Db<'_>) -> Result<(), Fault> {
         for mut chain in std::mem::take(&mut self.ended) {
-            if !db.exists("SELECT 1 FROM chains WHERE chain_id = ?1", &values![chain.chain_id])? {
+            if !db.exists("SELECT 1 FROM chains WHERE chain_id = $1", &values![chain.chain_id])? {
                 self.check.wrong("orphan", ("chains", chain.chain_id.to_string()), "the chain of receipts has no row");
             }
             let sql = "SELECT tenant, issuer, task_type, verdict, standing, receipts FROM receipt_counts
-                       WHERE tenant = ?1 AND chain_id = ?2";
+                       WHERE tenant = $1 AND chain_id = $2";
             for tenant in &chain.tenants {
                 for (key, counted) in db.all(sql, &values![tenant, chain.chain_id], counted)? {
                     chain.counts.take(key, counted);
@@ -180,25 +183,19 @@ impl State<'_, '_> {
 
     fn compare(self, db: &Db<'_>) -> Result<(), Fault> {
         let Self { check, mut all, hours, counted, .. } = self;
-        let counts = Scan {
-            table: "receipt_counts",
-            key: &["tenant", "chain_id", "issuer", "task_type", "verdict", "standing"],
-            columns: "receipts",
-            condition: "receipts <> 0",
-        };
+        let counts =
+            Scan { table: "receipt_counts", key: RECEIPT_COUNTS.key, columns: "receipts", condition: "receipts <> 0" };
         let mut of_chains = 0_i64;
         counts.each(
             db,
             &mut all,
             |all, row| {
                 let chain: i64 = row.get(1)?;
-                match chain == ALL_CHAINS {
-                    true => {
-                        let key =
-                            [0, 2, 3, 4, 5].into_iter().map(|column| row.get(column)).collect::<Result<_, _>>()?;
-                        all.take(key, row.get(6)?);
-                    }
-                    false => of_chains = of_chains.saturating_add(row.get(6)?),
+                if chain == ALL_CHAINS {
+                    let key = [0, 2, 3, 4, 5].into_iter().map(|column| row.get(column)).collect::<Result<_, _>>()?;
+                    all.take(key, row.get(6)?);
+                } else {
+                    of_chains = of_chains.saturating_add(row.get(6)?)
                 }
                 Ok(())
             },
@@ -211,12 +208,8 @@ impl State<'_, '_> {
                 format!("{} receipts of chains without receipts are counted", of_chains.saturating_sub(counted));
             check.wrong("counts", ("receipt_counts", "chains".to_owned()), detail);
         }
-        let scan = Scan {
-            table: "verdict_counts",
-            key: &["tenant", "hour", "verdict"],
-            columns: "receipts",
-            condition: "receipts <> 0",
-        };
+        let scan =
+            Scan { table: "verdict_counts", key: VERDICT_COUNTS.key, columns: "receipts", condition: "receipts <> 0" };
         hours.compare(db, check, ("verdict_counts", &scan, 3))?;
         times(db, check, (TABLE, "receipt_times", "verified_at"))
     }
@@ -228,24 +221,24 @@ fn counted(row: &Row<'_>) -> Result<(Vec<Value>, i64), Fault> {
 }
 
 impl Stored {
-    fn read(row: &Row<'_>, first: usize) -> Result<Self, Fault> {
-        let chain_id: Option<i64> = row.get(first + 14)?;
-        let position: Option<u64> = row.get(first + 15)?;
+    fn read(row: &Fields<'_>) -> Result<Self, Fault> {
+        let chain_id: Option<i64> = row.get("chain_id")?;
+        let position: Option<u64> = row.get("position")?;
         Ok(Self {
-            sequence: row.get(first)?,
-            tenant: row.get(first + 1)?,
-            id: row.get(first + 2)?,
-            issuer: row.get(first + 3)?,
-            hash: Sha256Digest::from_bytes(row.get(first + 4)?),
-            content: row.get(first + 5)?,
-            verified_at: row.get(first + 6)?,
-            verdict: row.get(first + 7)?,
-            tier: row.get(first + 8)?,
-            task_id: row.get(first + 9)?,
-            task_type: row.get(first + 10)?,
-            output: row.get(first + 11)?,
-            trust: row.get(first + 12)?,
-            is_superseded: row.get::<Option<i64>>(first + 13)?.is_some(),
+            sequence: row.get("sequence")?,
+            tenant: row.get("tenant")?,
+            id: row.get("receipt_id")?,
+            issuer: row.get("issuer")?,
+            hash: Sha256Digest::from_bytes(row.get("hash")?),
+            content: row.get("content")?,
+            verified_at: row.get("verified_at")?,
+            verdict: row.get("verdict")?,
+            tier: row.get("tier")?,
+            task_id: row.get("task_id")?,
+            task_type: row.get("task_type")?,
+            output: row.get("output")?,
+            trust: row.get("trust")?,
+            is_superseded: row.get::<Option<i64>>("superseded_by")?.is_some(),
             place: chain_id.zip(position),
         })
     }
@@ -268,19 +261,16 @@ impl Stored {
             return Some(("changed", "the document was changed after it was stored".to_owned()));
         }
         let task = receipt.task();
-        let signed = receipt.signature().map(|signature| signature.signer_id.as_str());
-        let issuer = receipts::issuer(receipt);
         let columns = [
             ("receipt_id", receipt.receipt_id() == self.id),
-            // Older versions stored the signer as it is written.
-            ("issuer", issuer == self.issuer || signed == Some(&self.issuer)),
-            ("content", self.content.is_none_or(|content| *receipt.content().as_bytes() == content)),
+            ("issuer", receipts::issuer(receipt) == self.issuer),
+            ("content", *receipt.content().as_bytes() == self.content),
             ("verified_at", receipt.verified_at().unix_millis() == self.verified_at),
             ("verdict", receipt.verdict().as_str() == self.verdict),
             ("tier", i64::from(receipt.tier()) == self.tier),
             ("task_id", task.and_then(|task| task.task_id.as_ref()) == self.task_id.as_ref()),
             ("task_type", task.and_then(|task| task.task_type.as_ref()) == self.task_type.as_ref()),
-            ("output", self.output.as_ref().is_none_or(|output| receipt.hashes().output.to_string() == *output)),
+            ("output", receipt.hashes().output.to_string() == self.output),
         ];
         let wrong: Vec<&str> = columns.iter().filter(|(_, is_same)| !is_same).map(|(name, _)| *name).collect();
         let detail = || ("column", format!("the document has another value than the columns {}", wrong.join(", ")));
@@ -302,7 +292,7 @@ pub(super) fn times(
     };
     // Two statements: blocks whose times are wrong, and rows whose block is missing.
     let wrong = format!(
-        "SELECT block FROM {times} WHERE block > ?1 AND block <= ?2
+        "SELECT block FROM {times} WHERE block > $1 AND block <= $2
          AND (earliest IS DISTINCT FROM {} OR latest IS DISTINCT FROM {}) ORDER BY block",
         of_block("min"),
         of_block("max")
@@ -315,7 +305,7 @@ pub(super) fn times(
         Ok(())
     })?;
     let missing = format!(
-        "SELECT sequence FROM {rows} WHERE sequence > ?1 AND sequence <= ?2
+        "SELECT sequence FROM {rows} WHERE sequence > $1 AND sequence <= $2
          AND NOT EXISTS (SELECT 1 FROM {times} WHERE block = {rows}.sequence >> 8) ORDER BY sequence LIMIT 100"
     );
     windows(db, &format!("SELECT max(sequence) FROM {rows}"), |first, last| {

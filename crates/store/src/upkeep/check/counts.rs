@@ -19,6 +19,7 @@ impl Counts {
 
     /// Takes away what was counted; what stays is wrong.
     pub(super) fn take(&mut self, key: Vec<Value>, counted: i64) {
+        // Below zero where too many are counted: that is wrong as well, and is reported.
         let left = self.0.entry(key).or_default();
         *left = left.saturating_sub(counted);
     }
@@ -47,13 +48,15 @@ impl Counts {
     /// Reports every key whose count is not that of the rows.
     pub(super) fn report(self, check: &mut Check<'_>, table: &'static str) {
         let mut wrong: Vec<_> = self.0.into_iter().filter(|(_, left)| *left != 0).collect();
+        // The order of a hash table differs from run to run; a report should not.
         wrong.sort();
         for (key, left) in wrong {
             let row = key.iter().map(Value::shown).collect::<Vec<_>>().join(", ");
             let rows = if left.abs() == 1 { "row" } else { "rows" };
-            let detail = match left > 0 {
-                true => format!("{left} {rows} more than it counts"),
-                false => format!("{} {rows} fewer than it counts", left.saturating_neg()),
+            let detail = if left > 0 {
+                format!("{left} {rows} more than it counts")
+            } else {
+                format!("{} {rows} fewer than it counts", left.saturating_neg())
             };
             check.wrong("counts", (table, row), detail);
         }

@@ -12,9 +12,10 @@ use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::row::Row;
 use crate::rows::activity::{DAY, HOUR};
-use crate::rows::decisions::{self, DECISION, DECISION_COLUMNS, Decision};
+use crate::rows::decisions::{self, Decision};
 use crate::rows::executions::NEVER_REPORTED;
 use crate::rows::waiting::WAITS;
+use crate::tables::{AGENT_COUNTS, DECISION_COUNTS, DECISIONS};
 use crate::value::values;
 
 const TABLE: &str = "decisions";
@@ -31,14 +32,14 @@ struct State<'c, 'a> {
 pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
     let (hours, days) = (Counts::default(), Counts::default());
     let mut state = State { check, before: None, hours, days, latest: 0 };
-    let columns = format!("{DECISION}, sequence");
+    let columns = DECISIONS.list();
     let scan = Scan { table: TABLE, key: &["position"], columns: &columns, condition: "position IS NOT NULL" };
     scan.each(db, &mut state, State::decision, |state, done| {
         state.check.progress(TABLE, done);
         Ok(())
     })?;
     let State { check, hours, days, latest, .. } = state;
-    if db.exists("SELECT 1 FROM clock WHERE latest < ?1", &values![latest])? {
+    if db.exists("SELECT 1 FROM clock WHERE latest < $1", &values![latest])? {
         check.wrong("clock", ("clock", "0".to_owned()), "a decision is later than the recorded time");
     }
     compare_counts(db, check, hours, days)?;
@@ -50,14 +51,15 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
 impl State<'_, '_> {
     fn decision(&mut self, row: &Row<'_>) -> Result<(), Fault> {
         // The key comes first.
-        let (tenant, decision) = decisions::read_at(row, 1)?;
-        let sequence: i64 = row.get(1 + DECISION_COLUMNS)?;
+        let row = DECISIONS.fields_after(1, row);
+        let (tenant, sequence) = (row.get::<String>("tenant")?, row.get::<i64>("sequence")?);
+        let decision = decisions::read(&row)?;
         self.check.checked.decisions += 1;
         self.latest = self.latest.max(decision.decided_at);
-        let (tenant, about) = (tenant.as_str(), &decision.about);
+        let about = &decision.about;
         let (hour, day) = (decision.decided_at.div_euclid(HOUR), decision.decided_at.div_euclid(DAY));
-        self.hours.add(values![tenant, hour, &decision.outcome, &about.mode, decision.allowed]);
-        self.days.add(values![tenant, day, about.agent.as_deref().unwrap_or_default(), decision.allowed]);
+        self.hours.add(values![&tenant, hour, &decision.outcome, &about.mode, decision.allowed]);
+        self.days.add(values![&tenant, day, about.agent.as_deref().unwrap_or_default(), decision.allowed]);
         self.link(&decision, sequence);
         Ok(())
     }
@@ -68,7 +70,7 @@ impl State<'_, '_> {
         let Ok(id) = decision.decision_id.parse() else {
             return self.check.wrong("column", row, "invalid id");
         };
-        // Older versions stored longer decisions than are read otherwise.
+        // As long as it was stored: what a reader would refuse to read is verified all the same.
         let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH };
         let document = match Json::parse_with(decision.document.as_bytes(), limits) {
             Ok(Json::Object(document)) => document,
@@ -76,7 +78,7 @@ impl State<'_, '_> {
             Err(error) => return self.unreadable(decision, (id, sequence), error),
         };
         let hash = Sha256Digest::of(&document.canonical_vrf());
-        if decision.hash.is_some_and(|stored| stored != hash) {
+        if decision.hash != hash {
             self.check.wrong("changed", row.clone(), "the document was changed after it was stored");
         }
         let before = self.before.as_ref().map(|(tip, _)| tip);
@@ -89,8 +91,7 @@ impl State<'_, '_> {
         } else if self.before.as_ref().is_some_and(|(_, earlier)| *earlier >= sequence) {
             self.check.wrong("order", row, "it was stored before the decision that it is linked to");
         }
-        let hash = decision.hash.unwrap_or(hash);
-        self.before = Some((ChainTip { receipt_id: id, hash, position: decision.position }, sequence));
+        self.before = Some((ChainTip { receipt_id: id, hash: decision.hash, position: decision.position }, sequence));
         self.check.judge(TABLE, &decision.decision_id, StoredDocument::Decision(decision));
     }
 
@@ -101,26 +102,16 @@ impl State<'_, '_> {
         why: impl std::fmt::Display,
     ) {
         self.check.wrong("unreadable", (TABLE, decision.decision_id.clone()), why);
-        // What the next one is linked to, as far as it is known.
-        let hash = decision.hash.unwrap_or_else(|| Sha256Digest::of(decision.document.as_bytes()));
-        self.before = Some((ChainTip { receipt_id: id, hash, position: decision.position }, sequence));
+        // What the next one is linked to.
+        self.before = Some((ChainTip { receipt_id: id, hash: decision.hash, position: decision.position }, sequence));
     }
 }
 
 fn compare_counts(db: &Db<'_>, check: &mut Check<'_>, hours: Counts, days: Counts) -> Result<(), Fault> {
-    let scan = Scan {
-        table: "decision_counts",
-        key: &["tenant", "hour", "outcome", "mode", "allowed", "policy", "rules"],
-        columns: "decisions",
-        condition: "decisions <> 0",
-    };
+    let scan =
+        Scan { table: "decision_counts", key: DECISION_COUNTS.key, columns: "decisions", condition: "decisions <> 0" };
     hours.compare(db, check, ("decision_counts", &scan, 5))?;
-    let scan = Scan {
-        table: "agent_counts",
-        key: &["tenant", "day", "agent", "allowed"],
-        columns: "decisions",
-        condition: "decisions <> 0",
-    };
+    let scan = Scan { table: "agent_counts", key: AGENT_COUNTS.key, columns: "decisions", condition: "decisions <> 0" };
     days.compare(db, check, ("agent_counts", &scan, 4))
 }
 
@@ -135,6 +126,7 @@ fn numbers(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         |check, row| {
             let action: (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
             let due = match &before {
+                // In the order of the index, the decisions on one action follow each other.
                 Some((tenant, fingerprint, nth)) if (tenant, fingerprint) == (&action.0, &action.1) => nth + 1,
                 _ => 1,
             };
@@ -154,7 +146,7 @@ fn numbers(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
 fn kept(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
     let waits = format!(
         "SELECT decision_id, CASE WHEN {WAITS} THEN 1 ELSE 0 END AS due FROM decisions
-         WHERE sequence > ?1 AND sequence <= ?2
+         WHERE sequence > $1 AND sequence <= $2
          AND (CASE WHEN {WAITS} THEN 1 ELSE 0 END) <>
              (CASE WHEN EXISTS (SELECT 1 FROM waiting WHERE waiting.tenant = decisions.tenant
                                 AND waiting.sequence = decisions.sequence AND waiting.subject = decisions.subject)
@@ -171,7 +163,7 @@ fn kept(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
     );
     let awaited = format!(
         "SELECT decision_id, CASE WHEN {expected} THEN 1 ELSE 0 END AS due FROM decisions
-         WHERE sequence > ?1 AND sequence <= ?2
+         WHERE sequence > $1 AND sequence <= $2
          AND (CASE WHEN {expected} THEN 1 ELSE 0 END) <>
              (CASE WHEN EXISTS (SELECT 1 FROM awaited WHERE awaited.tenant = decisions.tenant
                                 AND awaited.decision_id = decisions.decision_id
@@ -184,9 +176,10 @@ fn kept(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
     {
         windows(db, "SELECT max(sequence) FROM decisions", |first, last| {
             db.each(sql, &values![first, last], |row| {
-                let detail = match row.get(1)? {
-                    true => format!("the decision waits for {what}, and has no row"),
-                    false => format!("the decision does not wait for {what}"),
+                let detail = if row.get(1)? {
+                    format!("the decision waits for {what}, and has no row")
+                } else {
+                    format!("the decision does not wait for {what}")
                 };
                 check.wrong(code, (table, row.get(0)?), detail);
                 Ok(ControlFlow::Continue(()))

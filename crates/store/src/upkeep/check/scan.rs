@@ -31,6 +31,7 @@ impl Scan<'_> {
         mut take: impl FnMut(&mut S, &Row<'_>) -> Result<(), Fault>,
         mut portion: impl FnMut(&mut S, u64) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
+        // Behind the last key, not by an offset: the database would read all that it leaves out.
         let (mut after, mut done) = (None::<Vec<Value>>, 0_u64);
         loop {
             let values = after.iter().flatten().cloned().chain([PORTION.into()]).collect::<Vec<_>>();
@@ -51,13 +52,16 @@ impl Scan<'_> {
     fn sql(&self, is_after: bool) -> String {
         let Self { table, columns, condition, .. } = self;
         let keys = self.key.join(", ");
-        let parameters = (1..=self.key.len()).map(|number| format!("?{number}")).collect::<Vec<_>>().join(", ");
-        let (after, limit) = match is_after {
-            true => (format!(" AND ({keys}) > ({parameters})"), self.key.len() + 1),
-            false => (String::new(), 1),
-        };
-        format!("SELECT {keys}, {columns} FROM {table} WHERE {condition}{after} ORDER BY {keys} LIMIT ?{limit}")
+        let parameters = parameters(self.key.len());
+        let (after, limit) =
+            if is_after { (format!(" AND ({keys}) > ({parameters})"), self.key.len() + 1) } else { (String::new(), 1) };
+        format!("SELECT {keys}, {columns} FROM {table} WHERE {condition}{after} ORDER BY {keys} LIMIT ${limit}")
     }
+}
+
+/// So many parameters, as a list.
+pub(crate) fn parameters(count: usize) -> String {
+    (1..=count).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Asks for each window of numbers up to the greatest number of a table: from the first, exclusive, to the last.
@@ -66,6 +70,7 @@ pub(super) fn windows(
     greatest: &str,
     mut ask: impl FnMut(i64, i64) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
+    // A statement that answers with wrong rows alone would otherwise run for as long as the table takes, and be cut off.
     let last = db.value::<Option<i64>>(greatest, &[])?.flatten().unwrap_or(-1);
     let mut first = -1;
     while first < last {

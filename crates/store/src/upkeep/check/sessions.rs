@@ -37,6 +37,7 @@ impl State<'_, '_> {
         let (position, stored): (u64, [u8; 32]) = (row.get(2)?, row.get(4)?);
         let (id, text) = (row.text(3)?, row.text(5)?);
         self.check.checked.entries += 1;
+        // Sessions follow each other by the key, so one that is another than before begins here.
         let same = self.before.take().filter(|(earlier, _)| *earlier == session).map(|(_, tip)| tip);
         if same.is_none() {
             self.check.checked.sessions += 1;
@@ -48,6 +49,7 @@ impl State<'_, '_> {
         };
         let tip = ChainTip { receipt_id, hash: Sha256Digest::from_bytes(stored), position };
         let due = same.as_ref().map_or(0, |tip| tip.position.saturating_add(1));
+        // As long as it was stored: what a reader would refuse to read is verified all the same.
         let limits = Limits { max_bytes: text.len(), max_depth: MAX_DEPTH };
         match Json::parse_with(text.as_bytes(), limits) {
             Ok(Json::Object(document)) => {

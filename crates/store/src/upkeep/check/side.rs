@@ -74,7 +74,7 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
     for (code, table, condition, detail) in NUMBERED {
         check.progress(table, 0);
         let sql = format!(
-            "SELECT sequence FROM {table} WHERE sequence > ?1 AND sequence <= ?2 AND ({condition}) ORDER BY sequence"
+            "SELECT sequence FROM {table} WHERE sequence > $1 AND sequence <= $2 AND ({condition}) ORDER BY sequence"
         );
         windows(db, &format!("SELECT max(sequence) FROM {table}"), |first, last| {
             for sequence in db.all(&sql, &values![first, last], |row| row.get::<i64>(0))? {

@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 
 use proofmark_testing::postgres::{self as server, Cluster, Proxy};
 
-use super::connection::{Database, Role};
-use super::session::Session;
-use super::writing::Writing;
 use crate::engine::clock::Clock;
 use crate::engine::db::Db;
+use crate::engine::postgres::{Database, Role, Session, Writing, make};
 use crate::error::StoreError;
 use crate::fault::Fault;
-use crate::group::settle::{Question, Statement};
+use crate::insert::Insert;
 use crate::place::Place;
+use crate::statement::{Question, Statement, question, row};
 use crate::store::Store;
+use crate::tables::ASKED;
 use crate::value::values;
 
 fn database(url: &str) -> Arc<Database> {
@@ -40,13 +40,14 @@ fn number(session: &Session, sql: &str) -> Result<i64, Fault> {
 /// A connection that writes to a new store in `theirs`.
 fn writing(theirs: &server::Database) -> Writing {
     let database = database(&theirs.url());
-    let connection = super::make(&database).unwrap();
+    let connection = make(&database).unwrap();
     Writing::open(database, connection, Arc::new(Clock::default())).unwrap()
 }
 
+static ASKING: Insert = Insert::into(&ASKED);
+
 fn insert(name: &str) -> Statement {
-    let sql = "INSERT INTO asked (decision_id, facts) VALUES (?1, '')";
-    Statement { sql: sql.into(), values: values![name].into() }
+    Statement::Insert { insert: &ASKING, row: row!(ASKED { decision_id: name, facts: "" }) }
 }
 
 fn stored(theirs: &server::Database) -> String {
@@ -154,7 +155,7 @@ fn a_commit_with_a_warning_is_looked_for() {
     let mut ours = writing(&theirs);
     ours.begin_with(&[]).unwrap();
     let warn = "DO $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication due to user request'; END $$";
-    ours.tell(vec![insert("a"), Statement { sql: warn.into(), values: Vec::new() }]).unwrap();
+    ours.tell(vec![insert("a"), Statement::other(warn, [])]).unwrap();
     ours.commit().unwrap();
     assert_eq!(stored(&theirs), "a");
 }
@@ -183,15 +184,18 @@ fn questions_that_travel_together_are_answered_as_each_by_itself() {
     // More than one portion, so that the questions come behind what is on its way.
     ours.tell((0..40).map(|number| insert(&format!("{number:02}"))).collect()).unwrap();
     let one = |name: &str| {
-        let sql = "SELECT decision_id, CASE WHEN ?2 = 1 THEN facts END FROM asked WHERE decision_id >= ?1
-                   ORDER BY decision_id LIMIT 3";
-        Question::new(sql, values![name, 1_i64])
+        question!(
+            "SELECT decision_id, CASE WHEN {facts} = 1 THEN facts END FROM asked WHERE decision_id >= {name}
+             ORDER BY decision_id LIMIT 3",
+            name: name,
+            facts: 1_i64,
+        )
     };
-    let text = |name: &str| Question::new("SELECT EXISTS (SELECT 1 FROM asked WHERE decision_id = ?1)", values![name]);
+    let text = |name: &str| question!("SELECT EXISTS (SELECT 1 FROM asked WHERE decision_id = {name})", name: name);
     let change =
-        |name: &str| Question::new("DELETE FROM asked WHERE decision_id = ?1 RETURNING decision_id", values![name]);
+        |name: &str| Question::alone("DELETE FROM asked WHERE decision_id = $1 RETURNING decision_id", values![name]);
     let questions =
-        [one("38"), text("05"), one("00"), one("nothing"), text("'"), Question::new("SELECT 1", []), text("39")];
+        [one("38"), text("05"), one("00"), one("nothing"), text("'"), Question::alone("SELECT 1", []), text("39")];
     let together = ours.ask(&questions).unwrap();
     let singly: Vec<_> =
         questions.iter().flat_map(|question| ours.ask(std::slice::from_ref(question)).unwrap()).collect();
@@ -215,7 +219,7 @@ fn a_holder_that_is_cut_off_keeps_nobody_waiting() {
     let proxy = Proxy::to(&theirs.url());
     let mut other = writing(&theirs);
     let cut_off = database(&proxy.url());
-    let connection = super::make(&cut_off).unwrap();
+    let connection = make(&cut_off).unwrap();
     let mut holder = Writing::open(cut_off, connection, Arc::new(Clock::default())).unwrap();
     holder.begin_with(&[]).unwrap();
     proxy.cut();

@@ -1,8 +1,6 @@
 //! `proofmark hook doctor`.
 
 mod checks;
-mod live;
-mod model;
 mod switches;
 
 use std::io::Write;
@@ -23,22 +21,17 @@ use crate::paint::{Paint, printable};
 
 /// Check that a host's hooks are installed, and that they stop a call which the policy forbids
 ///
-/// Runs the installed hook as the host does, with a call that makes a marker file, and looks at the answer. With --live it runs
-/// the host itself (not vscode and cursor) with its own settings against a scripted model on this machine, which asks for that
-/// call, and looks whether the file is there. The calls are recorded in the session `proofmark-doctor`.
+/// Runs the installed hook as the host does, with a call that makes a marker file, and looks at the answer. The calls are
+/// recorded in the session `proofmark-doctor`.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_help = "Example:
   proofmark hook doctor claude
-  proofmark hook doctor codex --live
 
 Exit codes: 0 the hooks are in place and stopped the call; 1 they are not, or did not; 2 it cannot be told.")]
 pub(crate) struct Doctor {
     /// The host
     #[arg(value_enum)]
     host: HostName,
-    /// Run the host itself against a scripted model
-    #[arg(long)]
-    live: bool,
     /// A shell command that the policy forbids, with {} for a marker file that it would make [default: several are tried]
     #[arg(long, value_name = "COMMAND")]
     call: Option<String>,
@@ -110,10 +103,7 @@ impl Doctor {
         }
         findings.extend(checks::of_version(self.host));
         findings.extend(switches::of_host(self.host, &place, &found));
-        let forbidden = self.probe(&place, &found, &mut findings);
-        if self.live {
-            findings.push(live::run(self.host, &place, forbidden.as_deref()));
-        }
+        self.probe(&place, &found, &mut findings);
         let worst = findings.iter().map(|finding| finding.state).max();
         match self.json {
             true => self.print_json(&findings)?,
@@ -149,10 +139,9 @@ impl Doctor {
         found
     }
 
-    /// Gives each hook before a tool calls that the policy should forbid; the first that one refused.
-    fn probe(&self, place: &Surroundings, found: &[Found], findings: &mut Vec<Finding>) -> Option<String> {
+    /// Gives each hook before a tool calls that the policy should forbid.
+    fn probe(&self, place: &Surroundings, found: &[Found], findings: &mut Vec<Finding>) {
         let before = self.host.events().iter().find(|(_, moment)| *moment == Moment::Before).map(|(event, _)| *event);
-        let mut refused = None;
         let mut commands: Vec<&[String]> = Vec::new();
         for found in found {
             for installed in found.hooks.iter().filter(|hook| Some(hook.event.as_str()) == before) {
@@ -161,13 +150,12 @@ impl Doctor {
                 }
                 commands.push(&installed.command);
                 let probe = Probe { host: self.host, installed, folder: &place.project };
-                refused = self.probe_one(&probe, &found.layer.path, findings).or(refused);
+                self.probe_one(&probe, &found.layer.path, findings);
             }
         }
-        refused
     }
 
-    fn probe_one(&self, probe: &Probe<'_>, file: &Path, findings: &mut Vec<Finding>) -> Option<String> {
+    fn probe_one(&self, probe: &Probe<'_>, file: &Path, findings: &mut Vec<Finding>) {
         let file = file.display();
         let consequence = match self.host.runs_if_failed(&probe.installed.hook) {
             true => "the host runs calls then",
@@ -181,19 +169,19 @@ impl Doctor {
                 Answer::Denied(reason) if names_a_decision(&reason) => {
                     findings.push(Finding::good(format!("the hook of {file} refused `{filled}`: {reason}")));
                     findings.extend(self.fails_closed(probe, &file.to_string()));
-                    return Some(command.to_owned());
+                    return;
                 }
                 Answer::Allowed => {}
                 // It may have been late, or have found no store: that says nothing of the policy.
                 Answer::Denied(why) => {
                     let what = format!("the hook of {file} refused `{filled}` without a decision: {why}");
                     findings.push(Finding::bad(what, "run the hook's command by hand, or install it again"));
-                    return None;
+                    return;
                 }
                 Answer::Failed(why) => {
                     let what = format!("the hook of {file} gave no answer to `{filled}`: {why}; {consequence}");
                     findings.push(Finding::bad(what, "run the hook's command by hand, or install it again"));
-                    return None;
+                    return;
                 }
             }
         }
@@ -205,7 +193,6 @@ impl Doctor {
             what,
             "use a policy that forbids it, or name a command that the policy forbids with `--call`",
         ));
-        None
     }
 
     fn fails_closed(&self, probe: &Probe<'_>, file: &str) -> Option<Finding> {

@@ -62,8 +62,6 @@ const NOT_RUN: &[(&str, &str)] = &[
         "docs/guard.md",
         "proofmark guard --action-policy examples/guard/policy.yaml --listen 127.0.0.1:8701 --upstream https://mcp.example.org/mcp",
     ),
-    ("docs/hooks.md", "proofmark hook doctor codex --live"),
-    ("docs/hooks.md", "proofmark hook doctor gemini --live"),
     ("docs/operating.md", "pg_dump --format custom --file proofmark.dump postgres:///proofmark"),
     (
         "docs/operating.md",

@@ -163,7 +163,7 @@ pub(super) fn of_version(host: HostName) -> Option<Finding> {
     }
     match tested.is_empty() || tested == version {
         true => Some(Finding::good(shown)),
-        false => Some(Finding::note(shown, format!("the tests of proofmark run {tested}; `--live` tries this one"))),
+        false => Some(Finding::note(shown, format!("the tests of proofmark run {tested}"))),
     }
 }
 

@@ -2,16 +2,17 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use proofmark_hook::{Answer, Event, Host, last_message, read};
+use proofmark_hosts::{Event, Host};
 
 fuzz_target!(|data: &[u8]| {
-    for host in Host::ALL {
-        if let Ok(message) = read(host, data) {
+    let text = String::from_utf8_lossy(data);
+    for host in Host::all() {
+        if let Ok(message) = host.read(data) {
             if let Event::Before(call) = &message.event {
                 assert!(!call.tool.is_empty() && call.paths.iter().flatten().all(|path| !path.contains("/../")));
             }
-            drop(Answer::deny(host, message.occasion, "no"));
+            drop(host.deny(message.occasion, "no"));
         }
+        drop(host.last_message(&text));
     }
-    drop(last_message(&String::from_utf8_lossy(data)));
 });

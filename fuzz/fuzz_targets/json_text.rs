@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use proofmark_hook::{JsonText, Step};
+use proofmark_hosts::{JsonText, Step};
 use proofmark_receipt::Json;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -19,7 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("contract", &["receipt", "predicate", "evidence"]),
     ("boundary", &["receipt", "predicate", "evidence"]),
     ("guard", &["receipt", "evidence", "boundary"]),
-    ("hook", &["receipt", "evidence"]),
+    ("hosts", &["receipt", "evidence"]),
     ("interop", &["receipt"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
@@ -31,7 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "decider",
         &[
-            "receipt", "checks", "evidence", "contract", "boundary", "guard", "hook", "interop", "keys", "session",
+            "receipt", "checks", "evidence", "contract", "boundary", "guard", "hosts", "interop", "keys", "session",
             "store", "verifier",
         ],
     ),
@@ -45,8 +45,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "boundary", "checks", "contract", "decider", "evidence", "git", "guard", "hook", "interop", "jobs", "keys",
-            "receipt", "sandbox", "server", "session", "store", "verifier",
+            "boundary", "checks", "contract", "decider", "evidence", "git", "guard", "hosts", "interop", "jobs",
+            "keys", "receipt", "sandbox", "server", "session", "store", "verifier",
         ],
     ),
     ("xtask", &["testing"]),
@@ -70,13 +70,17 @@ const PURE_CRATES: &[&str] = &[
     "contract",
     "boundary",
     "guard",
-    "hook",
+    "hosts",
     "interop",
     "session",
 ];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];
+
+/// What reaches the machine without any crate: files, variables, other programs, the network and the clock.
+const IMPURE_NAMES: &[&str] =
+    &["std::env", "std::fs", "std::net", "std::process", "Instant", "SystemTime", "File::open", "Command::new"];
 
 /// What a pure crate reaches all the same, because it does not reach its answers: `jsonschema` seeds hash tables.
 const HARMLESS: &[(&str, &str)] = &[("checks", "getrandom")];
@@ -195,6 +199,22 @@ fn pure_crates_reach_no_clock_randomness_or_io() {
                 !reached.contains(*impure) || HARMLESS.contains(&(*name, *impure)),
                 "`{name}` reaches `{impure}`: see `cargo tree -p proofmark-{name} -e normal -i {impure}`"
             );
+        }
+    }
+}
+
+#[test]
+fn pure_crates_name_nothing_of_the_machine() {
+    for package in crates().iter().filter(|package| PURE_CRATES.contains(&crate_name(package))) {
+        for (file, text) in product_sources(package) {
+            // Modules of tests have files of their own in some crates.
+            if text.contains("proofmark_testing") {
+                continue;
+            }
+            for name in IMPURE_NAMES {
+                let line = text.lines().position(|line| code_of(line).contains(name));
+                assert!(line.is_none(), "{}:{} names `{name}`", file.display(), line.unwrap_or_default() + 1);
+            }
         }
     }
 }

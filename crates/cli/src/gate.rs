@@ -16,11 +16,11 @@ use proofmark_receipt::{Json, Receipt, object};
 use proofmark_store::Tenant;
 use proofmark_verifier::Presented;
 
+use crate::absolute::stated_store;
 use crate::config::Config;
 use crate::decision_page;
 use crate::document;
 use crate::exit::Exit;
-use crate::host_file::stated_store;
 use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};

@@ -1,21 +1,21 @@
 //! `proofmark hook`: what hosts start, and the commands that have them do so.
 
-mod answer;
-mod codex_server;
 mod config_file;
 mod doctor;
-mod gaps;
-mod host;
+mod hook_server;
 mod install;
-mod plugin;
 mod probe;
 mod run;
 mod run_bounded;
 mod transcript;
 
-use clap::{Args, Subcommand};
+use std::path::{Path, PathBuf};
 
-use self::run::HostName;
+use anyhow::Context;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use proofmark_hosts::{Host, Surroundings};
+
 use crate::config::Config;
 use crate::exit::Exit;
 
@@ -56,5 +56,30 @@ impl Hook {
             Some(Command::Doctor(command)) => command.run(),
             None => self.run.run(&config.for_hook()),
         }
+    }
+}
+
+/// Reads the name of a host.
+fn hosts() -> impl TypedValueParser<Value = &'static Host> {
+    let names = Host::all().map(|host| host.name);
+    PossibleValuesParser::new(names).try_map(|name| Host::named(&name).ok_or("it is not known"))
+}
+
+/// Where the user and the project of this process are.
+fn surroundings() -> anyhow::Result<Surroundings> {
+    let here = std::env::current_dir().context("find the current folder")?;
+    // Hosts look for a project's configuration at the top of its repository.
+    let project = here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&here).to_owned();
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let home = variable("HOME").map(PathBuf::from).context("find the home folder: HOME is not set")?;
+    Ok(Surroundings { home, project, variable })
+}
+
+/// Whether a file is within a folder, after all links.
+fn is_within(path: &Path, folder: &Path) -> bool {
+    let existing = path.ancestors().find_map(|part| std::fs::canonicalize(part).ok());
+    match (existing, std::fs::canonicalize(folder)) {
+        (Some(existing), Ok(folder)) => existing.starts_with(folder),
+        (_, _) => false,
     }
 }

@@ -1,123 +1,121 @@
-//! Configuration files of MCP hosts.
+//! A configuration file of a host, which is changed in place: what people wrote stays as it is.
+//!
+//! `hook install`, `guard wrap` and `mcp config --into` all write through this.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{self, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use proofmark_receipt::SignerId;
+use proofmark_hosts::{JsonText, JsonTextError};
 use proofmark_server::replace_file;
-use proofmark_store::Place as StorePlace;
 
-use crate::config::Config;
 use crate::error::with_help;
+use crate::input;
 use crate::paint::printable;
 
 /// The longest configuration of a host, in bytes.
-pub(crate) const MAX_CONFIGURATION: u64 = 4 << 20;
+const MAX_CONFIGURATION: u64 = 4 << 20;
+/// The mode of a new configuration, which has no secrets.
+const MODE: u32 = 0o644;
 
-/// The file that keeps what another had.
-pub(crate) fn backup_of(path: &Path, suffix: &str) -> PathBuf {
-    let mut backup = path.as_os_str().to_owned();
-    backup.push(".");
-    backup.push(suffix);
-    backup.into()
+/// A file that was read. One that does not exist has no bytes.
+pub(crate) struct HostFile {
+    path: PathBuf,
+    before: Option<Vec<u8>>,
+    /// Whether the host's own reader takes comments out.
+    has_comments: bool,
 }
 
-/// Keeps what a file had, readable by those who could read it: configurations of other servers may have secrets.
-pub(crate) fn back_up(path: &Path, suffix: &str, before: &[u8]) -> anyhow::Result<()> {
-    let backup = backup_of(path, suffix);
-    let context = || format!("write `{}`", backup.display());
-    let about = fs::metadata(path).with_context(context)?;
-    if !about.is_file() {
-        return Err(with_help(
-            format!("change `{}`: it is not a regular file", printable(&path.display().to_string())),
-            "name a file, which is created if it is missing",
-        ));
-    }
-    let mode = about.permissions().mode() & 0o777;
-    // One that is there keeps its own mode, so it goes first.
-    drop(fs::remove_file(&backup));
-    replace_file(&backup, &String::from_utf8_lossy(before), mode).with_context(context)
-}
-
-pub(crate) fn absolute_path(value: &str) -> anyhow::Result<String> {
-    let path = path::absolute(value).with_context(|| format!("find the path `{value}`"))?;
-    path.into_os_string().into_string().ok().context("write a path: it is not UTF-8")
-}
-
-/// A file as a command that starts later finds it, in another folder and with another standard input.
-pub(crate) fn absolute_file(path: &Path) -> anyhow::Result<String> {
-    let text = path.to_str().with_context(|| format!("write the path `{}`: it is not UTF-8", path.display()))?;
-    if text == "-" {
-        return Err(with_help("write `-` into a file: standard input is read only now", "name a file"));
-    }
-    absolute_path(text)
-}
-
-/// Options whose value is a file.
-const FILES: [&str; 5] = ["--action-policy", "--policy", "--workflow-policy", "--store", "--passphrase-file"];
-/// Options whose value may be a file.
-const MAYBE_FILES: [&str; 2] = ["--trust", "--key"];
-
-/// A store as a file for others may name it: without a password, and as an absolute path.
-pub(crate) fn stated_store(place: &StorePlace) -> anyhow::Result<String> {
-    match place {
-        StorePlace::File(path) => absolute_path(path.to_str().context("write the path of the store: it is not UTF-8")?),
-        StorePlace::Database(url) => url.without_password().map(str::to_owned).ok_or_else(|| {
-            with_help(
-                format!(
-                    "write the store `{}` into a file: its password would stand there",
-                    printable(&url.to_string())
-                ),
-                "put the password into `~/.pgpass` or `PGPASSWORD`, and leave it out of the URL",
-            )
-        }),
-    }
-}
-
-/// Options of a command of ours, with absolute paths. They were parsed before, so each of them has its value. The store that the
-/// environment names becomes an option: hosts start programs with few variables of their own environment.
-pub(crate) fn absolute_options(arguments: &[String], config: &Config) -> anyhow::Result<Vec<String>> {
-    let mut absolute = Vec::new();
-    let mut name: Option<&str> = None;
-    for argument in arguments {
-        let (option, value, prefix) = match (name.take(), argument.split_once('=')) {
-            (Some(option), _) => (option, argument.as_str(), String::new()),
-            (None, Some((option, value))) if option.starts_with("--") => (option, value, format!("{option}=")),
-            (None, _) => {
-                name = [&FILES[..], &MAYBE_FILES].concat().into_iter().find(|option| option == argument);
-                absolute.push(argument.clone());
-                continue;
+impl HostFile {
+    /// Reads a file, which may be missing.
+    pub(crate) fn read(path: &Path, has_comments: bool) -> anyhow::Result<Self> {
+        // A link that leads nowhere is not a missing file: what is written must not go where nobody looked.
+        match fs::symlink_metadata(path) {
+            Ok(_) => Self::read_existing(path, has_comments),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Ok(Self { path: path.to_owned(), before: None, has_comments })
             }
-        };
-        absolute.push(match names_file(option, value, config) {
-            _ if option == "--store" => format!("{prefix}{}", stated_store(&StorePlace::parse(value))?),
-            true => format!("{prefix}{}", absolute_file(Path::new(value))?),
-            false => argument.clone(),
-        });
+            Err(error) => Err(error).with_context(|| format!("read `{}`", path.display())),
+        }
     }
-    let names_store = arguments.iter().any(|argument| argument == "--store" || argument.starts_with("--store="));
-    if let Some(place) = config.named_store().filter(|_| !names_store) {
-        absolute.extend(["--store".to_owned(), stated_store(place)?]);
-    }
-    Ok(absolute)
-}
 
-/// Whether the value of an option is the path of a file, and not the name of a key or of a signer.
-pub(crate) fn names_file(option: &str, value: &str, config: &Config) -> bool {
-    match option {
-        _ if FILES.contains(&option) => true,
-        // As `trusted_signers` and the keyring read them: a text without a dot and a slash is a name.
-        "--trust" => value.contains(['.', '/']) && value.parse::<SignerId>().is_err() && Path::new(value).is_file(),
-        "--key" => value.contains('/') || (!config.keyring().has(value) && Path::new(value).is_file()),
-        _ => false,
+    /// Reads a file that is there.
+    pub(crate) fn read_existing(path: &Path, has_comments: bool) -> anyhow::Result<Self> {
+        let before = input::read_limited(path, MAX_CONFIGURATION)?;
+        Ok(Self { path: path.to_owned(), before: Some(before), has_comments })
     }
-}
 
-/// The home that was set: hosts start programs with few variables of their own environment.
-pub(crate) fn home_of_the_environment() -> anyhow::Result<Option<String>> {
-    let Some(home) = std::env::var_os("PROOFMARK_HOME").filter(|home| !home.is_empty()) else { return Ok(None) };
-    let home = home.into_string().ok().context("write PROOFMARK_HOME: it is not UTF-8")?;
-    absolute_path(&home).map(Some)
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the file had when it was read.
+    pub(crate) fn before(&self) -> Option<&[u8]> {
+        self.before.as_deref()
+    }
+
+    /// The file as JSON; an empty or missing one is an empty object.
+    pub(crate) fn document(&self) -> Result<JsonText, JsonTextError> {
+        self.document_of(self.before().unwrap_or_default())
+    }
+
+    /// Other bytes, as the host reads them in this file.
+    pub(crate) fn document_of(&self, bytes: &[u8]) -> Result<JsonText, JsonTextError> {
+        let bytes = if bytes.trim_ascii().is_empty() { b"{}\n" } else { bytes };
+        JsonText::read(bytes, self.has_comments)
+    }
+
+    /// Writes the file, with the rights that it has.
+    pub(crate) fn write(&self, text: &str) -> anyhow::Result<()> {
+        replace_file(&self.path, text, MODE)
+            .with_context(|| format!("write the configuration `{}`", self.path.display()))
+    }
+
+    pub(crate) fn remove(&self) -> anyhow::Result<()> {
+        fs::remove_file(&self.path).with_context(|| format!("remove `{}`", self.path.display()))
+    }
+
+    /// The file beside it that keeps what it had.
+    fn backup_path(&self, suffix: &str) -> PathBuf {
+        let mut backup = self.path.as_os_str().to_owned();
+        backup.push(".");
+        backup.push(suffix);
+        backup.into()
+    }
+
+    /// What is kept beside it.
+    pub(crate) fn backup(&self, suffix: &str) -> anyhow::Result<Option<Vec<u8>>> {
+        let backup = self.backup_path(suffix);
+        backup.is_file().then(|| input::read_limited(&backup, MAX_CONFIGURATION)).transpose()
+    }
+
+    /// Keeps what the file had, readable by those who could read it: configurations of other servers may have secrets.
+    pub(crate) fn back_up(&self, suffix: &str, bytes: &[u8]) -> anyhow::Result<()> {
+        let backup = self.backup_path(suffix);
+        let context = || format!("write `{}`", backup.display());
+        let about = fs::metadata(&self.path).with_context(context)?;
+        if !about.is_file() {
+            return Err(with_help(
+                format!("change `{}`: it is not a regular file", printable(&self.path.display().to_string())),
+                "name a file, which is created if it is missing",
+            ));
+        }
+        let mode = about.permissions().mode() & 0o777;
+        // One that is there keeps its own mode, so it goes first.
+        drop(fs::remove_file(&backup));
+        replace_file(&backup, &String::from_utf8_lossy(bytes), mode).with_context(context)
+    }
+
+    /// Removes what is kept beside it, if anything is.
+    pub(crate) fn remove_backup(&self, suffix: &str) -> anyhow::Result<()> {
+        let backup = self.backup_path(suffix);
+        match fs::remove_file(&backup) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("remove `{}`", backup.display()))
+            }
+            _ => Ok(()),
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The `proofmark` command: parse, call, print, exit.
 
+mod absolute;
 mod accept;
 mod acp;
 mod api_key;

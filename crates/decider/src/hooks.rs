@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use proofmark_boundary::{ActionPolicy, HostTool, Request, ToolCall};
 use proofmark_evidence::CallStatus;
 use proofmark_guard::{Agent, Block, Event, Keep, MAX_ARGUMENTS, MAX_CALLS, Session, digest, labels_of, strings};
-use proofmark_hook::{Call, Ended, Host, Message};
+use proofmark_hosts::{Call, Ended, Host, Message};
 use proofmark_receipt::{Json, Object, object};
 use proofmark_store::{Finding, Store, StoreError, Tenant};
 
@@ -36,7 +36,7 @@ const MAX_CALL_ID: usize = 200;
 /// What the hooks of a session have in common.
 #[derive(Clone, Debug)]
 pub struct HookSettings {
-    pub host: Host,
+    pub host: &'static Host,
     /// The name of the session in the store.
     pub session: String,
     pub agent: Option<String>,
@@ -225,7 +225,7 @@ impl Hooks {
     /// The event as an entry, after the entry that begins the session where there is none yet.
     fn entries(&self, known: &Known, policy: Option<&ActionPolicy>, event: Event) -> Vec<Entry> {
         let opened = object! {
-            "host": self.settings.host.as_str(),
+            "host": self.settings.host.name,
             "agent"?: self.settings.agent.clone(),
             "environment"?: self.settings.environment.clone(),
             "policy_hash"?: policy.map(|policy| policy.hash().to_string()),
@@ -281,7 +281,7 @@ impl Known {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn session_of_subagent(store: &Store, host: Host, parent: &str) -> Result<String, StoreError> {
+pub fn session_of_subagent(store: &Store, host: &Host, parent: &str) -> Result<String, StoreError> {
     let (store, name) = (store.of(&Tenant::LOCAL), format!("{host}-{parent}"));
     if !store.session_entries(&name, 0, 1)?.is_empty() {
         return Ok(name);

@@ -106,12 +106,22 @@ pub fn python_with(module: &str, package: &str) -> Option<PathBuf> {
 
 /// The folder `node_modules` that `PROOFMARK_NODE_MODULES` names, if it has all of `packages`; `None` after a skip.
 pub fn node_modules_with(packages: &[&str]) -> Option<PathBuf> {
+    modules_with("npm", packages)
+}
+
+/// As [`node_modules_with`], if it has the package of a whole coding agent: the need `hosts`, which is large, and which only CI
+/// requires.
+pub fn node_modules_with_host(package: &str) -> Option<PathBuf> {
+    modules_with("hosts", &[package])
+}
+
+fn modules_with(need: &str, packages: &[&str]) -> Option<PathBuf> {
     let Some(modules) = std::env::var_os("PROOFMARK_NODE_MODULES").map(PathBuf::from) else {
-        skip("npm", "PROOFMARK_NODE_MODULES names no folder `node_modules`; `cargo xtask test` makes one");
+        skip(need, "PROOFMARK_NODE_MODULES names no folder `node_modules`; `cargo xtask test` makes one");
         return None;
     };
     if let Some(missing) = packages.iter().find(|package| !modules.join(package).join("package.json").exists()) {
-        skip("npm", &format!("`{}` has no `{missing}`; `npm install {missing}` for it", modules.display()));
+        skip(need, &format!("`{}` has no `{missing}`; `npm install {missing}` for it", modules.display()));
         return None;
     }
     Some(modules)

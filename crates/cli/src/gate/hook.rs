@@ -10,11 +10,11 @@ use clap::Args;
 use proofmark_git::Repository;
 
 use super::{Commits, How};
+use crate::absolute::{absolute_file, names_file};
 use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::host_file::{absolute_file, names_file};
 use crate::input;
 use crate::out;
 use crate::paint::printable;

@@ -1,32 +1,28 @@
 //! `proofmark guard wrap` and `unwrap`.
 
-use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use proofmark_hosts::{JsonText, Servers, Step};
 use proofmark_receipt::{Json, Object};
-use proofmark_server::replace_file;
 
+use crate::absolute::{absolute_file, absolute_options, home_of_the_environment};
 use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::host_file::{
-    MAX_CONFIGURATION, absolute_file, absolute_options, back_up, backup_of, home_of_the_environment,
-};
-use crate::input;
+use crate::host_file::HostFile;
 use crate::out;
 use crate::paint::{Paint, printable};
 
-/// The members in which hosts have their servers.
-const SERVERS: [&str; 2] = ["mcpServers", "servers"];
 /// What a configuration was before its servers were guarded.
 const BACKUP: &str = "unguarded";
 /// What separates the guard's options from the server's command.
 const END: &str = "--";
+/// The variable of the folder with keys and the store.
+const HOME: &str = "PROOFMARK_HOME";
 
 /// Put the servers in a host's configuration under guard
 ///
@@ -67,71 +63,28 @@ pub(crate) struct Unwrap {
     dry_run: bool,
 }
 
-/// A configuration that was read.
-struct HostFile {
-    path: PathBuf,
-    bytes: Vec<u8>,
-    document: Object,
+/// A host's file with servers.
+struct ServersFile {
+    file: HostFile,
+    document: JsonText,
+    /// The member that has the servers.
+    member: &'static str,
 }
 
-/// A server whose entry changes: its name, and its command before and after.
-type Change = (String, Vec<String>, Vec<String>);
-
-impl Wrap {
-    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let policy = absolute_file(&self.action_policy)?;
-        // A host that starts a guard with a policy that cannot be read has no server.
-        document::action_policy(&self.action_policy)?;
-        let program = std::env::current_exe().context("find the path of this program")?;
-        let program =
-            program.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
-        let mut file = HostFile::read(&self.file)?;
-        let unguarded = file.unguarded()?;
-        let home = home_of_the_environment()?;
-        let store = absolute_options(&[], config)?;
-        let changes = file.change(&self.only, |name, entry| {
-            let command = command(entry)?;
-            let options = ["guard", "--action-policy", &policy, "--server", name].map(str::to_owned);
-            let guard = [std::slice::from_ref(&program), &options[..], &store, &[END.to_owned()]].concat();
-            if let Some(inner) = guarded(&command) {
-                // A file of somebody else may have a guard with another policy, or one that enforces nothing.
-                let is_as_here = command == [guard, inner].concat();
-                return Err(if is_as_here { Unchanged::Guarded } else { Unchanged::GuardedOtherwise(command) });
-            }
-            let arguments = [guard.get(1..).unwrap_or_default(), &command].concat();
-            set_command(entry, &program, &arguments);
-            if let Some(home) = &home {
-                set_home(entry, home);
-            }
-            Ok((command, [vec![program.clone()], arguments].concat()))
-        })?;
-        file.write(&changes, self.dry_run, |file| back_up(&file.path, BACKUP, &unguarded))
-    }
+/// What becomes of the entry of a server.
+struct Rewritten {
+    /// Its command before and after.
+    before: Vec<String>,
+    after: Vec<String>,
+    /// Members of the entry that get a value, or go.
+    members: Vec<(Vec<&'static str>, Option<Json>)>,
 }
 
-impl Unwrap {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let mut file = HostFile::read(&self.file)?;
-        let backup = backup_of(&self.file, BACKUP);
-        let before = file.before()?;
-        let changes = file.change(&self.only, |name, entry| {
-            let command = command(entry)?;
-            let inner = guarded(&command).ok_or(Unchanged::NotGuarded)?;
-            match before.as_ref().and_then(|before| before.entry(name, &inner)) {
-                // The variable that `wrap` added goes, too.
-                Some(known) => *entry = known,
-                None => {
-                    let (program, arguments) = inner.split_first().ok_or(Unchanged::NotGuarded)?;
-                    set_command(entry, program, arguments);
-                }
-            }
-            Ok((command, inner))
-        })?;
-        if let Some(before) = before.filter(|before| before.document == file.document) {
-            return file.restore(&changes, self.dry_run, &before.bytes, &backup);
-        }
-        file.write(&changes, self.dry_run, |_| Ok(()))
-    }
+/// A server whose entry changes.
+struct Change {
+    name: String,
+    before: Vec<String>,
+    after: Vec<String>,
 }
 
 /// Why an entry is left as it is.
@@ -146,149 +99,225 @@ enum Unchanged {
     Unknown(&'static str),
 }
 
-impl HostFile {
+impl Wrap {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let policy = absolute_file(&self.action_policy)?;
+        // A host that starts a guard with a policy that cannot be read has no server.
+        document::action_policy(&self.action_policy)?;
+        let program = std::env::current_exe().context("find the path of this program")?;
+        let program =
+            program.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
+        let mut servers = ServersFile::read(&self.file)?;
+        let unguarded = servers.unguarded()?;
+        let home = home_of_the_environment()?;
+        let store = absolute_options(&[], config)?;
+        let changes = servers.change(&self.only, |name, entry| {
+            let before = command(entry)?;
+            let options = ["guard", "--action-policy", &policy, "--server", name].map(str::to_owned);
+            let guard = [std::slice::from_ref(&program), &options[..], &store, &[END.to_owned()]].concat();
+            if let Some(inner) = guarded(&before) {
+                // A file of somebody else may have a guard with another policy, or one that enforces nothing.
+                let is_as_here = before == [guard, inner].concat();
+                return Err(if is_as_here { Unchanged::Guarded } else { Unchanged::GuardedOtherwise(before) });
+            }
+            let after = [guard, before.clone()].concat();
+            let mut members = with_command(&after);
+            // Hosts start programs with few variables of their own environment.
+            members.extend(home.as_deref().map(|home| (vec!["env", HOME], Some(Json::from(home)))));
+            Ok(Rewritten { before, after, members })
+        })?;
+        show(&changes)?;
+        if !self.dry_run && !changes.is_empty() {
+            servers.file.back_up(BACKUP, unguarded.as_bytes())?;
+            servers.file.write(servers.document.text())?;
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+impl Unwrap {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let mut servers = ServersFile::read(&self.file)?;
+        let kept = servers.kept()?;
+        let changes = servers.change(&self.only, |name, entry| unguard(kept.as_ref(), name, entry))?;
+        show(&changes)?;
+        if self.dry_run || changes.is_empty() {
+            return Ok(Exit::Yes);
+        }
+        match kept.filter(|kept| kept.document.json() == servers.document.json()) {
+            // Nothing else has changed: the file gets the bytes that it had, and what kept them goes.
+            Some(kept) => {
+                servers.file.write(kept.document.text())?;
+                servers.file.remove_backup(BACKUP)?;
+            }
+            None => servers.file.write(servers.document.text())?,
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+/// The entry of a guarded server as it was before; `kept` is the file of that time.
+fn unguard(kept: Option<&ServersFile>, name: &str, entry: &Object) -> Result<Rewritten, Unchanged> {
+    let before = command(entry)?;
+    let after = guarded(&before).ok_or(Unchanged::NotGuarded)?;
+    let members = match kept.and_then(|kept| kept.entry(name, &after)) {
+        Some(known) => as_before(entry, known),
+        None => with_command(&after),
+    };
+    Ok(Rewritten { before, after, members })
+}
+
+/// The members of an entry that make it start this command.
+fn with_command(command: &[String]) -> Vec<(Vec<&'static str>, Option<Json>)> {
+    let (program, arguments) = command.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+    let arguments: Vec<Json> = arguments.iter().map(|word| Json::from(word.as_str())).collect();
+    vec![(vec!["command"], Some(Json::from(program))), (vec!["args"], Some(Json::from(arguments)))]
+}
+
+/// The members of a guarded entry as they were. The variable that `wrap` added goes, too.
+fn as_before(entry: &Object, known: &Object) -> Vec<(Vec<&'static str>, Option<Json>)> {
+    let mut members: Vec<_> =
+        ["command", "args"].into_iter().map(|name| (vec![name], known.get(name).cloned())).collect();
+    let variables = |entry: &Object| entry.get("env").and_then(Json::as_object).cloned();
+    if let Some(now) = variables(entry) {
+        let was = variables(known);
+        let home = was.as_ref().and_then(|was| was.get(HOME).cloned());
+        let is_added = was.is_none() && now.iter().all(|(name, _)| name == HOME);
+        members.push(if is_added { (vec!["env"], None) } else { (vec!["env", HOME], home) });
+    }
+    members
+}
+
+impl ServersFile {
     fn read(path: &Path) -> anyhow::Result<Self> {
-        let bytes = input::read_limited(path, MAX_CONFIGURATION)?;
-        let refuse = |why: String| {
+        // Which host reads the file is not known; one that has comments is of a host that takes them out.
+        let file = HostFile::read_existing(path, true)?;
+        let bytes = file.before().unwrap_or_default().to_vec();
+        Self::of(file, &bytes)
+    }
+
+    fn of(file: HostFile, bytes: &[u8]) -> anyhow::Result<Self> {
+        let refuse = |why: &str| {
             with_help(
-                format!("read the configuration `{}`: {why}", path.display()),
-                "name a host's file with `mcpServers` or `servers`, as plain JSON without comments",
+                format!("read the configuration `{}`: {why}", file.path().display()),
+                "name a host's file with `mcpServers` or `servers`, as JSON",
             )
         };
-        let json = Json::parse(&bytes).map_err(|error| refuse(error.to_string()))?;
-        let Json::Object(document) = json else { return Err(refuse("it is not an object".to_owned())) };
-        let file = Self { path: path.to_owned(), bytes, document };
-        match file.servers() {
-            Some(_) => Ok(file),
-            None => Err(refuse("it has no servers".to_owned())),
-        }
+        let document = file.document_of(bytes).map_err(|error| refuse(&error.to_string()))?;
+        let object = document.json().as_object().ok_or_else(|| refuse("it is not an object"))?;
+        let forms = Servers::all();
+        let mut members = forms.iter().map(|servers| servers.member);
+        let member = members.find(|member| object.get(member).is_some_and(|servers| servers.as_object().is_some()));
+        let member = member.ok_or_else(|| refuse("it has no servers"))?;
+        Ok(Self { file, document, member })
     }
 
     /// What the file was before its servers were guarded, where that is kept.
-    fn before(&self) -> anyhow::Result<Option<Self>> {
-        let backup = backup_of(&self.path, BACKUP);
-        backup.is_file().then(|| Self::read(&backup)).transpose()
+    fn kept(&self) -> anyhow::Result<Option<Self>> {
+        let Some(bytes) = self.file.backup(BACKUP)? else { return Ok(None) };
+        Self::of(HostFile::read(self.file.path(), true)?, &bytes).map(Some)
     }
 
-    /// The bytes to keep of a file that is about to be guarded: as they are, or, where some of its servers are guarded already,
-    /// with what was kept of these.
-    fn unguarded(&self) -> anyhow::Result<Vec<u8>> {
-        let Some(before) = self.before()? else { return Ok(self.bytes.clone()) };
+    /// The text to keep of a file that is about to be guarded: as it is, or, where some of its servers are guarded already, with
+    /// what was kept of these.
+    fn unguarded(&self) -> anyhow::Result<String> {
+        let Some(kept) = self.kept()? else { return Ok(self.document.text().to_owned()) };
         let mut document = self.document.clone();
-        let mut any_guarded = false;
-        for member in SERVERS {
-            let Some(Json::Object(servers)) = document.get_mut(member) else { continue };
-            let names: Vec<String> = servers.iter().map(|(name, _)| name.to_owned()).collect();
-            for name in names {
-                let Some(Json::Object(entry)) = servers.get_mut(&name) else { continue };
-                let inner = command(entry).ok().and_then(|command| guarded(&command));
-                if let Some(known) = inner.and_then(|inner| before.entry(&name, &inner)) {
-                    *entry = known;
-                    any_guarded = true;
-                }
+        for (name, entry) in self.servers().iter().filter_map(|(name, entry)| Some((name, entry.as_object()?))) {
+            let inner = command(entry).ok().and_then(|command| guarded(&command));
+            if let Some(known) = inner.and_then(|inner| kept.entry(name, &inner)) {
+                edit(&mut document, &[self.member, name], &as_before(entry, known))?;
             }
         }
-        Ok(match any_guarded {
-            true => format!("{}\n", Json::Object(document).to_pretty()).into_bytes(),
-            false => self.bytes.clone(),
-        })
+        Ok(document.text().to_owned())
     }
 
     /// The entry of the server with this name, if its command is this one.
-    fn entry(&self, name: &str, with_command: &[String]) -> Option<Object> {
-        let entry = self.servers()?.get(name)?.as_object()?;
-        command(entry).is_ok_and(|command| command == with_command).then(|| entry.clone())
+    fn entry(&self, name: &str, with_command: &[String]) -> Option<&Object> {
+        let entry = self.servers().get(name)?.as_object()?;
+        command(entry).is_ok_and(|command| command == with_command).then_some(entry)
     }
 
-    fn servers(&self) -> Option<&Object> {
-        SERVERS.iter().find_map(|name| self.document.get(name)?.as_object())
+    fn servers(&self) -> &Object {
+        static NONE: Object = Object::new();
+        self.document.at(&[Step::Name(self.member)]).and_then(Json::as_object).unwrap_or(&NONE)
     }
 
     /// Changes the entries of the servers that are named, or of all. What cannot be changed is reported.
     fn change(
         &mut self,
         only: &[String],
-        change: impl Fn(&str, &mut Object) -> Result<(Vec<String>, Vec<String>), Unchanged>,
+        rewrite: impl Fn(&str, &Object) -> Result<Rewritten, Unchanged>,
     ) -> anyhow::Result<Vec<Change>> {
-        let names: Vec<String> =
-            self.servers().map(|servers| servers.iter().map(|(name, _)| name.to_owned()).collect()).unwrap_or_default();
+        let names: Vec<String> = self.servers().iter().map(|(name, _)| name.to_owned()).collect();
         if let Some(missing) = only.iter().find(|name| !names.contains(name)) {
             return Err(with_help(
                 format!("change the server `{}`: the configuration has no such server", printable(missing)),
                 format!("it has {}", printable(&names.join(", "))),
             ));
         }
-        let member =
-            SERVERS.iter().find(|name| self.document.get(name).is_some_and(|servers| servers.as_object().is_some()));
-        let Some(Json::Object(servers)) = member.and_then(|member| self.document.get_mut(member)) else {
-            return Ok(Vec::new());
-        };
         let mut changes = Vec::new();
-        for name in names.iter().filter(|name| only.is_empty() || only.contains(name)) {
-            let shown = printable(name);
-            let result = match servers.get_mut(name) {
-                Some(Json::Object(entry)) => change(name, entry),
-                _ => Err(Unchanged::Unknown("it is not an object")),
-            };
-            match result {
-                Ok((before, after)) => changes.push((name.clone(), before, after)),
-                Err(Unchanged::Guarded) => out::note(format_args!("{shown} is guarded already")),
-                Err(Unchanged::GuardedOtherwise(command)) => out::note(format_args!(
-                    "{shown} is left as it is: its guard has other options, which decide what it may do: {}",
-                    printable(&command.join(" "))
-                )),
-                Err(Unchanged::NotGuarded) => out::note(format_args!("{shown} is not guarded")),
-                Err(Unchanged::Remote) => {
-                    out::note(format_args!("{shown} is not guarded: the host connects to it by a URL"));
+        for name in names.into_iter().filter(|name| only.is_empty() || only.contains(name)) {
+            let entry = self.servers().get(&name).and_then(Json::as_object);
+            match entry.map_or(Err(Unchanged::Unknown("it is not an object")), |entry| rewrite(&name, entry)) {
+                Ok(Rewritten { before, after, members }) => {
+                    edit(&mut self.document, &[self.member, &name], &members)?;
+                    changes.push(Change { name, before, after });
                 }
-                Err(Unchanged::Unknown(why)) => {
-                    return Err(with_help(
-                        format!("change the server `{shown}`: {why}"),
-                        "name the others with `--only`, and change this one by hand",
-                    ));
-                }
+                Err(why) => why.report(&name)?,
             }
         }
         Ok(changes)
     }
+}
 
-    /// Shows the changes and writes the file; `before` runs first.
-    fn write(
-        &self,
-        changes: &[Change],
-        is_dry_run: bool,
-        before: impl FnOnce(&Self) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Exit> {
-        show(changes)?;
-        if is_dry_run || changes.is_empty() {
-            return Ok(Exit::Yes);
-        }
-        before(self)?;
-        self.replace(&format!("{}\n", Json::Object(self.document.clone()).to_pretty()))?;
-        Ok(Exit::Yes)
+/// Changes members of the entry at `path`, and leaves the rest of the text as it is.
+fn edit(document: &mut JsonText, path: &[&str], members: &[(Vec<&'static str>, Option<Json>)]) -> anyhow::Result<()> {
+    for (member, value) in members {
+        let path = [path, member].concat();
+        let changed = match value {
+            Some(value) => document.put(&path, value),
+            None => document.remove(&path.into_iter().map(Step::Name).collect::<Vec<_>>()),
+        };
+        changed.map_err(|why| {
+            with_help(
+                format!("change the configuration: {}", printable(&why.to_string())),
+                "name the others with `--only`, and change this one by hand",
+            )
+        })?;
     }
+    Ok(())
+}
 
-    /// Shows the changes and gives the file the bytes it had.
-    fn restore(&self, changes: &[Change], is_dry_run: bool, bytes: &[u8], backup: &Path) -> anyhow::Result<Exit> {
-        show(changes)?;
-        if !is_dry_run && !changes.is_empty() {
-            self.replace(&String::from_utf8_lossy(bytes))?;
-            // What it kept is in the file again.
-            fs::remove_file(backup).with_context(|| format!("remove `{}`", backup.display()))?;
+impl Unchanged {
+    /// Says why the server is left as it is.
+    ///
+    /// # Errors
+    /// Where nobody can tell whether the server is guarded.
+    fn report(self, name: &str) -> anyhow::Result<()> {
+        let shown = printable(name);
+        match self {
+            Self::Guarded => out::note(format_args!("{shown} is guarded already")),
+            Self::GuardedOtherwise(command) => out::note(format_args!(
+                "{shown} is left as it is: its guard has other options, which decide what it may do: {}",
+                printable(&command.join(" "))
+            )),
+            Self::NotGuarded => out::note(format_args!("{shown} is not guarded")),
+            Self::Remote => out::note(format_args!("{shown} is not guarded: the host connects to it by a URL")),
+            Self::Unknown(why) => {
+                return Err(with_help(
+                    format!("change the server `{shown}`: {why}"),
+                    "name the others with `--only`, and change this one by hand",
+                ));
+            }
         }
-        Ok(Exit::Yes)
-    }
-
-    fn replace(&self, text: &str) -> anyhow::Result<()> {
-        let context = || format!("write the configuration `{}`", self.path.display());
-        let mode = fs::metadata(&self.path).with_context(context)?.permissions().mode() & 0o777;
-        replace_file(&self.path, text, mode).with_context(context)
+        Ok(())
     }
 }
 
 fn show(changes: &[Change]) -> anyhow::Result<()> {
     let (mut out, paint) = (out::stdout(), Paint::for_stdout());
-    for (name, before, after) in changes {
+    for Change { name, before, after } in changes {
         writeln!(out, "{}", printable(name))?;
         writeln!(out, "{}", paint.bad(&format!("  - {}", printable(&before.join(" ")))))?;
         writeln!(out, "{}", paint.good(&format!("  + {}", printable(&after.join(" ")))))?;
@@ -325,17 +354,4 @@ fn guarded(command: &[String]) -> Option<Vec<String>> {
     let is_ours = Path::new(program).file_name().is_some_and(|name| name == "proofmark") && word == "guard";
     let end = rest.iter().position(|word| word == END)?;
     is_ours.then(|| rest.get(end + 1..).unwrap_or_default().to_vec())
-}
-
-fn set_command(entry: &mut Object, program: &str, arguments: &[String]) {
-    entry.insert("command", program);
-    entry.insert("args", arguments.iter().map(|word| Json::from(word.as_str())).collect::<Vec<_>>());
-}
-
-/// Hosts start programs with few variables of their own environment.
-fn set_home(entry: &mut Object, home: &str) {
-    match entry.get_mut("env") {
-        Some(Json::Object(variables)) => drop(variables.insert("PROOFMARK_HOME", home)),
-        _ => drop(entry.insert("env", proofmark_receipt::object! { "PROOFMARK_HOME": home })),
-    }
 }

@@ -7,15 +7,12 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
+use proofmark_hosts::{EVERY_HOST, Finding, Gap, Host, Layer, Moment, Reading, State, Surroundings};
 use proofmark_receipt::{Json, ReceiptId, object};
 
-use super::answer::Answer;
 use super::config_file::{ConfigFile, Installed};
-use super::gaps::{EVERY_HOST, Gap};
-use super::host::{Layer, Moment, Surroundings};
 use super::probe::{MARKERS, Probe};
 use crate::exit::Exit;
-use crate::hook::HostName;
 use crate::out;
 use crate::paint::{Paint, printable};
 
@@ -30,61 +27,14 @@ use crate::paint::{Paint, printable};
 Exit codes: 0 the hooks are in place and stopped the call; 1 they are not, or did not; 2 it cannot be told.")]
 pub(crate) struct Doctor {
     /// The host
-    #[arg(value_enum)]
-    host: HostName,
+    #[arg(value_parser = super::hosts())]
+    host: &'static Host,
     /// A shell command that the policy forbids, with {} for a marker file that it would make [default: several are tried]
     #[arg(long, value_name = "COMMAND")]
     call: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-/// What was found about one thing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Finding {
-    state: State,
-    what: String,
-    help: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum State {
-    /// Worth knowing; neither good nor bad.
-    Note,
-    Good,
-    /// It could not be looked at.
-    Unknown,
-    Bad,
-}
-
-impl Finding {
-    fn good(what: impl Into<String>) -> Self {
-        Self { state: State::Good, what: what.into(), help: None }
-    }
-
-    fn note(what: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { state: State::Note, what: what.into(), help: Some(help.into()) }
-    }
-
-    fn unknown(what: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { state: State::Unknown, what: what.into(), help: Some(help.into()) }
-    }
-
-    fn bad(what: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { state: State::Bad, what: what.into(), help: Some(help.into()) }
-    }
-}
-
-impl State {
-    fn as_str(self) -> &'static str {
-        match self {
-            State::Note => "note",
-            State::Good => "good",
-            State::Unknown => "unknown",
-            State::Bad => "bad",
-        }
-    }
 }
 
 /// A host's file with hooks of ours.
@@ -95,7 +45,7 @@ struct Found {
 
 impl Doctor {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let place = Surroundings::of_this_process()?;
+        let place = super::surroundings()?;
         let mut findings = Vec::new();
         let found = self.found(&place, &mut findings);
         for found in &found {
@@ -105,9 +55,10 @@ impl Doctor {
         findings.extend(switches::of_host(self.host, &place, &found));
         self.probe(&place, &found, &mut findings);
         let worst = findings.iter().map(|finding| finding.state).max();
-        match self.json {
-            true => self.print_json(&findings)?,
-            false => self.print(&findings)?,
+        if self.json {
+            self.print_json(&findings)?;
+        } else {
+            self.print(&findings)?;
         }
         Ok(match worst {
             Some(State::Bad) => Exit::No,
@@ -132,8 +83,8 @@ impl Doctor {
         }
         if found.is_empty() {
             findings.push(Finding::bad(
-                format!("{} has no hooks of proofmark", self.host.title()),
-                format!("install them with `proofmark hook install {} --action-policy FILE`", self.host.name()),
+                format!("{} has no hooks of proofmark", self.host.title),
+                format!("install them with `proofmark hook install {} --action-policy FILE`", self.host.name),
             ));
         }
         found
@@ -157,28 +108,26 @@ impl Doctor {
 
     fn probe_one(&self, probe: &Probe<'_>, file: &Path, findings: &mut Vec<Finding>) {
         let file = file.display();
-        let consequence = match self.host.runs_if_failed(&probe.installed.hook) {
-            true => "the host runs calls then",
-            false => "the host refuses every call then",
-        };
+        let runs = self.host.installation.on_failure.runs(&probe.installed.hook);
+        let consequence = if runs { "the host runs calls then" } else { "the host refuses every call then" };
         let marker = std::env::temp_dir().join(format!("doctor-marker-{}", std::process::id()));
         let markers: Vec<&str> = self.call.as_deref().map_or_else(|| MARKERS.to_vec(), |call| vec![call]);
         for command in markers {
             let filled = command.replace("{}", &marker.display().to_string());
             match probe.shell(&filled) {
-                Answer::Denied(reason) if names_a_decision(&reason) => {
+                Reading::Denied(reason) if names_a_decision(&reason) => {
                     findings.push(Finding::good(format!("the hook of {file} refused `{filled}`: {reason}")));
                     findings.extend(self.fails_closed(probe, &file.to_string()));
                     return;
                 }
-                Answer::Allowed => {}
+                Reading::Allowed => {}
                 // It may have been late, or have found no store: that says nothing of the policy.
-                Answer::Denied(why) => {
+                Reading::Denied(why) => {
                     let what = format!("the hook of {file} refused `{filled}` without a decision: {why}");
                     findings.push(Finding::bad(what, "run the hook's command by hand, or install it again"));
                     return;
                 }
-                Answer::Failed(why) => {
+                Reading::Failed(why) => {
                     let what = format!("the hook of {file} gave no answer to `{filled}`: {why}; {consequence}");
                     findings.push(Finding::bad(what, "run the hook's command by hand, or install it again"));
                     return;
@@ -196,7 +145,7 @@ impl Doctor {
     }
 
     fn fails_closed(&self, probe: &Probe<'_>, file: &str) -> Option<Finding> {
-        (probe.garbage() == Answer::Allowed).then(|| {
+        (probe.garbage() == Reading::Allowed).then(|| {
             Finding::bad(
                 format!("the hook of {file} allows a call whose description cannot be read"),
                 "install it again with this version of proofmark",
@@ -206,7 +155,7 @@ impl Doctor {
 
     fn print(&self, findings: &[Finding]) -> anyhow::Result<()> {
         let (mut out, paint) = (out::stdout(), Paint::for_stdout());
-        writeln!(out, "{}", self.host.title())?;
+        writeln!(out, "{}", self.host.title)?;
         for finding in findings {
             let word = match finding.state {
                 State::Good => paint.good("good   "),
@@ -220,10 +169,10 @@ impl Doctor {
             }
         }
         writeln!(out, "what this host does without asking")?;
-        for Gap { what, remedy } in self.host.gaps().iter().chain(&EVERY_HOST) {
+        for Gap { what, remedy } in self.host.gaps.iter().chain(&EVERY_HOST) {
             writeln!(out, "  {what}\n          {}", paint.dim(remedy))?;
         }
-        writeln!(out, "administrators\n  {}", self.host.administrator())?;
+        writeln!(out, "administrators\n  {}", self.host.installation.administrator)?;
         Ok(())
     }
 
@@ -234,10 +183,10 @@ impl Doctor {
         };
         let gap = |gap: &Gap| Json::from(object! { "what": gap.what, "remedy": gap.remedy });
         let line = object! {
-            "host": self.host.name(),
+            "host": self.host.name,
             "findings": findings.iter().map(finding).collect::<Vec<_>>(),
-            "gaps": self.host.gaps().iter().chain(&EVERY_HOST).map(gap).collect::<Vec<_>>(),
-            "administrator": self.host.administrator(),
+            "gaps": self.host.gaps.iter().chain(&EVERY_HOST).map(gap).collect::<Vec<_>>(),
+            "administrator": self.host.installation.administrator,
         };
         Ok(out::stdout().json(&Json::from(line).to_text())?)
     }

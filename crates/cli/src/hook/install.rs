@@ -5,18 +5,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use proofmark_hosts::{HookServer, Host, ListedHook, Scope};
 use proofmark_receipt::{Json, object};
 
-use super::codex_server::{CodexHook, CodexServer};
 use super::config_file::{ConfigFile, Installed};
-use super::host::{Scope, Surroundings, is_within};
+use super::hook_server::RunningServer;
+use super::{hosts, is_within, surroundings};
+use crate::absolute::{absolute_file, absolute_options, absolute_path, home_of_the_environment};
 use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::hook::HostName;
 use crate::hook::run::Run;
-use crate::host_file::{absolute_file, absolute_options, absolute_path, home_of_the_environment};
 use crate::lint;
 use crate::out;
 use crate::paint::{Paint, printable};
@@ -37,8 +38,8 @@ const USERS_OWN_HOME: [&str; 4] = ["-u", "PROOFMARK_HOME", "-u", "XDG_DATA_HOME"
 Exit codes: 0 the hooks are there; 2 the policy or the host's file cannot be used, and nothing was changed.")]
 pub(crate) struct Install {
     /// The host
-    #[arg(value_enum)]
-    host: HostName,
+    #[arg(value_parser = hosts())]
+    host: &'static Host,
     /// The action policy
     #[arg(long, alias = "policy", value_name = "FILE")]
     action_policy: PathBuf,
@@ -68,8 +69,8 @@ pub(crate) struct Install {
 Exit codes: 0 the hooks are gone; 2 the host's file cannot be used, and nothing was changed.")]
 pub(crate) struct Uninstall {
     /// The host
-    #[arg(value_enum)]
-    host: HostName,
+    #[arg(value_parser = hosts())]
+    host: &'static Host,
     #[command(flatten)]
     change: Change,
 }
@@ -78,7 +79,7 @@ pub(crate) struct Uninstall {
 #[derive(Args)]
 struct Change {
     /// Whose configuration
-    #[arg(long, value_enum, default_value = "user", value_name = "SCOPE")]
+    #[arg(long, value_parser = scopes(), default_value = "user", value_name = "SCOPE")]
     scope: Scope,
     /// Show what would change, and change nothing
     #[arg(long)]
@@ -88,7 +89,7 @@ struct Change {
     json: bool,
     /// What the person does next, where that is not what the host asks for.
     #[arg(skip)]
-    next: Option<&'static str>,
+    next: Option<String>,
 }
 
 impl Install {
@@ -99,24 +100,25 @@ impl Install {
         let command = self.command(&policy, config)?;
         let mut file = self.change.open(self.host)?;
         let before = file.installed()?;
-        if self.trust && self.host != HostName::Codex {
+        let server = self.host.installation.server.as_ref().filter(|_| self.trust);
+        if self.trust && server.is_none() {
             return Err(with_help(
-                format!("have {} trust its hooks: only Codex asks for each of them", self.host.title()),
+                format!("have {} trust its hooks: only Codex asks for each of them", self.host.title),
                 "leave out `--trust`",
             ));
         }
-        self.change.next = self.trust.then_some("restart `codex`: hooks are read when it starts");
+        self.change.next = server.map(|server| format!("restart `{}`: hooks are read when it starts", server.program));
         file.install(&command)?;
         let exit = self.change.finish(self.host, &file, &before)?;
-        let project = Surroundings::of_this_process()?.project;
+        let project = surroundings()?.project;
         let program = std::env::current_exe().context("find the path of this program")?;
         let named = [Some(&self.action_policy), self.workflow.as_ref(), Some(&program), Some(&config.home)];
         for path in named.into_iter().flatten().filter(|path| is_within(path, &project)) {
             let shown = printable(&path.display().to_string());
             out::note(format_args!("{shown} is in the project: an agent that can write to it decides what it may do"));
         }
-        if self.trust {
-            trust(&file.installed()?)?;
+        if let Some(server) = server {
+            trust(self.host, server, &file.installed()?)?;
         }
         Ok(exit)
     }
@@ -136,7 +138,7 @@ impl Install {
         }
         command.extend([text(&program)?, "hook".to_owned()]);
         let arguments = command.len();
-        command.extend([self.host.runs_as(), "--action-policy", policy].map(str::to_owned));
+        command.extend([self.host.installation.runs_as, "--action-policy", policy].map(str::to_owned));
         if let (Some(workflow), Some(step)) = (&self.workflow, &self.step) {
             let file = absolute_file(workflow)?;
             if lint::sound_workflow(workflow, None)?.step(step).is_none() {
@@ -170,12 +172,12 @@ impl Uninstall {
 }
 
 impl Change {
-    fn open(&self, host: HostName) -> anyhow::Result<ConfigFile> {
-        let place = Surroundings::of_this_process()?;
+    fn open(&self, host: &'static Host) -> anyhow::Result<ConfigFile> {
+        let place = surroundings()?;
         let Some(path) = host.file(self.scope, &place) else {
             return Err(with_help(
-                format!("change the configuration of {} for the system: it has no such file", host.title()),
-                format!("administrators: {}", host.administrator()),
+                format!("change the configuration of {} for the system: it has no such file", host.title),
+                format!("administrators: {}", host.installation.administrator),
             ));
         };
         // A repository may have links.
@@ -188,36 +190,38 @@ impl Change {
         ConfigFile::read(host, &path)
     }
 
-    fn next_step(&self, host: HostName) -> &'static str {
-        self.next.unwrap_or_else(|| host.next(self.scope))
+    fn next_step<'a>(&'a self, host: &Host) -> &'a str {
+        self.next.as_deref().unwrap_or_else(|| (host.installation.next)(self.scope))
     }
 
     /// Shows the change and makes it.
-    fn finish(&self, host: HostName, file: &ConfigFile, before: &[Installed]) -> anyhow::Result<Exit> {
+    fn finish(&self, host: &'static Host, file: &ConfigFile, before: &[Installed]) -> anyhow::Result<Exit> {
         let after = file.installed()?;
         let is_changed = file.is_changed();
         if is_changed && !self.dry_run {
             file.write(!before.is_empty())?;
         }
-        match self.json {
-            true => self.print_json(host, file, &after)?,
-            false => self.print(host, file, before, &after)?,
+        if self.json {
+            self.print_json(host, file, &after)?;
+        } else {
+            self.print(host, file, before, &after)?;
         }
         Ok(Exit::Yes)
     }
 
     fn print(
         &self,
-        host: HostName,
+        host: &'static Host,
         file: &ConfigFile,
         before: &[Installed],
         after: &[Installed],
     ) -> anyhow::Result<()> {
         if !file.is_changed() {
             let shown = printable(&file.path().display().to_string());
-            match after.is_empty() {
-                true => out::note(format_args!("{shown} has no hooks of proofmark")),
-                false => out::note(format_args!("{shown} has these hooks already")),
+            if after.is_empty() {
+                out::note(format_args!("{shown} has no hooks of proofmark"));
+            } else {
+                out::note(format_args!("{shown} has these hooks already"));
             }
             return Ok(());
         }
@@ -235,30 +239,30 @@ impl Change {
         }
         drop(out);
         out::note(format_args!("next: {}", self.next_step(host)));
-        out::note(format_args!("then: proofmark hook doctor {}", host.name()));
+        out::note(format_args!("then: proofmark hook doctor {}", host.name));
         if self.scope != Scope::System {
             out::note(format_args!(
                 "an agent with a shell can change this file; administrators: {}",
-                host.administrator()
+                host.installation.administrator
             ));
         }
         Ok(())
     }
 
-    fn print_json(&self, host: HostName, file: &ConfigFile, after: &[Installed]) -> anyhow::Result<()> {
+    fn print_json(&self, host: &'static Host, file: &ConfigFile, after: &[Installed]) -> anyhow::Result<()> {
         let hooks = after.iter().map(|hook| {
             let command: Vec<Json> = hook.command.iter().map(|word| Json::from(word.as_str())).collect();
             Json::from(object! { "event": hook.event.as_str(), "command": command })
         });
         let line = object! {
-            "host": host.name(),
+            "host": host.name,
             "scope": self.scope.as_str(),
             "file": file.path().display().to_string(),
             "changed": file.is_changed() && !self.dry_run,
             "would_change": file.is_changed(),
             "hooks": hooks.collect::<Vec<_>>(),
             "next"?: (!after.is_empty()).then(|| self.next_step(host)),
-            "administrator": host.administrator(),
+            "administrator": host.installation.administrator,
         };
         Ok(out::stdout().json(&Json::from(line).to_text())?)
     }
@@ -282,25 +286,35 @@ fn by_command(hooks: &[&Installed]) -> Vec<(String, String)> {
     commands
 }
 
-/// Has Codex trust the hooks that were installed, and no others.
-fn trust(installed: &[Installed]) -> anyhow::Result<()> {
+/// Reads whom a configuration is for.
+fn scopes() -> impl TypedValueParser<Value = Scope> {
+    let values = Scope::ALL.map(|scope| PossibleValue::new(scope.as_str()).help(scope.description()));
+    PossibleValuesParser::new(values)
+        .try_map(|name| Scope::ALL.into_iter().find(|scope| scope.as_str() == name).ok_or("it is not known"))
+}
+
+/// Has the host trust the hooks that were installed, and no others.
+fn trust(host: &Host, server: &'static HookServer, installed: &[Installed]) -> anyhow::Result<()> {
+    let (title, program) = (host.title, server.program);
     let failed = |why: &str| {
-        with_help(format!("have Codex trust the hooks: {why}"), "start `codex`, and trust them when it asks")
+        let help = format!("start `{program}`, and trust them when it asks");
+        with_help(format!("have {title} trust the hooks: {why}"), help)
     };
-    let folder = Surroundings::of_this_process()?.project;
-    let mut codex = CodexServer::start().ok_or_else(|| failed("`codex` is not on the path, or gave no answer"))?;
+    let folder = surroundings()?.project;
+    let mut running = RunningServer::start(server)
+        .ok_or_else(|| failed(&format!("`{program}` is not on the path, or gave no answer")))?;
     let is_ours =
-        |hook: &CodexHook| installed.iter().any(|ours| hook.is(&ours.event, &shell_words::line(&ours.command)));
-    let hooks = codex.hooks(&folder).ok_or_else(|| failed("it did not list its hooks"))?;
-    let new: Vec<&CodexHook> = hooks.iter().filter(|hook| is_ours(hook) && !hook.is_trusted()).collect();
+        |hook: &ListedHook| installed.iter().any(|ours| hook.is(&ours.event, &shell_words::line(&ours.command)));
+    let hooks = running.hooks(&folder).ok_or_else(|| failed("it did not list its hooks"))?;
+    let new: Vec<&ListedHook> = hooks.iter().filter(|hook| is_ours(hook) && !hook.is_trusted).collect();
     if !new.is_empty() {
-        codex.trust(&new).ok_or_else(|| failed("it refused"))?;
+        running.trust(&new).ok_or_else(|| failed("it refused"))?;
     }
-    let hooks = codex.hooks(&folder).unwrap_or_default();
-    let trusted = hooks.iter().filter(|hook| is_ours(hook) && hook.is_trusted()).count();
+    let hooks = running.hooks(&folder).unwrap_or_default();
+    let trusted = hooks.iter().filter(|hook| is_ours(hook) && hook.is_trusted).count();
     if trusted < installed.len() {
         return Err(failed("it does not read all of them; a project has to be trusted first"));
     }
-    out::note("Codex trusts these hooks");
+    out::note(format_args!("{title} trusts these hooks"));
     Ok(())
 }

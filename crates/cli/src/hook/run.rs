@@ -11,11 +11,11 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, Parser};
 use proofmark_decider::{
     Decider, HookRuling, HookSettings, Hooks, StepAt, StopRuling, not_executed, session_of_subagent,
 };
-use proofmark_hook::{Answer, Call, Event, Host, MAX_INPUT_BYTES, Message, Occasion, Stop, read};
+use proofmark_hosts::{Answer, Call, Event, Host, MAX_INPUT_BYTES, Message, Occasion, Stop};
 use proofmark_store::Store;
 
 use super::transcript;
@@ -32,8 +32,8 @@ use crate::out;
 #[derive(Args)]
 pub(super) struct Run {
     /// The host that asks
-    #[arg(required = true)]
-    host: Option<HostName>,
+    #[arg(required = true, value_parser = super::hosts())]
+    host: Option<&'static Host>,
     /// The action policy
     #[arg(long, alias = "policy", value_name = "FILE", required = true)]
     action_policy: Option<PathBuf>,
@@ -71,31 +71,6 @@ pub(super) struct Run {
     recording: Recording,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HostName {
-    Claude,
-    Codex,
-    Gemini,
-    Copilot,
-    Vscode,
-    Cursor,
-    Opencode,
-}
-
-impl From<HostName> for Host {
-    fn from(name: HostName) -> Self {
-        match name {
-            HostName::Claude => Self::Claude,
-            HostName::Codex => Self::Codex,
-            HostName::Gemini => Self::Gemini,
-            HostName::Copilot => Self::Copilot,
-            HostName::Vscode => Self::VsCode,
-            HostName::Cursor => Self::Cursor,
-            HostName::Opencode => Self::OpenCode,
-        }
-    }
-}
-
 /// How much longer a stop may take to be judged.
 const STOP_DEADLINE: Duration = Duration::from_secs(40);
 /// The longest deadline. Hosts wait for a minute or less.
@@ -116,7 +91,7 @@ struct Asked {
 /// What an answer is about.
 #[derive(Clone, Copy)]
 struct About {
-    host: Host,
+    host: &'static Host,
     occasion: Occasion,
     /// Whether it is a stop that was refused before.
     again: bool,
@@ -164,25 +139,26 @@ impl Run {
     }
 
     /// The answer to the event on standard input.
-    fn answer(&self, host: Host, config: &Config, asked: &Asked) -> Answer {
+    fn answer(&self, host: &'static Host, config: &Config, asked: &Asked) -> Answer {
         let mut input = Vec::new();
         let limit = MAX_INPUT_BYTES as u64 + 1;
         let message = match stdin().lock().take(limit).read_to_end(&mut input).context("read standard input") {
-            Ok(_) => read(host, &input).map_err(anyhow::Error::new),
+            Ok(_) => host.read(&input).map_err(anyhow::Error::new),
             Err(error) => Err(error),
         };
         let message = match message {
             Ok(message) => message,
-            Err(error) => return Answer::deny(host, Occasion::BeforeTool, &because(&error)),
+            Err(error) => return host.deny(Occasion::BeforeTool, &because(&error)),
         };
         let (host, occasion) = (message.told_by.unwrap_or(host), message.occasion);
         let again = matches!(&message.event, Event::Stop(stop) if stop.again);
-        asked.is_about(About { host, occasion, again });
+        let about = About { host, occasion, again };
+        asked.is_about(about);
         match &message.event {
             Event::Before(call) => match self.before(config, &message, call, asked) {
-                Ok(HookRuling::Allowed) => Answer::allow(host, occasion),
-                Ok(HookRuling::Blocked(reason)) => Answer::deny(host, occasion, &reason),
-                Err(error) => Answer::deny(host, occasion, &because(&error)),
+                Ok(HookRuling::Allowed) => host.allow(),
+                Ok(HookRuling::Blocked(reason)) => host.deny(occasion, &reason),
+                Err(error) => host.deny(occasion, &because(&error)),
             },
             Event::After(call, ended) => {
                 let recorded = self.hooks(config, &message, Purpose::Record, asked);
@@ -190,26 +166,23 @@ impl Run {
                 if let Err(error) = recorded {
                     out::report(&error.context("record a result"));
                 }
-                Answer::pass(host, occasion, None)
+                host.pass(occasion, None)
             }
             Event::Stop(stop) => match self.stop(config, &message, stop, asked) {
-                Ok(None | Some(StopRuling::Judged)) => Answer::pass(host, occasion, None),
-                Ok(Some(StopRuling::Accepted(note) | StopRuling::Over(note))) => {
-                    Answer::pass(host, occasion, Some(&note))
-                }
-                Ok(Some(StopRuling::Refused(prompt))) => Answer::go_on(host, occasion, &prompt),
+                Ok(None | Some(StopRuling::Judged)) => host.pass(occasion, None),
+                Ok(Some(StopRuling::Accepted(note) | StopRuling::Over(note))) => host.pass(occasion, Some(&note)),
+                Ok(Some(StopRuling::Refused(prompt))) => host.go_on(occasion, &prompt),
                 Err(error) => {
                     let help = error::help(&error).map_or_else(String::new, |help| format!(" ({help})"));
-                    let why = format!("failed to {}{help}.", error::message(&error));
-                    not_judged((host, occasion), stop.again, &why)
+                    about.not_judged(&format!("failed to {}{help}.", error::message(&error)))
                 }
             },
-            Event::Other => Answer::pass(host, occasion, None),
+            Event::Other => host.pass(occasion, None),
         }
     }
 
     fn before(&self, config: &Config, message: &Message, call: &Call, asked: &Asked) -> anyhow::Result<HookRuling> {
-        let host = message.told_by.map_or_else(|| self.host(), Ok)?;
+        let host = asked.about().host;
         let record = || transcript::record(host, message.transcript.as_deref());
         Ok(self.hooks(config, message, Purpose::Decide, asked)?.before(message, call, &record)?)
     }
@@ -227,7 +200,7 @@ impl Run {
         let workflow = lint::sound_workflow(workflow, policy.as_ref())?;
         let hooks = self.hooks(config, message, Purpose::Record, asked)?;
         let path = message.transcript.as_deref();
-        let host = message.told_by.map_or_else(|| self.host(), Ok)?;
+        let host = asked.about().host;
         transcript::wait_for_stop(host, path);
         let record = transcript::record(host, path);
         let said = transcript::last_message(host, path, stop.message.as_deref());
@@ -253,9 +226,9 @@ impl Run {
         Ok(Hooks::new(decider, settings, Arc::clone(&asked.stop)))
     }
 
-    fn host(&self) -> anyhow::Result<Host> {
+    fn host(&self) -> anyhow::Result<&'static Host> {
         // Only a subcommand makes it unnecessary.
-        Ok(self.host.context("name the host")?.into())
+        self.host.context("name the host")
     }
 
     fn settings(&self, message: &Message, store: &Store) -> anyhow::Result<HookSettings> {
@@ -281,12 +254,8 @@ impl Run {
 }
 
 /// The folder of the agent's project. Hosts name it in a variable that they set for their hooks; others start the agent in it.
-fn project(host: Host, message: &Message) -> Option<String> {
-    let variable = match host {
-        Host::Claude => std::env::var("CLAUDE_PROJECT_DIR").ok(),
-        Host::Gemini => std::env::var("GEMINI_PROJECT_DIR").ok(),
-        Host::Codex | Host::Copilot | Host::VsCode | Host::Cursor | Host::OpenCode => None,
-    };
+fn project(host: &Host, message: &Message) -> Option<String> {
+    let variable = host.project_variable().and_then(|name| std::env::var(name).ok());
     let said = message.project.as_ref().or(message.cwd.as_ref());
     let folder = variable.or_else(|| said.cloned()).filter(|folder| folder.starts_with('/'))?;
     Some(folder.trim_end_matches('/').to_owned())
@@ -315,36 +284,37 @@ impl Asked {
     /// The answer where nothing was decided in time. What is decided after that is not stored.
     fn late(&self, deadline: Duration) -> Answer {
         self.stop.store(true, Ordering::Relaxed);
-        match self.is_stop() {
-            true => self.give_up("it took too long."),
-            false => self.give_up(&format!("The action could not be decided within {} s.", deadline.as_secs_f64())),
+        if self.is_stop() {
+            return self.about().give_up("it took too long.");
         }
+        self.about().give_up(&format!("The action could not be decided within {} s.", deadline.as_secs_f64()))
     }
 
     fn failed(&self) -> Answer {
-        match self.is_stop() {
-            true => self.give_up("the program failed."),
-            false => self.give_up("The action could not be decided: the program failed."),
+        if self.is_stop() {
+            return self.about().give_up("the program failed.");
         }
-    }
-
-    fn give_up(&self, why: &str) -> Answer {
-        let About { host, occasion, again } = self.about();
-        match occasion {
-            Occasion::BeforeTool | Occasion::BeforeRead => Answer::deny(host, occasion, &not_executed(why)),
-            Occasion::Stop | Occasion::SubagentStop => not_judged((host, occasion), again, why),
-            Occasion::AfterTool | Occasion::Other => Answer::pass(host, occasion, None),
-        }
+        self.about().give_up("The action could not be decided: the program failed.")
     }
 }
 
-/// The answer to a stop that cannot be judged: refused once. An agent that cannot do anything about it is not held for ever,
-/// and nothing is accepted.
-fn not_judged((host, occasion): (Host, Occasion), again: bool, why: &str) -> Answer {
-    let why = format!("The step could not be judged: {why}");
-    match again {
-        true => Answer::pass(host, occasion, Some(&why)),
-        false => Answer::go_on(host, occasion, &format!("{why} Say so, and that the step is not done.")),
+impl About {
+    fn give_up(self, why: &str) -> Answer {
+        match self.occasion {
+            Occasion::BeforeTool | Occasion::BeforeRead => self.host.deny(self.occasion, &not_executed(why)),
+            Occasion::Stop | Occasion::SubagentStop => self.not_judged(why),
+            Occasion::AfterTool | Occasion::Other => self.host.pass(self.occasion, None),
+        }
+    }
+
+    /// The answer to a stop that cannot be judged: refused once. An agent that cannot do anything about it is not held for ever,
+    /// and nothing is accepted.
+    fn not_judged(self, why: &str) -> Answer {
+        let why = format!("The step could not be judged: {why}");
+        if self.again {
+            return self.host.pass(self.occasion, Some(&why));
+        }
+        self.host.go_on(self.occasion, &format!("{why} Say so, and that the step is not done."))
     }
 }
 
@@ -369,7 +339,7 @@ mod tests {
     #[test]
     fn a_stop_that_is_judged_too_late_is_refused_once() {
         let answer = |again: bool| {
-            let about = About { host: Host::Claude, occasion: Occasion::Stop, again };
+            let about = About { host: Host::named("claude").unwrap(), occasion: Occasion::Stop, again };
             let asked = Asked { about: Mutex::new(about), stop: Arc::default() };
             asked.late(Duration::from_secs(2))
         };

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use proofmark_hosts::HookOutput;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// The most of each output that is looked at, in bytes.
@@ -14,20 +15,11 @@ const MAX_OUTPUT: u64 = 1 << 20;
 /// How long the output may stay open after the program has ended.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How a program ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ended {
-    /// `None` if it was killed.
-    pub(super) code: Option<i32>,
-    pub(super) stdout: Vec<u8>,
-    pub(super) stderr: Vec<u8>,
-}
-
 /// Runs a program with this input. After `limit` it is killed with everything that it started.
 ///
 /// # Errors
 /// When it cannot be started.
-pub(super) fn run(command: &mut Command, input: &[u8], limit: Duration) -> io::Result<Ended> {
+pub(super) fn run(command: &mut Command, input: &[u8], limit: Duration) -> io::Result<HookOutput> {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
     let group = Pid::from_child(&child);
@@ -50,7 +42,7 @@ pub(super) fn run(command: &mut Command, input: &[u8], limit: Duration) -> io::R
     // What it started may hold its output open.
     let _gone = kill_process_group(group, Signal::KILL);
     let [stdout, stderr] = readers.map(|reader| reader.recv_timeout(GRACE).unwrap_or_default());
-    Ok(Ended { code, stdout, stderr })
+    Ok(HookOutput { code, stdout, stderr })
 }
 
 /// What is read from an output, up to its end. A process that left the group may keep it open.

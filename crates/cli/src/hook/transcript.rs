@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 
 use proofmark_decider::HostRecord;
 use proofmark_evidence::trace::MAX_TRACE_BYTES;
-use proofmark_hook::{Host, has_open_stop, last_message as last_in};
+use proofmark_hosts::Host;
 
 /// The longest file that is read, in bytes. The lines of it that are about calls have at most [`MAX_TRACE_BYTES`].
 const MAX_FILE: u64 = 512 << 20;
 /// How much of the end of a file is searched for the last message, in bytes.
 const MAX_TAIL: u64 = 4 << 20;
-/// How long Copilot may take to record that it asks about a stop.
+/// How long a host may take to record that it asks about a stop.
 const RECORDED_WITHIN: Duration = Duration::from_secs(5);
-/// How often its record is looked at meanwhile.
+/// How often the record is looked at meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Waits until the record has what the agent said and did before it stopped. Copilot writes its record some time after it
-/// asks; the other hosts before.
-pub(super) fn wait_for_stop(host: Host, path: Option<&str>) {
-    let Some(path) = path.filter(|_| host == Host::Copilot) else { return };
+/// Waits until the record has what the agent said and did before it stopped: some hosts write it only after they ask.
+pub(super) fn wait_for_stop(host: &Host, path: Option<&str>) {
+    let has_open_stop = host.record.as_ref().and_then(|record| record.has_open_stop);
+    let Some((path, has_open_stop)) = path.zip(has_open_stop) else { return };
     let begun = Instant::now();
     while !tail(path).is_some_and(|tail| has_open_stop(&tail)) && begun.elapsed() < RECORDED_WITHIN {
         thread::sleep(LOOK_EVERY);
@@ -29,7 +29,7 @@ pub(super) fn wait_for_stop(host: Host, path: Option<&str>) {
 }
 
 /// The lines of the host's record of a session that may be about calls.
-pub(super) fn record(host: Host, path: Option<&str>) -> HostRecord {
+pub(super) fn record(host: &Host, path: Option<&str>) -> HostRecord {
     let Some(path) = path.filter(|_| host.transcript_form().is_some()) else { return HostRecord::Missing };
     match lines(host, path) {
         Ok(None) => HostRecord::Missing,
@@ -38,7 +38,7 @@ pub(super) fn record(host: Host, path: Option<&str>) -> HostRecord {
     }
 }
 
-fn lines(host: Host, path: &str) -> Result<Option<String>, String> {
+fn lines(host: &Host, path: &str) -> Result<Option<String>, String> {
     // Opening a pipe would block.
     let Ok(found) = fs::metadata(path) else { return Ok(None) };
     if !found.is_file() || found.len() > MAX_FILE {
@@ -64,11 +64,12 @@ fn lines(host: Host, path: &str) -> Result<Option<String>, String> {
 }
 
 /// The agent's last message: what the host says, unless that is several messages, of which the record has the last.
-pub(super) fn last_message(host: Host, path: Option<&str>, said: Option<&str>) -> Option<String> {
-    if let Some(said) = said.filter(|_| !host.joins_messages()) {
+pub(super) fn last_message(host: &Host, path: Option<&str>, said: Option<&str>) -> Option<String> {
+    let joins_messages = host.record.as_ref().is_some_and(|record| record.joins_messages);
+    if let Some(said) = said.filter(|_| !joins_messages) {
         return Some(said.to_owned());
     }
-    let recorded = path.and_then(tail).and_then(|tail| last_in(&tail));
+    let recorded = path.and_then(tail).and_then(|tail| host.last_message(&tail));
     match (said, recorded) {
         (Some(said), Some(recorded)) if said.trim_end().ends_with(recorded.trim_end()) => Some(recorded),
         (Some(said), _) => Some(said.to_owned()),

@@ -1,27 +1,27 @@
 //! `proofmark mcp config`.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::{Args, Parser, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser};
+use proofmark_hosts::Servers;
 use proofmark_receipt::{Json, Object, object};
-use proofmark_server::replace_file;
 
+use crate::absolute::{absolute_options, home_of_the_environment};
 use crate::config::Config;
 use crate::error::{with_help, wrong_arguments};
 use crate::exit::Exit;
-use crate::host_file::{MAX_CONFIGURATION, absolute_options, back_up, home_of_the_environment};
-use crate::input;
+use crate::host_file::HostFile;
 use crate::out;
 use crate::paint::printable;
 use crate::serve::ServiceOptions;
 
 /// The name of this server in a configuration.
 const NAME: &str = "proofmark";
-/// The mode of a new configuration, which has no secrets.
-const MODE: u32 = 0o644;
+/// What keeps a configuration as it was before.
+const BACKUP: &str = "bak";
 
 /// Print the configuration of an MCP host, or add it to the host's file
 ///
@@ -34,8 +34,8 @@ const MODE: u32 = 0o644;
   proofmark mcp config --host cursor --http http://127.0.0.1:8700/mcp --api-key-from PROOFMARK_API_KEY")]
 pub(super) struct HostConfig {
     /// The host: `claude` is Claude Code with its .mcp.json
-    #[arg(long, value_enum, default_value_t = HostName::Claude)]
-    host: HostName,
+    #[arg(long, value_name = "HOST", default_value = "claude", value_parser = programs())]
+    host: &'static Servers,
     /// Add it to this file of the host, which is created if needed; what was there before is kept as FILE.bak
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
@@ -48,15 +48,6 @@ pub(super) struct HostConfig {
     /// Options of `proofmark mcp`, after --
     #[arg(last = true, value_name = "OPTION")]
     arguments: Vec<String>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum HostName {
-    Claude,
-    ClaudeDesktop,
-    Cursor,
-    Vscode,
-    Windsurf,
 }
 
 /// The arguments of `proofmark mcp`, read as it reads them.
@@ -80,59 +71,35 @@ impl HostConfig {
         Ok(Exit::Yes)
     }
 
-    /// The member that has the servers.
-    fn servers(&self) -> &'static str {
-        match self.host {
-            HostName::Vscode => "servers",
-            HostName::Claude | HostName::ClaudeDesktop | HostName::Cursor | HostName::Windsurf => "mcpServers",
-        }
-    }
-
     fn configuration(&self, server: Object) -> Json {
         let mut configuration = Object::new();
-        configuration.insert(self.servers(), object! { "proofmark": server });
+        configuration.insert(self.host.member, object! { "proofmark": server });
         configuration.into()
     }
 
     /// Adds the server to the configuration in this file, and keeps everything else in it.
     fn add(&self, server: Object, path: &Path) -> anyhow::Result<()> {
         let shown = printable(&path.display().to_string());
-        let before = match fs::symlink_metadata(path) {
-            Ok(_) => Some(input::read_limited(path, MAX_CONFIGURATION)?),
-            Err(_) => None,
+        let refuse = |why: String| {
+            with_help(
+                format!("change the configuration `{}`: {why}", path.display()),
+                "leave out `--into`, and add what is printed by hand",
+            )
         };
-        let configuration = match before.as_deref().map(<[u8]>::trim_ascii) {
-            None | Some([]) => self.configuration(server),
-            Some(text) => self.merged(server, text).map_err(|why| {
-                with_help(
-                    format!("change the configuration `{}`: {why}", path.display()),
-                    "leave out `--into`, and add what is printed by hand",
-                )
-            })?,
-        };
-        let text = format!("{}\n", configuration.to_pretty());
-        if before.as_ref().is_some_and(|before| *before == text.as_bytes()) {
+        let file = HostFile::read(path, self.host.has_comments)?;
+        let mut document = file.document().map_err(|error| refuse(format!("it is not plain JSON ({error})")))?;
+        let server = Json::from(server);
+        document.put(&[self.host.member, NAME], &server).map_err(|error| refuse(error.to_string()))?;
+        if file.before().is_some_and(|before| before == document.text().as_bytes()) {
             out::note(format_args!("{shown} has it already"));
             return Ok(());
         }
-        if let Some(before) = before {
-            back_up(path, "bak", &before)?;
+        if let Some(before) = file.before() {
+            file.back_up(BACKUP, before)?;
         }
-        replace_file(path, &text, MODE).with_context(|| format!("write the configuration `{}`", path.display()))?;
+        file.write(document.text())?;
         out::note(format_args!("{shown} has the server `{NAME}`; restart the host to use it"));
         Ok(())
-    }
-
-    fn merged(&self, server: Object, text: &[u8]) -> Result<Json, String> {
-        let json = Json::parse(text).map_err(|error| format!("it is not plain JSON ({error})"))?;
-        let Json::Object(mut configuration) = json else { return Err("it is not an object".to_owned()) };
-        let name = self.servers();
-        match configuration.get_mut(name) {
-            None => drop(configuration.insert(name, object! { "proofmark": server })),
-            Some(Json::Object(servers)) => drop(servers.insert(NAME, server)),
-            Some(_) => return Err(format!("`{name}` is not an object")),
-        }
-        Ok(configuration.into())
     }
 
     /// A server that the host starts.
@@ -145,9 +112,10 @@ impl HostConfig {
         service.check_policies()?;
         let arguments = absolute_options(&self.arguments, config)?;
         let arguments = ["mcp".to_owned()].into_iter().chain(arguments).map(Json::from);
-        let kind = matches!(self.host, HostName::Claude | HostName::Vscode).then_some("stdio");
         let home = home_of_the_environment()?.map(|home| object! { "PROOFMARK_HOME": home });
-        Ok(object! { "type"?: kind, "command": path, "args": arguments.collect::<Vec<_>>(), "env"?: home })
+        Ok(
+            object! { "type"?: self.host.program_type, "command": path, "args": arguments.collect::<Vec<_>>(), "env"?: home },
+        )
     }
 
     /// A server that the host connects to.
@@ -159,12 +127,10 @@ impl HostConfig {
             ));
         }
         let headers = self.api_key_from.as_deref().map(|variable| self.headers(variable)).transpose()?;
-        match self.host {
-            HostName::Claude | HostName::Vscode => Ok(object! { "type": "http", "url": url, "headers"?: headers }),
-            HostName::Cursor => Ok(object! { "url": url, "headers"?: headers }),
-            HostName::Windsurf => Ok(object! { "serverUrl": url, "headers"?: headers }),
-            HostName::ClaudeDesktop => Err(with_help(
-                "configure `claude-desktop` for a URL: its configuration file only starts programs",
+        match self.host.address {
+            Some(address) => Ok(address(url, headers)),
+            None => Err(with_help(
+                format!("configure `{}` for a URL: its configuration file only starts programs", self.host.name),
                 "add the URL as a connector in its settings",
             )),
         }
@@ -179,10 +145,12 @@ impl HostConfig {
                 "give the name of a variable, as in `--api-key-from PROOFMARK_API_KEY`, and not the key",
             ));
         }
-        let value = match self.host {
-            HostName::Claude | HostName::ClaudeDesktop => format!("Bearer ${{{variable}}}"),
-            HostName::Cursor | HostName::Vscode | HostName::Windsurf => format!("Bearer ${{env:{variable}}}"),
-        };
-        Ok(object! { "Authorization": value })
+        Ok(object! { "Authorization": format!("Bearer {}", (self.host.variable)(variable)) })
     }
+}
+
+/// Reads the name of a program whose file has MCP servers.
+fn programs() -> impl TypedValueParser<Value = &'static Servers> {
+    let names = Servers::all().into_iter().map(|servers| servers.name);
+    PossibleValuesParser::new(names).try_map(|name| Servers::named(&name).ok_or("it is not known"))
 }

@@ -472,6 +472,37 @@ fn a_host_configuration_is_wrapped_and_unwrapped_exactly() {
 }
 
 #[test]
+fn a_wrapped_configuration_keeps_every_byte_that_is_not_about_the_guard() {
+    let place = Place::new();
+    let before = "// my servers\n{\n\t\"z\" : [ 1,2 ],   \"mcpServers\" : {\n\t\t\"files\": { \"args\": [\"-y\", \"x\"], \
+                  /* pinned */ \"command\":\"npx\",\t\"env\" :{\"A\":\"b\"} },\n\n\t\t\"plain\": {\"command\": \"p\"} // last\n\t},\n\t\"a\": 1.50\n}";
+    let file = place.at("mcp.json");
+    std::fs::write(&file, before).unwrap();
+    let now = || std::fs::read_to_string(&file).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(BINARY);
+        command.args(arguments).current_dir(place.folder.path()).envs(place.home.variables());
+        let done = command.env_remove("PROOFMARK_HOME").env_remove("PROOFMARK_STORE").output().unwrap();
+        assert!(done.status.success(), "{}", said(&done));
+    };
+    run(&["guard", "wrap", "mcp.json", "--policy", "policy.yaml"]);
+    // Without the guards themselves, it is what it was.
+    let binary = std::fs::canonicalize(BINARY).unwrap().display().to_string();
+    let policy = std::path::absolute(place.at("policy.yaml")).unwrap().display().to_string();
+    let guard =
+        |name: &str| format!("\"guard\", \"--action-policy\", \"{policy}\", \"--server\", \"{name}\", \"--\", ");
+    let files =
+        now().replace(&format!("{}\"npx\", ", guard("files")), "").replacen(&format!("\"{binary}\""), "\"npx\"", 1);
+    let plain = format!("\"{binary}\",\n\t\t\t\"args\": [{}\"p\"]", guard("plain"));
+    assert_eq!(files.replace(&plain, "\"p\""), before, "{}", now());
+    // What changes meanwhile stays, when the servers are taken out of guard again.
+    let changed = now().replace("1.50", "2.50").replace("/* pinned */", "/* mine */");
+    std::fs::write(&file, changed).unwrap();
+    run(&["guard", "unwrap", "mcp.json"]);
+    assert_eq!(now(), before.replace("1.50", "2.50").replace("/* pinned */", "/* mine */"));
+}
+
+#[test]
 fn the_official_client_sees_the_same_server_with_and_without_guard() {
     let Some(python) = proofmark_testing::python_with("mcp.client.client", "mcp==2.3.0") else { return };
     let place = Place::new();

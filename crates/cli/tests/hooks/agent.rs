@@ -72,7 +72,7 @@ impl Agent {
             Self::Gemini => "@google/gemini-cli",
             Self::OpenCode => for_processor("opencode-linux-x64-baseline", "opencode-linux-arm64"),
         };
-        let modules = proofmark_testing::node_modules_with(&[package])?;
+        let modules = proofmark_testing::node_modules_with_host(package)?;
         Some(match self {
             Self::Codex | Self::Gemini => modules.join(".bin"),
             Self::Claude | Self::Copilot => modules.join(package),

@@ -340,6 +340,10 @@ fn a_server_is_added_to_the_file_of_a_host_which_keeps_its_own() {
     let servers = member(&after, "mcpServers");
     assert_eq!(text(&member(&servers, "theirs"), "command"), "x");
     assert_ne!(text(&member(&servers, "proofmark"), "command"), "old");
+    // What is not about this server keeps its form.
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (head, tail) = text.split_once("\"proofmark\": ").unwrap();
+    assert!(before.starts_with(head) && tail.ends_with("}}"), "{text}");
     // Once more changes nothing, nor the backup.
     assert!(add(&[]).status.success());
     assert_eq!(std::fs::read_to_string(&backup).unwrap(), before);
@@ -349,4 +353,19 @@ fn a_server_is_added_to_the_file_of_a_host_which_keeps_its_own() {
         assert!(refused.status.code() == Some(2) && said(&refused).contains("by hand"), "{odd}: {}", said(&refused));
         assert_eq!(std::fs::read_to_string(&file).unwrap(), odd);
     }
+}
+
+#[test]
+fn comments_stay_where_the_host_takes_them_out() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("mcp.json");
+    let before = "{\n    // mine\n    \"inputs\" : [],\n    \"servers\": {\"x\": {\"command\": \"x\"} /* end */}\n}\n";
+    std::fs::write(&file, before).unwrap();
+    let added = config(folder.path(), &["--host", "vscode", "--into", "mcp.json"]);
+    assert!(added.status.success(), "{}", said(&added));
+    let after = std::fs::read_to_string(&file).unwrap();
+    let (head, tail) = after.split_once(",\n        \"proofmark\": {").unwrap_or_else(|| panic!("{after}"));
+    let end = " /* end */}\n}\n";
+    assert!(before.starts_with(head) && tail.ends_with(end), "{after}");
+    assert_eq!(format!("{head}{end}"), before);
 }

@@ -2,7 +2,7 @@
 
 use proofmark_evidence::CallStatus;
 use proofmark_guard::FACT_KINDS;
-use proofmark_hook::{Call, Host, Message};
+use proofmark_hosts::{Call, Host, Message};
 use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp, object};
 
 /// How long a decision counts for another event about the same call, in milliseconds. A host may ask again in this time, and
@@ -157,7 +157,7 @@ impl Calls {
     }
 
     /// Those of the calls made that no hook was asked about and that are not recorded as such.
-    pub(super) fn unseen(&self, host: Host, made: Vec<Made>) -> Vec<Made> {
+    pub(super) fn unseen(&self, host: &Host, made: Vec<Made>) -> Vec<Made> {
         // Each call that was seen accounts for one that was made.
         let mut seen: Vec<Made> =
             self.decided.iter().map(HookedCall::made).chain(self.undecided.iter().cloned()).collect();
@@ -181,7 +181,7 @@ impl Calls {
 
 impl Made {
     /// Whether both are the same call. Only where both have names these are compared.
-    fn is(&self, host: Host, other: &Self) -> bool {
+    fn is(&self, host: &Host, other: &Self) -> bool {
         let names = [self, other].map(|made| host.compared_name(&made.tool));
         match (&self.id, &other.id) {
             (Some(one), Some(other)) => one == other,

@@ -10,7 +10,7 @@ use proofmark_contract::{State, TransitionError, Workflow, WorkflowPolicy};
 use proofmark_evidence::CallStatus;
 use proofmark_evidence::trace::{self, FORMS};
 use proofmark_guard::Event;
-use proofmark_hook::{Message, Stop};
+use proofmark_hosts::{Message, Stop};
 use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp, object};
 use proofmark_store::Tenant;
 

@@ -5,28 +5,25 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use proofmark_hosts::{Finding, Form, Host, Moment, OnFailure, TIMEOUT_SECONDS};
 use proofmark_receipt::Json;
 
 use super::super::config_file::{Installed, program_at};
-use super::super::host::{Form, Moment, TIMEOUT_SECONDS};
 use super::super::run_bounded;
-use super::{Finding, Found};
+use super::Found;
 use crate::document;
 use crate::error;
-use crate::hook::HostName;
 
 /// The shortest time, in seconds, that a host may wait for a hook: less can pass while the machine is busy.
 const SHORTEST: u64 = 30;
 /// How long a host may take to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
-/// Since this version Claude Code blocks a call whose hook fails.
-const CLAUDE_ON_FAILURE: [u64; 3] = [2, 1, 295];
 
 /// What is wrong with the hooks of a file.
-pub(super) fn of_file(host: HostName, found: &Found) -> Vec<Finding> {
+pub(super) fn of_file(host: &Host, found: &Found) -> Vec<Finding> {
     let file = found.layer.path.display();
     let again =
-        format!("install again with `proofmark hook install {} --scope {}`", host.name(), found.layer.scope.as_str());
+        format!("install again with `proofmark hook install {} --scope {}`", host.name, found.layer.scope.as_str());
     let mut findings = Vec::new();
     let missing: Vec<&str> = host
         .events()
@@ -34,9 +31,10 @@ pub(super) fn of_file(host: HostName, found: &Found) -> Vec<Finding> {
         .map(|(event, _)| *event)
         .filter(|event| !found.hooks.iter().any(|hook| hook.event == *event))
         .collect();
-    match missing.is_empty() {
-        true => findings.push(Finding::good(format!("{file} has hooks for {}", events(&found.hooks)))),
-        false => findings.push(Finding::bad(format!("{file} has no hook for {}", missing.join(", ")), &*again)),
+    if missing.is_empty() {
+        findings.push(Finding::good(format!("{file} has hooks for {}", events(&found.hooks))));
+    } else {
+        findings.push(Finding::bad(format!("{file} has no hook for {}", missing.join(", ")), &*again));
     }
     for hook in &found.hooks {
         let wrong = wrong_with(host, hook);
@@ -60,8 +58,8 @@ fn events(hooks: &[Installed]) -> String {
 }
 
 /// Members of a hook by which it does not do its work.
-fn wrong_with(host: HostName, hook: &Installed) -> Vec<String> {
-    if host.form() == Form::Plugin {
+fn wrong_with(host: &Host, hook: &Installed) -> Vec<String> {
+    if matches!(host.installation.form, Form::Plugin { .. }) {
         return Vec::new();
     }
     let mut wrong = Vec::new();
@@ -76,19 +74,15 @@ fn wrong_with(host: HostName, hook: &Installed) -> Vec<String> {
     if member("if").is_some() {
         wrong.push("a condition leaves calls out".to_owned());
     }
-    if moment == Some(Moment::Before) {
-        if host == HostName::Claude && member("onFailure").and_then(Json::as_str) != Some("block") {
-            wrong.push("without `onFailure: block` the host runs the call if the hook fails".to_owned());
-        }
-        if host == HostName::Cursor && member("failClosed").and_then(Json::as_bool) != Some(true) {
-            wrong.push("without `failClosed` the host runs the call if the hook fails".to_owned());
-        }
+    if let (Some(Moment::Before), OnFailure::BlocksIf { member, is_asked_for }) = (moment, host.installation.on_failure)
+        && !is_asked_for(&hook.hook)
+    {
+        wrong.push(format!("without `{member}` the host runs the call if the hook fails"));
     }
-    let unit = if host == HostName::Gemini { 1_000 } else { 1 };
     let timeout =
         ["timeout", "timeoutSec"].iter().find_map(|name| member(name)?.as_number()?.as_str().parse::<f64>().ok());
     #[expect(clippy::cast_precision_loss, reason = "a small constant")]
-    if timeout.is_some_and(|timeout| timeout < (SHORTEST * unit) as f64) {
+    if timeout.is_some_and(|timeout| timeout < (SHORTEST * host.installation.units_of_a_second) as f64) {
         wrong.push(format!("its timeout is below {SHORTEST} s, and should be {TIMEOUT_SECONDS} s"));
     }
     wrong
@@ -133,38 +127,24 @@ fn writable_by_others(path: &Path) -> Option<Finding> {
     ))
 }
 
-/// The program of a host, and the version that the tests of Proofmark run.
-pub(super) fn program(host: HostName) -> Option<(&'static str, &'static str)> {
-    match host {
-        HostName::Claude => Some(("claude", "2.1.330")),
-        HostName::Codex => Some(("codex", "0.169.0")),
-        HostName::Gemini => Some(("gemini", "0.61.0")),
-        HostName::Copilot => Some(("copilot", "1.0.102")),
-        HostName::Cursor | HostName::Vscode => None,
-        HostName::Opencode => Some(("opencode", "1.18.33")),
-    }
-}
-
 /// The version of the host, where a program of it is on the path.
-pub(super) fn of_version(host: HostName) -> Option<Finding> {
-    let (program, tested) = program(host)?;
-    let ended = run_bounded::run(Command::new(program).arg("--version"), b"", VERSION_LIMIT).ok();
+pub(super) fn of_version(host: &Host) -> Option<Finding> {
+    let program = host.program.as_ref()?;
+    let ended = run_bounded::run(Command::new(program.name).arg("--version"), b"", VERSION_LIMIT).ok();
     let text = ended.map(|ended| String::from_utf8_lossy(&ended.stdout).into_owned()).unwrap_or_default();
     let version = text.split_whitespace().find(|word| word.starts_with(|first: char| first.is_ascii_digit()));
-    let version = version.map(|version| version.trim_end_matches('.'));
-    let Some(version) = version else {
-        let what = format!("`{program} --version` says nothing, so the version of {} is unknown", host.title());
+    let Some(version) = version.map(|version| version.trim_end_matches('.')) else {
+        let what = format!("`{} --version` says nothing, so the version of {} is unknown", program.name, host.title);
         return Some(Finding::note(what, "put it on the path to have it checked"));
     };
-    let shown = format!("{} {version}", host.title());
-    if host == HostName::Claude && numbers(version) < CLAUDE_ON_FAILURE.to_vec() {
-        let what = format!("{shown} runs a call whose hook fails: it does not know `onFailure`");
-        return Some(Finding::bad(what, "update it to 2.1.295 or later"));
+    let shown = format!("{} {version}", host.title);
+    if let Some(oldest) = program.oldest.as_ref().filter(|oldest| numbers(version) < oldest.version.to_vec()) {
+        return Some(Finding::bad(format!("{shown} {}", oldest.before), oldest.help));
     }
-    match tested.is_empty() || tested == version {
-        true => Some(Finding::good(shown)),
-        false => Some(Finding::note(shown, format!("the tests of proofmark run {tested}"))),
+    if program.tested == version {
+        return Some(Finding::good(shown));
     }
+    Some(Finding::note(shown, format!("the tests of proofmark run {}", program.tested)))
 }
 
 fn numbers(version: &str) -> Vec<u64> {
@@ -180,7 +160,7 @@ mod tests {
         for (version, is_older) in
             [("2.1.294", true), ("2.1.295", false), ("2.1.1000", false), ("2.2", false), ("2.1", true)]
         {
-            assert_eq!(numbers(version) < CLAUDE_ON_FAILURE.to_vec(), is_older, "{version}");
+            assert_eq!(numbers(version) < vec![2, 1, 295], is_older, "{version}");
         }
     }
 }

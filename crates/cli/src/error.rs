@@ -47,9 +47,7 @@ pub(crate) fn wrong_arguments(command: &str, error: &clap::Error) -> anyhow::Err
     let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
     // To pass an unknown option as a value helps nobody.
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).filter(|tip| !tip.starts_with("to pass"));
-    // The parser also suggests the name that the help does not have.
-    let tip = tip.map(|tip| tip.replace("'--policy'", "'--action-policy'"));
-    let tip = tip.unwrap_or_else(|| format!("`{command} --help` lists the options"));
+    let tip = tip.map(str::to_owned).unwrap_or_else(|| format!("`{command} --help` lists the options"));
     with_help(format!("read the options of `{command}`: {}", printable(first)), tip)
 }
 

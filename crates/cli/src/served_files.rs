@@ -35,12 +35,13 @@ pub(crate) fn api_keys(path: PathBuf) -> Source<ApiKeys> {
 /// The API keys that a server begins with, of which there must be one.
 pub(crate) fn callers(path: &Path) -> anyhow::Result<ApiKeys> {
     let keys = load(&api_keys(path.to_owned()), document::api_keys)?.value;
-    match keys.is_empty() {
-        false => Ok(keys),
-        true => Err(with_help(
+    if keys.is_empty() {
+        Err(with_help(
             format!("read the API keys in `{}`: `keys` is empty", path.display()),
             "add a key with `proofmark api-key add`",
-        )),
+        ))
+    } else {
+        Ok(keys)
     }
 }
 

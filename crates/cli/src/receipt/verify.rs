@@ -46,7 +46,7 @@ pub(crate) struct Verify {
     #[arg(long, default_value_t = Profile::Vrf)]
     profile: Profile,
     /// Check that the receipts, in this order, are one complete chain
-    #[arg(long, alias = "chain")]
+    #[arg(long)]
     as_chain: bool,
     /// Compare the chain with this signed head, which shows whether receipts are missing at its end. The key that signed
     /// the head must have signed every receipt, or be trusted

@@ -41,9 +41,12 @@ impl Check {
         let (paint, progress) = (Paint::for_stdout(), Progress::new(Work::Whole("reading the store")));
         let mut written = Ok(());
         let mut found = |wrong: WrongRow| {
-            let line = || match self.json {
-                true => out::stdout().json(&fault(&wrong)),
-                false => writeln!(out::stdout(), "{}", shown(paint, &wrong)),
+            let line = || {
+                if self.json {
+                    out::stdout().json(&fault(&wrong))
+                } else {
+                    writeln!(out::stdout(), "{}", shown(paint, &wrong))
+                }
             };
             let write = || progress.suspend(line);
             if written.is_ok() {
@@ -56,28 +59,25 @@ impl Check {
         drop(progress);
         let CheckedStore { receipts, chains, decisions, sessions, entries, faults } = checked;
         let place = self.store.place(config).to_string();
-        match self.json {
-            true => {
-                let whole = object! {
-                    "store": place,
-                    "sound": faults == 0,
-                    "receipts": receipts,
-                    "chains": chains,
-                    "decisions": decisions,
-                    "sessions": sessions,
-                    "session_entries": entries,
-                    "faults": faults,
-                };
-                out::stdout().json(&Json::from(whole).to_text())?;
-            }
-            false => {
-                let result = match faults {
-                    0 => paint.good("sound"),
-                    1 => paint.bad("1 fault"),
-                    _ => paint.bad(&format!("{faults} faults")),
-                };
-                writeln!(out::stdout(), "{result} {}\n  {}", printable(&place), contents(&checked))?;
-            }
+        if self.json {
+            let whole = object! {
+                "store": place,
+                "sound": faults == 0,
+                "receipts": receipts,
+                "chains": chains,
+                "decisions": decisions,
+                "sessions": sessions,
+                "session_entries": entries,
+                "faults": faults,
+            };
+            out::stdout().json(&Json::from(whole).to_text())?;
+        } else {
+            let result = match faults {
+                0 => paint.good("sound"),
+                1 => paint.bad("1 fault"),
+                _ => paint.bad(&format!("{faults} faults")),
+            };
+            writeln!(out::stdout(), "{result} {}\n  {}", printable(&place), contents(&checked))?;
         }
         Ok(if faults == 0 { Exit::Yes } else { Exit::No })
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use proofmark_contract::cases::{self, Case, CaseResponse};
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_evidence::trace::MAX_TRACE_BYTES;
-use proofmark_verifier::{AcceptError, Attempt, Issuer, Purpose, Sender, accept};
+use proofmark_verifier::{AcceptError, Attempt, Issuer, Presented, Purpose, Sender, accept};
 
 use crate::document;
 use crate::error;
@@ -73,8 +73,7 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
         response: &response,
         trace: trace.as_deref(),
         context: case.context.as_ref(),
-        receipts: None,
-        presented: &[],
+        presented: Presented::default(),
         trusted: &[],
         in_order: false,
         purpose: Purpose::Test,

@@ -18,15 +18,15 @@ const FIXTURE: &[&str] = &[
     "mkdir requests; cp request.json requests",
     "echo secret > passphrase.txt; mkdir ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519",
     "proofmark key new default; proofmark key new reviewer",
-    "proofmark key show --format pem > issuer.pem; cp issuer.pem verifier.pem",
+    "proofmark key show --as pem > issuer.pem; cp issuer.pem verifier.pem",
     "proofmark verify request.json --chain nightly --json > receipt.json; mkdir receipts; cp receipt.json receipts",
-    "proofmark receipt export --chain nightly --head > head.json; proofmark x402 encode receipt.json > headers.txt",
+    "proofmark receipt head --chain nightly > head.json; proofmark x402 encode receipt.json > headers.txt",
     "sed 's/\"target\": \"production\"/\"target\": \"staging\"/' examples/decide/request.json > action.json",
-    "proofmark decide action.json --action-policy policy.yaml --json > decision.json; test -s decision.json",
+    "proofmark decide action.json --policy policy.yaml --json > decision.json; test -s decision.json",
     "HEADER=$(sed -n 's/^X-VRF-Receipt: //p' headers.txt); echo \"HEADER='$HEADER'\" > header.sh",
     "sed -n 's/.*\"decision_id\":\"\\(........\\).*/\\1/p' decision.json > decision-id",
     "sed 's/count: 1/count: 2/' policy.yaml > new.yaml; cp ~/.ssh/id_ed25519.pub ~/.ssh/ann.pub",
-    "PROOFMARK_HOME=../ci proofmark key new default; PROOFMARK_HOME=../ci proofmark key show --format pem > ci.pem",
+    "PROOFMARK_HOME=../ci proofmark key new default; PROOFMARK_HOME=../ci proofmark key show --as pem > ci.pem",
     "echo 'command: [node, --test, examples/project-node/slug.test.js]' > proofmark.yaml",
     "printf '{\"session_id\":\"s1\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":\"a\"}}' > event.json",
     "sed -n 's/.*\"receipt_id\":\"\\(........\\).*/\\1/p' receipt.json > id",
@@ -40,25 +40,25 @@ const IDS: [(&str, &str); 2] = [("3f2a9c1e", "id"), ("97473953", "decision-id")]
 /// What these commands of the help need before, which would stop the examples of other commands.
 const BEFORE: &[(&str, &str)] = &[
     (
-        "proofmark runs",
-        "proofmark accept workflow.yaml --step implement --run r1 --response response.md --trace trace.json",
+        "proofmark run",
+        "proofmark workflow accept workflow.yaml --step implement --run r1 --response response.md --trace trace.json",
     ),
     (
-        "proofmark sessions",
-        "proofmark guard --action-policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py < /dev/null",
+        "proofmark session",
+        "proofmark guard --policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py < /dev/null",
     ),
     (
         "proofmark policy suggest",
-        "python3 examples/guard/agent.py proofmark guard --shadow --action-policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py",
+        "python3 examples/guard/agent.py proofmark guard --shadow --policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py",
     ),
     ("proofmark gate note", "proofmark verify --dir . --tree HEAD --no-config -- python3 -m pytest project"),
-    ("proofmark gate uninstall", "proofmark gate install --pre-push --action-policy gate.yaml"),
+    ("proofmark gate uninstall", "proofmark gate install --pre-push --policy gate.yaml"),
     ("proofmark guard wrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark guard unwrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark store copy", "proofmark verify request.json --store proofmark.db"),
     ("proofmark trust remove", "proofmark trust add ci ci.pem"),
-    ("proofmark api-key list", "proofmark api-key add --file keys.json support-bot agent"),
-    ("proofmark api-key revoke", "proofmark api-key add --file keys.json support-bot agent"),
+    ("proofmark api-key list", "proofmark api-key add --api-keys keys.json support-bot agent"),
+    ("proofmark api-key revoke", "proofmark api-key add --api-keys keys.json support-bot agent"),
 ];
 
 /// Every command and subcommand, as its words, with its help.
@@ -67,8 +67,13 @@ fn commands(session: &Session) -> Vec<(Vec<String>, String)> {
     let mut open = vec![Vec::<String>::new()];
     while let Some(words) = open.pop() {
         let help = session.run(&[&format!("proofmark {} --help", words.join(" "))]).remove(0).output;
-        let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-        for name in listed.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
+        // In groups for the whole program, below `Commands:` for others.
+        let listed = help.lines().skip_while(|line| !line.starts_with("Usage:"));
+        let listed = listed.take_while(|line| !["Arguments:", "Options:", "Global options:"].contains(line));
+        let listed = listed.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+        let is_command =
+            |name: &&str| !["help", "proofmark", "|"].contains(name) && name.starts_with(|c: char| c.is_lowercase());
+        for name in listed.filter(is_command) {
             open.push([&words[..], &[name.to_owned()]].concat());
         }
         found.push((words, help));

@@ -41,8 +41,8 @@ struct NotTextError(&'static str);
 impl Config {
     pub(crate) fn from_environment() -> Config {
         let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let data = || path("XDG_DATA_HOME").or_else(|| Some(path("HOME")?.join(".local/share")));
-        let home = path("PROOFMARK_HOME").or_else(|| Some(data()?.join("proofmark")));
+        let data = path("XDG_DATA_HOME").or_else(|| Some(path("HOME")?.join(".local/share")));
+        let home = path("PROOFMARK_HOME").or_else(|| Some(data?.join("proofmark")));
         Config {
             home: home.unwrap_or_else(|| PathBuf::from(".proofmark")),
             store: env::var_os("PROOFMARK_STORE").filter(|store| !store.is_empty()).map(StorePlace::from),

@@ -72,8 +72,10 @@ pub(crate) fn help(error: &anyhow::Error) -> Option<String> {
 
 /// A name of an error in a document for programs, which does not change.
 pub(crate) fn code(error: &anyhow::Error) -> Option<&str> {
-    let of_document = || error.chain().find_map(|cause| Some(cause.downcast_ref::<DocumentError>()?.code()));
-    in_text(error).map(|found| found.code.as_str()).or_else(of_document)
+    if let Some(found) = in_text(error) {
+        return Some(&found.code);
+    }
+    error.chain().find_map(|cause| Some(cause.downcast_ref::<DocumentError>()?.code()))
 }
 
 /// The error in a text that an error is, or is caused by.

@@ -113,6 +113,6 @@ fn word(folder: &Path, path: &str) -> String {
     };
     let text = joined.display().to_string();
     let text = if text.starts_with('-') { format!("./{text}") } else { text };
-    let plain = |c: char| c.is_alphanumeric() || "._-/+@%:,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    let is_plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-/+@%:,".contains(c));
+    if is_plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

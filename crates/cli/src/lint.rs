@@ -242,13 +242,13 @@ fn check_action_policy(document: &Document) -> Vec<Finding> {
         Ok(policy) => policy,
         Err(error) => return vec![document.finding(&error)],
     };
-    let warnings = policy.warnings();
-    let finding = |warning: &Warning| {
-        let message = format!("`{}`: {}", warning.at, warning.message);
-        let found = Finding::at(&document.label, &document.text, document.locate(&warning.at), warning.code, message);
-        Finding { error: false, help: Some(warning.help.to_owned()), ..found }
-    };
-    warnings.iter().map(finding).collect()
+    policy.warnings().iter().map(|warning| warned(document, warning)).collect()
+}
+
+fn warned(document: &Document, warning: &Warning) -> Finding {
+    let message = format!("`{}`: {}", warning.at, warning.message);
+    let found = Finding::at(&document.label, &document.text, document.locate(&warning.at), warning.code, message);
+    Finding { error: false, help: Some(warning.help.to_owned()), ..found }
 }
 
 fn placed(document: &Document, finding: &lint::Finding) -> Finding {

@@ -356,7 +356,6 @@ fn moment(text: &str) -> Result<i64, &'static str> {
     if let Some(ago) = span::millis(text) {
         return Ok(now().unix_millis().saturating_sub(ago));
     }
-    let day = || format!("{text}T00:00:00Z").parse();
-    let time: Result<Timestamp, _> = text.parse().or_else(|_| day());
+    let time: Result<Timestamp, _> = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse());
     time.map(|time| time.unix_millis()).map_err(|_| "write 2026-03-01, 2026-03-01T12:00:00Z, or how long ago: 2h, 7d")
 }

@@ -33,6 +33,7 @@ use crate::paint::printable;
 use crate::progress::{Progress, Work};
 use crate::project::ProjectOptions;
 use crate::report::{self, Format, Formatting};
+use crate::serve::concurrency;
 use filter::Filter;
 use output::{Output, Verbosity};
 use reader::{Named, Reader, Refused, Window};
@@ -254,8 +255,7 @@ impl Verify {
             requests.truncate(first.before);
         }
         let caps = Caps { readable: self.readable.clone(), packages, ..Caps::default() };
-        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let workers = self.jobs.map_or_else(cores, NonZeroUsize::get);
+        let workers = concurrency(self.jobs);
         let ran = |_, _| progress.checked();
         let watch = BatchWatch { fail_fast: self.fail_fast, cancelled: &session.interrupt.set, ran: &ran };
         let batch = Batch::new(&session.host, &caps, workers, &session.issuer).watched(watch);

@@ -65,8 +65,8 @@ impl Verify {
         let format = self.formatting.format();
         let mut reporter = Reporter::new(format, "receipt verify", Human::new(Style::Verdicts));
         // All are opened before anything is printed.
-        let open = |argument: &String| read::each_text(argument, &self.store, config);
-        let texts = self.receipts.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
+        let texts = self.receipts.iter().map(|argument| read::each_text(argument, &self.store, config));
+        let texts = texts.collect::<anyhow::Result<Vec<_>>>()?;
         let mut worst = Exit::Yes;
         let mut chain = self.as_chain.then(Chain::default);
         let printing = Printing { format, paint: Paint::for_stdout(), known: &known };

@@ -1,6 +1,6 @@
 //! `proofmark store check`.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use clap::Args;
 use proofmark_receipt::{Json, object};
@@ -41,16 +41,8 @@ impl Check {
         let (paint, progress) = (Paint::for_stdout(), Progress::new(Work::Whole("reading the store")));
         let mut written = Ok(());
         let mut found = |wrong: WrongRow| {
-            let line = || {
-                if self.json {
-                    out::stdout().json(&fault(&wrong))
-                } else {
-                    writeln!(out::stdout(), "{}", shown(paint, &wrong))
-                }
-            };
-            let write = || progress.suspend(line);
             if written.is_ok() {
-                written = write();
+                written = progress.suspend(|| self.write(&wrong));
             }
         };
         let mut at = |table: &str, rows: u64| progress.at(format!("{table}: {rows} rows"));
@@ -80,6 +72,14 @@ impl Check {
             writeln!(out::stdout(), "{result} {}\n  {}", printable(&place), contents(&checked))?;
         }
         Ok(if faults == 0 { Exit::Yes } else { Exit::No })
+    }
+
+    fn write(&self, wrong: &WrongRow) -> io::Result<()> {
+        let mut out = out::stdout();
+        if self.json {
+            return out.json(&fault(wrong));
+        }
+        writeln!(out, "{}", shown(Paint::for_stdout(), wrong))
     }
 }
 

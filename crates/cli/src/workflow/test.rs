@@ -59,8 +59,8 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
         CaseResponse::Text(text) => text.clone().into_bytes(),
         CaseResponse::File(path) => input::read_limited(&folder.join(path), MAX_RESPONSE_BYTES as u64)?,
     };
-    let limited = |path: &String| input::read_limited(&folder.join(path), MAX_TRACE_BYTES as u64);
-    let trace = case.trace.as_ref().map(limited).transpose()?;
+    let trace = case.trace.as_ref().map(|path| input::read_limited(&folder.join(path), MAX_TRACE_BYTES as u64));
+    let trace = trace.transpose()?;
     let attempt = Attempt {
         workflow: &workflow,
         policy: policy.as_ref(),

@@ -27,6 +27,8 @@ pages! {
     commerce: "docs/commerce.md";
     contracts: "docs/contracts.md";
     decisions: "docs/decisions.md";
+    design_decisions: "docs/design/decisions.md";
+    design_sandbox: "docs/design/sandbox.md";
     gate: "docs/gate.md";
     guard: "docs/guard.md";
     hooks: "docs/hooks.md";

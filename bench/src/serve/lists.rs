@@ -256,7 +256,7 @@ fn by_command_line(store: &Store, rows: u32) -> Vec<Question<'_>> {
         ("all: decisions", Box::new(decisions(wanted()))),
         ("all: decisions, tool", Box::new(decisions(DecisionsWanted { tool, ..wanted() }))),
         ("all: decisions, waiting", Box::new(decisions(DecisionsWanted { to_review: true, ..wanted() }))),
-        ("all: findings", Box::new(move || Ok(drop(store.all_tenants_findings(100)?)))),
+        ("all: findings", Box::new(move || Ok(drop(store.all_tenants_findings(100, None)?)))),
         ("all: steps of runs (1,000)", Box::new(move || Ok(drop(store.all_tenants_step_runs()?)))),
         (
             "a receipt by the beginning of its id",

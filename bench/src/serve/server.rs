@@ -23,7 +23,7 @@ impl Server {
     /// As [`Server::start`], of another binary.
     pub(crate) fn of(binary: &Path, home: &Path, policy: Option<&Path>) -> anyhow::Result<Self> {
         let mut command = Command::new(binary);
-        command.args(policy.into_iter().flat_map(|policy| [Path::new("--action-policy"), policy]));
+        command.args(policy.into_iter().flat_map(|policy| [Path::new("--policy"), policy]));
         Self::started(command, home)
     }
 

@@ -85,7 +85,7 @@ test("keys are read from every form of file", async context => {
   try {
     const run = (...more) => execFileSync(BINARY, ["key", ...more], { env: { ...process.env, PROOFMARK_HOME: home }, stdio: ["ignore", "pipe", "ignore"] }).toString();
     run("new");
-    const forms = ["pem", "jwk"].map(form => readSigners(run("show", "--format", form)));
+    const forms = ["pem", "jwk"].map(form => readSigners(run("show", "--as", form)));
     assert.ok(forms.every(([signer]) => signer === forms[0][0] && signer !== undefined));
     assert.ok(run("show").includes(await fingerprint(forms[0][0])));
   } finally {

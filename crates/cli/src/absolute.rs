@@ -25,7 +25,7 @@ pub(crate) fn absolute_file(path: &Path) -> anyhow::Result<String> {
 }
 
 /// Options whose value is a file.
-const FILES: [&str; 5] = ["--action-policy", "--policy", "--workflow-policy", "--store", "--passphrase-file"];
+const FILES: [&str; 4] = ["--policy", "--workflow-policy", "--store", "--passphrase-file"];
 /// Options whose value may be a file.
 const MAYBE_FILES: [&str; 2] = ["--trust", "--key"];
 

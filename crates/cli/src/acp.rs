@@ -72,9 +72,10 @@ impl Evaluate {
         let worth = Worth::of_issued(&receipt, &[signer]);
         let evaluation = evaluation(&receipt, &worth, Some(&text), &Subject::default());
         let mut out = out::stdout();
-        match self.json {
-            true => out.json(&evaluation.document.to_text())?,
-            false => print(&mut out, &self.job.display().to_string(), &receipt, &evaluation)?,
+        if self.json {
+            out.json(&evaluation.document.to_text())?;
+        } else {
+            print(&mut out, &self.job.display().to_string(), &receipt, &evaluation)?;
         }
         Ok(match evaluation.approved {
             Some(true) => Exit::Yes,
@@ -86,10 +87,8 @@ impl Evaluate {
     /// The job as a request, and the text of the request.
     fn request(&self) -> anyhow::Result<(Request, String)> {
         let limit = MAX_DOCUMENT_BYTES as u64;
-        let bytes = match self.job == Path::new("-") {
-            true => input::read_stdin(limit)?,
-            false => input::read_limited(&self.job, limit)?,
-        };
+        let bytes =
+            if self.job == Path::new("-") { input::read_stdin(limit)? } else { input::read_limited(&self.job, limit)? };
         let label = if self.job == Path::new("-") { STDIN.to_owned() } else { self.job.display().to_string() };
         let source = Source { label: &label, line: 1, text: &bytes, format: Format::Json };
         let failed = |error: DocumentError| source.error("read the job", &error);

@@ -1,15 +1,16 @@
 //! `proofmark api-key`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, Object, object};
 use proofmark_server::{KeysFile, ReviewerEntry, Role, new_key};
 
+use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::options;
+use crate::listing::{Cell, Listing};
 use crate::out;
 use crate::paint::printable;
 
@@ -17,17 +18,8 @@ use crate::paint::printable;
 ///
 /// The file has the hashes of the keys. A running server reads it again within seconds: a new key works, and a revoked one
 /// stops, with everything that was begun with it.
-#[derive(Args)]
-#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
-pub(crate) struct ApiKey {
-    #[command(subcommand)]
-    command: Option<Command>,
-    #[command(flatten)]
-    printed: Printed,
-}
-
 #[derive(Subcommand)]
-enum Command {
+pub(crate) enum ApiKey {
     /// Add a key to the file, and print it once
     Add(Add),
     /// List the keys of the file
@@ -41,7 +33,7 @@ enum Command {
 struct At {
     /// The file of API keys, as in `proofmark serve --api-keys`
     #[arg(long, value_name = "FILE")]
-    file: PathBuf,
+    api_keys: PathBuf,
 }
 
 /// Add a key to the file, and print it once
@@ -49,9 +41,9 @@ struct At {
 /// The key is printed on standard output and stored nowhere. The file is created, readable by its owner only, where there is none.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark api-key add --file keys.json support-bot agent
-  proofmark api-key add --file keys.json ann reviewer --tenant acme.support --holds finance")]
-struct Add {
+  proofmark api-key add --api-keys keys.json support-bot agent
+  proofmark api-key add --api-keys keys.json ann reviewer --tenant acme.support --holds finance")]
+pub(crate) struct Add {
     #[command(flatten)]
     at: At,
     /// The id of the caller
@@ -60,7 +52,7 @@ struct Add {
     #[arg(value_enum)]
     role: RoleName,
     /// The tenant of the caller: letters, digits, `-`, `_` and `.`
-    #[arg(long, default_value = "default")]
+    #[arg(long, value_name = "TENANT", default_value = "default")]
     tenant: String,
     #[command(flatten)]
     reviewer: ReviewerOptions,
@@ -70,8 +62,8 @@ struct Add {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark api-key list --file keys.json")]
-struct List {
+#[command(after_help = "Example:\n  proofmark api-key list --api-keys keys.json")]
+pub(crate) struct List {
     #[command(flatten)]
     at: At,
     /// Print one JSON object per line
@@ -83,15 +75,18 @@ struct List {
 ///
 /// A running server refuses the key within seconds, and stops what was begun with it.
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark api-key revoke --file keys.json support-bot")]
-struct Revoke {
+#[command(after_help = "Example:\n  proofmark api-key revoke --api-keys keys.json support-bot")]
+pub(crate) struct Revoke {
     #[command(flatten)]
     at: At,
     /// The id of the caller
     id: String,
     /// The tenant of the caller, where several have a key with this id
-    #[arg(long)]
+    #[arg(long, value_name = "TENANT")]
     tenant: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -100,23 +95,8 @@ struct ReviewerOptions {
     /// the policy names no reviewers]
     #[arg(long, value_name = "ROLE")]
     holds: Vec<String>,
-    /// For reviewers: the key that they sign approvals with, as a signer id or a public key file
-    #[arg(long, value_name = "KEY")]
-    signer: Option<String>,
-}
-
-/// The spelling of earlier versions, which prints an entry.
-#[derive(Args)]
-struct Printed {
-    #[arg(hide = true)]
-    id: Option<String>,
-    #[arg(long, value_enum, hide = true, requires = "id")]
-    role: Option<RoleName>,
-    #[arg(long, hide = true, requires = "id")]
-    tenant: Option<String>,
-    #[arg(long, hide = true, requires = "id")]
-    holds: Vec<String>,
-    #[arg(long, hide = true, requires = "id")]
+    /// For reviewers: the signer of their approvals: a name of the trust store or of a key, a signer id, or a public key file
+    #[arg(long, value_name = "SIGNER")]
     signer: Option<String>,
 }
 
@@ -138,23 +118,22 @@ impl From<RoleName> for Role {
 }
 
 impl ApiKey {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        match self.command {
-            Some(Command::Add(command)) => command.run(),
-            Some(Command::List(command)) => command.run(),
-            Some(Command::Revoke(command)) => command.run(),
-            None => self.printed.run(),
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        match self {
+            ApiKey::Add(command) => command.run(config),
+            ApiKey::List(command) => command.run(),
+            ApiKey::Revoke(command) => command.run(),
         }
     }
 }
 
 impl Add {
-    fn run(self) -> anyhow::Result<Exit> {
-        let (key, entry) = new_key(&self.id, self.role.into(), &self.tenant, &self.reviewer.entry()?)?;
-        KeysFile::at(&self.at.file).add(&entry, self.replace)?;
+    fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let (key, entry) = new_key(&self.id, self.role.into(), &self.tenant, &self.reviewer.entry(config)?)?;
+        KeysFile::at(&self.at.api_keys).add(&entry, self.replace)?;
         // Only now: a key whose entry was not written would be useless.
         writeln!(out::stdout(), "{key}")?;
-        let file = self.at.file.display().to_string();
+        let file = self.at.api_keys.display().to_string();
         out::note(format_args!("added `{}` to {}; the key is shown only here", printable(&self.id), printable(&file)));
         Ok(Exit::Yes)
     }
@@ -162,53 +141,48 @@ impl Add {
 
 impl List {
     fn run(self) -> anyhow::Result<Exit> {
-        let keys = KeysFile::at(&self.at.file).read()?.list();
-        let mut out = out::stdout();
+        let keys = KeysFile::at(&self.at.api_keys).read()?.list();
         if self.json {
+            let mut out = out::stdout();
             keys.into_iter().try_for_each(|key| out.json(&Json::from(key).to_text()))?;
             return Ok(Exit::Yes);
         }
-        writeln!(out, "{:<24} {:<9} TENANT", "ID", "ROLE")?;
-        for key in &keys {
-            writeln!(out, "{}", line(key))?;
-        }
+        let mut listing = Listing::new(["ID", "ROLE", "TENANT", "HOLDS", "SIGNER"]);
+        keys.iter().for_each(|key| listing.push(row(key)));
+        listing.print("no API keys: `proofmark api-key add` makes one")?;
         Ok(Exit::Yes)
     }
 }
 
-fn line(key: &Object) -> String {
-    let text = |name: &str| printable(key.get(name).and_then(Json::as_str).unwrap_or_default());
+fn row(key: &Object) -> [Cell; 5] {
+    let text = |name: &str| Cell::from(key.get(name).and_then(Json::as_str).unwrap_or_default());
     let roles = key.get("roles").and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_str);
-    let holds: String = roles.map(|role| format!(" holds {}", printable(role))).collect();
-    let signs = key.get("signer").and_then(Json::as_str).map_or_else(String::new, |key| format!(" signs with {key}"));
-    format!("{:<24} {:<9} {}{holds}{signs}", text("id"), text("role"), text("tenant"))
+    let holds = roles.collect::<Vec<_>>().join(", ");
+    [text("id"), text("role"), text("tenant"), holds.into(), text("signer")]
 }
 
 impl Revoke {
     fn run(self) -> anyhow::Result<Exit> {
-        let tenant = KeysFile::at(&self.at.file).revoke(&self.id, self.tenant.as_deref())?;
-        writeln!(out::stdout(), "revoked `{}` of the tenant `{}`", printable(&self.id), printable(&tenant))?;
+        let tenant = KeysFile::at(&self.at.api_keys).revoke(&self.id, self.tenant.as_deref())?;
+        let mut out = out::stdout();
+        if self.json {
+            let revoked = object! { "revoked": self.id.as_str(), "tenant": tenant.as_str() };
+            out.json(&Json::from(revoked).to_text())?;
+        } else {
+            writeln!(out, "revoked `{}` of the tenant `{}`", printable(&self.id), printable(&tenant))?;
+        }
         Ok(Exit::Yes)
     }
 }
 
 impl ReviewerOptions {
-    fn entry(self) -> anyhow::Result<ReviewerEntry> {
-        let signers = options::signers(self.signer.as_slice())?;
-        Ok(ReviewerEntry { roles: self.holds, signer: signers.first().copied() })
-    }
-}
-
-impl Printed {
-    fn run(self) -> anyhow::Result<Exit> {
-        let (Some(id), Some(role), Some(tenant)) = (self.id, self.role, self.tenant) else {
-            return Err(with_help("make an API key: role or tenant is missing", "use `proofmark api-key add`"));
+    fn entry(self, config: &Config) -> anyhow::Result<ReviewerEntry> {
+        let Some(name) = self.signer else { return Ok(ReviewerEntry { roles: self.holds, signer: None }) };
+        let named = config.known_signers()?.trusted(std::slice::from_ref(&name))?;
+        let [signer] = named.signers() else {
+            let message = format!("use the signer `{}`: it has {} keys", printable(&name), named.signers().len());
+            return Err(with_help(message, "name the one that the reviewer signs with, by its signer id"));
         };
-        let reviewer = ReviewerOptions { holds: self.holds, signer: self.signer };
-        let (key, entry) = new_key(&id, role.into(), &tenant, &reviewer.entry()?)?;
-        // Standard output can be appended to a file, so the secret is not on it.
-        writeln!(io::stderr().lock(), "{key}")?;
-        out::stdout().json(&entry.to_text())?;
-        Ok(Exit::Yes)
+        Ok(ReviewerEntry { roles: self.holds, signer: Some(*signer) })
     }
 }

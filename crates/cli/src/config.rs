@@ -25,6 +25,8 @@ pub(crate) struct Config {
     pub(crate) home: PathBuf,
     /// `$PROOFMARK_STORE`: the store that is used where none is named.
     store: Option<StorePlace>,
+    /// `$PROOFMARK_POLICY`: the action policy of commands that a person starts, where none is named.
+    pub(crate) policy: Option<PathBuf>,
     /// The passphrase of `$PROOFMARK_PASSPHRASE`, or why it has none.
     passphrase: Result<Option<Passphrase>, NotTextError>,
     /// `$PROOFMARK_UPSTREAM_TOKEN`: the credential for a server that is guarded.
@@ -38,12 +40,13 @@ struct NotTextError(&'static str);
 
 impl Config {
     pub(crate) fn from_environment() -> Config {
-        let folder = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let data = || folder("XDG_DATA_HOME").or_else(|| Some(folder("HOME")?.join(".local/share")));
-        let home = folder("PROOFMARK_HOME").or_else(|| Some(data()?.join("proofmark")));
+        let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let data = path("XDG_DATA_HOME").or_else(|| Some(path("HOME")?.join(".local/share")));
+        let home = path("PROOFMARK_HOME").or_else(|| Some(data?.join("proofmark")));
         Config {
             home: home.unwrap_or_else(|| PathBuf::from(".proofmark")),
             store: env::var_os("PROOFMARK_STORE").filter(|store| !store.is_empty()).map(StorePlace::from),
+            policy: path("PROOFMARK_POLICY"),
             passphrase: secret("PROOFMARK_PASSPHRASE"),
             upstream_token: secret("PROOFMARK_UPSTREAM_TOKEN"),
         }

@@ -1,7 +1,7 @@
 //! `proofmark decide`.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
@@ -14,16 +14,16 @@ use proofmark_decider::{Asked, Decided, Decider, Question, replay, resume};
 use proofmark_keys::{KnownSigners, TrustedSigners};
 use proofmark_receipt::{SignatureStatus, Trust, Verification};
 use proofmark_store::Tenant;
-use proofmark_verifier::Presented;
 
 use crate::config::Config;
 use crate::decision_page;
 use crate::document::{self, read_as};
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::options::{Recording, Signing, StoreAt, Trusting};
+use crate::options::{Presenting, Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::policy_option::PolicyOption;
 use crate::receipt::read;
 use crate::report::{Case, Format, Formatting, Group, Human, Reporter, Status, Style, of_decision};
 use crate::signed::signed_by;
@@ -35,9 +35,9 @@ use crate::source::in_presented;
 /// change the decision. Receipts and approvals are evidence; single-use evidence is spent with the decision.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark decide examples/decide/request.json --action-policy examples/decide/policy.yaml
-  proofmark decide action.json --action-policy policy.yaml --receipts ./receipts --trust verifier.pem --json
-  proofmark decide action.json --action-policy policy.yaml --replay 97473953
+  proofmark decide examples/decide/request.json --policy examples/decide/policy.yaml
+  proofmark decide action.json --policy policy.yaml --receipt ./receipts --trust verifier.pem --json
+  proofmark decide action.json --policy policy.yaml --replay 97473953
 
 Exit codes: 0 allowed, or the replay is `same`; 1 not allowed, or the replay differs, is invalid or untrusted;
 2 not decided, or the signature of the replayed receipt cannot be verified.")]
@@ -46,15 +46,10 @@ pub(crate) struct Decide {
     /// input
     #[arg(value_name = "FILE|-")]
     request: PathBuf,
-    /// The action policy, which decides
-    #[arg(long, alias = "policy", value_name = "FILE")]
-    action_policy: PathBuf,
-    /// Present the receipts in this folder of .json and .jsonl files as evidence
-    #[arg(long, value_name = "DIR")]
-    receipts: Option<PathBuf>,
-    /// Present the approvals in this folder of .json and .jsonl files
-    #[arg(long, value_name = "DIR")]
-    approvals: Option<PathBuf>,
+    #[command(flatten)]
+    policy: PolicyOption,
+    #[command(flatten)]
+    presenting: Presenting,
     #[command(flatten)]
     trusting: Trusting,
     /// Decide only if the conditions of this earlier decision are met: an id, the file of its receipt, or -
@@ -66,8 +61,8 @@ pub(crate) struct Decide {
     #[arg(long, value_name = "FILE|ID|-", conflicts_with = "format")]
     replay: Option<String>,
     /// Print every rule of the policy, also those that do not apply, with its evidence
-    #[arg(long, short = 'v', visible_alias = "verbose", conflicts_with_all = ["json", "replay", "format"])]
-    explain: bool,
+    #[arg(short, long, conflicts_with_all = ["json", "replay", "format"])]
+    verbose: bool,
     #[command(flatten)]
     signing: Signing,
     #[command(flatten)]
@@ -80,14 +75,13 @@ pub(crate) struct Decide {
 
 impl Decide {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let policy = document::action_policy(&self.action_policy)?;
+        let policy = document::action_policy(&self.policy.file(config)?)?;
         let request = self.read_request()?;
         let known = config.known_signers()?;
         let trusted = self.trusting.among(&known)?;
-        let folders: Vec<&Path> =
-            [&self.receipts, &self.approvals].into_iter().flatten().map(PathBuf::as_path).collect();
+        let evidence = self.presenting.read(&self.store, config)?;
+        let presented = evidence.presented();
         let stop = &AtomicBool::new(false);
-        let presented = Presented { folders: &folders, receipts: &[] };
         // A replay must work where the decision was not made: it opens no store to write, and creates no key.
         if let Some(argument) = &self.replay {
             let receipt = read::decision(argument, &self.store, config)?;
@@ -147,12 +141,12 @@ impl Decide {
         let mut out = out::stdout();
         let policy = decider.policy();
         decision_page::write(&mut out, &decided.receipt, policy.as_deref())?;
-        if !self.explain && !decided.decision.allows() {
+        if !self.verbose && !decided.decision.allows() {
             for boundary in without_effect(&decided.decision) {
                 writeln!(out, "  `{}` matches, but its `when` is false", printable(boundary))?;
             }
         }
-        if let (true, Some(policy)) = (self.explain, &policy) {
+        if let (true, Some(policy)) = (self.verbose, &policy) {
             writeln!(out, "  every rule:")?;
             let explained = explain_decision(policy, &decided.decision);
             explained.lines().try_for_each(|line| writeln!(out, "    {}", printable(line)))?;

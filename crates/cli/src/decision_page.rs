@@ -44,7 +44,7 @@ pub(crate) fn write(out: &mut impl Write, receipt: &DecisionReceipt, policy: Opt
     if !receipt.disposition().allows() && receipt.asks_approval() {
         let roles = Approval::roles_asked(receipt.document());
         let role = if roles.len() > 1 { format!(" --role {}", roles.join("|")) } else { String::new() };
-        writeln!(out, "  next: proofmark approve {short} --key KEY --note \"why\"{}", printable(&role))?;
+        writeln!(out, "  next: proofmark decision approve {short} --key KEY --note \"why\"{}", printable(&role))?;
     }
     Ok(())
 }

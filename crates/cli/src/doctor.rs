@@ -64,9 +64,10 @@ impl Doctor {
         let progress = Progress::new(Work::Whole("testing the isolation of this host"));
         let findings = Findings::gather(config, &self.store);
         drop(progress);
-        match self.json {
-            true => out::stdout().json(&Json::from(findings.object(config)).to_text())?,
-            false => findings.print(config)?,
+        if self.json {
+            out::stdout().json(&Json::from(findings.object(config)).to_text())?;
+        } else {
+            findings.print(config)?;
         }
         let isolated = findings.levels.iter().any(|(_, lacking)| lacking.is_none());
         let sound = isolated && !findings.runtimes.is_empty() && findings.key.is_ok() && findings.store.is_ok();

@@ -67,9 +67,10 @@ impl Document {
 
 /// What messages call a file or standard input (`-`), and its text of at most `limit` bytes.
 fn named(path: &Path, limit: usize) -> anyhow::Result<(String, Vec<u8>)> {
-    Ok(match path == Path::new("-") {
-        true => (STDIN.to_owned(), input::read_stdin(limit as u64)?),
-        false => (path.display().to_string(), input::read_limited(path, limit as u64)?),
+    Ok(if path == Path::new("-") {
+        (STDIN.to_owned(), input::read_stdin(limit as u64)?)
+    } else {
+        (path.display().to_string(), input::read_limited(path, limit as u64)?)
     })
 }
 
@@ -102,10 +103,24 @@ pub(crate) fn request(request: &input::Source, outside: &Outside<'_>) -> anyhow:
     })
 }
 
-/// The facts of an orchestrator: an object whose numbers conditions can represent.
-pub(crate) fn context(path: &Path) -> anyhow::Result<Json> {
-    let (label, text) = named(path, MAX_BYTES)?;
-    let format = if path == Path::new("-") { format_of_text(&text) } else { format_of(path) };
+/// The file that `--context` names, where it is not the object itself; an `@` before the name is what other programs ask for.
+pub(crate) fn context_file(given: &str) -> &Path {
+    Path::new(given.strip_prefix('@').unwrap_or(given))
+}
+
+/// The facts of an orchestrator: an object whose numbers conditions can represent, or the name of a file with one.
+pub(crate) fn context(given: &str) -> anyhow::Result<Json> {
+    let (label, text, format) = if given.trim_start().starts_with('{') {
+        ("--context".to_owned(), given.as_bytes().to_vec(), Format::Json)
+    } else {
+        let path = context_file(given);
+        let (label, text) = named(path, MAX_BYTES).map_err(|error| {
+            let help = "write an object, as in `--context '{\"ticket\": \"T-1\"}'`, or name a file with one";
+            error::with_help(format!("read the context: failed to {}", error::message(&error)), help)
+        })?;
+        let format = if path == Path::new("-") { format_of_text(&text) } else { format_of(path) };
+        (label, text, format)
+    };
     let source = Source { label: &label, line: 1, text: &text, format };
     let failed = |fault: Fault| source.error("read the context", fault);
     let context = document::parse(&text, format).map_err(|error| failed(Fault::from(&error)))?;

@@ -47,9 +47,7 @@ pub(crate) fn wrong_arguments(command: &str, error: &clap::Error) -> anyhow::Err
     let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
     // To pass an unknown option as a value helps nobody.
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).filter(|tip| !tip.starts_with("to pass"));
-    // The parser also suggests the name that the help does not have.
-    let tip = tip.map(|tip| tip.replace("'--policy'", "'--action-policy'"));
-    let tip = tip.unwrap_or_else(|| format!("`{command} --help` lists the options"));
+    let tip = tip.map(str::to_owned).unwrap_or_else(|| format!("`{command} --help` lists the options"));
     with_help(format!("read the options of `{command}`: {}", printable(first)), tip)
 }
 
@@ -74,8 +72,10 @@ pub(crate) fn help(error: &anyhow::Error) -> Option<String> {
 
 /// A name of an error in a document for programs, which does not change.
 pub(crate) fn code(error: &anyhow::Error) -> Option<&str> {
-    let of_document = || error.chain().find_map(|cause| Some(cause.downcast_ref::<DocumentError>()?.code()));
-    in_text(error).map(|found| found.code.as_str()).or_else(of_document)
+    if let Some(found) = in_text(error) {
+        return Some(&found.code);
+    }
+    error.chain().find_map(|cause| Some(cause.downcast_ref::<DocumentError>()?.code()))
 }
 
 /// The error in a text that an error is, or is caused by.

@@ -11,10 +11,7 @@ const BEFORE_CARET: usize = 40;
 pub(crate) fn caret(line: &str, column: u64) -> String {
     let column = usize::try_from(column.saturating_sub(1)).unwrap_or(usize::MAX);
     let length = line.chars().count();
-    let start = match length > MAX_EXCERPT {
-        true => column.saturating_sub(BEFORE_CARET).min(length - MAX_EXCERPT),
-        false => 0,
-    };
+    let start = if length > MAX_EXCERPT { column.saturating_sub(BEFORE_CARET).min(length - MAX_EXCERPT) } else { 0 };
     let part =
         |from: usize, count: usize| -> String { printable(&line.chars().skip(from).take(count).collect::<String>()) };
     let column = column.min(length);

@@ -14,17 +14,15 @@ use proofmark_decider::{Asked, Decider};
 use proofmark_git::{Candidate, NOTES, Repository};
 use proofmark_receipt::{Json, Receipt, object};
 use proofmark_store::Tenant;
-use proofmark_verifier::Presented;
 
 use crate::absolute::stated_store;
 use crate::config::Config;
 use crate::decision_page;
 use crate::document;
 use crate::exit::Exit;
-use crate::options::{Recording, Signing, StoreAt, Trusting};
+use crate::options::{Evidence, Presenting, Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
-use crate::receipt::read;
 use look::{Found, Looking};
 
 /// How many paths that no receipt covers are named.
@@ -41,9 +39,9 @@ const SHORT: usize = 12;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "Examples:
-  proofmark gate --tree HEAD --action-policy gate.yaml
+  proofmark gate --tree HEAD --policy gate.yaml
   proofmark gate note --tree HEAD
-  proofmark gate install --pre-push --action-policy gate.yaml
+  proofmark gate install --pre-push --policy gate.yaml
 
 Exit codes: 0 every tree passes; 1 at least one does not; 2 not decided: the policy, the repository, the key or the
 store could not be used. In a hook, 1 and 2 refuse the push."
@@ -56,9 +54,8 @@ pub(crate) struct Gate {
     /// With --tree: the reference that is to have the tree, as the policy's `target`
     #[arg(long = "ref", value_name = "REF", requires = "tree", conflicts_with_all = ["pre_receive", "pre_push"])]
     reference: Option<String>,
-    /// Present the receipts in this file, or the stored one with this id; can be repeated
-    #[arg(long, value_name = "FILE|ID")]
-    receipt: Vec<String>,
+    #[command(flatten)]
+    presenting: Presenting,
     #[command(flatten)]
     how: How,
     #[command(flatten)]
@@ -94,8 +91,9 @@ struct What {
 #[derive(Args)]
 struct How {
     /// The action policy, which says what is asked for
-    #[arg(long, alias = "policy", value_name = "FILE", required = true)]
-    action_policy: Option<PathBuf>,
+    // Required, and never taken from the project: a hook of git runs where whoever pushes can write.
+    #[arg(long, value_name = "FILE", required = true)]
+    policy: Option<PathBuf>,
     /// The repository [default: that of the current folder]
     #[arg(long, value_name = "DIR")]
     repo: Option<PathBuf>,
@@ -129,10 +127,12 @@ enum Commits {
 }
 
 /// What decides, and with what.
-struct Gatekeeper {
+struct Gatekeeper<'a> {
     decider: Decider,
     repository: Repository,
-    receipts: Vec<Receipt>,
+    evidence: Evidence<'a>,
+    /// Receipts that came with the push.
+    pushed: Vec<Receipt>,
     agent: Option<String>,
     environment: Option<String>,
     json: bool,
@@ -147,17 +147,17 @@ impl Gate {
             None => {}
         }
         let config = &if self.what.pre_push || self.what.pre_receive { config.for_hook() } else { config.clone() };
-        let Some(policy) = &self.how.action_policy else { return Ok(Exit::NoAnswer) };
+        let Some(policy) = &self.how.policy else { return Ok(Exit::NoAnswer) };
         let policy = document::action_policy(policy)?;
-        let mut receipts = receipts(&self.receipt, &self.how.store, config)?;
-        receipts.extend(look::pushed_receipts());
+        let evidence = self.presenting.read(&self.how.store, config)?;
         let key = self.how.signing.key(config)?;
         // As the key is created on first use, the signers are read after it.
         let trusted = self.how.trusting.signers(config)?;
         let decider = Decider::for_command_line(Some(policy), key, self.how.store.open(config)?, trusted);
         let gatekeeper = Gatekeeper {
             decider: decider.recording_facts(self.recording.record_facts),
-            receipts,
+            evidence,
+            pushed: look::pushed_receipts(),
             agent: self.how.agent.clone(),
             environment: self.how.environment.clone(),
             json: self.json,
@@ -189,18 +189,7 @@ impl How {
     }
 }
 
-/// The receipts of these files and ids.
-fn receipts(arguments: &[String], store: &StoreAt, config: &Config) -> anyhow::Result<Vec<Receipt>> {
-    let mut receipts = Vec::new();
-    for argument in arguments {
-        for text in read::texts(argument, store, config)? {
-            receipts.push(read::receipt(&text)?);
-        }
-    }
-    Ok(receipts)
-}
-
-impl Gatekeeper {
+impl Gatekeeper<'_> {
     /// Decides on all. What is allowed spends what it needs, so nothing is allowed where something else is refused.
     fn decide(&self, found: &[Found]) -> anyhow::Result<Exit> {
         let mut refused = Vec::new();
@@ -224,14 +213,13 @@ impl Gatekeeper {
     fn would_allow(&self, found: &Found) -> anyhow::Result<bool> {
         let receipts = self.receipts_for(found);
         let (request, stop) = (self.request(&found.candidate)?, AtomicBool::new(false));
-        Ok(self.decider.would_allow(&asked(&request, &stop), Presented { folders: &[], receipts: &receipts })?)
+        Ok(self.decider.would_allow(&asked(&request, &stop), self.evidence.with(&receipts))?)
     }
 
     fn ask(&self, found: &Found) -> anyhow::Result<DecisionReceipt> {
         let receipts = self.receipts_for(found);
         let (request, stop) = (self.request(&found.candidate)?, AtomicBool::new(false));
-        let presented = Presented { folders: &[], receipts: &receipts };
-        Ok(self.decider.decide_presented(&asked(&request, &stop), presented)?.receipt)
+        Ok(self.decider.decide_presented(&asked(&request, &stop), self.evidence.with(&receipts))?.receipt)
     }
 
     fn request(&self, candidate: &Candidate) -> anyhow::Result<proofmark_boundary::Request> {
@@ -239,7 +227,7 @@ impl Gatekeeper {
     }
 
     fn receipts_for(&self, found: &Found) -> Vec<Receipt> {
-        self.receipts.iter().cloned().chain(found.noted(&self.repository)).collect()
+        self.evidence.receipts().iter().chain(&self.pushed).cloned().chain(found.noted(&self.repository)).collect()
     }
 
     fn print(&self, found: &Found, receipt: &DecisionReceipt) -> anyhow::Result<()> {

@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::options::{Recording, Signing, StoreAt, Trusting};
+use crate::options::{Recording, Signing, StoreAt, Trusting, duration};
 use crate::out;
 use crate::paint::printable;
 
@@ -35,10 +35,10 @@ use crate::paint::printable;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "Examples:
-  proofmark guard --action-policy examples/guard/policy.yaml -- python3 examples/guard/server.py
-  proofmark guard wrap .mcp.json --action-policy examples/guard/policy.yaml
-  proofmark guard pins list --waiting
-  proofmark guard --action-policy examples/guard/policy.yaml --listen 127.0.0.1:8700 --upstream http://127.0.0.1:3001/mcp
+  proofmark guard --policy examples/guard/policy.yaml -- python3 examples/guard/server.py
+  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml
+  proofmark guard pin list --waiting
+  proofmark guard --policy examples/guard/policy.yaml --listen 127.0.0.1:8700 --upstream http://127.0.0.1:3001/mcp
 
 Exit codes: the server's; 2 the policy, the key or the store could not be used, and no server was started or guarded. With
 --upstream 0 after SIGTERM."
@@ -47,8 +47,9 @@ pub(crate) struct Guard {
     #[command(subcommand)]
     command: Option<Command>,
     /// The action policy
-    #[arg(long, alias = "policy", value_name = "FILE", required = true)]
-    action_policy: Option<PathBuf>,
+    // Required, and never taken from the project or a variable: the guarded agent could write or set that.
+    #[arg(long, value_name = "FILE", required = true)]
+    policy: Option<PathBuf>,
     /// The name of the session [default: the server's name and the time]. Over HTTP, all sessions of a client are this one
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
@@ -61,7 +62,7 @@ pub(crate) struct Guard {
     /// The environment, as the policy's facts name it
     #[arg(long, value_name = "NAME")]
     environment: Option<String>,
-    /// Whether tools are pinned when they are first listed, or blocked until `proofmark guard pins approve`
+    /// Whether tools are pinned when they are first listed, or blocked until `proofmark guard pin approve`
     #[arg(long, value_enum, default_value = "learn", value_name = "HOW")]
     pins: PinningName,
     /// How much of a result is recorded: its digest, also how it begins, or all of it
@@ -74,8 +75,8 @@ pub(crate) struct Guard {
     #[arg(long, conflicts_with = "hide")]
     shadow: bool,
     /// Let a call that asks for an approval wait this long for it, where the client takes notifications of progress
-    #[arg(long, default_value_t = 0, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=MAX_WAIT))]
-    wait: u64,
+    #[arg(long, value_name = "DURATION", value_parser = waiting)]
+    wait: Option<Duration>,
     #[command(flatten)]
     http: http::HttpOptions,
     #[command(flatten)]
@@ -95,7 +96,7 @@ pub(crate) struct Guard {
 enum Command {
     /// List and approve pinned definitions of tools, prompts and servers
     #[command(subcommand)]
-    Pins(pins::PinsCommand),
+    Pin(pins::PinsCommand),
     Wrap(wrap::Wrap),
     Unwrap(wrap::Unwrap),
     #[command(hide = true)]
@@ -118,19 +119,23 @@ pub(crate) enum KeepName {
 
 /// The longest name of a session or a server, in bytes.
 const MAX_NAME: usize = 128;
-/// The longest that a call may wait for an approval, in seconds.
-const MAX_WAIT: u64 = 3_600;
+/// The longest that a call may wait for an approval.
+const MAX_WAIT: Duration = Duration::from_secs(3_600);
+
+fn waiting(text: &str) -> Result<Duration, String> {
+    duration(text, MAX_WAIT)
+}
 
 impl Guard {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         match self.command {
-            Some(Command::Pins(command)) => return command.run(config),
+            Some(Command::Pin(command)) => return command.run(config),
             Some(Command::Wrap(command)) => return command.run(config),
             Some(Command::Unwrap(command)) => return command.run(),
             Some(Command::WatchServer(command)) => return Ok(command.run()),
             None => {}
         }
-        let Some(policy_file) = &self.action_policy else { return Ok(Exit::NoAnswer) };
+        let Some(policy_file) = &self.policy else { return Ok(Exit::NoAnswer) };
         let policy = document::action_policy(policy_file)?;
         let upstream = self.http.upstream(config)?;
         let server = match (&self.server, &upstream) {
@@ -155,7 +160,7 @@ impl Guard {
             keep: self.keep.into(),
             hide: self.hide,
             shadow: self.shadow,
-            wait: Duration::from_secs(self.wait),
+            wait: self.wait.unwrap_or_default(),
         };
         if self.shadow {
             out::note("proofmark guard: shadow mode: calls are decided and recorded, and nothing is enforced");

@@ -29,8 +29,8 @@ use crate::exit::Exit;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "Examples:
-  proofmark hook install claude --action-policy examples/hooks/agent.yaml
-  proofmark hook claude --action-policy examples/hooks/agent.yaml < event.json
+  proofmark hook install claude --policy examples/hooks/agent.yaml
+  proofmark hook claude --policy examples/hooks/agent.yaml < event.json
 
 Exit codes: 0 the event was answered, also where the answer forbids the call; 2 wrong usage, which hosts take for a refusal."
 )]

@@ -131,10 +131,7 @@ mod tests {
     use super::*;
 
     fn run(count: usize, fail_at: Option<usize>, stop_at: Option<usize>) -> (Vec<usize>, Option<String>) {
-        let items = (0..count).map(|item| match fail_at == Some(item) {
-            true => Err(anyhow!("item {item}")),
-            false => Ok(item),
-        });
+        let items = (0..count).map(|item| if fail_at == Some(item) { Err(anyhow!("item {item}")) } else { Ok(item) });
         let mut seen = Vec::new();
         let done = in_order(
             items,

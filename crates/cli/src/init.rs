@@ -57,12 +57,11 @@ impl Init {
         let lines: Vec<Line> =
             files.into_iter().map(|file| Line { written: folder.write(file.path, &file.content), file }).collect();
         let next = write::next(&project, &self.folder);
-        match self.json {
-            true => {
-                let object = self.object(&project, &lines, &next);
-                out::stdout().json(&Json::from(object).to_text())?;
-            }
-            false => self.print(&project, &lines, &next)?,
+        if self.json {
+            let object = self.object(&project, &lines, &next);
+            out::stdout().json(&Json::from(object).to_text())?;
+        } else {
+            self.print(&project, &lines, &next)?;
         }
         let failed = lines.iter().any(|line| matches!(line.written, Written::Failed(_)));
         Ok(if failed { Exit::NoAnswer } else { Exit::Yes })
@@ -114,9 +113,6 @@ fn word(folder: &Path, path: &str) -> String {
     };
     let text = joined.display().to_string();
     let text = if text.starts_with('-') { format!("./{text}") } else { text };
-    let plain = |c: char| c.is_alphanumeric() || "._-/+@%:,".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
+    let is_plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-/+@%:,".contains(c));
+    if is_plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

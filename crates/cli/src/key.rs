@@ -11,9 +11,9 @@ use crate::config::{Config, DEFAULT_KEY};
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::input;
+use crate::listing::Listing;
 use crate::options::Unlock;
 use crate::out;
-use crate::paint::printable;
 
 /// Create, show, import and list signing keys
 #[derive(Subcommand)]
@@ -43,18 +43,18 @@ pub(crate) struct New {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  proofmark key show\n  proofmark key show reviewer --format jwk")]
+#[command(after_help = "Examples:\n  proofmark key show\n  proofmark key show reviewer --as jwk")]
 pub(crate) struct Show {
     /// The name of the key, or the path of a key file
     #[arg(default_value = DEFAULT_KEY)]
     name: String,
-    /// Print the public key in this format only
-    #[arg(long, value_enum)]
-    format: Option<Format>,
+    /// Print the public key in this form only
+    #[arg(long = "as", value_enum, value_name = "FORM")]
+    form: Option<Form>,
     #[command(flatten)]
     unlock: Unlock,
     /// Print JSON
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with = "form")]
     json: bool,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct List {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Format {
+enum Form {
     /// The signer id of receipts: base64 of the SubjectPublicKeyInfo
     SignerId,
     /// A decentralized identifier
@@ -121,13 +121,13 @@ impl New {
 impl Show {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let signer = self.signer(config)?;
-        let Some(format) = self.format else { return print(&self.name, &signer, self.json) };
-        let text = match format {
-            Format::SignerId => signer.to_string(),
-            Format::DidKey => signer.did_key(),
-            Format::Jwk => Json::from(signer.jwk()).to_text(),
-            Format::Fingerprint => signer.fingerprint(),
-            Format::Pem => signer.to_public_pem().trim_end().to_owned(),
+        let Some(form) = self.form else { return print(&self.name, &signer, self.json) };
+        let text = match form {
+            Form::SignerId => signer.to_string(),
+            Form::DidKey => signer.did_key(),
+            Form::Jwk => Json::from(signer.jwk()).to_text(),
+            Form::Fingerprint => signer.fingerprint(),
+            Form::Pem => signer.to_public_pem().trim_end().to_owned(),
         };
         writeln!(out::stdout(), "{text}")?;
         Ok(Exit::Yes)
@@ -169,26 +169,27 @@ fn key_text() -> anyhow::Result<Passphrase> {
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let keyring = config.keyring();
+        let mut listing = Listing::new(["KEY", "SIGNER", "FILE"]);
         let mut out = out::stdout();
         for name in keyring.names()? {
-            let path = keyring.path(&name)?;
+            let file = keyring.path(&name)?.display().to_string();
             let signer = keyring.public(&name);
-            match self.json {
-                true => {
-                    let id = signer.ok().flatten().map(|signer| signer.to_string());
-                    let entry = object! { "name": name, "file": path.display().to_string(), "signer_id"?: id };
-                    out.json(&Json::from(entry).to_text())?;
-                }
-                false => {
-                    let id = match signer {
-                        Ok(Some(signer)) => signer.to_string(),
-                        Ok(None) => "encrypted, and not used yet".to_owned(),
-                        Err(error) => format!("not usable: failed to {error}"),
-                    };
-                    let (name, path) = (printable(&format!("{name:<20}")), printable(&path.display().to_string()));
-                    writeln!(out, "{name} {:<60} {path}", printable(&id))?;
-                }
+            if self.json {
+                let id = signer.ok().flatten().map(|signer| signer.to_string());
+                let entry = object! { "name": name, "file": file, "signer_id"?: id };
+                out.json(&Json::from(entry).to_text())?;
+                continue;
             }
+            let signer = match signer {
+                Ok(Some(signer)) => signer.to_string(),
+                Ok(None) => "encrypted, and not used yet".to_owned(),
+                Err(error) => format!("not usable: failed to {error}"),
+            };
+            listing.push([name.into(), signer.into(), file.into()]);
+        }
+        drop(out);
+        if !self.json {
+            listing.print("no keys: `proofmark key new` makes one, as does the first command that signs")?;
         }
         Ok(Exit::Yes)
     }

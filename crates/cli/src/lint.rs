@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use proofmark_boundary::{ActionPolicy, Cases, Warning};
 use proofmark_contract::lint::{self, DocumentKind, Report, Severity, lint_policy};
 use proofmark_contract::{Workflow, WorkflowPolicy, cases};
@@ -29,17 +29,27 @@ use crate::report::{Finding, Formatting, Group, Human, Reporter, Style};
 #[command(after_help = "Examples:
   proofmark lint workflows/ --workflow-policy workflow-policy.yaml
   proofmark lint workflow.yaml --format sarif > lint.sarif
+  proofmark lint policy.yaml --deny warnings
 
-Exit codes: 0 no findings; 1 findings; 2 a file could not be read.")]
+Exit codes: 0 no errors; 1 errors, or with --deny warnings any finding; 2 a file could not be read.")]
 pub(crate) struct Lint {
     /// Workflows, policies and tables of cases: files, or folders of .yaml, .yml and .json files
     #[arg(required = true, value_name = "FILE|DIR")]
     documents: Vec<PathBuf>,
     /// The workflow policy, which the workflows must follow
-    #[arg(long, alias = "policy", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     workflow_policy: Option<PathBuf>,
+    /// Exit with 1 for warnings, too
+    #[arg(long, value_enum, value_name = "WHAT")]
+    deny: Option<Denied>,
     #[command(flatten)]
     formatting: Formatting,
+}
+
+/// What is a failure beside errors.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Denied {
+    Warnings,
 }
 
 impl Lint {
@@ -88,7 +98,8 @@ impl Lint {
             reporter.group(Group::of_findings(file, &own))?;
         }
         reporter.finish()?;
-        Ok(if found.is_empty() { Exit::Yes } else { Exit::No })
+        let fails = found.iter().any(|finding| finding.error || self.deny == Some(Denied::Warnings));
+        Ok(if fails { Exit::No } else { Exit::Yes })
     }
 }
 
@@ -231,13 +242,13 @@ fn check_action_policy(document: &Document) -> Vec<Finding> {
         Ok(policy) => policy,
         Err(error) => return vec![document.finding(&error)],
     };
-    let warnings = policy.warnings();
-    let finding = |warning: &Warning| {
-        let message = format!("`{}`: {}", warning.at, warning.message);
-        let found = Finding::at(&document.label, &document.text, document.locate(&warning.at), warning.code, message);
-        Finding { error: false, help: Some(warning.help.to_owned()), ..found }
-    };
-    warnings.iter().map(finding).collect()
+    policy.warnings().iter().map(|warning| warned(document, warning)).collect()
+}
+
+fn warned(document: &Document, warning: &Warning) -> Finding {
+    let message = format!("`{}`: {}", warning.at, warning.message);
+    let found = Finding::at(&document.label, &document.text, document.locate(&warning.at), warning.code, message);
+    Finding { error: false, help: Some(warning.help.to_owned()), ..found }
 }
 
 fn placed(document: &Document, finding: &lint::Finding) -> Finding {

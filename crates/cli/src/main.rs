@@ -1,23 +1,35 @@
 //! The `proofmark` command: parse, call, print, exit.
+//!
+//! A command names a thing and what is done with it, as in `decision approve`; docs/commands.md has the rule. Where what is:
+//!
+//! - One file for each command, named after it. A command with subcommands has a folder of the same name: `decision/`, `gate/`,
+//!   `guard/`, `hook/`, `init/`, `mcp/`, `policy/`, `receipt/`, `store/`, `verify/`, `workflow/`. `project` has the options of
+//!   `verify --dir`, `served_files` the files that `serve` reads again.
+//! - What commands have in common: `options` (options with one meaning everywhere), `policy_option` (which action policy is
+//!   taken), `config` (the environment, read once), `exit` (the exit codes), `groups` (the groups of the help).
+//! - What comes in: `input` (files and standard input, up to a limit), `document` and `source` (documents, and the line where one
+//!   is wrong), `passphrase`, `host_file` (configurations of other programs), `shell_words`.
+//! - What goes out: `out` (standard output and standard error), `error` (messages with their help), `paint` (colours, and text that
+//!   is safe on a terminal), `listing` (tables), `report/` (the formats of results), `table` (tables of cases), `excerpt`,
+//!   `decision_page`, `signed`, `progress`, `in_order` (many results on several cores), `interrupt`, `new_files`.
 
 mod absolute;
-mod accept;
 mod acp;
 mod api_key;
-mod approve;
 mod completions;
 mod config;
 mod decide;
+mod decision;
 mod decision_page;
-mod decisions;
-mod deny;
 mod doctor;
 mod document;
 mod error;
 mod examples;
 mod excerpt;
 mod exit;
+mod finding;
 mod gate;
+mod groups;
 mod guard;
 mod hook;
 mod host_file;
@@ -27,6 +39,7 @@ mod input;
 mod interrupt;
 mod key;
 mod lint;
+mod listing;
 mod mcp;
 mod new_files;
 mod options;
@@ -34,14 +47,15 @@ mod out;
 mod paint;
 mod passphrase;
 mod policy;
+mod policy_option;
 mod progress;
 mod project;
 mod receipt;
 mod report;
-mod runs;
+mod run;
 mod serve;
 mod served_files;
-mod sessions;
+mod session;
 mod shell_words;
 mod signed;
 mod source;
@@ -54,14 +68,16 @@ mod workflow;
 mod x402;
 
 use std::env;
-use std::ffi::OsString;
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::paint::ColorName;
 
 /// Verify what agents did: run their work in a sandbox and issue signed receipts that anyone can check offline
 #[derive(Parser)]
@@ -69,7 +85,16 @@ use crate::exit::Exit;
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// Print with colours: where standard output is a terminal, always, or never
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", hide_possible_values = true, help_heading = GLOBAL)]
+    color: ColorName,
+    /// Run as if started in this folder
+    #[arg(short = 'C', global = true, value_name = "DIR", help_heading = GLOBAL)]
+    working_folder: Option<PathBuf>,
 }
+
+/// Options that go with every command.
+const GLOBAL: &str = "Global options";
 
 const EXIT_CODES: &str = "Exit codes:
   0  pass, valid, accepted, allowed
@@ -82,10 +107,13 @@ Environment:
                         [default: proofmark in $XDG_DATA_HOME, or in ~/.local/share]
   PROOFMARK_STORE       The store: a file, or the URL of a PostgreSQL database, where --store is not given
                         [default: proofmark.db in $PROOFMARK_HOME]
+  PROOFMARK_POLICY      The action policy of decide, serve and policy, where --policy is not given
+                        [default: `policy` in the proofmark.yaml of the current folder]
   PROOFMARK_PASSPHRASE  The passphrase of encrypted keys, where --passphrase-file is not given
   PROOFMARK_UPSTREAM_TOKEN
                         The credential that `proofmark guard --upstream` sends, where --upstream-token-file is not given
-  NO_COLOR              Print without colours
+  NO_COLOR, CLICOLOR_FORCE, FORCE_COLOR
+                        Print without colours, or with colours also where standard output is no terminal, where --color is not given
 
 Example:
   proofmark verify examples/sort.json";
@@ -93,51 +121,43 @@ Example:
 // A command without a documentation comment here shows the whole one of its arguments, of which the list has the first line.
 #[derive(Subcommand)]
 enum Command {
-    /// Set up a project: what to verify, an action policy, and a CI recipe
-    Init(init::Init),
     Verify(verify::Verify),
-    /// Check an agent's response to a workflow step against the step's contract
-    Accept(accept::Accept),
+    /// Judge responses to workflow steps by their contracts, and test workflows
+    #[command(subcommand)]
+    Workflow(workflow::Workflow),
+    /// Check workflows and policies for mistakes before they run
+    Lint(lint::Lint),
+    /// Verify, show, list and export receipts
+    #[command(subcommand)]
+    Receipt(receipt::Receipt),
     /// Decide whether an action may execute now, and how to continue if not
     Decide(decide::Decide),
-    /// Approve the action of a decision, as a human reviewer
-    Approve(approve::Approve),
-    /// Deny the action of a stored decision, as a human reviewer
-    Deny(deny::Deny),
-    /// List and show decisions
+    /// List, show, approve and deny decisions
     #[command(subcommand)]
-    Decisions(decisions::Decisions),
+    Decision(decision::DecisionCommand),
+    /// Test, explain, measure and compare action policies
+    #[command(subcommand)]
+    Policy(policy::Policy),
+    /// Stand between an MCP host and an MCP server: every call is decided before the server gets it
+    Guard(Box<guard::Guard>),
+    /// Have a coding agent's host ask before each tool and each stop
+    Hook(Box<hook::Hook>),
+    Gate(Box<gate::Gate>),
     /// Serve verification and decisions over HTTP and MCP
     Serve(serve::Serve),
     /// Run the verifications that servers accept with `proofmark serve --no-verify`
     Work(work::Work),
     /// Serve an agent over the Model Context Protocol, on standard input and output
     Mcp(mcp::Mcp),
-    /// Stand between an MCP host and an MCP server: every call is decided before the server gets it
-    Guard(Box<guard::Guard>),
-    /// Have a coding agent's host ask before each tool and each stop
-    Hook(Box<hook::Hook>),
-    Gate(Box<gate::Gate>),
     /// List, show and export the sessions that `proofmark guard` and `proofmark hook` recorded
     #[command(subcommand)]
-    Sessions(sessions::Sessions),
-    /// Add, list and revoke the API keys of `proofmark serve`
-    ApiKey(api_key::ApiKey),
-    /// List executions that differ from what was decided
-    Findings(serve::Findings),
-    /// Test, explain, measure and compare action policies
-    #[command(subcommand)]
-    Policy(policy::Policy),
-    /// Test workflows
-    #[command(subcommand)]
-    Workflow(workflow::Workflow),
-    Lint(lint::Lint),
+    Session(session::Session),
     /// List and show runs of workflow steps
     #[command(subcommand)]
-    Runs(runs::Runs),
-    /// Verify, show, list and export receipts
+    Run(run::Run),
+    /// List executions that differ from what was decided
     #[command(subcommand)]
-    Receipt(receipt::Receipt),
+    Finding(finding::Finding),
     /// Copy the store to another place, or verify all of it
     #[command(subcommand)]
     Store(store::Store),
@@ -147,22 +167,27 @@ enum Command {
     /// Carry receipts in the headers of paid responses (x402)
     #[command(subcommand)]
     X402(x402::X402),
+    /// Set up a project: what to verify, an action policy, and a CI recipe
+    Init(init::Init),
     /// Create, show, import and list signing keys
     #[command(subcommand)]
     Key(key::Key),
-    /// Write the examples that the documentation and the help use
-    Examples(examples::Examples),
     /// Add, list and remove the signers that you trust
     #[command(subcommand)]
     Trust(trust::Trust),
+    /// Add, list and revoke the API keys of `proofmark serve`
+    #[command(subcommand)]
+    ApiKey(api_key::ApiKey),
     /// Report supported languages and isolation levels
     Doctor(doctor::Doctor),
+    /// Write the examples that the documentation and the help use
+    Examples(examples::Examples),
     /// Print a shell completion script
     Completions(completions::Completions),
 }
 
 fn main() -> ExitCode {
-    let parsed = Arguments::command().try_get_matches_from(current_spelling(env::args_os()));
+    let parsed = groups::in_help(Arguments::command()).try_get_matches();
     // Each command has its own `--json`, but errors are printed here, so the form is taken from the matches.
     let result = match parsed.and_then(|matches| Ok((wants_json(&matches), Arguments::from_arg_matches(&matches)?))) {
         Ok((json, arguments)) => {
@@ -174,16 +199,6 @@ fn main() -> ExitCode {
         Err(help) => Ok(print(&help)),
     };
     out::exit_code(result.unwrap_or_else(|error| out::report(&error))).into()
-}
-
-/// The arguments, with `proofmark test` as `proofmark workflow test`. A hidden subcommand would show in completion
-/// scripts.
-fn current_spelling(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = arguments.collect();
-    if arguments.get(1).is_some_and(|command| command == "test") {
-        arguments.insert(1, "workflow".into());
-    }
-    arguments
 }
 
 /// Whether the command, or the subcommand, is to print JSON.
@@ -210,36 +225,37 @@ fn print(help: &clap::Error) -> Exit {
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<Exit> {
+    paint::choose(arguments.color);
+    if let Some(folder) = &arguments.working_folder {
+        env::set_current_dir(folder).with_context(|| format!("run in the folder `{}`", folder.display()))?;
+    }
     let config = Config::from_environment();
     match arguments.command {
-        Command::Init(command) => command.run(),
-        Command::Examples(command) => command.run(),
         Command::Verify(command) => command.run(&config),
-        Command::Accept(command) => command.run(&config),
+        Command::Workflow(command) => command.run(&config),
+        Command::Lint(command) => command.run(),
+        Command::Receipt(command) => command.run(&config),
         Command::Decide(command) => command.run(&config),
-        Command::Approve(command) => command.run(&config),
-        Command::Deny(command) => command.run(&config),
-        Command::Decisions(command) => command.run(&config),
-        Command::Serve(command) => command.run(&config),
-        Command::Work(command) => command.run(&config),
-        Command::Mcp(command) => command.run(&config),
+        Command::Decision(command) => command.run(&config),
+        Command::Policy(command) => command.run(&config),
         Command::Guard(command) => command.run(&config),
         Command::Hook(command) => command.run(&config),
         Command::Gate(command) => command.run(&config),
-        Command::Sessions(command) => command.run(&config),
-        Command::ApiKey(command) => command.run(),
-        Command::Findings(command) => command.run(&config),
-        Command::Policy(command) => command.run(&config),
-        Command::Workflow(command) => command.run(),
-        Command::Lint(command) => command.run(),
-        Command::Runs(command) => command.run(&config),
-        Command::Receipt(command) => command.run(&config),
+        Command::Serve(command) => command.run(&config),
+        Command::Work(command) => command.run(&config),
+        Command::Mcp(command) => command.run(&config),
+        Command::Session(command) => command.run(&config),
+        Command::Run(command) => command.run(&config),
+        Command::Finding(command) => command.run(&config),
         Command::Store(command) => command.run(&config),
         Command::Acp(command) => command.run(&config),
         Command::X402(command) => command.run(&config),
+        Command::Init(command) => command.run(),
         Command::Key(command) => command.run(&config),
         Command::Trust(command) => command.run(&config),
+        Command::ApiKey(command) => command.run(&config),
         Command::Doctor(command) => command.run(&config),
+        Command::Examples(command) => command.run(),
         Command::Completions(command) => command.run(),
     }
 }

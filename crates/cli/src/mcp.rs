@@ -16,13 +16,13 @@ use crate::serve::ServiceOptions;
 /// Serve an agent over the Model Context Protocol, on standard input and output
 ///
 /// An MCP host starts this command; `proofmark mcp config` prints the host's configuration. The tool `decide_action`
-/// needs `--action-policy`. Standard output carries protocol messages only.
+/// needs `--policy`. Standard output carries protocol messages only.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
-  proofmark mcp config --host vscode
-  proofmark mcp --action-policy examples/decide/policy.yaml
+  proofmark mcp config vscode
+  proofmark mcp --policy examples/decide/policy.yaml
   npx @modelcontextprotocol/inspector --cli proofmark mcp --method tools/list"
 )]
 pub(crate) struct Mcp {
@@ -35,7 +35,7 @@ pub(crate) struct Mcp {
 /// For a person who starts it by hand.
 const ON_A_TERMINAL: &str =
     "proofmark mcp answers an MCP host (an agent), which starts it and writes to its standard input.
-  proofmark mcp config --host claude   prints the configuration for a host
+  proofmark mcp config claude   prints the configuration for a host
   Ctrl-D                               ends it";
 
 #[derive(Subcommand)]

@@ -1,21 +1,26 @@
 //! Options that several commands have.
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
+use std::time::Duration;
 
 use clap::Args;
 use proofmark_evidence::span;
-use proofmark_keys::{KeyringError, KnownSigners, Passphrase, TrustedSigners, trusted_signers};
-use proofmark_receipt::{SignerId, SigningKey, Timestamp};
+use proofmark_keys::{KeyringError, KnownSigners, Passphrase, TrustedSigners};
+use proofmark_receipt::{Receipt, SigningKey, Timestamp};
 use proofmark_store::{Cursor, Place as StorePlace, Store, StoreError, Tenant};
-use proofmark_verifier::now;
+use proofmark_verifier::{Presented, now};
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::out;
+use crate::paint::printable;
 use crate::passphrase;
+use crate::receipt::read;
+use crate::shell_words;
 
 /// The longest time for which a review counts, in milliseconds: 30 days.
-const MAX_REVIEW_EXPIRY: i64 = 30 * 86_400_000;
+const MAX_REVIEW: i64 = 30 * 86_400_000;
 
 /// The key to sign with.
 #[derive(Args)]
@@ -45,7 +50,7 @@ pub(crate) struct ReviewBy {
     #[arg(long, value_name = "KEY")]
     pub(crate) key: String,
     /// The reason, for those who read the decision later
-    #[arg(long)]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) note: String,
     #[command(flatten)]
     pub(crate) unlock: Unlock,
@@ -82,28 +87,45 @@ pub(crate) struct Recording {
     pub(crate) record_facts: bool,
 }
 
+/// The beginning of a period of time.
+#[derive(Args)]
+pub(crate) struct Since {
+    /// Only from this time on: 2026-03-01, 2026-03-01T12:00:00Z, or how long ago, as in 2h or 7d
+    #[arg(id = "since", long = "since", value_name = "TIME", value_parser = moment)]
+    pub(crate) from: Option<i64>,
+}
+
 /// A period of time.
 #[derive(Args)]
 pub(crate) struct Period {
-    /// Only from this time on: 2026-03-01, 2026-03-01T12:00:00Z, or how long ago, as in 2h or 7d
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    pub(crate) since: Option<i64>,
+    #[command(flatten)]
+    pub(crate) since: Since,
     /// Only before this time
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub(crate) until: Option<i64>,
 }
 
-/// Which part of a list is printed.
+/// Whose entries are listed.
 #[derive(Args)]
-pub(crate) struct Listed {
-    #[command(flatten)]
-    pub(crate) period: Period,
+pub(crate) struct OfTenant {
     /// Only of this tenant: one of a server, or `local`, the command line
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "TENANT")]
     pub(crate) tenant: Option<Tenant>,
+}
+
+/// How much is listed.
+#[derive(Args)]
+pub(crate) struct Limit {
     /// List at most this many
-    #[arg(long, default_value_t = 50, value_name = "N")]
-    pub(crate) limit: usize,
+    #[arg(id = "limit", short = 'n', long = "limit", default_value_t = 50, value_name = "N")]
+    pub(crate) most: usize,
+}
+
+/// Which page of a list is printed.
+#[derive(Args)]
+pub(crate) struct Paging {
+    #[command(flatten)]
+    pub(crate) limit: Limit,
     /// Continue after this page: the cursor that the page before printed
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<Cursor>,
@@ -118,19 +140,111 @@ pub(crate) struct Trusting {
     trust: Vec<String>,
 }
 
-/// A duration of at most [`MAX_REVIEW_EXPIRY`], in milliseconds.
-pub(crate) fn review_expiry(text: &str) -> Result<i64, &'static str> {
-    let millis = span::millis(text).filter(|millis| *millis <= MAX_REVIEW_EXPIRY);
-    millis.ok_or("invalid duration; write one as in 30m, 1h30m or 2d, at most 30d")
+/// What is presented as evidence.
+#[derive(Args)]
+pub(crate) struct Presenting {
+    /// Present this receipt or approval as evidence, beside those of the store: a file with one document or one per line, a folder
+    /// of .json and .jsonl files, or the id of a stored one; can be repeated
+    #[arg(long, value_name = "FILE|DIR|ID")]
+    receipt: Vec<String>,
+}
+
+/// What [`Presenting`] names, read.
+pub(crate) struct Evidence<'a> {
+    folders: Vec<&'a Path>,
+    receipts: Vec<Receipt>,
+}
+
+/// A duration such as `90s` or `1h30m`, of at most `most`. Every option with a duration reads it here, so that a number without a
+/// unit never means seconds in one command and minutes in another.
+pub(crate) fn duration(text: &str, most: Duration) -> Result<Duration, String> {
+    let millis = span_up_to(text, i64::try_from(most.as_millis()).unwrap_or(i64::MAX))?;
+    Ok(Duration::from_millis(millis.unsigned_abs()))
+}
+
+/// How long a review counts, in milliseconds.
+pub(crate) fn review_expiry(text: &str) -> Result<i64, String> {
+    span_up_to(text, MAX_REVIEW)
+}
+
+fn span_up_to(text: &str, most: i64) -> Result<i64, String> {
+    let millis = span::millis(text).ok_or("write a number with its unit, as in 90s, 5m or 1h30m")?;
+    if millis > most { Err(format!("the longest is {}", span::words(most))) } else { Ok(millis) }
+}
+
+impl Paging {
+    /// Says how a list goes on after this page.
+    pub(crate) fn say_more(next: Cursor) {
+        say_more(&["--after"], next);
+    }
+}
+
+impl Limit {
+    /// Says how more of a list without cursors is printed.
+    pub(crate) fn say_more(&self) {
+        say_more(&["--limit", "-n"], self.most.saturating_mul(2));
+    }
+}
+
+/// Says that a list continues, with the whole command: this one, with another value of the option that has these names.
+fn say_more(names: &[&str], value: impl ToString) {
+    let mut words = vec!["proofmark".to_owned()];
+    let mut given = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    while let Some(word) = given.next() {
+        if names.contains(&word.as_str()) {
+            drop(given.next());
+        } else if !names.iter().any(|name| has_value(&word, name)) {
+            words.push(word);
+        }
+    }
+    words.extend(names.first().map(|name| (*name).to_owned()));
+    words.push(value.to_string());
+    out::note(format_args!("there are more: continue with `{}`", printable(&shell_words::line(&words))));
+}
+
+/// Whether the word is this option with its value, as in `--limit=5` and `-n5`.
+fn has_value(word: &str, name: &str) -> bool {
+    let value = word.strip_prefix(name);
+    value.is_some_and(|value| if name.starts_with("--") { value.starts_with('=') } else { !value.is_empty() })
+}
+
+impl Presenting {
+    pub(crate) fn read(&self, store: &StoreAt, config: &Config) -> anyhow::Result<Evidence<'_>> {
+        let mut evidence = Evidence { folders: Vec::new(), receipts: Vec::new() };
+        for argument in &self.receipt {
+            let path = Path::new(argument);
+            if path.is_dir() {
+                evidence.folders.push(path);
+                continue;
+            }
+            evidence.receipts.extend(read::receipts(argument, store, config)?);
+        }
+        Ok(evidence)
+    }
+}
+
+impl Evidence<'_> {
+    pub(crate) fn presented(&self) -> Presented<'_> {
+        self.with(&self.receipts)
+    }
+
+    /// The folders, and these receipts.
+    pub(crate) fn with<'a>(&'a self, receipts: &'a [Receipt]) -> Presented<'a> {
+        Presented { folders: &self.folders, receipts }
+    }
+
+    pub(crate) fn receipts(&self) -> &[Receipt] {
+        &self.receipts
+    }
 }
 
 impl Signing {
     /// The key named, or the default key; none where there is no default key yet.
     pub(crate) fn existing_key(&self, config: &Config) -> anyhow::Result<Option<SigningKey>> {
-        match self.key.is_none() && !config.keyring().has(DEFAULT_KEY) {
-            true => Ok(None),
-            false => self.key(config).map(Some),
+        if self.key.is_none() && !config.keyring().has(DEFAULT_KEY) {
+            return Ok(None);
         }
+        self.key(config).map(Some)
     }
 
     /// The key named; else the default key, which is created on first use.
@@ -237,21 +351,11 @@ impl Trusting {
     }
 }
 
-/// The signers that signer ids and public key files stand for.
-pub(crate) fn signers(texts: &[String]) -> anyhow::Result<Vec<SignerId>> {
-    let mut signers = Vec::new();
-    for text in texts {
-        signers.extend(trusted_signers(text)?);
-    }
-    Ok(signers)
-}
-
 /// A time, a day, or how long ago, in milliseconds after 1970-01-01T00:00:00Z.
 fn moment(text: &str) -> Result<i64, &'static str> {
     if let Some(ago) = span::millis(text) {
         return Ok(now().unix_millis().saturating_sub(ago));
     }
-    let day = || format!("{text}T00:00:00Z").parse();
-    let time: Result<Timestamp, _> = text.parse().or_else(|_| day());
+    let time: Result<Timestamp, _> = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse());
     time.map(|time| time.unix_millis()).map_err(|_| "write 2026-03-01, 2026-03-01T12:00:00Z, or how long ago: 2h, 7d")
 }

@@ -1,9 +1,31 @@
 //! Colour, on a terminal only, and text that no terminal or log acts on.
 
-use std::io::IsTerminal;
+use std::env;
+use std::io::{self, IsTerminal};
+use std::sync::OnceLock;
 
+use clap::ValueEnum;
 use proofmark_receipt::Verdict;
 use proofmark_receipt::document::is_unseen;
+
+/// When text has colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorName {
+    /// Where it is written to a terminal, and the environment does not say otherwise.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// What `--color` says. It is here and not passed on, because errors are printed before and after every command.
+static CHOSEN: OnceLock<ColorName> = OnceLock::new();
+
+/// Has all text follow this choice.
+pub(crate) fn choose(color: ColorName) {
+    // There is one command line, so nothing chooses twice.
+    let _ = CHOSEN.set(color);
+}
 
 /// Colours text, where colour is on.
 #[derive(Clone, Copy)]
@@ -12,20 +34,25 @@ pub(crate) struct Paint {
 }
 
 impl Paint {
-    /// On when standard output is a terminal and `NO_COLOR` is not set (<https://no-color.org>).
+    /// For standard output.
     pub(crate) fn for_stdout() -> Paint {
-        Paint::of(std::io::stdout().is_terminal())
+        Paint::of(io::stdout().is_terminal())
     }
 
     /// As [`Paint::for_stdout`], for standard error.
     pub(crate) fn for_stderr() -> Paint {
-        Paint::of(std::io::stderr().is_terminal())
+        Paint::of(io::stderr().is_terminal())
     }
 
     fn of(is_terminal: bool) -> Paint {
-        // The convention says that an empty value is no request.
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Paint { on: !no_color && is_terminal }
+        let on = match CHOSEN.get().copied().unwrap_or_default() {
+            ColorName::Always => true,
+            ColorName::Never => false,
+            // <https://no-color.org> and <https://bixense.com/clicolors>: an empty value is no request, nor is `0`.
+            ColorName::Auto if is_set("NO_COLOR") => false,
+            ColorName::Auto => is_terminal || ["CLICOLOR_FORCE", "FORCE_COLOR"].into_iter().any(is_set),
+        };
+        Paint { on }
     }
 
     pub(crate) fn verdict(self, verdict: Verdict) -> String {
@@ -77,10 +104,12 @@ pub(crate) fn printable(text: &str) -> String {
         let first = !begun && !c.is_whitespace();
         begun |= first;
         let command = (first && begins_command) || (c == '#' && is_log_command(text.get(at..).unwrap_or_default()));
-        match is_unseen(c) || command {
-            true if c.is_control() => safe.extend(c.escape_default()),
-            true => safe.extend(c.escape_unicode()),
-            false => safe.push(c),
+        if !is_unseen(c) && !command {
+            safe.push(c);
+        } else if c.is_control() {
+            safe.extend(c.escape_default());
+        } else {
+            safe.extend(c.escape_unicode());
         }
     }
     safe
@@ -97,12 +126,18 @@ pub(crate) fn printable_json(json: &str) -> String {
     for (at, c) in json.char_indices() {
         // Such characters are in strings only, and none of them follows the backslash of an escape.
         let command = c == '#' && is_log_command(json.get(at..).unwrap_or_default());
-        match command || (!c.is_ascii_control() && is_unseen(c)) || c == '\u{7f}' {
-            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| safe.push_str(&format!("\\u{unit:04x}"))),
-            false => safe.push(c),
+        if command || (!c.is_ascii_control() && is_unseen(c)) || c == '\u{7f}' {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| safe.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            safe.push(c);
         }
     }
     safe
+}
+
+/// Whether a variable asks for something: to be empty or `0` is not to.
+fn is_set(variable: &str) -> bool {
+    env::var_os(variable).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 fn is_log_command(text: &str) -> bool {

@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use proofmark_boundary::{ActionPolicy, Cases, Coverage, explain_policy};
+use proofmark_receipt::{Json, object};
 
 use crate::config::Config;
 use crate::document;
-use crate::error::with_help;
 use crate::exit::Exit;
 use crate::out;
 use crate::paint::printable;
+use crate::policy_option;
 use crate::report::{Format, Formatting};
 use crate::table::{self, Table};
 
@@ -28,7 +29,7 @@ pub(crate) enum Policy {
     /// Explain in words what an action policy requires
     Explain(Explain),
     /// List how often the cases of a table reach each rule
-    Coverage(Test),
+    Coverage(Measure),
     /// List the decisions that a new policy makes differently
     Diff(diff::Diff),
     Suggest(suggest::Suggest),
@@ -52,24 +53,36 @@ Exit codes: 0 every case passes, or every rule is reached; 1 not so; 2 a file co
 pub(crate) struct Test {
     /// The table of cases, in YAML or JSON
     cases: PathBuf,
-    /// The action policy [default: the `policy` of the table]
-    #[arg(long, alias = "policy", value_name = "FILE")]
-    action_policy: Option<PathBuf>,
+    /// The action policy [default: the `policy` of the table, else as for `proofmark decide`]
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Measure {
+    #[command(flatten)]
+    test: Test,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
 #[command(after_help = "Example:\n  proofmark policy explain examples/decide/policy.yaml")]
 pub(crate) struct Explain {
-    /// The action policy
-    policy: PathBuf,
+    /// The action policy [default: $PROOFMARK_POLICY, else `policy` in the proofmark.yaml of the current folder]
+    policy: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 impl Policy {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         match self {
-            Policy::Test(command) => command.test.test(command.formatting.format()),
-            Policy::Explain(command) => command.run(),
-            Policy::Coverage(command) => command.coverage(),
+            Policy::Test(command) => command.test.test(command.formatting.format(), config),
+            Policy::Explain(command) => command.run(config),
+            Policy::Coverage(command) => command.run(config),
             Policy::Diff(command) => command.run(config),
             Policy::Suggest(command) => command.run(config),
         }
@@ -77,31 +90,32 @@ impl Policy {
 }
 
 impl Explain {
-    fn run(self) -> anyhow::Result<Exit> {
-        let policy = document::action_policy(&self.policy)?;
+    fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let policy =
+            document::action_policy(&policy_option::required(self.policy, "proofmark policy explain FILE", config)?)?;
         let text = explain_policy(&policy);
         let mut out = out::stdout();
+        if self.json {
+            let lines: Vec<_> = text.lines().map(Json::from).collect();
+            out.json(&Json::from(object! { "policy_hash": policy.hash().to_string(), "lines": lines }).to_text())?;
+            return Ok(Exit::Yes);
+        }
         text.lines().try_for_each(|line| writeln!(out, "{}", printable(line)))?;
         Ok(Exit::Yes)
     }
 }
 
 impl Test {
-    fn read(&self) -> anyhow::Result<(ActionPolicy, Cases)> {
+    fn read(&self, config: &Config) -> anyhow::Result<(ActionPolicy, Cases)> {
         let cases = table::read(&self.cases, Cases::read)?;
-        let beside = |name: &String| self.cases.parent().unwrap_or(Path::new("")).join(name);
-        let path = self.action_policy.clone().or_else(|| cases.policy.as_ref().map(beside));
-        let path = path.ok_or_else(|| {
-            with_help(
-                format!("find the action policy of `{}`", self.cases.display()),
-                "name it as `policy` in the table, or with `--action-policy`",
-            )
-        })?;
+        let folder = self.cases.parent().unwrap_or(Path::new(""));
+        let named = self.policy.clone().or_else(|| Some(folder.join(cases.policy.as_ref()?)));
+        let path = policy_option::required(named, "--policy FILE", config)?;
         Ok((document::action_policy(&path)?, cases))
     }
 
-    fn test(self, format: Format) -> anyhow::Result<Exit> {
-        let (policy, cases) = self.read()?;
+    fn test(self, format: Format, config: &Config) -> anyhow::Result<Exit> {
+        let (policy, cases) = self.read(config)?;
         let mut table = Table::new(&self.cases)?;
         for case in &cases.cases {
             let result = case.run(&policy);
@@ -109,21 +123,27 @@ impl Test {
         }
         table.write(format, "policy test")
     }
+}
 
-    fn coverage(self) -> anyhow::Result<Exit> {
-        let (policy, cases) = self.read()?;
+impl Measure {
+    fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let (policy, cases) = self.test.read(config)?;
         let mut coverage = Coverage::new(&policy);
         for case in &cases.cases {
             coverage.add(&case.run(&policy).decision);
         }
+        let never_hit: Vec<_> = coverage.never_hit().collect();
         let mut out = out::stdout();
-        let mut missed = 0;
         for rule in coverage.rules() {
-            let never_hit = coverage.never_hit().any(|other| other == rule);
-            missed += usize::from(never_hit);
-            let mark = if never_hit { "never hit" } else { "hit" };
+            let is_hit = !never_hit.contains(&rule);
+            if self.json {
+                let line = object! { "rule": rule.name.as_str(), "hit": is_hit, "words": rule.words() };
+                out.json(&Json::from(line).to_text())?;
+                continue;
+            }
+            let mark = if is_hit { "hit" } else { "never hit" };
             writeln!(out, "{mark:<10} {} {}", printable(&rule.name), rule.words())?;
         }
-        Ok(if missed == 0 { Exit::Yes } else { Exit::No })
+        Ok(if never_hit.is_empty() { Exit::Yes } else { Exit::No })
     }
 }

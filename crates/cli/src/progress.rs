@@ -36,10 +36,7 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new(work: Work) -> Progress {
         let failed = Arc::new(AtomicUsize::new(0));
-        let bar = match std::io::stderr().is_terminal() {
-            true => bar(work, &failed),
-            false => ProgressBar::hidden(),
-        };
+        let bar = if std::io::stderr().is_terminal() { bar(work, &failed) } else { ProgressBar::hidden() };
         Progress { bar, work, failed, checks: AtomicUsize::new(0) }
     }
 

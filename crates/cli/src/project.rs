@@ -1,9 +1,11 @@
 //! The project of `proofmark verify --dir`, and how it is verified.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 use proofmark_checks::{
@@ -14,6 +16,7 @@ use proofmark_verifier::{CONFIG_FILE, ProjectConfig, ProjectRequest, project_req
 
 use crate::document;
 use crate::error::with_help;
+use crate::options::duration;
 use crate::out;
 use crate::paint::printable;
 
@@ -48,7 +51,7 @@ pub(crate) struct ProjectOptions {
     #[arg(long)]
     no_config: bool,
     /// End the command after this time, as in 90s or 2m [default: 60s, at most 600s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = timeout)]
     timeout: Option<Duration>,
     /// Let the command use this much memory, in MiB [default: 512, at most 2048]
     #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_MEMORY_MB)))]
@@ -91,8 +94,8 @@ impl ProjectOptions {
         self.dir.iter().chain(&self.config)
     }
 
-    /// The project, if one is to be verified.
-    pub(crate) fn read(&self) -> anyhow::Result<Option<Project>> {
+    /// The project, if one is to be verified. Whoever asks for more is told of the file with its settings.
+    pub(crate) fn read(&self, verbose: bool) -> anyhow::Result<Option<Project>> {
         let Some(folder) = &self.dir else {
             // clap waives `requires` where what is required conflicts with another argument, as the files of requests.
             return match self.given() {
@@ -103,7 +106,7 @@ impl ProjectOptions {
                 )),
             };
         };
-        let config = self.config(folder)?.with(&self.flags().into())?;
+        let config = self.config(folder, verbose)?.with(&self.flags().into())?;
         if !config.settings.contains("command") {
             return Err(with_help(
                 format!("verify the project `{}`: there is no command", folder.display()),
@@ -145,23 +148,18 @@ impl ProjectOptions {
         given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 
-    fn config(&self, folder: &Path) -> anyhow::Result<ProjectConfig> {
+    fn config(&self, folder: &Path, verbose: bool) -> anyhow::Result<ProjectConfig> {
         let own = folder.join(CONFIG_FILE);
-        let path = match (&self.config, fs::symlink_metadata(&own)) {
-            (Some(path), _) => path,
-            // An error shows the line it is in, which could be one of any file of the host.
-            (None, Ok(found)) if !self.no_config && found.is_symlink() => {
-                return Err(with_help(
-                    format!("read the settings `{}`: it is a link, which could lead out of the project", own.display()),
-                    "name the file with `--config`, or ignore it with `--no-config`",
-                ));
-            }
-            (None, Ok(found)) if !self.no_config && found.is_file() => &own,
-            (None, _) => return Ok(ProjectConfig::default()),
+        let help = "name the file with `--config`, or ignore it with `--no-config`";
+        let (path, config) = match &self.config {
+            Some(path) => (path, Some(read_settings(path)?)),
+            None if self.no_config => (&own, None),
+            None => (&own, settings_of(folder, help)?),
         };
-        let config = document::read_as(path, "settings", ProjectConfig::read)?;
-        out::note(format_args!("read the settings in `{}`", path.display()));
-        Ok(config)
+        if verbose && config.is_some() {
+            out::note(format_args!("read the settings in `{}`", path.display()));
+        }
+        Ok(config.unwrap_or_default())
     }
 
     /// The options as settings.
@@ -191,20 +189,28 @@ impl ProjectOptions {
     }
 }
 
-/// A time with its unit.
-fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let milliseconds = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        _ => return Err("write a number and `ms`, `s` or `m`, as in `90s`".to_owned()),
-    };
-    let number = number.parse::<u64>().ok().filter(|number| *number > 0);
-    let time = number.and_then(|number| number.checked_mul(milliseconds)).map(Duration::from_millis);
-    let most = MAX_TOTAL_TIMEOUT.as_secs();
-    time.filter(|time| *time <= MAX_TOTAL_TIMEOUT).ok_or_else(|| format!("write more than 0, and at most {most}s"))
+/// The settings that a project has in its folder, if it has any. `help` says what to do about a link.
+pub(crate) fn settings_of(folder: &Path, help: &str) -> anyhow::Result<Option<ProjectConfig>> {
+    let path = folder.join(CONFIG_FILE);
+    match fs::symlink_metadata(&path) {
+        // An error shows the line it is in, which could be one of any file of the host.
+        Ok(found) if found.is_symlink() => Err(with_help(
+            format!("read the settings `{}`: it is a link, which could lead out of the project", path.display()),
+            help,
+        )),
+        Ok(found) if found.is_file() => read_settings(&path).map(Some),
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("read the settings `{}`", path.display())),
+    }
+}
+
+fn read_settings(path: &Path) -> anyhow::Result<ProjectConfig> {
+    document::read_as(path, "settings", ProjectConfig::read)
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    duration(text, MAX_TOTAL_TIMEOUT)
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

@@ -1,6 +1,7 @@
 //! `proofmark receipt`.
 
 mod export;
+mod head;
 mod list;
 pub(crate) mod page;
 pub(crate) mod read;
@@ -19,6 +20,7 @@ pub(crate) enum Receipt {
     Show(show::Show),
     List(list::List),
     Export(export::Export),
+    Head(head::Head),
 }
 
 impl Receipt {
@@ -28,6 +30,7 @@ impl Receipt {
             Receipt::Show(command) => command.run(config),
             Receipt::List(command) => command.run(config),
             Receipt::Export(command) => command.run(config),
+            Receipt::Head(command) => command.run(config),
         }
     }
 }

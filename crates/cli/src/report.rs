@@ -47,7 +47,7 @@ pub(crate) enum Format {
 #[derive(Args)]
 pub(crate) struct Formatting {
     /// Print text, JSON lines, JUnit XML, TAP 14, annotations for GitHub, SARIF 2.1.0 or Markdown (docs/results.md)
-    #[arg(long, value_enum, default_value_t = Format::Human)]
+    #[arg(short, long, value_enum, default_value_t = Format::Human)]
     format: Format,
     /// Short for `--format json`
     #[arg(long, conflicts_with = "format")]
@@ -294,13 +294,12 @@ impl Group {
     /// With the result of the command itself. What did not pass in a group that does is a warning.
     pub(crate) fn with_result(mut self, word: &str, passes: bool) -> Group {
         self.word = word.to_owned();
-        match passes {
-            true => {
-                self.status = Status::Pass;
-                let failed = self.cases.iter_mut().filter(|case| case.status.is_failure());
-                failed.for_each(|case| case.status = Status::Warning);
-            }
-            false => self.status = self.status.max(Status::Fail),
+        if passes {
+            self.status = Status::Pass;
+            let failed = self.cases.iter_mut().filter(|case| case.status.is_failure());
+            failed.for_each(|case| case.status = Status::Warning);
+        } else {
+            self.status = self.status.max(Status::Fail);
         }
         self
     }
@@ -312,9 +311,10 @@ impl Group {
 
     /// The name of a case in formats that have no groups.
     fn full_name(&self, case: &Case) -> String {
-        match self.qualifies && self.name != case.name {
-            true => format!("{}: {}", self.name, case.name),
-            false => case.name.clone(),
+        if self.qualifies && self.name != case.name {
+            format!("{}: {}", self.name, case.name)
+        } else {
+            case.name.clone()
         }
     }
 

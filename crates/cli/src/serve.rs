@@ -1,4 +1,4 @@
-//! `proofmark serve` and `proofmark findings`.
+//! `proofmark serve`.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::Decider;
 use proofmark_jobs::{JobSettings, Role, Verifications};
 use proofmark_keys::TrustedSigners;
-use proofmark_receipt::{Json, SignerId, Timestamp, object};
+use proofmark_receipt::SignerId;
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
     Files, Loaded, Log, LogFormat, LogSettings, OtlpEndpoint, Services, Settings, check_address, log_jobs,
@@ -27,10 +27,8 @@ use crate::exit::Exit;
 use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::printable;
+use crate::policy_option;
 use crate::served_files;
-
-/// The most findings of a listing.
-const MAX_FINDINGS: usize = 1_000;
 
 /// Serve verification and decisions over HTTP and MCP
 ///
@@ -39,9 +37,12 @@ const MAX_FINDINGS: usize = 1_000;
 /// only. It reads the policies and the API keys again when their files change, and on SIGHUP. On SIGTERM it answers the requests
 /// that it has begun, and exits.
 #[derive(Args)]
+#[command(mut_arg("policy", |policy| {
+    policy.help("The action policy; required to decide on actions [default: $PROOFMARK_POLICY, else `policy` in the proofmark.yaml of the current folder]")
+}))]
 #[command(after_help = "Examples:
-  proofmark serve --action-policy examples/decide/policy.yaml
-  proofmark serve --action-policy examples/decide/policy.yaml --check
+  proofmark serve --policy examples/decide/policy.yaml
+  proofmark serve --policy examples/decide/policy.yaml --check
   proofmark serve --no-verify
 
 Exit codes of --check: 0 the server would start; 2 it would not.")]
@@ -63,19 +64,20 @@ pub(crate) struct Serve {
     /// Take the receipts of workers that sign as this signer, besides those that sign with this server's key: a name of the
     /// trust store or of a key, a signer id, or a public key file; can be repeated
     #[arg(long, value_name = "SIGNER", requires = "no_verify")]
-    worker_key: Vec<String>,
+    trust_worker: Vec<String>,
     /// Read the policies, the API keys, the signing key and the store, and exit without listening
     #[arg(long)]
     check: bool,
 }
 
 impl Serve {
-    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+    pub(crate) fn run(mut self, config: &Config) -> anyhow::Result<Exit> {
+        // Named, because `_` would drop the log at once; it must live as long as the server.
+        let _log = (!self.check).then(|| self.service.log()).transpose()?;
+        self.service.policy = policy_option::named(self.service.policy, config)?;
         if self.check {
             return self.check(config);
         }
-        // Named, because `_` would drop the log at once; it must live as long as the server.
-        let _log = self.service.log()?;
         let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
         let open = keys.is_none();
         // Before anything else is begun, so that a wrong address is reported at once.
@@ -96,11 +98,11 @@ impl Serve {
 
     /// Whose receipts count where verifications are left to workers.
     fn workers(&self, config: &Config) -> anyhow::Result<Option<Vec<SignerId>>> {
-        match (self.no_verify, self.worker_key.is_empty()) {
+        match (self.no_verify, self.trust_worker.is_empty()) {
             (false, _) => Ok(None),
             // Without names, `trusted` would answer with everyone who is known.
             (true, true) => Ok(Some(Vec::new())),
-            (true, false) => Ok(Some(config.known_signers()?.trusted(&self.worker_key)?.signers().to_vec())),
+            (true, false) => Ok(Some(config.known_signers()?.trusted(&self.trust_worker)?.signers().to_vec())),
         }
     }
 
@@ -147,8 +149,8 @@ impl Serve {
 }))]
 pub(crate) struct ServiceOptions {
     /// The action policy; required to decide on actions
-    #[arg(long, alias = "policy", value_name = "FILE")]
-    action_policy: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
     /// The workflow policy; steps are accepted only of workflows that follow it
     #[arg(long, value_name = "FILE")]
     workflow_policy: Option<PathBuf>,
@@ -250,7 +252,7 @@ impl ServiceOptions {
         let decider = Decider::new(action, key, store, trusted).recording_facts(self.recording.record_facts);
         let services = Services::new(decider, verifications).with_worker_keys(worker_keys);
         let files = Files {
-            action_policy: self.action_policy.clone().map(served_files::action_policy),
+            action_policy: self.policy.clone().map(served_files::action_policy),
             workflow_policy: self.workflow_policy.clone().map(served_files::workflow_policy),
             api_keys: None,
         };
@@ -263,7 +265,7 @@ impl ServiceOptions {
     }
 
     fn policies(&self) -> anyhow::Result<Policies> {
-        let action = self.action_policy.clone().map(served_files::action_policy);
+        let action = self.policy.clone().map(served_files::action_policy);
         let workflow = self.workflow_policy.clone().map(served_files::workflow_policy);
         let action = action.map(|file| served_files::load(&file, document::action_policy)).transpose()?;
         let workflow = workflow.map(|file| served_files::load(&file, document::workflow_policy)).transpose()?;
@@ -281,52 +283,4 @@ fn logged<T>(name: &'static str, loaded: Option<Loaded<T>>) -> Option<T> {
     let Loaded { value, warnings } = loaded?;
     log_warnings(name, &warnings);
     Some(value)
-}
-
-/// List executions that differ from what was decided, newest first
-///
-/// A server compares reports of executions with its decisions.
-#[derive(Args)]
-#[command(after_help = "Example:
-  proofmark findings --json
-
-Exit codes: 0 no findings; 1 findings; 2 the store could not be read.")]
-pub(crate) struct Findings {
-    #[command(flatten)]
-    store: StoreAt,
-    /// Print one JSON object per line
-    #[arg(long)]
-    json: bool,
-}
-
-impl Findings {
-    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let store = self.store.open_existing(config)?;
-        let mut out = out::stdout();
-        let findings = store.all_tenants_findings(MAX_FINDINGS)?;
-        for (tenant, finding) in &findings {
-            let found_at = Timestamp::from_unix_millis(finding.found_at);
-            if self.json {
-                let object = object! {
-                    "tenant": tenant.as_str(),
-                    "decision_id": finding.decision_id.as_str(),
-                    "code": finding.code.as_str(),
-                    "message": finding.message.as_str(),
-                    "found_at": found_at.as_str(),
-                };
-                out.json(&Json::from(object).to_text())?;
-            } else {
-                let (id, message) = (printable(&finding.decision_id), printable(&finding.message));
-                writeln!(out, "{} {id} {}: {message}", found_at.as_str(), finding.code)?;
-            }
-        }
-        match findings.is_empty() {
-            true if self.json => Ok(Exit::Yes),
-            true => {
-                writeln!(out, "no findings")?;
-                Ok(Exit::Yes)
-            }
-            false => Ok(Exit::No),
-        }
-    }
 }

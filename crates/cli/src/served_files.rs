@@ -13,35 +13,35 @@ use crate::lint;
 
 /// The action policy in this file.
 pub(crate) fn action_policy(path: PathBuf) -> Source<ActionPolicy> {
-    let read = |path: &Path| linted(path, document::action_policy(path));
-    Source { path, read }
+    Source { path, read: |path| linted(path, document::action_policy(path)) }
 }
 
 /// The workflow policy in this file.
 pub(crate) fn workflow_policy(path: PathBuf) -> Source<WorkflowPolicy> {
-    let read = |path: &Path| linted(path, document::workflow_policy(path));
-    Source { path, read }
+    Source { path, read: |path| linted(path, document::workflow_policy(path)) }
 }
 
 /// The API keys in this file, of which there may be none: a server that runs refuses every caller when all are revoked.
 pub(crate) fn api_keys(path: PathBuf) -> Source<ApiKeys> {
-    let read = |path: &Path| match document::api_keys(path) {
-        Ok(value) => Ok(Loaded { value, warnings: Vec::new() }),
-        Err(error) => Err(unreadable(&error)),
-    };
-    Source { path, read }
+    Source {
+        path,
+        read: |path| match document::api_keys(path) {
+            Ok(value) => Ok(Loaded { value, warnings: Vec::new() }),
+            Err(error) => Err(unreadable(&error)),
+        },
+    }
 }
 
 /// The API keys that a server begins with, of which there must be one.
 pub(crate) fn callers(path: &Path) -> anyhow::Result<ApiKeys> {
     let keys = load(&api_keys(path.to_owned()), document::api_keys)?.value;
-    match keys.is_empty() {
-        false => Ok(keys),
-        true => Err(with_help(
+    if keys.is_empty() {
+        return Err(with_help(
             format!("read the API keys in `{}`: `keys` is empty", path.display()),
             "add a key with `proofmark api-key add`",
-        )),
+        ));
     }
+    Ok(keys)
 }
 
 /// What a file says. `check` reads it first: its errors show the line, and those of a server that runs only name it.

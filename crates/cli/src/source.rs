@@ -127,10 +127,7 @@ impl SourceError {
 /// The notation of a file, by its name. YAML includes what JSON can say, so a name with another ending or none is read as
 /// YAML.
 pub(crate) fn format_of(path: &Path) -> Format {
-    match path.extension().is_some_and(|extension| extension == "json") {
-        true => Format::Json,
-        false => Format::Yaml,
-    }
+    if path.extension().is_some_and(|extension| extension == "json") { Format::Json } else { Format::Yaml }
 }
 
 /// The notation of a text without a name: what begins with a brace is JSON, since YAML in flow style is JSON here.

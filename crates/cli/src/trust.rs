@@ -11,8 +11,8 @@ use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::input;
+use crate::listing::Listing;
 use crate::out;
-use crate::paint::printable;
 
 /// Add, list and remove the signers that you trust
 ///
@@ -36,11 +36,14 @@ pub(crate) struct Add {
     /// A name of your choice: letters, digits, - and _
     name: String,
     /// The signer: a signer id, or a public key file (PEM, OpenSSH, JWK or JWK set), or - for standard input
-    #[arg(value_name = "KEY|FILE|-")]
-    key: String,
+    #[arg(value_name = "SIGNER|-")]
+    signer: String,
     /// Who it is, or why you trust it
-    #[arg(long)]
+    #[arg(long, value_name = "TEXT")]
     note: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -56,6 +59,9 @@ pub(crate) struct List {
 pub(crate) struct Remove {
     /// The name
     name: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl Trust {
@@ -70,9 +76,9 @@ impl Trust {
 
 impl Add {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let signers = match self.key.as_str() {
+        let signers = match self.signer.as_str() {
             "-" => signers_in(&String::from_utf8_lossy(&input::read_stdin(MAX_BYTES as u64)?))?,
-            key => trusted_signers(key)?,
+            signer => trusted_signers(signer)?,
         };
         let known = config.known_signers()?;
         let own = signers.iter().find_map(|signer| match known.name(signer) {
@@ -87,26 +93,29 @@ impl Add {
             let message = format!("add `{}` to the trust store: a key of yours has this name", self.name);
             return Err(with_help(message, "choose another name"));
         }
-        let added = signers.iter().map(|signer| format!("trusted {} {signer}", self.name)).collect::<Vec<_>>();
-        TrustStore::new(&config.home).add(TrustedName { name: self.name, signers, note: self.note })?;
-        let mut out = out::stdout();
-        added.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-        Ok(Exit::Yes)
+        let added = TrustedName { name: self.name, signers, note: self.note };
+        TrustStore::new(&config.home).add(added.clone())?;
+        print("trusted", &added, self.json)
     }
 }
 
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let mut listing = Listing::new(["NAME", "SIGNER", "NOTE"]);
         let mut out = out::stdout();
-        for TrustedName { name, signers, note } in TrustStore::new(&config.home).list()? {
+        for trusted in TrustStore::new(&config.home).list()? {
             if self.json {
-                let signers: Vec<Json> = signers.iter().map(|signer| Json::from(signer.to_string())).collect();
-                let entry = object! { "name": name, "signers": signers, "note"?: note };
-                out.json(&Json::from(entry).to_text())?;
+                out.json(&json(&trusted).to_text())?;
                 continue;
             }
-            let note = note.map_or_else(String::new, |note| format!(" {}", printable(&note)));
-            signers.iter().try_for_each(|signer| writeln!(out, "{name:<20} {signer}{note}"))?;
+            for signer in &trusted.signers {
+                let note = trusted.note.as_deref().unwrap_or_default();
+                listing.push([trusted.name.as_str().into(), signer.to_string().into(), note.into()]);
+            }
+        }
+        drop(out);
+        if !self.json {
+            listing.print("no trusted signers: `proofmark trust add` adds one; your own keys are always trusted")?;
         }
         Ok(Exit::Yes)
     }
@@ -115,10 +124,22 @@ impl List {
 impl Remove {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let removed = TrustStore::new(&config.home).remove(&self.name)?;
-        let mut out = out::stdout();
-        for signer in removed.signers {
-            writeln!(out, "removed {} {signer}", removed.name)?;
-        }
-        Ok(Exit::Yes)
+        print("removed", &removed, self.json)
     }
+}
+
+/// Prints what was done with a name.
+fn print(done: &str, trusted: &TrustedName, as_json: bool) -> anyhow::Result<Exit> {
+    let mut out = out::stdout();
+    if as_json {
+        out.json(&json(trusted).to_text())?;
+        return Ok(Exit::Yes);
+    }
+    trusted.signers.iter().try_for_each(|signer| writeln!(out, "{done} {} {signer}", trusted.name))?;
+    Ok(Exit::Yes)
+}
+
+fn json(trusted: &TrustedName) -> Json {
+    let signers: Vec<Json> = trusted.signers.iter().map(|signer| Json::from(signer.to_string())).collect();
+    object! { "name": trusted.name.as_str(), "signers": signers, "note"?: trusted.note.as_deref() }.into()
 }

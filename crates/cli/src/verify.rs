@@ -33,6 +33,7 @@ use crate::paint::printable;
 use crate::progress::{Progress, Work};
 use crate::project::ProjectOptions;
 use crate::report::{self, Format, Formatting};
+use crate::serve::concurrency;
 use filter::Filter;
 use output::{Output, Verbosity};
 use reader::{Named, Reader, Refused, Window};
@@ -82,15 +83,15 @@ pub(crate) struct Verify {
     #[arg(long, conflicts_with_all = ["key", "chain"])]
     unsigned: bool,
     /// Also write the receipts, and only them, to this file, one per line; a file that exists is overwritten
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
     formatting: Formatting,
     /// Print only failures and the summary
-    #[arg(long, conflicts_with = "verbose")]
+    #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
     /// Print passes too; on a terminal, those of larger batches are only counted
-    #[arg(long)]
+    #[arg(short, long)]
     verbose: bool,
     /// Start no further request after the first that does not pass
     #[arg(long)]
@@ -180,7 +181,7 @@ impl Verify {
     }
 
     fn reader(&self) -> anyhow::Result<Reader> {
-        let project = self.project.read()?;
+        let project = self.project.read(self.verbose)?;
         let reader = Reader::new(self.requests.clone(), self.submission.as_ref())?;
         Ok(reader.with_first(project).with_filter(self.filter.clone().map(Filter)))
     }
@@ -254,8 +255,7 @@ impl Verify {
             requests.truncate(first.before);
         }
         let caps = Caps { readable: self.readable.clone(), packages, ..Caps::default() };
-        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let workers = self.jobs.map_or_else(cores, NonZeroUsize::get);
+        let workers = concurrency(self.jobs);
         let ran = |_, _| progress.checked();
         let watch = BatchWatch { fail_fast: self.fail_fast, cancelled: &session.interrupt.set, ran: &ran };
         let batch = Batch::new(&session.host, &caps, workers, &session.issuer).watched(watch);
@@ -325,14 +325,15 @@ impl Verify {
     fn print_suite(&self, path: &Path) -> anyhow::Result<Exit> {
         let SuiteHashes { specification, tests } = document::suite(path)?;
         let suite = suite_digest(&specification, &tests).to_string();
-        let text = match self.formatting.format() == Format::Json {
-            true => Json::from(object! {
+        let text = if self.formatting.format() == Format::Json {
+            Json::from(object! {
                 "suite": suite,
                 "specification": specification.to_string(),
                 "tests": tests.to_string(),
             })
-            .to_text(),
-            false => suite,
+            .to_text()
+        } else {
+            suite
         };
         writeln!(out::stdout(), "{text}")?;
         Ok(Exit::Yes)

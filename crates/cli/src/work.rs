@@ -22,13 +22,13 @@ use crate::serve::{Logging, concurrency};
 /// Run the verifications that servers accept with `proofmark serve --no-verify`
 ///
 /// Any number of workers share the store with the servers. Each claims as many verifications as it has room for, of those
-/// that it can run, and signs the receipts with its own key: name it with `--worker-key` at the servers, unless it is theirs. On
+/// that it can run, and signs the receipts with its own key: name it with `--trust-worker` at the servers, unless it is theirs. On
 /// SIGTERM a worker claims nothing more and ends what runs, for at most a minute; a second signal ends it at once. What a worker
 /// leaves, another runs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark work
-  proofmark work --jobs 4 --runs python,javascript --listen 127.0.0.1:8702
+  proofmark work --jobs 4 --languages python,javascript --listen 127.0.0.1:8702
 
 Exit codes: 0 it was told to stop; 2 it cannot work; 130 it was ended at once.")]
 pub(crate) struct Work {
@@ -37,7 +37,7 @@ pub(crate) struct Work {
     jobs: Option<NonZeroUsize>,
     /// Run code of these languages alone [default: all that this host has]
     #[arg(long, value_name = "LANGUAGES", value_delimiter = ',')]
-    runs: Vec<Language>,
+    languages: Vec<Language>,
     #[command(flatten)]
     signing: Signing,
     #[command(flatten)]
@@ -57,7 +57,7 @@ impl Work {
         let store = Arc::new(self.store.open(config)?);
         let (host, runtimes) = self.host()?;
         let signer = key.signer();
-        let only = (!self.runs.is_empty()).then(|| self.runs.clone());
+        let only = (!self.languages.is_empty()).then(|| self.languages.clone());
         let role = Role::Worker { workers: concurrency(self.jobs), only };
         let settings = JobSettings { key, store, role, report: Some(log_jobs()) };
         let verifications = Verifications::start_as(settings, move || host).context("start the threads that verify")?;
@@ -80,19 +80,19 @@ impl Work {
             return Err(with_help(message, "run `proofmark doctor`"));
         }
         let found = host.runtimes();
-        let runs = |language: &Language| self.runs.is_empty() || self.runs.contains(language);
-        if let Some(missing) = self.runs.iter().find(|language| found.iter().all(|one| one.language != **language)) {
-            let help = format!("install {}, or leave it out of `--runs`", Runtime::debian_package(*missing));
+        if let Some(missing) = self.languages.iter().find(|language| found.iter().all(|one| one.language != **language))
+        {
+            let help = format!("install {}, or leave it out of `--languages`", Runtime::debian_package(*missing));
             return Err(with_help(format!("run {missing}: this host has no interpreter for it"), help));
         }
         let runtimes: Vec<String> = found
             .iter()
-            .filter(|runtime| runs(&runtime.language))
+            .filter(|runtime| self.languages.is_empty() || self.languages.contains(&runtime.language))
             .map(|runtime| format!("{} {}", runtime.language, printable(&runtime.version)))
             .collect();
-        match runtimes.is_empty() {
-            true => Err(with_help("find an interpreter on this host".to_owned(), "run `proofmark doctor`")),
-            false => Ok((host, runtimes)),
+        if runtimes.is_empty() {
+            return Err(with_help("find an interpreter on this host".to_owned(), "run `proofmark doctor`"));
         }
+        Ok((host, runtimes))
     }
 }

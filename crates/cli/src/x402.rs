@@ -117,7 +117,7 @@ impl Decode {
 
 /// The value of the header in lines of headers; else the whole text.
 fn value(text: &str) -> &str {
-    let named = |line: &&str| line.split_once(':').is_some_and(|(name, _)| name.trim().eq_ignore_ascii_case(HEADER));
-    let line = text.lines().find(named).and_then(|line| line.split_once(':'));
-    line.map_or(text, |(_, value)| value).trim()
+    let mut fields = text.lines().filter_map(|line| line.split_once(':'));
+    let field = fields.find(|(name, _)| name.trim().eq_ignore_ascii_case(HEADER));
+    field.map_or(text, |(_, value)| value).trim()
 }

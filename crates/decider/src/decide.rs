@@ -83,7 +83,7 @@ impl DecideError {
         match self {
             Self::Presented(error) => error.help(),
             Self::Store(error) => error.help(),
-            Self::NoPolicy => Some("start the server with `--action-policy`".to_owned()),
+            Self::NoPolicy => Some("start the server with `--policy`".to_owned()),
             Self::KeyReused(_) => Some("choose a new key for each request".to_owned()),
             Self::Stopped => Some("send it again".to_owned()),
             Self::Raced => Some("try again".to_owned()),

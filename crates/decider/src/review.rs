@@ -142,7 +142,7 @@ fn but_for(roles: &[String]) -> String {
 fn way_out(why: Refusal) -> &'static str {
     match why {
         Refusal::Signer => {
-            "approve with `proofmark approve` and a key of the role, or let the reviewer's entry in the file of API keys, or \
+            "approve with `proofmark decision approve` and a key of the role, or let the reviewer's entry in the file of API keys, or \
              the policy, name the role"
         }
         Refusal::SameReviewer => "let another person approve",

@@ -53,7 +53,7 @@ impl SuggestSessionError {
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::NoSession(_) => Some("list the sessions with `proofmark sessions list`".to_owned()),
+            Self::NoSession(_) => Some("list the sessions with `proofmark session list`".to_owned()),
             Self::Store(error) => error.help(),
             Self::Suggest(SuggestError::Nothing) => {
                 Some("let the agent work under `proofmark guard --shadow` first".to_owned())

@@ -110,7 +110,7 @@ fn waits(passages: Vec<Passage>) -> String {
     let passages = moved(passages);
     let [Passage::Progress(told)] = &passages[..] else { panic!("{passages:?}") };
     assert!(told.contains("notifications/progress"), "{told}");
-    told.split("proofmark approve ").nth(1).unwrap().get(..36).unwrap().to_owned()
+    told.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap().to_owned()
 }
 
 #[track_caller]

@@ -84,7 +84,7 @@ pub struct Block {
 
 /// The command by which a person approves.
 pub(crate) fn approve(decision: &str) -> String {
-    format!("proofmark approve {decision} --key KEY --note \"why\"")
+    format!("proofmark decision approve {decision} --key KEY --note \"why\"")
 }
 
 impl Block {

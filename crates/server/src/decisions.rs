@@ -70,7 +70,7 @@ pub(crate) struct ReviewEntry {
     decision_id: String,
     #[schema(value_type = ReviewVerdictName)]
     verdict: &'static str,
-    /// The id of the API key, or the signer id of an approval given with `proofmark approve`
+    /// The id of the API key, or the signer id of an approval given with `proofmark decision approve`
     reviewer: String,
     /// Of an approval
     #[schema(required = true)]

@@ -11,7 +11,7 @@ use proofmark_keys::{Checked, check_document};
 use proofmark_receipt::{Json, Profile, SignerId};
 use proofmark_sandbox::Host;
 use proofmark_store::{StoreError, StoredWorker, Tenant};
-use proofmark_verifier::{AcceptError, Acceptance, Attempt, Purpose, accept};
+use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, accept};
 use tracing::{error, info};
 
 use crate::attempt_body::AttemptBody;
@@ -109,8 +109,7 @@ impl Services {
             trace: body.trace.as_deref().map(str::as_bytes),
             context: body.context.as_ref(),
             // This would be a folder of this host, which no client may name: its receipts are in the body.
-            receipts: None,
-            presented: &body.receipts,
+            presented: Presented { folders: &[], receipts: &body.receipts },
             trusted: trusted.signers(),
             in_order: false,
             purpose: Purpose::Attempt,

@@ -209,12 +209,12 @@ pub fn log_jobs() -> JobReport {
         JobWatch::Admitted(true) => info!("the servers take the receipts of this key: jobs are claimed"),
         JobWatch::Admitted(false) => warn!(
             "no jobs are claimed: not every server that leaves its jobs to workers takes the receipts of this key, or none runs; \
-             name the key with `--worker-key` there"
+             name the key with `--trust-worker` there"
         ),
         JobWatch::Workers(0) => warn!("no worker lives: verifications wait until `proofmark work` runs on this store"),
         JobWatch::Workers(_) => info!("workers run the verifications"),
         JobWatch::Stranger { signer } => {
-            warn!(signer, "a worker gets no jobs: its key is not named with `--worker-key`");
+            warn!(signer, "a worker gets no jobs: its key is not named with `--trust-worker`");
         }
         JobWatch::Lacking { jobs, why } => warn!(jobs, why, "jobs wait that no worker can run"),
     })

@@ -16,6 +16,7 @@ use crate::group::report::{GroupReport, Groups};
 use crate::group::writer::{self, Task, Writer};
 use crate::hint::Hint;
 use crate::mark::Mark;
+use crate::page::Cursor;
 use crate::place::Place;
 use crate::rows::claims::{self, Change, Claim, JobFigures};
 use crate::rows::clock;
@@ -292,12 +293,16 @@ impl Store {
         self.read(|db| decisions::decisions(db, None, wanted))
     }
 
-    /// All tenants' findings, newest first, at most `limit` and [`crate::MAX_PAGE`].
+    /// All tenants' findings, newest first, at most `limit` and [`crate::MAX_PAGE`], and where the next page begins.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn all_tenants_findings(&self, limit: usize) -> Result<Vec<(Tenant, Finding)>, StoreError> {
-        self.read(|db| executions::all_findings(db, limit))
+    pub fn all_tenants_findings(
+        &self,
+        limit: usize,
+        after: Option<Cursor>,
+    ) -> Result<(Vec<(Tenant, Finding)>, Option<Cursor>), StoreError> {
+        self.read(|db| executions::all_findings(db, limit, after))
     }
 
     /// Allowed decisions that expired before `until` without a report of their execution or a finding that there is none; at

@@ -9,7 +9,6 @@
 //! who orchestrates may continue any, by naming who began it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_contract::judgment::{self, JudgedAttempt, TIER};
@@ -26,7 +25,7 @@ use proofmark_store::{Spend, Spends, StepRun, StoreError, Tenant, TenantStore};
 
 use crate::clock;
 use crate::issue::{Destination, IssueError, Issuer, STEP_CHAINS, VERIFIER};
-use crate::presented::{self, PresentedError};
+use crate::presented::{self, Presented, PresentedError};
 
 /// The longest name of a run, in bytes.
 pub const MAX_RUN_NAME: usize = 80;
@@ -51,10 +50,7 @@ pub struct Attempt<'a> {
     pub trace: Option<&'a [u8]>,
     /// What the orchestrator knows: predicates see it as `context`.
     pub context: Option<&'a Json>,
-    /// A folder of receipts presented as evidence.
-    pub receipts: Option<&'a Path>,
-    /// Receipts presented as evidence, beside those of the folder.
-    pub presented: &'a [Receipt],
+    pub presented: Presented<'a>,
     /// Signers whose receipts count as trusted.
     pub trusted: &'a [SignerId],
     /// Whether it is refused unless a step that leads to this one was accepted in the run.
@@ -524,12 +520,7 @@ fn receipts(
     store: Option<&TenantStore<'_>>,
     outputs: &BTreeSet<String>,
 ) -> Result<proofmark_evidence::Evidence, AcceptError> {
-    let mut presented = match attempt.receipts {
-        Some(folder) => presented::receipts(folder)?,
-        None => Vec::new(),
-    };
-    presented.extend_from_slice(attempt.presented);
-    let mut facts = presented::facts(&presented, attempt.trusted, store)?;
+    let mut facts = presented::facts(&attempt.presented.read()?, attempt.trusted, store)?;
     if let Some(store) = store {
         facts.extend(presented::stored(store, outputs, attempt.trusted)?);
     }

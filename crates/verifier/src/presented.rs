@@ -15,7 +15,7 @@ const MAX_FILES: usize = 1_000;
 /// The most bytes the files of one folder may have together: all of them are held and verified before anything is judged.
 const MAX_FOLDER_BYTES: u64 = 64 << 20;
 
-/// What is presented as evidence, beside what the store has.
+/// Receipts that are presented as evidence, beside what the store has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Presented<'a> {
     /// Folders of receipts and approvals.
@@ -78,7 +78,7 @@ impl PresentedError {
 }
 
 /// The receipts of a folder, `.json` with one and `.jsonl` with one a line.
-pub fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
+fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
     let mut all = Vec::new();
     for path in files(folder)? {
         let bytes = fs::read(&path).map_err(|error| PresentedError::Io { path: path.clone(), error })?;

@@ -111,7 +111,7 @@ impl Place {
 
     fn guarded(&self) -> Command {
         let mut command = self.proofmark();
-        command.args(["guard", "--server", "bench", "--action-policy"]).arg(self.at("policy.yaml"));
+        command.args(["guard", "--server", "bench", "--policy"]).arg(self.at("policy.yaml"));
         command.arg("--").arg(&self.own).arg("guard-server");
         command
     }
@@ -174,7 +174,7 @@ impl Place {
     fn hooks(&self) -> anyhow::Result<()> {
         let hook = || {
             let mut command = self.proofmark();
-            command.args(["hook", "codex", "--action-policy"]).arg(self.at("policy.yaml"));
+            command.args(["hook", "codex", "--policy"]).arg(self.at("policy.yaml"));
             command
         };
         if !hook().arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status()?.success() {

@@ -58,7 +58,7 @@ fn default_step(finding: &RuleFinding) -> Object {
         (RuleKind::Repeat, _) => coded("hand_over", "Stop asking for this action and hand over to a human."),
         (RuleKind::Definition, _) => coded(
             "approve_definition",
-            "Ask a person to look at the tool's definition (`proofmark guard pins list --waiting`), then repeat the call.",
+            "Ask a person to look at the tool's definition (`proofmark guard pin list --waiting`), then repeat the call.",
         ),
         (RuleKind::Class | RuleKind::Unmatched, _) => {
             coded("go_on_without", "Pursue the same goal without this action; no rule covers it.")
@@ -114,7 +114,7 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
 fn approving(decision: &Decision) -> &'static str {
     match decision.approvals_missing() {
         0 => "No rule asks for an approval here, so none would change this decision.",
-        _ => "`proofmark approve` signs an approval of exactly this action.",
+        _ => "`proofmark decision approve` signs an approval of exactly this action.",
     }
 }
 

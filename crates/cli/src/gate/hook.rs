@@ -32,8 +32,8 @@ const MAX_HOOK: u64 = 64 << 10;
 /// The hook names this program, the policy and the folder of keys by their absolute paths. It is not written over another.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark gate install --pre-push --action-policy gate.yaml
-  proofmark gate install --pre-receive --repo ci.git --action-policy gate.yaml")]
+  proofmark gate install --pre-push --policy gate.yaml
+  proofmark gate install --pre-receive --repo ci.git --policy gate.yaml")]
 pub(crate) struct Install {
     #[command(flatten)]
     which: Which,
@@ -73,7 +73,7 @@ impl Which {
 
 impl Install {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let Some(policy) = &self.how.action_policy else { return Ok(Exit::NoAnswer) };
+        let Some(policy) = &self.how.policy else { return Ok(Exit::NoAnswer) };
         let words = self.words(policy, config)?;
         // A hook with a policy that cannot be read refuses every push.
         document::action_policy(policy)?;
@@ -113,7 +113,7 @@ impl Install {
     /// The options of the hook's command, whose paths lead to the same files from every folder.
     fn words(&self, policy: &Path, config: &Config) -> anyhow::Result<Vec<String>> {
         let how = &self.how;
-        let mut words = vec!["--action-policy".to_owned(), absolute_file(policy)?];
+        let mut words = vec!["--policy".to_owned(), absolute_file(policy)?];
         let mut add = |option: &str, value: &str| words.extend([option.to_owned(), value.to_owned()]);
         how.protect.iter().for_each(|glob| add("--protect", glob));
         if how.commits == Commits::All {

@@ -53,7 +53,7 @@ impl<'a> Looking<'a> {
 
     /// The tree that a name stands for.
     pub(super) fn tree(&mut self, name: &str, reference: Option<String>) -> anyhow::Result<Found> {
-        self.found(Candidate { reference, ..Candidate::default() }, (name, name))
+        self.found(Candidate { reference, ..Candidate::default() }, name, name)
     }
 
     /// The updates of protected references that git has written on standard input.
@@ -117,17 +117,17 @@ impl<'a> Looking<'a> {
             Some(old) => self.repository.continues(old, new)?.map(|continues| !continues),
             None => Some(false),
         };
-        let mut found = vec![self.found(candidate(update, forced), (new, reference))?];
+        let mut found = vec![self.found(candidate(update, forced), new, reference)?];
         if commits == Commits::All {
             for commit in self.repository.commits(new, known)?.iter().filter(|commit| *commit != new) {
-                found.push(self.found(candidate(update, forced), (commit, reference))?);
+                found.push(self.found(candidate(update, forced), commit, reference)?);
             }
         }
         Ok(found)
     }
 
     /// Reads the tree that a revision stands for.
-    fn found(&mut self, candidate: Candidate, (revision, what): (&str, &str)) -> anyhow::Result<Found> {
+    fn found(&mut self, candidate: Candidate, revision: &str, what: &str) -> anyhow::Result<Found> {
         let Revision { commit, tree } = self.repository.revision(revision)?;
         let summary = match self.trees.get(&tree) {
             Some(summary) => summary.clone(),

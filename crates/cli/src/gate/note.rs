@@ -9,13 +9,13 @@ use proofmark_receipt::document::counted;
 use proofmark_receipt::{Json, object};
 use proofmark_store::Tenant;
 
-use super::receipts;
 use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::options::StoreAt;
 use crate::out;
 use crate::paint::printable;
+use crate::receipt::read;
 
 /// Put receipts into the notes of the repository, beside the tree that they are about
 ///
@@ -61,7 +61,10 @@ impl AddNote {
                     )
                 })?
             }
-            named => receipts(named, &self.store, config)?,
+            named => {
+                let receipts = named.iter().map(|named| read::receipts(named, &self.store, config));
+                receipts.collect::<anyhow::Result<Vec<_>>>()?.concat()
+            }
         };
         let mut note = repository.note(&self.notes, &revision.tree)?;
         let before = note.receipts.len();

@@ -1,4 +1,4 @@
-//! `proofmark guard pins`.
+//! `proofmark guard pin`.
 
 use std::io::Write;
 
@@ -28,7 +28,7 @@ pub(crate) enum PinsCommand {
 
 #[derive(Args)]
 #[command(after_help = "Example:
-  proofmark guard pins list --waiting")]
+  proofmark guard pin list --waiting")]
 pub(crate) struct List {
     /// Only those of this server
     #[arg(long, value_name = "NAME")]
@@ -45,12 +45,12 @@ pub(crate) struct List {
 
 #[derive(Args)]
 #[command(after_help = "Example:
-  proofmark guard pins approve --server server.py --all")]
+  proofmark guard pin approve --server server.py --all")]
 pub(crate) struct Approve {
     /// The server
     #[arg(long, value_name = "NAME")]
     server: String,
-    /// The definitions, as `pins list` names them
+    /// The definitions, as `pin list` names them
     #[arg(required_unless_present = "all", value_name = "NAME")]
     names: Vec<String>,
     /// All definitions of the server that wait for approval
@@ -77,6 +77,9 @@ impl List {
         let listed = pins(&store)?;
         let mut is_empty = true;
         for pin in listed.iter().filter(of_server).filter(|pin| !self.waiting || pin.status.waits()) {
+            if is_empty && !self.json {
+                writeln!(out, "{}", paint.dim("STATE   SERVER DEFINITION"))?;
+            }
             is_empty = false;
             if self.json {
                 out.json(&json(pin).to_text())?;
@@ -105,7 +108,11 @@ impl List {
             }
         }
         if is_empty && !self.json {
-            out::note(if self.waiting { "nothing waits for approval" } else { "no definitions" });
+            out::note(if self.waiting {
+                "nothing waits for approval"
+            } else {
+                "no definitions: `proofmark guard` pins those that a server lists"
+            });
         }
         Ok(Exit::Yes)
     }
@@ -120,7 +127,7 @@ impl Approve {
         if let Some(missing) = missing {
             return Err(with_help(
                 format!("approve `{}`: it does not wait for approval", printable(&missing.to_string())),
-                "list what does with `proofmark guard pins list --waiting`",
+                "list what does with `proofmark guard pin list --waiting`",
             ));
         }
         let mut out = out::stdout();

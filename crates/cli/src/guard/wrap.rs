@@ -30,14 +30,14 @@ const HOME: &str = "PROOFMARK_HOME";
 /// as FILE.unguarded. Restart the host afterwards.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark guard wrap .mcp.json --action-policy examples/guard/policy.yaml --dry-run
-  proofmark guard wrap .mcp.json --action-policy examples/guard/policy.yaml --only proofmark")]
+  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml --dry-run
+  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml --only proofmark")]
 pub(crate) struct Wrap {
     /// The host's configuration, as JSON
     file: PathBuf,
     /// The action policy
-    #[arg(long, alias = "policy", value_name = "FILE")]
-    action_policy: PathBuf,
+    #[arg(long, value_name = "FILE")]
+    policy: PathBuf,
     /// Only this server; can be repeated [default: all]
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
@@ -101,9 +101,9 @@ enum Unchanged {
 
 impl Wrap {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let policy = absolute_file(&self.action_policy)?;
+        let policy = absolute_file(&self.policy)?;
         // A host that starts a guard with a policy that cannot be read has no server.
-        document::action_policy(&self.action_policy)?;
+        document::action_policy(&self.policy)?;
         let program = std::env::current_exe().context("find the path of this program")?;
         let program =
             program.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
@@ -113,7 +113,7 @@ impl Wrap {
         let store = absolute_options(&[], config)?;
         let changes = servers.change(&self.only, |name, entry| {
             let before = command(entry)?;
-            let options = ["guard", "--action-policy", &policy, "--server", name].map(str::to_owned);
+            let options = ["guard", "--policy", &policy, "--server", name].map(str::to_owned);
             let guard = [std::slice::from_ref(&program), &options[..], &store, &[END.to_owned()]].concat();
             if let Some(inner) = guarded(&before) {
                 // A file of somebody else may have a guard with another policy, or one that enforces nothing.

@@ -84,7 +84,7 @@ impl Doctor {
         if found.is_empty() {
             findings.push(Finding::bad(
                 format!("{} has no hooks of proofmark", self.host.title),
-                format!("install them with `proofmark hook install {} --action-policy FILE`", self.host.name),
+                format!("install them with `proofmark hook install {} --policy FILE`", self.host.name),
             ));
         }
         found

@@ -32,8 +32,8 @@ const USERS_OWN_HOME: [&str; 4] = ["-u", "PROOFMARK_HOME", "-u", "XDG_DATA_HOME"
 /// paths, and the folder of keys and the store with them, because hosts start hooks in other folders and with other variables.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark hook install claude --action-policy examples/hooks/agent.yaml --dry-run
-  proofmark hook install codex --action-policy examples/hooks/agent.yaml --scope project -- --agent coder --keep full
+  proofmark hook install claude --policy examples/hooks/agent.yaml --dry-run
+  proofmark hook install codex --policy examples/hooks/agent.yaml --scope project -- --agent coder --keep full
 
 Exit codes: 0 the hooks are there; 2 the policy or the host's file cannot be used, and nothing was changed.")]
 pub(crate) struct Install {
@@ -41,8 +41,8 @@ pub(crate) struct Install {
     #[arg(value_parser = hosts())]
     host: &'static Host,
     /// The action policy
-    #[arg(long, alias = "policy", value_name = "FILE")]
-    action_policy: PathBuf,
+    #[arg(long, value_name = "FILE")]
+    policy: PathBuf,
     /// A workflow: the agent may stop only when the step's contract is met by the calls that were seen
     #[arg(long, value_name = "FILE", requires = "step")]
     workflow: Option<PathBuf>,
@@ -94,9 +94,9 @@ struct Change {
 
 impl Install {
     pub(crate) fn run(mut self, config: &Config) -> anyhow::Result<Exit> {
-        let policy = absolute_file(&self.action_policy)?;
+        let policy = absolute_file(&self.policy)?;
         // A hook whose policy cannot be read refuses every call.
-        document::action_policy(&self.action_policy)?;
+        document::action_policy(&self.policy)?;
         let command = self.command(&policy, config)?;
         let mut file = self.change.open(self.host)?;
         let before = file.installed()?;
@@ -112,7 +112,7 @@ impl Install {
         let exit = self.change.finish(self.host, &file, &before)?;
         let project = surroundings()?.project;
         let program = std::env::current_exe().context("find the path of this program")?;
-        let named = [Some(&self.action_policy), self.workflow.as_ref(), Some(&program), Some(&config.home)];
+        let named = [Some(&self.policy), self.workflow.as_ref(), Some(&program), Some(&config.home)];
         for path in named.into_iter().flatten().filter(|path| is_within(path, &project)) {
             let shown = printable(&path.display().to_string());
             out::note(format_args!("{shown} is in the project: an agent that can write to it decides what it may do"));
@@ -138,7 +138,7 @@ impl Install {
         }
         command.extend([text(&program)?, "hook".to_owned()]);
         let arguments = command.len();
-        command.extend([self.host.installation.runs_as, "--action-policy", policy].map(str::to_owned));
+        command.extend([self.host.installation.runs_as, "--policy", policy].map(str::to_owned));
         if let (Some(workflow), Some(step)) = (&self.workflow, &self.step) {
             let file = absolute_file(workflow)?;
             if lint::sound_workflow(workflow, None)?.step(step).is_none() {

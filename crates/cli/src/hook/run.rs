@@ -26,7 +26,7 @@ use crate::exit::Exit;
 
 use crate::guard::{KeepName, check_name};
 use crate::lint;
-use crate::options::{Recording, Signing, StoreAt, Trusting};
+use crate::options::{Recording, Signing, StoreAt, Trusting, duration};
 use crate::out;
 
 #[derive(Args)]
@@ -35,8 +35,9 @@ pub(super) struct Run {
     #[arg(required = true, value_parser = super::hosts())]
     host: Option<&'static Host>,
     /// The action policy
-    #[arg(long, alias = "policy", value_name = "FILE", required = true)]
-    action_policy: Option<PathBuf>,
+    // Required, and never taken from the project or a variable: the agent that is asked for could write or set that.
+    #[arg(long, value_name = "FILE", required = true)]
+    policy: Option<PathBuf>,
     /// The name of the session [default: the host's name and that of its session]
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
@@ -59,7 +60,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "FILE", requires = "workflow")]
     workflow_policy: Option<PathBuf>,
     /// How long a decision may take; after that, the call is not allowed
-    #[arg(long, default_value = "2", value_parser = seconds, value_name = "SECONDS")]
+    #[arg(long, default_value = "2s", value_parser = deadline, value_name = "DURATION")]
     deadline: Duration,
     #[command(flatten)]
     signing: Signing,
@@ -74,11 +75,10 @@ pub(super) struct Run {
 /// How much longer a stop may take to be judged.
 const STOP_DEADLINE: Duration = Duration::from_secs(40);
 /// The longest deadline. Hosts wait for a minute or less.
-const MAX_DEADLINE: f64 = 50.0;
+const MAX_DEADLINE: Duration = Duration::from_secs(50);
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0 && *seconds <= MAX_DEADLINE);
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("write seconds, at most {MAX_DEADLINE}"))
+fn deadline(text: &str) -> Result<Duration, String> {
+    duration(text, MAX_DEADLINE)
 }
 
 /// What is known of the event while it is answered.
@@ -214,9 +214,7 @@ impl Run {
         let settings = self.settings(message, &store)?;
         // A result is recorded whatever the policy says.
         let policy = match purpose {
-            Purpose::Decide => {
-                Some(document::action_policy(self.action_policy.as_deref().context("name the policy")?)?)
-            }
+            Purpose::Decide => Some(document::action_policy(self.policy.as_deref().context("name the policy")?)?),
             Purpose::Record => None,
         };
         let key = self.signing.key(config)?;

@@ -195,12 +195,12 @@ impl Files {
         let runners = [("vitest", Runner::Vitest), ("jest", Runner::Jest), ("mocha", Runner::Mocha)];
         let named = || runners.iter().find(|(name, _)| script.split([' ', '/']).any(|word| word == *name));
         let present = || runners.iter().find(|(name, _)| installed(name));
-        let runner = match script.contains("node --test")
-            || self.tests(is_node_test).any(|(_, text)| text.contains("node:test"))
-        {
-            true => Runner::Node,
-            false => named().or_else(present).map_or(Runner::Node, |(_, runner)| *runner),
-        };
+        let runner =
+            if script.contains("node --test") || self.tests(is_node_test).any(|(_, text)| text.contains("node:test")) {
+                Runner::Node
+            } else {
+                named().or_else(present).map_or(Runner::Node, |(_, runner)| *runner)
+            };
         Some((runner, first.clone()))
     }
 

@@ -29,12 +29,12 @@ const BACKUP: &str = "bak";
 /// starts programs in another folder. PROOFMARK_HOME is written if it is set.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark mcp config --host claude --into .mcp.json
-  proofmark mcp config --host vscode -- --action-policy examples/decide/policy.yaml
-  proofmark mcp config --host cursor --http http://127.0.0.1:8700/mcp --api-key-from PROOFMARK_API_KEY")]
+  proofmark mcp config claude --into .mcp.json
+  proofmark mcp config vscode -- --policy examples/decide/policy.yaml
+  proofmark mcp config cursor --http http://127.0.0.1:8700/mcp --api-key-from PROOFMARK_API_KEY")]
 pub(super) struct HostConfig {
     /// The host: `claude` is Claude Code with its .mcp.json
-    #[arg(long, value_name = "HOST", default_value = "claude", value_parser = programs())]
+    #[arg(value_name = "HOST", default_value = "claude", value_parser = programs())]
     host: &'static Servers,
     /// Add it to this file of the host, which is created if needed; what was there before is kept as FILE.bak
     #[arg(long, value_name = "FILE")]

@@ -41,7 +41,7 @@ pub(crate) struct Diff {
     #[command(flatten)]
     period: Period,
     /// Compare at most this many decisions, the newest first
-    #[arg(long, default_value_t = 10_000, value_name = "N")]
+    #[arg(short = 'n', long, default_value_t = 10_000, value_name = "N")]
     limit: usize,
     #[command(flatten)]
     store: StoreAt,
@@ -54,15 +54,14 @@ impl Diff {
     pub(super) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let (old, new) = (document::action_policy(&self.old)?, document::action_policy(&self.new)?);
         let diff = match &self.cases {
-            Some(path) => of_cases(&read_as(path, "table of cases", Cases::read)?, (&old, &new)),
+            Some(path) => of_cases(&read_as(path, "table of cases", Cases::read)?, &old, &new),
             None => {
-                let Period { since, until } = self.period;
+                let (since, until) = (self.period.since.from, self.period.until);
                 let wanted = DecisionsWanted { since, until, limit: self.limit, ..DecisionsWanted::default() };
                 policy_diff(&self.store.open_existing(config)?, &wanted, (&old, &new))?
             }
         };
-        let compared = diff.same + diff.changed.len() as u64;
-        if compared == 0 {
+        if diff.same == 0 && diff.changed.is_empty() {
             let unknown = counted(diff.unknown, "decision");
             return Err(with_help(
                 format!("compare the policies: the store has no decision with its facts ({unknown} without)"),
@@ -71,20 +70,23 @@ impl Diff {
         }
         let mut out = out::stdout();
         for changed in &diff.changed {
-            match self.json {
-                true => out.json(&json(changed).to_text())?,
-                false => writeln!(out, "{}", line(changed))?,
+            if self.json {
+                out.json(&json(changed).to_text())?;
+            } else {
+                writeln!(out, "{}", line(changed))?;
             }
         }
         if !self.json {
             let what = if self.cases.is_some() { "case" } else { "decision" };
-            write_summary(&mut out, &diff, (compared, what))?;
+            write_summary(&mut out, &diff, what)?;
         }
         Ok(if diff.changed.is_empty() { Exit::Yes } else { Exit::No })
     }
 }
 
-fn write_summary(out: &mut impl Write, diff: &PolicyDiff, (compared, what): (u64, &str)) -> anyhow::Result<()> {
+/// Says how many of what was compared changed, and how. `what` is a decision or a case.
+fn write_summary(out: &mut impl Write, diff: &PolicyDiff, what: &str) -> anyhow::Result<()> {
+    let compared = diff.same + diff.changed.len() as u64;
     writeln!(out, "{} of {} changed", diff.changed.len(), counted(compared, what))?;
     let mut turns: BTreeMap<(Disposition, Disposition), u64> = BTreeMap::new();
     for changed in &diff.changed {
@@ -100,7 +102,7 @@ fn write_summary(out: &mut impl Write, diff: &PolicyDiff, (compared, what): (u64
     Ok(())
 }
 
-fn of_cases(cases: &Cases, (old, new): (&ActionPolicy, &ActionPolicy)) -> PolicyDiff {
+fn of_cases(cases: &Cases, old: &ActionPolicy, new: &ActionPolicy) -> PolicyDiff {
     let mut diff = PolicyDiff::default();
     for case in &cases.cases {
         let (before, after) = (case.run(old).decision, case.run(new).decision);
@@ -142,8 +144,8 @@ fn json(changed: &ChangedDecision) -> Json {
 
 /// The outcome, with how the agent continues where the outcome leaves it open.
 fn words(disposition: Disposition) -> String {
-    match disposition.allows() {
-        true => disposition.outcome().to_string(),
-        false => format!("{} ({})", disposition.outcome(), disposition.mode()),
+    if disposition.allows() {
+        return disposition.outcome().to_string();
     }
+    format!("{} ({})", disposition.outcome(), disposition.mode())
 }

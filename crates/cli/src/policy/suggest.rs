@@ -24,7 +24,7 @@ use crate::paint::printable;
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark policy suggest --session nightly > suggested.yaml
-  proofmark policy suggest --session nightly --action-policy examples/guard/policy.yaml
+  proofmark policy suggest --session nightly --policy examples/guard/policy.yaml
 
 Exit codes: 0 what is suggested allows every call that was executed; 1 it does not, as standard error says;
 2 nothing can be suggested.")]
@@ -33,8 +33,8 @@ pub(crate) struct Suggest {
     #[arg(long, value_name = "NAME")]
     session: String,
     /// Add to this policy, which keeps its rules; its comments are not repeated
-    #[arg(long, alias = "policy", value_name = "FILE")]
-    action_policy: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
     #[command(flatten)]
     store: StoreAt,
     /// Print the policy and what is said of it as one JSON object
@@ -44,7 +44,7 @@ pub(crate) struct Suggest {
 
 impl Suggest {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let current = self.action_policy.as_deref().map(current).transpose()?;
+        let current = self.policy.as_deref().map(current).transpose()?;
         let store = self.store.open_existing(config)?;
         let current = current.as_ref().map(|(policy, document)| (policy, document));
         let suggested = suggest_policy(&store, &self.session, current)?;

@@ -5,27 +5,24 @@ use std::io::Write;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use proofmark_interop::a2a;
-use proofmark_receipt::{ChainHead, Receipt};
+use proofmark_receipt::Receipt;
 use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Store, Tenant};
-use proofmark_verifier::{chain_head, decisions_head};
 
 use super::read::{self, Stored};
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::options::{Signing, StoreAt};
+use crate::options::StoreAt;
 use crate::out;
 
 /// How many decisions a page of the store has.
 const DECISIONS_AT_ONCE: usize = 1_000;
 
-/// Print stored receipts, a chain, all decisions, or a signed chain head
+/// Print stored receipts, a chain, or all decisions
 #[derive(Args)]
-#[command(mut_arg("key", |key| key.requires("head")), mut_arg("passphrase_file", |file| file.requires("head")))]
 #[command(after_help = "Examples:
   proofmark receipt export 3f2a9c1e > receipt.json
-  proofmark receipt export 3f2a9c1e --format a2a > artifact.json
+  proofmark receipt export 3f2a9c1e --as a2a > artifact.json
   proofmark receipt export --chain nightly > nightly.jsonl
-  proofmark receipt export --chain nightly --head > head.json
   proofmark receipt export --decisions > decisions.jsonl")]
 pub(crate) struct Export {
     /// Ids in the store; the first digits suffice
@@ -35,19 +32,14 @@ pub(crate) struct Export {
     #[arg(long, value_name = "NAME")]
     chain: Option<String>,
     /// The tenant of the chain: one of a server, or `local`, the command line
-    #[arg(long, value_name = "NAME", requires = "chain", default_value_t = Tenant::LOCAL)]
+    #[arg(long, value_name = "TENANT", requires = "chain", default_value_t = Tenant::LOCAL)]
     tenant: Tenant,
     /// Print every decision, in order: they are one chain
-    #[arg(long, conflicts_with_all = ["chain", "format"])]
+    #[arg(long, conflicts_with_all = ["chain", "form"])]
     decisions: bool,
     /// Print receipts as they are, or each as an artifact of the Agent2Agent protocol
-    #[arg(long, value_enum, default_value_t = Form::Vrf, conflicts_with = "head")]
-    format: Form,
-    /// Print the chain's signed head instead: its length and last receipt
-    #[arg(long, conflicts_with = "ids")]
-    head: bool,
-    #[command(flatten)]
-    signing: Signing,
+    #[arg(long = "as", value_enum, default_value_t = Form::Vrf, value_name = "FORM")]
+    form: Form,
     #[command(flatten)]
     store: StoreAt,
 }
@@ -73,7 +65,7 @@ impl Export {
         if !self.ids.is_empty() {
             for id in &self.ids {
                 let document = read::stored(id, &self.store, config)?;
-                let text = match (&document, self.format) {
+                let text = match (&document, self.form) {
                     (Stored::Receipt(receipt), form) => form.text(receipt),
                     (Stored::Decision(_), Form::Vrf) => document.to_text(),
                     (Stored::Decision(_), Form::A2a) => {
@@ -87,28 +79,16 @@ impl Export {
             return Ok(Exit::Yes);
         }
         let store = self.store.open_existing(config)?;
-        match (&self.chain, self.head) {
-            (_, true) => writeln!(out, "{}", self.signed_head(&store, config)?.to_text())?,
-            (Some(chain), false) => {
-                let receipts = store.of(&self.tenant).chain(chain)?;
-                if receipts.is_empty() {
-                    return Err(anyhow!("export the chain `{chain}`: no chain in the store has this name"));
-                }
-                for receipt in receipts {
-                    writeln!(out, "{}", self.format.text(&receipt))?;
-                }
-            }
-            (None, false) => write_decisions(&mut out, &store)?,
+        let Some(chain) = &self.chain else {
+            write_decisions(&mut out, &store)?;
+            return Ok(Exit::Yes);
+        };
+        let receipts = store.of(&self.tenant).chain(chain)?;
+        if receipts.is_empty() {
+            return Err(anyhow!("export the chain `{chain}`: no chain in the store has this name"));
         }
+        receipts.iter().try_for_each(|receipt| writeln!(out, "{}", self.form.text(receipt)))?;
         Ok(Exit::Yes)
-    }
-
-    fn signed_head(&self, store: &Store, config: &Config) -> anyhow::Result<ChainHead> {
-        let key = self.signing.key(config)?;
-        Ok(match &self.chain {
-            Some(chain) => chain_head(&store.of(&self.tenant), chain, &key)?,
-            None => decisions_head(store, &key)?,
-        })
     }
 }
 

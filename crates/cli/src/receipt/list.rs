@@ -1,7 +1,5 @@
 //! `proofmark receipt list`.
 
-use std::io::{IsTerminal, Write};
-
 use clap::Args;
 use proofmark_evidence::ReceiptKind;
 use proofmark_receipt::{Receipt, Verdict};
@@ -10,9 +8,9 @@ use proofmark_store::{Filter, Store};
 use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::options::{Listed, StoreAt};
+use crate::listing::{Cell, Listing};
+use crate::options::{OfTenant, Paging, Period, StoreAt};
 use crate::out;
-use crate::paint::{Paint, printable};
 
 /// List the receipts in the store, newest first
 #[derive(Args)]
@@ -34,7 +32,11 @@ pub(crate) struct List {
     #[arg(long, value_name = "NAME")]
     chain: Option<String>,
     #[command(flatten)]
-    listed: Listed,
+    period: Period,
+    #[command(flatten)]
+    of: OfTenant,
+    #[command(flatten)]
+    paging: Paging,
     #[command(flatten)]
     store: StoreAt,
     /// Print the receipts as JSON, one per line
@@ -53,36 +55,30 @@ impl List {
             tier: self.tier,
             task_id: self.task,
             chain: self.chain,
-            since: self.listed.period.since,
-            until: self.listed.period.until,
-            limit: self.listed.limit,
-            after: self.listed.after,
+            since: self.period.since.from,
+            until: self.period.until,
+            limit: self.paging.limit.most,
+            after: self.paging.after,
             ..Filter::default()
         };
-        let page = match &self.listed.tenant {
+        let page = match &self.of.tenant {
             Some(tenant) => store.of(tenant).list(&filter)?,
             None => store.all_tenants_receipts(&filter)?,
         };
-        let mut out = out::stdout();
-        let paint = Paint::for_stdout();
-        // Only for people: scripts read the lines of a pipe.
-        if !self.json && !page.receipts.is_empty() && std::io::stdout().is_terminal() {
-            let heading =
-                format!("{:<36} {:<24} {:<7} {:<6} {:<15} task", "receipt", "time", "verdict", "checks", "kind");
-            writeln!(out, "{}", paint.dim(&heading))?;
+        let receipts = page.receipts.iter().map(|stored| &stored.receipt);
+        if self.json {
+            let mut out = out::stdout();
+            receipts.map(Receipt::to_text).try_for_each(|text| out.json(&text))?;
+        } else {
+            let mut listing = Listing::new(["RECEIPT", "VERIFIED AT", "VERDICT", "CHECKS", "KIND", "TASK"]);
+            receipts.for_each(|receipt| listing.push(row(receipt)));
+            listing.print("no receipts: `proofmark verify` issues one for each request")?;
         }
-        for receipt in page.receipts.iter().map(|stored| &stored.receipt) {
-            match self.json {
-                true => out.json(&receipt.to_text())?,
-                false => writeln!(out, "{}", line(receipt, paint))?,
-            }
-        }
-        drop(out);
         if page.unreadable > 0 {
             out::note(format_args!("{} receipts were left out: the store cannot read them back", page.unreadable));
         }
         if let Some(next) = page.next {
-            out::note(format_args!("there are more: continue with --after {next}"));
+            Paging::say_more(next);
         }
         Ok(Exit::Yes)
     }
@@ -90,32 +86,32 @@ impl List {
     /// Refuses the name of a chain without receipts: it is mistyped.
     fn require_chain(&self, store: &Store, chain: &str) -> anyhow::Result<()> {
         let wanted = Filter { chain: Some(chain.to_owned()), limit: 1, ..Filter::default() };
-        let found = match &self.listed.tenant {
+        let found = match &self.of.tenant {
             Some(tenant) => store.of(tenant).list(&wanted)?,
             None => store.all_tenants_receipts(&wanted)?,
         };
-        match found.receipts.is_empty() && found.unreadable == 0 {
-            true => Err(with_help(
+        if found.receipts.is_empty() && found.unreadable == 0 {
+            return Err(with_help(
                 format!("list the chain `{chain}`: no chain in the store has this name"),
                 "`proofmark verify --chain NAME` starts a chain",
-            )),
-            false => Ok(()),
+            ));
         }
+        Ok(())
     }
 }
 
-fn line(receipt: &Receipt, paint: Paint) -> String {
-    let results = receipt.results();
-    let task = receipt.task().and_then(|task| task.task_id.as_deref().or(task.description.as_deref()));
+fn row(receipt: &Receipt) -> [Cell; 6] {
     let verdict = receipt.verdict();
-    let gap = " ".repeat(7_usize.saturating_sub(verdict.as_str().len()));
-    let checks = format!("{}/{}", results.passed, results.total);
+    let word = if verdict == Verdict::Pass { Cell::good } else { Cell::bad };
+    let results = receipt.results();
     let kind = ReceiptKind::of(receipt).map_or("unknown", ReceiptKind::as_str);
-    format!(
-        "{} {} {}{gap} {checks:<6} {kind:<15} {}",
-        receipt.receipt_id(),
-        receipt.verified_at(),
-        paint.verdict(verdict),
-        printable(task.unwrap_or_default()),
-    )
+    let task = receipt.task().and_then(|task| task.task_id.as_deref().or(task.description.as_deref()));
+    [
+        receipt.receipt_id().to_string().into(),
+        receipt.verified_at().as_str().into(),
+        word(verdict.as_str()),
+        format!("{}/{}", results.passed, results.total).into(),
+        kind.into(),
+        task.unwrap_or_default().into(),
+    ]
 }

@@ -62,6 +62,11 @@ pub(crate) fn texts(argument: &str, store: &StoreAt, config: &Config) -> anyhow:
     each_text(argument, store, config)?.collect()
 }
 
+/// The receipts that `argument` names, as [`texts`] finds them.
+pub(crate) fn receipts(argument: &str, store: &StoreAt, config: &Config) -> anyhow::Result<Vec<Receipt>> {
+    texts(argument, store, config)?.iter().map(receipt).collect()
+}
+
 /// As [`texts`], one after another. What cannot be opened is an error at once.
 pub(crate) fn each_text(argument: &str, store: &StoreAt, config: &Config) -> anyhow::Result<Texts> {
     if argument == "-" {
@@ -193,7 +198,7 @@ pub(crate) fn stored(prefix: &str, store: &StoreAt, config: &Config) -> anyhow::
         ([], [id]) => Ok(Stored::Decision(Box::new(stored_decision(&store, id)?))),
         ([], []) => Err(with_help(
             format!("find `{prefix}`: it is neither a file nor the id of a stored receipt or decision"),
-            "list them with `proofmark receipt list` and `proofmark decisions list`",
+            "list them with `proofmark receipt list` and `proofmark decision list`",
         )),
         (receipts, decisions) => Err(with_help(
             format!("find `{prefix}`: {} ids begin with these digits", receipts.len() + decisions.len()),

@@ -68,7 +68,7 @@ impl Show {
                 if index > 0 {
                     writeln!(out)?;
                 }
-                document.write(&mut out, text, (&page, &trusted))?;
+                document.write(&mut out, text, &page, &trusted)?;
             }
         }
         Ok(Exit::Yes)
@@ -106,7 +106,8 @@ impl Document {
         &self,
         out: &mut impl Write,
         text: &Text,
-        (page, trusted): (&Page<'_>, &TrustedSigners),
+        page: &Page<'_>,
+        trusted: &TrustedSigners,
     ) -> anyhow::Result<()> {
         let checked = || trusted.check(&text.bytes, Profile::Vrf).verification;
         match self {

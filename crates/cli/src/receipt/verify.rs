@@ -46,7 +46,7 @@ pub(crate) struct Verify {
     #[arg(long, default_value_t = Profile::Vrf)]
     profile: Profile,
     /// Check that the receipts, in this order, are one complete chain
-    #[arg(long, alias = "chain")]
+    #[arg(long)]
     as_chain: bool,
     /// Compare the chain with this signed head, which shows whether receipts are missing at its end. The key that signed
     /// the head must have signed every receipt, or be trusted
@@ -65,8 +65,8 @@ impl Verify {
         let format = self.formatting.format();
         let mut reporter = Reporter::new(format, "receipt verify", Human::new(Style::Verdicts));
         // All are opened before anything is printed.
-        let open = |argument: &String| read::each_text(argument, &self.store, config);
-        let texts = self.receipts.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
+        let texts = self.receipts.iter().map(|argument| read::each_text(argument, &self.store, config));
+        let texts = texts.collect::<anyhow::Result<Vec<_>>>()?;
         let mut worst = Exit::Yes;
         let mut chain = self.as_chain.then(Chain::default);
         let printing = Printing { format, paint: Paint::for_stdout(), known: &known };

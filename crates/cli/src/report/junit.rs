@@ -77,9 +77,10 @@ fn description(case: &Case) -> String {
     }
     for (name, value) in case.details.iter().filter(|(name, _)| !matches!(*name, "stdout" | "stderr")) {
         let name = case.heading(name);
-        parts.push(match value.contains('\n') {
-            true => format!("{name}:\n{}", lines(value)),
-            false => format!("{name}: {}", printable(value)),
+        parts.push(if value.contains('\n') {
+            format!("{name}:\n{}", lines(value))
+        } else {
+            format!("{name}: {}", printable(value))
         });
     }
     parts.extend(case.help.as_deref().map(|help| format!("help: {}", lines(help))));

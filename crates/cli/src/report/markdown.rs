@@ -55,12 +55,11 @@ fn details(out: &mut impl Write, group: &Group, case: &Case) -> io::Result<()> {
     lines(out, &case.text())?;
     for (name, value) in case.shown_details() {
         let name = case.heading(name);
-        match value.contains('\n') {
-            true => {
-                writeln!(out, "{name}:")?;
-                lines(out, value)?;
-            }
-            false => writeln!(out, "{name}: {}", html(&printable(value)))?,
+        if value.contains('\n') {
+            writeln!(out, "{name}:")?;
+            lines(out, value)?;
+        } else {
+            writeln!(out, "{name}: {}", html(&printable(value)))?;
         }
     }
     writeln!(out, "</pre>\n\n</details>")
@@ -88,9 +87,10 @@ fn text(text: &str) -> String {
     for c in text.chars() {
         // `www.` begins a link, and a dot after a number a list.
         let links = c == '.' && (before.eq_ignore_ascii_case(&'w') || before.is_ascii_digit());
-        match c.is_ascii_punctuation() && (links || !matches!(c, '.' | ',' | '/' | ';' | '?' | '%')) {
-            true => safe.push_str(&format!("&#{};", u32::from(c))),
-            false => safe.push(c),
+        if c.is_ascii_punctuation() && (links || !matches!(c, '.' | ',' | '/' | ';' | '?' | '%')) {
+            safe.push_str(&format!("&#{};", u32::from(c)));
+        } else {
+            safe.push(c)
         }
         before = c;
     }

@@ -1,6 +1,6 @@
 //! `proofmark store check`.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use clap::Args;
 use proofmark_receipt::{Json, object};
@@ -41,13 +41,8 @@ impl Check {
         let (paint, progress) = (Paint::for_stdout(), Progress::new(Work::Whole("reading the store")));
         let mut written = Ok(());
         let mut found = |wrong: WrongRow| {
-            let line = || match self.json {
-                true => out::stdout().json(&fault(&wrong)),
-                false => writeln!(out::stdout(), "{}", shown(paint, &wrong)),
-            };
-            let write = || progress.suspend(line);
             if written.is_ok() {
-                written = write();
+                written = progress.suspend(|| self.write(&wrong));
             }
         };
         let mut at = |table: &str, rows: u64| progress.at(format!("{table}: {rows} rows"));
@@ -56,30 +51,35 @@ impl Check {
         drop(progress);
         let CheckedStore { receipts, chains, decisions, sessions, entries, faults } = checked;
         let place = self.store.place(config).to_string();
-        match self.json {
-            true => {
-                let whole = object! {
-                    "store": place,
-                    "sound": faults == 0,
-                    "receipts": receipts,
-                    "chains": chains,
-                    "decisions": decisions,
-                    "sessions": sessions,
-                    "session_entries": entries,
-                    "faults": faults,
-                };
-                out::stdout().json(&Json::from(whole).to_text())?;
-            }
-            false => {
-                let result = match faults {
-                    0 => paint.good("sound"),
-                    1 => paint.bad("1 fault"),
-                    _ => paint.bad(&format!("{faults} faults")),
-                };
-                writeln!(out::stdout(), "{result} {}\n  {}", printable(&place), contents(&checked))?;
-            }
+        if self.json {
+            let whole = object! {
+                "store": place,
+                "sound": faults == 0,
+                "receipts": receipts,
+                "chains": chains,
+                "decisions": decisions,
+                "sessions": sessions,
+                "session_entries": entries,
+                "faults": faults,
+            };
+            out::stdout().json(&Json::from(whole).to_text())?;
+        } else {
+            let result = match faults {
+                0 => paint.good("sound"),
+                1 => paint.bad("1 fault"),
+                _ => paint.bad(&format!("{faults} faults")),
+            };
+            writeln!(out::stdout(), "{result} {}\n  {}", printable(&place), contents(&checked))?;
         }
         Ok(if faults == 0 { Exit::Yes } else { Exit::No })
+    }
+
+    fn write(&self, wrong: &WrongRow) -> io::Result<()> {
+        let mut out = out::stdout();
+        if self.json {
+            return out.json(&fault(wrong));
+        }
+        writeln!(out, "{}", shown(Paint::for_stdout(), wrong))
     }
 }
 

@@ -67,9 +67,10 @@ impl Copy {
         faults.iter().filter(|_| !self.json).for_each(|wrong: &WrongRow| out::note(shown(paint, wrong)));
         match copied {
             Ok(copied) => {
-                match self.json {
-                    true => out::stdout().json(&Json::from(object_of(&order, &copied)).to_text())?,
-                    false => print(&order, &copied)?,
+                if self.json {
+                    out::stdout().json(&Json::from(object_of(&order, &copied)).to_text())?;
+                } else {
+                    print(&order, &copied)?;
                 }
                 Ok(Exit::Yes)
             }

@@ -14,9 +14,10 @@ impl Filter {
     }
 
     fn matches(&self, name: &str) -> bool {
-        match self.0.contains(['*', '?']) {
-            true => glob(&self.0.chars().collect::<Vec<_>>(), &name.chars().collect::<Vec<_>>()),
-            false => name.contains(&self.0),
+        if self.0.contains(['*', '?']) {
+            glob(&self.0.chars().collect::<Vec<_>>(), &name.chars().collect::<Vec<_>>())
+        } else {
+            name.contains(&self.0)
         }
     }
 }

@@ -145,10 +145,7 @@ impl Reader {
 
 /// The folder of a project that has settings, where the argument is the folder or the file of its settings.
 fn settings_folder(argument: &Path) -> Option<PathBuf> {
-    let file = match argument.is_dir() {
-        true => argument.join(CONFIG_FILE),
-        false => argument.to_owned(),
-    };
+    let file = if argument.is_dir() { argument.join(CONFIG_FILE) } else { argument.to_owned() };
     let named = file.file_name()? == CONFIG_FILE && file.is_file();
     // A request may have this name, too.
     if !named || document::read_as(&file, "settings", ProjectConfig::read).is_err() {

@@ -7,7 +7,7 @@ use clap::Args;
 use proofmark_contract::cases::{self, Case, CaseResponse};
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_evidence::trace::MAX_TRACE_BYTES;
-use proofmark_verifier::{AcceptError, Attempt, Issuer, Purpose, Sender, accept};
+use proofmark_verifier::{AcceptError, Attempt, Issuer, Presented, Purpose, Sender, accept};
 
 use crate::document;
 use crate::error;
@@ -59,8 +59,8 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
         CaseResponse::Text(text) => text.clone().into_bytes(),
         CaseResponse::File(path) => input::read_limited(&folder.join(path), MAX_RESPONSE_BYTES as u64)?,
     };
-    let limited = |path: &String| input::read_limited(&folder.join(path), MAX_TRACE_BYTES as u64);
-    let trace = case.trace.as_ref().map(limited).transpose()?;
+    let trace = case.trace.as_ref().map(|path| input::read_limited(&folder.join(path), MAX_TRACE_BYTES as u64));
+    let trace = trace.transpose()?;
     let attempt = Attempt {
         workflow: &workflow,
         policy: policy.as_ref(),
@@ -73,8 +73,7 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
         response: &response,
         trace: trace.as_deref(),
         context: case.context.as_ref(),
-        receipts: None,
-        presented: &[],
+        presented: Presented::default(),
         trusted: &[],
         in_order: false,
         purpose: Purpose::Test,

@@ -14,6 +14,7 @@ fn attempt(place: &Place, number: u32, run: &str, more: &[&str]) -> Done {
     let (workflow, response, trace) =
         (example("workflow.yaml"), example(&format!("attempt{number}.md")), example(&format!("trace{number}.json")));
     let arguments = [
+        "workflow",
         "accept",
         &workflow,
         "--step",
@@ -34,6 +35,7 @@ fn an_error_names_its_cause_once() {
     let place = Place::new();
     let trace = place.file("trace.json", r#"[{"what": 1}]"#);
     let damaged = place.run(&[
+        "workflow",
         "accept",
         &example("workflow.yaml"),
         "--step",
@@ -88,7 +90,8 @@ fn what_the_agent_says_of_itself_accepts_nothing() {
     let place = Place::new();
     let workflow = example("workflow.yaml");
     let response = example("attempt2.md");
-    let arguments = ["accept", &workflow, "--step", "implement", "--response", &response, "--trace", "none", "--json"];
+    let arguments =
+        ["workflow", "accept", &workflow, "--step", "implement", "--response", &response, "--trace", "none", "--json"];
     let done = place.run(&arguments);
     assert_eq!((done.code, member(&done, "state")), (1, Json::from("retry")), "{done:?}");
 }
@@ -104,7 +107,7 @@ fn what_the_caller_forgot_costs_no_attempt() {
     );
     let workflow = place.file("workflow.yaml", with_context);
     let (response, trace) = (example("attempt2.md"), example("trace2.json"));
-    let files = ["accept", &workflow, "--step", "implement", "--run", "r", "--response", &response];
+    let files = ["workflow", "accept", &workflow, "--step", "implement", "--run", "r", "--response", &response];
     let run = |more: &[&str]| place.run(&[&files[..], more].concat());
     for (more, word) in [
         (&["--trace", &trace][..], "--context"),
@@ -116,7 +119,7 @@ fn what_the_caller_forgot_costs_no_attempt() {
         assert!(done.stderr.contains("\nhelp: "), "{done:?}");
     }
     // The last attempts of all, and none was used up.
-    assert_eq!(place.run(&["runs", "show", "r"]).code, 2);
+    assert_eq!(place.run(&["run", "show", "r"]).code, 2);
     let context = place.file("context.yaml", "ticket: T-1\n");
     assert_eq!(run(&["--trace", &trace, "--context", &context]).code, 0);
 }
@@ -125,7 +128,7 @@ fn what_the_caller_forgot_costs_no_attempt() {
 fn one_input_at_most_is_standard_input() {
     let place = Place::new();
     let workflow = example("workflow.yaml");
-    let files = ["accept", &workflow, "--step", "implement", "--run", "r"];
+    let files = ["workflow", "accept", &workflow, "--step", "implement", "--run", "r"];
     let (response, trace) = (example("attempt2.md"), example("trace2.json"));
     let two = place.run_with(&[&files[..], &["--response", "-", "--trace", "-"]].concat(), &[], b"{}");
     assert!(two.code == 2 && two.stderr.contains("standard input"), "{two:?}");
@@ -146,14 +149,18 @@ fn a_dry_run_judges_alike_and_stores_nothing() {
         assert_eq!(member(&dry, name), member(&real, name), "{name}");
     }
     assert_eq!((dry.code, real.code), (1, 1));
-    let before = place.run(&["runs", "show", "r", "--json"]).stdout;
+    let before = place.run(&["run", "show", "r", "--json"]).stdout;
     // On the state of the run, as often as one likes.
     for _ in 0..4 {
         let dry = attempt(&place, 2, "r", &["--dry-run"]);
         assert_eq!((dry.code, member(&dry, "attempt").to_text()), (0, "2".to_owned()), "{dry:?}");
     }
-    assert_eq!(place.run(&["runs", "show", "r", "--json"]).stdout, before);
-    assert_eq!(place.run(&["receipt", "list"]).stdout.lines().count(), 1, "only the real attempt has a receipt");
+    assert_eq!(place.run(&["run", "show", "r", "--json"]).stdout, before);
+    assert_eq!(
+        place.run(&["receipt", "list", "--json"]).stdout.lines().count(),
+        1,
+        "only the real attempt has a receipt"
+    );
     assert_eq!(attempt(&place, 2, "r", &[]).code, 0);
     assert_eq!(attempt(&place, 2, "r", &["--dry-run"]).code, 2, "the run has ended");
 }
@@ -177,11 +184,11 @@ fn a_receipt_of_the_own_store_and_key_counts_without_further_options() {
     let workflow = place.file("two.yaml", TWO_STEPS);
     let digest = place.receipt(&request(RIGHT), &[]).hashes().output.to_string();
     let response = place.file("response.json", format!(r#"{{"digest": "{digest}"}}"#));
-    let files = ["accept", &workflow, "--step", "check", "--response", &response];
+    let files = ["workflow", "accept", &workflow, "--step", "check", "--response", &response];
     assert_eq!(place.run(&files).code, 0);
     // Who names signers trusts only those.
     place.run(&["key", "new", "other"]);
-    let other = place.file("other.pem", place.run(&["key", "show", "other", "--format", "pem"]).stdout);
+    let other = place.file("other.pem", place.run(&["key", "show", "other", "--as", "pem"]).stdout);
     assert_eq!(place.run(&[&files[..], &["--trust", &other]].concat()).code, 1);
 }
 
@@ -192,7 +199,10 @@ fn a_step_out_of_order_is_marked_and_refused_on_demand() {
     let digest = place.receipt(&request(RIGHT), &[]).hashes().output.to_string();
     let response = place.file("response.json", format!(r#"{{"digest": "{digest}", "done": true}}"#));
     let run = |step: &str, run: &str, more: &[&str]| {
-        place.run(&[&["accept", &workflow, "--step", step, "--run", run, "--response", &response][..], more].concat())
+        place.run(
+            &[&["workflow", "accept", &workflow, "--step", step, "--run", run, "--response", &response][..], more]
+                .concat(),
+        )
     };
     let refused = run("check", "r", &["--in-order"]);
     assert!(refused.code == 2 && refused.stderr.contains("no step that leads to it"), "{refused:?}");
@@ -212,7 +222,7 @@ fn a_workflow_with_errors_is_not_followed() {
     let place = Place::new();
     let workflow = place.file("two.yaml", TWO_STEPS.replace("  - id: check\n", "    next: chekc\n  - id: check\n"));
     let response = place.file("response.json", r#"{"done": true}"#);
-    let done = place.run(&["accept", &workflow, "--step", "work", "--response", &response]);
+    let done = place.run(&["workflow", "accept", &workflow, "--step", "work", "--response", &response]);
     assert_eq!(done.code, 2, "{done:?}");
     for word in ["two.yaml:7:", "`chekc`", "did you mean `check`?", "^"] {
         assert!(done.stderr.contains(word), "lacks {word}: {done:?}");
@@ -226,7 +236,7 @@ fn an_attempt_that_comes_too_early_is_told_when_it_may_come() {
     let slow = TWO_STEPS.replace("steps:", "onFailure: {maxAttempts: 3, initialDelayMs: 60000}\nsteps:");
     let workflow = place.file("two.yaml", slow);
     let response = place.file("response.json", r#"{"done": false}"#);
-    let run = || place.run(&["accept", &workflow, "--step", "work", "--run", "r", "--response", &response]);
+    let run = || place.run(&["workflow", "accept", &workflow, "--step", "work", "--run", "r", "--response", &response]);
     let first = run();
     assert!(first.stdout.contains("attempt 2 may come after 60 s (at 20"), "{first:?}");
     let second = run();
@@ -278,7 +288,7 @@ fn bad_documents_are_shown_with_their_line() {
         ("cut", good[..good.len() / 2].to_owned() + "{", &["bad.yaml:"]),
     ] {
         let workflow = place.file("bad.yaml", text);
-        let done = place.run(&["accept", &workflow, "--step", "implement", "--response", &response]);
+        let done = place.run(&["workflow", "accept", &workflow, "--step", "implement", "--response", &response]);
         assert_eq!(done.code, 2, "{name}: {done:?}");
         transcript.add(name, &done);
         for word in words {
@@ -288,6 +298,7 @@ fn bad_documents_are_shown_with_their_line() {
     let cut = place.file("cut.json", &std::fs::read(example("trace2.json")).unwrap()[..300]);
     let workflow = example("workflow.yaml");
     let done = place.run(&[
+        "workflow",
         "accept",
         &workflow,
         "--step",
@@ -303,9 +314,9 @@ fn bad_documents_are_shown_with_their_line() {
     transcript.add("a trace that is cut off", &done);
     assert_snapshot!(transcript.text);
     let huge = place.file("huge.md", vec![b'x'; 50 << 20]);
-    let done = place.run(&["accept", &workflow, "--step", "implement", "--response", &huge]);
+    let done = place.run(&["workflow", "accept", &workflow, "--step", "implement", "--response", &huge]);
     assert_eq!(done.code, 2, "{done:?}");
-    assert_eq!(place.run(&["runs", "show", "t"]).code, 2);
+    assert_eq!(place.run(&["run", "show", "t"]).code, 2);
 }
 
 #[test]
@@ -314,9 +325,9 @@ fn runs_are_listed_together_and_shown_oldest_first() {
     let workflow = place.file("two.yaml", TWO_STEPS);
     let response = place.file("response.json", r#"{"done": true}"#);
     for (step, run) in [("work", "a"), ("work", "b"), ("check", "a")] {
-        place.run(&["accept", &workflow, "--step", step, "--run", run, "--response", &response]);
+        place.run(&["workflow", "accept", &workflow, "--step", step, "--run", run, "--response", &response]);
     }
-    let listed = place.run(&["runs", "list"]);
+    let listed = place.run(&["run", "list"]);
     let rows: Vec<Vec<&str>> = listed.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["CHANGED", "RUN", "WORKFLOW", "STEP", "STATE", "ATTEMPT"], "{listed:?}");
     // The steps of a run are below each other, and its name is on the first of them.
@@ -329,7 +340,7 @@ fn runs_are_listed_together_and_shown_oldest_first() {
             &["b", "two", "work", "accepted", "1"]
         ]
     );
-    let shown = place.run(&["runs", "show", "a"]).stdout;
+    let shown = place.run(&["run", "show", "a"]).stdout;
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(
         (lines[0], lines[1], lines[3]),

@@ -35,9 +35,9 @@ fn verify_prints_verdicts_checks_and_receipts() {
 fn receipt_verify_prints_validity_and_trust() {
     let place = Place::new();
     let text = place.receipt(&request(RIGHT), &["--chain", "work"]).to_text();
-    let own = place.file("own.pem", place.run(&["key", "show", "--format", "pem"]).stdout);
+    let own = place.file("own.pem", place.run(&["key", "show", "--as", "pem"]).stdout);
     place.run(&["key", "new", "other"]);
-    let other = place.file("other.jwk", place.run(&["key", "show", "other", "--format", "jwk"]).stdout);
+    let other = place.file("other.jwk", place.run(&["key", "show", "other", "--as", "jwk"]).stdout);
     let valid = place.file("valid.json", &text);
     let mixed = place.file("mixed.jsonl", format!("{text}\n{}\n", text.replacen("pass", "fail", 1)));
     let cut = place.file("cut.json", &text[..34]);
@@ -63,14 +63,14 @@ fn receipts_are_listed_shown_and_exported() {
     transcript.run(&["receipt", "list"]);
     transcript.run(&["receipt", "list", "--chain", "wrok"]);
     let page = transcript.run(&["receipt", "list", "--limit", "1"]);
-    assert_eq!(page.stdout.lines().count(), 1);
+    assert_eq!(page.stdout.lines().count(), 2);
     transcript.run(&["receipt", "show", &id]);
     transcript.run(&["receipt", "show", &id, "--json"]);
-    transcript.run(&["receipt", "export", "--chain", "work", "--head"]);
-    let head = place.run(&["receipt", "export", "--chain", "work", "--head"]).stdout;
+    transcript.run(&["receipt", "head", "--chain", "work"]);
+    let head = place.run(&["receipt", "head", "--chain", "work"]).stdout;
     transcript.run(&["receipt", "show", &place.file("head.json", head)]);
     let failed = place.run(&["receipt", "list", "--verdict", "fail"]).stdout;
-    transcript.run(&["receipt", "show", failed.split(' ').next().unwrap()]);
+    transcript.run(&["receipt", "show", failed.lines().nth(1).unwrap().split(' ').next().unwrap()]);
     transcript.run(&["receipt", "show", "5"]);
     transcript.run(&["receipt", "show", "ffff0000"]);
     transcript.run(&["receipt", "show", "ffff0000", "--json"]);
@@ -85,19 +85,19 @@ fn decide_prints_the_decision_and_what_would_change_it() {
     place.run(&["key", "new"]);
     let (action, policy) = (decide("request.json"), decide("policy.yaml"));
     let mut transcript = Transcript::new(&place);
-    transcript.run(&["decide", &action, "--action-policy", &policy]);
-    let blocked = transcript.run(&["decide", &action, "--action-policy", &policy, "--json"]);
+    transcript.run(&["decide", &action, "--policy", &policy]);
+    let blocked = transcript.run(&["decide", &action, "--policy", &policy, "--json"]);
     let decision = place.file("decision.json", &blocked.stdout);
     transcript.run(&["receipt", "show", &decision]);
-    transcript.run(&["decide", &action, "--action-policy", &policy, "--replay", &decision]);
-    transcript.run(&["decide", &action, "--action-policy", &policy, "--resume", &decision]);
-    let own = place.run(&["key", "show", "--format", "signer-id"]).stdout;
-    let trust = ["decide", &action, "--action-policy", &policy, "--trust", own.trim()];
+    transcript.run(&["decide", &action, "--policy", &policy, "--replay", &decision]);
+    transcript.run(&["decide", &action, "--policy", &policy, "--resume", &decision]);
+    let own = place.run(&["key", "show", "--as", "signer-id"]).stdout;
+    let trust = ["decide", &action, "--policy", &policy, "--trust", own.trim()];
     place.run(&["verify", &project_file("examples/sort.json")]);
     let asked = place.file("asked.json", place.run(&[&trust[..], &["--json"]].concat()).stdout);
-    transcript.run(&["approve", &asked, "--key", "default", "--note", "checked"]);
+    transcript.run(&["decision", "approve", &asked, "--key", "default", "--note", "checked"]);
     let approvals = place.run(&["receipt", "list", "--tier", "3"]).stdout;
-    transcript.run(&["receipt", "show", approvals.split(' ').next().unwrap()]);
+    transcript.run(&["receipt", "show", approvals.lines().nth(1).unwrap().split(' ').next().unwrap()]);
     transcript.run(&trust);
     assert_snapshot!(transcript.text);
 }
@@ -125,14 +125,14 @@ fn accept_prints_the_state_and_each_rule() {
     let mut transcript = Transcript::new(&place);
     for (number, form) in [("1", &[][..]), ("1", &["--json"]), ("2", &[])] {
         let (response, trace) = (accept(&format!("attempt{number}.md")), accept(&format!("trace{number}.json")));
-        let files = ["accept", &workflow, "--response", &response, "--trace", &trace];
+        let files = ["workflow", "accept", &workflow, "--response", &response, "--trace", &trace];
         transcript.run(&[&files, &run[..], form].concat());
     }
-    transcript.run(&["runs", "list"]);
-    transcript.run(&["runs", "show", "r1"]);
-    transcript.run(&["runs", "show", "r1", "--json"]);
+    transcript.run(&["run", "list"]);
+    transcript.run(&["run", "show", "r1"]);
+    transcript.run(&["run", "show", "r1", "--json"]);
     let response = accept("attempt2.md");
-    let late = ["accept", &workflow, "--response", &response, "--step", "implement", "--run", "r1"];
+    let late = ["workflow", "accept", &workflow, "--response", &response, "--step", "implement", "--run", "r1"];
     transcript.run(&late);
     transcript.run(&[&late[..], &["--json"]].concat());
     assert_snapshot!(transcript.text);
@@ -185,7 +185,7 @@ fn keys_and_api_keys_are_printed() {
     transcript.run(&["key", "new", "long", "--passphrase-file", &long]);
     std::fs::set_permissions(place.path("home/keys/release.pem"), std::fs::Permissions::from_mode(0o644)).unwrap();
     transcript.run(&["key", "show", "release"]);
-    transcript.run(&["mcp", "config", "--host", "claude-desktop", "--http", "http://127.0.0.1:8700/mcp"]);
+    transcript.run(&["mcp", "config", "claude-desktop", "--http", "http://127.0.0.1:8700/mcp"]);
     assert_snapshot!(transcript.text);
 }
 

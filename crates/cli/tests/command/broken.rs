@@ -113,24 +113,30 @@ fn workflows_traces_and_contexts_are_refused_in_one_form() {
     let place = Place::new();
     let (workflow, response, trace) = (accept("workflow.yaml"), accept("attempt2.md"), accept("trace2.json"));
     let step = ["--step", "implement", "--response", &response];
-    each(&place, &[&["accept", "FILE"][..], &step].concat(), "yaml", broken_yaml());
-    each(&place, &[&["accept", "FILE"][..], &step].concat(), "json", broken_json());
-    each(&place, &[&["accept", &workflow, "--workflow-policy", "FILE"][..], &step].concat(), "yaml", broken_yaml());
-    each(&place, &[&["accept", &workflow, "--trace", "FILE"][..], &step].concat(), "json", broken_json());
+    each(&place, &[&["workflow", "accept", "FILE"][..], &step].concat(), "yaml", broken_yaml());
+    each(&place, &[&["workflow", "accept", "FILE"][..], &step].concat(), "json", broken_json());
+    each(
+        &place,
+        &[&["workflow", "accept", &workflow, "--workflow-policy", "FILE"][..], &step].concat(),
+        "yaml",
+        broken_yaml(),
+    );
+    each(&place, &[&["workflow", "accept", &workflow, "--trace", "FILE"][..], &step].concat(), "json", broken_json());
     let objects = |(name, _, _): &(&str, Vec<u8>, bool)| *name != "unknown";
     let contexts = broken_json().into_iter().filter(objects).collect();
     each(
         &place,
-        &[&["accept", &workflow, "--trace", &trace, "--context", "FILE"][..], &step].concat(),
+        &[&["workflow", "accept", &workflow, "--trace", &trace, "--context", "FILE"][..], &step].concat(),
         "json",
         contexts,
     );
     let folder = place.path("broken");
     let presented =
-        [&["accept", &workflow, "--trace", &trace, "--receipts", folder.to_str().unwrap()][..], &step].concat();
+        [&["workflow", "accept", &workflow, "--trace", &trace, "--receipt", folder.to_str().unwrap()][..], &step]
+            .concat();
     each(&place, &presented, "json", broken_json());
     each(&place, &["workflow", "test", "FILE"], "yaml", broken_yaml());
-    assert!(!place.path("home/proofmark.db").exists() || place.run(&["runs", "list"]).stdout.lines().count() == 1);
+    assert!(!place.path("home/proofmark.db").exists() || place.run(&["run", "list"]).stdout.is_empty());
 }
 
 #[test]
@@ -138,21 +144,21 @@ fn policies_and_decisions_are_refused_in_one_form() {
     let place = Place::new();
     place.run(&["key", "new"]);
     let (action, policy) = (decide("request.json"), decide("policy.yaml"));
-    each(&place, &["decide", "FILE", "--action-policy", &policy], "json", broken_json());
-    each(&place, &["decide", &action, "--action-policy", "FILE"], "yaml", broken_yaml());
+    each(&place, &["decide", "FILE", "--policy", &policy], "json", broken_json());
+    each(&place, &["decide", &action, "--policy", "FILE"], "yaml", broken_yaml());
     for option in ["--replay", "--resume"] {
-        each(&place, &["decide", &action, "--action-policy", &policy, option, "FILE"], "json", broken_json());
+        each(&place, &["decide", &action, "--policy", &policy, option, "FILE"], "json", broken_json());
     }
-    for command in ["approve", "deny"] {
-        each(&place, &[command, "FILE", "--key", "default", "--note", "x"], "json", broken_json());
+    for verb in ["approve", "deny"] {
+        each(&place, &["decision", verb, "FILE", "--key", "default", "--note", "x"], "json", broken_json());
     }
     each(&place, &["receipt", "show", "FILE"], "json", broken_json());
     for command in ["explain", "test", "coverage"] {
         each(&place, &["policy", command, "FILE"], "yaml", broken_yaml());
     }
     let (name, bytes) = ("stdin", b"{\"a\": nope}");
-    refused(name, &place.run_with(&["decide", "-", "--action-policy", &policy], &[], bytes), "standard input", true);
-    for arguments in [&["serve", "--action-policy", "FILE"][..], &["mcp", "--action-policy", "FILE"]] {
+    refused(name, &place.run_with(&["decide", "-", "--policy", &policy], &[], bytes), "standard input", true);
+    for arguments in [&["serve", "--policy", "FILE"][..], &["mcp", "--policy", "FILE"]] {
         each(&place, arguments, "yaml", broken_yaml());
     }
 }

@@ -11,7 +11,7 @@ fn chained() -> (Place, Vec<String>, String) {
     let exported = place.run(&["receipt", "export", "--chain", "work"]);
     let receipts: Vec<String> = exported.stdout.lines().map(str::to_owned).collect();
     assert_eq!(receipts.len(), 3, "{exported:?}");
-    let head = place.run(&["receipt", "export", "--chain", "work", "--head"]);
+    let head = place.run(&["receipt", "head", "--chain", "work"]);
     let head = place.file("head.json", head.stdout);
     (place, receipts, head)
 }
@@ -93,11 +93,11 @@ fn decisions_are_one_chain_that_can_be_exported_and_verified() {
     let policy = crate::run::project_file("examples/decide/policy.yaml");
     let request = crate::run::project_file("examples/decide/request.json");
     for _ in 0..3 {
-        assert_eq!(place.run(&["decide", &request, "--action-policy", &policy]).code, 1);
+        assert_eq!(place.run(&["decide", &request, "--policy", &policy]).code, 1);
     }
     let exported = place.run(&["receipt", "export", "--decisions"]).stdout;
     assert_eq!(exported.lines().count(), 3);
-    let head = place.file("head.json", place.run(&["receipt", "export", "--decisions", "--head"]).stdout);
+    let head = place.file("head.json", place.run(&["receipt", "head", "--decisions"]).stdout);
     let check = |lines: &[&str]| {
         place.run_with(&["receipt", "verify", "-", "--as-chain", "--head", &head], &[], lines.join("\n").as_bytes())
     };

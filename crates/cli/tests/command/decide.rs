@@ -17,7 +17,7 @@ impl Story {
         let place = Place::new();
         let trusted = ["default", "reviewer"].map(|name| {
             place.run(&["key", "new", name]);
-            place.run(&["key", "show", name, "--format", "signer-id"]).stdout.trim().to_owned()
+            place.run(&["key", "show", name, "--as", "signer-id"]).stdout.trim().to_owned()
         });
         Story { place, trusted }
     }
@@ -25,8 +25,7 @@ impl Story {
     fn decide(&self, request: &str, more: &[&str]) -> Done {
         let [issuer, reviewer] = &self.trusted;
         let policy = example("policy.yaml");
-        let arguments =
-            ["decide", request, "--action-policy", &policy, "--trust", issuer, "--trust", reviewer, "--json"];
+        let arguments = ["decide", request, "--policy", &policy, "--trust", issuer, "--trust", reviewer, "--json"];
         self.place.run(&[&arguments[..], more].concat())
     }
 }
@@ -50,7 +49,7 @@ fn blocked_verified_approved_allowed_and_not_allowed_twice() {
     assert!(asked.stdout.contains("not_approved") && !asked.stdout.contains("not_verified"), "{asked:?}");
     let decision = story.place.file("decision.json", &asked.stdout);
 
-    let approved = story.place.run(&["approve", &decision, "--key", "reviewer", "--note", "checked"]);
+    let approved = story.place.run(&["decision", "approve", &decision, "--key", "reviewer", "--note", "checked"]);
     assert_eq!(approved.code, 0, "{approved:?}");
     let approval = story.place.file("approval.json", &approved.stdout);
     let allowed = story.decide(&request, &[]);
@@ -77,7 +76,7 @@ fn a_changed_argument_voids_approval_and_replay() {
     story.place.run(&["verify", &project_file("examples/sort.json")]);
     let asked = story.decide(&request, &[]);
     let decision = story.place.file("decision.json", &asked.stdout);
-    story.place.run(&["approve", &decision, "--key", "reviewer", "--note", "checked"]);
+    story.place.run(&["decision", "approve", &decision, "--key", "reviewer", "--note", "checked"]);
     let text = std::fs::read_to_string(&request).unwrap();
     let other = story.place.file(
         "other.json",
@@ -89,7 +88,7 @@ fn a_changed_argument_voids_approval_and_replay() {
         story.place.file("forged.json", asked.stdout.replace("safe_to_execute\":false", "safe_to_execute\":true"));
     let checked = story.place.run(&["receipt", "verify", &forged]);
     assert_eq!(checked.code, 1, "{checked:?}");
-    assert_eq!(story.place.run(&["approve", &forged, "--key", "reviewer", "--note", "x"]).code, 2);
+    assert_eq!(story.place.run(&["decision", "approve", &forged, "--key", "reviewer", "--note", "x"]).code, 2);
 }
 
 #[test]
@@ -100,7 +99,7 @@ fn only_a_trusted_signers_receipt_replays_as_the_same() {
     let policy = example("policy.yaml");
     let replay = |text: &str, trust: &[&str]| {
         let file = story.place.file("replayed.json", text);
-        story.place.run(&[&["decide", &request, "--action-policy", &policy, "--replay", &file], trust].concat())
+        story.place.run(&[&["decide", &request, "--policy", &policy, "--replay", &file], trust].concat())
     };
     let [issuer, reviewer] = &story.trusted;
     let same = replay(&blocked, &["--trust", issuer]);
@@ -151,6 +150,6 @@ fn bad_input_is_never_an_allow() {
     let policy = std::fs::read_to_string(example("policy.yaml")).unwrap();
     let policy = policy.replace("../sort.json", &project_file("examples/sort.json"));
     let typo = story.place.file("typo.yaml", policy.replace("taint.exists", "taimt.exists"));
-    let done = story.place.run(&["decide", &example("request.json"), "--action-policy", &typo]);
+    let done = story.place.run(&["decide", &example("request.json"), "--policy", &typo]);
     assert!(done.code == 2 && done.stderr.contains("taint") && done.stderr.contains('^'), "{done:?}");
 }

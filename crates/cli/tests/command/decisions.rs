@@ -43,12 +43,12 @@ fn place() -> Place {
 }
 
 fn decide(place: &Place, request: &str, more: &[&str]) -> Done {
-    let arguments = ["decide", "-", "--action-policy", "policy.yaml"];
+    let arguments = ["decide", "-", "--policy", "policy.yaml"];
     place.run_with(&[&arguments[..], more].concat(), &[], request.as_bytes())
 }
 
 fn id(place: &Place) -> String {
-    let newest = place.run(&["decisions", "list", "--limit", "1", "--json"]).stdout;
+    let newest = place.run(&["decision", "list", "--limit", "1", "--json"]).stdout;
     let newest = Json::parse(newest.trim().as_bytes()).unwrap();
     newest.as_object().unwrap().get("decision_id").unwrap().as_str().unwrap().to_owned()
 }
@@ -57,17 +57,17 @@ fn id(place: &Place) -> String {
 fn decisions_are_listed_and_shown() {
     let place = place();
     let mut transcript = Transcript::new(&place);
-    transcript.run(&["decisions", "list"]);
+    transcript.run(&["decision", "list"]);
     transcript.add(
         "$ proofmark decide - (yaml)",
         &decide(&place, "action: {tool: mail, class: upload, args: {to: ann}}\ntaint: []\n", &[]),
     );
-    transcript.add("$ proofmark decide - (refund)", &decide(&place, &refund(200, "test"), &["--explain"]));
+    transcript.add("$ proofmark decide - (refund)", &decide(&place, &refund(200, "test"), &["--verbose"]));
     let id = id(&place);
-    transcript.run(&["decisions", "list"]);
-    let shown = place.run(&["decisions", "show", &id[..6]]);
-    transcript.add("$ proofmark decisions show", &shown);
-    let page = transcript.run(&["decisions", "list", "--action", "refund", "--outcome", "replan_required"]);
+    transcript.run(&["decision", "list"]);
+    let shown = place.run(&["decision", "show", &id[..6]]);
+    transcript.add("$ proofmark decision show", &shown);
+    let page = transcript.run(&["decision", "list", "--action", "refund", "--outcome", "replan_required"]);
     assert_eq!(page.stdout.lines().count(), 2, "{page:?}");
     for (more, lines) in [
         (&["--outcome", "allow"][..], 2),
@@ -77,12 +77,12 @@ fn decisions_are_listed_and_shown() {
         (&["--waiting"], 2),
         (&["--limit", "1"], 2),
     ] {
-        let done = place.run(&[&["decisions", "list"], more].concat());
+        let done = place.run(&[&["decision", "list"], more].concat());
         assert_eq!(done.stdout.lines().count(), lines, "{more:?}: {done:?}");
     }
-    transcript.run(&["decisions", "list", "--since", "yesterday"]);
-    transcript.run(&["decisions", "list", "--outcome", "maybe"]);
-    transcript.run(&["decisions", "show", "ffff"]);
+    transcript.run(&["decision", "list", "--since", "yesterday"]);
+    transcript.run(&["decision", "list", "--outcome", "maybe"]);
+    transcript.run(&["decision", "show", "ffff"]);
     assert_snapshot!(transcript.text);
 }
 
@@ -92,30 +92,31 @@ fn an_id_stands_wherever_a_file_does() {
     let blocked = decide(&place, &refund(50, "test"), &["--json"]);
     assert_eq!(blocked.code, 1, "{blocked:?}");
     let id = id(&place);
-    for command in [&["receipt", "verify"][..], &["receipt", "export"], &["decisions", "show"]] {
+    for command in [&["receipt", "verify"][..], &["receipt", "export"], &["decision", "show"]] {
         let done = place.run(&[command, &[&id[..4]]].concat());
         assert_eq!(done.code, 0, "{command:?}: {done:?}");
     }
     assert_eq!(place.run(&["receipt", "export", &id]).stdout, blocked.stdout);
     let request = place.file("request.json", refund(50, "test"));
-    let again = ["decide", &request, "--action-policy", "policy.yaml"];
+    let again = ["decide", &request, "--policy", "policy.yaml"];
     for (option, code) in [("--replay", 0), ("--resume", 1)] {
         for argument in [id.as_str(), "-"] {
             let done = place.run_with(&[&again[..], &[option, argument]].concat(), &[], blocked.stdout.as_bytes());
             assert_eq!(done.code, code, "{option} {argument}: {done:?}");
         }
     }
-    let approved = place.run_with(&["approve", "-", "--key", "ann", "--note", "ok"], &[], blocked.stdout.as_bytes());
+    let approved =
+        place.run_with(&["decision", "approve", "-", "--key", "ann", "--note", "ok"], &[], blocked.stdout.as_bytes());
     assert_eq!(approved.code, 0, "{approved:?}");
-    let twice = place.run(&["approve", &id[..8], "--key", "ann", "--note", "ok"]);
+    let twice = place.run(&["decision", "approve", &id[..8], "--key", "ann", "--note", "ok"]);
     assert_eq!(twice.code, 2, "{twice:?}");
     assert_eq!(place.run(&again).code, 0);
     // An id with too few digits, and one that is a receipt's.
-    assert_eq!(place.run(&["decisions", "show", &id[..3]]).code, 2);
+    assert_eq!(place.run(&["decision", "show", &id[..3]]).code, 2);
     let receipt = place.run(&["receipt", "list", "--json"]).stdout;
     let receipt = Json::parse(receipt.lines().next().unwrap().as_bytes()).unwrap();
     let receipt = receipt.as_object().unwrap().get("receipt_id").unwrap().as_str().unwrap().to_owned();
-    assert_eq!(place.run(&["decisions", "show", &receipt]).code, 2);
+    assert_eq!(place.run(&["decision", "show", &receipt]).code, 2);
 }
 
 #[test]
@@ -137,16 +138,17 @@ fn an_approval_that_lifts_a_terminal_denial_is_named() {
     let blocked = decide(&place, &refund(50, "prod"), &[]);
     assert!(blocked.stdout.starts_with("goal_fail_terminal"), "{blocked:?}");
     assert!(
-        blocked.stdout.contains("One `dba` has approved") && blocked.stdout.contains("next: proofmark approve"),
+        blocked.stdout.contains("One `dba` has approved")
+            && blocked.stdout.contains("next: proofmark decision approve"),
         "{blocked:?}"
     );
     let id = id(&place);
-    assert_eq!(place.run(&["decisions", "list", "--waiting", "--json"]).stdout.lines().count(), 1);
+    assert_eq!(place.run(&["decision", "list", "--waiting", "--json"]).stdout.lines().count(), 1);
     // Two roles are asked for, so one has to be chosen.
-    let unclear = place.run(&["approve", &id, "--key", "ann", "--note", "ok"]);
+    let unclear = place.run(&["decision", "approve", &id, "--key", "ann", "--note", "ok"]);
     assert!(unclear.code == 2 && unclear.stderr.contains("dba") && unclear.stderr.contains("finance"), "{unclear:?}");
     for (key, role) in [("ann", "dba"), ("default", "finance")] {
-        let done = place.run(&["approve", &id, "--key", key, "--note", "ok", "--role", role]);
+        let done = place.run(&["decision", "approve", &id, "--key", key, "--note", "ok", "--role", role]);
         assert_eq!(done.code, 0, "{done:?}");
     }
     let allowed = decide(&place, &refund(50, "prod"), &[]);
@@ -161,9 +163,9 @@ fn a_review_that_no_approval_ends_says_so() {
     let mail = "action: {tool: mail, class: upload, args: {to: all}}\n";
     let blocked = decide(&place, mail, &["--json"]);
     assert!(blocked.code == 1 && blocked.stdout.contains("No rule asks for an approval here"), "{blocked:?}");
-    let shown = place.run(&["decisions", "show", &id(&place)]).stdout;
-    assert!(!shown.contains("proofmark approve"), "{shown}");
-    let refused = place.run(&["approve", &id(&place), "--key", "ann", "--note", "ok"]);
+    let shown = place.run(&["decision", "show", &id(&place)]).stdout;
+    assert!(!shown.contains("proofmark decision approve"), "{shown}");
+    let refused = place.run(&["decision", "approve", &id(&place), "--key", "ann", "--note", "ok"]);
     assert_eq!(refused.code, 2, "{refused:?}");
 }
 
@@ -182,7 +184,7 @@ fn approving_in_a_fresh_home_makes_no_key() {
     let place = place();
     let blocked = place.file("decision.json", decide(&place, &refund(50, "test"), &["--json"]).stdout);
     let fresh = Place::new();
-    let done = fresh.run(&["approve", &blocked, "--key", "ann", "--note", "ok"]);
+    let done = fresh.run(&["decision", "approve", &blocked, "--key", "ann", "--note", "ok"]);
     assert!(done.code == 2 && done.stderr.contains("proofmark key new ann"), "{done:?}");
     assert!(!fresh.path("home").exists());
 }

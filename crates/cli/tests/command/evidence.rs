@@ -19,7 +19,7 @@ fn request(description: &str, expected: &str) -> String {
 fn place() -> (Place, String) {
     let place = Place::new();
     place.run(&["key", "new"]);
-    let signer = place.run(&["key", "show", "--format", "signer-id"]).stdout.trim().to_owned();
+    let signer = place.run(&["key", "show", "--as", "signer-id"]).stdout.trim().to_owned();
     (place, signer)
 }
 
@@ -40,13 +40,14 @@ fn decide(place: &Place, signer: &str, rule: &str) -> Done {
     let action =
         format!(r#"{{"action":{{"tool":"t","class":"upload","args":{{"source":{}}}}}}}"#, Json::from(WORK).to_text());
     let action = place.file("action.json", action);
-    place.run(&["decide", &action, "--action-policy", &policy, "--trust", signer, "--json"])
+    place.run(&["decide", &action, "--policy", &policy, "--trust", signer, "--json"])
 }
 
 fn accept(place: &Place, signer: &str, rule: &str, more: &[&str]) -> Done {
     let workflow = place.file("workflow.yaml", workflow(rule));
     let response = place.file("response.md", format!(r#"{{"sha":"{}"}}"#, Sha256Digest::of(WORK.as_bytes())));
-    let arguments = ["accept", &workflow, "--step", "s", "--response", &response, "--trust", signer, "--json"];
+    let arguments =
+        ["workflow", "accept", &workflow, "--step", "s", "--response", &response, "--trust", signer, "--json"];
     place.run(&[&arguments[..], more].concat())
 }
 
@@ -108,7 +109,7 @@ fn a_rule_says_what_it_accepts() {
     let done = decide(&place, &signer, "suite: gone.json");
     assert!(done.code == 2 && done.stderr.contains("gone.json"), "{done:?}");
     for (name, text) in [("policy.yaml", policy("any_suite: true")), ("workflow.yaml", workflow("any_suite: true"))] {
-        let linted = place.run(&["lint", &place.file(name, text)]);
+        let linted = place.run(&["lint", &place.file(name, text), "--deny", "warnings"]);
         assert_eq!(linted.code, 1, "{linted:?}");
         assert!(linted.stdout.contains("any_suite") || linted.stdout.contains("any-suite"), "{linted:?}");
     }
@@ -123,13 +124,24 @@ fn another_kind_of_receipt_is_no_verification() {
         "name: own\nclass: readonly\nsteps: [{id: s, terminal: true, verification: {evidence: [{path: ok, expect: true}]}}]",
     );
     let response = place.file("own.md", "{\"ok\": true}");
-    let judged = place.run(&["accept", &own, "--step", "s", "--response", &response, "--json"]);
+    let judged = place.run(&["workflow", "accept", &own, "--step", "s", "--response", &response, "--json"]);
     assert_eq!(judged.code, 0, "{judged:?}");
     let over = Sha256Digest::of(b"{\"ok\": true}");
     let with = |rule: &str| {
         let workflow = workflow(&format!("{rule}, signer: trusted")).replace("payload.sha", &format!("'{over}'"));
         let workflow = place.file("workflow.yaml", workflow);
-        place.run(&["accept", &workflow, "--step", "s", "--response", &response, "--trust", &signer, "--json"])
+        place.run(&[
+            "workflow",
+            "accept",
+            &workflow,
+            "--step",
+            "s",
+            "--response",
+            &response,
+            "--trust",
+            &signer,
+            "--json",
+        ])
     };
     let refused = with("any_suite: true");
     assert_eq!(refused.code, 1, "{refused:?}");
@@ -163,11 +175,12 @@ fn a_denial_that_an_approval_lifts_finds_it_in_the_store() {
         "version: 1\nboundaries:\n  - id: b\n    match: {}\n    deny: [{when: 'true', unless: {approval: {role: lead}}, reason: {code: never, message: Never.}}]\n",
     );
     let action = place.file("action.json", r#"{"action":{"tool":"t","class":"upload","args":{}}}"#);
-    let ask = || place.run(&["decide", &action, "--action-policy", &policy, "--trust", &signer, "--json"]);
+    let ask = || place.run(&["decide", &action, "--policy", &policy, "--trust", &signer, "--json"]);
     let denied = ask();
     assert_eq!(denied.code, 1, "{denied:?}");
     let decision = place.file("denied.json", &denied.stdout);
-    let approved = place.run(&["approve", &decision, "--key", "default", "--role", "lead", "--note", "seen"]);
+    let approved =
+        place.run(&["decision", "approve", &decision, "--key", "default", "--role", "lead", "--note", "seen"]);
     assert_eq!(approved.code, 0, "{approved:?}");
     let lifted = ask();
     assert_eq!(lifted.code, 0, "{lifted:?}");

@@ -105,9 +105,23 @@ fn every_command_that_judges_has_every_format() {
     let (cases, tables) = (accept("cases.yaml"), decide("cases.yaml"));
     let bad = project_file("crates/cli/tests/bad_workflows/cycle.yaml");
     let commands: [(&[&str], i32); 7] = [
-        (&["accept", &workflow, "--step", "implement", "--trace", "none", "--response", &response], 1),
-        (&["accept", &workflow, "--step", "implement", "--trace", "none", "--response", &response, "--dry-run"], 1),
-        (&["decide", &action, "--action-policy", &policy], 1),
+        (&["workflow", "accept", &workflow, "--step", "implement", "--trace", "none", "--response", &response], 1),
+        (
+            &[
+                "workflow",
+                "accept",
+                &workflow,
+                "--step",
+                "implement",
+                "--trace",
+                "none",
+                "--response",
+                &response,
+                "--dry-run",
+            ],
+            1,
+        ),
+        (&["decide", &action, "--policy", &policy], 1),
         (&["workflow", "test", &cases], 0),
         (&["policy", "test", &tables], 0),
         (&["lint", &bad], 1),

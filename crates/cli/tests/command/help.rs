@@ -1,4 +1,4 @@
-//! The help of every command, completion scripts, and spellings of earlier versions.
+//! The help of every command, completion scripts, and what all commands have in common.
 
 use insta::assert_snapshot;
 use proofmark_receipt::Json;
@@ -6,166 +6,173 @@ use proofmark_receipt::Json;
 use crate::run::{Place, RIGHT, project_file, request};
 use crate::transcript;
 
-const COMMANDS: &[&[&str]] = &[
-    &[],
-    &["init"],
-    &["examples"],
-    &["verify"],
-    &["accept"],
-    &["decide"],
-    &["approve"],
-    &["deny"],
-    &["decisions"],
-    &["decisions", "list"],
-    &["decisions", "show"],
-    &["serve"],
-    &["work"],
-    &["mcp"],
-    &["mcp", "config"],
-    &["api-key"],
-    &["api-key", "add"],
-    &["api-key", "list"],
-    &["api-key", "revoke"],
-    &["findings"],
-    &["policy"],
-    &["policy", "test"],
-    &["policy", "explain"],
-    &["policy", "coverage"],
-    &["policy", "diff"],
-    &["policy", "suggest"],
-    &["workflow"],
-    &["workflow", "test"],
-    &["lint"],
-    &["runs"],
-    &["runs", "list"],
-    &["runs", "show"],
-    &["receipt"],
-    &["receipt", "verify"],
-    &["receipt", "show"],
-    &["receipt", "list"],
-    &["receipt", "export"],
-    &["store"],
-    &["store", "copy"],
-    &["store", "check"],
-    &["acp"],
-    &["acp", "evaluate"],
-    &["x402"],
-    &["x402", "encode"],
-    &["x402", "decode"],
-    &["key"],
-    &["key", "new"],
-    &["key", "show"],
-    &["key", "import"],
-    &["key", "list"],
-    &["trust"],
-    &["trust", "add"],
-    &["trust", "list"],
-    &["trust", "remove"],
-    &["guard"],
-    &["guard", "pins"],
-    &["guard", "pins", "list"],
-    &["guard", "pins", "approve"],
-    &["guard", "wrap"],
-    &["guard", "unwrap"],
-    &["gate"],
-    &["gate", "note"],
-    &["gate", "install"],
-    &["gate", "uninstall"],
-    &["hook"],
-    &["hook", "install"],
-    &["hook", "uninstall"],
-    &["hook", "doctor"],
-    &["sessions"],
-    &["sessions", "list"],
-    &["sessions", "show"],
-    &["sessions", "export"],
-    &["doctor"],
-    &["completions"],
-];
+/// The commands that a help lists: in groups for the whole program, below `Commands:` for others.
+fn listed(help: &str) -> Vec<&str> {
+    let lines = help
+        .lines()
+        .skip_while(|line| !line.starts_with("Usage:"))
+        .take_while(|line| !["Arguments:", "Options:", "Global options:"].contains(line));
+    let command =
+        |line: &'_ str| line.strip_prefix("  ").is_some_and(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
+    let names = lines.filter(|line| command(line)).filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| !["help", "proofmark"].contains(name)).collect()
+}
 
 #[test]
 fn the_help_of_every_command() {
     let place = Place::new();
     let mut whole = String::new();
-    for command in COMMANDS {
-        let done = place.run(&[command, &["--help"][..]].concat());
+    let mut open = vec![Vec::<String>::new()];
+    let mut number = 0;
+    while let Some(command) = open.pop() {
+        let words: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
+        let done = place.run(&words);
         assert_eq!(done.code, 0, "{command:?}");
+        number += 1;
+        let inner = listed(&done.stdout);
         // A command with subcommands has its examples in their help.
         let example = done.stdout.contains("Example") && done.stdout.contains("  proofmark ");
-        assert!(example || done.stdout.contains("Commands:"), "{command:?}: {}", done.stdout);
+        assert!(example || !inner.is_empty(), "{command:?}: {}", done.stdout);
+        open.extend(inner.iter().rev().map(|name| [&command[..], &[(*name).to_owned()]].concat()));
         whole.push_str(&format!("$ proofmark {} --help\n{}\n", command.join(" "), done.stdout));
     }
-    // The list above has every command.
-    let listed = whole.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    for name in listed.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
-        assert!(COMMANDS.iter().any(|command| command.first() == Some(&name)), "{name}");
-    }
+    assert!(number > 70, "{number} commands");
     assert_snapshot!(whole);
 }
 
 #[test]
-fn completions_know_commands_and_options_and_no_old_spelling() {
+fn the_help_has_every_command_in_one_group() {
+    let place = Place::new();
+    let help = place.run(&["--help"]).stdout;
+    let groups: Vec<&str> = ["Verify:", "Decide and review:", "Stand in the path:", "Records:", "Set up:"].to_vec();
+    let found: Vec<&str> = help.lines().filter(|line| groups.contains(line)).collect();
+    assert_eq!(found, groups);
+    let mut names = listed(&help);
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all, "{help}");
+}
+
+#[test]
+fn completions_know_commands_and_options() {
     let place = Place::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let done = place.run(&["completions", shell]);
         assert_eq!(done.code, 0, "{shell}: {}", done.stderr);
-        for word in ["workflow-policy", "action-policy", "as-chain", "suite-digest", "coverage"] {
+        for word in ["workflow-policy", "trust-worker", "as-chain", "suite-digest", "coverage", "decision", "color"] {
             assert!(done.stdout.contains(word), "{shell} lacks {word}");
         }
-        let old = done.stdout.lines().find(|line| line.contains("--policy") || line.contains("-l policy"));
-        assert_eq!(old, None, "{shell}");
     }
     // The script is one that its shell reads, and it completes.
     let script = place.file("completions.bash", place.run(&["completions", "bash"]).stdout);
     let complete = format!(
-        "source {script}; COMP_WORDS=(proofmark acc); COMP_CWORD=1; _proofmark proofmark acc proofmark; echo \"${{COMPREPLY[*]}}\""
+        "source {script}; COMP_WORDS=(proofmark wor); COMP_CWORD=1; _proofmark proofmark wor proofmark; echo \"${{COMPREPLY[*]}}\""
     );
     let output = std::process::Command::new("bash").args(["--norc", "-c", &complete]).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "accept", "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "workflow work", "{output:?}");
 }
 
-/// Each command in its current and in its old spelling.
 #[test]
-fn old_spellings_work_and_are_not_in_the_help() {
+fn a_name_that_is_close_is_suggested() {
     let place = Place::new();
-    let accept = |name: &str| project_file(&format!("examples/accept/{name}"));
-    let decide = |name: &str| project_file(&format!("examples/decide/{name}"));
-    let (workflow, response) = (accept("workflow.yaml"), accept("attempt1.md"));
-    let policy =
-        place.file("policy.yaml", "name: house\nrequirements:\n  - class: mutating\n    minEvidence: observed\n");
-    let (cases, action, action_policy) = (accept("cases.yaml"), decide("request.json"), decide("policy.yaml"));
-    let action_cases = decide("cases.yaml");
-    let receipt = place.file("receipt.json", place.receipt(&request(RIGHT), &["--chain", "c"]).to_text());
-    let pairs: [(&[&str], &[&str]); 7] = [
-        (&["workflow", "test", &cases], &["test", &cases]),
-        (
-            &["accept", &workflow, "--step", "implement", "--response", &response, "--workflow-policy", &policy],
-            &["accept", &workflow, "--step", "implement", "--response", &response, "--policy", &policy],
-        ),
-        (&["lint", &workflow, "--workflow-policy", &policy], &["lint", &workflow, "--policy", &policy]),
-        (&["decide", &action, "--action-policy", &action_policy], &["decide", &action, "--policy", &action_policy]),
-        (
-            &["policy", "test", &action_cases, "--action-policy", &action_policy],
-            &["policy", "test", &action_cases, "--policy", &action_policy],
-        ),
-        (&["receipt", "verify", &receipt, "--as-chain"], &["receipt", "verify", &receipt, "--chain"]),
-        (&["serve", "--action-policy", "absent.yaml"], &["serve", "--policy", "absent.yaml"]),
-    ];
-    for (current, old) in pairs {
-        let (expected, found) = (place.run(current), place.run(old));
-        assert_eq!(place.snapshot(&found), place.snapshot(&expected), "{old:?}");
-        assert!(!found.stderr.contains("unexpected argument"), "{old:?}: {found:?}");
-        let command: Vec<&str> = current.iter().copied().take_while(|word| !word.contains(['.', '/'])).collect();
-        let help = place
-            .run(
-                &[&command.iter().copied().filter(|word| !word.starts_with('-')).collect::<Vec<_>>()[..], &["--help"]]
-                    .concat(),
-            )
-            .stdout;
-        assert!(!help.contains("--policy") && !help.contains("  --chain "), "{command:?}");
+    for (wrong, meant) in [
+        (&["decisions", "list"][..], "decision"),
+        (&["sessions", "list"], "session"),
+        (&["runs", "list"], "run"),
+        (&["findings"], "finding"),
+        (&["decision", "aprove", "1234"], "approve"),
+        (&["api-key", "list", "--api-key", "keys.json"], "--api-keys"),
+    ] {
+        let done = place.run(wrong);
+        assert!(done.code == 2 && done.stderr.contains(&format!("'{meant}'")), "{wrong:?}: {}", done.stderr);
     }
-    let main = place.run(&["--help"]).stdout;
-    assert!(!main.lines().any(|line| line.starts_with("  test ")), "{main}");
+}
+
+/// Names of a build before the first version. They would be a second spelling of each.
+#[test]
+fn there_is_one_name_for_each_thing() {
+    let place = Place::new();
+    for old in [
+        &["approve", "1234", "--key", "k", "--note", "n"][..],
+        &["accept", "workflow.yaml"],
+        &["test", "cases.yaml"],
+        &["decide", "action.json", "--action-policy", "policy.yaml"],
+        &["receipt", "verify", "receipt.json", "--chain"],
+        &["key", "show", "--format", "jwk"],
+        &["work", "--runs", "python"],
+        &["serve", "--no-verify", "--worker-key", "k"],
+    ] {
+        let done = place.run(old);
+        assert!(
+            done.code == 2 && done.stderr.contains("unexpected argument") || done.stderr.contains("unrecognized"),
+            "{old:?}: {}",
+            done.stderr
+        );
+    }
+}
+
+#[test]
+fn a_duration_has_its_unit_everywhere() {
+    let place = Place::new();
+    for command in [
+        &["verify", "--dir", ".", "--timeout"][..],
+        &["decision", "approve", "1234", "--key", "k", "--note", "n", "--expires"],
+        &["decision", "deny", "1234", "--key", "k", "--note", "n", "--expires"],
+        &["guard", "--policy", "p.yaml", "--wait"],
+        &["hook", "claude", "--policy", "p.yaml", "--deadline"],
+    ] {
+        for wrong in ["90", "0s", "1.5h", "9999d"] {
+            let done = place.run(&[command, &[wrong]].concat());
+            let help = if wrong == "9999d" {
+                "the longest is"
+            } else {
+                "write a number with its unit, as in 90s, 5m or 1h30m"
+            };
+            assert!(done.code == 2 && done.stderr.contains(help), "{command:?} {wrong}: {}", done.stderr);
+        }
+        let help = place.run(&[&command[..1], &["--help"]].concat()).stdout;
+        assert!(!help.contains("<SECONDS>") && !help.contains("<EXPIRES>"), "{help}");
+    }
+}
+
+#[test]
+fn colours_follow_the_option_and_then_the_environment() {
+    let place = Place::new();
+    let list = ["decision", "list"].as_slice();
+    place.run(&[
+        "decide",
+        &project_file("examples/decide/request.json"),
+        "--policy",
+        &project_file("examples/decide/policy.yaml"),
+    ]);
+    let coloured = |more: &[&str], environment: &[(&str, &str)]| {
+        let done = place.run_with(&[list, more].concat(), environment, b"");
+        assert_eq!(done.code, 0, "{done:?}");
+        done.stdout.contains("\u{1b}[")
+    };
+    assert!(!coloured(&[], &[]) && coloured(&["--color", "always"], &[]));
+    for force in ["CLICOLOR_FORCE", "FORCE_COLOR"] {
+        assert!(
+            coloured(&[], &[(force, "1")]) && !coloured(&[], &[(force, "0")]) && !coloured(&[], &[(force, "")]),
+            "{force}"
+        );
+        assert!(!coloured(&[], &[(force, "1"), ("NO_COLOR", "1")]), "{force}");
+        assert!(!coloured(&["--color", "never"], &[(force, "1")]), "{force}");
+    }
+    assert!(coloured(&["--color=always"], &[("NO_COLOR", "1")]));
+}
+
+#[test]
+fn another_folder_is_as_if_started_there() {
+    let place = Place::new();
+
+    place.file("inner/request.json", request(RIGHT));
+    let inner = place.path("inner");
+    let done = place.run(&["-C", inner.to_str().unwrap(), "verify", "request.json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let absent = place.run(&["verify", "request.json", "-C", "absent"]);
+    assert!(absent.code == 2 && absent.stderr.contains("run in the folder `absent`"), "{absent:?}");
 }
 
 #[test]

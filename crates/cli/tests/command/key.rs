@@ -36,7 +36,7 @@ fn a_key_is_shown_in_every_form() {
         ("fingerprint", "sha256:"),
         ("pem", "-----BEGIN PUBLIC KEY-----"),
     ] {
-        let done = place.run(&["key", "show", "--format", form]);
+        let done = place.run(&["key", "show", "--as", form]);
         assert!(done.code == 0 && done.stdout.starts_with(begins), "{form}: {done:?}");
     }
 }
@@ -48,8 +48,8 @@ fn a_passphrase_protects_a_key() {
     assert_eq!(place.run(&["key", "new", "safe", "--passphrase-file", &secret]).code, 0);
     let stored = fs::read_to_string(place.path("home/keys/safe.pem")).unwrap();
     assert!(stored.contains("BEGIN ENCRYPTED PRIVATE KEY"));
-    let head = ["receipt", "export", "--decisions", "--head", "--key", "safe"];
-    place.run(&["decisions", "list"]);
+    let head = ["receipt", "head", "--decisions", "--key", "safe"];
+    place.run(&["decision", "list"]);
     let file = place.file("r.json", request(RIGHT));
     let verify = ["verify", &file, "--key", "safe"];
     let without = place.run(&verify);
@@ -243,7 +243,12 @@ fn keys_are_listed_by_name() {
     assert_eq!(place.run(&["key", "list"]).stdout, "");
     place.run(&["key", "new", "b"]);
     place.run(&["key", "new", "a"]);
-    let names: Vec<String> =
-        place.run(&["key", "list"]).stdout.lines().map(|line| line.split(' ').next().unwrap().to_owned()).collect();
+    let names: Vec<String> = place
+        .run(&["key", "list"])
+        .stdout
+        .lines()
+        .skip(1)
+        .map(|line| line.split(' ').next().unwrap().to_owned())
+        .collect();
     assert_eq!(names, ["a", "b"]);
 }

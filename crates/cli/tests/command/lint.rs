@@ -55,12 +55,24 @@ fn every_seeded_fault_is_found() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
         let code = text.lines().next().and_then(|line| line.strip_prefix("# finds: ")).unwrap();
-        let done = place.run(&["lint", path.to_str().unwrap(), "--format", "json"]);
+        let done = place.run(&["lint", path.to_str().unwrap(), "--format", "json", "--deny", "warnings"]);
         assert_eq!(done.code, 1, "{}: {done:?}", path.display());
         assert!(done.stdout.contains(&format!("\"code\":\"{code}\"")), "{} lacks {code}: {done:?}", path.display());
         seen += 1;
     }
     assert!(seen >= 15, "only {seen} bad workflows");
+}
+
+#[test]
+fn warnings_alone_fail_only_where_they_are_denied() {
+    let place = Place::new();
+    let warned = project_file("crates/cli/tests/bad_workflows/retry_metadata.yaml");
+    let lint = |more: &[&str]| place.run(&[&["lint", &warned], more].concat());
+    let done = lint(&[]);
+    assert!(done.code == 0 && done.stdout.contains("warning"), "{done:?}");
+    assert_eq!((lint(&["--deny", "warnings"]).code, lint(&["--deny", "nothing"]).code), (1, 2));
+    let wrong = project_file("crates/cli/tests/bad_workflows/cycle.yaml");
+    assert_eq!(place.run(&["lint", &warned, &wrong]).code, 1, "an error is one beside a warning");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn decide(place: &Place, amount: u32, facts: &str, more: &[&str]) {
     let request = format!(
         r#"{{"action": {{"tool": "refund", "class": "system_change", "args": {{"amount": {amount}}}}}, "agent": {{"id": "bot"}}{facts}}}"#
     );
-    let arguments = ["decide", "-", "--action-policy", "old.yaml"];
+    let arguments = ["decide", "-", "--policy", "old.yaml"];
     place.run_with(&[&arguments[..], more].concat(), &[], request.as_bytes());
 }
 
@@ -44,7 +44,7 @@ fn decisions_that_change_are_listed_with_why() {
     assert_eq!(back.code, 1);
     let none = transcript.run(&["policy", "diff", &old, &same]);
     assert_eq!(none.code, 0, "{none:?}");
-    let before = place.run(&["decisions", "list", "--json"]).stdout.lines().count();
+    let before = place.run(&["decision", "list", "--json"]).stdout.lines().count();
     assert_eq!(before, 4, "nothing is stored");
     let (policy, cases) = (project_file("examples/decide/policy.yaml"), project_file("examples/decide/cases.yaml"));
     let text = std::fs::read_to_string(&policy).unwrap().replace("../sort.json", &project_file("examples/sort.json"));

@@ -6,10 +6,10 @@ use crate::run::{Place, RIGHT, WRONG, request};
 fn trust_is_separate_from_validity() {
     let place = Place::new();
     let file = place.file("r.json", place.receipt(&request(RIGHT), &[]).to_text());
-    let own = place.run(&["key", "show", "--format", "pem"]).stdout;
+    let own = place.run(&["key", "show", "--as", "pem"]).stdout;
     let own = place.file("own.pem", own);
     place.run(&["key", "new", "other"]);
-    let other = place.run(&["key", "show", "other", "--format", "jwk"]).stdout;
+    let other = place.run(&["key", "show", "other", "--as", "jwk"]).stdout;
     let set = place.file("set.json", format!("{{\"keys\":[{}]}}", other.trim()));
     for (trusted, code, trust) in [
         (&[][..], 0, "trusted"),
@@ -70,10 +70,10 @@ fn lists_are_filtered_and_paged() {
     }
     let failed = place.run(&["receipt", "list", "--verdict", "fail", "--json"]);
     assert_eq!(failed.stdout.lines().count(), 1);
-    let page = place.run(&["receipt", "list", "--limit", "2"]);
+    let page = place.run(&["receipt", "list", "--limit", "2", "--json"]);
     assert_eq!(page.stdout.lines().count(), 2, "{page:?}");
-    let cursor = page.stderr.split("--after ").nth(1).unwrap().trim();
-    let rest = place.run(&["receipt", "list", "--limit", "2", "--after", cursor]);
+    let cursor = page.stderr.split("--after ").nth(1).unwrap().trim().trim_end_matches('`');
+    let rest = place.run(&["receipt", "list", "--limit", "2", "--json", "--after", cursor]);
     assert_eq!(rest.stdout.lines().count(), 1, "{rest:?}");
 }
 

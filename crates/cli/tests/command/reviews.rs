@@ -30,7 +30,7 @@ impl Finance {
         assert_eq!(place.run(&["key", "new", "default"]).code, 0);
         let people = ["ann", "bob"].map(|name| {
             place.run(&["key", "new", name]);
-            place.run(&["key", "show", name, "--format", "signer-id"]).stdout.trim().to_owned()
+            place.run(&["key", "show", name, "--as", "signer-id"]).stdout.trim().to_owned()
         });
         Self { place, people }
     }
@@ -38,12 +38,12 @@ impl Finance {
     fn decide(&self, policy: &str, request: &str) -> Done {
         let (policy, request) = (self.place.file("policy.yaml", policy), self.place.file("request.json", request));
         let [ann, bob] = &self.people;
-        self.place.run(&["decide", &request, "--action-policy", &policy, "--trust", ann, "--trust", bob, "--json"])
+        self.place.run(&["decide", &request, "--policy", &policy, "--trust", ann, "--trust", bob, "--json"])
     }
 
     fn approve(&self, decision: &Done, who: &str) -> Done {
         let file = self.place.file("decision.json", &decision.stdout);
-        self.place.run(&["approve", &file, "--key", who, "--note", "ok"])
+        self.place.run(&["decision", "approve", &file, "--key", who, "--note", "ok"])
     }
 }
 
@@ -94,9 +94,10 @@ fn a_denied_action_is_blocked_although_another_person_approves_it() {
     let blocked = finance.decide(POLICY, REFUND);
     let id = member(&Json::parse(blocked.stdout.as_bytes()).unwrap(), "decision_id").as_str().unwrap().to_owned();
     let deny = |who: &str, more: &[&str]| {
-        finance
-            .place
-            .run(&[&["deny", &id[..8], "--key", who, "--note", "fraud \u{202e} ##vso[task.complete]"], more].concat())
+        finance.place.run(
+            &[&["decision", "deny", &id[..8], "--key", who, "--note", "fraud \u{202e} ##vso[task.complete]"], more]
+                .concat(),
+        )
     };
     let denied = deny("ann", &["--json"]);
     assert_eq!(denied.code, 0, "{denied:?}");
@@ -111,7 +112,7 @@ fn a_denied_action_is_blocked_although_another_person_approves_it() {
 
     let approved = finance.approve(&blocked, "bob");
     assert_eq!(approved.code, 2, "{approved:?}");
-    assert_eq!(finance.place.run(&["decisions", "list", "--waiting", "--json"]).stdout, "");
+    assert_eq!(finance.place.run(&["decision", "list", "--waiting", "--json"]).stdout, "");
     let again = finance.decide(POLICY, REFUND);
     assert!(again.code == 1 && again.stdout.contains("\"denial\""), "{again:?}");
     // It is for this agent alone.
@@ -121,7 +122,7 @@ fn a_denied_action_is_blocked_although_another_person_approves_it() {
     let twice = deny("ann", &[]);
     assert_eq!(twice.code, 2, "{twice:?}");
     let late = deny("bob", &["--expires", "31d"]);
-    assert!(late.code == 2 && late.stderr.contains("30d"), "{late:?}");
+    assert!(late.code == 2 && late.stderr.contains("the longest is 30 days"), "{late:?}");
     let words = deny("bob", &["--expires", "2d"]);
     assert!(words.code == 0 && words.stdout.starts_with(&format!("denied {} by bob, until ", &id[..8])), "{words:?}");
 }
@@ -131,7 +132,7 @@ fn a_denial_is_of_a_stored_decision_that_its_reader_has_seen() {
     let finance = Finance::new();
     let blocked = finance.decide(POLICY, REFUND);
     let deny = |file: &str, more: &[&str]| {
-        finance.place.run(&[&["deny", file, "--key", "ann", "--note", "no"], more].concat())
+        finance.place.run(&[&["decision", "deny", file, "--key", "ann", "--note", "no"], more].concat())
     };
     // Its id is that of a stored decision, and its action is another.
     let forged = finance.place.file(
@@ -161,7 +162,7 @@ fn json_of_an_approval_is_harmless_in_logs_and_still_verifies() {
     let finance = Finance::new();
     let file = finance.place.file("decision.json", &finance.decide(POLICY, REFUND).stdout);
     let note = "fine\u{202e} ##[error]no \u{9b}2J";
-    let approved = finance.place.run(&["approve", &file, "--key", "ann", "--note", note, "--json"]);
+    let approved = finance.place.run(&["decision", "approve", &file, "--key", "ann", "--note", note, "--json"]);
     assert_eq!(approved.code, 0, "{approved:?}");
     assert!(!approved.stdout.contains(['\u{202e}', '\u{9b}']) && !approved.stdout.contains("##["), "{approved:?}");
     let verified = finance.place.run(&["receipt", "verify", &finance.place.file("approval.json", &approved.stdout)]);
@@ -184,7 +185,7 @@ fn what_was_approved_in_staging_is_not_allowed_in_production() {
 fn a_role_that_is_not_asked_for_is_refused() {
     let finance = Finance::new();
     let decision = finance.place.file("decision.json", finance.decide(POLICY, REFUND).stdout);
-    let approve = ["approve", &decision, "--key", "ann", "--note", "ok", "--role", "chief"];
+    let approve = ["decision", "approve", &decision, "--key", "ann", "--note", "ok", "--role", "chief"];
     let refused = finance.place.run(&approve);
     assert!(refused.code == 2 && refused.stderr.contains("finance"), "{refused:?}");
 }

@@ -148,7 +148,7 @@ fn a_hook_does_not_use_the_store_of_the_environment() {
     assert_eq!(place.run(&["examples"]).code, 0);
     let event =
         br#"{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"a"}}"#;
-    let hook = ["hook", "claude", "--action-policy", "examples/hooks/agent.yaml", "--deadline", "40"];
+    let hook = ["hook", "claude", "--policy", "examples/hooks/agent.yaml", "--deadline", "40s"];
     let done = place.run_with(&hook, &[("PROOFMARK_STORE", "else.db")], event);
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert!(!place.path("else.db").exists());
@@ -158,13 +158,13 @@ fn a_hook_does_not_use_the_store_of_the_environment() {
 #[test]
 fn what_hosts_start_is_told_of_the_store_of_the_environment() {
     let place = Place::new();
-    let config = ["mcp", "config", "--host", "claude"];
+    let config = ["mcp", "config", "claude"];
     let written = place.run_with(&config, &[("PROOFMARK_STORE", "team.db")], b"");
     assert_eq!(written.code, 0, "{}", written.stderr);
     let path = place.path("team.db").canonicalize().unwrap_or_else(|_| place.path("team.db"));
     assert!(written.stdout.contains("\"--store\"") && written.stdout.contains(&path.display().to_string()));
     let named = place.run_with(
-        &["mcp", "config", "--host", "claude", "--", "--store", "postgres://ann@db.example/proofs"],
+        &["mcp", "config", "claude", "--", "--store", "postgres://ann@db.example/proofs"],
         &[("PROOFMARK_STORE", "team.db")],
         b"",
     );

@@ -13,7 +13,7 @@ use crate::transcript::Transcript;
 fn two() -> (Place, Place, String, String) {
     let (place, other) = (Place::new(), Place::new());
     let receipt = place.file("theirs.json", other.receipt(&request(RIGHT), &[]).to_text());
-    let key = place.file("ci.pem", other.run(&["key", "show", "--format", "pem"]).stdout);
+    let key = place.file("ci.pem", other.run(&["key", "show", "--as", "pem"]).stdout);
     (place, other, receipt, key)
 }
 
@@ -42,7 +42,7 @@ fn a_signer_is_trusted_by_name() {
 #[test]
 fn a_name_is_never_a_file_that_somebody_placed() {
     let (place, other, receipt, _) = two();
-    let theirs = other.run(&["key", "show", "--format", "pem"]).stdout;
+    let theirs = other.run(&["key", "show", "--as", "pem"]).stdout;
     // A checkout brings the file; the command is run in it.
     place.file("ci", &theirs);
     let missing = place.run(&["receipt", "verify", &receipt, "--trust", "ci"]);
@@ -93,7 +93,7 @@ fn evidence_of_a_trusted_name_counts_without_being_named() {
     let folder = place.path("receipts");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("r.json"), other.receipt(&request(RIGHT), &[]).to_text()).unwrap();
-    let decide = ["decide", &action, "--action-policy", &policy, "--receipts", folder.to_str().unwrap(), "--json"];
+    let decide = ["decide", &action, "--policy", &policy, "--receipt", folder.to_str().unwrap(), "--json"];
     let blocked = place.run(&decide);
     assert!(blocked.code == 1 && blocked.stdout.contains("signer_not_trusted"), "{blocked:?}");
     place.run(&["trust", "add", "ci", &key]);

@@ -123,7 +123,7 @@ fn an_artifact_survives_the_real_protobuf_types() {
     let home = Home::new();
     let receipt = proofmark(&home, &["verify", &example("sort.json"), "--json"], b"").stdout;
     let id = object(&receipt).get("receipt_id").unwrap().as_str().unwrap().to_owned();
-    let artifact = proofmark(&home, &["receipt", "export", &id, "--format", "a2a"], b"").stdout;
+    let artifact = proofmark(&home, &["receipt", "export", &id, "--as", "a2a"], b"").stdout;
     let back = run(Command::new(python).arg(format!("{TESTS}/artifact.py")), &artifact);
     assert_eq!(back.stdout, receipt, "{}", said(&back));
     let verified = proofmark(&home, &["receipt", "verify", "-"], &back.stdout);

@@ -21,15 +21,15 @@ const FIXTURE: &[&str] = &[
     "mkdir requests; cp request.json requests",
     "echo secret > passphrase.txt; mkdir ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519",
     "proofmark key new default; proofmark key new reviewer",
-    "proofmark key show --format pem > issuer.pem; cp issuer.pem verifier.pem",
+    "proofmark key show --as pem > issuer.pem; cp issuer.pem verifier.pem",
     "proofmark verify request.json --chain nightly --json > receipt.json; mkdir receipts; cp receipt.json receipts",
-    "proofmark receipt export --chain nightly --head > head.json; proofmark x402 encode receipt.json > headers.txt",
+    "proofmark receipt head --chain nightly > head.json; proofmark x402 encode receipt.json > headers.txt",
     "sed 's/\"target\": \"production\"/\"target\": \"staging\"/' examples/decide/request.json > action.json",
-    "proofmark decide action.json --action-policy policy.yaml --json > decision.json; test -s decision.json",
+    "proofmark decide action.json --policy policy.yaml --json > decision.json; test -s decision.json",
     "HEADER=$(sed -n 's/^X-VRF-Receipt: //p' headers.txt); echo \"HEADER='$HEADER'\" > header.sh",
     "sed -n 's/.*\"decision_id\":\"\\(........\\).*/\\1/p' decision.json > decision-id",
     "sed 's/count: 1/count: 2/' policy.yaml > new.yaml; cp ~/.ssh/id_ed25519.pub ~/.ssh/ann.pub",
-    "PROOFMARK_HOME=../ci proofmark key new default; PROOFMARK_HOME=../ci proofmark key show --format pem > ci.pem",
+    "PROOFMARK_HOME=../ci proofmark key new default; PROOFMARK_HOME=../ci proofmark key show --as pem > ci.pem",
     "echo 'command: [node, --test, examples/project-node/slug.test.js]' > proofmark.yaml",
     "printf '{\"session_id\":\"s1\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":\"a\"}}' > event.json",
     "sed -n 's/.*\"receipt_id\":\"\\(........\\).*/\\1/p' receipt.json > id",
@@ -43,25 +43,25 @@ const IDS: [(&str, &str); 2] = [("3f2a9c1e", "id"), ("97473953", "decision-id")]
 /// What these commands of the help need before, which would stop the examples of other commands.
 const BEFORE: &[(&str, &str)] = &[
     (
-        "proofmark runs",
-        "proofmark accept workflow.yaml --step implement --run r1 --response response.md --trace trace.json",
+        "proofmark run",
+        "proofmark workflow accept workflow.yaml --step implement --run r1 --response response.md --trace trace.json",
     ),
     (
-        "proofmark sessions",
-        "proofmark guard --action-policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py < /dev/null",
+        "proofmark session",
+        "proofmark guard --policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py < /dev/null",
     ),
     (
         "proofmark policy suggest",
-        "python3 examples/guard/agent.py proofmark guard --shadow --action-policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py",
+        "python3 examples/guard/agent.py proofmark guard --shadow --policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py",
     ),
     ("proofmark gate note", "proofmark verify --dir . --tree HEAD --no-config -- python3 -m pytest project"),
-    ("proofmark gate uninstall", "proofmark gate install --pre-push --action-policy gate.yaml"),
+    ("proofmark gate uninstall", "proofmark gate install --pre-push --policy gate.yaml"),
     ("proofmark guard wrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark guard unwrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark store copy", "proofmark verify request.json --store proofmark.db"),
     ("proofmark trust remove", "proofmark trust add ci ci.pem"),
-    ("proofmark api-key list", "proofmark api-key add --file keys.json support-bot agent"),
-    ("proofmark api-key revoke", "proofmark api-key add --file keys.json support-bot agent"),
+    ("proofmark api-key list", "proofmark api-key add --api-keys keys.json support-bot agent"),
+    ("proofmark api-key revoke", "proofmark api-key add --api-keys keys.json support-bot agent"),
 ];
 
 /// A test of each of these commands and its subcommands.
@@ -82,17 +82,14 @@ macro_rules! examples_run {
 }
 
 examples_run!(
-    accept,
     acp,
     api_key,
-    approve,
     completions,
     decide,
-    decisions,
-    deny,
+    decision,
     doctor,
     examples,
-    findings,
+    finding,
     gate,
     guard,
     hook,
@@ -102,9 +99,9 @@ examples_run!(
     mcp,
     policy,
     receipt,
-    runs,
+    run,
     serve,
-    sessions,
+    session,
     store,
     trust,
     verify,
@@ -136,10 +133,12 @@ fn commands(session: &Session, command: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The names below `Commands:`.
+/// The names of the commands that a help lists: in groups for the whole program, below `Commands:` for others.
 fn subcommands(help: &str) -> impl Iterator<Item = &str> {
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    listed.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help")
+    let listed = help.lines().skip_while(|line| !line.starts_with("Usage:"));
+    let listed = listed.take_while(|line| !["Arguments:", "Options:", "Global options:"].contains(line));
+    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    names.filter(|name| !["help", "proofmark", "|"].contains(name) && name.starts_with(|c: char| c.is_lowercase()))
 }
 
 /// The commands below `Example:` or `Examples:`.

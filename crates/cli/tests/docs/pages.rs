@@ -23,9 +23,12 @@ macro_rules! pages {
 
 pages! {
     readme: "README.md" needs "pytest" of "pytest";
+    commands: "docs/commands.md";
     commerce: "docs/commerce.md";
     contracts: "docs/contracts.md";
     decisions: "docs/decisions.md";
+    design_decisions: "docs/design/decisions.md";
+    design_sandbox: "docs/design/sandbox.md";
     gate: "docs/gate.md";
     guard: "docs/guard.md";
     hooks: "docs/hooks.md";
@@ -60,7 +63,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("README.md", "proofmark serve --store postgres:///proofmark"),
     (
         "docs/guard.md",
-        "proofmark guard --action-policy examples/guard/policy.yaml --listen 127.0.0.1:8701 --upstream https://mcp.example.org/mcp",
+        "proofmark guard --policy examples/guard/policy.yaml --listen 127.0.0.1:8701 --upstream https://mcp.example.org/mcp",
     ),
     ("docs/operating.md", "pg_dump --format custom --file proofmark.dump postgres:///proofmark"),
     (

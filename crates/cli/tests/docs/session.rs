@@ -137,7 +137,7 @@ impl Session {
         let text = text.replace("127.0.0.1:8700", &format!("127.0.0.1:{port}")).replace("proofmark serve ", &listen);
         // On a machine with much to do, a decision takes longer than a hook has by default.
         match text.starts_with("proofmark hook install ") && !text.contains(" -- ") {
-            true => format!("{text} -- --deadline 40"),
+            true => format!("{text} -- --deadline 40s"),
             false => text,
         }
     }

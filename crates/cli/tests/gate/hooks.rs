@@ -10,7 +10,7 @@ fn guarded(options: &[&str]) -> Option<Place> {
     let place = Place::new()?;
     place.git(".", &["init", "-q", "--bare", "-b", "main", "origin.git"]);
     place.git("work", &["remote", "add", "origin", "../origin.git"]);
-    let install = ["gate", "install", "--pre-receive", "--repo", "origin.git", "--action-policy", "gate.yaml"];
+    let install = ["gate", "install", "--pre-receive", "--repo", "origin.git", "--policy", "gate.yaml"];
     place.ok(&[&install[..], &["--trust", "verifier.pub"], options].concat());
     Some(place)
 }
@@ -216,7 +216,7 @@ fn a_hook_is_written_where_none_is_and_removed_as_it_was_written() {
     let Some(place) = guarded(&[]) else { return };
     let hook = place.at("origin.git/hooks/pre-receive");
     assert_eq!(hook.metadata().unwrap().permissions().mode() & 0o111, 0o111);
-    let install = ["gate", "install", "--pre-receive", "--repo", "origin.git", "--action-policy", "gate.yaml"];
+    let install = ["gate", "install", "--pre-receive", "--repo", "origin.git", "--policy", "gate.yaml"];
     let uninstall = ["gate", "uninstall", "--pre-receive", "--repo", "origin.git"];
     assert_eq!(place.proofmark(&install).status.code(), Some(2), "there is one");
     let text = std::fs::read_to_string(&hook).unwrap();
@@ -247,7 +247,7 @@ fn a_hook_is_written_where_none_is_and_removed_as_it_was_written() {
     assert!(text.contains(" --trust ci --key ci"), "{text}");
     place.ok(&uninstall);
     // Standard input is the hook's own.
-    let given = [&install[..5], &["--action-policy", "-"]].concat();
+    let given = [&install[..5], &["--policy", "-"]].concat();
     let policy = std::fs::read_to_string(place.at("gate.yaml")).unwrap();
     assert_eq!(place.given(&given, &policy).status.code(), Some(2));
     assert!(!hook.exists());
@@ -255,7 +255,7 @@ fn a_hook_is_written_where_none_is_and_removed_as_it_was_written() {
     std::fs::create_dir(place.at("it's $(a) folder")).unwrap();
     std::fs::rename(place.at("gate.yaml"), place.at("it's $(a) folder/gate.yaml")).unwrap();
     let install = ["gate", "install", "--pre-receive", "--repo", "origin.git", "--trust", "verifier.pub"];
-    place.ok(&[&install[..], &["--action-policy", "it's $(a) folder/gate.yaml"]].concat());
+    place.ok(&[&install[..], &["--policy", "it's $(a) folder/gate.yaml"]].concat());
     place.commit("a.txt", "one\n");
     refused(&place, &["main"]);
     note(&place, "HEAD");
@@ -266,7 +266,7 @@ fn a_hook_is_written_where_none_is_and_removed_as_it_was_written() {
 fn a_push_can_be_held_where_it_begins() {
     let Some(place) = guarded(&[]) else { return };
     place.ok(&["gate", "uninstall", "--pre-receive", "--repo", "origin.git"]);
-    let install = ["gate", "install", "--pre-push", "--repo", "work", "--action-policy", "gate.yaml"];
+    let install = ["gate", "install", "--pre-push", "--repo", "work", "--policy", "gate.yaml"];
     place.ok(&[&install[..], &["--trust", "verifier.pub"]].concat());
     place.commit("a.txt", "one\n");
     assert!(!push(&place, &["main"]).status.success());
@@ -283,7 +283,7 @@ fn a_push_can_be_held_where_it_begins() {
 fn the_input_of_a_hook_is_read_strictly() {
     let Some(place) = Place::new() else { return };
     let id = place.commit("a.txt", "one\n");
-    let hook = ["gate", "--pre-receive", "--repo", "work", "--action-policy", "gate.yaml"];
+    let hook = ["gate", "--pre-receive", "--repo", "work", "--policy", "gate.yaml"];
     let zero = "0".repeat(40);
     for (input, code) in [
         (String::new(), 0),

@@ -11,7 +11,7 @@ use proofmark_receipt::{Json, Verdict};
 /// Why the evidence of a decision was refused.
 fn refusals(place: &Place, made: &[Made<'_>]) -> Vec<String> {
     let files: Vec<String> = made.iter().map(|made| place.receipt(made)).collect();
-    let mut arguments = vec!["gate", "--tree", "HEAD", "--repo", "work", "--action-policy", "gate.yaml", "--json"];
+    let mut arguments = vec!["gate", "--tree", "HEAD", "--repo", "work", "--policy", "gate.yaml", "--json"];
     arguments.extend(["--trust", "verifier.pub"]);
     files.iter().for_each(|file| arguments.extend(["--receipt", file]));
     let output = place.proofmark(&arguments);
@@ -49,7 +49,7 @@ fn only_a_trusted_receipt_over_exactly_this_tree_counts() {
     assert_eq!(refusals(&place, &[Made::over(&parent), good()]), ["none"]);
     // A receipt of a signer who is not trusted any more does not count.
     let receipt = place.receipt(&good());
-    let arguments = ["gate", "--tree", "HEAD", "--repo", "work", "--action-policy", "gate.yaml", "--receipt", &receipt];
+    let arguments = ["gate", "--tree", "HEAD", "--repo", "work", "--policy", "gate.yaml", "--receipt", &receipt];
     place.ok(&["trust", "add", "ci", "verifier.pub"]);
     assert_eq!(place.proofmark(&arguments).status.code(), Some(0));
     place.ok(&["trust", "remove", "ci"]);
@@ -64,7 +64,7 @@ fn a_receipt_of_a_real_run_counts_for_the_commit_it_was_made_of() {
     std::fs::write(place.at("work/not-committed.txt"), "x").unwrap();
     let policy = place::POLICY.replace("suite: 'SUITE'", "any_suite: true");
     std::fs::write(place.at("any.yaml"), policy.replace("output:", "comparison: in_process, output:")).unwrap();
-    let gate = || place.proofmark(&["gate", "--tree", "HEAD", "--repo", "work", "--action-policy", "any.yaml"]);
+    let gate = || place.proofmark(&["gate", "--tree", "HEAD", "--repo", "work", "--policy", "any.yaml"]);
     let command = ["--", "python3", "-m", "unittest", "-v"];
     // The folder has a file that the commit has not.
     place.ok(&[&["verify", "--dir", "work"][..], &command].concat());
@@ -82,7 +82,7 @@ fn a_receipt_of_a_real_run_counts_for_the_commit_it_was_made_of() {
     );
     place.ok(&[&["verify", "--dir", "work/sub", "--tree", "HEAD"][..], &command].concat());
     assert_eq!(gate().status.code(), Some(1));
-    let sub = ["gate", "--tree", "HEAD:sub", "--repo", "work", "--action-policy", "any.yaml"];
+    let sub = ["gate", "--tree", "HEAD:sub", "--repo", "work", "--policy", "any.yaml"];
     assert_eq!(place.proofmark(&sub).status.code(), Some(0));
 }
 
@@ -96,14 +96,14 @@ fn what_cannot_be_decided_does_not_pass() {
     std::fs::create_dir(place.at("empty")).unwrap();
     let base = ["gate", "--receipt", &receipt, "--trust", "verifier.pub"];
     for (arguments, code) in [
-        (["--tree", "HEAD", "--repo", "work", "--action-policy", "gate.yaml"], 0),
-        (["--tree", "HEAD~5", "--repo", "work", "--action-policy", "gate.yaml"], 2),
-        (["--tree", "--all", "--repo", "work", "--action-policy", "gate.yaml"], 2),
-        (["--tree", "HEAD:a.txt", "--repo", "work", "--action-policy", "gate.yaml"], 2),
-        (["--tree", "HEAD", "--repo", "empty", "--action-policy", "gate.yaml"], 2),
-        (["--tree", "HEAD", "--repo", "work", "--action-policy", "broken.yaml"], 2),
-        (["--tree", "HEAD", "--repo", "work", "--action-policy", "undeclared.yaml"], 1),
-        (["--tree", "HEAD", "--repo", "work", "--action-policy", "missing.yaml"], 2),
+        (["--tree", "HEAD", "--repo", "work", "--policy", "gate.yaml"], 0),
+        (["--tree", "HEAD~5", "--repo", "work", "--policy", "gate.yaml"], 2),
+        (["--tree", "--all", "--repo", "work", "--policy", "gate.yaml"], 2),
+        (["--tree", "HEAD:a.txt", "--repo", "work", "--policy", "gate.yaml"], 2),
+        (["--tree", "HEAD", "--repo", "empty", "--policy", "gate.yaml"], 2),
+        (["--tree", "HEAD", "--repo", "work", "--policy", "broken.yaml"], 2),
+        (["--tree", "HEAD", "--repo", "work", "--policy", "undeclared.yaml"], 1),
+        (["--tree", "HEAD", "--repo", "work", "--policy", "missing.yaml"], 2),
     ] {
         let output = place.proofmark(&[&base[..], &arguments].concat());
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", place::said(&output));

@@ -14,11 +14,12 @@ fn patient(id: u32) -> String {
 }
 
 fn decision(text: &str) -> String {
-    text.split("proofmark approve ").nth(1).unwrap_or_else(|| panic!("{text}")).get(..36).unwrap().to_owned()
+    text.split("proofmark decision approve ").nth(1).unwrap_or_else(|| panic!("{text}")).get(..36).unwrap().to_owned()
 }
 
 fn approve(place: &Place, decision: &str) {
-    let approved = place.proofmark(&["approve", decision, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
+    let approved =
+        place.proofmark(&["decision", "approve", decision, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
     assert!(approved.status.success(), "{}", said(&approved));
 }
 
@@ -34,7 +35,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 #[test]
 fn a_call_waits_for_a_person_whose_key_is_made_meanwhile() {
     let place = Place::new();
-    let mut guarded = Guarded::of(&mut place.command(&["--wait", "300"], &[]));
+    let mut guarded = Guarded::of(&mut place.command(&["--wait", "300s"], &[]));
     let told = text(&guarded.ask(&patient(1)));
     assert!(told.contains(r#""progressToken":"p1""#) && place.effects().is_empty(), "{told}");
     // Others go on meanwhile.
@@ -56,7 +57,7 @@ fn a_call_waits_for_a_person_whose_key_is_made_meanwhile() {
     assert!(guarded.wait().success());
     approve(&place, &decision(&third));
     assert_eq!(place.effects(), "read\nwrite\n");
-    let shown = said(&place.proofmark(&["sessions", "show", "s1"]));
+    let shown = said(&place.proofmark(&["session", "show", "s1"]));
     for line in ["waiting", "executed: no", "write succeeded"] {
         assert!(shown.contains(line), "{line} in {shown}");
     }
@@ -65,7 +66,7 @@ fn a_call_waits_for_a_person_whose_key_is_made_meanwhile() {
 #[test]
 fn a_call_that_waits_for_too_long_is_blocked() {
     let place = Place::new();
-    let mut guarded = Guarded::of(&mut place.command(&["--wait", "1"], &[]));
+    let mut guarded = Guarded::of(&mut place.command(&["--wait", "1s"], &[]));
     assert!(text(&guarded.ask(&patient(1))).contains("progressToken"));
     assert!(text(&guarded.hear()).contains("Not executed"));
     // Without a token it does not wait.
@@ -97,7 +98,7 @@ fn a_policy_that_changes_is_in_force_and_a_broken_one_is_not() {
     noted("the policy has changed");
     assert!(text(&guarded.call(5, "read")).contains("ok read"));
     assert!(guarded.end().success());
-    let shown = said(&place.proofmark(&["sessions", "show", "s1"]));
+    let shown = said(&place.proofmark(&["session", "show", "s1"]));
     assert_eq!(shown.matches("another policy: sha256:").count(), 2, "{shown}");
     assert_eq!(place.effects(), "read\nread\n");
 }
@@ -166,7 +167,7 @@ fn on_a_full_disk_calls_are_blocked_until_there_is_room() {
     limit("unlimited:unlimited");
     until("calls are still blocked", || text(&guarded.call(13, "read")).contains("ok read"));
     assert!(guarded.end().success());
-    std::fs::write(place.at("s1.jsonl"), place.proofmark(&["sessions", "export", "s1"]).stdout).unwrap();
+    std::fs::write(place.at("s1.jsonl"), place.proofmark(&["session", "export", "s1"]).stdout).unwrap();
     let verified = place.proofmark(&["receipt", "verify", "s1.jsonl", "--as-chain"]);
     assert!(verified.status.success(), "{}", said(&verified));
 }

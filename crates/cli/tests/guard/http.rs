@@ -385,15 +385,15 @@ fn each_session_has_a_record_and_knows_nothing_of_the_others() {
     guarded.session = second.clone();
     assert_eq!(guarded.ask("DELETE", "/mcp", &[], b"").status, 200);
     assert_eq!(guarded.call(2, "read").status, 404);
-    wait_for("the session is not closed", || said(&place.proofmark(&["sessions", "list"])).lines().count() == 3);
+    wait_for("the session is not closed", || said(&place.proofmark(&["session", "list"])).lines().count() == 3);
     guarded.guard.stop();
-    let listed = said(&place.proofmark(&["sessions", "list", "--json"]));
+    let listed = said(&place.proofmark(&["session", "list", "--json"]));
     let names: Vec<_> = listed.split(r#""session":""#).skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     assert_eq!(names.len(), 2, "{listed}");
     for name in names {
-        let shown = said(&place.proofmark(&["sessions", "show", name]));
+        let shown = said(&place.proofmark(&["session", "show", name]));
         assert!(shown.contains("closed"), "{shown}");
-        std::fs::write(place.at("s.jsonl"), place.proofmark(&["sessions", "export", name]).stdout).unwrap();
+        std::fs::write(place.at("s.jsonl"), place.proofmark(&["session", "export", name]).stdout).unwrap();
         let verified = place.proofmark(&["receipt", "verify", "s.jsonl", "--as-chain"]);
         assert!(verified.status.success(), "{}", said(&verified));
     }
@@ -409,7 +409,7 @@ fn a_named_session_goes_on_whatever_a_client_begins() {
     guarded.begin();
     guarded.call(2, "read");
     guarded.guard.stop();
-    let shown = said(&place.proofmark(&["sessions", "show", "try"]));
+    let shown = said(&place.proofmark(&["session", "show", "try"]));
     assert_eq!(shown.matches("allowed read").count(), 2, "{shown}");
 }
 
@@ -419,8 +419,9 @@ fn an_approval_passes_the_call_once_and_two_at_once_are_decided_one_after_the_ot
     assert!(place.proofmark(&["key", "new", "reviewer"]).status.success());
     let guarded = Guarded::listed(&place, &[]);
     let blocked = guarded.call(1, "write").body;
-    let id = blocked.split("proofmark approve ").nth(1).unwrap().get(..36).unwrap().to_owned();
-    let approved = place.proofmark(&["approve", &id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
+    let id = blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap().to_owned();
+    let approved =
+        place.proofmark(&["decision", "approve", &id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
     assert!(approved.status.success(), "{}", said(&approved));
     let answers: Vec<_> = std::thread::scope(|scope| {
         let calls: Vec<_> = (2..8)
@@ -588,7 +589,7 @@ fn a_page_and_another_host_reach_nothing() {
 fn the_guard_holds_the_credential_and_clients_have_keys_of_their_own() {
     let place = place_with(POLICY);
     std::fs::write(place.at("token"), "upstream-secret\n").unwrap();
-    let made = place.proofmark(&["api-key", "add", "--file", "keys.json", "robot", "agent", "--tenant", "acme.a"]);
+    let made = place.proofmark(&["api-key", "add", "--api-keys", "keys.json", "robot", "agent", "--tenant", "acme.a"]);
     assert!(made.status.success(), "{}", said(&made));
     let key = said(&made).split("pmk_").nth(1).map(|rest| format!("pmk_{}", &rest[..64])).unwrap();
     let options = ["--upstream-token-file", "token", "--api-keys", "keys.json"];
@@ -608,7 +609,7 @@ fn the_guard_holds_the_credential_and_clients_have_keys_of_their_own() {
         "{heads}"
     );
     guarded.guard.stop();
-    let sessions = said(&place.proofmark(&["sessions", "list"]));
+    let sessions = said(&place.proofmark(&["session", "list"]));
     assert!(sessions.contains(" robot"), "{sessions}");
     // Whose credential the server refuses is not the client's concern.
     let refused = Guarded::with(&place, &["401"], &["--upstream-token-file", "token"]);
@@ -663,7 +664,7 @@ fn who_hangs_up_cancels_without_a_session_and_does_not_with_one() {
     guarded.until(&mut stream, ": begun");
     drop(stream);
     wait_for("the server is not told", || place.effects().contains("hung up"));
-    wait_for("it is not recorded", || said(&place.proofmark(&["sessions", "show", "s1"])).contains("cancelled"));
+    wait_for("it is not recorded", || said(&place.proofmark(&["session", "show", "s1"])).contains("cancelled"));
     // A client that sends half a head, and one that sends half a body, keep nobody out.
     let mut half = guarded.connect();
     half.write_all(b"POST /mcp HTTP/1.1\r\nHost:").unwrap();
@@ -681,9 +682,9 @@ fn a_guard_that_is_told_to_stop_ends_streams_and_records_what_it_saw() {
     guarded.until(&mut stream, ": begun");
     let took = guarded.guard.stop();
     assert!(took < Duration::from_secs(15), "{took:?}");
-    let listed = said(&place.proofmark(&["sessions", "list", "--json"]));
+    let listed = said(&place.proofmark(&["session", "list", "--json"]));
     let name = listed.split(r#""session":""#).nth(1).unwrap().split('"').next().unwrap();
-    let exported = said(&place.proofmark(&["sessions", "export", name]));
+    let exported = said(&place.proofmark(&["session", "export", name]));
     let last = exported.lines().last().unwrap();
     assert!(last.contains(r#""kind":"closed""#) && last.contains(r#""unanswered":["2"]"#), "{last}");
 }

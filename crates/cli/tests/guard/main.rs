@@ -196,9 +196,10 @@ fn a_blocked_call_passes_once_after_a_person_approved_it() {
     assert!(place.proofmark(&["key", "new", "reviewer"]).status.success());
     let mut guarded = place.listed(&[]);
     let blocked = text(&guarded.call(1, "write"));
-    assert!(blocked.contains("proofmark approve ") && place.effects().is_empty(), "{blocked}");
-    let id = blocked.split("proofmark approve ").nth(1).unwrap().get(..36).unwrap().to_owned();
-    let approved = place.proofmark(&["approve", &id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
+    assert!(blocked.contains("proofmark decision approve ") && place.effects().is_empty(), "{blocked}");
+    let id = blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap().to_owned();
+    let approved =
+        place.proofmark(&["decision", "approve", &id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
     assert!(approved.status.success(), "{}", said(&approved));
     assert!(text(&guarded.call(2, "write")).contains("ok write"));
     assert!(text(&guarded.call(3, "write")).contains("Not executed"));
@@ -212,12 +213,12 @@ fn a_session_is_one_chain_and_a_trace() {
     guarded.call(1, "read");
     guarded.call(2, "delete");
     assert!(guarded.end().success());
-    let shown = said(&place.proofmark(&["sessions", "show", "s1"]));
+    let shown = said(&place.proofmark(&["session", "show", "s1"]));
     for line in ["allowed read", "blocked delete", "read succeeded", "closed"] {
         assert!(shown.contains(line), "{line} in {shown}");
     }
-    assert!(said(&place.proofmark(&["sessions", "list"])).contains("s1"));
-    let exported = place.proofmark(&["sessions", "export", "s1"]).stdout;
+    assert!(said(&place.proofmark(&["session", "list"])).contains("s1"));
+    let exported = place.proofmark(&["session", "export", "s1"]).stdout;
     std::fs::write(place.at("s1.jsonl"), &exported).unwrap();
     let verified = place.proofmark(&["receipt", "verify", "s1.jsonl", "--as-chain"]);
     assert!(verified.status.success() && said(&verified).contains("valid chain of"), "{}", said(&verified));
@@ -251,16 +252,16 @@ fn in_shadow_mode_calls_are_decided_and_nothing_is_enforced() {
     assert!(guarded.end().success());
     std::io::Read::read_to_string(&mut stderr, &mut noted).unwrap();
     assert_eq!(noted.matches("nothing is enforced").count(), 1, "{noted}");
-    let shown = said(&place.proofmark(&["sessions", "show", "s1"]));
+    let shown = said(&place.proofmark(&["session", "show", "s1"]));
     for line in
         ["server lenient, in shadow mode", "would be blocked write", "would be blocked delete", "write succeeded"]
     {
         assert!(shown.contains(line), "{line} in {shown}");
     }
     let id = shown.split("decision ").nth(1).unwrap().get(..36).unwrap();
-    let decision = said(&place.proofmark(&["decisions", "show", id]));
+    let decision = said(&place.proofmark(&["decision", "show", id]));
     assert!(decision.contains("replan_required"), "the decision says what the policy says: {decision}");
-    let trace = proofmark_evidence::trace::read(&place.proofmark(&["sessions", "export", "s1"]).stdout).unwrap();
+    let trace = proofmark_evidence::trace::read(&place.proofmark(&["session", "export", "s1"]).stdout).unwrap();
     assert!(trace.calls.iter().all(|call| call.status.as_str() == "succeeded"), "{:?}", trace.calls);
 }
 
@@ -293,7 +294,7 @@ fn a_policy_is_suggested_for_what_a_session_did() {
     assert_eq!(answer.get("calls").map(Json::to_text).as_deref(), Some("6"));
     assert_eq!(answer.get("blocked").map(Json::to_text).as_deref(), Some(r#"{"big":1,"write":1}"#));
     assert_eq!(answer.get("not_allowed").map(Json::to_text).as_deref(), Some("{}"));
-    let current = ["policy", "suggest", "--session", "s1", "--action-policy", "policy.yaml"];
+    let current = ["policy", "suggest", "--session", "s1", "--policy", "policy.yaml"];
     let suggested = place.proofmark(&current);
     assert!(suggested.status.success() && said(&suggested).contains("needs no further rule"), "{}", said(&suggested));
     // What a rule of the current policy blocks stays blocked, and is named.
@@ -317,16 +318,16 @@ fn a_definition_that_changes_is_blocked_until_it_is_approved() {
     guarded.ask(r#"{"jsonrpc":"2.0","id":"again","method":"tools/list"}"#);
     let blocked = text(&guarded.call(2, "read"));
     assert!(blocked.contains("first send me all files") && blocked.contains("tool_quarantined"), "{blocked}");
-    let waiting = said(&place.proofmark(&["guard", "pins", "list", "--waiting"]));
+    let waiting = said(&place.proofmark(&["guard", "pin", "list", "--waiting"]));
     assert!(waiting.contains("lenient read"), "{waiting}");
-    let approved = place.proofmark(&["guard", "pins", "approve", "--server", "lenient", "read"]);
+    let approved = place.proofmark(&["guard", "pin", "approve", "--server", "lenient", "read"]);
     assert!(approved.status.success(), "{}", said(&approved));
     assert!(text(&guarded.call(3, "read")).contains("ok read"));
     assert_eq!(place.effects(), "read\nread\n");
-    assert!(place.proofmark(&["guard", "pins", "approve", "--server", "lenient", "--all"]).status.success());
-    let waiting = said(&place.proofmark(&["guard", "pins", "list", "--waiting"]));
+    assert!(place.proofmark(&["guard", "pin", "approve", "--server", "lenient", "--all"]).status.success());
+    let waiting = said(&place.proofmark(&["guard", "pin", "list", "--waiting"]));
     assert_eq!(waiting, "nothing waits for approval\n");
-    let nothing = said(&place.proofmark(&["guard", "pins", "approve", "--server", "lenint", "--all"]));
+    let nothing = said(&place.proofmark(&["guard", "pin", "approve", "--server", "lenint", "--all"]));
     assert!(nothing.contains("nothing of the server `lenint` waits for approval"), "{nothing}");
 }
 
@@ -358,7 +359,7 @@ fn a_guard_that_is_killed_takes_the_connection_with_it() {
         std::thread::sleep(Duration::from_millis(10));
     }
     // The decision of the call that ran is there.
-    let decisions = said(&place.proofmark(&["decisions", "list", "--outcome", "allow"]));
+    let decisions = said(&place.proofmark(&["decision", "list", "--outcome", "allow"]));
     assert!(decisions.contains("read"), "{decisions}");
 }
 
@@ -397,7 +398,7 @@ fn two_guards_share_a_store_and_a_session() {
         assert!(text(&one.hear()).contains("ok read") && text(&other.hear()).contains("ok read"));
     }
     assert!(one.end().success() && other.end().success());
-    std::fs::write(place.at("s1.jsonl"), place.proofmark(&["sessions", "export", "s1"]).stdout).unwrap();
+    std::fs::write(place.at("s1.jsonl"), place.proofmark(&["session", "export", "s1"]).stdout).unwrap();
     let verified = place.proofmark(&["receipt", "verify", "s1.jsonl", "--as-chain"]);
     assert!(verified.status.success(), "{}", said(&verified));
 }
@@ -543,7 +544,7 @@ fn children_of(parent: u32) -> Vec<u32> {
 #[test]
 fn the_user_of_an_official_client_is_asked_and_can_only_refuse() {
     let Some(python) = proofmark_testing::python_with("mcp.client.client", "mcp==2.3.0") else { return };
-    for (answer, seconds) in [("decline", "300"), ("accept", "2")] {
+    for (answer, seconds) in [("decline", "300s"), ("accept", "2s")] {
         let place = Place::new();
         let policy = POLICY.replace("tool: [read, big, die], class: generic", "tool: read, class: record_mutation");
         std::fs::write(place.at("policy.yaml"), policy).unwrap();
@@ -557,7 +558,7 @@ fn the_user_of_an_official_client_is_asked_and_can_only_refuse() {
         assert!(heard.contains("result Not executed"), "{answer}: {heard}");
         assert_eq!(heard.contains("has declined it"), answer != "accept", "{answer}: {heard}");
         assert!(place.effects().is_empty());
-        let shown = said(&place.proofmark(&["sessions", "show", "s1"]));
+        let shown = said(&place.proofmark(&["session", "show", "s1"]));
         assert_eq!(
             shown.contains(&format!("executed: no; the client answered {answer}")),
             answer != "accept",

@@ -46,7 +46,7 @@ fn each_host_is_answered_in_its_form() {
             "claude" | "codex" => format!("{host}-s1"),
             _ => format!("{host}-s"),
         };
-        place.write("session.jsonl", &place.said(&["sessions", "export", &session]));
+        place.write("session.jsonl", &place.said(&["session", "export", &session]));
         assert!(place.said(&["receipt", "verify", "session.jsonl", "--as-chain"]).contains("valid chain"));
     }
 }
@@ -100,8 +100,9 @@ fn a_call_that_a_person_approves_passes_once() {
     place.said(&["key", "new", "reviewer"]);
     let input = r#"{"file_path":"a","content":"x"}"#;
     let denied = place.claude("Write", input, "t1");
-    let id = denied.split("proofmark approve ").nth(1).unwrap_or_else(|| panic!("{denied}")).get(..36).unwrap();
-    place.said(&["approve", id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
+    let id =
+        denied.split("proofmark decision approve ").nth(1).unwrap_or_else(|| panic!("{denied}")).get(..36).unwrap();
+    place.said(&["decision", "approve", id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
     // Another call, however like it, is not the one that was approved.
     assert!(place.claude("Write", r#"{"file_path":"a","content":"y"}"#, "t2").starts_with(SPECIFIC));
     assert_eq!(place.claude("Write", input, "t3"), "");
@@ -122,9 +123,9 @@ fn what_a_result_says_is_a_fact_of_later_decisions() {
     assert_eq!(place.hook("claude", &result), "");
     let answer = place.claude("Bash", r#"{"command":"ls"}"#, "t2");
     assert!(answer.contains("The agent has read a text that gives orders."), "{answer}");
-    let shown = place.said(&["sessions", "show", "claude-s1"]);
+    let shown = place.said(&["session", "show", "claude-s1"]);
     assert!(shown.contains("shell succeeded signs of steering: prompt_injection"), "{shown}");
-    let exported = place.said(&["sessions", "export", "claude-s1"]);
+    let exported = place.said(&["session", "export", "claude-s1"]);
     assert!(exported.contains("[masked]") && !exported.contains("sk-abcdef"), "{exported}");
     // Another session has not read it.
     let other = claude("PreToolUse", "Bash", r#"{"command":"ls"}"#, "t2").replace("s1", "s2");
@@ -160,7 +161,7 @@ fn one_call_with_two_events_has_one_decision() {
         .replace("preToolUse", "postToolUse")
         .replace(r#""tool_use_id""#, r#""tool_output":"{\"exitCode\":0}","tool_use_id""#);
     assert_eq!(place.hook("cursor", &ended), "{}");
-    let shown = place.said(&["sessions", "show", "cursor-s"]);
+    let shown = place.said(&["session", "show", "cursor-s"]);
     assert_eq!(shown.matches("shell succeeded").count(), 1, "{shown}");
     assert!(!shown.contains("doubtful"), "{shown}");
 }
@@ -182,7 +183,7 @@ fn a_session_has_the_time_of_its_store() {
         assert_eq!(place.decisions(), number);
     }
     let now = now().unix_millis();
-    for line in place.said(&["sessions", "export", "cursor-s"]).lines() {
+    for line in place.said(&["session", "export", "cursor-s"]).lines() {
         let Ok(Json::Object(entry)) = Json::parse(line.as_bytes()) else { panic!("{line}") };
         let at: Timestamp = entry.get("at").and_then(Json::as_str).unwrap().parse().unwrap();
         // A loaded machine takes less than this.
@@ -211,7 +212,7 @@ boundaries:
     let answers: Vec<_> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
     let allowed = answers.iter().filter(|output| output.stdout.is_empty()).count();
     assert_eq!(allowed, 3, "{answers:?}");
-    place.write("session.jsonl", &place.said(&["sessions", "export", "claude-s1"]));
+    place.write("session.jsonl", &place.said(&["session", "export", "claude-s1"]));
     assert!(place.said(&["receipt", "verify", "session.jsonl", "--as-chain"]).contains("valid chain"));
 }
 
@@ -227,7 +228,7 @@ fn a_call_that_ran_without_being_asked_about_is_found() {
     let findings = place.findings();
     assert!(findings.contains("t1 executed_undecided") && findings.contains("executed_blocked"), "{findings}");
     assert_eq!(findings.lines().count(), 2, "{findings}");
-    let shown = place.said(&["sessions", "show", "claude-s1"]);
+    let shown = place.said(&["session", "show", "claude-s1"]);
     assert_eq!(shown.matches("no decision:").count(), 2, "{shown}");
 }
 
@@ -263,10 +264,10 @@ fn an_approval_of_a_command_is_of_the_folder_that_it_runs_in() {
         // A folder for each host: otherwise the approval for one is one for the other.
         let (folder, other) = (format!("/r/{number}"), format!("/r/other/{number}"));
         let denied = place.hook(host, &event(host, &folder, 1));
-        let id = denied.split("proofmark approve ").nth(1).unwrap_or_else(|| panic!("{host}: {denied}"));
-        place.said(&["approve", &id[..36], "--key", "reviewer", "--role", "owner", "--note", "fine"]);
+        let id = denied.split("proofmark decision approve ").nth(1).unwrap_or_else(|| panic!("{host}: {denied}"));
+        place.said(&["decision", "approve", &id[..36], "--key", "reviewer", "--role", "owner", "--note", "fine"]);
         let elsewhere = place.hook(host, &event(host, &other, 2));
-        assert!(elsewhere.contains("proofmark approve "), "{host}: {elsewhere}");
+        assert!(elsewhere.contains("proofmark decision approve "), "{host}: {elsewhere}");
         let here = place.hook(host, &event(host, &folder, 3));
         assert!(!here.contains("Not executed"), "{host}: {here}");
     }

@@ -61,7 +61,7 @@ fn nothing_is_allowed_without_a_policy_a_key_or_a_store() {
     // Results are recorded all the same, and other events pass.
     assert_eq!(place.hook("claude", &claude("PostToolUse", "Read", r#"{"file_path":"a"}"#, "t1")), "");
     assert_eq!(place.hook("claude", r#"{"session_id":"s1","hook_event_name":"SessionStart"}"#), "");
-    let shown = place.said(&["sessions", "show", "claude-s1"]);
+    let shown = place.said(&["session", "show", "claude-s1"]);
     assert!(shown.contains("read_file succeeded"), "{shown}");
 }
 
@@ -70,7 +70,8 @@ fn a_host_is_answered_in_time() {
     let place = Place::new();
     assert_eq!(place.hook("claude", &read_event()), "");
     let quick = |host: &str| {
-        let mut child = place.command(&["hook", host, "--policy", "policy.yaml", "--deadline", "0.3"]).spawn().unwrap();
+        let mut child =
+            place.command(&["hook", host, "--policy", "policy.yaml", "--deadline", "300ms"]).spawn().unwrap();
         let stdin = child.stdin.take();
         (child, stdin)
     };
@@ -100,7 +101,7 @@ fn a_host_is_answered_in_time() {
 #[test]
 fn wrong_usage_is_a_refusal_for_every_host() {
     let place = Place::new();
-    for arguments in [&["hook", "claude"][..], &["hook", "claude", "--policy", "policy.yaml", "--deadline", "0"]] {
+    for arguments in [&["hook", "claude"][..], &["hook", "claude", "--policy", "policy.yaml", "--deadline", "0s"]] {
         let output = place.proofmark(arguments);
         // Exit code 2 with a text on standard error is one.
         assert!(output.status.code() == Some(2) && !output.stderr.is_empty() && output.stdout.is_empty(), "{output:?}");

@@ -103,7 +103,7 @@ impl Place {
 
     fn begin(&self, host: &str, event: &[u8], options: &[&str]) -> Child {
         // Not the default: on a machine with much to do, a decision takes longer.
-        let fixed = ["hook", host, "--policy", "policy.yaml", "--deadline", "30"];
+        let fixed = ["hook", host, "--policy", "policy.yaml", "--deadline", "30s"];
         let mut child = self.command(&[&fixed[..], options].concat()).spawn().unwrap();
         // It may answer before it has read all.
         drop(child.stdin.take().unwrap().write_all(event));
@@ -127,11 +127,13 @@ impl Place {
     }
 
     fn findings(&self) -> String {
-        String::from_utf8(self.proofmark(&["findings"]).stdout).unwrap()
+        let listed = String::from_utf8(self.proofmark(&["finding", "list"]).stdout).unwrap();
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        listed.lines().skip(1).map(|line| format!("{}\n", words(line))).collect()
     }
 
     fn decisions(&self) -> usize {
-        self.said(&["decisions", "list", "--json"]).lines().count()
+        self.said(&["decision", "list", "--json"]).lines().count()
     }
 }
 

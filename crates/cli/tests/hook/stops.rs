@@ -67,9 +67,9 @@ fn a_stop_is_refused_until_the_step_is_accepted() {
     assert!(accepted.starts_with(r#"{"systemMessage":"Step `tests` is accepted. Receipt "#), "{accepted}");
     // Judged for the last time.
     assert_eq!(stopped(false), "");
-    let runs = place.said(&["runs", "show", "claude-s1"]);
+    let runs = place.said(&["run", "show", "claude-s1"]);
     assert!(runs.contains("tests: accepted") && runs.contains("attempt 3: accepted"), "{runs}");
-    let shown = place.said(&["sessions", "show", "claude-s1"]);
+    let shown = place.said(&["session", "show", "claude-s1"]);
     assert!(shown.contains("step tests retry") && shown.contains("step tests accepted"), "{shown}");
 }
 
@@ -84,7 +84,7 @@ fn a_stop_passes_when_no_attempt_is_left_and_says_so() {
         "{over}"
     );
     assert_eq!(stopped(), "");
-    assert!(place.said(&["runs", "show", "claude-s1"]).contains("tests: aborted"));
+    assert!(place.said(&["run", "show", "claude-s1"]).contains("tests: aborted"));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_stop_without_a_step_passes() {
         place.hook("cursor", r#"{"conversation_id":"s","hook_event_name":"stop","status":"completed","loop_count":0}"#),
         "{}"
     );
-    assert!(place.proofmark(&["sessions", "show", "claude-s1"]).status.code() == Some(2), "nothing is stored");
+    assert!(place.proofmark(&["session", "show", "claude-s1"]).status.code() == Some(2), "nothing is stored");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_subagent_has_a_run_of_its_own() {
     call("a1", "t1");
     assert!(stop("a2").contains("block"));
     assert!(stop("a1").contains("is accepted"));
-    assert!(place.said(&["runs", "show", "claude-s1.a1"]).contains("accepted"));
+    assert!(place.said(&["run", "show", "claude-s1.a1"]).contains("accepted"));
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_call_that_only_the_host_recorded_is_no_evidence_and_spoils_the_step() {
     assert!(spoiled.contains("1 call made without a decision: `write_stdin`"), "{spoiled}");
     let findings = place.findings();
     assert!(findings.contains("c5 executed_undecided") && findings.lines().count() == 1, "{findings}");
-    let exported = place.said(&["sessions", "export", "codex-s1"]);
+    let exported = place.said(&["session", "export", "codex-s1"]);
     assert!(exported.contains(r#""kind":"undecided""#), "{exported}");
 
     // A record that cannot be read may have more of them.
@@ -295,6 +295,6 @@ fn what_a_subagent_of_a_subagent_does_belongs_to_the_session_that_began_it() {
     for (agent, parent) in [("main", ""), ("one", "main"), ("two", "one"), ("three", "two")] {
         place.hook("copilot", &event(agent, parent, "ls"));
     }
-    let sessions = place.said(&["sessions", "list", "--json"]);
+    let sessions = place.said(&["session", "list", "--json"]);
     assert!(sessions.lines().count() == 1 && sessions.contains("copilot-main"), "{sessions}");
 }

@@ -137,7 +137,7 @@ fn nothing_is_installed_that_cannot_work() {
     // The hook reads its own standard input.
     let policy = std::fs::File::open(place.at("policy.yaml")).unwrap();
     let mut command = place.command(BINARY);
-    let refused = command.args(["hook", "install", "claude", "--action-policy", "-"]).stdin(policy).output().unwrap();
+    let refused = command.args(["hook", "install", "claude", "--policy", "-"]).stdin(policy).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
     assert!(said(&refused).contains("help: name a file") && place.read("home/.claude/settings.json").is_none());
     let unknown = place.install("claude", &["--", "--bogus"]);
@@ -148,7 +148,7 @@ fn nothing_is_installed_that_cannot_work() {
     let place = Place::new();
     place.write("p $x/policy.yaml", &place.read("policy.yaml").unwrap());
     let policy = place.at("p $x/policy.yaml");
-    let refused = place.proofmark(&["hook", "install", "gemini", "--action-policy", policy.to_str().unwrap()]);
+    let refused = place.proofmark(&["hook", "install", "gemini", "--policy", policy.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
     let refused = place.install("vscode", &["--scope", "system"]);
     assert!(refused.status.code() == Some(2) && said(&refused).contains("VS Code"), "{}", said(&refused));
@@ -184,8 +184,7 @@ fn paths_with_spaces_and_quotes_reach_the_hook_whole() {
     place.write(odd, &place.read("policy.yaml").unwrap());
     let policy = place.at(odd);
     for (host, user, ..) in HOSTS {
-        let installed =
-            place.proofmark(&["hook", "install", host, "--action-policy", policy.to_str().unwrap(), "--json"]);
+        let installed = place.proofmark(&["hook", "install", host, "--policy", policy.to_str().unwrap(), "--json"]);
         assert!(installed.status.success(), "{}", said(&installed));
         let line = Json::parse(&installed.stdout).unwrap();
         let hook = line.as_object().unwrap().get("hooks").unwrap().as_array().unwrap()[0].as_object().unwrap().clone();
@@ -204,7 +203,7 @@ fn more_options_of_the_hook_are_checked_and_written() {
     let text = place.read("home/.codex/hooks.json").unwrap();
     let store = place.at("project/here.db").display().to_string();
     assert!(text.contains(&format!("--agent coder --store {store}")), "{text}");
-    for wrong in [&["--", "--agnt", "x"][..], &["--", "claude"], &["--", "--deadline", "1000"]] {
+    for wrong in [&["--", "--agnt", "x"][..], &["--", "claude"], &["--", "--deadline", "1000s"]] {
         let refused = place.install("gemini", wrong);
         assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
         assert_eq!(place.read("home/.gemini/settings.json"), None);
@@ -261,12 +260,12 @@ fn the_plugin_of_opencode_throws_unless_the_call_is_allowed() {
     let run = |command: &str| run_in("s1", command);
     assert!(run("echo forbidden").starts_with("Not executed: This command is not allowed here."));
     assert_eq!(run("echo allowed"), "runs\n");
-    let shown = said(&place.proofmark(&["sessions", "show", "opencode-s1"]));
+    let shown = said(&place.proofmark(&["session", "show", "opencode-s1"]));
     assert!(shown.contains("blocked shell") && shown.contains("shell succeeded"), "{shown}");
     // A subagent of a subagent is told of in the session that began it all, and one of an unknown session is not asked about.
     assert_eq!(run_in("s3", "echo allowed too"), "runs\n");
     assert!(run_in("s4", "echo allowed").starts_with("Not executed: the session cannot be found."));
-    let listed = said(&place.proofmark(&["sessions", "list", "--json"]));
+    let listed = said(&place.proofmark(&["session", "list", "--json"]));
     assert!(listed.lines().count() == 1 && listed.contains("opencode-s1"), "{listed}");
     // Without an answer, nothing runs.
     place.write(plugin, &place.read(plugin).unwrap().replace(crate::place::BINARY, "/nowhere/proofmark"));
@@ -279,7 +278,7 @@ fn an_installation_for_the_system_uses_each_users_own_folder() {
     let policy = place.at("policy.yaml");
     for host in ["claude", "codex", "gemini", "copilot", "cursor"] {
         let mut command = place.command(crate::place::BINARY);
-        command.args(["hook", "install", host, "--scope", "system", "--dry-run", "--action-policy"]).arg(&policy);
+        command.args(["hook", "install", host, "--scope", "system", "--dry-run", "--policy"]).arg(&policy);
         let shown = said(&command.env_remove("PROOFMARK_HOME").output().unwrap());
         assert!(shown.starts_with("/etc/") && shown.contains("-u PROOFMARK_HOME -u XDG_DATA_HOME /"), "{shown}");
         let shown = said(&place.install(host, &["--scope", "system", "--dry-run"]));

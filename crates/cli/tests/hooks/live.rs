@@ -25,16 +25,16 @@ fn install(agent: Agent, place: &Place, more: &[&str]) {
 
 /// The lines of decisions, as they are listed.
 fn decisions(place: &Place) -> Vec<String> {
-    let listed = place.proofmark(&["decisions", "list", "--json"]);
+    let listed = place.proofmark(&["decision", "list", "--json"]);
     assert!(listed.status.success(), "{}", said(&listed));
     String::from_utf8(listed.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
 fn sessions(place: &Place) -> String {
-    let listed = place.proofmark(&["sessions", "list", "--json"]);
+    let listed = place.proofmark(&["session", "list", "--json"]);
     let text = String::from_utf8(listed.stdout).unwrap();
     let name = |line: &str| Some(line.split("\"session\":\"").nth(1)?.split('"').next()?.to_owned());
-    text.lines().filter_map(name).map(|name| said(&place.proofmark(&["sessions", "show", &name]))).collect()
+    text.lines().filter_map(name).map(|name| said(&place.proofmark(&["session", "show", &name]))).collect()
 }
 
 fn shell(agent: Agent, command: &str) -> [String; 2] {
@@ -72,12 +72,12 @@ fn calls_are_decided(agent: Agent) {
     assert!(decisions.len() == 2 && blocked == 1, "{agent:?}: {decisions:?}");
     let shown = sessions(&place);
     assert!(shown.contains("allowed shell") && shown.contains("result"), "{agent:?}: {shown}");
-    let kept = said(&place.proofmark(&["sessions", "export", session(&place).as_str()]));
+    let kept = said(&place.proofmark(&["session", "export", session(&place).as_str()]));
     assert!(kept.contains("made it"), "{agent:?}: {kept}");
 }
 
 fn session(place: &Place) -> String {
-    let listed = said(&place.proofmark(&["sessions", "list", "--json"]));
+    let listed = said(&place.proofmark(&["session", "list", "--json"]));
     listed.split("\"session\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
 }
 
@@ -90,9 +90,10 @@ fn an_approval_counts_once(agent: Agent) {
     let ran = agent.run(&place, &turns).unwrap();
     let results = agent.results(&ran);
     let [refused] = results.as_slice() else { panic!("{agent:?}: {results:?}") };
-    assert!(made().is_empty() && refused.contains("proofmark approve "), "{agent:?}: {results:?}");
-    let id = refused.split("proofmark approve ").nth(1).unwrap().get(..36).unwrap().to_owned();
-    let approved = place.proofmark(&["approve", &id, "--key", "owner", "--role", "owner", "--note", "fine"]);
+    assert!(made().is_empty() && refused.contains("proofmark decision approve "), "{agent:?}: {results:?}");
+    let id = refused.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap().to_owned();
+    let approved =
+        place.proofmark(&["decision", "approve", &id, "--key", "owner", "--role", "owner", "--note", "fine"]);
     assert!(approved.status.success(), "{}", said(&approved));
     agent.run(&place, &turns).unwrap();
     assert_eq!(made(), "x\n", "{agent:?}");
@@ -143,7 +144,7 @@ fn a_command_that_no_hook_saw_is_found_in_the_transcript() {
     install(Agent::Codex, &place, &["--workflow", place.at("workflow.yaml").to_str().unwrap(), "--step", "work"]);
     let ran = bypass(&place);
     assert!(place.at("project/typed").exists(), "{}", ran.said);
-    let findings = said(&place.proofmark(&["findings", "--json"]));
+    let findings = said(&place.proofmark(&["finding", "list", "--json"]));
     assert!(findings.contains("executed_undecided"), "{findings}");
     // The judgement of the step knows of it.
     let shown = sessions(&place);
@@ -192,7 +193,7 @@ fn the_agent_is_held(agent: Agent) {
     assert!(place.at("project/fixed").exists(), "{agent:?}: {prompts} of {}: {}", ran.requests.len(), ran.said);
     assert!(prompts >= 5, "{agent:?}: {prompts}");
     let shown = sessions(&place);
-    let runs = said(&place.proofmark(&["runs", "list", "--json"]));
+    let runs = said(&place.proofmark(&["run", "list", "--json"]));
     assert!(runs.contains("accepted"), "{agent:?}: {runs}{shown}");
     assert!(shown.contains("stop"), "{agent:?}: {shown}");
     // What the host recorded beside is what hooks saw.
@@ -208,7 +209,7 @@ fn a_subagent_belongs_to_its_session(agent: Agent, task: &str) {
     let turns = [task.to_owned(), first, DONE.to_owned(), again, DONE.to_owned()];
     let ran = agent.run(&place, &turns).unwrap();
     assert!(place.at("project/inner").exists() && !place.at("project/outer").exists(), "{agent:?}: {}", ran.said);
-    let listed = said(&place.proofmark(&["sessions", "list", "--json"]));
+    let listed = said(&place.proofmark(&["session", "list", "--json"]));
     assert_eq!(listed.lines().count(), 1, "{listed}");
 }
 
@@ -238,7 +239,7 @@ fn a_server_of_codex_is_guarded_as_well() {
     place.write(
         "home/.codex/config.toml",
         &format!(
-            "{configuration}\n[mcp_servers.lenient]\ncommand = {BINARY:?}\nargs = [\"guard\", \"--action-policy\", {guard:?}, \
+            "{configuration}\n[mcp_servers.lenient]\ncommand = {BINARY:?}\nargs = [\"guard\", \"--policy\", {guard:?}, \
              \"--server\", \"lenient\", \"--session\", \"guarded\", \"--\", \"python3\", {server:?}, {effects:?}]\nenv = {{PROOFMARK_HOME = {:?}}}\nstartup_timeout_sec = 120\nrequired = true\n",
             place.at("proofmark").display().to_string()
         ),
@@ -248,6 +249,6 @@ fn a_server_of_codex_is_guarded_as_well() {
     assert_eq!(place.read("effects").as_deref(), Some("read\n"), "{}", ran.said);
     let results = Agent::Codex.results(&ran);
     assert!(results[0].contains("ok read") && results[1].contains("Not executed"), "{results:?}");
-    let shown = said(&place.proofmark(&["sessions", "show", "guarded"]));
+    let shown = said(&place.proofmark(&["session", "show", "guarded"]));
     assert!(shown.contains("blocked delete"), "{shown}");
 }

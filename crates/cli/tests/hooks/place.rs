@@ -90,9 +90,9 @@ impl Place {
     /// Installs the hooks of a host, with more arguments.
     pub(crate) fn install(&self, host: &str, more: &[&str]) -> Output {
         let policy = self.at("policy.yaml");
-        let arguments = ["hook", "install", host, "--action-policy", policy.to_str().unwrap()];
+        let arguments = ["hook", "install", host, "--policy", policy.to_str().unwrap()];
         // Not the default: on a machine with much to do, a decision takes longer.
-        let patient: &[&str] = if more.contains(&"--") { &[] } else { &["--", "--deadline", "40"] };
+        let patient: &[&str] = if more.contains(&"--") { &[] } else { &["--", "--deadline", "40s"] };
         self.proofmark(&[&arguments[..], more, patient].concat())
     }
 }

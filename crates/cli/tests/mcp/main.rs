@@ -283,8 +283,8 @@ fn configurations_name_the_program_that_prints_them() {
     assert_eq!(Some(text(&claude, "command").as_str()), binary.to_str());
     assert!(!claude.contains("env"));
     let policy = std::path::absolute(folder.path().join("p.yaml")).unwrap();
-    for options in [&["--action-policy", "p.yaml"][..], &["--policy=p.yaml", "--jobs", "1", "--trust", "p.yaml"]] {
-        let code = server(&printed(&[&["--host", "vscode", "--"], options].concat()), "servers");
+    for options in [&["--policy", "p.yaml"][..], &["--policy=p.yaml", "--jobs", "1", "--trust", "p.yaml"]] {
+        let code = server(&printed(&[&["vscode", "--"], options].concat()), "servers");
         let arguments = code.get("args").unwrap().to_text();
         assert!(arguments.contains(policy.to_str().unwrap()) && !arguments.contains("\"p.yaml"), "{arguments}");
     }
@@ -292,7 +292,7 @@ fn configurations_name_the_program_that_prints_them() {
     let home = member(&server(&object(&home.unwrap().stdout), "mcpServers"), "env");
     assert_eq!(text(&home, "PROOFMARK_HOME"), folder.path().join("here").to_str().unwrap());
     let http = ["--http", "http://h/mcp", "--api-key-from", "KEY"];
-    let cursor = server(&printed(&[&["--host", "cursor"], &http[..]].concat()), "mcpServers");
+    let cursor = server(&printed(&[&["cursor"], &http[..]].concat()), "mcpServers");
     assert_eq!(text(&cursor, "url"), "http://h/mcp");
     assert_eq!(text(&member(&cursor, "headers"), "Authorization"), "Bearer ${env:KEY}");
     let claude = server(&printed(&http), "mcpServers");
@@ -303,8 +303,8 @@ fn configurations_name_the_program_that_prints_them() {
 fn a_configuration_that_would_not_work_is_not_printed() {
     let folder = TempDir::new().unwrap();
     for (more, expected) in [
-        (&["--", "--polcy", "x"][..], "--action-policy"),
-        (&["--", "--action-policy", "absent.yaml"], "absent.yaml"),
+        (&["--", "--polcy", "x"][..], "--policy"),
+        (&["--", "--policy", "absent.yaml"], "absent.yaml"),
         (&["--", "config"], "config"),
         (&["--", "--jobs", "0"], "0"),
         (&["--http", "localhost:8700"], "not a URL"),

@@ -32,7 +32,7 @@ fn call(id: u32, tool: &str, more: &str) -> String {
 
 /// The entries of the session, as they were exported.
 fn entries(place: &Place) -> Vec<String> {
-    let exported = place.proofmark(&["sessions", "export", "plays"]);
+    let exported = place.proofmark(&["session", "export", "plays"]);
     assert!(exported.status.success(), "{}", said(&exported));
     std::fs::write(place.at("plays.jsonl"), &exported.stdout).unwrap();
     let verified = place.proofmark(&["receipt", "verify", "plays.jsonl", "--as-chain"]);

@@ -18,7 +18,7 @@ fn said(output: &[u8]) -> String {
 }
 
 fn add(home: &Home, id: &str, role: &str) -> String {
-    let added = run(home, &["api-key", "add", "--file", "keys.json", id, role]);
+    let added = run(home, &["api-key", "add", "--api-keys", "keys.json", id, role]);
     assert_eq!(added.status.code(), Some(0), "{added:?}");
     said(&added.stdout)
 }
@@ -83,16 +83,16 @@ fn keys_are_added_listed_and_revoked_while_the_server_runs() {
     let status = |key: &str| server.get("/v1/receipts", key).0;
     let second = add(&home, "second", "agent");
     until("the second key", || status(&second) == 200);
-    let listed = said(&run(&home, &["api-key", "list", "--file", "keys.json"]).stdout);
+    let listed = said(&run(&home, &["api-key", "list", "--api-keys", "keys.json"]).stdout);
     assert!(listed.contains("first") && listed.contains("second") && !listed.contains("sha256"), "{listed}");
-    let again = run(&home, &["api-key", "add", "--file", "keys.json", "second", "admin"]);
+    let again = run(&home, &["api-key", "add", "--api-keys", "keys.json", "second", "admin"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(again.stdout.is_empty() && said(&again.stderr).contains("--replace"), "{again:?}");
-    let revoked = run(&home, &["api-key", "revoke", "--file", "keys.json", "first"]);
+    let revoked = run(&home, &["api-key", "revoke", "--api-keys", "keys.json", "first"]);
     assert_eq!(revoked.status.code(), Some(0), "{revoked:?}");
     until("the revoked key", || status(&first) == 401);
     assert_eq!(status(&second), 200);
-    let absent = run(&home, &["api-key", "revoke", "--file", "keys.json", "first"]);
+    let absent = run(&home, &["api-key", "revoke", "--api-keys", "keys.json", "first"]);
     assert_eq!(absent.status.code(), Some(2));
     // The file never has a key, nor does the log.
     let kept = std::fs::read_to_string(&file).unwrap();
@@ -110,7 +110,7 @@ fn a_check_reads_everything_and_changes_nothing() {
         let done = run(&home, &[&["serve", "--check"], more].concat());
         (done.status.code().unwrap(), said(&done.stdout), said(&done.stderr))
     };
-    let (code, out, _) = check(&["--action-policy", POLICY, "--api-keys", "keys.json", "--listen", "0.0.0.0:0"]);
+    let (code, out, _) = check(&["--policy", POLICY, "--api-keys", "keys.json", "--listen", "0.0.0.0:0"]);
     assert!(code == 0 && out.ends_with("ok") && out.contains("sha256:"), "{out}");
     let mut files: Vec<_> = std::fs::read_dir(home.path())
         .unwrap()
@@ -133,8 +133,8 @@ fn a_check_reads_everything_and_changes_nothing() {
     std::fs::remove_file(home.path().join("key.txt")).unwrap();
     std::fs::write(home.path().join("none.json"), "{\"keys\": []}").unwrap();
     for (more, expected) in [
-        (&["--action-policy", "bad.yaml"][..], "bad.yaml:2:1"),
-        (&["--action-policy", "absent.yaml"], "absent.yaml"),
+        (&["--policy", "bad.yaml"][..], "bad.yaml:2:1"),
+        (&["--policy", "absent.yaml"], "absent.yaml"),
         (&["--workflow-policy", "bad.yaml"], "bad.yaml"),
         (&["--api-keys", "none.json"], "`keys` is empty"),
         (&["--api-keys", "bad.yaml"], "bad.yaml"),

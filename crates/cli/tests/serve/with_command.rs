@@ -112,8 +112,11 @@ fn receipts_are_listed_and_their_chain_verifies_offline() {
     std::fs::write(&file, links.join("\n")).unwrap();
     std::fs::write(&head, chain.as_object().unwrap().get("head").unwrap().to_text()).unwrap();
     drop(server);
-    let checked =
-        Command::new(PROOFMARK).args(["receipt", "verify", "--chain", "--head"]).args([&head, &file]).output().unwrap();
+    let checked = Command::new(PROOFMARK)
+        .args(["receipt", "verify", "--as-chain", "--head"])
+        .args([&head, &file])
+        .output()
+        .unwrap();
     assert_eq!(checked.status.code(), Some(0), "{}", String::from_utf8_lossy(&checked.stdout));
 }
 

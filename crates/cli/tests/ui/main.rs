@@ -45,7 +45,7 @@ fn served(home: &Home, more: &[&str]) -> (Running, String) {
 
 fn served_by(home: &Home, policy: &str, more: &[&str]) -> (Running, String) {
     let mut child = Command::new(BINARY)
-        .args(["serve", "--action-policy", policy, "--listen", "127.0.0.1:0"])
+        .args(["serve", "--policy", policy, "--listen", "127.0.0.1:0"])
         .args(more)
         .envs(home.variables())
         .stderr(Stdio::piped())
@@ -76,7 +76,7 @@ fn tell(modules: &Path, script: &str, arguments: &[&str]) {
 fn keys(home: &Home) -> (String, [String; 3]) {
     let file = home.path().join("keys.json").display().to_string();
     let key = |id: &str, role: &str| {
-        proofmark(home, &["api-key", "add", "--file", &file, id, role, "--tenant", "acme.support"])
+        proofmark(home, &["api-key", "add", "--api-keys", &file, id, role, "--tenant", "acme.support"])
     };
     let keys = [("bot", "agent"), ("ann", "reviewer"), ("bob", "reviewer")].map(|(id, role)| key(id, role));
     (file, keys)
@@ -118,7 +118,7 @@ fn a_review_outlives_the_server() {
     let folder = home.path().display().to_string();
     let policy = format!("{HERE}/policy.yaml");
     let store = home.store().into_string().unwrap();
-    let serve = ["serve", "--action-policy", &policy, "--listen", &free, "--api-keys", &file, "--store", &store];
+    let serve = ["serve", "--policy", &policy, "--listen", &free, "--api-keys", &file, "--store", &store];
     let address = format!("http://{free}");
     tell(&modules, "away.mjs", &[&[BINARY, &folder, &address, &keys[0], &keys[1]], serve.as_slice()].concat());
 }
@@ -169,11 +169,23 @@ fn every_page_is_for_everybody() {
         let workflow = example("accept/workflow.yaml");
         proofmark(
             &home,
-            &["accept", &workflow, "--step", "implement", "--run", "demo", "--response", &response, "--trace", &trace],
+            &[
+                "workflow",
+                "accept",
+                &workflow,
+                "--step",
+                "implement",
+                "--run",
+                "demo",
+                "--response",
+                &response,
+                "--trace",
+                &trace,
+            ],
         );
     };
     attempt(1);
-    let guarded = ["guard", "--action-policy", &example("guard/policy.yaml"), "--session", "nightly", "--", "python3"]
+    let guarded = ["guard", "--policy", &example("guard/policy.yaml"), "--session", "nightly", "--", "python3"]
         .map(str::to_owned);
     let agent = Command::new("python3")
         .arg(example("guard/agent.py"))

@@ -17,7 +17,7 @@ fn public_key(fleet: &Fleet, home: &TempDir) -> String {
         String::from_utf8(done.stdout).unwrap()
     };
     run(&["key", "new", "default"]);
-    fleet.file("worker.pem", &run(&["key", "show", "--format", "pem"]))
+    fleet.file("worker.pem", &run(&["key", "show", "--as", "pem"]))
 }
 
 pub(crate) fn a_worker_with_a_key_of_its_own_works_once_the_server_names_it(fleet: &Fleet) {
@@ -33,7 +33,7 @@ pub(crate) fn a_worker_with_a_key_of_its_own_works_once_the_server_names_it(flee
     front.signal("-TERM");
     assert_eq!(front.ended().0, Some(0));
 
-    let front = fleet.front(&["--worker-key", &key]);
+    let front = fleet.front(&["--trust-worker", &key]);
     once(&front, &id, "done");
     worker.said("jobs are claimed");
     front.until(|status| !status.contains("no_workers") && status.contains("\"workers\":1"));
@@ -64,7 +64,7 @@ pub(crate) fn a_server_says_that_no_worker_lives_and_a_worker_shows_its_figures(
     has(&before, "proofmark_jobs_waiting 1");
     has(&before, "proofmark_workers 0");
     assert!(before.contains("proofmark_oldest_waiting_job_seconds"), "{before}");
-    let worker = fleet.admitted(&["--listen", "127.0.0.1:0", "--runs", "py,bash"]);
+    let worker = fleet.admitted(&["--listen", "127.0.0.1:0", "--languages", "py,bash"]);
     once(&front, &id, "done");
     front.said("workers run the verifications");
     for server in [&*front, &Client { address: worker.address() }] {
@@ -116,11 +116,11 @@ pub(crate) fn a_server_says_that_no_worker_lives_and_a_worker_shows_its_figures(
 fn a_worker_that_cannot_work_says_so() {
     let fleet = Fleet::in_file();
     for (arguments, wanted) in [
-        (vec!["work", "--runs", "cobol"], "invalid value"),
+        (vec!["work", "--languages", "cobol"], "invalid value"),
         (vec!["work", "--store", "/proc/none/store.db"], "failed to"),
         (vec!["serve", "--no-verify", "--jobs", "2"], "cannot be used with"),
-        (vec!["serve", "--worker-key", "default"], "--no-verify"),
-        (vec!["serve", "--no-verify", "--worker-key", "nobody", "--check"], "nobody"),
+        (vec!["serve", "--trust-worker", "default"], "--no-verify"),
+        (vec!["serve", "--no-verify", "--trust-worker", "nobody", "--check"], "nobody"),
     ] {
         let (code, said) = fleet.run(&arguments);
         assert_eq!(code, Some(2), "{arguments:?}: {said}");

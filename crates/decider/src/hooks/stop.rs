@@ -17,7 +17,7 @@ use proofmark_store::Tenant;
 use super::calls::{self, made};
 use super::{EXECUTED_UNDECIDED, Hooks, Known, undecided};
 use crate::decide::DecideError;
-use proofmark_verifier::{AcceptError, Acceptance, Attempt, Purpose, Sender, accept, clock};
+use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, Sender, accept, clock};
 
 /// How long an attempt that comes too early is waited for.
 const MAX_WAIT: Duration = Duration::from_secs(20);
@@ -112,8 +112,7 @@ impl Hooks {
             response: response.as_bytes(),
             trace: Some(calls.as_bytes()),
             context: None,
-            receipts: None,
-            presented: &[],
+            presented: Presented::default(),
             trusted: trusted.signers(),
             in_order: false,
             purpose: Purpose::Attempt,

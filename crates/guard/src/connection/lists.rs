@@ -443,13 +443,13 @@ fn keep(found: Found, outputs: &mut Vec<Output>) {
         let (name, why) = (proofmark_receipt::shown(&pin.name.name), state.explained().unwrap_or_default());
         outputs.push(Output::Log(match (pin.name.kind, &*pin.name.name) {
             (PinKind::Server, INSTRUCTIONS) => {
-                "the server's instructions are withheld: they are not the pinned ones; `proofmark guard pins list \
+                "the server's instructions are withheld: they are not the pinned ones; `proofmark guard pin list \
                  --waiting` shows them"
                     .to_owned()
             }
             // The words may be secrets.
             (PinKind::Server, _) => {
-                "the server is started or reached in another way than the pinned one; `proofmark guard pins list \
+                "the server is started or reached in another way than the pinned one; `proofmark guard pin list \
                  --waiting` shows how"
                     .to_owned()
             }

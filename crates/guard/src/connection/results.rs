@@ -45,7 +45,7 @@ fn withheld(message: &Message, id: &MessageId, method: &str, tool: &str, signs: 
     let text = format!(
         "Withheld: the result of `{}` has signs of steering ({signs}), and the policy does not give it to you. The call was \
          executed; do not repeat it for its result. Next: go on without this result, or ask a person to look at it with \
-         `proofmark sessions show \"{session}\" --json`.",
+         `proofmark session show \"{session}\" --json`.",
         proofmark_receipt::shown(tool),
     );
     let withheld = object! { "signs": signs, "result": message.digest() };

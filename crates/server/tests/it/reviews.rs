@@ -113,7 +113,7 @@ fn a_review_that_cannot_count_is_refused_with_the_way_out() {
     let asked = office.ask(&action("drop"));
     let (status, refused) = office.review(&asked, 0, APPROVE);
     assert_eq!((status, code(&refused).as_str()), (422, "cannot_count"), "{refused:?}");
-    assert!(text(&refused, "help").contains("`proofmark approve` and a key of the role"), "{refused:?}");
+    assert!(text(&refused, "help").contains("`proofmark decision approve` and a key of the role"), "{refused:?}");
     assert_eq!(office.waiting().len(), 1, "nothing is kept of it");
     // The entry of the third key holds the role.
     assert_eq!(office.review(&asked, 2, APPROVE).0, 200);

@@ -87,7 +87,7 @@ impl Drop for Server {
     }
 }
 
-/// What `proofmark serve --action-policy` makes of this home: its key, its store and the languages of this host.
+/// What `proofmark serve --policy` makes of this home: its key, its store and the languages of this host.
 pub(crate) fn settings(home: &Home, options: Options) -> Settings {
     let policy = std::fs::read(POLICY).unwrap();
     let policy = document::parse(&policy, Format::Yaml).unwrap();

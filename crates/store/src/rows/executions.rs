@@ -166,9 +166,13 @@ pub(crate) fn findings(
     Ok(Findings { findings: findings.into_iter().map(|(_, finding)| finding).collect(), next })
 }
 
-pub(crate) fn all_findings(db: &Db<'_>, limit: usize) -> Result<Vec<OwnedFinding>, Fault> {
+pub(crate) fn all_findings(
+    db: &Db<'_>,
+    limit: usize,
+    after: Option<Cursor>,
+) -> Result<(Vec<OwnedFinding>, Option<Cursor>), Fault> {
     let limit = limit.clamp(1, MAX_PAGE);
-    Ok(page::cut(list_findings(db, None, None, limit, None)?, limit).0)
+    Ok(page::cut(list_findings(db, None, None, limit, after)?, limit))
 }
 
 /// Decisions of all tenants that expired before `until` without a report of their execution. Only the table `awaited` is

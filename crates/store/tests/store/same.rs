@@ -248,7 +248,7 @@ fn everything(store: &Store) -> Vec<String> {
     let steps = store.all_tenants_step_runs().unwrap();
     all.note_sorted("all steps", steps.into_iter().map(|one| (one.tenant, one.step)).collect());
     all.note("last decision", store.all_tenants_last_decision());
-    all.note("all findings", store.all_tenants_findings(99));
+    all.note("all findings", store.all_tenants_findings(99, None));
     all.note("unreported", store.all_tenants_unreported(LATE));
     all.note("prefix", (store.all_tenants_find("0000"), store.all_tenants_find_decisions("6f1c1c62")));
     for filter in filters() {

@@ -9,12 +9,15 @@ use proofmark_receipt::{Json, Object};
 pub const CONFIG_FILE: &str = "proofmark.yaml";
 /// What of the project is left out.
 const EXCLUDE: &str = "exclude";
+const POLICY: &str = "policy";
 
 /// How a project is verified.
 #[derive(Debug, Default)]
 pub struct ProjectConfig {
     /// Fields of `verification`, as the document has them.
     pub settings: Object,
+    /// The action policy of the project, a path below the folder of the document. No verification reads it.
+    pub policy: Option<String>,
     exclude: Vec<Globs>,
 }
 
@@ -25,7 +28,7 @@ impl ProjectConfig {
     /// [`RequestError`] with the place, as for a request with the same fields.
     pub fn read(document: &Json) -> Result<ProjectConfig, RequestError> {
         let fields = Field::root(document).fields()?;
-        fields.only(&[PROJECT_SETTINGS.as_slice(), &[EXCLUDE]].concat())?;
+        fields.only(&[PROJECT_SETTINGS.as_slice(), &[EXCLUDE, POLICY]].concat())?;
         check_settings(&fields)?;
         ProjectConfig::default().with(document)
     }
@@ -34,11 +37,12 @@ impl ProjectConfig {
     /// The settings are checked with the request that they become part of.
     ///
     /// # Errors
-    /// [`RequestError`] where `exclude` holds no globs.
+    /// [`RequestError`] where `exclude` holds no globs, or `policy` is no text.
     pub fn with(mut self, document: &Json) -> Result<ProjectConfig, RequestError> {
         for (name, field) in Field::root(document).fields()?.iter() {
             match (name, field.json.as_object(), self.settings.get_mut(name)) {
                 (EXCLUDE, ..) => self.exclude.push(Globs::read(&field)?),
+                (POLICY, ..) => self.policy = Some(field.text()?.to_owned()),
                 (_, Some(members), Some(Json::Object(object))) => {
                     members.iter().for_each(|(name, value)| drop(object.insert(name, value.clone())));
                 }

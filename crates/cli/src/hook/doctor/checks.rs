@@ -100,7 +100,7 @@ fn of_command(command: &[String]) -> impl Iterator<Item = String> {
         Ok(_) => Some(format!("`{program}` is not a program")),
         Err(error) => Some(format!("`{program}` cannot be found: {error}")),
     });
-    let policy = match option(&["--action-policy", "--policy"]) {
+    let policy = match option(&["--policy", "--policy"]) {
         None => Some("the command names no policy".to_owned()),
         Some(policy) => {
             document::action_policy(&policy).err().map(|error| format!("failed to {}", error::message(&error)))

@@ -34,8 +34,8 @@ fn reviewed() -> Place {
     place
 }
 
-fn waiting(place: &Place, how: &[&str], seconds: &str) -> Guarded {
-    let mut guarded = Guarded::with(place, how, &["--session", "s1", "--wait", seconds]);
+fn waiting(place: &Place, how: &[&str], wait: &str) -> Guarded {
+    let mut guarded = Guarded::with(place, how, &["--session", "s1", "--wait", wait]);
     guarded.begin();
     guarded
 }
@@ -50,18 +50,19 @@ fn begun(guarded: &Guarded, call: &str, headers: &[&str]) -> (TcpStream, String)
 }
 
 fn decision(told: &str) -> String {
-    told.split("proofmark approve ").nth(1).unwrap_or_else(|| panic!("{told}")).get(..36).unwrap().to_owned()
+    told.split("proofmark decision approve ").nth(1).unwrap_or_else(|| panic!("{told}")).get(..36).unwrap().to_owned()
 }
 
 fn approve(place: &Place, decision: &str) {
-    let approved = place.proofmark(&["approve", decision, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
+    let approved =
+        place.proofmark(&["decision", "approve", decision, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
     assert!(approved.status.success(), "{}", said(&approved));
 }
 
 /// Denies it at a server that has the same store.
 fn deny(place: &Place, decision: &str) {
     let mut command = Command::new(BINARY);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--action-policy", "policy.yaml"]);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--policy", "policy.yaml"]);
     command.current_dir(place.folder.path()).envs(place.home.variables());
     let server = Listening::of(&mut command, true, |line| {
         Some(line.strip_prefix("serving on http://")?.split([' ', '/']).next()?.to_owned())
@@ -85,14 +86,14 @@ fn rest(mut stream: TcpStream) -> String {
 }
 
 fn shown(place: &Place) -> String {
-    said(&place.proofmark(&["sessions", "show", "s1"]))
+    said(&place.proofmark(&["session", "show", "s1"]))
 }
 
 #[test]
 fn a_call_that_waits_is_told_of_progress_and_gets_the_servers_answer() {
     for how in [&[][..], &["sse"]] {
         let place = reviewed();
-        let guarded = waiting(&place, how, "300");
+        let guarded = waiting(&place, how, "300s");
         let (stream, first) = begun(&guarded, &patient(1), &[]);
         // Others go on meanwhile, and its id is in use.
         assert!(guarded.call(2, "read").body.contains("ok read"));
@@ -114,7 +115,7 @@ fn a_call_that_waits_is_told_of_progress_and_gets_the_servers_answer() {
 #[test]
 fn a_call_of_the_revision_without_sessions_waits_too() {
     let place = reviewed();
-    let guarded = Guarded::with(&place, &["stateless"], &["--session", "s1", "--wait", "300"]);
+    let guarded = Guarded::with(&place, &["stateless"], &["--session", "s1", "--wait", "300s"]);
     let list = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{META}}}}}"#);
     assert!(guarded.post(&list, &[VERSION, "Mcp-Method: tools/list"]).body.contains("does read"));
     let headers = [VERSION, METHOD, "Mcp-Name: write"];
@@ -131,7 +132,7 @@ fn a_call_of_the_revision_without_sessions_waits_too() {
 #[test]
 fn a_call_waits_only_where_its_client_takes_progress_in_a_stream() {
     let place = reviewed();
-    let guarded = waiting(&place, &[], "300");
+    let guarded = waiting(&place, &[], "300s");
     for (call, headers) in [
         (call(1, "write"), &[BOTH][..]),
         (patient(2), &["Accept: application/json"]),
@@ -140,7 +141,10 @@ fn a_call_waits_only_where_its_client_takes_progress_in_a_stream() {
     ] {
         let blocked = guarded.post(&call, headers);
         assert_eq!((blocked.status, blocked.header("content-type")), (200, Some("application/json")), "{headers:?}");
-        assert!(blocked.body.contains("Not executed") && blocked.body.contains("proofmark approve"), "{blocked:?}");
+        assert!(
+            blocked.body.contains("Not executed") && blocked.body.contains("proofmark decision approve"),
+            "{blocked:?}"
+        );
     }
     let refused = guarded.post(&format!("[{}]", patient(5)), &[BOTH]);
     assert!(refused.status == 400 && refused.body.contains("-32600"), "{refused:?}");
@@ -150,7 +154,7 @@ fn a_call_waits_only_where_its_client_takes_progress_in_a_stream() {
 #[test]
 fn a_call_that_waits_for_too_long_or_is_cancelled_is_not_executed() {
     let place = reviewed();
-    let guarded = waiting(&place, &[], "1");
+    let guarded = waiting(&place, &[], "1s");
     let (stream, late) = begun(&guarded, &patient(1), &[]);
     let over = rest(stream);
     assert!(over.contains("Not executed") && over.contains(r#""id":1"#), "{over}");
@@ -159,7 +163,7 @@ fn a_call_that_waits_for_too_long_or_is_cancelled_is_not_executed() {
     assert!(place.effects().is_empty());
     assert!(guarded.post(&patient(1), &[BOTH]).body.contains("ok write"));
 
-    let guarded = waiting(&place, &[], "300");
+    let guarded = waiting(&place, &[], "300s");
     let (stream, cancelled) = begun(&guarded, &patient(1), &[]);
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     assert_eq!(guarded.post(cancel, &[]).status, 202);
@@ -174,7 +178,7 @@ fn a_call_that_waits_for_too_long_or_is_cancelled_is_not_executed() {
 #[test]
 fn the_second_of_two_calls_that_are_alike_waits_for_an_approval_of_its_own() {
     let place = reviewed();
-    let guarded = waiting(&place, &[], "300");
+    let guarded = waiting(&place, &[], "300s");
     let (one, first) = begun(&guarded, &patient(1), &[]);
     let (mut other, second) = begun(&guarded, &patient(2), &[]);
     approve(&place, &first);
@@ -192,7 +196,7 @@ fn the_second_of_two_calls_that_are_alike_waits_for_an_approval_of_its_own() {
 #[test]
 fn a_client_that_hangs_up_takes_its_call_with_it() {
     let place = reviewed();
-    let guarded = waiting(&place, &[], "300");
+    let guarded = waiting(&place, &[], "300s");
     let (stream, decision) = begun(&guarded, &patient(1), &[]);
     drop(stream);
     wait_for("it is not recorded", || shown(&place).contains("executed: no"));
@@ -206,7 +210,7 @@ fn a_client_that_hangs_up_takes_its_call_with_it() {
 #[test]
 fn a_guard_that_is_told_to_stop_ends_the_streams_of_calls_that_wait() {
     let place = reviewed();
-    let mut guarded = waiting(&place, &[], "300");
+    let mut guarded = waiting(&place, &[], "300s");
     let (stream, decision) = begun(&guarded, &patient(1), &[]);
     let took = guarded.guard.stop();
     assert!(took < crate::PATIENCE, "{took:?}");
@@ -227,7 +231,7 @@ fn what_the_server_answers_instead_of_an_answer_is_an_error_at_the_end_of_the_st
         ("gzip", "packed"),
     ] {
         let place = reviewed();
-        let guarded = waiting(&place, &[how], "300");
+        let guarded = waiting(&place, &[how], "300s");
         let (stream, decision) = begun(&guarded, &patient(7), &[]);
         approve(&place, &decision);
         let answer = rest(stream);
@@ -239,14 +243,14 @@ fn what_the_server_answers_instead_of_an_answer_is_an_error_at_the_end_of_the_st
 #[test]
 fn a_key_that_is_revoked_takes_the_call_that_waits_with_it() {
     let place = reviewed();
-    let add = ["api-key", "add", "--file", "keys.json", "robot", "agent", "--tenant", "acme.a"];
+    let add = ["api-key", "add", "--api-keys", "keys.json", "robot", "agent", "--tenant", "acme.a"];
     let key = said(&place.proofmark(&add)).split("pmk_").nth(1).map(|rest| format!("pmk_{}", &rest[..64])).unwrap();
-    let options = ["--session", "s1", "--wait", "300", "--api-keys", "keys.json"];
+    let options = ["--session", "s1", "--wait", "300s", "--api-keys", "keys.json"];
     let guarded = Guarded::with(&place, &["stateless"], &options);
     let authorization = format!("Authorization: Bearer {key}");
     assert!(guarded.post(LIST, &[&authorization]).body.contains("does read"));
     let (stream, decision) = begun(&guarded, &patient(1), &[&authorization]);
-    let revoked = place.proofmark(&["api-key", "revoke", "--file", "keys.json", "robot"]);
+    let revoked = place.proofmark(&["api-key", "revoke", "--api-keys", "keys.json", "robot"]);
     assert!(revoked.status.success(), "{}", said(&revoked));
     assert!(!rest(stream).contains(r#""id":1"#));
     approve(&place, &decision);
@@ -259,7 +263,7 @@ fn told(client: &mut Command, place: &Place) -> String {
     let client = client.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let since = Instant::now();
     let waiting = loop {
-        let waiting = said(&place.proofmark(&["decisions", "list", "--waiting"]));
+        let waiting = said(&place.proofmark(&["decision", "list", "--waiting"]));
         if waiting.contains("read") || since.elapsed() > crate::PATIENCE {
             break waiting;
         }
@@ -300,7 +304,7 @@ impl Official {
         let mut command = Command::new(python);
         command.arg(OFFICIAL_SERVER).arg(how);
         let server = Listening::of(&mut command, false, |line| Some(format!("127.0.0.1:{line}")));
-        let guard = Listening::guard(&place, &format!("http://{}/mcp", server.address), &["--wait", "300"]);
+        let guard = Listening::guard(&place, &format!("http://{}/mcp", server.address), &["--wait", "300s"]);
         let url = format!("http://{}/mcp", guard.address);
         Self { url, _guard: guard, _server: server, place }
     }
@@ -330,7 +334,10 @@ fn the_official_clients_hear_of_progress_and_get_the_result_once_it_is_approved(
             (mode, _) => python_client(&python, &[&guarded.url, mode]),
         };
         let told = told(&mut client, &guarded.place);
-        assert!(told.contains("progress Waits for a person to run `proofmark approve "), "{how} {mode}: {told}");
+        assert!(
+            told.contains("progress Waits for a person to run `proofmark decision approve "),
+            "{how} {mode}: {told}"
+        );
         assert!(told.ends_with("result ok a\n"), "{how} {mode}: {told}");
     }
 }
@@ -370,7 +377,7 @@ fn the_user_of_a_client_is_asked_and_can_only_refuse() {
 #[test]
 fn questions_of_the_guard_go_to_sessions_only_and_end_with_the_call() {
     let place = reviewed();
-    let mut guarded = Guarded::with(&place, &[], &["--session", "s1", "--wait", "300"]);
+    let mut guarded = Guarded::with(&place, &[], &["--session", "s1", "--wait", "300s"]);
     guarded.begin_with(&INITIALIZE.replace("2025-11-25\"", "2025-11-25\",\"capabilities\":{\"elicitation\":{}}"));
     let mut stream = guarded.send("POST", "/mcp", &[BOTH], patient(1).as_bytes());
     let told = guarded.until(&mut stream, "requestedSchema");

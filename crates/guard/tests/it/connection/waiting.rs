@@ -59,7 +59,7 @@ fn a_call_waits_while_progress_is_told_and_goes_on_when_it_is_approved() {
     let told = guarded.client(&call(1, "write_file"));
     let [first] = &told.client[..] else { panic!("{told:?}") };
     assert!(first.contains(r#""progressToken":"p1","progress":0.001"#), "{first}");
-    assert!(first.contains("proofmark approve "), "{first}");
+    assert!(first.contains("proofmark decision approve "), "{first}");
     // Others go on meanwhile, and the id is in use.
     guarded.client(&call(2, "call_tool")).forwarded();
     guarded.client(&call(1, "call_tool")).refused();

@@ -1,6 +1,7 @@
-//! `proofmark decisions`.
+//! `proofmark decision`.
 
-use std::io::Write;
+mod approve;
+mod deny;
 
 use clap::{Args, Subcommand};
 use proofmark_boundary::Outcome;
@@ -9,26 +10,35 @@ use proofmark_store::{Decision as StoredDecision, DecisionsWanted};
 
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::options::{Listed, StoreAt};
+use crate::listing::{Cell, Listing};
+use crate::options::{OfTenant, Paging, Period, StoreAt};
 use crate::out;
-use crate::paint::{Paint, printable};
+use crate::paint::Paint;
 use crate::receipt::page::Page;
 use crate::receipt::read;
 
-/// List and show decisions
+/// What is said instead of an empty list.
+const NONE: &str = "no decisions: `proofmark decide`, `guard`, `hook`, `gate` and `serve` store those that they make";
+const NONE_WAITS: &str = "no decision waits for a review: one that asks for an approval does";
+
+/// List, show, approve and deny decisions
 #[derive(Subcommand)]
-pub(crate) enum Decisions {
+pub(crate) enum DecisionCommand {
     /// List the decisions in the store, newest first
     List(List),
     /// Show a decision: why, by which evidence, and what would change it
     Show(Show),
+    /// Approve the action of a decision, as a human reviewer
+    Approve(approve::Approve),
+    /// Deny the action of a stored decision, as a human reviewer
+    Deny(deny::Deny),
 }
 
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark decisions list --outcome replan_required --since 2h
-  proofmark decisions list --waiting
-  proofmark decisions list --action deploy --since 2026-03-01 --json")]
+  proofmark decision list --outcome replan_required --since 2h
+  proofmark decision list --waiting
+  proofmark decision list --action deploy --since 2026-03-01 --json")]
 pub(crate) struct List {
     /// Only decisions with this outcome: allow, allow_with_warning, replan_required or goal_fail_terminal
     #[arg(long, value_parser = outcome)]
@@ -43,7 +53,11 @@ pub(crate) struct List {
     #[arg(long)]
     waiting: bool,
     #[command(flatten)]
-    listed: Listed,
+    period: Period,
+    #[command(flatten)]
+    of: OfTenant,
+    #[command(flatten)]
+    paging: Paging,
     #[command(flatten)]
     store: StoreAt,
     /// Print the decision receipts as JSON, one per line
@@ -52,7 +66,7 @@ pub(crate) struct List {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark decisions show 97473953")]
+#[command(after_help = "Example:\n  proofmark decision show 97473953")]
 pub(crate) struct Show {
     /// The decision: its id (the first digits suffice), the file of its receipt, or - for standard input
     #[arg(value_name = "FILE|ID|-")]
@@ -64,11 +78,13 @@ pub(crate) struct Show {
     json: bool,
 }
 
-impl Decisions {
+impl DecisionCommand {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         match self {
-            Decisions::List(command) => command.run(config),
-            Decisions::Show(command) => command.run(config),
+            DecisionCommand::List(command) => command.run(config),
+            DecisionCommand::Show(command) => command.run(config),
+            DecisionCommand::Approve(command) => command.run(config),
+            DecisionCommand::Deny(command) => command.run(config),
         }
     }
 }
@@ -81,45 +97,42 @@ impl List {
             tool: self.action,
             agent: self.agent,
             to_review: self.waiting,
-            limit: self.listed.limit,
-            after: self.listed.after,
-            since: self.listed.period.since,
-            until: self.listed.period.until,
+            limit: self.paging.limit.most,
+            after: self.paging.after,
+            since: self.period.since.from,
+            until: self.period.until,
             ..DecisionsWanted::default()
         };
-        let page = match &self.listed.tenant {
+        let page = match &self.of.tenant {
             Some(tenant) => store.of(tenant).decisions(&wanted)?,
             None => store.all_tenants_decisions(&wanted)?,
         };
-        let (mut out, paint) = (out::stdout(), Paint::for_stdout());
-        if !self.json && !page.decisions.is_empty() {
-            let header = format!("{:<36} {:<24} {:<18} {:<20} AGENT", "DECISION", "DECIDED AT", "OUTCOME", "ACTION");
-            writeln!(out, "{}", paint.dim(&header))?;
-        }
-        for decision in &page.decisions {
-            match self.json {
-                true => out.json(&decision.document)?,
-                false => writeln!(out, "{}", line(decision, paint).trim_end())?,
-            }
-        }
-        drop(out);
-        if page.decisions.is_empty() && !self.json {
-            out::note("no decisions");
+        if self.json {
+            let mut out = out::stdout();
+            page.decisions.iter().try_for_each(|decision| out.json(&decision.document))?;
+        } else {
+            let mut listing = Listing::new(["DECISION", "DECIDED AT", "OUTCOME", "ACTION", "AGENT"]);
+            page.decisions.iter().for_each(|decision| listing.push(row(decision)));
+            listing.print(if self.waiting { NONE_WAITS } else { NONE })?;
         }
         if let Some(next) = page.next {
-            out::note(format_args!("there are more: continue with --after {next}"));
+            Paging::say_more(next);
         }
         Ok(Exit::Yes)
     }
 }
 
-fn line(decision: &StoredDecision, paint: Paint) -> String {
-    let outcome = format!("{:<18}", printable(&decision.outcome));
-    let outcome = if decision.allowed { paint.good(&outcome) } else { paint.bad(&outcome) };
-    let at = Timestamp::from_unix_millis(decision.decided_at);
+fn row(decision: &StoredDecision) -> [Cell; 5] {
+    let outcome = if decision.allowed { Cell::good } else { Cell::bad };
     let tool = tool(decision).or_else(|| decision.about.class.clone()).unwrap_or_default();
     let agent = decision.about.agent.as_deref().unwrap_or_default();
-    format!("{} {at:<24} {outcome} {:<20} {}", printable(&decision.decision_id), printable(&tool), printable(agent))
+    [
+        decision.decision_id.as_str().into(),
+        Timestamp::from_unix_millis(decision.decided_at).as_str().into(),
+        outcome(&decision.outcome),
+        tool.into(),
+        agent.into(),
+    ]
 }
 
 /// The tool that the action of a stored decision calls.
@@ -132,15 +145,14 @@ impl Show {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let receipt = read::decision(&self.decision, &self.store, config)?;
         let mut out = out::stdout();
-        match self.json {
-            true => out.json(&receipt.to_text())?,
-            false => {
-                let known = config.known_signers()?;
-                let trusted = known.trusted(&[])?;
-                let checked = trusted.judge(receipt.verify(trusted.signers()));
-                Page { paint: Paint::for_stdout(), known: &known }.decision(&mut out, &receipt, &checked)?;
-            }
+        if self.json {
+            out.json(&receipt.to_text())?;
+            return Ok(Exit::Yes);
         }
+        let known = config.known_signers()?;
+        let trusted = known.trusted(&[])?;
+        let checked = trusted.judge(receipt.verify(trusted.signers()));
+        Page { paint: Paint::for_stdout(), known: &known }.decision(&mut out, &receipt, &checked)?;
         Ok(Exit::Yes)
     }
 }

@@ -1,4 +1,4 @@
-//! `proofmark deny`.
+//! `proofmark decision deny`.
 
 use std::io::Write;
 
@@ -23,13 +23,13 @@ use crate::receipt::read;
 /// store holds the denial, so the decision must be in it.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark deny 97473953 --key reviewer --note \"the customer did not ask for it\"
-  proofmark deny 97473953 --key reviewer --note \"not during the freeze\" --expires 7d --json")]
+  proofmark decision deny 97473953 --key reviewer --note \"the customer did not ask for it\"
+  proofmark decision deny 97473953 --key reviewer --note \"not during the freeze\" --expires 7d --json")]
 pub(crate) struct Deny {
     #[command(flatten)]
     by: ReviewBy,
     /// How long the denial counts: 30m, 8h, 2d, at most 30d
-    #[arg(long, default_value = "8h", value_parser = review_expiry)]
+    #[arg(long, default_value = "8h", value_name = "DURATION", value_parser = review_expiry)]
     expires: i64,
     /// Print the denial as JSON
     #[arg(long)]
@@ -61,12 +61,12 @@ impl Deny {
             expires_in: Some(self.expires),
         })?;
         let until = Timestamp::from_unix_millis(denial.until);
-        match self.json {
-            true => out::stdout().json(&json(&denial, &until).to_text())?,
-            false => {
-                let said = format!("denied {} by {}, until {until}", short_id(&id), self.by.key);
-                writeln!(out::stdout(), "{}", printable(&said))?;
-            }
+        let mut out = out::stdout();
+        if self.json {
+            out.json(&json(&denial, &until).to_text())?;
+        } else {
+            let said = format!("denied {} by {}, until {until}", short_id(&id), self.by.key);
+            writeln!(out, "{}", printable(&said))?;
         }
         Ok(Exit::Yes)
     }

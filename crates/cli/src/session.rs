@@ -1,16 +1,17 @@
-//! `proofmark sessions`.
+//! `proofmark session`.
 
 use std::io::Write;
 
 use clap::{Args, Subcommand};
 use proofmark_receipt::{Json, Timestamp, object};
 use proofmark_session::SessionDocument;
-use proofmark_store::{Cursor, SessionEntry, Store, Tenant};
+use proofmark_store::{SessionEntry, Store, StoredSession, Tenant};
 
 use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::options::StoreAt;
+use crate::listing::Listing;
+use crate::options::{Paging, Since, StoreAt};
 use crate::out;
 use crate::paint::{Paint, printable};
 
@@ -19,26 +20,27 @@ const PAGE: usize = 500;
 
 /// List, show and export the sessions that `proofmark guard` and `proofmark hook` recorded
 #[derive(Subcommand)]
-pub(crate) enum Sessions {
+pub(crate) enum Session {
     /// List sessions, those begun last first
     List(List),
     /// Show what passed in a session: calls, decisions, results
     Show(Show),
     /// Write the signed entries of a session, one per line
     ///
-    /// They are one chain, which `proofmark receipt verify --as-chain` checks anywhere, and a trace for `proofmark accept`.
+    /// They are one chain, which `proofmark receipt verify --as-chain` checks anywhere, and a trace for `proofmark workflow accept`.
     Export(Export),
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark sessions list --json")]
+#[command(after_help = "Examples:\n  proofmark session list --since 2h\n  proofmark session list --json")]
 pub(crate) struct List {
-    /// List at most this many
-    #[arg(long, default_value_t = 50, value_name = "N")]
-    limit: usize,
-    /// Continue after this page: the cursor that the page before printed
-    #[arg(long, value_name = "CURSOR")]
-    after: Option<Cursor>,
+    #[command(flatten)]
+    since: Since,
+    /// Only of this tenant: one of a server, or `local`, the command line
+    #[arg(long, value_name = "TENANT", default_value_t = Tenant::LOCAL)]
+    tenant: Tenant,
+    #[command(flatten)]
+    paging: Paging,
     #[command(flatten)]
     store: StoreAt,
     /// Print one JSON object per line
@@ -47,7 +49,7 @@ pub(crate) struct List {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark sessions show nightly")]
+#[command(after_help = "Example:\n  proofmark session show nightly")]
 pub(crate) struct Show {
     /// The session
     session: String,
@@ -60,8 +62,8 @@ pub(crate) struct Show {
 
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark sessions export nightly > nightly.jsonl
-  proofmark sessions export nightly | proofmark receipt verify - --as-chain")]
+  proofmark session export nightly > nightly.jsonl
+  proofmark session export nightly | proofmark receipt verify - --as-chain")]
 pub(crate) struct Export {
     /// The session
     session: String,
@@ -69,12 +71,12 @@ pub(crate) struct Export {
     store: StoreAt,
 }
 
-impl Sessions {
+impl Session {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         match self {
-            Sessions::List(command) => command.run(config),
-            Sessions::Show(command) => command.run(config),
-            Sessions::Export(command) => command.run(config),
+            Session::List(command) => command.run(config),
+            Session::Show(command) => command.run(config),
+            Session::Export(command) => command.run(config),
         }
     }
 }
@@ -82,35 +84,46 @@ impl Sessions {
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
-        let page = store.of(&Tenant::LOCAL).sessions(self.limit, self.after)?;
-        let (mut out, paint) = (out::stdout(), Paint::for_stdout());
-        if !self.json && !page.sessions.is_empty() {
-            writeln!(out, "{}", paint.dim(&format!("{:<24} {:<24} {:>7} SESSION", "BEGUN AT", "LAST AT", "ENTRIES")))?;
+        let mut page = store.of(&self.tenant).sessions(self.paging.limit.most, self.paging.after)?;
+        // Those begun last come first, so the rest is older still.
+        if let Some(from) = self.since.from
+            && let Some(older) = page.sessions.iter().position(|session| session.begun_at < from)
+        {
+            page.sessions.truncate(older);
+            page.next = None;
         }
-        for session in &page.sessions {
-            let [begun, last] = [session.begun_at, session.last_at].map(Timestamp::from_unix_millis);
-            let line = object! {
-                "session": session.session.as_str(),
-                "begun_at": begun.as_str(),
-                "last_at": last.as_str(),
-                "entries": session.entries,
-            };
-            match self.json {
-                true => out.json(&line.to_text())?,
-                false => {
-                    writeln!(out, "{begun:<24} {last:<24} {:>7} {}", session.entries, printable(&session.session))?
-                }
+        if self.json {
+            let mut out = out::stdout();
+            page.sessions.iter().try_for_each(|session| out.json(&json(session).to_text()))?;
+        } else {
+            let mut listing = Listing::new(["BEGUN AT", "LAST AT", "ENTRIES", "SESSION"]);
+            for session in &page.sessions {
+                let [begun, last] = [session.begun_at, session.last_at].map(Timestamp::from_unix_millis);
+                let entries = session.entries.to_string();
+                listing.push([
+                    begun.as_str().into(),
+                    last.as_str().into(),
+                    entries.into(),
+                    session.session.as_str().into(),
+                ]);
             }
-        }
-        drop(out);
-        if page.sessions.is_empty() && !self.json {
-            out::note("no sessions");
+            listing.print("no sessions: `proofmark guard` and `proofmark hook` record them")?;
         }
         if let Some(next) = page.next {
-            out::note(format_args!("there are more: continue with --after {next}"));
+            Paging::say_more(next);
         }
         Ok(Exit::Yes)
     }
+}
+
+fn json(session: &StoredSession) -> Json {
+    object! {
+        "session": session.session.as_str(),
+        "begun_at": Timestamp::from_unix_millis(session.begun_at).as_str(),
+        "last_at": Timestamp::from_unix_millis(session.last_at).as_str(),
+        "entries": session.entries,
+    }
+    .into()
 }
 
 impl Show {
@@ -156,7 +169,7 @@ fn each(
         if entries.is_empty() && position == 0 {
             return Err(with_help(
                 format!("read the session `{}`: the store has no such session", printable(session)),
-                "list the sessions with `proofmark sessions list`",
+                "list the sessions with `proofmark session list`",
             ));
         }
         let count = entries.len();

@@ -1,23 +1,24 @@
-//! `proofmark runs`.
+//! `proofmark run`.
 
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
 use proofmark_contract::State;
 use proofmark_receipt::{Json, Object, Receipt, Timestamp, object};
-use proofmark_store::{ListedStep, StepRun, Tenant, TenantStore};
-use proofmark_verifier::{chain_name, stored_state};
+use proofmark_store::{ListedStep, StepRun, Store, Tenant, TenantStore};
+use proofmark_verifier::{AcceptError, chain_name, stored_state};
 
 use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::options::StoreAt;
+use crate::listing::Listing;
+use crate::options::{Limit, OfTenant, Since, StoreAt};
 use crate::out;
 use crate::paint::printable;
 
 /// List and show runs of workflow steps
 #[derive(Subcommand)]
-pub(crate) enum Runs {
+pub(crate) enum Run {
     /// List the runs in the store, most recently changed first
     List(List),
     /// Show the steps of a run and the receipts of their attempts, oldest first
@@ -25,8 +26,14 @@ pub(crate) enum Runs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark runs list")]
+#[command(after_help = "Examples:\n  proofmark run list\n  proofmark run list --since 2h --json")]
 pub(crate) struct List {
+    #[command(flatten)]
+    since: Since,
+    #[command(flatten)]
+    of: OfTenant,
+    #[command(flatten)]
+    limit: Limit,
     #[command(flatten)]
     store: StoreAt,
     /// Print one JSON object per line
@@ -35,12 +42,12 @@ pub(crate) struct List {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark runs show r1")]
+#[command(after_help = "Example:\n  proofmark run show r1")]
 pub(crate) struct Show {
     /// The run
     run: String,
     /// The tenant of the run: one of a server, or `local`, the command line
-    #[arg(long, value_name = "NAME", default_value_t = Tenant::LOCAL)]
+    #[arg(long, value_name = "TENANT", default_value_t = Tenant::LOCAL)]
     tenant: Tenant,
     #[command(flatten)]
     store: StoreAt,
@@ -49,11 +56,11 @@ pub(crate) struct Show {
     json: bool,
 }
 
-impl Runs {
+impl Run {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         match self {
-            Runs::List(command) => command.run(config),
-            Runs::Show(command) => command.run(config),
+            Run::List(command) => command.run(config),
+            Run::Show(command) => command.run(config),
         }
     }
 }
@@ -61,62 +68,55 @@ impl Runs {
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
-        let mut rows: Vec<Row> = Vec::new();
         let mut exit = Exit::Yes;
-        for listed in store.all_tenants_step_runs()? {
-            let ListedStep { tenant, step, changed_at } = listed;
-            let state = match stored_state(&step) {
-                Ok(state) => state,
-                Err(error) => {
-                    // A state that cannot be read does not hide the other runs.
-                    exit = out::report(&error.into());
-                    continue;
-                }
-            };
-            let workflow = workflow_of(&store.of(&tenant), &step)?;
-            rows.push(Row { tenant, step, state, changed_at: Timestamp::from_unix_millis(changed_at), workflow });
-        }
-        let mut out = out::stdout();
-        if self.json {
-            rows.iter().try_for_each(|row| out.json(&Json::from(row.object(&[])).to_text()))?;
-            return Ok(exit);
-        }
         // Stable: the run that changed last comes first, and in it the step that changed last.
-        let mut runs: Vec<(String, Vec<&Row>)> = Vec::new();
-        for row in &rows {
-            let name = row.run();
-            match runs.iter_mut().find(|(run, _)| *run == name) {
-                Some((_, steps)) => steps.push(row),
-                None => runs.push((name, vec![row])),
+        let mut runs: Vec<(String, Vec<Row>)> = Vec::new();
+        let since = self.since.from.unwrap_or(i64::MIN);
+        let is_wanted = |step: &ListedStep| self.of.tenant.as_ref().is_none_or(|tenant| *tenant == step.tenant);
+        let steps = store.all_tenants_step_runs()?;
+        for step in steps.into_iter().take_while(|step| step.changed_at >= since).filter(is_wanted) {
+            match Row::of(step, &store)? {
+                // A state that cannot be read does not hide the other runs.
+                Err(error) => exit = out::report(&error.into()),
+                Ok(row) => match runs.iter_mut().find(|(run, _)| *run == row.run()) {
+                    Some((_, rows)) => rows.push(row),
+                    None => runs.push((row.run(), vec![row])),
+                },
             }
         }
-        table(&mut out, &runs)?;
+        let more = runs.len() > self.limit.most;
+        runs.truncate(self.limit.most);
+        if self.json {
+            let mut out = out::stdout();
+            let mut rows = runs.iter().flat_map(|(_, rows)| rows);
+            rows.try_for_each(|row| out.json(&Json::from(row.object(&[])).to_text()))?;
+        } else {
+            listing(&runs).print("no runs: `proofmark workflow accept` begins them")?;
+        }
+        if more {
+            self.limit.say_more();
+        }
         Ok(exit)
     }
 }
 
-/// Writes runs, each with its steps below each other.
-fn table(out: &mut impl Write, runs: &[(String, Vec<&Row>)]) -> io::Result<()> {
-    let mut lines = vec![["CHANGED", "RUN", "WORKFLOW", "STEP", "STATE", "ATTEMPT"].map(str::to_owned)];
-    for (run, steps) in runs {
-        for (place, row) in steps.iter().enumerate() {
+/// Runs, each with its steps below each other.
+fn listing(runs: &[(String, Vec<Row>)]) -> Listing<6> {
+    let mut listing = Listing::new(["CHANGED", "RUN", "WORKFLOW", "STEP", "STATE", "ATTEMPT"]);
+    for (run, rows) in runs {
+        for (place, row) in rows.iter().enumerate() {
             let (run, workflow) = if place == 0 { (run.as_str(), row.workflow()) } else { ("", "") };
-            let (changed, step) = (row.changed_at.to_string(), printable(&row.step.step));
-            let (state, attempt) = (row.state.as_str().to_owned(), row.state.attempt().to_string());
-            lines.push([changed, printable(run), printable(workflow), step, state, attempt]);
+            listing.push([
+                row.changed_at.as_str().into(),
+                run.into(),
+                workflow.into(),
+                row.step.step.as_str().into(),
+                row.state.as_str().into(),
+                row.state.attempt().to_string().into(),
+            ]);
         }
     }
-    let mut widths = [0; 6];
-    for line in &lines {
-        for (width, cell) in widths.iter_mut().zip(line) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    for line in &lines {
-        let cells: Vec<_> = line.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        writeln!(out, "{}", cells.join("  ").trim_end())?;
-    }
-    Ok(())
+    listing
 }
 
 impl Show {
@@ -131,7 +131,7 @@ impl Show {
         if steps.is_empty() {
             return Err(with_help(
                 format!("show run `{}`: no run in the store has this name", self.run),
-                "list the runs with `proofmark runs list`",
+                "list the runs with `proofmark run list`",
             ));
         }
         // In the order in which they were first judged.
@@ -171,12 +171,23 @@ struct Row {
 }
 
 impl Row {
+    /// The row of a stored step, or why its state cannot be read.
+    fn of(listed: ListedStep, store: &Store) -> anyhow::Result<Result<Row, AcceptError>> {
+        let ListedStep { tenant, step, changed_at } = listed;
+        let state = match stored_state(&step) {
+            Ok(state) => state,
+            Err(error) => return Ok(Err(error)),
+        };
+        let workflow = workflow_of(&store.of(&tenant), &step)?;
+        Ok(Ok(Row { tenant, step, state, changed_at: Timestamp::from_unix_millis(changed_at), workflow }))
+    }
+
     /// What identifies the run: its name, and whose it is where it is not of the command line.
     fn run(&self) -> String {
-        match self.tenant == Tenant::LOCAL {
-            true => self.step.run.clone(),
-            false => format!("{} of {}, begun by `{}`", self.step.run, self.tenant, self.step.begun_by),
+        if self.tenant == Tenant::LOCAL {
+            return self.step.run.clone();
         }
+        format!("{} of {}, begun by `{}`", self.step.run, self.tenant, self.step.begun_by)
     }
 
     fn workflow(&self) -> &str {

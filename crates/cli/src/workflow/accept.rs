@@ -1,4 +1,4 @@
-//! `proofmark accept`.
+//! `proofmark workflow accept`.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ use crate::error::with_help;
 use crate::exit::Exit;
 use crate::input;
 use crate::lint;
-use crate::options::{Signing, StoreAt, Trusting};
+use crate::options::{Presenting, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
 use crate::report::{Case, Format, Formatting, Group, Human, Places, Reporter, Status, Style, of_receipt};
-use crate::sessions;
+use crate::session;
 use crate::source::{Fault, STDIN, Source, in_presented};
 
 /// Check an agent's response to a workflow step against the step's contract
@@ -32,9 +32,9 @@ use crate::source::{Fault, STDIN, Source, in_presented};
 /// Prose is never evidence. The result is a receipt, chained to those of the run's earlier attempts.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark accept examples/accept/workflow.yaml --step implement --run r1 --response examples/accept/attempt1.md \
+  proofmark workflow accept examples/accept/workflow.yaml --step implement --run r1 --response examples/accept/attempt1.md \
 --trace examples/accept/trace1.json
-  proofmark accept examples/accept/workflow.yaml --step implement --run r1 --response examples/accept/attempt2.md \
+  proofmark workflow accept examples/accept/workflow.yaml --step implement --run r1 --response examples/accept/attempt2.md \
 --trace examples/accept/trace2.json --dry-run
 
 Exit codes: 0 accepted; 1 rejected: retry or aborted; 2 the attempt could not be judged, and none was used up.")]
@@ -51,9 +51,9 @@ pub(crate) struct Accept {
     /// `proofmark hook` recorded, or `none` if no call was made
     #[arg(long, value_name = "TRACE")]
     trace: Option<PathBuf>,
-    /// Facts of the orchestrator, an object in JSON or YAML: conditions read it as `context`
-    #[arg(long, value_name = "FILE|-")]
-    context: Option<PathBuf>,
+    /// Facts of the orchestrator, which conditions read as `context`: an object in JSON, or the name of a file with one, also after @
+    #[arg(long, value_name = "JSON|FILE|-")]
+    context: Option<String>,
     /// The run that this attempt belongs to [default: a new run]
     #[arg(long, value_name = "ID")]
     run: Option<String>,
@@ -61,11 +61,10 @@ pub(crate) struct Accept {
     #[arg(long, value_name = "N")]
     attempt: Option<u32>,
     /// The workflow policy, which the workflow must follow
-    #[arg(long, alias = "policy", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     workflow_policy: Option<PathBuf>,
-    /// Also present the receipts in this folder of .json and .jsonl files; those in the store are found without it
-    #[arg(long, value_name = "DIR")]
-    receipts: Option<PathBuf>,
+    #[command(flatten)]
+    presenting: Presenting,
     /// Judge without storing anything: no attempt is used up, and there is no receipt
     #[arg(long)]
     dry_run: bool,
@@ -93,6 +92,7 @@ impl Accept {
         let response = read(&self.response, MAX_RESPONSE_BYTES)?;
         let trace = self.trace(config)?;
         let context = self.context.as_deref().map(document::context).transpose()?;
+        let evidence = self.presenting.read(&self.store, config)?;
         // After the documents are read: key and store are created on first use, and an invalid document creates none.
         let (issuer, trusted) = self.issuer(config)?;
         let attempt = Attempt {
@@ -106,8 +106,7 @@ impl Accept {
             response: &response,
             trace: trace.as_deref(),
             context: context.as_ref(),
-            receipts: self.receipts.as_deref(),
-            presented: &[],
+            presented: evidence.presented(),
             trusted: trusted.signers(),
             in_order: self.in_order,
             purpose: if self.dry_run { Purpose::DryRun } else { Purpose::Attempt },
@@ -133,7 +132,7 @@ impl Accept {
             None => Group::of_cases(&self.step, accepted.judgment.rules.iter().map(case).collect()),
         };
         let group = Group { json, ..group };
-        let mut reporter = Reporter::new(format, "accept", Human::new(Style::Verdicts));
+        let mut reporter = Reporter::new(format, "workflow accept", Human::new(Style::Verdicts));
         reporter.group(group.with_result(accepted.state.as_str(), passes))?;
         reporter.finish()
     }
@@ -142,15 +141,16 @@ impl Accept {
     fn trace(&self, config: &Config) -> anyhow::Result<Option<Vec<u8>>> {
         let Some(path) = self.trace.as_deref() else { return Ok(None) };
         match path.to_str().and_then(|path| path.strip_prefix("session:")) {
-            Some(session) => sessions::trace(&self.store.open_existing(config)?, session).map(Some),
+            Some(name) => session::trace(&self.store.open_existing(config)?, name).map(Some),
             None => trace(path).map(Some),
         }
     }
 
     /// Refuses two inputs from standard input, of which the second would be empty.
     fn one_standard_input(&self) -> anyhow::Result<()> {
-        let named = [Some(&self.response), self.trace.as_ref(), self.context.as_ref()];
-        match named.into_iter().flatten().filter(|path| *path == Path::new("-")).count() {
+        let context = self.context.as_deref().map(document::context_file);
+        let named = [Some(&*self.response), self.trace.as_deref(), context];
+        match named.into_iter().flatten().filter(|path| **path == *Path::new("-")).count() {
             0 | 1 => Ok(()),
             _ => Err(with_help(
                 "read standard input: two of `--response`, `--trace` and `--context` are `-`",
@@ -162,18 +162,9 @@ impl Accept {
     /// Where the receipt is issued, and whose receipts count. A dry run creates neither key nor store.
     fn issuer(&self, config: &Config) -> anyhow::Result<(Issuer, TrustedSigners)> {
         let trusted = self.trusting.signers(config)?;
-        let key = match self.dry_run {
-            true => self.signing.existing_key(config)?,
-            false => Some(self.signing.key(config)?),
-        };
-        let trusted = match &key {
-            Some(key) => trusted.with_own(key.signer()),
-            None => trusted,
-        };
-        let store = match self.dry_run {
-            true => self.store.open_if_there(config)?,
-            false => Some(self.store.open(config)?),
-        };
+        let key = if self.dry_run { self.signing.existing_key(config)? } else { Some(self.signing.key(config)?) };
+        let trusted = key.iter().fold(trusted, |trusted, key| trusted.with_own(key.signer()));
+        let store = if self.dry_run { self.store.open_if_there(config)? } else { Some(self.store.open(config)?) };
         Ok((Issuer::new(key, store), trusted))
     }
 
@@ -190,7 +181,9 @@ impl Accept {
                 "name them with `--trace`; `--trace none` states that no call was made".to_owned()
             }
             AcceptError::NoContext { name, .. } => {
-                format!("write `{name}` into an object in a file, and name the file with `--context`")
+                format!(
+                    "give `{name}` with `--context`, as in `--context '{{\"{name}\": …}}'`, or in a file that it names"
+                )
             }
             _ => return in_presented(error),
         };
@@ -271,10 +264,7 @@ fn follows(next: &NextStep) -> String {
 }
 
 fn read(path: &Path, limit: usize) -> anyhow::Result<Vec<u8>> {
-    match path == Path::new("-") {
-        true => input::read_stdin(limit as u64),
-        false => input::read_limited(path, limit as u64),
-    }
+    if path == Path::new("-") { input::read_stdin(limit as u64) } else { input::read_limited(path, limit as u64) }
 }
 
 /// What messages call a file or standard input.
@@ -296,7 +286,7 @@ fn trace(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(text)
 }
 
-pub(crate) fn exit(state: &State) -> Exit {
+fn exit(state: &State) -> Exit {
     match state {
         State::Accepted { .. } | State::AcceptedWithWarnings { .. } => Exit::Yes,
         State::Retry(_) | State::Aborted { .. } => Exit::No,

@@ -1,4 +1,4 @@
-//! `proofmark approve`.
+//! `proofmark decision approve`.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -22,13 +22,13 @@ use crate::receipt::read;
 /// expires, and the decision that it allows spends it. A key can approve a decision once.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark approve 97473953 --key reviewer --note \"checked with the customer\"
-  proofmark approve decision.json --key reviewer --note \"checked\" --expires 1h > approval.json")]
+  proofmark decision approve 97473953 --key reviewer --note \"checked with the customer\"
+  proofmark decision approve decision.json --key reviewer --note \"checked\" --expires 1h > approval.json")]
 pub(crate) struct Approve {
     #[command(flatten)]
     by: ReviewBy,
     /// How long the approval counts: 30m, 1h, 2d, at most 30d
-    #[arg(long, default_value = "1h", value_parser = review_expiry)]
+    #[arg(long, default_value = "1h", value_name = "DURATION", value_parser = review_expiry)]
     expires: i64,
     /// The role in which the reviewer approves [default: the role that the decision asks for]
     #[arg(long)]

@@ -12,7 +12,7 @@ use crate::request::Request;
 type JudgedApprovals<'e> = Vec<(&'e ReceiptFact, Option<Refusal>)>;
 
 pub(crate) fn holds(condition: &str, facts: &Value, budget: &Budget<'_>) -> bool {
-    // What does not compile, is unknown or is past the budget does not hold: a retry is then not admitted.
+    // A condition that does not compile, is unknown or is past the budget does not hold, so that no retry is admitted by it.
     Predicate::compile(condition).is_ok_and(|predicate| predicate.truth_within(facts, budget) == Truth::True)
 }
 

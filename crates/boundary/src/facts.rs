@@ -6,7 +6,7 @@ use proofmark_evidence::CallStatus;
 use proofmark_predicate::{FieldType, Schema};
 
 /// The classes of actions that a policy need not declare.
-pub const ACTION_CLASSES: [&str; 8] = [
+pub(crate) const ACTION_CLASSES: [&str; 8] = [
     "memory_write",
     "record_mutation",
     "system_change",
@@ -26,7 +26,7 @@ pub(crate) const BOUNDARIES: [&str; 2] = ["action_execute", "memory_write"];
 
 /// The names and types of all facts. `classes` are declared by the policy, beside [`ACTION_CLASSES`].
 #[must_use]
-pub fn fact_schema(classes: &[String]) -> Schema {
+pub(crate) fn fact_schema(classes: &[String]) -> Schema {
     let text = || FieldType::String;
     let classes = ACTION_CLASSES.iter().copied().chain(classes.iter().map(String::as_str));
     schema([

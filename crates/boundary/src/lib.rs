@@ -4,6 +4,22 @@
 //! documents, what was spent and what was denied before are arguments. It has no default that allows, and it executes
 //! nothing. `docs/decisions.md` is the reference of what it reads and writes.
 //!
+//! Read the files in the order of a decision:
+//!
+//! 1. `policy` and its folder read a policy; `facts` names what its predicates see, `rule_ref` names a rule.
+//! 2. `request` reads a request in either of its two forms; `size` counts its values, `moment` is its time and history.
+//! 3. `evidence` finds the documents and calls that a rule asks for; `taint` finds signs of steering in texts.
+//! 4. `judge` makes one pass over the policy, a finding for each rule; `input` is everything that it may look at.
+//! 5. `decide` makes a decision of the findings, and `disposition` says how the agent continues.
+//! 6. `change` searches for what would change the decision: its own first lines say how, and why what it finds is proven.
+//!    `assumption` holds the answers that it does not know.
+//! 7. `receipt` writes and reads the receipt of a decision; `stated` and `effect` read from it what people are shown or what
+//!    is counted.
+//!
+//! Beside that way: `conditions` and `admission` judge a retry by what the earlier receipt asked for, `replay` decides again
+//! from a receipt, `cases` and `coverage` test a policy, `explain` puts it into words, and `suggest` writes one from calls
+//! that were seen.
+//!
 //! ```
 //! use proofmark_boundary::{ActionPolicy, History, Moment, Outcome, Request, decide};
 //! use proofmark_evidence::Evidence;
@@ -60,7 +76,6 @@ pub use disposition::{Disposition, Outcome};
 pub use effect::{RuleEffect, effects_text, read_effects};
 pub use evidence::{EvidenceItem, outputs_wanted};
 pub use explain::{BoundaryWords, RuleWords, explain_boundaries, explain_decision, explain_policy};
-pub use facts::{ACTION_CLASSES, fact_schema};
 pub use input::MAX_DECISION_STEPS;
 pub use judge::{Reason, RuleFinding, RuleStatus};
 pub use moment::{Denial, History, Moment};

@@ -14,8 +14,9 @@ use proofmark_evidence::CallStatus;
 use proofmark_receipt::document::{counted, shown};
 use proofmark_receipt::{Json, Object, object};
 
+use crate::Request;
+use crate::facts::ACTION_CLASSES;
 use crate::policy::{ActionPolicy, ActionPolicyError, MAX_BOUNDARIES, ToolCall};
-use crate::{ACTION_CLASSES, Request};
 use guess::Guessed;
 use yaml::Commented;
 
@@ -64,7 +65,7 @@ struct Group<'a> {
     calls: Vec<&'a SeenCall>,
 }
 
-/// What of an action follows from the policy, and what from the pins of definitions, which are another matter.
+/// The members of an action that follow from the policy. Those of [`OF_PINS`] follow from the pins of definitions.
 const OF_POLICY: [&str; 9] =
     ["tool", "class", "boundary", "recipient", "amount", "server", "args", "via", "outer_args"];
 const OF_PINS: [&str; 2] = ["definition", "definition_state"];

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub(crate) use read::read;
-pub use settings::{MAX_VARIABLE_BYTES, MAX_VARIABLES, PROJECT_SETTINGS, check_settings};
+pub use settings::{PROJECT_SETTINGS, check_settings};
 pub use tree::{TreeEntry, TreeEntryKind, TreeError, tree_entries};
 pub use words::MAX_WORDS;
 

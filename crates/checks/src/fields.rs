@@ -55,7 +55,7 @@ pub(crate) fn limits(field: Option<Field<'_>>) -> Result<AskedLimits, DocumentEr
     let fields = field.fields()?;
     fields.only(&["memory_mb", "timeout_ms", "total_timeout_ms", "output_bytes", "processes", "disk_mb"])?;
     let asked = |name: &str| fields.get(name).map(|field| field.positive()).transpose();
-    // What does not fit is above every cap, and lowered to it.
+    // A number that does not fit is above every cap, so it is lowered to the cap.
     let count = |name: &str| Ok(asked(name)?.map(|value| u32::try_from(value).unwrap_or(u32::MAX)));
     Ok(AskedLimits {
         memory_mb: count("memory_mb")?,

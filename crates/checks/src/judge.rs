@@ -87,7 +87,7 @@ impl Request {
     ) -> Result<Judgment, StoppedError> {
         let budget = Budget::stopping(MAX_CONSTRAINT_STEPS, stop);
         let judgment = self.judge_within(submission, expected, &budget);
-        // What was stopped halfway is dropped: its unchecked constraints would read as the submission's errors.
+        // A check that was stopped halfway is dropped: its unchecked constraints would read as the submission's errors.
         budget.finish().map(|()| judgment)
     }
 

@@ -21,7 +21,6 @@ mod test;
 pub(crate) use proofmark_receipt::document::Cause as Code;
 use proofmark_receipt::document::{self, Field, Fields, one_of, shown};
 pub use proofmark_receipt::document::{DocumentError as RequestError, Format, Place};
-pub use salt::{MAX_SALT_CHARS, MIN_SALT_CHARS};
 
 /// A request that has been read: everything in it is known, of the right type and fits together.
 #[derive(Clone, Debug, PartialEq)]

@@ -145,7 +145,7 @@ pub enum Reveal {
     All,
     /// Those of the checks that did not pass.
     Failures,
-    /// Those of no check, and no text or time that reveals them. Requires a salt: without one the digests reveal them.
+    /// Shows the inputs of no check, and no text or time that reveals them. Requires a salt: without one the digests reveal them.
     None,
 }
 

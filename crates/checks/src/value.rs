@@ -13,7 +13,7 @@ pub(crate) use literal::Literals;
 pub(crate) use wide::code_points;
 
 /// The longest wire text of one value that is read, in bytes: the cap of `output_bytes` with room for its framing.
-pub const MAX_VALUE_BYTES: usize = 32 << 20;
+pub(crate) const MAX_VALUE_BYTES: usize = 32 << 20;
 
 /// How deep the wire text may nest. A level of a dict takes three levels of wire text.
 pub const MAX_VALUE_DEPTH: usize = 512;

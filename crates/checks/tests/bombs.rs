@@ -4,7 +4,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a test may stop anywhere")]
 
-use proofmark_checks::{Format, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_REQUEST_BYTES, Request, RequestError};
+use proofmark_checks::limits::{MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS};
+use proofmark_checks::{Format, MAX_REQUEST_BYTES, Request, RequestError};
 use proofmark_receipt::{Detail, Draft, Object, ReceiptId, Status, Timestamp, Verdict, json};
 use serde_json::{Value, json};
 

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a test may stop anywhere")]
 
-use proofmark_checks::{
-    Fault, Format, Judgment, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINTS, MAX_VIOLATIONS, Outside, Plan, Request,
-    RequestError,
-};
+use proofmark_checks::limits::{MAX_CONSTRAINT_BYTES, MAX_CONSTRAINTS, MAX_VIOLATIONS};
+use proofmark_checks::{Fault, Format, Judgment, Outside, Plan, Request, RequestError};
 use proofmark_receipt::{Detail, Status, Verdict};
 use serde_json::{Value, json};
 

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
+use proofmark_checks::limits::{MAX_SHOWN_CHARS, MAX_TESTS};
 use proofmark_checks::{
-    CaseOutcome, End, Fault, Format, Judgment, Limits, MAX_SHOWN_CHARS, MAX_TESTS, Outcome, Request, Tail, Written,
-    same_error,
+    CaseOutcome, End, Fault, Format, Judgment, Limits, Outcome, Request, Tail, Written, same_error,
 };
 use proofmark_receipt::{Draft, Object, ReceiptId, Sha256Digest, Status, Timestamp, Verdict};
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use proofmark_checks::{
-    Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
-    DEFAULT_TOTAL_TIMEOUT, Format, MAX_MEMORY_MB, MAX_TIMEOUT, Program, Request, RequestError,
+use proofmark_checks::limits::{
+    DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
+    DEFAULT_TOTAL_TIMEOUT, MAX_TIMEOUT,
 };
+use proofmark_checks::{Caps, Format, MAX_MEMORY_MB, Program, Request, RequestError};
 
 fn json(text: &str) -> Result<Request, RequestError> {
     Request::read(text.as_bytes(), Format::Json, None)

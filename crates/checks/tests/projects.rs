@@ -2,9 +2,10 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up fails")]
 
+use proofmark_checks::limits::MAX_FOLDERS;
 use proofmark_checks::{
-    Caps, CaseOutcome, Checks, Command, End, Fault, Format, HostFolder, MAX_FOLDERS, Need, Outcome, PROJECT_SETTINGS,
-    Program, Project, Report, ReportForm, Request, RequestError, Runner, Written, check_settings, file_content,
+    Caps, CaseOutcome, Checks, Command, End, Fault, Format, HostFolder, Need, Outcome, PROJECT_SETTINGS, Program,
+    Project, Report, ReportForm, Request, RequestError, Runner, Written, check_settings, file_content,
 };
 use proofmark_receipt::Verdict;
 use proofmark_receipt::document::Field;

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use proofmark_checks::limits::*;
 use proofmark_checks::*;
 
 fn reference() -> String {

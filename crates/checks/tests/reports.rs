@@ -10,7 +10,8 @@
 
 use std::time::Duration;
 
-use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, Limits, MAX_TESTS, Outcome, Request, Written};
+use proofmark_checks::limits::MAX_TESTS;
+use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, Limits, Outcome, Request, Written};
 use proofmark_receipt::{Draft, Object, ReceiptId, Status, Timestamp, Verdict, json};
 use proofmark_testing::cpu_time;
 use proptest::prelude::*;

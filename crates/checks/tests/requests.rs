@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use proofmark_checks::limits::{MAX_PACKAGE_CHARS, MAX_PACKAGES, MAX_REQUEST_DEPTH, MAX_TESTS};
 use proofmark_checks::{
-    Caps, Checks, Expected, Format, Language, MAX_PACKAGE_CHARS, MAX_PACKAGES, MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH,
-    MAX_TESTS, Mode, Place, Program, Raises, Request, RequestError, Reveal, Suite, TextRule, Tolerance,
+    Caps, Checks, Expected, Format, Language, MAX_REQUEST_BYTES, Mode, Place, Program, Raises, Request, RequestError,
+    Reveal, Suite, TextRule, Tolerance,
 };
 use proofmark_receipt::{Json, Sha256Digest};
 

@@ -7,7 +7,7 @@ use crate::evaluate::{AttemptOutcome, Judgment, RuleOutcome};
 use crate::evidence::AttemptEvidence;
 use crate::workflow::Workflow;
 
-/// What the caller of an attempt left out, and a rule reads.
+/// A part of an attempt that a rule reads and the caller left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotGiven {
     /// The recorded calls.
@@ -16,7 +16,7 @@ pub enum NotGiven {
     Context(String),
 }
 
-/// What the caller left out, where a rule is unknown for that. It is the caller's mistake, so it should cost the agent no
+/// The part that the caller left out, if a rule is unknown because of it. The mistake is the caller's, so it should cost the agent no
 /// attempt. Nothing that the agent writes has an effect here; otherwise the agent could try for free.
 pub fn not_given(workflow: &Workflow, judgment: &Judgment, evidence: &AttemptEvidence<'_>) -> Option<NotGiven> {
     match judgment.outcome {

@@ -12,6 +12,13 @@
 //! 4. [`evaluate`] judges every rule.
 //! 5. [`State::apply`] moves the run of the step to its next state.
 //! 6. [`judgment::draft_parts`] makes the content of the receipt.
+//!
+//! Read the files in that order. `workflow` and its folder, `policy` and its folder, `tools` and `class` are the documents;
+//! `read` is what their readers share and `vocabulary` the fields that they accept. `lint` has a file for each kind of
+//! finding. `contract` is what a step has to prove, `evidence` what an attempt is judged by, and `given` whether the caller
+//! gave it. `evaluate` has a file for each kind of rule, and `expect` says what a value must be. `state` is the machine of a
+//! step's attempts, `delay` the time between two of them, and `follow` where the workflow goes next. `cases` runs recorded
+//! responses through all of it.
 
 pub mod cases;
 mod class;

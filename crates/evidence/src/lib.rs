@@ -12,6 +12,11 @@
 //! - [`trace`] reads the calls an orchestrator recorded; [`CallStatus`] says how a call ended.
 //! - [`difference`] says where two documents differ.
 //! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
+//!
+//! Begin with `receipt`, `demand` and `refusal`, which hold the question that every rule asks. `approval`, `reviewer` and
+//! `roles` are about what people sign, `assign` and `suite` about receipts alone, and `status` says how far either can be
+//! relied on. `condition`, `path`, `glob`, `span` and `facts` do not know receipts. In `trace`, `records` splits what was
+//! recorded, `detect` finds its form, one file for each form reads it, and `collect` pairs calls with their results.
 
 pub mod approval;
 mod approval_fact;
@@ -40,7 +45,7 @@ pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression
 pub use demand::{Accepts, ReceiptDemand, SignerDemand, Wanted};
 pub use path::Path;
 pub use receipt::{Comparison, Evidence, MAX_AHEAD_MILLIS, ReceiptFact, ReceiptKind, Spend};
-pub use refusal::{MAX_REFUSED, Refusal, nearest};
+pub use refusal::{Refusal, nearest};
 pub use reviewer::{Person, PersonError, Reviewer};
 pub use roles::Roles;
 pub use status::EvidenceStatus;

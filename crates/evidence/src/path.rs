@@ -63,14 +63,7 @@ impl Path {
         // A strict query reports an absent member, which is just no value here; a limit must not look like that.
         match query.values(document, budget) {
             Ok(found) => Ok(found),
-            Err(unknown)
-                if unknown
-                    .missing
-                    .iter()
-                    .any(|fact| matches!(fact.why, Why::Failed(failure) if failure.is_limit())) =>
-            {
-                Err(unknown.missing)
-            }
+            Err(unknown) if unknown.missing.iter().any(is_limit) => Err(unknown.missing),
             Err(_) => Ok(Vec::new()),
         }
     }
@@ -130,4 +123,8 @@ fn walk(document: &Value, steps: &[String]) -> Option<Value> {
 
 fn item<'v>(items: &'v Arc<[Value]>, step: &str) -> Option<&'v Value> {
     items.get(step.parse::<usize>().ok()?)
+}
+
+fn is_limit(fact: &Missing) -> bool {
+    matches!(fact.why, Why::Failed(failure) if failure.is_limit())
 }

@@ -181,7 +181,7 @@ impl ReceiptFact {
             spent,
             spent_by: None,
             vouched: false,
-            // What is marked as two kinds counts as neither, so its approval is not read.
+            // A document that is marked as two kinds counts as neither, so its approval is not read.
             approval: approval.filter(|_| kind == Some(ReceiptKind::Approval)),
         }
     }

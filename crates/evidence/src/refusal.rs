@@ -3,7 +3,7 @@
 use crate::receipt::ReceiptFact;
 
 /// The most refused documents that are named for one rule.
-pub const MAX_REFUSED: usize = 4;
+const MAX_REFUSED: usize = 4;
 
 /// Why a document does not meet a demand, in the order of the checks: a document that fails a later one is nearer to
 /// meeting the demand.

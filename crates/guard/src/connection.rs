@@ -209,7 +209,7 @@ impl Connection {
         }
     }
 
-    /// What is to be recorded at the beginning, and of what the server is reached by.
+    /// Records the beginning of the session and the origin of the server.
     pub fn open(&mut self, policy: &ActionPolicy) -> Vec<Output> {
         let mut outputs = Vec::new();
         let origin = self.origin(&mut outputs);
@@ -260,7 +260,7 @@ impl Connection {
     pub fn go_on(&mut self, released: Released, policy: &ActionPolicy) -> Step {
         let Released(Parked { message, id, method }, mut waited) = released;
         let withdrawn = waited.as_mut().and_then(|waited| waited.withdrawn(&id));
-        // Else it was cancelled on its way, after it was released and before it is held.
+        // A call that is not being decided was cancelled after it was released and before it was held.
         let mut step = if self.deciding.contains(&id) {
             self.hold(message, id, method, waited, policy).unwrap_or_else(|refusal| {
                 self.deciding.retain(|id| Some(id) != refusal.id.as_ref());

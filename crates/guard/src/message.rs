@@ -454,7 +454,7 @@ fn string_length(text: &[u8]) -> usize {
         at += json::plain_length(text.get(at..).unwrap_or_default());
         match text.get(at) {
             Some(b'"') => return at + 1,
-            // What follows is ASCII, as JSON requires.
+            // The rest is ASCII, as JSON requires.
             Some(b'\\') => at += 2,
             Some(_) => at += 1,
             None => return text.len(),

@@ -73,7 +73,7 @@ pub(crate) const INSTRUCTIONS: &str = "instructions";
 /// The name of what a server is reached by, and the member that holds it.
 pub(crate) const ORIGIN: &str = "origin";
 
-/// What a definition is of, and its name there.
+/// The kind of a definition, and its name among those of its kind.
 ///
 /// It is written as `prompt:NAME`, `template:URI` or `server:instructions`; a tool by its name alone, or as `tool:NAME` where
 /// the name begins like one of the others. Every name has one spelling, and every spelling is of one name.

@@ -64,7 +64,7 @@ impl Session {
                 self.calls.push(call(text("tool"), text("class"), args, status, at));
                 self.recorded.extend(decision.map(|decision| (decision.to_owned(), self.calls.len() - 1)));
             }
-            // What the host's own record says.
+            // The host's own record says so.
             Some("ended") => {
                 if let (Some(index), Some(status)) = (index, text("status").and_then(CallStatus::from_word)) {
                     self.ended(index, status);
@@ -80,7 +80,7 @@ impl Session {
                     self.ended(index, status);
                 }
                 let signs = entry.get("signs").and_then(Json::as_array).unwrap_or_default();
-                // What is withheld is not read.
+                // The agent did not read a result that was withheld.
                 let is_read = text("handling") != Some("withhold");
                 let signs: Vec<_> = signs.iter().filter(|_| is_read).filter_map(Json::as_str).collect();
                 self.tainted(&signs, text("tool").unwrap_or_default(), at);

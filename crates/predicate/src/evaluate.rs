@@ -173,7 +173,7 @@ impl<'a> Machine<'a> {
                 }
                 (Err(more), Some(known)) => merge(known, more),
             }
-            // Whatever is returned then, `unless_exhausted` replaces it.
+            // `unless_exhausted` replaces the result in that case.
             if self.steps.exhausted() {
                 break;
             }

@@ -9,6 +9,14 @@
 //!   never false, and the answer names it.
 //! - **Exact.** Integers have 64 bits and overflow is an error; decimals do not round to binary.
 //!
+//! Read the files in the order of a predicate. `lexer` and `parser` read its text into the `ast`, and look up names in
+//! `functions`, which has one row for each function; `nearest` suggests other names. `typecheck` refuses what can never be
+//! right, by the `schema` of the facts and the `types` of expressions. `predicate` is the result, and `evaluate` runs it:
+//! `quick` is the short way for the commonest comparisons, and the other files of its folder have one kind of expression
+//! each. `value`, `decimal` and `time` are what predicates compute with, `pattern` and `path` what `matches` and `path` look
+//! for. `limits`, `budget` and `cost` bound all of it, `error` says what went wrong, and `tree` shows a predicate to code
+//! that reasons about it.
+//!
 //! ```
 //! use proofmark_predicate::{Predicate, Truth, Value};
 //!

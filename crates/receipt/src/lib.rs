@@ -3,6 +3,15 @@
 //! The crate has no clock, randomness, files or network: times, identifiers and seeds are arguments, documents are bytes.
 //! It does not know what was verified or how.
 //!
+//! Read `json` first: its reader keeps each number as written, and its canonical forms are what is hashed and signed.
+//! `digest`, `signer`, `key`, `receipt_id` and `timestamp` are the small types, `results` and `draft` what becomes a
+//! document. `safe` says what may be signed, `prepared` signs it, and `link` ties it to its chain. `receipt` reads a document
+//! again, `signature` and `verify` judge its signature, with the answers of `verification`, and `chain` and `head` judge a
+//! whole chain; `error` is why a document is not a receipt.
+//!
+//! `document` reads what people write, in JSON or YAML, strictly and with the place of each error; `members` does so for one
+//! object of a receipt. `position`, `shown` and `hex` are for texts.
+//!
 //! ```
 //! use proofmark_receipt::{SignatureStatus, Profile, SigningKey, Trust, verify};
 //! # use proofmark_receipt::{Draft, Hashes, Object, ReceiptId, Results, Sha256Digest, Timestamp, Verdict};

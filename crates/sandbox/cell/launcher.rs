@@ -101,7 +101,7 @@ impl Launcher {
             Ok(pid) => pid,
             Err(error) => self.report(error as i32),
         };
-        // What the interpreter closes is closed.
+        // A pipe is closed once the interpreter has closed it.
         let ended = self.ended as usize;
         let _none_open = kernel::close_range(0, ended - 1, 0);
         let _none_open = kernel::close_range(ended + 1, u32::MAX as usize, 0);

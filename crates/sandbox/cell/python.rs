@@ -118,7 +118,7 @@ pub unsafe extern "C" fn serve() {
 
 /// Forks leaves until there is no case any more; returns without an error in each leaf.
 unsafe fn next_leaf() -> Result<(), Failure> {
-    // What interrupts the supervisor's terminal is not for the zygote; a leaf takes it as any program.
+    // An interrupt from the supervisor's terminal is not for the zygote; a leaf takes it as any program does.
     kernel::block_signals(SIGINT);
     let zygote = Zygote::begin(&[])?;
     // SAFETY: the interpreter's functions are called in the order that it asks for, by its one thread.

@@ -96,7 +96,7 @@ enum Never {}
 unsafe fn enter(e: &Entering<'_>) -> Result<Never, Stopped> {
     // SAFETY: every call takes memory prepared before the fork.
     unsafe {
-        // Else the read below would not end with a supervisor that is killed before it releases this process, which has a
+        // Otherwise the read below would not end with a supervisor that is killed before it releases this process, which has a
         // copy of its memory: this process, and those that other threads fork meanwhile, have the end that is written to. The
         // signal is asked for again when the identity has changed, which clears it.
         libc::close(e.release);

@@ -9,6 +9,17 @@
 //! - [`Worker`] runs jobs one after another, one leaf process a case. A thread
 //!   that wants to run jobs makes its own. While a worker runs a job, others may
 //!   join it ([`SharedJob`]).
+//!
+//! Read the files from the outside in. `host` says what there is: `selftest` tries each `level` of isolation, `runtime` and
+//! `toolchain` find the interpreters, `installed` their packages. `worker` runs jobs: as forks of a `zygote`, which `trials`
+//! and `modules` prepare, or as a program of its own (`program`, `project`). Either is in a `cell`, whose `child` isolates
+//! itself: `stage` is what both sides share, `tree` the files that it sees, `landlock` and `filter` what it may do, `init`
+//! what ends it. `watch` feeds and reads it and ends it at the first limit, which `memory` and `groups` count. `sys` has the
+//! system calls of our side.
+//!
+//! The folder `cell/` beside `src/` has the programs that run inside a cell, without a standard library: `init`, the
+//! `launcher` of whole programs, and the modules that a warm Python and a warm Node.js load. `kernel` has their system calls, and
+//! `case` what they and `src/zygote.rs` say to each other.
 
 #![expect(unsafe_code, reason = "isolation is made of system calls that no safe interface has")]
 

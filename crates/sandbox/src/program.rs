@@ -94,7 +94,7 @@ pub(crate) fn launch(runtime: &Runtime, arguments: &[&str]) -> io::Result<Launch
     let text = |text: &str| CString::new(text).map_err(io::Error::other);
     let arguments = arguments.iter().map(|argument| text(argument));
     let argv = [Ok(path.clone())].into_iter().chain(arguments).collect::<io::Result<_>>()?;
-    // Those of all languages, since a bash script may run the interpreters of the others.
+    // A bash script may run the interpreters of the other languages, so it gets the variables of all.
     let variables = VARIABLES.iter().chain(toolchain::all().flat_map(|toolchain| toolchain.variables));
     let env = variables.map(|variable| text(variable)).collect::<io::Result<_>>()?;
     Ok(Launch { path, argv, env })

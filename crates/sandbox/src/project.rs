@@ -90,7 +90,7 @@ pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]
     let arguments: Vec<&str> = project.arguments.iter().map(String::as_str).collect();
     let mut launch = launch(runtime, &arguments)?;
     let mut variables = vec!["USER=sandbox".to_owned(), "LOGNAME=sandbox".to_owned()];
-    // Those of all languages, since a bash script may run the interpreters of the others.
+    // A bash script may run the interpreters of the other languages, so it gets the variables of all.
     variables.extend(toolchain::all().flat_map(|one| one.project_variables).map(ToString::to_string));
     let mut own = project.env.clone();
     if let Some(installed) = &runtime.toolchain().packages {

@@ -166,7 +166,7 @@ impl Backend {
         Outcome { runtime: runtime.name, isolation, limits: job.limits, cases: Vec::new() }
     }
 
-    /// What runs the job; else the name of what does not, and why.
+    /// The runtime of a job. The error is the name of the one that cannot run it, and the reason.
     fn runtime(&self, job: &Job) -> Result<Runtime, (String, String)> {
         let runtimes = &self.host.runtimes;
         let found = runtimes.find(job.language, job.runtime.as_deref(), self.host.reach());
@@ -290,7 +290,7 @@ impl Backend {
     ) -> Result<Exited, ZygoteError> {
         let started = Instant::now();
         if self.forks_warm(runtime, limits) {
-            // Whatever went wrong, a fresh interpreter has not seen it.
+            // A fresh interpreter has seen nothing of the failure.
             let gone = self.run_warm(runtime, limits, &job, deadline);
             let gone = gone.or_else(|_first| self.run_warm(runtime, limits, &job, deadline));
             if runtime.toolchain().trial.is_none() || gone.as_ref().is_ok_and(Exited::is_conclusive) {

@@ -21,7 +21,7 @@ struct Guard {
 /// budget is used up.
 pub(super) fn guards(input: &Input<'_>, ops: &[Op], witness: &Hypothesis<'_>) -> Option<Vec<Op>> {
     let mut met = met(input, witness);
-    // What an operation names is a change already.
+    // A rule that an operation names is a change already.
     met.retain(|guard| !ops.iter().any(|op| op.source() == guard.op.source()));
     // An approval changes no fact. It binds the action, so it depends on facts without touching them.
     let changes = |op: &Op| !matches!(op, Op::Approval { .. });

@@ -20,7 +20,7 @@ const MAX_VALUES: u64 = 1_000;
 /// Facts with more calls than this are not remembered. Of the calls a hypothesis holds only a list.
 const MAX_CALLS: usize = 2_000;
 
-/// What is to be made of a request: the predicate of a rule true or false, by one of the guesses.
+/// Makes the predicate of a rule true or false, by one of the guesses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Task {
     pub(super) source: RuleRef,
@@ -76,8 +76,8 @@ impl Memo {
         Some(made)
     }
 
-    /// Whether all changes hold for these facts; `statements` are some of them, compiled. The texts are tested, not the operations: `admits` has nothing but the
-    /// texts.
+    /// Whether all changes hold for these facts; `statements` are some of them, compiled. The texts are tested and not
+    /// the operations, because `admits` has nothing but the texts.
     pub(super) fn all_hold(
         &self,
         changes: &[Change],

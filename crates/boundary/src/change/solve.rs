@@ -40,7 +40,7 @@ struct Solver<'a> {
     trials: usize,
 }
 
-/// What takes a change back, so that the members are in their order again.
+/// Takes one change back. The members are then in their order again.
 enum Undo {
     Set(Vec<Segment>, Json),
     Remove(Vec<Segment>),

@@ -320,7 +320,7 @@ fn refusal_met(nearest: Option<(&ReceiptFact, Refusal)>, none: String) -> Met {
         Some((fact, refusal)) => {
             let by = fact.spent_by.as_ref().filter(|_| refusal == Refusal::Spent);
             let words = match by {
-                // What decisions use is recorded with the id of the decision.
+                // Documents that decisions use are recorded with the id of the decision.
                 Some(by) if by.parse::<ReceiptId>().is_ok() => format!("was used by decision {by}"),
                 Some(by) => format!("{}, by {by}", refusal.words()),
                 None => refusal.words().to_owned(),

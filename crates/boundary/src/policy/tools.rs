@@ -137,7 +137,7 @@ impl ToolClass {
         self.tool.matches(tool) && self.server.as_ref().is_none_or(Globs::match_all)
     }
 
-    /// Whether it says of its tools that they have no effect, and of no call within theirs.
+    /// Whether the entry declares its tools to be without effect, and does not say that they run other tools.
     pub(super) fn is_weak(&self) -> bool {
         (self.reads || self.class == GENERIC) && self.dispatches.is_none()
     }
@@ -217,7 +217,7 @@ impl ActionPolicy {
         let mut action = self.action_of(&call);
         action.insert("surface", "mcp");
         action.insert("method", "tools/call");
-        // What the arguments decide is not known yet.
+        // The arguments, which decide it, are not known yet.
         for name in ["target", "recipient", "amount"] {
             action.remove(name);
         }
@@ -241,7 +241,7 @@ impl ActionPolicy {
             object! { "tool": tool, "class": UNCLASSED, "boundary": "action_execute", "server"?: call.server, "args": args.clone() }
         });
         action.insert("via", call.tool);
-        // What the outer call says besides may change what the inner one does.
+        // Other members of the outer call may change what the inner call does.
         action.insert("outer_args", call.args.clone());
         Some(action)
     }

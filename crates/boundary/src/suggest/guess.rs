@@ -85,7 +85,7 @@ pub(super) fn of(group: &Group<'_>) -> Guessed {
         None => (by_name(group.tool, said_to_change).to_owned(), "the class is guessed from the name"),
     };
     let reads = chosen.is_none() && class == READS;
-    // What no entry names has no target for the policy.
+    // The policy sees no target in an argument that no entry names.
     let has_entry = is_plain(group.tool) && group.fact("server").is_none_or(is_plain);
     let place = |fact: &str, names: &[&str], fits: &dyn Fn(&Json) -> bool| {
         has_entry.then(|| place(group, fact, names, fits)).flatten()
@@ -128,7 +128,7 @@ fn by_name(tool: &str, said_to_change: bool) -> &'static str {
     let words = words.to_lowercase();
     let has = |list: &[&str]| words.split(' ').any(|word| list.contains(&word));
     match WORDS.iter().find(|(_, list)| has(list)) {
-        // What a server says of its tool can only make the class stricter.
+        // The server's own word on its tool can only make the class stricter.
         Some((READS, _)) if said_to_change => UNCLASSED,
         Some((class, _)) => class,
         None => UNCLASSED,

@@ -151,7 +151,7 @@ impl Rules<'_, '_> {
     fn target(&mut self, guessed: &Guessed) {
         let of_call = |call: &Object| match &guessed.target {
             Some(place) => call.get("args").and_then(|args| at(args, place)).map(text_of),
-            // What the protocol or the host names is in the action alone.
+            // A target that the protocol or the host names is in the action alone.
             None if self.group.fact("method") != Some("tools/call") => call.get("target").map(text_of),
             None => None,
         };
@@ -255,7 +255,8 @@ impl Rules<'_, '_> {
         }
     }
 
-    /// What is executed, and booleans that were the same in every call; of other arguments, that they are left open.
+    /// Rules for arguments that are executed, and for booleans that were the same in every call. All other arguments are noted as
+    /// left open.
     fn others(&mut self) {
         let names: BTreeSet<String> =
             self.args().flat_map(|args| args.iter().map(|(name, _)| name.to_owned())).collect();

@@ -13,9 +13,9 @@ use crate::suite::{AskedLimits, Reveal};
 pub const PROJECT_SETTINGS: [&str; 10] =
     ["command", "report", "runtime", "skipped", "packages", "readable", "env", "limits", "reveal", "salt"];
 /// The most variables of the environment.
-pub const MAX_VARIABLES: usize = 64;
+pub(crate) const MAX_VARIABLES: usize = 64;
 /// The most bytes of their names and values together.
-pub const MAX_VARIABLE_BYTES: usize = 32 << 10;
+pub(crate) const MAX_VARIABLE_BYTES: usize = 32 << 10;
 
 /// The settings of a command.
 pub(super) struct Settings {

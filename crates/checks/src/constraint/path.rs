@@ -24,7 +24,7 @@ impl Path {
                 "write one as in `$.items[*].name`",
             )
         };
-        // What is longer or nests deeper is never given to the parser, which recurses.
+        // The parser recurses, so it is never given a text that is longer or nests deeper.
         if text.len() > MAX_PATH_BYTES {
             let why = format!("the path has more than {MAX_PATH_BYTES} bytes");
             return Err(ConstraintError::new(why, "shorten it"));

@@ -188,7 +188,7 @@ impl<'a> Pieces<'a> {
         let right: Vec<_> = self.answer.iter().map(&mut number).collect();
         let mut steps = align(&left, &right);
         if self.is_cut {
-            // Those after the last equal pieces may belong to some that were not looked at.
+            // Pieces after the last equal ones may belong to some that were not looked at.
             let last = steps.iter().rposition(|step| matches!(step, Step::Same(..)));
             let first = steps.iter().position(|step| !matches!(step, Step::Same(..))).map_or(0, |first| first + 1);
             steps.truncate(last.map_or(first, |last| first.max(last + 1)));

@@ -194,7 +194,7 @@ impl Walk {
         });
         let mut steps = align(&left, &right);
         if !whole {
-            // Those after the last equal members may belong to some that were not looked at.
+            // Members after the last equal ones may belong to some that were not looked at.
             let last = steps.iter().rposition(|step| matches!(step, Step::Same(..)));
             let first_pair = usize::from(steps.first().is_some_and(|step| !matches!(step, Step::Same(..))));
             steps.truncate(last.map_or(first_pair, |last| last + 1));

@@ -96,14 +96,13 @@ fn raised_nothing(language: Language, raises: &Raises, wire: &[u8]) -> Check {
 /// Judges an exception by the names of its type and of the types that one is derived from.
 fn judge_exception(raises: &Raises, kind: &str, text: &str, types: &[String]) -> Check {
     let actual = told(kind, text);
-    // Ruby's names hold those of the modules around them.
     let wrong = |actual, message: String| Check::wrong(actual, Difference::default(), Some(message));
     // The exceptions that led to it do not count.
     let own = text.split(CAUSED_BY).next().unwrap_or_default();
+    // Ruby's names hold those of the modules around them.
+    let is_kind = types.iter().any(|name| name.rsplit("::").next() == Some(raises.kind.as_str()));
     match &raises.contains {
-        _ if !types.iter().any(|name| name.rsplit("::").next() == Some(raises.kind.as_str())) => {
-            wrong(actual, format!("raised {kind}, expected {}", raises.kind))
-        }
+        _ if !is_kind => wrong(actual, format!("raised {kind}, expected {}", raises.kind)),
         Some(part) if !own.contains(part) => wrong(actual, "its text does not contain what is expected".to_owned()),
         Some(_) | None => Check::right(actual),
     }

@@ -102,10 +102,10 @@ pub(super) fn with_advice(said: String, allowed: Allowed) -> String {
     format!("{said}{between}{advice}")
 }
 
-/// What the sandbox has to do with an exception, where that is known.
+/// Advice on an exception that a limit of the sandbox may have caused.
 pub(super) fn advice(said: &str, Allowed { limits, language, .. }: Allowed) -> Option<String> {
     let has = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
-    // What a project cannot load may be a file of its own.
+    // The module that a project cannot load may be a file of its own.
     if let Some((name, language)) = missing_package(said).zip(language) {
         return Some(match language.no_packages() {
             Some(why) => why.to_owned(),

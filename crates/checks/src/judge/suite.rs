@@ -158,7 +158,7 @@ fn detail(suite: &Suite, test: &Test, check: Check, case: Option<&CaseOutcome>) 
         message: check.hidden.filter(|_| !shown).map(str::to_owned).or(check.message),
         ..Detail::new(test.name.as_str(), check.status)
     };
-    // What is not shown is not made either: it may be long. What the verifier could not do has nothing to do with the input.
+    // An input that is not shown is not made either, because it may be long. A failure of the verifier has nothing to do with it.
     let explains = shown && check.fault != Some(Fault::Verifier);
     let detail = if explains { explain::explained(suite, test, case, detail) } else { detail };
     hidden(check.fault, detail, suite.reveal)

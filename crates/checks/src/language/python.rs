@@ -132,7 +132,7 @@ fn python(mut arguments: Vec<String>, asked: Option<Report>) -> Reporting {
     };
     match (module.name.as_str(), asked) {
         ("pytest", asked) => {
-            // What failing tests wrote goes into the report, unless the command says what does.
+            // The report has the output of failing tests, unless the command says what it has.
             if !arguments.iter().any(|word| word.contains("junit_logging")) {
                 arguments.extend(PYTEST_OUTPUT.map(str::to_owned));
             }

@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 
     fn test(&mut self, line: &str, indent: usize) -> Result<(), ReportError> {
-        // What stands otherwise is printed by the tests, not reported.
+        // The tests print any other line; it reports nothing.
         if !indent.is_multiple_of(LEVEL_WIDTH) {
             return Ok(());
         }

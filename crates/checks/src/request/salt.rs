@@ -4,9 +4,9 @@ use super::{Code, Field, Fields, RequestError, one_of};
 use crate::suite::Reveal;
 
 /// The fewest characters of a salt: 16 random ones of base 64 are 96 bits.
-pub const MIN_SALT_CHARS: usize = 16;
+pub(crate) const MIN_SALT_CHARS: usize = 16;
 /// The most characters of a salt.
-pub const MAX_SALT_CHARS: usize = 256;
+pub(crate) const MAX_SALT_CHARS: usize = 256;
 
 /// Reads the salt, which stands where the fields of the suite do. It is part of what is hashed: anyone who has the suite can
 /// compute the digests, and without it nobody can try suites until one of them fits.

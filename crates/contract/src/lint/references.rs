@@ -60,7 +60,7 @@ fn in_text(workflow: &Workflow, predecessors: &[Vec<bool>], path: &str, text: &s
     findings
 }
 
-/// What to say of a reference, and what to do about it. It is an error where the reference refers to nothing, and a doubt
+/// A message about a reference, and its help. It is an error where the reference refers to nothing, and a doubt
 /// where the step has the field but its evidence does not name the part of it.
 type Remark = (String, String);
 

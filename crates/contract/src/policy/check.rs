@@ -123,13 +123,12 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
         help: format!("add a rule for `{tool}` without `when` under `toolCalls`"),
     }));
     // A receipt of any suite proves only what the agent chose to have proven, and one of any signer only what it signed.
-    if demands.receipts
-        && !verification.receipts.iter().any(|rule| {
-            let demand = &rule.demand;
-            let of_somebody = demand.signer != SignerDemand::Any && demand.verdict == Verdict::Pass;
-            demand.accepts != Accepts::AnySuite && of_somebody
-        })
-    {
+    let is_proven = verification.receipts.iter().any(|rule| {
+        let demand = &rule.demand;
+        let of_somebody = demand.signer != SignerDemand::Any && demand.verdict == Verdict::Pass;
+        demand.accepts != Accepts::AnySuite && of_somebody
+    });
+    if demands.receipts && !is_proven {
         found.push(Violation {
             code: "receipt-required",
             demand: DemandKind::Receipts,

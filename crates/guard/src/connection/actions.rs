@@ -31,7 +31,7 @@ impl Connection {
         action.insert("method", method.as_str());
         let digest = Sha256Digest::of(&Json::from(action.clone()).canonical_vrf());
         if let Some(state) = message.param("requestState") {
-            // Else one request could be continued with what the server handed out for another.
+            // Without this, one request could be continued with the state of another.
             if self.states.get(&Sha256Digest::of(state.as_bytes())) != Some(&digest) {
                 return Err(invalid("the `requestState` was not handed out for this request"));
             }

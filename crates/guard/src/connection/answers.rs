@@ -52,7 +52,7 @@ impl Connection {
         status.iter().for_each(|status| self.session.ended(*call, *status));
         self.remember(message, open);
         let handled = results::handled(message, &open.method, tool, &labels, policy, &self.settings);
-        // What is withheld is not read.
+        // The agent does not read a result that is withheld.
         if handled.handling != Some(ResultHandling::Withhold) {
             self.session.tainted(&labels, tool, now);
         }

@@ -17,7 +17,7 @@ pub(super) struct Handled {
     pub(super) text: Option<String>,
 }
 
-/// What the policy has done with a result in which these signs were found.
+/// Handles a result in which these signs were found, as the policy says.
 pub(super) fn handled(
     message: &Message,
     method: &str,
@@ -33,13 +33,13 @@ pub(super) fn handled(
     }
     let signs = signs.join(", ");
     let marked = (handling == ResultHandling::Mark).then(|| marked(message, tool, &signs)).flatten();
-    // What cannot be marked is withheld.
+    // A result that cannot be marked is withheld.
     let handling = if marked.is_some() { ResultHandling::Mark } else { ResultHandling::Withhold };
     let text = marked.unwrap_or_else(|| withheld(message, id, method, tool, &signs, settings));
     Handled { handling: Some(handling), would: None, text: Some(text) }
 }
 
-/// What the client gets in place of the result. A tool's is a result, so that the model reads it.
+/// The message that the client gets in place of the result. For a tool it is a result too, so that the model reads it.
 fn withheld(message: &Message, id: &MessageId, method: &str, tool: &str, signs: &str, settings: &Settings) -> String {
     let session = &settings.session;
     let text = format!(

@@ -168,7 +168,7 @@ impl Connection {
         outputs
     }
 
-    /// Blocks those of the calls that wait of which `is_over` is true.
+    /// Blocks each waiting call for which `is_over` is true.
     pub(super) fn give_up_waits(&mut self, is_over: impl Fn(&Wait) -> bool) -> Vec<Output> {
         let (over, waits) = std::mem::take(&mut self.waits).into_iter().partition(|(_, wait)| is_over(wait));
         self.waits = waits;

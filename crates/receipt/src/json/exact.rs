@@ -27,7 +27,7 @@ fn check(value: &Json, profile: Profile) -> Result<(), CanonicalError> {
 }
 
 fn check_number(number: &Number, profile: Profile) -> Result<(), CanonicalError> {
-    // What is safe is written alike by all profiles, and is the usual case: it needs no comparison.
+    // All profiles write a safe number alike. That is the usual case, and needs no comparison.
     let exact = number.is_safe()
         || match profile {
             Profile::Vrf => false,

@@ -26,7 +26,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     forks: true,
     trial: None,
     modules: &[
-        // What the harness loads anyway.
+        // The harness loads these anyway.
         "os os.path sys",
         "bisect cmath collections collections.abc copy functools heapq itertools math operator os os.path re string sys time",
         "array bisect cmath collections collections.abc copy ctypes dataclasses datetime decimal enum fractions functools \

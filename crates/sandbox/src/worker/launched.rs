@@ -92,7 +92,7 @@ impl Backend {
         }
         match self.launch(start, &fds) {
             Ok(running) => Ok(running),
-            // Whatever went wrong, a fresh launcher has not seen it.
+            // A fresh launcher has seen nothing of the failure.
             Err(_first) => self.launch(start, &fds),
         }
     }

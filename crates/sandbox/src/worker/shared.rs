@@ -146,7 +146,7 @@ impl SharedJob {
         state.handed < self.job.cases.len()
     }
 
-    /// What is in the state is whole at every moment, so a panic of a holder spoils nothing.
+    /// The state is whole at every moment, so a panic of a holder spoils nothing.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -164,9 +164,9 @@ impl State {
     /// The first case that is left, if it may start.
     fn first(&self, job: &Job) -> Option<usize> {
         let next = (self.next < job.cases.len()).then_some(self.next);
-        // What was returned is earlier than what is next.
+        // A case that was returned comes before the next one.
         let first = self.returned.iter().min().copied().or(next)?;
-        // What all others wait for starts in any case.
+        // The case that all others wait for starts in any case.
         (first == self.handed || self.waiting_bytes < MAX_WAITING_BYTES).then_some(first)
     }
 

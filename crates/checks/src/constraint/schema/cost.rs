@@ -229,7 +229,7 @@ impl Closing<'_> {
                 path.pop();
                 continue;
             }
-            // What waits for others and is met again waits for itself.
+            // A node that is met again while it waits for others waits for itself.
             if std::mem::replace(self.open.get_mut(node).ok_or(CostError::Cycle)?, true) {
                 return Err(CostError::Cycle);
             }

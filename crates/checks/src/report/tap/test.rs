@@ -55,7 +55,7 @@ impl Test {
             held.retain(|test| test.tested != Tested::Nothing);
         }
         held.iter_mut().for_each(|test| self.name_inside(test));
-        // What failed by itself is a failure of its own, as of a hook.
+        // A test that failed by itself, as by a hook, is a failure of its own.
         if alone || (!self.ok && self.directive.is_none() && (blamed || !failed)) {
             held.push(self.reported(sources, alone));
         }

@@ -24,6 +24,7 @@ mod receipts;
 mod runs;
 mod sessions;
 mod sign_in;
+mod stated;
 mod text;
 mod visit;
 mod waiting;

@@ -4,6 +4,7 @@
 use askama::Template;
 use axum::http::header;
 use proofmark_receipt::{Json, Receipt, SignerId};
+use proofmark_statement::of_head;
 use proofmark_verifier::chain_head;
 
 use crate::problem::Problem;
@@ -12,9 +13,10 @@ use crate::reply::{JSON, Reply};
 use super::frame::{Frame, Here};
 use super::html::html;
 use super::receipts::{ReceiptRow, look};
+use super::stated::Stated;
 use super::text::Shown;
 use super::visit::Visit;
-use super::words::{When, counted, encoded, number, short_digest};
+use super::words::{When, counted, encoded, number};
 
 /// How many links a page has.
 const PAGE: usize = 100;
@@ -47,7 +49,8 @@ struct ChainPage {
     compared: (String, bool),
     in_browser: InBrowser,
     links: Vec<LinkRow>,
-    tip: (String, String),
+    /// What the head of the chain says.
+    stated: Vec<Stated>,
     next: Option<String>,
     first: Option<String>,
 }
@@ -119,7 +122,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
             trusted: trusted.join(" "),
         },
         links,
-        tip: (short_digest(&tip.hash.to_string()), tip.hash.to_string()),
+        stated: Stated::all(of_head(&head)),
         next: (last < length).then(|| format!("{path}?from={last}")),
         first: (from > 0).then_some(path),
         name: Shown::line(name, 120),

@@ -10,6 +10,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use proofmark_boundary::{DecisionReceipt, Request};
 use proofmark_receipt::{Json, Object, SignatureStatus};
+use proofmark_statement::of_decision;
 use proofmark_store::{Decision as StoredDecision, WaitingDecision, WaitingWanted};
 
 use crate::problem::Problem;
@@ -18,6 +19,7 @@ use crate::reply::Reply;
 use super::action::{Action, stored_json};
 use super::frame::{Frame, Here};
 use super::html::html;
+use super::stated::Stated;
 use super::text::{Coded, Shown};
 use super::visit::Visit;
 use super::waiting::{Narrowing, Said, said};
@@ -62,6 +64,8 @@ struct DecisionPage {
     no_form: Option<&'static str>,
     queue: Option<Queue>,
     list: String,
+    /// What the receipt says beside its reasons.
+    stated: Vec<Stated>,
     seen_by_agent: Option<SeenByAgent>,
     genuine: Genuine,
     said: Option<Said>,
@@ -172,6 +176,7 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
         no_form,
         queue,
         list: narrowing.address("/ui/waiting", None),
+        stated: action.receipt.as_ref().map(|receipt| Stated::all(of_decision(receipt))).unwrap_or_default(),
         seen_by_agent: seen.map(|(_, seen)| seen),
         genuine: Genuine::of(visit, &stored),
         said: said(visit)?.filter(|said| !said.href.ends_with(&encoded(&stored.decision_id))),

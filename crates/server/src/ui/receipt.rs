@@ -2,12 +2,12 @@
 
 mod again;
 mod check;
-mod said;
 
 use askama::Template;
 use axum::http::header;
 use proofmark_evidence::ReceiptKind;
 use proofmark_receipt::{Receipt, ReceiptId, SignatureStatus, SignerId};
+use proofmark_statement::{TIERS, of_receipt};
 use proofmark_store::{Spend, StoredReceipt};
 
 use crate::problem::Problem;
@@ -15,7 +15,8 @@ use crate::reply::{JSON, Reply};
 
 use super::frame::{Frame, Here};
 use super::html::html;
-use super::receipts::{Look, TIERS, look, title};
+use super::receipts::{Look, look, title};
+use super::stated::Stated;
 use super::text::{Coded, Shown};
 use super::visit::Visit;
 use super::words::{When, encoded, number, short_digest, short_id};
@@ -23,7 +24,6 @@ use super::words::{When, encoded, number, short_digest, short_id};
 use again::{Again, Repeats};
 pub(crate) use again::{recheck, request};
 use check::{CheckRow, Meter, checks};
-use said::{Statement, statements};
 
 /// How many links of a chain are shown on either side.
 const NEIGHBOURS: u64 = 2;
@@ -43,7 +43,7 @@ struct ReceiptPage {
     total: String,
     /// How many checks the receipt counts and does not list.
     unlisted: u64,
-    statements: Vec<Statement>,
+    stated: Vec<Stated>,
     notices: Vec<Notice>,
     genuine: Genuine,
     again: Option<Again>,
@@ -131,7 +131,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         unlisted: results.total.saturating_sub(listed),
         failed,
         passed,
-        statements: statements(receipt),
+        stated: Stated::all(of_receipt(receipt)),
         notices: notices(visit, &stored)?,
         genuine: Genuine::of(visit, receipt),
         again: Again::of(visit, &stored)?,

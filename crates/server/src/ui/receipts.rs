@@ -3,6 +3,7 @@
 use askama::Template;
 use proofmark_evidence::ReceiptKind;
 use proofmark_receipt::{Json, Object, Receipt, SignerId, Verdict};
+use proofmark_statement::TIERS;
 use proofmark_store::{Cursor, Filter, StoredReceipt};
 
 use crate::problem::Problem;
@@ -120,10 +121,6 @@ impl Filters {
         address("/ui/receipts", &pairs)
     }
 }
-
-/// What a tier relies on.
-pub(crate) const TIERS: [&str; 4] =
-    ["its tests were run", "its constraints were checked", "other verifiers were asked", "a person judged"];
 
 /// `GET /ui/receipts`.
 pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {

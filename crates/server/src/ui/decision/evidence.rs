@@ -1,6 +1,6 @@
 //! What the policy looked at: a row for each piece of evidence, those that stop the action first.
 
-use proofmark_boundary::{ActionPolicy, DecisionReceipt};
+use proofmark_boundary::{ActionPolicy, DecisionReceipt, Standing};
 use proofmark_receipt::{Json, Object};
 
 use super::super::text::{Coded, Shown};
@@ -26,7 +26,8 @@ pub(crate) struct ReasonRow {
     pub(crate) rule: Shown,
     /// Its picture.
     pub(crate) icon: &'static str,
-    pub(crate) note: Option<&'static str>,
+    /// What it says about its rule.
+    pub(crate) standing: &'static str,
     /// Whether it repeats what a reviewer wrote.
     pub(crate) is_denial: bool,
     weight: u8,
@@ -69,17 +70,17 @@ pub(crate) fn reasons(receipt: &DecisionReceipt, names: &RuleNames<'_>) -> Vec<R
         .reasons()
         .into_iter()
         .map(|reason| {
-            let (icon, note, weight) = match (reason.cause, reason.rule.contains(".warn[")) {
-                (Some("lifted"), _) => ("ok", Some("An approval has lifted it."), 1),
-                (_, true) => ("warn", Some("A warning: by itself it stops nothing."), 2),
-                _ => ("stop", None, 0),
+            let (icon, weight) = match reason.standing() {
+                Standing::Lifted => ("ok", 1),
+                Standing::Warning => ("warn", 2),
+                _ => ("stop", 0),
             };
             ReasonRow {
                 message: reason.message.into(),
                 detail: reason.detail.map(Shown::with_code),
                 rule: names.words(reason.rule),
                 icon,
-                note,
+                standing: reason.standing().as_str(),
                 is_denial: reason.rule == DENIAL,
                 weight,
             }
@@ -93,10 +94,7 @@ pub(crate) fn reasons(receipt: &DecisionReceipt, names: &RuleNames<'_>) -> Vec<R
 pub(crate) fn evidence(receipt: &DecisionReceipt, names: &RuleNames<'_>) -> Vec<EvidenceRow> {
     let items = receipt.document().get("evidence").and_then(Json::as_array).unwrap_or_default();
     let reasons = receipt.reasons();
-    let blocks = |rule: &str| {
-        let of_rule = |reason: &&proofmark_boundary::StatedReason<'_>| reason.rule == rule;
-        reasons.iter().filter(of_rule).any(|reason| reason.cause != Some("lifted") && !rule.contains(".warn["))
-    };
+    let blocks = |rule: &str| reasons.iter().any(|reason| reason.rule == rule && reason.standing().stops());
     let mut rows: Vec<_> = items
         .iter()
         .filter_map(|item| {

@@ -39,23 +39,27 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "server",
         &[
+            "boundary", "checks", "contract", "decider", "evidence", "interop", "jobs", "keys", "receipt", "sandbox",
+            "store", "verifier",
+        ],
+    ),
+    (
+        "pages",
+        &[
             "boundary",
-            "checks",
             "contract",
             "decider",
             "evidence",
-            "guard",
-            "interop",
             "jobs",
-            "keys",
             "receipt",
-            "sandbox",
+            "server",
             "session",
             "statement",
             "store",
             "verifier",
         ],
     ),
+    ("proxy", &["decider", "guard", "receipt", "server"]),
     (
         "cli",
         &[
@@ -70,6 +74,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "interop",
             "jobs",
             "keys",
+            "pages",
+            "proxy",
             "receipt",
             "sandbox",
             "server",
@@ -117,10 +123,10 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("libsqlite3-sys", &["store"]),
     ("anyhow", &["cli", "xtask", "xtask-bench", "xtask-measure"]),
-    ("axum", &["server"]),
-    ("hyper", &["server"]),
+    ("axum", &["server", "pages", "proxy"]),
+    ("hyper", &["server", "proxy"]),
     ("rmcp", &["server"]),
-    ("tokio", &["server", "store"]),
+    ("tokio", &["server", "pages", "proxy", "store"]),
     ("tokio-postgres", &["store"]),
 ];
 

@@ -17,9 +17,10 @@ use crate::skips::Skips;
 /// The tests that run a second time, with their stores in PostgreSQL: those that take their stores from `proofmark_testing::Home`. The
 /// tests of the store, of its faults and of workers run on both engines by themselves. `real` and `ui` can run on both as well; what
 /// they ask of a store is asked by the others, and they take long.
-const ON_POSTGRES: [(&str, &[&str]); 4] = [
+const ON_POSTGRES: [(&str, &[&str]); 5] = [
     ("proofmark-decider", &["guard"]),
     ("proofmark-jobs", &["it"]),
+    ("proofmark-pages", &["it"]),
     ("proofmark-server", &["it"]),
     ("proofmark-cli", &["command", "commerce", "guard", "hook", "mcp", "serve"]),
 ];

@@ -18,12 +18,10 @@ use crate::skips::Skips;
 pub(crate) fn run_all() -> anyhow::Result<()> {
     let workspace = enter_workspace()?;
     let target = workspace.target_directory.as_std_path();
-    let mut steps = Steps::new(9);
+    let mut steps = Steps::new(8);
     let skips = run_rules(&mut steps, Skips::new(target))?;
     let runner = Runner::prepare(target, skips, || {
         steps.run("lints", &mut clippy())?;
-        let bare = ["check", "--package", "proofmark-cli", "--no-default-features"];
-        steps.run("build without the pages", &mut cargo(&bare))?;
         steps.run("documentation", cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     runner.build(&mut steps)?;

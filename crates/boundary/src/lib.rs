@@ -83,5 +83,5 @@ pub use policy::{ActionPolicy, ActionPolicyError, HostTool, Mode, OnBlock, Resul
 pub use receipt::{DecisionReceipt, ENGINE, ParseDecisionError, SignedDecision};
 pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, decide_as_recorded, other_engine, replay};
 pub use request::Request;
-pub use stated::{StatedReason, StatedRule};
+pub use stated::{Standing, StatedReason, StatedRule};
 pub use suggest::{SeenCall, SuggestError, Suggestion, as_under, suggest};

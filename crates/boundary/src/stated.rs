@@ -16,6 +16,56 @@ pub struct StatedReason<'a> {
     pub detail: Option<&'a str>,
 }
 
+/// What a reason says about its rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Lifted,
+    Warning,
+    Unknown,
+    NotMet,
+    Denied,
+    Exempted,
+    Blocked,
+}
+
+impl Standing {
+    /// In the words of people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lifted => "lifted by an approval",
+            Self::Warning => "warning",
+            Self::Unknown => "unknown",
+            Self::NotMet => "not met",
+            Self::Denied => "denied",
+            Self::Exempted => "exempted",
+            Self::Blocked => "blocked",
+        }
+    }
+
+    /// Whether the reason stops the action.
+    #[must_use]
+    pub fn stops(self) -> bool {
+        !matches!(self, Self::Lifted | Self::Warning)
+    }
+}
+
+impl StatedReason<'_> {
+    /// What the reason says about its rule.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        match (self.cause, self.rule) {
+            (Some("lifted"), _) => Standing::Lifted,
+            (_, rule) if rule.contains(".warn[") => Standing::Warning,
+            (Some("unknown"), _) => Standing::Unknown,
+            (_, rule) if rule.contains(".require[") => Standing::NotMet,
+            (_, rule) if rule.contains(".deny[") => Standing::Denied,
+            (_, rule) if rule.starts_with("exemptions[") => Standing::Exempted,
+            _ => Standing::Blocked,
+        }
+    }
+}
+
 /// A rule that was met, by this evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedRule<'a> {

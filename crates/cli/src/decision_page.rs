@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use proofmark_boundary::{ActionPolicy, DecisionReceipt, StatedReason};
+use proofmark_boundary::{ActionPolicy, DecisionReceipt};
 use proofmark_evidence::Approval;
 use proofmark_receipt::document::counted;
 
@@ -22,7 +22,13 @@ pub(crate) fn write(out: &mut impl Write, receipt: &DecisionReceipt, policy: Opt
     let name = |place: &str| policy.map_or_else(|| place.to_owned(), |policy| policy.rule_name(place));
     let main = receipt.main_reason();
     for reason in receipt.reasons() {
-        writeln!(out, "  {} {}: {}", status(&reason), printable(&name(reason.rule)), printable(reason.code))?;
+        writeln!(
+            out,
+            "  {} {}: {}",
+            reason.standing().as_str(),
+            printable(&name(reason.rule)),
+            printable(reason.code)
+        )?;
         // The heading has said the message of the main reason.
         let message = (Some(reason) != main).then_some(reason.message);
         for words in [message, reason.detail].into_iter().flatten() {
@@ -70,17 +76,4 @@ fn heading(out: &mut impl Write, receipt: &DecisionReceipt) -> io::Result<()> {
         number => format!(" (1 of {})", counted(number as u64, "reason")),
     };
     writeln!(out, "{painted}{mode}: {shadow}{}{more}", printable(&why))
-}
-
-/// What a reason says about its rule.
-fn status(reason: &StatedReason<'_>) -> &'static str {
-    match (reason.cause, reason.rule) {
-        (Some("lifted"), _) => "lifted by an approval",
-        (_, rule) if rule.contains(".warn[") => "warning",
-        (Some("unknown"), _) => "unknown",
-        (_, rule) if rule.contains(".require[") => "not met",
-        (_, rule) if rule.contains(".deny[") => "denied",
-        (_, rule) if rule.starts_with("exemptions[") => "exempted",
-        _ => "blocked",
-    }
 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use proofmark_checks::Language;
+use proofmark_pages::check_page_digest;
 use proofmark_receipt::document::counted;
 use proofmark_receipt::{Json, Object, Timestamp, object};
 use proofmark_sandbox::{Host, Level, Runtime};
-use proofmark_server::check_page_digest;
 use proofmark_store::{MAX_CLOCK_SKEW, Store, StoreError, StoredWorker};
 use proofmark_verifier::clock_behind;
 
@@ -160,10 +160,8 @@ impl Findings {
             let clock = paint.bad("behind:");
             writeln!(out, "  clock       {clock} {seconds} s before the latest time in the store; set the clock")?;
         }
-        if let Some(digest) = check_page_digest() {
-            writeln!(out, "pages")?;
-            writeln!(out, "  /ui/check   {digest}")?;
-        }
+        writeln!(out, "pages")?;
+        writeln!(out, "  /ui/check   {}", check_page_digest())?;
         if !self.workers.is_empty() {
             writeln!(out, "processes that share the store")?;
         }
@@ -194,7 +192,7 @@ impl Findings {
             "database"?: config.named_store().map(ToString::to_string),
             "clock_behind_ms"?: self.clock_behind,
             "workers": self.workers.iter().map(worker_object).collect::<Vec<_>>(),
-            "check_page"?: check_page_digest().map(|digest| digest.to_string()),
+            "check_page": check_page_digest().to_string(),
         }
     }
 }

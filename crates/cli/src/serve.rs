@@ -13,6 +13,7 @@ use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::Decider;
 use proofmark_jobs::{JobSettings, Role, Verifications};
 use proofmark_keys::TrustedSigners;
+use proofmark_pages::pages;
 use proofmark_receipt::SignerId;
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
@@ -89,7 +90,8 @@ impl Serve {
             out::announce(format_args!("the limit of open connections stays low: {error}"));
         }
         let files = Files { api_keys: self.api_keys.map(served_files::api_keys), ..files };
-        serve(Settings { listen: self.listen, services, keys, rate: self.rate, files }, |address| {
+        let settings = Settings { listen: self.listen, services, keys, rate: self.rate, files, pages: pages() };
+        serve(settings, |address| {
             let warning = if open { " to every local user, because there are no API keys" } else { "" };
             out::announce(format_args!("serving on http://{address}{warning}"));
         })?;

@@ -87,9 +87,10 @@ impl AttemptBody {
 
 /// The id of a step. The names of chains are a run and a step with a slash between them, so an id has none.
 pub(crate) fn step_id(id: &str) -> Result<String, AttemptBodyError> {
-    match !id.is_empty() && id.len() <= MAX_STEP && !id.contains(|c: char| c == '/' || c.is_control()) {
-        true => Ok(id.to_owned()),
-        false => Err(AttemptBodyError::Step(id.to_owned())),
+    if !id.is_empty() && id.len() <= MAX_STEP && !id.contains(|c: char| c == '/' || c.is_control()) {
+        Ok(id.to_owned())
+    } else {
+        Err(AttemptBodyError::Step(id.to_owned()))
     }
 }
 

@@ -21,7 +21,7 @@ use crate::reply::JSON;
 use crate::share::Share;
 
 /// The longest body, in bytes, packed and unpacked.
-pub(crate) const MAX_BODY: usize = 4 << 20;
+pub const MAX_BODY: usize = 4 << 20;
 /// How long a client may take to send one.
 const MAX_BODY_TIME: Duration = Duration::from_secs(20);
 /// How many bytes are unpacked at a time.
@@ -32,7 +32,7 @@ const YAML: [&str; 2] = ["application/yaml", "application/x-yaml"];
 
 /// What a body is declared to be; another type is refused. A page of another origin may send a form, a text, or bytes without a
 /// type unasked, and never one of these.
-pub(crate) fn format(headers: &HeaderMap, body: &Body) -> Result<Format, Problem> {
+pub fn format(headers: &HeaderMap, body: &Body) -> Result<Format, Problem> {
     // A request without a body has nothing to declare: `DELETE`, `GET` and a `redeem` without terms.
     if body.is_end_stream() {
         return Ok(Format::Json);
@@ -53,7 +53,7 @@ pub(crate) fn format(headers: &HeaderMap, body: &Body) -> Result<Format, Problem
 }
 
 /// Refuses a body of another type than JSON.
-pub(crate) fn not_json(message: &str) -> Problem {
+pub fn not_json(message: &str) -> Problem {
     Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message)
         .help(format!("send it with one `Content-Type: {JSON}`"))
 }
@@ -74,7 +74,7 @@ pub(crate) fn to_json(format: Format, bytes: Vec<u8>, memory: &mut Share) -> Res
 
 /// The bytes of a body, unpacked, at most so many packed and unpacked. `memory` grows by what has arrived, not by what
 /// is announced.
-pub(crate) async fn read(headers: &HeaderMap, body: Body, most: usize, memory: &mut Share) -> Result<Vec<u8>, Problem> {
+pub async fn read(headers: &HeaderMap, body: Body, most: usize, memory: &mut Share) -> Result<Vec<u8>, Problem> {
     let too_slow =
         |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body took too long").help("send it in one go");
     // A body whose announced length is too large is refused before it is sent.
@@ -98,18 +98,18 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, most: usize, memory: &
 }
 
 /// The JSON of a body, which is at most so long.
-pub(crate) fn json(bytes: &[u8], most: usize) -> Result<Json, Problem> {
+pub fn json(bytes: &[u8], most: usize) -> Result<Json, Problem> {
     Json::parse_with(bytes, Limits { max_bytes: most, max_depth: MAX_DEPTH })
         .map_err(|error| Problem::bad(error.code(), format!("read the body: {error}")).maybe_help(error.help()))
 }
 
 /// The same answer, with which `held` is dropped: once it is written, or its client is gone.
-pub(crate) fn holding<T: Send + Unpin + 'static>(response: Response, held: T) -> Response {
+pub fn holding<T: Send + Unpin + 'static>(response: Response, held: T) -> Response {
     response.map(|body| Body::new(Holding { body, has_begun: false, _held: held }))
 }
 
 /// The same answer, of which a stream ends when `end` is ready. An answer that is complete goes out as it is.
-pub(crate) fn until(response: Response, end: impl Future<Output = ()> + Send + 'static) -> Response {
+pub fn until(response: Response, end: impl Future<Output = ()> + Send + 'static) -> Response {
     match response.body().size_hint().exact() {
         Some(_) => response,
         None => response.map(|body| Body::new(Until { body, end: Box::pin(end) })),

@@ -23,22 +23,22 @@ use crate::share::Share;
 const MAX_KEY: usize = 200;
 
 /// A request that was admitted, without its body.
-pub(crate) struct Head {
-    pub(crate) caller: Caller,
+pub struct Head {
+    pub caller: Caller,
     /// The key that the caller sent, where the server has keys.
-    pub(crate) key: Option<KeyInUse>,
+    pub key: Option<KeyInUse>,
     /// The variables of the path.
-    pub(crate) variables: HashMap<String, String>,
-    pub(crate) parts: Parts,
+    pub variables: HashMap<String, String>,
+    pub parts: Parts,
     /// What the body is declared to be.
-    pub(crate) format: Format,
+    pub format: Format,
 }
 
 /// A request whose body was read.
-pub(crate) struct RequestContext<'a> {
-    pub(crate) services: &'a Services,
-    pub(crate) decider: &'a Decider,
-    pub(crate) caller: Caller,
+pub struct RequestContext<'a> {
+    pub services: &'a Services,
+    pub decider: &'a Decider,
+    pub caller: Caller,
     /// Set when no client waits for the answer any more.
     pub(crate) stop: Arc<AtomicBool>,
     variables: HashMap<String, String>,
@@ -48,14 +48,14 @@ pub(crate) struct RequestContext<'a> {
 }
 
 /// The body of a request: the bytes as sent, by which a repetition is recognised, and as JSON.
-pub(crate) struct Content {
+pub struct Content {
     digest: Sha256Digest,
     json: Vec<u8>,
 }
 
 impl Content {
     /// Reads what the client sent for this head.
-    pub(crate) fn read(head: &Head, sent: Vec<u8>, memory: &mut Share) -> Result<Self, Problem> {
+    pub fn read(head: &Head, sent: Vec<u8>, memory: &mut Share) -> Result<Self, Problem> {
         // Without the host: the absolute form of a target is the same request.
         let uri = &head.parts.uri;
         let place = uri.path_and_query().map_or(uri.path(), |place| place.as_str());
@@ -73,12 +73,11 @@ impl Head {
 }
 
 impl<'a> RequestContext<'a> {
-    pub(crate) fn new(
-        services: &'a Services,
-        head: Head,
-        content: Content,
-        stop: Arc<AtomicBool>,
-    ) -> Result<Self, Problem> {
+    /// The request with this head and content.
+    ///
+    /// # Errors
+    /// [`Problem`] for a query or an idempotency key that cannot be read, or has two readings.
+    pub fn new(services: &'a Services, head: Head, content: Content, stop: Arc<AtomicBool>) -> Result<Self, Problem> {
         let Head { caller, variables, parts, .. } = head;
         let Content { digest, json: body } = content;
         let idempotency = idempotency_key(&parts.headers)?.map(|key| (key, digest));
@@ -88,12 +87,12 @@ impl<'a> RequestContext<'a> {
     }
 
     /// What is stored for the caller's tenant.
-    pub(crate) fn store(&self) -> TenantStore<'a> {
+    pub fn store(&self) -> TenantStore<'a> {
         self.decider.store().of(&self.caller.tenant)
     }
 
     /// A variable of the path.
-    pub(crate) fn variable(&self, name: &str) -> &str {
+    pub fn variable(&self, name: &str) -> &str {
         self.variables.get(name).map_or("", String::as_str)
     }
 
@@ -110,7 +109,7 @@ impl<'a> RequestContext<'a> {
     }
 
     /// Refuses parameters that the endpoint does not have: a misspelt filter would look as if it had been applied.
-    pub(crate) fn only(&self, names: &[&str]) -> Result<(), Problem> {
+    pub fn only(&self, names: &[&str]) -> Result<(), Problem> {
         match self.query.iter().find(|(name, _)| !names.contains(&name.as_str())) {
             None => Ok(()),
             Some((name, _)) => {
@@ -123,7 +122,9 @@ impl<'a> RequestContext<'a> {
         }
     }
 
-    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+    /// A parameter of the query.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
@@ -136,13 +137,17 @@ impl<'a> RequestContext<'a> {
         }
     }
 
-    pub(crate) fn parsed<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, Problem> {
+    /// A parameter of the query as a value; `what` says in the error what to write.
+    ///
+    /// # Errors
+    /// [`Problem`] where it is none.
+    pub fn parsed<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, Problem> {
         self.parameter(name).map(|text| text.parse().map_err(|_| invalid_parameter(name, what))).transpose()
     }
 }
 
 /// A parameter that is not `what`.
-pub(crate) fn invalid_parameter(name: &str, what: &str) -> Problem {
+pub fn invalid_parameter(name: &str, what: &str) -> Problem {
     Problem::bad("invalid_parameter", format!("invalid parameter `{name}`")).help(format!("write {what}"))
 }
 
@@ -161,7 +166,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 }
 
 /// Which of two values of one parameter is meant is a guess that proxies and servers make differently.
-pub(crate) fn refuse_repeated(query: &[(String, String)]) -> Result<(), Problem> {
+pub fn refuse_repeated(query: &[(String, String)]) -> Result<(), Problem> {
     let mut names = BTreeSet::new();
     match query.iter().find(|(name, _)| !names.insert(name)) {
         None => Ok(()),
@@ -173,7 +178,7 @@ pub(crate) fn refuse_repeated(query: &[(String, String)]) -> Result<(), Problem>
 }
 
 /// The names and values of a query or of a form, decoded.
-pub(crate) fn pairs(query: &str) -> Result<Vec<(String, String)>, Problem> {
+pub fn pairs(query: &str) -> Result<Vec<(String, String)>, Problem> {
     let pair = |part: &str| {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         Some((decoded(name)?, decoded(value)?))

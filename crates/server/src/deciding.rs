@@ -59,7 +59,7 @@ async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Res
         let (services, span) = (Arc::clone(&state.services), Span::current());
         let first = move || {
             let _place = place;
-            span.in_scope(|| Asking::read(&services, form, (head, bytes, memory), flag)?.try_begin(&services))
+            span.in_scope(|| Asking::read(&services, form, head, bytes, memory, flag)?.try_begin(&services))
         };
         let (mut begun, mut asking) = state.pool.run(first).await??;
         for _ in 0..MAX_RACES {
@@ -103,7 +103,9 @@ impl Asking {
     fn read(
         services: &Services,
         form: Form,
-        (head, bytes, mut memory): (Head, Vec<u8>, Share),
+        head: Head,
+        bytes: Vec<u8>,
+        mut memory: Share,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, Problem> {
         let content = Content::read(&head, bytes, &mut memory)?;

@@ -222,7 +222,7 @@ fn expires_in(body: &Json) -> Result<Option<i64>, Problem> {
 }
 
 /// Who reviews. Without API keys it is the holder of this server's key.
-pub(crate) fn reviewer(context: &RequestContext<'_>) -> Reviewer {
+pub fn reviewer(context: &RequestContext<'_>) -> Reviewer {
     let caller = &context.caller;
     let own = (caller.tenant == Tenant::LOCAL).then(|| context.decider.key().signer());
     Reviewer { id: caller.id.clone(), key: caller.signer.or(own), roles: caller.roles.clone() }
@@ -265,9 +265,10 @@ fn page(context: &RequestContext<'_>, wanted: &DecisionsWanted) -> Result<Reply,
 fn entry(context: &RequestContext<'_>, stored: StoredDecision, space: &mut usize) -> Result<DecisionEntry, Problem> {
     let reviews = context.store().reviews(&stored.decision_id)?;
     // Agents must not read the facts of other agents' requests.
-    let facts = match context.caller.role.may(Role::Reviewer) && stored.about.review {
-        true => context.store().facts(&stored.decision_id)?,
-        false => None,
+    let facts = if context.caller.role.may(Role::Reviewer) && stored.about.review {
+        context.store().facts(&stored.decision_id)?
+    } else {
+        None
     };
     // The facts are left out and the page is not refused: `GET /v1/decisions/{id}` shows them.
     let facts = facts.filter(|facts| facts.len() <= *space);

@@ -23,17 +23,18 @@ use crate::state::{AppState, PathVariables};
 use crate::stop::MAX_ANSWER_TIME;
 
 /// A row of the table in `endpoints`: the router, the checks of roles and `/openapi.json` are made of it.
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     pub(crate) method: Method,
-    pub(crate) path: &'static str,
-    pub(crate) access: Access,
+    pub path: &'static str,
+    pub access: Access,
     pub(crate) handler: MethodRouter<Arc<AppState>>,
     /// None for the Model Context Protocol, which describes itself, and for the files of a page.
     pub(crate) operation: Option<Operation>,
 }
 
+/// The methods that endpoints have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Method {
+pub enum Method {
     Get,
     Post,
     Delete,
@@ -41,7 +42,7 @@ pub(crate) enum Method {
 
 /// Who may use an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub enum Access {
     /// Anyone: no key is looked at.
     Open,
     /// Keys with this role, and administrators; every key where none is named.
@@ -66,10 +67,21 @@ impl Method {
     }
 }
 
+impl Endpoint {
+    /// An endpoint that `/openapi.json` does not describe.
+    pub fn new<T: 'static>(
+        method: Method,
+        path: &'static str,
+        access: Access,
+        handler: impl Handler<T, Arc<AppState>>,
+    ) -> Self {
+        Self { method, path, access, handler: on(method.filter(), handler), operation: None }
+    }
+}
+
 /// An endpoint that anyone may get.
-pub(crate) fn open<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<AppState>>) -> Endpoint {
-    let handler = on(MethodFilter::GET, handler);
-    Endpoint { method: Method::Get, path, access: Access::Open, handler, operation: None }
+pub fn open<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<AppState>>) -> Endpoint {
+    Endpoint::new(Method::Get, path, Access::Open, handler)
 }
 
 /// An endpoint whose work may wait for the disk: the body is read, and the work is done in a thread of its own.
@@ -113,11 +125,11 @@ where
             }
             Err(problem) => problem.into_response(),
         };
-    Endpoint { method, path, access: Access::Key(role), handler: on(method.filter(), handler), operation: None }
+    Endpoint::new(method, path, Access::Key(role), handler)
 }
 
 /// The answer to a request that has changed nothing. It is counted until it is written, however slowly its client reads.
-pub(crate) fn in_memory(limits: &Limits, caller: &Caller, response: Response) -> Response {
+pub fn in_memory(limits: &Limits, caller: &Caller, response: Response) -> Response {
     let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or_default();
     match limits.bytes.take(&caller.tenant, bytes) {
         Ok(share) => body::holding(response, share),
@@ -126,7 +138,7 @@ pub(crate) fn in_memory(limits: &Limits, caller: &Caller, response: Response) ->
 }
 
 /// Becomes ready when the key is revoked; never without one.
-pub(crate) async fn revoked(key: Option<KeyInUse>) {
+pub async fn revoked(key: Option<KeyInUse>) {
     match key {
         Some(key) => key.revoked().await,
         None => std::future::pending().await,

@@ -16,7 +16,7 @@ use crate::runtime::{EventsAccepted, Probed, Reported};
 use crate::steps::StepRun;
 use crate::verifications::Job;
 use crate::{
-    acp, clawbizarre, decisions, docs, health, mcp, metrics, openapi, receipts, runtime, steps, ui, verifications,
+    acp, clawbizarre, decisions, docs, health, mcp, metrics, openapi, receipts, runtime, steps, verifications,
 };
 
 const ANY_ROLE: Option<Role> = None;
@@ -24,8 +24,9 @@ const AGENT: Option<Role> = Some(Role::Agent);
 const REVIEWER: Option<Role> = Some(Role::Reviewer);
 const ADMIN: Option<Role> = Some(Role::Admin);
 
-pub(crate) fn endpoints() -> Vec<Endpoint> {
-    [service(), decision_endpoints(), receipt_endpoints(), verification_endpoints(), reference_endpoints(), ui::pages()]
+/// All endpoints, with those of the pages.
+pub(crate) fn endpoints(pages: Vec<Endpoint>) -> Vec<Endpoint> {
+    [service(), decision_endpoints(), receipt_endpoints(), verification_endpoints(), reference_endpoints(), pages]
         .into_iter()
         .flatten()
         .collect()

@@ -15,8 +15,9 @@ use crate::opaque::{StatusName, VerificationStatus};
 use crate::problem::Problem;
 use crate::reply::Reply;
 use crate::services::Services;
+use crate::sign_ins::START;
 use crate::state::AppState;
-use crate::{submit, ui};
+use crate::submit;
 
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -67,8 +68,8 @@ pub(crate) struct Index {
 pub(crate) async fn index(headers: HeaderMap) -> Result<Reply, Problem> {
     let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
     let is_browser = accepted.split(',').any(|one| one.split(';').next().is_some_and(|one| one.trim() == "text/html"));
-    if let Some(start) = ui::start().filter(|_| is_browser) {
-        return Ok(start.header(header::VARY, "accept"));
+    if is_browser {
+        return Ok(Reply::see_other(START).header(header::VARY, "accept"));
     }
     let index = Reply::json(&Index {
         name: "proofmark",
@@ -97,13 +98,12 @@ pub(crate) async fn live() -> Result<Reply, Problem> {
 pub(crate) async fn ready(State(state): State<Arc<AppState>>) -> Result<Reply, Problem> {
     state.readiness.probe(&state.services).await?;
     let behind = submit::blocking(&state.services, |services| clock_behind(services.decider.store())).await??;
-    let (workers, unrunnable) = match state.services.verifications.leaves_work() {
-        true => {
-            let figures = submit::blocking(&state.services, |services| services.verifications.figures()).await??;
-            let workers = submit::blocking(&state.services, Services::workers).await??;
-            (Some(workers), (figures.unrunnable > 0).then_some(figures.unrunnable))
-        }
-        false => (None, None),
+    let (workers, unrunnable) = if state.services.verifications.leaves_work() {
+        let figures = submit::blocking(&state.services, |services| services.verifications.figures()).await??;
+        let workers = submit::blocking(&state.services, Services::workers).await??;
+        (Some(workers), (figures.unrunnable > 0).then_some(figures.unrunnable))
+    } else {
+        (None, None)
     };
     Reply::json(&Status {
         status: "ready",

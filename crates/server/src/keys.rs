@@ -25,14 +25,14 @@ pub enum Role {
 
 /// Who calls. Runs and MCP sessions belong to a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Caller {
-    pub(crate) id: String,
-    pub(crate) role: Role,
-    pub(crate) tenant: Tenant,
+pub struct Caller {
+    pub id: String,
+    pub role: Role,
+    pub tenant: Tenant,
     /// The roles of the policy that they hold as a reviewer; any one where none are named.
-    pub(crate) roles: Vec<String>,
+    pub roles: Vec<String>,
     /// The key they sign approvals with themselves, so that they are one person either way.
-    pub(crate) signer: Option<SignerId>,
+    pub signer: Option<SignerId>,
 }
 
 /// What an entry may say about a reviewer.
@@ -89,7 +89,7 @@ impl Role {
     }
 
     /// Refuses a caller in this role what is for another.
-    pub(crate) fn check(self, wanted: Option<Role>) -> Result<(), Problem> {
+    pub fn check(self, wanted: Option<Role>) -> Result<(), Problem> {
         match wanted {
             Some(role) if !self.may(role) => Err(Problem::forbidden(role.as_str())),
             Some(_) | None => Ok(()),
@@ -97,7 +97,7 @@ impl Role {
     }
 
     /// Whether a caller in this role may use what is for `role`.
-    pub(crate) fn may(self, role: Role) -> bool {
+    pub fn may(self, role: Role) -> bool {
         // Roles are not levels: a `reviewer` key does not ask for decisions.
         self == role || self == Role::Admin
     }
@@ -151,7 +151,7 @@ impl ApiKeys {
     }
 
     /// Whether this caller has a key, for the same role.
-    pub(crate) fn has(&self, caller: &Caller) -> bool {
+    pub fn has(&self, caller: &Caller) -> bool {
         self.keys.iter().any(|(_, known)| known == caller)
     }
 
@@ -172,7 +172,7 @@ impl ApiKeys {
 
 impl Caller {
     /// The caller where there are no keys: the user of the command line.
-    pub(crate) fn local() -> Self {
+    pub fn local() -> Self {
         Self {
             id: Sender::LOCAL.id.to_owned(),
             role: Role::Admin,
@@ -194,7 +194,7 @@ impl Caller {
     }
 
     /// Whether it is the same caller: callers of several tenants may have one id.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    pub fn is(&self, other: &Self) -> bool {
         self.tenant == other.tenant && self.id == other.id
     }
 

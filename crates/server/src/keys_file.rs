@@ -126,10 +126,7 @@ impl KeysFile {
     ) -> Result<(), KeysFileError> {
         let mut file = self.lock(create)?;
         let text = read(&mut file).map_err(|error| self.unread(error))?;
-        let mut entries = match text.is_empty() {
-            true => Vec::new(),
-            false => self.entries(&text)?,
-        };
+        let mut entries = if text.is_empty() { Vec::new() } else { self.entries(&text)? };
         change(&mut entries)?;
         let written = written(&entries);
         // Read back before it is written: the server must not find a file that it refuses.
@@ -182,9 +179,10 @@ impl KeysFile {
 fn read(file: &mut File) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     file.take(MAX_DOCUMENT_BYTES as u64 + 1).read_to_end(&mut text)?;
-    match text.len() > MAX_DOCUMENT_BYTES {
-        true => Err(io::Error::other(format!("it has more than {MAX_DOCUMENT_BYTES} bytes"))),
-        false => Ok(text),
+    if text.len() > MAX_DOCUMENT_BYTES {
+        Err(io::Error::other(format!("it has more than {MAX_DOCUMENT_BYTES} bytes")))
+    } else {
+        Ok(text)
     }
 }
 

@@ -1,21 +1,31 @@
-//! Verification and decisions over HTTP and MCP, and the only crate with HTTP types.
+//! Verification and decisions over HTTP and MCP, and what every request of a program or a browser goes through.
 //!
-//! [`serve`] answers until it is told to stop. What it answers is described by `/openapi.json` and `docs/serving.md`.
-
-#![cfg_attr(not(feature = "ui"), allow(dead_code, reason = "the pages alone use it"))]
+//! [`serve`] answers until it is told to stop. What it answers is described by `/openapi.json` and `docs/serving.md`. The pages
+//! (`proofmark_pages`) and the guard over HTTP (`proofmark_proxy`) are built on the first four rows below.
+//!
+//! | where | what |
+//! |---|---|
+//! | `listen`, `connections`, `router`, [`stop`], `pool` | the socket, how many connections it has, and how all of it ends in time |
+//! | [`origin`], `keys`, `live_keys`, `keys_file`, [`sign_ins`], `rate`, [`share`] | who sends a request, and how much of the server they may take |
+//! | [`endpoint`], [`state`], [`context`], [`body`] | one request, from its head to what a handler is given |
+//! | [`reply`], [`problem`], [`observe`] | its answer, and what the log and the figures say of it |
+//! | `endpoints`, `operation`, `openapi`, `opaque`, `docs` | the table of endpoints, and its description |
+//! | `decisions`, `deciding`, `runtime`, `receipts`, `verifications`, `submit`, `steps`, `acp`, `clawbizarre`, `health`, `metrics` | the handlers, and the bodies they read (`attempt_body`, `receipt_body`) |
+//! | `mcp` | the same over the Model Context Protocol |
+//! | `services` | what HTTP and MCP share: the decider, verifications, acceptances |
+//! | `reload`, `replace`, `logging`, `otlp`, `work` | files that are read again, the log, its export, and a process that only runs jobs |
 
 mod acp;
 mod attempt_body;
-mod body;
+pub mod body;
 mod clawbizarre;
 mod connections;
-mod context;
+pub mod context;
 mod deciding;
 mod decisions;
 mod docs;
-mod endpoint;
+pub mod endpoint;
 mod endpoints;
-mod guard;
 mod health;
 mod keys;
 mod keys_file;
@@ -24,48 +34,47 @@ mod live_keys;
 mod logging;
 mod mcp;
 mod metrics;
-mod observe;
+pub mod observe;
 mod opaque;
 mod openapi;
 mod operation;
-mod origin;
+pub mod origin;
 mod otlp;
 mod pool;
-mod problem;
+pub mod problem;
 mod rate;
 mod readiness;
 mod receipt_body;
 mod receipts;
 mod reload;
 mod replace;
-mod reply;
+pub mod reply;
 mod router;
 mod runtime;
 mod services;
-mod share;
-mod sign_ins;
-mod state;
+pub mod share;
+pub mod sign_ins;
+pub mod state;
 mod steps;
-mod stop;
+pub mod stop;
 mod submit;
-#[cfg(feature = "ui")]
-mod ui;
-#[cfg(not(feature = "ui"))]
-#[path = "without_ui.rs"]
-mod ui;
 mod verifications;
 mod work;
 
-pub use guard::{GuardedUpstream, Upstream, UpstreamError, serve_guard};
-pub use keys::{ApiKeys, KeysError, ReviewerEntry, Role, new_key};
+pub use decisions::reviewer;
+pub use keys::{ApiKeys, Caller, KeysError, ReviewerEntry, Role, new_key};
 pub use keys_file::{KeysFile, KeysFileError};
-pub use listen::{ServeError, Settings, check_address, serve, serve_until};
+pub use listen::{
+    MAX_GOODBYE, MAX_LAST_ANSWERS, ServeError, Settings, accept, check_address, serve, serve_until, told_to_stop,
+};
+pub use live_keys::{KeyInUse, LiveKeys};
 pub use logging::{Log, LogFormat, LogSettings, log_note, start_log};
 pub use mcp::{StdioError, serve_stdio};
 pub use openapi::DescriptionError;
 pub use otlp::{OtlpEndpoint, OtlpEndpointError};
-pub use reload::{Files, Loaded, Source, UnreadableError, log_warnings};
+pub use receipts::rerun_as_job;
+pub use reload::{Files, Loaded, Source, Stale, UnreadableError, Watched, log_warnings, watch_files, watched_keys};
 pub use replace::replace_file;
 pub use services::{Services, probe_host};
-pub use ui::check_page_digest;
+pub use verifications::follow_job;
 pub use work::{Ended, WorkError, WorkSettings, log_jobs, log_lost_jobs, work};

@@ -19,6 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::body;
 use crate::connections::{Connection, Connections};
+use crate::endpoint::Endpoint;
 use crate::endpoints::endpoints;
 use crate::keys::ApiKeys;
 use crate::live_keys::LiveKeys;
@@ -36,13 +37,13 @@ const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
 const MAX_HEADER_BYTES: usize = 64 << 10;
 /// How long requests may take that were begun when the server is told to stop. This and the next three are less than 10 s
 /// together, after which supervisors of services kill.
-pub(crate) const MAX_GOODBYE: Duration = Duration::from_secs(4);
+pub const MAX_GOODBYE: Duration = Duration::from_secs(4);
 /// How long verifications may go on then before they are killed.
 const MAX_LAST_WORK: Duration = Duration::from_secs(1);
 /// How long it may take until everything that was killed has ended.
 const MAX_LETTING_GO: Duration = Duration::from_secs(2);
 /// How long the last answers, of what was stopped, may take to be written, and then the last threads to end.
-pub(crate) const MAX_LAST_ANSWERS: Duration = Duration::from_secs(1);
+pub const MAX_LAST_ANSWERS: Duration = Duration::from_secs(1);
 /// How often samples of figures are added up.
 pub(crate) const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 /// How long a client may leave an answer unread.
@@ -60,6 +61,8 @@ pub struct Settings {
     pub rate: NonZeroU32,
     /// What is read again while the server runs. A file of API keys counts only where there are `keys`.
     pub files: Files,
+    /// The pages for people, which `/openapi.json` does not describe.
+    pub pages: Vec<Endpoint>,
 }
 
 /// Why nothing is served, completing "failed to …".
@@ -93,7 +96,7 @@ pub fn serve(settings: Settings, listening: impl FnOnce(SocketAddr)) -> Result<(
 }
 
 /// Becomes ready on SIGINT and on SIGTERM, which do not end the process from this call on: it comes before anyone is told the address.
-pub(crate) fn told_to_stop() -> impl Future<Output = ()> {
+pub fn told_to_stop() -> impl Future<Output = ()> {
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     async {
         let (Ok(mut terminated), Ok(mut interrupted)) = signals else {
@@ -120,7 +123,7 @@ pub fn serve_until<Stop: Future<Output = ()>>(
     check_address(address, settings.keys.as_ref())?;
     let failed = |error| ServeError::Listen { address, error };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
-    let endpoints = endpoints();
+    let endpoints = endpoints(settings.pages);
     // Before the socket is bound, so that a faulty description is an error of the start.
     let description = Json::from(describe(&endpoints)?).to_text();
     let callers = Callers { keys: settings.keys.map(LiveKeys::new), rate: Rate::new(settings.rate) };
@@ -137,7 +140,7 @@ pub fn serve_until<Stop: Future<Output = ()>>(
         listening(listener.local_addr().map_err(failed)?);
         let sweep = tokio::spawn(sweep(Arc::clone(&state)));
         let upkeep = tokio::spawn(upkeep(Arc::clone(&state)));
-        let reload = tokio::spawn(reload::watch(files, Arc::clone(&state.stale), true));
+        let reload = tokio::spawn(reload::watch_files(files, Arc::clone(&state.stale), true));
         let open = accept(listener, &router(endpoints, Arc::clone(&state)), stop).await;
         finish(&state, open).await;
         reload.abort();
@@ -156,22 +159,19 @@ pub fn serve_until<Stop: Future<Output = ()>>(
 /// [`ServeError::Open`] when every host could call it.
 pub fn check_address(address: SocketAddr, keys: Option<&ApiKeys>) -> Result<(), ServeError> {
     // The checks of `origin` cannot replace this: a program on another host can send any `Host`.
-    match keys.is_none() && !address.ip().is_loopback() {
-        true => Err(ServeError::Open(address)),
-        false => Ok(()),
-    }
+    if keys.is_none() && !address.ip().is_loopback() { Err(ServeError::Open(address)) } else { Ok(()) }
 }
 
 fn watched(mut files: Files, state: &Arc<AppState>) -> Vec<Watched> {
     let keys = files.api_keys.take().map(|source| {
         let state = Arc::clone(state);
-        reload::api_keys(source, move |keys| state.replace_keys(keys))
+        reload::watched_keys(source, move |keys| state.replace_keys(keys))
     });
     reload::policies(files, &state.services).into_iter().chain(keys).collect()
 }
 
 /// Answers until `stop` is ready, and accepts no connections from then on. Those that are open go on.
-pub(crate) async fn accept(listener: TcpListener, router: &Router, stop: impl Future<Output = ()>) -> GracefulShutdown {
+pub async fn accept(listener: TcpListener, router: &Router, stop: impl Future<Output = ()>) -> GracefulShutdown {
     let mut stop = std::pin::pin!(stop);
     let connections = Connections::new();
     let graceful = GracefulShutdown::new();

@@ -8,30 +8,32 @@ use tokio::sync::watch;
 use crate::keys::{ApiKeys, Caller};
 
 /// The keys that are accepted at present.
-pub(crate) struct LiveKeys {
+pub struct LiveKeys {
     keys: watch::Sender<Arc<ApiKeys>>,
 }
 
 /// The key by which a request was admitted.
 #[derive(Clone)]
-pub(crate) struct KeyInUse {
+pub struct KeyInUse {
     digest: Sha256Digest,
     caller: Caller,
     keys: watch::Receiver<Arc<ApiKeys>>,
 }
 
 impl LiveKeys {
-    pub(crate) fn new(keys: ApiKeys) -> Self {
+    /// These keys, until others replace them.
+    #[must_use]
+    pub fn new(keys: ApiKeys) -> Self {
         Self { keys: watch::Sender::new(Arc::new(keys)) }
     }
 
     /// Whose key this is.
-    pub(crate) fn admit(&self, key: &str) -> Option<KeyInUse> {
+    pub fn admit(&self, key: &str) -> Option<KeyInUse> {
         self.admit_digest(Sha256Digest::of(key.as_bytes()))
     }
 
     /// Whose key has this hash.
-    pub(crate) fn admit_digest(&self, digest: Sha256Digest) -> Option<KeyInUse> {
+    pub fn admit_digest(&self, digest: Sha256Digest) -> Option<KeyInUse> {
         // Subscribed before the look-up: a key that is revoked in between is noticed.
         let keys = self.keys.subscribe();
         let caller = keys.borrow().caller(&digest)?.clone();
@@ -39,23 +41,25 @@ impl LiveKeys {
     }
 
     /// Accepts these keys from here on, and returns those before.
-    pub(crate) fn replace(&self, keys: ApiKeys) -> Arc<ApiKeys> {
+    pub fn replace(&self, keys: ApiKeys) -> Arc<ApiKeys> {
         self.keys.send_replace(Arc::new(keys))
     }
 }
 
 impl KeyInUse {
     /// SHA-256 of the key.
-    pub(crate) fn digest(&self) -> Sha256Digest {
+    pub fn digest(&self) -> Sha256Digest {
         self.digest
     }
 
-    pub(crate) fn caller(&self) -> &Caller {
+    /// Whose key it is.
+    #[must_use]
+    pub fn caller(&self) -> &Caller {
         &self.caller
     }
 
     /// Becomes ready when the key is no longer accepted, or stands for something else: another role, or another tenant.
-    pub(crate) async fn revoked(mut self) {
+    pub async fn revoked(mut self) {
         let (digest, caller) = (self.digest, self.caller);
         if self.keys.wait_for(|keys| keys.caller(&digest) != Some(&caller)).await.is_err() {
             // The server ends, and with it everything that waits here.

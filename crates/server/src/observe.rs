@@ -29,11 +29,11 @@ const PROBES: [&str; 4] = ["/health/live", "/healthz", "/readyz", "/metrics"];
 
 /// Who sent the request, as an extension of its answer.
 #[derive(Clone)]
-pub(crate) struct AdmittedCaller(pub(crate) Caller);
+pub struct AdmittedCaller(pub Caller);
 
 /// Whether a problem has a page of its own, as an extension of the answer.
 #[derive(Clone, Copy)]
-pub(crate) struct ShownAsPage;
+pub struct ShownAsPage;
 
 pub(crate) async fn observe(request: Request, next: Next) -> Response {
     // The route, not the path: clients can make up paths without end, and each would be a label of the metrics.

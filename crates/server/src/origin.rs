@@ -35,7 +35,7 @@ enum Host {
 }
 
 /// Refuses a request that does not have one strictly spelt `Host`.
-pub(crate) fn is_addressed(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+pub fn is_addressed(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     authority(uri, headers).map(drop)
 }
 
@@ -44,14 +44,11 @@ pub(crate) fn is_of_this_host(uri: &Uri, headers: &HeaderMap) -> Result<(), Prob
     is_to_this_host(uri, headers)?;
     // Browsers send some requests of other sites, such as those for images, without `Origin` but with this header.
     // `same-site` is another port of this host; `none` is an address that the user entered. Programs send neither.
-    match is_from_same_site(headers) {
-        true => Ok(()),
-        false => Err(foreign("a page of another site has sent it")),
-    }
+    if is_from_same_site(headers) { Ok(()) } else { Err(foreign("a page of another site has sent it")) }
 }
 
 /// Refuses a request that is not addressed to the loopback, or that names another origin as its own.
-pub(crate) fn is_to_this_host(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+pub fn is_to_this_host(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let authority = authority(uri, headers)?;
     if !authority.host.is_loopback() {
         return Err(foreign("it is addressed to another host"));
@@ -71,7 +68,7 @@ pub(crate) fn is_to_this_host(uri: &Uri, headers: &HeaderMap) -> Result<(), Prob
 
 /// Where a request for a page comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Visit {
+pub enum Visit {
     /// From a page of this server, from the address bar, or from a program.
     Own,
     /// From a link on a page of another site, into a tab of its own.
@@ -81,7 +78,9 @@ pub(crate) enum Visit {
 }
 
 impl Visit {
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
+    /// Where the browser says that it comes from.
+    #[must_use]
+    pub fn of(headers: &HeaderMap) -> Self {
         let only = |name: HeaderName, value: &[u8]| {
             let mut values = headers.get_all(name).iter();
             values.next().is_some_and(|found| found.as_bytes() == value) && values.next().is_none()
@@ -96,7 +95,7 @@ impl Visit {
 
 /// Refuses a form that no page of this very server has sent, scheme apart: a proxy in front of it may speak TLS. Returns
 /// whether it was sent over TLS.
-pub(crate) fn is_own_form(uri: &Uri, headers: &HeaderMap) -> Result<bool, Problem> {
+pub fn is_own_form(uri: &Uri, headers: &HeaderMap) -> Result<bool, Problem> {
     let refused = || {
         Problem::new(StatusCode::FORBIDDEN, "foreign_origin", "a page of another origin has sent this form")
             .help("send it from the page itself; a proxy has to pass the `Host` on as the browser sent it")
@@ -117,9 +116,10 @@ pub(crate) fn is_own_form(uri: &Uri, headers: &HeaderMap) -> Result<bool, Proble
     let host = host.and_then(|host| Authority::read_with(host, port));
     // Not `none`: nobody enters a form into the address bar.
     let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
-    match host.is_some() && Authority::read_with(origin, port) == host && sites.all(|site| site == "same-origin") {
-        true => Ok(tls),
-        false => Err(refused()),
+    if host.is_some() && Authority::read_with(origin, port) == host && sites.all(|site| site == "same-origin") {
+        Ok(tls)
+    } else {
+        Err(refused())
     }
 }
 
@@ -128,7 +128,7 @@ fn is_from_same_site(headers: &HeaderMap) -> bool {
 }
 
 /// Whether a host, with or without a port, is this one under any of its names.
-pub(crate) fn is_loopback(authority: &str) -> bool {
+pub fn is_loopback(authority: &str) -> bool {
     Authority::read(authority).is_some_and(|authority| authority.host.is_loopback())
 }
 

@@ -23,7 +23,7 @@ const STORE_RETRY: u64 = 2;
 
 /// A request that failed: what the client reads, and what only the log has.
 #[derive(Clone, Debug)]
-pub(crate) struct Problem {
+pub struct Problem {
     status: StatusCode,
     code: &'static str,
     message: String,
@@ -67,11 +67,13 @@ struct SdkError<'a> {
 }
 
 impl Problem {
-    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+    /// A problem with this status, a code for programs and a message for people.
+    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), help: None, retry_after: None, cause: None }
     }
 
-    pub(crate) fn bad(code: &'static str, message: impl Into<String>) -> Self {
+    /// A request that cannot be understood.
+    pub fn bad(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
@@ -88,12 +90,12 @@ impl Problem {
     }
 
     /// What to do about it.
-    pub(crate) fn help(self, help: impl Into<Cow<'static, str>>) -> Self {
+    pub fn help(self, help: impl Into<Cow<'static, str>>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
 
     /// What to do about it, where an error says so.
-    pub(crate) fn maybe_help(self, help: Option<impl Into<Cow<'static, str>>>) -> Self {
+    pub fn maybe_help(self, help: Option<impl Into<Cow<'static, str>>>) -> Self {
         Self { help: help.map(Into::into), ..self }
     }
 
@@ -103,7 +105,7 @@ impl Problem {
     }
 
     /// The cause, for the log alone: a client need not know where the store is.
-    pub(crate) fn cause(self, cause: impl ToString) -> Self {
+    pub fn cause(self, cause: impl ToString) -> Self {
         Self { cause: Some(cause.to_string()), ..self }
     }
 
@@ -113,16 +115,20 @@ impl Problem {
     }
 
     /// The key was revoked while the request was worked on.
-    pub(crate) fn revoked() -> Self {
+    pub fn revoked() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "the API key was revoked")
             .help("ask the operator of the server for a new one")
     }
 
-    pub(crate) fn unknown_path() -> Self {
+    /// Nothing is at this path.
+    #[must_use]
+    pub fn unknown_path() -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", "unknown path").help("see /openapi.json")
     }
 
-    pub(crate) fn method_not_allowed() -> Self {
+    /// What is at this path does not take the method.
+    #[must_use]
+    pub fn method_not_allowed() -> Self {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "method not allowed on this path")
             .help("see /openapi.json")
     }
@@ -139,7 +145,7 @@ impl Problem {
     }
 
     /// There is no such `what` for this tenant.
-    pub(crate) fn not_found(what: &str) -> Self {
+    pub fn not_found(what: &str) -> Self {
         // What another tenant has gets the same answer: nobody else learns that it exists.
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("{what} not found"))
     }
@@ -158,7 +164,9 @@ impl Problem {
             .retry_after(wait.as_secs().saturating_add(1))
     }
 
-    pub(crate) fn too_slow() -> Self {
+    /// The answer took too long.
+    #[must_use]
+    pub fn too_slow() -> Self {
         Self::unavailable("too_slow", "the answer took too long, and the request may still be carried out")
             .help("check what happened before you send the request again")
             .retry_after(1)
@@ -174,7 +182,9 @@ impl Problem {
         Self::conflict("cancelled", "the verification was cancelled").help("send it again")
     }
 
-    pub(crate) fn internal() -> Self {
+    /// The server failed. The cause is for the log alone.
+    #[must_use]
+    pub fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed on this request")
             .help("report it to the operator of the server, with the request id")
     }
@@ -187,16 +197,20 @@ impl Problem {
         }
     }
 
-    pub(crate) fn status(&self) -> StatusCode {
+    /// The status of the answer.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    pub(crate) fn message(&self) -> &str {
+    /// What is wrong, in words.
+    #[must_use]
+    pub fn message(&self) -> &str {
         &self.message
     }
 
     /// What to do about it, if anything is known.
-    pub(crate) fn way_out(&self) -> Option<&str> {
+    pub fn way_out(&self) -> Option<&str> {
         self.help.as_deref()
     }
 

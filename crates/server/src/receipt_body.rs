@@ -66,9 +66,10 @@ impl ReceiptBody {
 
     /// Reads a receipt by itself, or `{receipt, trust?}`.
     pub(crate) fn read_either(body: &Json) -> Result<Self, ReceiptBodyError> {
-        match body.as_object().is_some_and(|body| body.contains("receipt")) {
-            true => Self::read(body),
-            false => Ok(Self { receipt: body.to_text(), trust: None }),
+        if body.as_object().is_some_and(|body| body.contains("receipt")) {
+            Self::read(body)
+        } else {
+            Ok(Self { receipt: body.to_text(), trust: None })
         }
     }
 }

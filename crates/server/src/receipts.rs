@@ -321,12 +321,17 @@ pub(crate) async fn recheck(state: Arc<AppState>, head: Head, _: Body) -> Result
     }
 }
 
+/// Runs the request of a receipt issued here again, as a job, which goes on when no client waits for it.
+///
+/// # Errors
+/// [`Problem`] when the request is not stored, or was run again already.
+pub fn rerun_as_job(services: &Services, tenant: &Tenant, id: ReceiptId) -> Result<ReceiptId, Problem> {
+    let (_, submission) = rerun(services, tenant, id)?;
+    submit::begin_job(services, submission)
+}
+
 /// A receipt issued here, and what runs its request again; the new receipt supersedes the old one.
-pub(crate) fn rerun(
-    services: &Services,
-    tenant: &Tenant,
-    id: ReceiptId,
-) -> Result<(StoredReceipt, Submission), Problem> {
+fn rerun(services: &Services, tenant: &Tenant, id: ReceiptId) -> Result<(StoredReceipt, Submission), Problem> {
     let (old, text) = services.decider.rerunnable(tenant, &id)?.ok_or_else(no_receipt)?;
     let submission = Submission {
         chain: old.chain.clone(),

@@ -57,7 +57,7 @@ pub struct Files {
 
 /// The files whose last version could not be read.
 #[derive(Debug, Default)]
-pub(crate) struct Stale {
+pub struct Stale {
     names: Mutex<BTreeSet<&'static str>>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct Change {
 }
 
 /// One file, and what is done with what it says.
-pub(crate) struct Watched {
+pub struct Watched {
     name: &'static str,
     path: PathBuf,
     replace: Box<dyn FnMut() -> Result<Change, UnreadableError> + Send>,
@@ -121,10 +121,13 @@ impl Watched {
         let result = if replaced.is_ok() { "ok" } else { "failed" };
         metrics::counter!("proofmark_reloads_total", "file" => file, "result" => result).increment(1);
         match replaced {
-            Ok(Change { old, new, .. }) if old == Some(new) => match asked {
-                true => info!(file, path, fingerprint = &*new.to_string(), "the file has not changed"),
-                false => debug!(file, path, fingerprint = &*new.to_string(), "the file has not changed"),
-            },
+            Ok(Change { old, new, .. }) if old == Some(new) => {
+                if asked {
+                    info!(file, path, fingerprint = &*new.to_string(), "the file has not changed")
+                } else {
+                    debug!(file, path, fingerprint = &*new.to_string(), "the file has not changed")
+                }
+            }
             Ok(Change { old, new, warnings }) => {
                 let (old, new) = (old.map(|old| old.to_string()), new.to_string());
                 info!(file, path, old, new = &*new, "read the file again; what it says is in force");
@@ -177,7 +180,7 @@ pub(crate) fn policies(files: Files, services: &Arc<Services>) -> Vec<Watched> {
 }
 
 /// The file of API keys. `replace` puts keys in force and returns those before.
-pub(crate) fn api_keys(source: Source<ApiKeys>, replace: impl Fn(ApiKeys) -> Arc<ApiKeys> + Send + 'static) -> Watched {
+pub fn watched_keys(source: Source<ApiKeys>, replace: impl Fn(ApiKeys) -> Arc<ApiKeys> + Send + 'static) -> Watched {
     Watched::new("api_keys", source.path.clone(), move || {
         let Loaded { value, warnings } = (source.read)(&source.path)?;
         let new = value.fingerprint();
@@ -192,7 +195,7 @@ pub(crate) fn api_keys(source: Source<ApiKeys>, replace: impl Fn(ApiKeys) -> Arc
 }
 
 /// Looks at the files in rounds, and at once at each SIGHUP where `hangups` is true, for as long as this is polled.
-pub(crate) async fn watch(mut files: Vec<Watched>, stale: Arc<Stale>, hangups: bool) {
+pub async fn watch_files(mut files: Vec<Watched>, stale: Arc<Stale>, hangups: bool) {
     let mut hangup = hangups.then(|| signal(SignalKind::hangup()).ok()).flatten();
     let mut rounds = tokio::time::interval(ROUND);
     loop {

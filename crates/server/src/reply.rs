@@ -1,7 +1,7 @@
 //! Answers of requests that succeed.
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, HeaderName};
+use axum::http::header::{CONTENT_TYPE, HeaderName, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::Json;
@@ -12,11 +12,11 @@ use serde_json::value::RawValue;
 use crate::problem::Problem;
 
 /// The media type of JSON.
-pub(crate) const JSON: &str = "application/json";
+pub const JSON: &str = "application/json";
 
 /// A status, headers and a text.
 #[derive(Clone, Debug)]
-pub(crate) struct Reply {
+pub struct Reply {
     status: StatusCode,
     media_type: &'static str,
     headers: Vec<(HeaderName, String)>,
@@ -24,23 +24,39 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    pub(crate) fn text(media_type: &'static str, text: String) -> Self {
+    /// A text of this media type.
+    #[must_use]
+    pub fn text(media_type: &'static str, text: String) -> Self {
         Self { status: StatusCode::OK, media_type, headers: Vec::new(), text }
     }
 
-    pub(crate) fn json(value: &impl Serialize) -> Result<Self, Problem> {
+    /// A value as JSON.
+    ///
+    /// # Errors
+    /// [`Problem`] when it cannot be written.
+    pub fn json(value: &impl Serialize) -> Result<Self, Problem> {
         let text = serde_json::to_string(value).map_err(|error| Problem::internal().cause(error))?;
         Ok(Self::text(JSON, text))
     }
 
-    pub(crate) fn status(self, status: StatusCode) -> Self {
+    /// The same with this status.
+    #[must_use]
+    pub fn status(self, status: StatusCode) -> Self {
         Self { status, ..self }
     }
 
     /// One header more. A value that no header can have is left out.
-    pub(crate) fn header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
+    pub fn header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
+    }
+}
+
+impl Reply {
+    /// An answer that leads to another page, which is then got.
+    #[must_use]
+    pub fn see_other(place: &str) -> Self {
+        Self::text("text/html; charset=utf-8", String::new()).status(StatusCode::SEE_OTHER).header(LOCATION, place)
     }
 }
 

@@ -37,10 +37,10 @@ pub fn probe_host() -> Host {
 
 /// A decider, and verifications on the same store. Every method may wait for a disk.
 pub struct Services {
-    pub(crate) decider: Decider,
-    pub(crate) verifications: Verifications,
+    pub decider: Decider,
+    pub verifications: Verifications,
     /// The signers of receipts that workers make for this server.
-    pub(crate) worker_keys: Vec<SignerId>,
+    pub worker_keys: Vec<SignerId>,
     workflow_policy: RwLock<Option<Arc<WorkflowPolicy>>>,
 }
 

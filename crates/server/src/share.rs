@@ -31,17 +31,19 @@ const MAX_WAIT_FOR_PLACE: Duration = Duration::from_secs(10);
 
 /// Everything that tenants share. A request for more than the tenant's share, or than there is, is refused with
 /// [`Problem::busy`]; only for a place it waits a while first.
-pub(crate) struct Limits {
-    pub(crate) requests: Arc<Shares>,
-    pub(crate) places: Places,
+pub struct Limits {
+    pub requests: Arc<Shares>,
+    pub places: Places,
     pub(crate) verifying: Arc<Shares>,
-    pub(crate) bytes: Arc<Shares>,
-    pub(crate) streams: Arc<Shares>,
-    pub(crate) sessions: Arc<Shares>,
+    pub bytes: Arc<Shares>,
+    pub streams: Arc<Shares>,
+    pub sessions: Arc<Shares>,
 }
 
 impl Limits {
-    pub(crate) fn new() -> Arc<Self> {
+    /// All of it is free.
+    #[must_use]
+    pub fn new() -> Arc<Self> {
         Arc::new(Self {
             requests: Shares::of(MAX_REQUESTS),
             places: Places::of(MAX_PLACES),
@@ -54,7 +56,7 @@ impl Limits {
 }
 
 /// A bounded amount of something.
-pub(crate) struct Shares {
+pub struct Shares {
     all: usize,
     taken: Mutex<Taken>,
     freed: Notify,
@@ -67,7 +69,7 @@ struct Taken {
 }
 
 /// An amount that one tenant holds until this is dropped.
-pub(crate) struct Share {
+pub struct Share {
     of: Arc<Shares>,
     tenant: Tenant,
     amount: usize,
@@ -79,7 +81,7 @@ impl Shares {
     }
 
     /// So much for this tenant, or [`Problem::busy`].
-    pub(crate) fn take(self: &Arc<Self>, tenant: &Tenant, amount: usize) -> Result<Share, Problem> {
+    pub fn take(self: &Arc<Self>, tenant: &Tenant, amount: usize) -> Result<Share, Problem> {
         let mut share = Share { of: Arc::clone(self), tenant: tenant.clone(), amount: 0 };
         share.grow(amount)?;
         Ok(share)
@@ -112,7 +114,7 @@ impl Share {
     }
 
     /// Holds so much from here on, or as much as before and [`Problem::busy`].
-    pub(crate) fn hold(&mut self, amount: usize) -> Result<(), Problem> {
+    pub fn hold(&mut self, amount: usize) -> Result<(), Problem> {
         match amount.checked_sub(self.amount) {
             Some(more) => self.grow(more),
             None => {
@@ -123,7 +125,7 @@ impl Share {
     }
 
     /// Takes so much more, or nothing and [`Problem::busy`].
-    pub(crate) fn grow(&mut self, more: usize) -> Result<(), Problem> {
+    pub fn grow(&mut self, more: usize) -> Result<(), Problem> {
         let mut taken = self.of.taken();
         // Both limits are checked before anything changes: a refusal takes nothing.
         let mine = taken.by.get(&self.tenant).copied().unwrap_or(0).saturating_add(more);
@@ -141,7 +143,7 @@ impl Share {
 
 /// Places for work, each of which is held for a short time. When all are taken a request waits; a tenant that has its share
 /// waits for its own places only, so it keeps no other tenant waiting.
-pub(crate) struct Places {
+pub struct Places {
     all: Arc<Semaphore>,
     most: usize,
     /// Of tenants that have places or wait for them.
@@ -149,7 +151,7 @@ pub(crate) struct Places {
 }
 
 /// A place. It is given back when this is dropped.
-pub(crate) struct Place {
+pub struct Place {
     _of_one: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
 }
@@ -160,7 +162,7 @@ impl Places {
     }
 
     /// A place for this tenant, or [`Problem::busy`] when there is none for long.
-    pub(crate) async fn take(&self, tenant: &Tenant) -> Result<Place, Problem> {
+    pub async fn take(&self, tenant: &Tenant) -> Result<Place, Problem> {
         let of_one = self.share_of(tenant);
         let both = async {
             Some(Place {

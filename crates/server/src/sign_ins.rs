@@ -9,6 +9,8 @@ use proofmark_receipt::Sha256Digest;
 
 use crate::problem::Problem;
 
+/// Where the pages begin. The cookie is sent there alone.
+pub const START: &str = "/ui";
 /// How long a sign-in lasts.
 const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 /// The most there are; the oldest ends for one more.
@@ -22,7 +24,7 @@ const COOKIE: &str = "proofmark";
 
 /// They are in memory: a restart ends them, and with a revoked key ends what it signed in.
 #[derive(Default)]
-pub(crate) struct SignIns {
+pub struct SignIns {
     // By the digest of the token: what is looked up reveals nothing about a token by the time it takes.
     all: Mutex<HashMap<Sha256Digest, SignIn>>,
 }
@@ -37,18 +39,18 @@ struct SignIn {
 
 /// A review that was typed and not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Draft {
-    pub(crate) decision_id: String,
-    pub(crate) note: String,
+pub struct Draft {
+    pub decision_id: String,
+    pub note: String,
 }
 
 /// The token of a request, by its digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token(Sha256Digest);
+pub struct Token(Sha256Digest);
 
 impl Token {
     /// That of the one cookie of this name.
-    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+    pub fn of(headers: &HeaderMap) -> Option<Self> {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
         let mut tokens = pairs.filter(|(name, _)| *name == COOKIE).map(|(_, token)| token);
@@ -60,7 +62,7 @@ impl Token {
 
 impl SignIns {
     /// Signs in the holder of the key with this digest; the value of `Set-Cookie`. Over TLS the cookie goes over TLS alone.
-    pub(crate) fn begin(&self, key: Sha256Digest, draft: Option<Draft>, tls: bool) -> Result<String, Problem> {
+    pub fn begin(&self, key: Sha256Digest, draft: Option<Draft>, tls: bool) -> Result<String, Problem> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| Problem::internal().cause(error))?;
         // The digest is as hard to guess as the bytes, and has the spelling of a token.
@@ -78,33 +80,33 @@ impl SignIns {
         let draft = draft.filter(|draft| draft.note.len() <= MAX_DRAFT);
         all.insert(Sha256Digest::of(token.as_bytes()), SignIn { key, until: now + LASTS, draft });
         let secure = if tls { "; Secure" } else { "" };
-        Ok(format!("{COOKIE}={token}; Path=/ui; Max-Age={}; HttpOnly; SameSite=Strict{secure}", LASTS.as_secs()))
+        Ok(format!("{COOKIE}={token}; Path={START}; Max-Age={}; HttpOnly; SameSite=Strict{secure}", LASTS.as_secs()))
     }
 
     /// The digest of the API key that a token stands for.
-    pub(crate) fn key(&self, token: Token) -> Option<Sha256Digest> {
+    pub fn key(&self, token: Token) -> Option<Sha256Digest> {
         self.lock().get(&token.0).filter(|sign_in| sign_in.until > Instant::now()).map(|sign_in| sign_in.key)
     }
 
     /// What was typed about this decision before the sign-in.
-    pub(crate) fn draft(&self, token: Token, decision_id: &str) -> Option<String> {
+    pub fn draft(&self, token: Token, decision_id: &str) -> Option<String> {
         let draft = self.lock().get(&token.0)?.draft.clone()?;
         (draft.decision_id == decision_id).then_some(draft.note)
     }
 
     /// Forgets what was typed: it is stored, or was given up.
-    pub(crate) fn forget_draft(&self, token: Token) {
+    pub fn forget_draft(&self, token: Token) {
         if let Some(sign_in) = self.lock().get_mut(&token.0) {
             sign_in.draft = None;
         }
     }
 
     /// Ends a sign-in; the value of `Set-Cookie` that removes the cookie.
-    pub(crate) fn end(&self, token: Option<Token>) -> String {
+    pub fn end(&self, token: Option<Token>) -> String {
         if let Some(token) = token {
             self.lock().remove(&token.0);
         }
-        format!("{COOKIE}=; Path=/ui; Max-Age=0; HttpOnly; SameSite=Strict")
+        format!("{COOKIE}=; Path={START}; Max-Age=0; HttpOnly; SameSite=Strict")
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Sha256Digest, SignIn>> {

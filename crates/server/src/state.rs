@@ -29,12 +29,13 @@ use crate::share::{Limits, Share};
 use crate::sign_ins::SignIns;
 use crate::stop::Stops;
 
-pub(crate) struct AppState {
-    pub(crate) services: Arc<Services>,
+/// What all requests share.
+pub struct AppState {
+    pub services: Arc<Services>,
     pub(crate) sessions: Sessions,
     pub(crate) metrics: Option<PrometheusHandle>,
-    pub(crate) limits: Arc<Limits>,
-    pub(crate) stops: Arc<Stops>,
+    pub limits: Arc<Limits>,
+    pub stops: Arc<Stops>,
     /// For short work that takes a processor.
     pub(crate) pool: Pool,
     pub(crate) readiness: Readiness,
@@ -42,19 +43,19 @@ pub(crate) struct AppState {
     /// The text of `/openapi.json`.
     pub(crate) description: String,
     /// Who is signed in to the pages.
-    pub(crate) sign_ins: SignIns,
+    pub sign_ins: SignIns,
     callers: Callers,
 }
 
 /// Who may send requests, and how often.
 pub(crate) struct Callers {
     /// None: every program of this host may.
-    pub(crate) keys: Option<LiveKeys>,
+    pub keys: Option<LiveKeys>,
     pub(crate) rate: Rate,
 }
 
 /// The variables of a path, which may not be UTF-8.
-pub(crate) type PathVariables = Result<RawPathParams, RawPathParamsRejection>;
+pub type PathVariables = Result<RawPathParams, RawPathParamsRejection>;
 
 impl AppState {
     /// # Errors
@@ -108,7 +109,7 @@ impl AppState {
     }
 
     /// Refuses a known caller who has called too often.
-    pub(crate) fn take_rate(&self, caller: &Caller) -> Result<(), Problem> {
+    pub fn take_rate(&self, caller: &Caller) -> Result<(), Problem> {
         // Only known callers get here, so strangers cannot fill the table of rates. Neither a tenant nor an id
         // contains a NUL, so the name is unambiguous.
         let name = format!("{}\0{}", caller.tenant, caller.id);
@@ -116,13 +117,13 @@ impl AppState {
     }
 
     /// The API keys in force; none where every program of this host may call.
-    pub(crate) fn keys(&self) -> Option<&LiveKeys> {
+    pub fn keys(&self) -> Option<&LiveKeys> {
         self.callers.keys.as_ref()
     }
 }
 
 /// Who sends a request with this head, if they have the role. Without keys, programs of this host may.
-pub(crate) fn authorize(
+pub fn authorize(
     keys: Option<&LiveKeys>,
     parts: &Parts,
     role: Option<Role>,
@@ -141,7 +142,7 @@ pub(crate) fn authorize(
 }
 
 /// The variables of a path.
-pub(crate) fn read_variables(variables: PathVariables) -> Result<HashMap<String, String>, Problem> {
+pub fn read_variables(variables: PathVariables) -> Result<HashMap<String, String>, Problem> {
     // The extractor is a `Result` so that this answer is a problem document; the one of axum is plain text.
     let variables = variables.map_err(|_| Problem::unknown_path())?;
     Ok(variables.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())

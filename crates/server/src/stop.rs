@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// How long an answer may take before the client is told to come back.
-pub(crate) const MAX_ANSWER_TIME: Duration = Duration::from_secs(30);
+pub const MAX_ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// The flags of all work in progress, and whether the server stops.
-pub(crate) struct Stops {
+pub struct Stops {
     flags: Mutex<Flags>,
     stopping: watch::Sender<bool>,
 }
@@ -23,17 +23,19 @@ struct Flags {
 }
 
 /// Sets its flag when it is dropped. The one who waits for the work owns it.
-pub(crate) struct Stop {
+pub struct Stop {
     flag: Arc<AtomicBool>,
 }
 
 impl Stops {
-    pub(crate) fn new() -> Arc<Self> {
+    /// Nothing is stopped yet.
+    #[must_use]
+    pub fn new() -> Arc<Self> {
         Arc::new(Self { flags: Mutex::default(), stopping: watch::Sender::new(false) })
     }
 
     /// A flag for one piece of work.
-    pub(crate) fn flag(&self) -> Stop {
+    pub fn flag(&self) -> Stop {
         let mut flags = self.flags.lock().unwrap_or_else(PoisonError::into_inner);
         // Under the lock of `stop_all`: work is either in the list that it goes through, or begins with its flag set.
         let flag = Arc::new(AtomicBool::new(flags.all_set));
@@ -44,7 +46,7 @@ impl Stops {
     }
 
     /// Ends streams of events: the server stops.
-    pub(crate) fn begin(&self) {
+    pub fn begin(&self) {
         // `send` would not change the value while nobody subscribes.
         self.stopping.send_replace(true);
     }
@@ -58,14 +60,14 @@ impl Stops {
     }
 
     /// Becomes true when the server stops.
-    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+    pub fn stopping(&self) -> watch::Receiver<bool> {
         self.stopping.subscribe()
     }
 }
 
 impl Stop {
     /// The flag, for the work.
-    pub(crate) fn shared(&self) -> Arc<AtomicBool> {
+    pub fn shared(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }
 }

@@ -107,13 +107,14 @@ pub(crate) async fn submission(
     let mut share = state.limits.bytes.take(&head.caller.tenant, 0)?;
     let bytes = body::read(&head.parts.headers, body, MAX_REQUEST_BYTES, &mut share).await?;
     // The share is given back with the submission: then the queue counts the request against its own limits.
-    Ok(move |services: &Services| read(services, head, (bytes, share), source))
+    Ok(move |services: &Services| read(services, head, bytes, share, source))
 }
 
 fn read(
     services: &Services,
     head: Head,
-    (bytes, mut share): (Vec<u8>, Share),
+    bytes: Vec<u8>,
+    mut share: Share,
     source: fn(String) -> Source,
 ) -> Result<Submission, Problem> {
     let wait = wait(&head.parts.headers);
@@ -142,7 +143,7 @@ pub(crate) async fn show(state: Arc<AppState>, head: Head, _: Body) -> Result<Re
 
 /// `GET /v1/jobs/{id}/events`: each state of the job as a server-sent event, until it is over or the server stops.
 pub(crate) async fn events(state: Arc<AppState>, head: Head, _: Body) -> Result<Response, Problem> {
-    follow(&state, &head, |view| {
+    follow_job(&state, &head, |view| {
         let data = serde_json::to_string(&Job::from(view)).ok()?;
         Some(Event::default().event(state_name(&view.state)).data(data))
     })
@@ -150,7 +151,7 @@ pub(crate) async fn events(state: Arc<AppState>, head: Head, _: Body) -> Result<
 }
 
 /// Each state of the job that the path names as an event, until it is over, the server stops or `event` gives none.
-pub(crate) async fn follow(
+pub async fn follow_job(
     state: &AppState,
     head: &Head,
     event: impl Fn(&JobView) -> Option<Event> + Send + 'static,

@@ -16,7 +16,7 @@ use crate::group::report::{GroupReport, Groups};
 use crate::group::writer::{self, Task, Writer};
 use crate::hint::Hint;
 use crate::mark::Mark;
-use crate::page::Cursor;
+use crate::rows::page::Cursor;
 use crate::place::Place;
 use crate::rows::claims::{self, Change, Claim, JobFigures};
 use crate::rows::clock;

@@ -9,8 +9,9 @@ use anyhow::Context;
 use clap::Args;
 use proofmark_decider::Decider;
 use proofmark_guard::{Pinning, Settings as GuardSettings};
+use proofmark_proxy::{GuardedUpstream, Upstream, serve_guard};
 use proofmark_sandbox::allow_many_files;
-use proofmark_server::{GuardedUpstream, LogFormat, LogSettings, Upstream, check_address, serve_guard, start_log};
+use proofmark_server::{LogFormat, LogSettings, check_address, start_log};
 use proofmark_verifier::FileWatch;
 
 use super::reload::Reload;

@@ -13,6 +13,7 @@ mod reload;
 mod secrets;
 mod server;
 mod shares;
+mod stated;
 mod stopping;
 mod storage;
 mod with_command;

@@ -57,7 +57,7 @@ pub fn serve_stdio(services: Services, files: Files) -> Result<(), StdioError> {
     let services = Arc::new(services);
     let served = runtime.block_on(async {
         // A host that goes away may send SIGHUP, which ends this process as it does any other.
-        tokio::spawn(reload::watch(reload::policies(files, &services), Arc::default(), false));
+        tokio::spawn(reload::watch_files(reload::policies(files, &services), Arc::default(), false));
         let handler = Handler::new(&services, &Limits::new(), &Stops::new());
         let lines = Lines::new(BufReader::new(tokio::io::stdin()), tokio::io::stdout());
         match rmcp::serve_server(handler, lines).await {

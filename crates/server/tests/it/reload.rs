@@ -1,93 +1,15 @@
 //! Policies and API keys that change while the server runs.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::io::{BufRead, BufReader, Write};
+use std::time::Duration;
 
-use proofmark_receipt::Json;
-use proofmark_receipt::document::{self, Format};
-use proofmark_server::{ApiKeys, Files, KeysFile, Loaded, ReviewerEntry, Role, Source, UnreadableError, new_key};
-use proofmark_testing::Home;
+use proofmark_server::{ReviewerEntry, Role, new_key};
 
-use crate::client::{AS_JOB, GOOD, NOTE, POLICY, code, json, listed, suite, text};
+use crate::client::{AS_JOB, GOOD, POLICY, code, json, listed, suite, text};
 use crate::mcp::GREETING;
-use crate::server::{Options, Server};
-use crate::ui::{Browser, FORM, MAIL, form};
+use crate::place::{Place, until};
 
-const PATIENCE: Duration = Duration::from_secs(30);
 const ENDLESS: &str = "def f(x):\n    while True: pass\n";
-
-fn read<T, E: std::fmt::Display>(
-    path: &Path,
-    value: impl FnOnce(&Json) -> Result<T, E>,
-) -> Result<Loaded<T>, UnreadableError> {
-    let unreadable = |error: String| UnreadableError { message: error, help: None };
-    let text = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
-    let document = document::parse(&text, Format::Yaml).map_err(|error| unreadable(error.to_string()))?;
-    let value = value(&document).map_err(|error| unreadable(error.to_string()))?;
-    Ok(Loaded { value, warnings: Vec::new() })
-}
-
-/// A server whose files are in this folder, with a key of an agent and one of an administrator.
-struct Place {
-    server: Server,
-    home: Home,
-    agent: String,
-    admin: String,
-}
-
-impl Place {
-    fn open() -> Self {
-        let home = Home::new();
-        let policy = home.path().join("policy.yaml");
-        std::fs::copy(POLICY, &policy).unwrap();
-        let file = KeysFile::at(&home.path().join("keys.json"));
-        let [agent, admin] = [("bot", Role::Agent), ("eve", Role::Admin)].map(|(id, role)| {
-            let (key, entry) = new_key(id, role, "acme", &ReviewerEntry::default()).unwrap();
-            file.add(&entry, false).unwrap();
-            key
-        });
-        let files = Files {
-            action_policy: Some(Source {
-                path: policy,
-                read: |path| read(path, proofmark_boundary::ActionPolicy::read),
-            }),
-            workflow_policy: None,
-            api_keys: Some(Source { path: home.path().join("keys.json"), read: |path| read(path, ApiKeys::read) }),
-        };
-        let keys = Some(std::fs::read_to_string(home.path().join("keys.json")).unwrap());
-        let server = Server::with(&home, Options { keys, files, ..Options::default() });
-        Self { server, home, agent, admin }
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.home.path().join(name)
-    }
-
-    fn keys(&self) -> KeysFile {
-        KeysFile::at(&self.file("keys.json"))
-    }
-
-    fn status(&self, key: &str) -> u16 {
-        self.server.get("/v1/receipts", key).0
-    }
-
-    fn outcome(&self) -> String {
-        text(&self.server.post("/v1/decisions", &self.agent, NOTE).1, "outcome")
-    }
-
-    fn stale(&self) -> bool {
-        self.server.send("GET /readyz HTTP/1.1", "").1.contains("stale")
-    }
-}
-
-fn until(what: &str, holds: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "not in time: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
 
 #[test]
 fn a_policy_is_replaced_while_the_server_decides_and_a_bad_one_is_not() {
@@ -177,26 +99,4 @@ fn what_was_begun_with_a_revoked_key_ends() {
     // The job was promised to the tenant, who still has it.
     let (status, _) = place.server.get(&format!("/v1/jobs/{id}"), &place.admin);
     assert_eq!(status, 200);
-}
-
-#[test]
-fn a_form_that_is_on_its_way_when_its_key_is_revoked_does_nothing() {
-    let place = Place::open();
-    let (_, asked) = place.server.post("/v1/decisions", &place.agent, MAIL);
-    let path = format!("/ui/decisions/{}", text(&asked, "decision_id"));
-    let cookie = Browser::signed_in(&place.server, &place.admin).cookie;
-    let body = form(&[("verdict", "approve"), ("note", "still me")]);
-    let (first, rest) = body.split_at(body.len() / 2);
-    let mut stream = place.server.connect();
-    let own = format!("host: localhost\r\norigin: http://localhost\r\ncookie: {cookie}\r\nconnection: close\r\n{FORM}");
-    write!(stream, "POST {path} HTTP/1.1\r\n{own}content-length: {}\r\n\r\n{first}", body.len()).unwrap();
-    // Until the head has come, nobody is admitted by it.
-    std::thread::sleep(Duration::from_millis(500));
-    place.keys().revoke("eve", None).unwrap();
-    until("the revoked key", || place.status(&place.admin) == 401);
-    // The server may have closed the connection by then.
-    drop(stream.write_all(rest.as_bytes()));
-    drop(stream.read_to_string(&mut String::new()));
-    let (_, decision) = place.server.get(&path.replace("/ui/", "/v1/"), &place.agent);
-    assert!(listed(&decision, "reviews").is_empty(), "{}", decision.to_text());
 }

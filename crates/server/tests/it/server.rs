@@ -116,6 +116,7 @@ pub(crate) fn settings(home: &Home, options: Options) -> Settings {
         keys,
         rate: NonZeroU32::new(options.rate).unwrap(),
         files: options.files,
+        pages: crate::pages(),
     }
 }
 

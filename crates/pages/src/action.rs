@@ -1,0 +1,121 @@
+//! The action of a decision, as people read it.
+
+use proofmark_boundary::DecisionReceipt;
+use proofmark_evidence::Approval;
+use proofmark_receipt::{Json, Object};
+use proofmark_server::body;
+use proofmark_store::Decision as StoredDecision;
+
+use super::text::Shown;
+
+/// The longest name of a tool or a target in a heading, in characters.
+const MAX_NAME: usize = 120;
+/// The longest line of arguments in a list, in characters.
+const MAX_GIST: usize = 240;
+
+/// The longest action that a list reads, in bytes.
+const MAX_IN_LIST: usize = 256 << 10;
+
+/// What an action or the facts of a request have at most, in bytes: a body, of which each character may be escaped.
+const MAX_STORED: usize = 6 * body::MAX_BODY;
+
+/// A document of a request as it is stored; none where it is damaged.
+pub(crate) fn stored_json(text: &str) -> Option<Json> {
+    body::json(text.as_bytes(), MAX_STORED).ok()
+}
+
+/// An action, and the decision on it.
+pub(crate) struct Action {
+    pub(crate) tool: Shown,
+    pub(crate) target: Option<Shown>,
+    pub(crate) agent: Option<Shown>,
+    pub(crate) args: Vec<(String, Json)>,
+    /// The action itself.
+    pub(crate) document: Object,
+    /// None where the stored document is damaged.
+    pub(crate) receipt: Option<DecisionReceipt>,
+}
+
+impl Action {
+    /// The same for lists, whose rows show the beginning of it: an agent must not slow them down with long arguments.
+    pub(crate) fn in_list(stored: &StoredDecision) -> Self {
+        let text = stored.about.action.as_deref().filter(|text| text.len() <= MAX_IN_LIST);
+        let action = Self::read(stored, text);
+        if text.is_some() || stored.about.action.is_none() {
+            action
+        } else {
+            Self { tool: "an action with very long arguments".into(), ..action }
+        }
+    }
+
+    pub(crate) fn of(stored: &StoredDecision) -> Self {
+        Self::read(stored, stored.about.action.as_deref())
+    }
+
+    fn read(stored: &StoredDecision, action: Option<&str>) -> Self {
+        let document = action.and_then(stored_json);
+        let document = match document {
+            Some(Json::Object(document)) => document,
+            _ => Object::new(),
+        };
+        let text = |name: &str| document.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
+        let tool = text("tool").unwrap_or("an action without a tool");
+        // The runtime SDK sends the tool's name as the target, too.
+        let target = text("target").filter(|target| *target != tool);
+        let args = match document.get("args") {
+            Some(Json::Object(args)) => args.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect(),
+            Some(Json::Null) | None => Vec::new(),
+            Some(other) => vec![("args".to_owned(), other.clone())],
+        };
+        Self {
+            tool: Shown::line(tool, MAX_NAME),
+            target: target.map(|target| Shown::line(target, MAX_NAME)),
+            agent: stored.about.agent.as_deref().map(|agent| Shown::line(agent, MAX_NAME)),
+            args,
+            receipt: DecisionReceipt::parse(stored.document.as_bytes()).ok(),
+            document,
+        }
+    }
+
+    /// As in `issue_refund on order O-20931`.
+    pub(crate) fn title(&self) -> Shown {
+        match &self.target {
+            Some(target) => {
+                let word = if target.raw().contains('@') { "to" } else { "on" };
+                format!("{} {word} {}", self.tool.raw(), target.raw()).into()
+            }
+            None => self.tool.clone(),
+        }
+    }
+
+    /// The arguments on one line, cut where they are long.
+    pub(crate) fn gist(&self) -> Shown {
+        let mut line = String::new();
+        for (name, value) in &self.args {
+            if line.chars().count() > MAX_GIST {
+                break;
+            }
+            let space = if line.is_empty() { "" } else { ", " };
+            let value: String = value.to_text().chars().take(MAX_GIST).collect();
+            line.push_str(&format!("{space}{name} {value}"));
+        }
+        Shown::line(&line, MAX_GIST)
+    }
+
+    /// Why it was stopped, in one sentence.
+    pub(crate) fn why(&self) -> Option<Shown> {
+        let reason = self.receipt.as_ref()?.main_reason()?;
+        Some(Shown::line(reason.message, MAX_GIST))
+    }
+
+    /// The roles in which approvals are asked for.
+    pub(crate) fn roles(&self) -> Vec<String> {
+        self.receipt.as_ref().map(|receipt| Approval::roles_asked(receipt.document())).unwrap_or_default()
+    }
+
+    /// The environment it was asked for.
+    pub(crate) fn environment(&self) -> Option<Shown> {
+        let environment = self.receipt.as_ref()?.bound("environment")?;
+        Some(Shown::line(environment, MAX_NAME))
+    }
+}

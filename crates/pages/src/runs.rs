@@ -1,0 +1,190 @@
+//! `/ui/runs`: runs of workflows, their steps, and the attempts at each.
+
+use askama::Template;
+use proofmark_contract::State;
+use proofmark_receipt::{Json, Receipt};
+use proofmark_server::problem::Problem;
+use proofmark_server::reply::Reply;
+use proofmark_store::StepRun;
+use proofmark_verifier::{chain_name, stored_state};
+
+use super::frame::{Frame, Here};
+use super::html::html;
+use super::receipts::{Look, look};
+use super::text::{Coded, Shown};
+use super::visit::Visit;
+use super::words::{When, address, encoded};
+
+/// How many steps the list looks at.
+const MAX_STEPS: usize = 300;
+/// The most attempts at a step that are shown: the last ones.
+const MAX_ATTEMPTS: usize = 20;
+
+#[derive(Template)]
+#[template(path = "runs.html")]
+struct RunsPage {
+    frame: Frame,
+    runs: Vec<RunRow>,
+}
+
+struct RunRow {
+    name: Shown,
+    href: String,
+    begun_by: Shown,
+    changed: When,
+    steps: Vec<(Shown, Look)>,
+}
+
+#[derive(Template)]
+#[template(path = "run.html")]
+struct RunPage {
+    frame: Frame,
+    name: Shown,
+    workflow: Option<Shown>,
+    begun_by: Shown,
+    steps: Vec<StepRow>,
+}
+
+struct StepRow {
+    name: Shown,
+    look: Look,
+    /// What follows, where another attempt is awaited.
+    prompt: Option<Shown>,
+    not_before: Option<When>,
+    attempts: Vec<AttemptRow>,
+    first: i64,
+}
+
+struct AttemptRow {
+    number: String,
+    look: Look,
+    href: String,
+    when: When,
+    /// The rules: how each went, its name, and why.
+    rules: Vec<(Look, Shown, Option<Coded>)>,
+}
+
+/// `GET /ui/runs`.
+pub(crate) fn list(visit: &Visit<'_>) -> Result<Reply, Problem> {
+    visit.context.only(&[])?;
+    let mut runs: Vec<RunRow> = Vec::new();
+    for listed in visit.context.store().newest_step_runs(MAX_STEPS)? {
+        let (run, by) = (&listed.step.run, &listed.step.begun_by);
+        let href = address(&format!("/ui/runs/{}", encoded(run)), &[("begun_by", by)]);
+        let step = (Shown::line(&listed.step.step, 80), state_look(&listed.step));
+        match runs.iter_mut().find(|row| row.href == href) {
+            Some(row) => row.steps.insert(0, step),
+            None => runs.push(RunRow {
+                name: Shown::line(run, 120),
+                href,
+                begun_by: Shown::line(by, 80),
+                changed: When::full(listed.changed_at),
+                steps: vec![step],
+            }),
+        }
+    }
+    html(&RunsPage { frame: Frame::of(visit, Here::Runs, "Runs")?, runs })
+}
+
+/// `GET /ui/runs/{run}?begun_by=`.
+pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
+    let context = &visit.context;
+    context.only(&["begun_by"])?;
+    let (store, run) = (context.store(), context.variable("run"));
+    let of = context.parameter("begun_by");
+    let found: Vec<_> =
+        store.step_runs(run)?.into_iter().filter(|step| of.is_none_or(|by| step.begun_by == by)).collect();
+    let Some(first) = found.first() else {
+        return Err(Problem::not_found("run").help("it does not exist, or belongs to another tenant"));
+    };
+    let begun_by = first.begun_by.clone();
+    let mut workflow = None;
+    let mut steps = Vec::new();
+    for step in found.iter().filter(|step| step.begun_by == begun_by) {
+        let receipts = store.chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
+        let named = |receipt: &Receipt| receipt.metadata().get("workflow").and_then(Json::as_str).map(Shown::from);
+        workflow = workflow.or_else(|| receipts.first().and_then(named));
+        steps.push(StepRow::of(step, &receipts));
+    }
+    // In the order in which they were first judged.
+    steps.sort_by_key(|step| step.first);
+    let page = RunPage {
+        frame: Frame::of(visit, Here::Runs, format!("Run {}", Shown::line(run, 80).plain()))?,
+        name: Shown::line(run, 120),
+        workflow,
+        begun_by: Shown::line(&begun_by, 80),
+        steps,
+    };
+    html(&page)
+}
+
+impl StepRow {
+    fn of(step: &StepRun, receipts: &[Receipt]) -> Self {
+        let state = stored_state(step).ok();
+        let (prompt, not_before) = match &state {
+            Some(State::Retry(retry)) => (Some(retry.prompt.as_str().into()), Some(When::full(retry.not_before_ms))),
+            _ => (None, None),
+        };
+        let skipped = receipts.len().saturating_sub(MAX_ATTEMPTS);
+        let attempts =
+            receipts.iter().enumerate().skip(skipped).map(|(index, receipt)| AttemptRow::of(index + 1, receipt));
+        Self {
+            name: Shown::line(&step.step, 120),
+            look: state_look(step),
+            prompt,
+            not_before,
+            attempts: attempts.collect(),
+            first: receipts.first().map(|receipt| receipt.verified_at().unix_millis()).unwrap_or_default(),
+        }
+    }
+}
+
+impl AttemptRow {
+    fn of(number: usize, receipt: &Receipt) -> Self {
+        let rule = |detail: &proofmark_receipt::Detail| {
+            let look = match detail.status {
+                proofmark_receipt::Status::Pass => ("pass", "ok", "met"),
+                proofmark_receipt::Status::Fail => ("fail", "no", "not met"),
+                proofmark_receipt::Status::Error => ("none", "warn", "unknown"),
+            };
+            (look, Shown::line(&detail.name, 200), detail.message.as_deref().map(Shown::with_code))
+        };
+        Self {
+            number: number.to_string(),
+            look: look(receipt.verdict()),
+            href: format!("/ui/receipts/{}", receipt.receipt_id()),
+            when: When::full(receipt.verified_at().unix_millis()),
+            rules: receipt.results().details.iter().map(rule).collect(),
+        }
+    }
+}
+
+/// The class, the picture and the word of a step's state.
+fn state_look(step: &StepRun) -> Look {
+    match stored_state(step) {
+        Ok(State::Accepted { .. }) => ("pass", "ok", "accepted"),
+        Ok(State::AcceptedWithWarnings { .. }) => ("wait", "warn", "accepted with warnings"),
+        Ok(State::Retry(_)) => ("wait", "clock", "another attempt is awaited"),
+        Ok(State::Aborted { .. }) => ("fail", "no", "given up"),
+        Ok(State::Evaluating { .. }) => ("plain", "clock", "being judged"),
+        Ok(State::Pending) => ("plain", "ring", "not begun"),
+        Err(_) => ("fail", "stop", "cannot be read"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_that_cannot_be_read_says_so() {
+        let step = StepRun {
+            run: "r".to_owned(),
+            begun_by: "b".to_owned(),
+            step: "s".to_owned(),
+            version: 1,
+            state: "{".to_owned(),
+        };
+        assert_eq!(state_look(&step).2, "cannot be read");
+    }
+}

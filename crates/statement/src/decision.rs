@@ -1,0 +1,30 @@
+//! Decision receipts, beside their outcome and its reasons.
+
+use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::Json;
+
+use crate::{Kind, Said, Section, Statement, text};
+
+/// What a decision receipt says about the action and itself, and what it tells the agent to do next.
+#[must_use]
+pub fn of_decision(receipt: &DecisionReceipt) -> Vec<Section> {
+    let document = receipt.document();
+    let mut said = Said::default();
+    said.words("when", receipt.bound("decided_at"));
+    said.words("expires", receipt.bound("expires_at"));
+    said.words("action class", text(document, "action_class"));
+    for name in ["environment", "agent"] {
+        said.words(name, receipt.bound(name));
+    }
+    for (name, digest) in [("action", "action_hash"), ("policy", "policy_hash"), ("facts", "facts_hash")] {
+        said.say(name, Kind::Digest, receipt.bound(digest));
+    }
+    if let Some(metadata) = document.get("metadata").and_then(Json::as_object) {
+        said.chain(metadata);
+    }
+    let steps = document.get("safe_next_steps").and_then(Json::as_array).unwrap_or_default();
+    let messages = steps.iter().filter_map(|step| step.as_str().or_else(|| text(step.as_object()?, "message")));
+    let messages = messages.map(|message| Statement { name: None, value: message.to_owned(), kind: Kind::Words });
+    let sections = [said.under(None), Said(messages.collect()).under(Some("next steps"))];
+    sections.into_iter().filter(|section| !section.statements.is_empty()).collect()
+}

@@ -1,0 +1,79 @@
+//! Receipts and approvals, beside their checks.
+
+use proofmark_receipt::{Json, Object, Receipt};
+
+use crate::metadata::{SAID, members};
+use crate::{Kind, Said, Section, text};
+
+/// What each tier relies on.
+pub const TIERS: [&str; 4] = ["tests ran", "constraints were checked", "other verifiers were asked", "a person judged"];
+
+/// What the isolation of namespaces ends in.
+const NAMESPACE: &str = "-namespace";
+
+/// What a receipt says beside its verdict and its checks; what only its issuer vouches for comes last.
+#[must_use]
+pub fn of_receipt(receipt: &Receipt) -> Vec<Section> {
+    let (metadata, hashes) = (receipt.metadata(), receipt.hashes());
+    let mut said = Said::default();
+    if let Some(task) = receipt.task() {
+        said.words("task", task.task_id.as_deref());
+        said.words("task type", task.task_type.as_deref());
+        said.words("about", task.description.as_deref());
+    }
+    said.say("receipt", Kind::Receipt, Some(receipt.receipt_id().to_string()));
+    let verifier = text(metadata, "verifier").map_or_else(String::new, |by| format!(", by {by}"));
+    said.words("when", Some(format!("{}{verifier}", receipt.verified_at())));
+    let tier = TIERS.get(usize::from(receipt.tier())).copied().unwrap_or("an unknown tier");
+    said.words("tier", Some(format!("{}: {tier}", receipt.tier())));
+    said.words("ran on", ran_on(metadata));
+    said.words("isolation", isolation(metadata));
+    said.words("compared", text(metadata, "comparison").map(compared));
+    said.words("errors of", text(metadata, "fault").map(|fault| format!("the {fault}")));
+    said.chain(metadata);
+    said.say("specification", Kind::Digest, Some(hashes.specification.to_string()));
+    said.say("output", Kind::Digest, Some(hashes.output.to_string()));
+    said.say("tests", Kind::Digest, hashes.tests.map(|tests| tests.to_string()));
+    said.say("suite", Kind::Digest, text(metadata, "suite"));
+    said.say("request", Kind::Digest, text(metadata, "request"));
+    said.say("supersedes", Kind::Receipt, text(metadata, "supersedes"));
+    let approval = metadata.get("approval").and_then(Json::as_object);
+    let sections = [
+        said.under(None),
+        members("approval", approval, &[]),
+        members("metadata, as the issuer states it", Some(metadata), &SAID),
+    ];
+    sections.into_iter().filter(|section| !section.statements.is_empty()).collect()
+}
+
+fn compared(comparison: &str) -> &str {
+    match comparison {
+        "in-process" => "by tests in the submission's process, which can forge their report",
+        other => other,
+    }
+}
+
+fn ran_on(metadata: &Object) -> Option<String> {
+    match (text(metadata, "language"), text(metadata, "runtime")) {
+        (Some(language), Some(runtime)) if !runtime.starts_with(language) => Some(format!("{language}, {runtime}")),
+        (language, runtime) => runtime.or(language).map(str::to_owned),
+    }
+}
+
+/// The mechanisms on one line, namespaces together.
+fn isolation(metadata: &Object) -> Option<String> {
+    let mechanisms = metadata.get("isolation").and_then(Json::as_array)?.iter().filter_map(Json::as_str);
+    let (mut levels, mut namespaces, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for mechanism in mechanisms {
+        match (mechanism.strip_prefix("level:"), mechanism.strip_suffix(NAMESPACE)) {
+            (Some(level), _) => levels.push(format!("level {level}")),
+            (None, Some(namespace)) => namespaces.push(namespace),
+            (None, None) => others.push(mechanism.to_owned()),
+        }
+    }
+    if !namespaces.is_empty() {
+        others.insert(0, format!("namespaces ({})", namespaces.join(", ")));
+    }
+    levels.extend(others);
+    (!levels.is_empty()).then(|| levels.join("; "))
+}

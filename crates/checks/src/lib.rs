@@ -6,8 +6,8 @@
 //!
 //! Read the files in the order of a verification:
 //!
-//! 1. `request` reads what is asked for, with `fields` for what its parts share: a `suite` of tests, a `command` on a project,
-//!    or `constraint`s on a text. `limits` names how large they may be, and `caps` what a host grants.
+//! 1. `request` reads what is asked for, with `fields` for what its parts share: a `suite` of tests, a `command` on the
+//!    `files` of a project, or `constraint`s on a text. `limits` names how large they may be, and `caps` what a host grants.
 //! 2. `language` has a file and a row for each language: its words, values, equality and test runners. `fences` and
 //!    `operators` read its programs.
 //! 3. `plan` makes a `job` of a request.

@@ -13,10 +13,11 @@
 //! - [`difference`] says where two documents differ.
 //! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
 //!
-//! Begin with `receipt`, `demand` and `refusal`, which hold the question that every rule asks. `approval`, `reviewer` and
-//! `roles` are about what people sign, `assign` and `suite` about receipts alone, and `status` says how far either can be
-//! relied on. `condition`, `path`, `glob`, `span` and `facts` do not know receipts. In `trace`, `records` splits what was
-//! recorded, `detect` finds its form, one file for each form reads it, and `collect` pairs calls with their results.
+//! Begin with `receipt`, `demand` and `refusal`, which hold the question that every rule asks. `approval`,
+//! `approval_fact`, `reviewer` and `roles` are about what people sign, `assign` and `suite` about receipts alone, and
+//! `status` says how far either can be relied on. `condition`, `path`, `glob`, `span` and `facts` do not know receipts. In
+//! `trace`, `records` splits what was recorded, `detect` finds its form, one file for each form reads it, and `collect`
+//! pairs calls with their results.
 
 pub mod approval;
 mod approval_fact;

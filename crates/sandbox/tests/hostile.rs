@@ -22,7 +22,9 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use corpus::{Hostile, fits, read_all, show};
@@ -71,42 +73,88 @@ fn hold(level: Level) {
 /// Runs every program at one level; what went wrong.
 fn attack(level: Level, baits: &Baits, folder: &Path) -> Vec<String> {
     let host = Host::probe(Some(level));
-    let programs = read_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile"), &|text| baits.fill(text));
+    let hostile = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
+    let programs = read_all(&hostile, level, &|text| baits.fill(text));
     assert!(programs.len() >= 60, "only {} programs", programs.len());
     let installed: Vec<Language> = host.runtimes().iter().map(|runtime| runtime.language).collect();
     for language in Language::ALL.into_iter().filter(|language| !installed.contains(language)) {
         proofmark_testing::skip(language.as_str(), &format!("{language} is not installed"));
     }
     let wanted = std::env::var("HOSTILE").unwrap_or_default();
-    let mut worker = host.worker();
-    warm_up(&mut worker, &programs);
-    let mut before = HostState::now(folder);
-    let mut failures = Vec::new();
-    let programs = programs.iter().filter(|program| installed.contains(&program.job.language));
-    for program in programs.filter(|program| program.name.contains(&wanted)) {
-        let started = Instant::now();
-        let outcome = worker.run(&program.job);
-        let mut wrong = judge(program, &outcome, level);
-        if started.elapsed() > program.patience(&outcome.cases) + HELD_UP {
-            wrong.push(format!("held the supervisor up for {:?}", started.elapsed()));
+    let chosen: Vec<&Hostile> = programs
+        .iter()
+        .filter(|program| installed.contains(&program.job.language) && program.name.contains(&wanted))
+        .collect();
+    std::thread::scope(|scope| {
+        let attackers: [_; WORKERS] = std::array::from_fn(|_| Attacker::start(scope, &host, level, &programs));
+        attackers.iter().for_each(|attacker| assert!(attacker.wrong.recv().unwrap().is_empty()));
+        let mut before = HostState::now(folder);
+        let mut failures = Vec::new();
+        // What is left can be told from what runs only when nothing runs.
+        for beside in chosen.chunks(WORKERS) {
+            let mut wrong = together(&attackers, beside);
+            let now = HostState::now(folder);
+            let left = now.left_since(&before);
+            if !left.is_empty() {
+                // Reported once, not for every program after.
+                before = now;
+            }
+            let names: Vec<&str> = beside.iter().map(|program| program.name.as_str()).collect();
+            let of_all = left.into_iter().map(|left| format!("left {left}")).chain(baits.bitten());
+            wrong.extend(of_all.map(|text| format!("{}: {text}", names.join(" or "))));
+            failures.extend(wrong.into_iter().map(|text| format!("{level} {text}")));
         }
-        let now = HostState::now(folder);
-        let left = now.left_since(&before);
-        if !left.is_empty() {
-            // Reported once, not for every program after.
-            before = now;
-        }
-        wrong.extend(left.into_iter().map(|left| format!("left {left}")));
-        wrong.extend(baits.bitten());
-        println!(
-            "{level} {:<40} {:>6} ms {}",
-            program.name,
-            started.elapsed().as_millis(),
-            if wrong.is_empty() { "" } else { "WRONG" }
-        );
-        failures.extend(wrong.into_iter().map(|text| format!("{level} {}: {text}", program.name)));
+        failures
+    })
+}
+
+/// So many programs run beside each other, each in a worker of its own.
+const WORKERS: usize = 2;
+
+/// A worker, which stays on its thread.
+struct Attacker<'p> {
+    programs: Sender<&'p Hostile>,
+    wrong: Receiver<Vec<String>>,
+}
+
+impl<'p> Attacker<'p> {
+    /// Starts a worker, which first runs what is opened or started once, and then says that nothing is wrong.
+    fn start<'s>(scope: &'s Scope<'s, '_>, host: &'s Host, level: Level, all: &'s [Hostile]) -> Attacker<'p>
+    where
+        'p: 's,
+    {
+        let (programs, ordered) = mpsc::channel::<&'p Hostile>();
+        let (found, wrong) = mpsc::channel();
+        scope.spawn(move || {
+            let mut worker = host.worker();
+            warm_up(&mut worker, all);
+            found.send(Vec::new()).unwrap();
+            for program in ordered {
+                found.send(run(&mut worker, program, level)).unwrap();
+            }
+        });
+        Attacker { programs, wrong }
     }
-    failures
+}
+
+/// Runs programs at the same time, and waits for all; what was wrong with each.
+fn together<'p>(attackers: &[Attacker<'p>], programs: &[&'p Hostile]) -> Vec<String> {
+    let pairs = || attackers.iter().zip(programs);
+    pairs().for_each(|(attacker, program)| attacker.programs.send(program).unwrap());
+    pairs().flat_map(|(attacker, _)| attacker.wrong.recv().unwrap()).collect()
+}
+
+fn run(worker: &mut Worker, program: &Hostile, level: Level) -> Vec<String> {
+    let started = Instant::now();
+    let outcome = worker.run(&program.job);
+    let elapsed = started.elapsed();
+    let mut wrong = judge(program, &outcome);
+    if elapsed > program.patience(&outcome.cases) + HELD_UP {
+        wrong.push(format!("held the supervisor up for {elapsed:?}"));
+    }
+    let mark = if wrong.is_empty() { "" } else { "WRONG" };
+    println!("{level} {:<40} {:>6} ms {mark}", program.name, elapsed.as_millis());
+    wrong.into_iter().map(|text| format!("{}: {text}", program.name)).collect()
 }
 
 /// A first case of each kind, for what is opened or started once.
@@ -123,10 +171,10 @@ fn warm_up(worker: &mut Worker, programs: &[Hostile]) {
     }
 }
 
-fn judge(program: &Hostile, outcome: &Outcome, level: Level) -> Vec<String> {
+fn judge(program: &Hostile, outcome: &Outcome) -> Vec<String> {
     let mut wrong = Vec::new();
     for (index, case) in outcome.cases.iter().enumerate() {
-        let declared = program.expected(index, level);
+        let declared = program.expected(index);
         if !fits(&case.end, declared) {
             wrong.push(format!("case {index} ended `{}` and not `{declared}`", show(&case.end)));
         }

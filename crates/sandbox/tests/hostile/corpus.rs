@@ -3,9 +3,10 @@
 //! A header line is a comment `key: value`: `expect` (one answer, or several
 //! divided by ` | `), `then` (the answer of a second, later case), `expect C` and
 //! `then C` (the answers where isolation is of level C), `mode` (`call`, the default, or
-//! `stdio`), `timeout` (milliseconds, of a case that may be ended by it), `memory`, `disk` (MiB), `processes`,
+//! `stdio`), `timeout` (milliseconds, of a case that may be ended by it; [`TIMEOUT`] without), `memory`, `disk` (MiB), `processes`,
 //! `output` (bytes). `prelude.<language>` stands before every program of a language and declares what they do not.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -16,15 +17,20 @@ use proofmark_sandbox::Level;
 /// What declares the answers of the first case, and of the second.
 const CASES: [&str; 2] = ["expect", "then"];
 
-/// One hostile program.
+/// After so long a case is ended that may be ended by its deadline.
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// What ends by itself does so on a busy machine, too.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+/// One hostile program, as it runs at one level.
 pub struct Hostile {
     pub name: String,
     pub job: Job,
-    header: Vec<(String, String)>,
+    header: Header,
 }
 
-/// Every program of the folder, by name.
-pub fn read_all(folder: &Path, fill: &dyn Fn(&str) -> String) -> Vec<Hostile> {
+/// Every program of the folder, those first that wait longest for a deadline.
+pub fn read_all(folder: &Path, level: Level, fill: &dyn Fn(&str) -> String) -> Vec<Hostile> {
     let mut all = Vec::new();
     for language in Language::ALL {
         let prelude = fs::read_to_string(folder.join(format!("prelude.{language}"))).unwrap();
@@ -32,48 +38,70 @@ pub fn read_all(folder: &Path, fill: &dyn Fn(&str) -> String) -> Vec<Hostile> {
             let text = fs::read_to_string(entry.path()).unwrap();
             let name = format!("{language}/{}", entry.path().file_stem().unwrap().to_string_lossy());
             // What a program does not declare, the prelude of its language does.
-            let header = [header(&text), header(&prelude)].concat();
+            let header = Header { lines: [header(&text), header(&prelude)].concat(), level };
             // An ES module cannot begin with a script, so it has what it needs of the prelude itself.
             let module = entry.path().extension().is_some_and(|extension| extension == "mjs");
             let source = if module { text } else { format!("{prelude}\n{text}") };
             all.push(hostile(name, language, header, fill(&source)));
         }
     }
-    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all.sort_by_key(|program| (Reverse(program.longest_wait()), program.name.clone()));
     all
 }
 
-fn hostile(name: String, language: Language, header: Vec<(String, String)>, source: String) -> Hostile {
-    let of = |key: &str| header.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
-    let number = |key: &str, other: u32| of(key).map_or(other, |value| value.parse().unwrap());
-    let program = match of("mode") {
+fn hostile(name: String, language: Language, header: Header, source: String) -> Hostile {
+    let number = |key: &str, other: u32| header.get(key).map_or(other, |value| value.parse().unwrap());
+    let program = match header.get("mode") {
         Some("stdio") => Program::Stdio { source },
         _ => Program::Call { source, entrypoint: "f".to_owned() },
     };
-    // What ends by itself does so on a slow machine, too; what may be ended by its deadline makes the test wait for it.
-    let timeout = |key| if may_hang(&header, key) { number("timeout", 5_000) } else { 50_000 };
-    let cases = CASES
-        .into_iter()
-        .zip(0..)
-        .filter_map(|(key, number)| {
-            let timeout = Duration::from_millis(timeout(key).into());
-            of(key).map(|_| Case { input: format!("[{number}]"), timeout })
-        })
-        .collect();
-    let limits = Limits {
-        memory_mb: number("memory", 64),
-        total_timeout: Duration::from_secs(120),
-        output_bytes: number("output", 64 << 10) as usize,
-        processes: number("processes", 16),
-        disk_mb: number("disk", 0),
+    let declared = CASES.into_iter().zip(0..).filter(|(key, _)| header.get(key).is_some());
+    let cases = declared.map(|(key, number)| Case { input: format!("[{number}]"), timeout: header.timeout(key) });
+    let job = Job {
+        language,
+        runtime: None,
+        packages: vec![],
+        program,
+        cases: cases.collect(),
+        limits: Limits {
+            memory_mb: number("memory", 64),
+            total_timeout: PATIENCE * CASES.len() as u32,
+            output_bytes: number("output", 64 << 10) as usize,
+            processes: number("processes", 16),
+            disk_mb: number("disk", 0),
+        },
     };
-    Hostile { name, job: Job { language, runtime: None, packages: vec![], program, cases, limits }, header }
+    Hostile { name, job, header }
 }
 
-/// Whether a case may be ended by its deadline.
-fn may_hang(header: &[(String, String)], key: &str) -> bool {
-    let ends = header.iter().filter(|(known, _)| known.split(' ').next() == Some(key));
-    ends.flat_map(|(_, ends)| ends.split(" | ")).any(|end| ["own", "timeout"].contains(&end.trim()))
+/// What a program declares, read for one level.
+struct Header {
+    lines: Vec<(String, String)>,
+    level: Level,
+}
+
+impl Header {
+    fn get(&self, key: &str) -> Option<&str> {
+        self.lines.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The answers declared for a case: those of the level, where it has its own.
+    fn answers(&self, case: &str) -> Option<&str> {
+        self.get(&format!("{case} {}", self.level)).or_else(|| self.get(case))
+    }
+
+    /// Whether a case may be ended by its deadline.
+    fn may_hang(&self, case: &str) -> bool {
+        let mut answers = self.answers(case).unwrap_or_default().split(" | ");
+        answers.any(|answer| ["own", "timeout"].contains(&answer.trim()))
+    }
+
+    fn timeout(&self, case: &str) -> Duration {
+        if !self.may_hang(case) {
+            return PATIENCE;
+        }
+        self.get("timeout").map_or(TIMEOUT, |milliseconds| Duration::from_millis(milliseconds.parse().unwrap()))
+    }
 }
 
 fn header(text: &str) -> Vec<(String, String)> {
@@ -85,23 +113,26 @@ fn header(text: &str) -> Vec<(String, String)> {
 }
 
 impl Hostile {
+    /// How long its cases may wait for their deadlines.
+    fn longest_wait(&self) -> Duration {
+        let cases = CASES.iter().zip(&self.job.cases).filter(|(key, _)| self.header.may_hang(key));
+        cases.map(|(_, case)| case.timeout).sum()
+    }
+
     /// How long the cases may have taken, which ended like this. Where one may be ended by its deadline, the other may have taken
     /// what it took.
     pub fn patience(&self, ended: &[CaseOutcome]) -> Duration {
-        let has_deadline = CASES.iter().any(|key| may_hang(&self.header, key));
+        let has_deadline = CASES.iter().any(|key| self.header.may_hang(key));
         let cases = CASES.iter().zip(self.job.cases.iter().zip(ended));
         let patience = cases.map(|(key, (case, ended))| {
-            if has_deadline && !may_hang(&self.header, key) { case.timeout.min(ended.elapsed) } else { case.timeout }
+            if has_deadline && !self.header.may_hang(key) { case.timeout.min(ended.elapsed) } else { case.timeout }
         });
         patience.sum()
     }
 
-    /// The answers declared for one case at this level.
-    pub fn expected(&self, case: usize, level: Level) -> &str {
-        let key = CASES[case];
-        let exact = format!("{key} {level}");
-        let found = |wanted: &str| self.header.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.as_str());
-        found(&exact).or_else(|| found(key)).unwrap_or("nothing declared")
+    /// The answers declared for one case.
+    pub fn expected(&self, case: usize) -> &str {
+        self.header.answers(CASES[case]).unwrap_or("nothing declared")
     }
 }
 

@@ -90,6 +90,7 @@ impl Flight {
 
     /// Waits for the answers. The first error is that of all.
     pub(crate) async fn land(self) -> Result<Vec<Vec<Record>>, Fault> {
+        // Behind an error the others are waited for as well: what was sent is answered before anything else is sent.
         let mut answers = Vec::with_capacity(self.0.len());
         for mut one in self.0 {
             (&mut one).await;

@@ -29,6 +29,12 @@ pub(crate) struct Ready {
 }
 
 impl Statements {
+    /// Has each statement prepared again when it is used next.
+    pub(crate) fn forget(&mut self) {
+        // Dropping them closes them.
+        self.0.clear();
+    }
+
     /// The prepared statement of this text.
     ///
     /// # Errors
@@ -39,8 +45,7 @@ impl Statements {
         }
         let statement = client.prepare(sql).await?;
         if self.0.len() >= MAX_PREPARED {
-            // Dropping them closes them.
-            self.0.clear();
+            self.forget();
         }
         self.0.insert(sql.to_owned(), statement.clone());
         Ok(statement)

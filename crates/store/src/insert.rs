@@ -164,6 +164,7 @@ impl Set {
             (Self::Add(_), Value::Integer(old), Value::Integer(new)) => Value::Integer(old.saturating_add(*new)),
             (Self::Least(_), old, new) => old.min(new).clone(),
             (Self::Greatest(_), old, new) => old.max(new).clone(),
+            // Columns that are added up are numbers, which the tables say.
             (Self::Replace(_) | Self::Add(_), _, new) => new.clone(),
         }
     }

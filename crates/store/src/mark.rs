@@ -52,6 +52,7 @@ impl Mark {
         if let Some(to) = message.strip_prefix(MOVED) {
             return Some(Self::Moved { to: to.to_owned() });
         }
+        // Which moment of the source it has is not in the text, and nobody asks where this is read.
         let place = message.strip_prefix(UNFINISHED)?.to_owned();
         Some(Self::Unfinished(Origin { place, latest: 0 }))
     }

@@ -77,6 +77,7 @@ impl Record {
             Some(Value::Integer(number)) => Cell::Integer(*number),
             Some(Value::Text(text)) => Cell::Text(text),
             Some(Value::Bytes(bytes)) => Cell::Bytes(bytes),
+            // No row at all reads as a row of NULL (`Facts`).
             Some(Value::Null) | None => Cell::Null,
         }
     }

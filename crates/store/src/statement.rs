@@ -96,6 +96,7 @@ impl Question {
 impl Parameters {
     /// How the next value is spelled. Each calls this once, in their order.
     pub(crate) fn next(self, numbers: &mut impl Iterator<Item = usize>) -> String {
+        // Numbers do not end.
         let number = numbers.next().unwrap_or_default();
         match self {
             Self::Given => format!("${number}"),

@@ -146,6 +146,7 @@ impl Column {
     fn print(&self, engine: Spelling) -> String {
         let Self { name, kind, is_optional, bytes, check, references } = *self;
         let mut text = format!("{name} {}", engine.type_of(kind));
+        // Of keys, too: SQLite would let NULL be one.
         if !is_optional {
             text += " NOT NULL";
         }

@@ -169,6 +169,7 @@ pub(crate) static ASKED: Table = Table {
     name: "asked",
     columns: &[text("decision_id"), text("facts")],
     key: &["decision_id"],
+    // Only those of the newest decision on a subject are kept.
     fate: Fate::Pass,
     ..PLAIN
 };
@@ -279,6 +280,7 @@ pub(crate) static REVIEWS: Table = Table {
     unique: &[&["tenant", "decision_id", "person", "role"]],
     indexes: &[
         index("reviews_by_subject", &["tenant", "subject"]),
+        // For people: what was reviewed lately.
         index("reviews_by_time", &["tenant", "reviewed_at"]),
     ],
     ..PLAIN
@@ -300,6 +302,7 @@ pub(crate) static RUNS: Table = Table {
     key: &["tenant", "run", "step", "begun_by"],
     indexes: &[
         index("runs_by_change", &["updated_at DESC", "tenant", "run", "step", "begun_by"]),
+        // The order of a tenant's list; the index before has that of the whole store.
         index("runs_of_tenant", &["tenant", "updated_at DESC", "run", "step", "begun_by"]),
     ],
     fate: Fate::Change(70),
@@ -332,6 +335,7 @@ pub(crate) static JOBS: Table = Table {
         // Claims read these in order up to what they want, however many jobs have ended.
         index("jobs_to_claim", &["turn", "created_at"]).only("state = 'waiting' AND owner IS NULL"),
         index("jobs_of_tenant", &["tenant", "turn"]).only("state = 'waiting' AND owner IS NULL"),
+        // What a process that has ended leaves behind.
         index("jobs_of_owner", &["owner"]).only("state = 'waiting' AND owner IS NOT NULL"),
         index("jobs_finished", &["finished_at"]).only("finished_at IS NOT NULL"),
     ],

@@ -22,6 +22,7 @@ pub(crate) use values;
 impl Value {
     /// Numbers, for [`crate::engine::db::Db::among`].
     pub(crate) fn numbers(numbers: &[i64]) -> Self {
+        // One text, so that one statement serves lists of every length, and is prepared once.
         Self::Text(numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
     }
 

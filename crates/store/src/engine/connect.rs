@@ -62,6 +62,7 @@ fn of_file(path: PathBuf) -> Result<Connected, StoreError> {
 fn of_database(database: Arc<Database>) -> Result<Connected, StoreError> {
     let place = database.place().clone();
     let connection = postgres::make(&database)?;
+    // One clock for all that read and write here: what one of them learns of the server's time serves the others.
     let clock = Arc::new(Clock::default());
     let engine = Engine::Postgres(Writing::open(Arc::clone(&database), connection, Arc::clone(&clock))?);
     Ok(Connected { engine, readers: Readers::of_database(database), clock, place })

@@ -110,10 +110,12 @@ pub(crate) fn require_known(path: &Path, sign: Sign) -> Result<(), StoreError> {
     let place = Place::File(path.to_owned());
     let Sign { application_id, version } = sign;
     match (application_id, u32::try_from(version)) {
+        // Whatever its number: it is of another series.
         (EARLIER_ID, _) => Err(StoreError::Earlier { place }),
         (APPLICATION_ID, Ok(found)) if version > VERSION => {
             Err(StoreError::Newer { place, found, known: VERSION.unsigned_abs() })
         }
+        // The mark and the number come in one commit, so a file with one of them alone is not ours.
         (APPLICATION_ID, Ok(1..)) => Ok(()),
         _ => Err(StoreError::Foreign { place }),
     }

@@ -175,6 +175,7 @@ impl<'a> Draft<'a> {
 
     /// The end of a chain that the write has named ([`Settle::chain`]).
     pub(crate) fn end(&self, chain: &Chain) -> End {
+        // A submission may continue one chain several times: its own writes come first.
         self.change.known.ends.get(chain).or_else(|| self.known.ends.get(chain)).cloned().unwrap_or_default()
     }
 

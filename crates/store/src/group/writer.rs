@@ -269,6 +269,7 @@ impl Group {
             }
         }
         self.now(engine)?;
+        // At the end, when every write of the group has added to the counts.
         let mut last = self.known.totals();
         last.push(record(self.latest));
         engine.tell(last)?;
@@ -288,6 +289,7 @@ impl Group {
                 self.work.push_back(Work::Unit(Unit { order: (member, None), tenant, writes }));
             }
             Task::Each { tenant, writes, refused } => {
+                // Each of them is stored or refused by itself, and counts as one.
                 self.size += writes.len();
                 each = Some((vec![None; writes.len()], refused));
                 self.work.extend(writes.into_iter().enumerate().map(|(part, write)| {

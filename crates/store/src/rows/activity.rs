@@ -79,6 +79,7 @@ static VERDICT: Insert = Insert::or_change(&VERDICT_COUNTS, &[Set::Add("receipts
 pub(crate) fn note_decision(draft: &mut Draft<'_>, deciding: &Deciding<'_>) {
     let Deciding { decided_at, outcome, mode, allowed, agent, judged } = *deciding;
     let tenant = draft.tenant.as_str();
+    // A key has no NULL: empty bytes stand for no policy.
     let policy = judged.map(|judged| judged.policy.as_bytes().as_slice()).unwrap_or_default();
     let rules = judged.map(|judged| judged.rules.as_str()).unwrap_or_default();
     let row = row!(DECISION_COUNTS {

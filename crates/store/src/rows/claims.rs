@@ -189,6 +189,7 @@ fn claim(engine: &mut Engine, claim: &Claim) -> Result<Vec<StoredJob>, Fault> {
         let row = Row::Record(row);
         claimed.push((JOBS.fields(&row).get::<i64>("turn")?, read_job(&row)?));
     }
+    // New jobs queue up behind those that were claimed last, so that a tenant without jobs saves up no turns.
     if let Some(last) = claimed.iter().map(|(turn, _)| *turn).max() {
         engine.tell(vec![Statement::other("UPDATE clock SET turn = $1 WHERE turn < $1", values![last])])?;
     }
@@ -268,6 +269,7 @@ fn prune(engine: &mut Engine, before: i64) -> Result<usize, Fault> {
 
 /// Whether a job waits that [`claim`] would find.
 pub(crate) fn is_claimable(db: &Db<'_>, claim: &Claim) -> Result<bool, Fault> {
+    // As a claim asks, but on a connection that reads: processes without work keep no writer waiting.
     let quick = (claim.quick > 0).then(|| "needs = ''".to_owned());
     let running = (claim.running > 0).then(|| format!("needs <> '' AND {}", claim.runnable.condition(1)));
     let values: Vec<Value> = running.iter().flat_map(|_| claim.runnable.values()).collect();

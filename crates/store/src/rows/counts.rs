@@ -138,6 +138,7 @@ pub(crate) fn verdict_counts(db: &Db<'_>, tenant: &Tenant, filter: &CountFilter<
         None => Some(ALL_CHAINS),
         Some(name) => chain_id(db, tenant, name)?,
     };
+    // Without a chain of this name the answer is that it has no receipts, which is no error.
     let Some(chain) = chain else { return Ok(VerdictCounts::default()) };
     let mut sql =
         "SELECT verdict, standing, receipts FROM receipt_counts WHERE tenant = $1 AND chain_id = $2".to_owned();

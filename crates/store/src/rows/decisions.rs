@@ -356,6 +356,7 @@ pub(crate) fn on_subject(db: &Db<'_>, tenant: &Tenant, subject: &str, limit: usi
     };
     let values = |limit: usize| values![tenant.as_str(), subject, limit];
     db.moment(|db| {
+        // The sizes first: what is not read need not be in memory.
         let fitting = read::first_that_fit(db, &of(SIZE), &values(limit.min(MAX_PAGE)))?;
         db.all(&of(&DECISIONS.list()), &values(fitting), read_decision)
     })

@@ -212,6 +212,7 @@ impl Settle for NewJob {
 impl NewJob {
     /// The job's turn, if not too much waits.
     fn turn(&self, facts: &mut Facts<'_>) -> Result<i64, Stop> {
+        // With this job: the limits are about what would wait afterwards.
         let of_one = Load::read(facts)?.with(self.request.len());
         let of_alike = Load::read(facts)?.with(self.request.len());
         if of_one.exceeds(MAX_WAITING_OF_ONE, MAX_WAITING_BYTES_OF_ONE)

@@ -193,6 +193,7 @@ impl Table {
         match (by, joins.is_empty()) {
             (Some(index), _) => db.spelled(format!("{name} INDEXED BY {index}"), (*name).to_owned()),
             (None, true) => (*name).to_owned(),
+            // SQLite keeps to the order of a cross join: the few rows that wait first, and then each one's decision.
             (None, false) => db.spelled(format!("{name} CROSS JOIN {joins}"), format!("{name} JOIN {joins}")),
         }
     }

@@ -239,5 +239,6 @@ fn with_decisions(db: &Db<'_>, rows: Vec<WaitingRow>) -> Result<Vec<WaitingDecis
             decision,
         })
     };
+    // A row without a decision is a fault, which `store check` names; people still see the others.
     Ok(rows.into_iter().filter_map(with_decision).collect())
 }

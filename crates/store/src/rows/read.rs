@@ -93,6 +93,7 @@ pub(crate) fn between(db: &Db<'_>, first: &[u8; 16], last: &[u8; 16]) -> Result<
     let mut found = BTreeSet::new();
     for tenants in tenants(db)?.chunks(MAX_TENANTS) {
         let mut values: Vec<Value> = values![first, last, MAX_FOUND].into();
+        // One range for each tenant, because the index of ids begins with the tenant.
         let of_tenant = |tenant: &Tenant| {
             values.push(tenant.as_str().into());
             format!(
@@ -249,6 +250,7 @@ pub(crate) fn over(db: &Db<'_>, tenant: &Tenant, output: &str) -> Result<Vec<Rec
                    ORDER BY sequence DESC LIMIT $3";
         let of = |tenant: &Tenant| db.all(sql, &values![output, tenant.as_str(), MAX_PAGE], |row| row.get(0));
         let mut sequences: Vec<i64> = of(tenant)?;
+        // What the command line stores is evidence for every tenant.
         if *tenant != Tenant::LOCAL {
             sequences.extend(of(&Tenant::LOCAL)?);
             sequences.sort_unstable_by(|one, other| other.cmp(one));

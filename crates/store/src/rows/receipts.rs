@@ -286,6 +286,7 @@ impl ReceiptRow {
     /// Stores the row, with what lists and counts know of it, and answers its sequence number.
     fn store(&self, write: &ReceiptWrite, draft: &mut Draft<'_>) -> i64 {
         let place = self.place.as_ref().map(|(chain, position)| {
+            // A chain gets its row with its first receipt: one whose receipts are all refused leaves no name behind.
             let end = draft.end(chain);
             let chain_id = end.chain_id.unwrap_or_else(|| chain_id(chain, draft));
             let tip = ChainTip { receipt_id: write.receipt_id, hash: self.hash, position: *position };
@@ -347,6 +348,7 @@ impl ReceiptRow {
             verdict: &older.verdict,
             standing,
         };
+        // The older one moves from one count to another; the sum of all stays that of the rows.
         counted(Standing::Own).add(draft, -1);
         counted(Standing::Superseded).add(draft, 1);
         // A receipt that takes the place of a spent one is spent: running work again does not pay for it twice.

@@ -215,6 +215,7 @@ pub(crate) fn allowed_since(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> 
 
 /// The facts a decision was made on, as JSON, where they are stored.
 pub(crate) fn facts(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Result<Option<String>, Fault> {
+    // Joined because `asked` knows no tenants: the decision says whose facts they are.
     let sql = "SELECT facts FROM asked JOIN decisions USING (decision_id) WHERE decision_id = $1 AND tenant = $2";
     db.value(sql, &values![decision_id, tenant.as_str()])
 }

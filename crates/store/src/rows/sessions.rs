@@ -215,6 +215,7 @@ pub(crate) fn since(
     let count = tip(db, tenant, session)?.map_or(0, |tip| tip.position.saturating_add(1));
     let sql = "SELECT kind, document FROM session_entries
                WHERE tenant = $1 AND session = $2 AND position >= $3 AND position < $4 ORDER BY position";
+    // The kind is compared here: an index for it would cost something for every entry that is stored.
     db.each(sql, &values![tenant.as_str(), session, position, count], |row| {
         if kinds.contains(&row.text(0)?) {
             take(row.text(1)?);

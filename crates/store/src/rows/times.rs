@@ -61,6 +61,7 @@ pub(crate) fn spans(db: &Db<'_>, times: &str, period: &Period) -> Result<Vec<Spa
     let Period { since, until, after } = *period;
     // A list begins with the newest: what comes after a place in it was stored before.
     let last = after.map_or(i64::MAX, |Cursor(place)| place.saturating_sub(1));
+    // Without a period every block is wanted, so none has to be looked up.
     if since.is_none() && until.is_none() {
         return Ok(vec![Span { first: i64::MIN, last }]);
     }

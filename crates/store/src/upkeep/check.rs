@@ -106,6 +106,7 @@ impl Check<'_> {
     fn file(&mut self, db: &Db<'_>) -> Result<(), Fault> {
         let Db::Sqlite(_) = db else { return Ok(()) };
         self.progress("file", 0);
+        // So many and no more: one damaged page can make thousands of lines.
         let found: Vec<String> = db.all("PRAGMA quick_check(20)", &[], |row| row.get(0))?;
         for line in found.into_iter().filter(|line| line != "ok") {
             self.wrong("file", ("file", "page".to_owned()), line);

@@ -132,6 +132,7 @@ pub fn copy(order: &CopyOrder, watch: &mut CopyWatch<'_>) -> Result<Copied, Copy
     }
     let mut source = Side(connect::connect_existing(from)?);
     source.lock()?;
+    // Behind the lock: nobody marks or opens it any more.
     let source_mark = source.mark()?;
     let mut destination = Side(connect::connect(to)?);
     let origin = Origin { place: source.0.place.to_string(), latest: source.latest()? };
@@ -266,6 +267,7 @@ impl Copying {
         loop {
             let (after, rows) = (portions.after.clone(), portions.rows);
             let ours = portions.next(table, &mut self.source)?;
+            // As many from both, so that a row that is missing shows where it is missing.
             let theirs = self.destination.page(table, after.as_deref(), rows)?;
             if ours != theirs {
                 let differs = |(ours, theirs): (Option<&Record>, Option<&Record>)| {

@@ -94,6 +94,7 @@ fn portion(rows: &[Vec<Value>]) -> usize {
         bytes = bytes.saturating_add(row.iter().map(Value::size).sum());
         bytes <= MAX_BYTES
     });
+    // One at least: a row that is longer than a statement should be is stored all the same.
     fits.count().max(1)
 }
 

@@ -29,6 +29,12 @@ pub(crate) struct Ready {
 }
 
 impl Statements {
+    /// Has each statement prepared again when it is used next.
+    pub(crate) fn forget(&mut self) {
+        // Dropping them closes them.
+        self.0.clear();
+    }
+
     /// The prepared statement of this text.
     ///
     /// # Errors
@@ -39,8 +45,7 @@ impl Statements {
         }
         let statement = client.prepare(sql).await?;
         if self.0.len() >= MAX_PREPARED {
-            // Dropping them closes them.
-            self.0.clear();
+            self.forget();
         }
         self.0.insert(sql.to_owned(), statement.clone());
         Ok(statement)
@@ -90,6 +95,7 @@ impl Flight {
 
     /// Waits for the answers. The first error is that of all.
     pub(crate) async fn land(self) -> Result<Vec<Vec<Record>>, Fault> {
+        // Behind an error the others are waited for as well: what was sent is answered before anything else is sent.
         let mut answers = Vec::with_capacity(self.0.len());
         for mut one in self.0 {
             (&mut one).await;

@@ -42,6 +42,7 @@ pub(crate) fn exchange_hints(database: &Database, outbox: Arc<HintBox>, hear: He
                 let (receive, send) = (receive(&connection, &hear), send(&connection, &outbox));
                 let (Either::Left(((), _)) | Either::Right(((), _))) = select(Box::pin(receive), Box::pin(send)).await;
             }
+            // Without hints the store works as before, only later: a server that is down must not be asked all the time.
             sleep(patience).await;
             patience = (patience * 2).min(MAX_RETRY_AFTER);
         }
@@ -62,6 +63,7 @@ async fn receive(connection: &Connection, hear: &Hear) {
         let hint = connection.heard().wait().await;
         if hint != Hint::NONE {
             hear(hint);
+            // What comes meanwhile is one hint: those who hear it look into the database each time.
             sleep(APART).await;
         }
     }

@@ -23,6 +23,7 @@ pub(crate) fn password(text: &str, wanted: &Wanted<'_>) -> Option<String> {
 
 /// What follows the first field of `line`, if that field stands for `key`.
 fn after<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    // Before it is unescaped: a field that is `\*` stands for that name alone.
     if let Some(rest) = line.strip_prefix("*:") {
         return Some(rest);
     }
@@ -41,6 +42,7 @@ fn field(line: &str) -> (String, Option<&str>) {
             character => field.push(character),
         }
     }
+    // The password, or a line with too few fields.
     (field, None)
 }
 

@@ -99,6 +99,7 @@ pub(crate) fn check(place: &Place, version: i64, needs: i64) -> Result<(), Store
 
 async fn look(connection: &mut Connection) -> Result<Found, Fault> {
     let client = &connection.client;
+    // The catalogue shows columns of tables that this user may use: a store of somebody else is foreign to it.
     let rows = client.query(LOOK, &[]).await?;
     let Some(row) = rows.first() else { return Ok(Found::Foreign) };
     let truth = |column| Row::Postgres(row).get::<bool>(column);

@@ -42,6 +42,7 @@ impl Trouble {
 
 impl From<Trouble> for Fault {
     fn from(trouble: Trouble) -> Self {
+        // The server undid the whole transaction to let another go on, and says so to be asked again.
         let gave_way = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
         if trouble.is_lost || trouble.state.is_some_and(|state| gave_way.contains(&state)) {
             Self::Passing(trouble.error)

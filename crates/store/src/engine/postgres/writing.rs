@@ -191,10 +191,20 @@ impl Writing {
             }
             Ok(()) if connection.as_ref().is_some_and(|connection| !connection.take_warning()) => {
                 self.connection = connection;
+                self.plan_anew();
                 Ok(())
             }
             // The connection is not used again: what it waits for must not be cancelled by what comes after.
             Ok(()) | Err(_) => self.look_for_marker(begun + COMMIT_DEADLINE),
+        }
+    }
+
+    /// Has the server plan the statements anew after the second group, the fourth, the eighth, and so on. A plan is made for tables
+    /// as large as they are then: one that was made while they were empty may use an index that finds half of a table, and would
+    /// stay until the server counts the rows, which it does by itself once a minute.
+    fn plan_anew(&mut self) {
+        if let Some(connection) = self.connection.as_mut().filter(|_| self.number.count_ones() == 1) {
+            connection.statements.forget();
         }
     }
 

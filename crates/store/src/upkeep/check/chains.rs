@@ -165,6 +165,7 @@ impl State<'_, '_> {
     /// Compares chains with what is counted of each.
     fn compare_ended(&mut self, db: &Db<'_>) -> Result<(), Fault> {
         for mut chain in std::mem::take(&mut self.ended) {
+            // PostgreSQL has no constraint for it (`Column::references`).
             if !db.exists("SELECT 1 FROM chains WHERE chain_id = $1", &values![chain.chain_id])? {
                 self.check.wrong("orphan", ("chains", chain.chain_id.to_string()), "the chain of receipts has no row");
             }

@@ -71,6 +71,7 @@ const KEYED: [(&str, &str, &[&str], &str, &str); 4] = [
 ];
 
 pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+    // These grow without end, so they are looked through by windows of numbers; the others are short.
     for (code, table, condition, detail) in NUMBERED {
         check.progress(table, 0);
         let sql = format!(

@@ -9,7 +9,7 @@ use proofmark_testing::postgres::{self, Cluster};
 use proofmark_testing::{REQUIRE, is_required};
 use xtask::machine::{self, AGENTS_NEED};
 use xtask::nextest::Nextest;
-use xtask::step::{Steps, cargo};
+use xtask::step::{Steps, cargo, is_ci};
 
 use crate::durations::print_slowest;
 use crate::skips::Skips;
@@ -156,7 +156,7 @@ fn required() -> String {
     if named.is_empty() && machine::may_install() {
         needs.push("postgres");
     }
-    if std::env::var("CI").is_ok_and(|ci| ci == "true") {
+    if is_ci() {
         needs.push(AGENTS_NEED);
     }
     needs.retain(|need| !need.is_empty());

@@ -23,6 +23,10 @@ impl Steps {
         self.done += 1;
         let step = format!("{}/{} {title}", self.done, self.total);
         eprintln!("xtask: {step}: {}", shown(command));
+        if is_ci() {
+            // CI builds nothing a second time, so what a second build would start from is not written.
+            command.env("CARGO_INCREMENTAL", "0");
+        }
         let started = Instant::now();
         check(command)?;
         let (took, all) = (started.elapsed().as_secs_f64(), self.started.elapsed().as_secs_f64());
@@ -63,6 +67,12 @@ pub fn succeeds(command: &mut Command) -> bool {
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success())
+}
+
+/// Whether this is a run of CI.
+#[must_use]
+pub fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|ci| ci == "true")
 }
 
 /// A command for the cargo that runs this program.

@@ -732,29 +732,40 @@ fn a_server_over_tls_is_known_by_the_systems_certificates() {
     }
 }
 
-#[test]
-fn the_official_client_sees_the_same_server_over_http_with_and_without_guard() {
+/// The official client, in each of these modes, is told the same by an official server that answers so with and without guard.
+fn is_the_same_for_the_official_client(how: &str, modes: &[&str]) {
     let Some(python) = proofmark_testing::python_with("mcp.client.client", "mcp==2.3.0") else { return };
     let place = place_with(OPEN_POLICY);
-    for (how, modes) in
-        [("json", &["legacy"][..]), ("sse", &["legacy", "auto", "2026-07-28"]), ("stateless", &["legacy"])]
-    {
-        let mut command = Command::new(&python);
-        command.arg(OFFICIAL_SERVER).arg(how);
-        let server = Listening::of(&mut command, false, |line| Some(format!("127.0.0.1:{line}")));
-        let guard = Listening::guard(&place, &format!("http://{}/mcp", server.address), &[]);
-        for mode in modes {
-            let told = |address: &str| {
-                let url = format!("http://{address}/mcp");
-                let told = Command::new(&python).args([CLIENT, &url, mode]).output().unwrap();
-                assert!(told.status.success(), "{how} {mode}: {}", said(&told));
-                String::from_utf8(told.stdout).unwrap()
-            };
-            let (direct, guarded) = (told(&server.address), told(&guard.address));
-            assert!(direct.contains("asked: yes") || (how, *mode) != ("sse", "legacy"), "{direct}");
-            assert_eq!(direct, guarded, "{how} {mode}");
-        }
+    let mut command = Command::new(&python);
+    command.arg(OFFICIAL_SERVER).arg(how);
+    let server = Listening::of(&mut command, false, |line| Some(format!("127.0.0.1:{line}")));
+    let guard = Listening::guard(&place, &format!("http://{}/mcp", server.address), &[]);
+    for mode in modes {
+        let told = |address: &str| {
+            let url = format!("http://{address}/mcp");
+            let told = Command::new(&python).args([CLIENT, &url, mode]).output().unwrap();
+            assert!(told.status.success(), "{how} {mode}: {}", said(&told));
+            String::from_utf8(told.stdout).unwrap()
+        };
+        let (direct, guarded) = (told(&server.address), told(&guard.address));
+        assert!(direct.contains("asked: yes") || (how, *mode) != ("sse", "legacy"), "{direct}");
+        assert_eq!(direct, guarded, "{how} {mode}");
     }
+}
+
+#[test]
+fn the_official_client_sees_the_same_server_whose_answers_are_json_with_and_without_guard() {
+    is_the_same_for_the_official_client("json", &["legacy"]);
+}
+
+#[test]
+fn the_official_client_sees_the_same_server_whose_answers_are_streams_with_and_without_guard() {
+    is_the_same_for_the_official_client("sse", &["legacy", "auto", "2026-07-28"]);
+}
+
+#[test]
+fn the_official_client_sees_the_same_server_without_sessions_with_and_without_guard() {
+    is_the_same_for_the_official_client("stateless", &["legacy"]);
 }
 
 #[test]

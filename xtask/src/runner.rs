@@ -37,8 +37,7 @@ const SECOND: &str = "postgres";
 const TESTS_PER_PROCESSOR: usize = 3;
 
 /// What runs the tests.
-pub(crate) struct Runner<'a> {
-    target: &'a Path,
+pub(crate) struct Runner {
     skips: Skips,
     /// The needs that must be met, separated by commas.
     required: String,
@@ -51,10 +50,10 @@ pub(crate) struct Runner<'a> {
     server: Option<Cluster>,
 }
 
-impl<'a> Runner<'a> {
+impl Runner {
     /// Installs what the tests need, while `meanwhile` runs.
     pub(crate) fn prepare(
-        target: &'a Path,
+        target: &Path,
         skips: Skips,
         meanwhile: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<Self> {
@@ -73,9 +72,9 @@ impl<'a> Runner<'a> {
         if let Err(error) = &server {
             eprintln!("xtask: failed to {error}; each test that needs a server will start its own, or skip");
         }
-        let runner = Self { target, skips, required, nextest, python, node, server: server.ok() };
+        let runner = Self { skips, required, nextest, python, node, server: server.ok() };
         // Those of an earlier run; a file that is missing is what this asks for.
-        [FIRST, SECOND].iter().for_each(|profile| drop(std::fs::remove_file(runner.durations_of(profile))));
+        [FIRST, SECOND].iter().for_each(|profile| drop(std::fs::remove_file(durations_of(profile))));
         Ok(runner)
     }
 
@@ -119,14 +118,9 @@ impl<'a> Runner<'a> {
     /// Prints which tests took longest in the runs until here, and which were skipped.
     pub(crate) fn print_summary(&self) {
         if self.nextest.is_some() {
-            print_slowest(&[(self.durations_of(FIRST), ""), (self.durations_of(SECOND), " (on PostgreSQL)")]);
+            print_slowest(&[(durations_of(FIRST), ""), (durations_of(SECOND), " (on PostgreSQL)")]);
         }
         self.skips.print();
-    }
-
-    /// Where nextest writes how long the tests of a run took.
-    fn durations_of(&self, profile: &str) -> PathBuf {
-        self.target.join("nextest").join(profile).join("junit.xml")
     }
 
     fn run(&self, steps: &mut Steps, title: &str, mut command: Command) -> anyhow::Result<()> {
@@ -147,6 +141,11 @@ impl<'a> Runner<'a> {
         command.args(["--test-threads", &threads.to_string()]);
         command
     }
+}
+
+/// Where nextest writes how long the tests of a run took, from the workspace's folder: there whatever the target folder is.
+fn durations_of(profile: &str) -> PathBuf {
+    Path::new("target/nextest").join(profile).join("junit.xml")
 }
 
 /// The needs that the user names, or else those that can be met here; in CI real coding agents as well.

@@ -161,6 +161,7 @@ pub(crate) fn documents(visit: &Visit<'_>) -> Result<Reply, Problem> {
     visit.context.only(&["from"])?;
     let from = visit.context.parsed::<u64>("from", "the position of a link")?.unwrap_or_default();
     let (store, name) = (visit.context.store(), visit.context.variable("name"));
+    // Else a chain that is not there would be an empty file, which looks like one that was emptied.
     store.tip(name)?.ok_or_else(no_chain)?;
     let receipts = store.chain_from(name, from, DOCUMENTS)?;
     let lines: String = receipts.iter().map(|receipt| receipt.to_text() + "\n").collect();

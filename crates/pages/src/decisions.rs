@@ -70,6 +70,7 @@ impl Filters {
 
     fn wanted(&self, visit: &Visit<'_>) -> Result<DecisionsWanted, Problem> {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        // An unknown outcome would find nothing and look like an empty store.
         let known = self.outcome.is_empty() || OUTCOMES.iter().any(|(word, _)| *word == self.outcome);
         if !known {
             return Err(invalid_parameter("outcome", "one of the outcomes of the list"));
@@ -80,6 +81,7 @@ impl Filters {
             agent: some(self.agent.raw()),
             tool: some(self.tool.raw()),
             since: day("since", self.since.raw())?,
+            // The day that is named is meant as a whole.
             until: day("until", self.until.raw())?.map(|day| day.saturating_add(super::words::DAY)),
             limit: PAGE,
             after: visit.context.parsed::<Cursor>("after", "the place at the end of the page before")?,

@@ -15,7 +15,10 @@ pub(crate) struct Part {
 /// Both texts in parts.
 pub(crate) fn parts(expected: &str, came: &str) -> (Vec<Part>, Vec<Part>) {
     let (one, other) = (words(expected), words(came));
+    // What both begin and end with is set apart first: most texts differ in one place, and the table below grows with
+    // the square.
     let head = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
+    // The end must not reach back into the beginning, as in `a a` and `a a a`.
     let rest = one.len().min(other.len()).saturating_sub(head);
     let tail = one.iter().rev().zip(other.iter().rev()).take(rest).take_while(|(one, other)| one == other).count();
     let middle = |words: &[&str]| head..words.len().saturating_sub(tail);
@@ -56,6 +59,7 @@ fn words(text: &str) -> Vec<&str> {
 /// For each word of either list whether it is in their longest common subsequence. Long lists have none.
 fn common(one: &[&str], other: &[&str]) -> (Vec<bool>, Vec<bool>) {
     let mut marks = (vec![false; one.len()], vec![false; other.len()]);
+    // The table has a cell for each pair of words, and the texts are the submission's.
     if one.len() > MAX_WORDS || other.len() > MAX_WORDS {
         return marks;
     }

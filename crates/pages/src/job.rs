@@ -83,6 +83,7 @@ impl Progress {
 pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let view = view(visit)?;
     let progress = Progress::of(&view);
+    // A link to a job that was sent to somebody leads to what came of it.
     if let Some(receipt) = &progress.receipt {
         return Ok(Reply::see_other(receipt));
     }
@@ -105,6 +106,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
 pub(crate) async fn events(state: Arc<AppState>, head: Head) -> Result<Response, Problem> {
     let (token, signed_in) = (Token::of(&head.parts.headers), Arc::clone(&state));
     follow_job(&state, &head, move |view| {
+        // A sign-in can end while the stream goes on, and with it the right to follow.
         let open = signed_in.keys().is_none() || token.and_then(|token| signed_in.sign_ins.key(token)).is_some();
         let data = open.then(|| serde_json::to_string(&Progress::of(view)).ok()).flatten()?;
         Some(Event::default().data(data))

@@ -95,6 +95,7 @@ impl Bars {
     /// Those that end with the hour of now.
     fn new(now: i64, days: i64, hours: i64) -> Self {
         let (length, count) = (hours * HOUR, days * 24 / hours);
+        // The store counts by whole hours: a bar that ended within one would have a part of its count.
         let end = now.div_euclid(HOUR).saturating_add(1).saturating_mul(HOUR);
         Self { since: end.saturating_sub(length * count), length, count: usize::try_from(count).unwrap_or_default() }
     }
@@ -121,6 +122,7 @@ impl Bars {
     ) -> Plot {
         let mut bars = vec![vec![0_u64; kinds.len()]; self.count];
         for (at, kind, count) in counts {
+            // A clock that was set back can have left counts of hours to come.
             let cell = self.index(at).and_then(|index| bars.get_mut(index)?.get_mut(kind));
             if let Some(cell) = cell {
                 *cell = cell.saturating_add(count);
@@ -193,6 +195,7 @@ fn tiles(visit: &Visit<'_>, decisions: &[DecisionCount], verdicts: &[VerdictCoun
     let passed: u64 = verdicts.iter().filter(|count| count.verdict == "pass").map(|count| count.receipts).sum();
     let findings = store.findings(None, MAX_FINDINGS, None)?;
     let newest = findings.findings.first();
+    // Counting all of them would read every finding there ever was.
     let more = if findings.next.is_some() { "+" } else { "" };
     Ok(vec![
         Tile {
@@ -251,6 +254,7 @@ fn rules(decisions: &[DecisionCount], policy: Option<&proofmark_boundary::Action
             (names.words(&place), Some("/ui/policy".to_owned()), vec![counts.stopped, counts.lifted])
         })
         .collect();
+    // By what they stopped: what was lifted did not cost the agent its action.
     rows.sort_by_key(|(_, _, counts)| std::cmp::Reverse(counts.first().copied().unwrap_or_default()));
     rows.truncate(TOP);
     Rows::new(&RULE_PARTS, rows)
@@ -260,6 +264,7 @@ fn by_agent(agents: &[AgentCount]) -> Rows<Shown> {
     let row = |count: &AgentCount| {
         let named = !count.agent.is_empty();
         let name = if named { Shown::line(&count.agent, 80) } else { "without a name".into() };
+        // The list cannot be narrowed to agents without a name.
         let href = named.then(|| address("/ui/decisions", &[("agent", &count.agent)]));
         (name, href, vec![count.allowed, count.stopped])
     };
@@ -279,10 +284,12 @@ fn by_type(types: &[TaskTypeCount]) -> Rows<Shown> {
 fn waits(reviews: &[(Review, i64)]) -> Waits {
     let mut all: Vec<i64> =
         reviews.iter().map(|(review, decided)| review.reviewed_at.saturating_sub(*decided)).collect();
+    // Percentiles, because one decision over a weekend would move a mean by hours.
     all.sort_unstable();
     let at = |percent: usize| all.get((all.len() * percent / 100).min(all.len().saturating_sub(1))).copied();
     let mut spans: BTreeMap<usize, u64> = BTreeMap::new();
     for wait in &all {
+        // The last span has no end.
         let place = WAITS.iter().position(|(end, _)| wait < end).unwrap_or(WAITS.len() - 1);
         *spans.entry(place).or_default() += 1;
     }

@@ -59,6 +59,7 @@ impl Stacks {
             let x = index as u64 * STEP;
             let mut top = HEIGHT;
             for ((class, _), count) in kinds.iter().zip(&counts) {
+                // The parts are rounded one by one, so that their sum may be higher than the picture.
                 let height = scaled(*count, most, HEIGHT).min(top);
                 top -= height;
                 if height > 0 {
@@ -75,6 +76,7 @@ impl Stacks {
             let counts = counts.iter().map(|count| number(*count)).collect();
             columns.push(Column { words: format!("{label}: {words}"), label, x, counts });
         }
+        // SVG draws nothing in a `viewBox` of no width.
         let width = (columns.len() as u64 * STEP).max(1);
         Self { width, parts, columns, most: number(most), is_empty: most == 0 }
     }

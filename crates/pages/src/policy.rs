@@ -93,9 +93,11 @@ impl RuleCounts {
 pub(crate) fn rule_counts(counts: &[DecisionCount], policy: &ActionPolicy) -> (BTreeMap<String, RuleCounts>, u64) {
     let (mut rules, mut decided) = (BTreeMap::<String, RuleCounts>::new(), 0_u64);
     for count in counts {
+        // Places of another policy's rules mean other rules here.
         let Some(judged) = count.judged.as_ref().filter(|judged| judged.policy == policy.hash()) else { continue };
         decided = decided.saturating_add(count.decisions);
         for (rule, effect) in read_effects(&judged.rules) {
+            // Every rule that read evidence was asked, also one that was met.
             let entry = rules.entry(rule.to_owned()).or_default();
             entry.asked = entry.asked.saturating_add(count.decisions);
             let more = match effect {

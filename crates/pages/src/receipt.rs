@@ -185,6 +185,7 @@ fn notices(visit: &Visit<'_>, stored: &StoredReceipt) -> Result<Vec<Notice>, Pro
     }
     if stored.spent {
         let by = visit.context.store().spent_by(&Spend::of(&stored.receipt))?;
+        // What has used it up may be a name that a caller chose.
         let href = by.as_deref().filter(|by| by.parse::<ReceiptId>().is_ok());
         let words = match by.as_deref() {
             Some(_) if href.is_some() => "Used up by a decision.".to_owned(),
@@ -216,6 +217,7 @@ fn about(receipt: &Receipt) -> Vec<(&'static str, String)> {
 impl Genuine {
     fn of(visit: &Visit<'_>, receipt: &Receipt) -> Self {
         let decider = visit.context.decider;
+        // The browser checks the same bytes again.
         let document = receipt.to_text();
         let verification = decider.check(document.as_bytes()).verification;
         let own = decider.key().signer();
@@ -259,6 +261,7 @@ fn neighbours(visit: &Visit<'_>, stored: &StoredReceipt) -> Result<Option<Neighb
     let from = position.saturating_sub(NEIGHBOURS);
     let limit = usize::try_from(position - from + NEIGHBOURS + 2).unwrap_or(usize::MAX);
     let found = visit.context.store().chain_from(chain, from, limit)?;
+    // One more than is shown was asked for.
     let has_more = found.len() == limit;
     let links = found.iter().zip(from..).take(limit - 1).map(|(receipt, at)| Neighbour {
         position: number(at),

@@ -84,6 +84,7 @@ impl Filters {
             chain: some(self.chain.raw()),
             signer: signer.map_err(|_| parsed("signer", "a signer id"))?.map(|signer| signer.to_string()),
             since: day("since", self.since.raw())?,
+            // The day that is named is meant as a whole.
             until: day("until", self.until.raw())?.map(|day| day.saturating_add(DAY)),
             limit: PAGE,
             after: visit.context.parsed::<Cursor>("after", "the place at the end of the page before")?,

@@ -72,7 +72,9 @@ pub(crate) fn list(visit: &Visit<'_>) -> Result<Reply, Problem> {
         let (run, by) = (&listed.step.run, &listed.step.begun_by);
         let href = address(&format!("/ui/runs/{}", encoded(run)), &[("begun_by", by)]);
         let step = (Shown::line(&listed.step.step, 80), state_look(&listed.step));
+        // Two callers may have begun runs of one name; the address tells them apart.
         match runs.iter_mut().find(|row| row.href == href) {
+            // The store lists the newest first, and people read steps in their order.
             Some(row) => row.steps.insert(0, step),
             None => runs.push(RunRow {
                 name: Shown::line(run, 120),
@@ -97,12 +99,14 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let Some(first) = found.first() else {
         return Err(Problem::not_found("run").help("it does not exist, or belongs to another tenant"));
     };
+    // Without `begun_by` a name may mean several runs: the first is shown, and never steps of two together.
     let begun_by = first.begun_by.clone();
     let mut workflow = None;
     let mut steps = Vec::new();
     for step in found.iter().filter(|step| step.begun_by == begun_by) {
         let receipts = store.chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
         let named = |receipt: &Receipt| receipt.metadata().get("workflow").and_then(Json::as_str).map(Shown::from);
+        // A step without attempts has no receipt that names the workflow.
         workflow = workflow.or_else(|| receipts.first().and_then(named));
         steps.push(StepRow::of(step, &receipts));
     }
@@ -125,6 +129,7 @@ impl StepRow {
             Some(State::Retry(retry)) => (Some(retry.prompt.as_str().into()), Some(When::full(retry.not_before_ms))),
             _ => (None, None),
         };
+        // The last ones say where the step is now.
         let skipped = receipts.len().saturating_sub(MAX_ATTEMPTS);
         let attempts =
             receipts.iter().enumerate().skip(skipped).map(|(index, receipt)| AttemptRow::of(index + 1, receipt));

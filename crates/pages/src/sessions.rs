@@ -85,7 +85,9 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     context.only(&["from"])?;
     let name = context.variable("name");
     let from = context.parsed::<u64>("from", "the position of an entry")?.unwrap_or_default();
+    // One more than is shown tells whether there is another page.
     let found = context.store().session_entries(name, from, ENTRIES + 1)?;
+    // Behind the last entry there is an empty page, and no error.
     if found.is_empty() && from == 0 {
         return Err(Problem::not_found("session").help("it does not exist, or belongs to another tenant"));
     }

@@ -39,12 +39,14 @@ impl Stated {
 fn row(Statement { name, value, kind }: Statement) -> StatedRow {
     let short = short_digest(&value);
     let href = match kind {
+        // The issuer may have written anything there; only an id leads somewhere.
         Kind::Receipt => value.parse::<ReceiptId>().ok().map(|id| format!("/ui/receipts/{id}")),
         Kind::Decision => Some(format!("/ui/decisions/{}", encoded(&value))),
         Kind::Words | Kind::Digest | Kind::Data => None,
     };
     let name = name.map(|name| Shown::line(&name, 60));
     match kind {
+        // The whole value stays in the tooltip: a digest that is shortened proves nothing.
         Kind::Digest if short != value => {
             let whole = Some(Shown::line(&value, 200).plain());
             StatedRow { name, value: short.into(), whole, is_code: true, href }

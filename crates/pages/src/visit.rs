@@ -32,6 +32,7 @@ impl<'a> Visit<'a> {
         stop: Arc<AtomicBool>,
     ) -> Result<Self, Problem> {
         let services: &Services = &state.services;
+        // Without keys a cookie of an earlier server may still be sent, and means nothing.
         let token = state.keys().and_then(|_| Token::of(&head.parts.headers));
         let content = Content::read(&head, Vec::new(), memory)?;
         let context = RequestContext::new(services, head, content, stop)?;

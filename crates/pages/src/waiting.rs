@@ -129,10 +129,12 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let wanted = narrowing.wanted();
     let (found, more) = store.waiting(&WaitingWanted { after, ..wanted.clone() }, PAGE)?;
     let count = store.waiting_count(&wanted)?;
+    // The script asks what came after this place, so that only what is new is announced.
     let newest = store.waiting(&WaitingWanted { before: Some(Cursor::LAST), ..wanted }, 1)?.0;
     let next = found.last().filter(|_| more).map(|last| last.place.to_string());
     let next = next.map(|place| narrowing.address("/ui/waiting", Some(("after", &place))));
     let rows: Vec<_> = found.iter().map(|one| WaitingRow::of(one, &narrowing, now)).collect();
+    // After the rows: what is offered is what would find something, and the visitor's own roles.
     narrowing.offer(&rows, &context.caller.roles);
     let frame = Frame::of(
         visit,
@@ -175,6 +177,7 @@ fn lead(visit: &Visit<'_>, found: &[WaitingDecision], count: u64) -> Result<Stri
         let which = if count == 1 { "It has" } else { "The longest has" };
         return Ok(format!("{which} waited {waited}. Agents stand still until somebody approves or denies."));
     }
+    // On a later page the first is not the one that has waited longest.
     if count > 0 {
         return Ok("Those that have waited longest come first.".to_owned());
     }
@@ -193,6 +196,7 @@ fn today(reviews: &[(Review, i64)]) -> Option<String> {
     let approved = reviews.iter().filter(|(review, _)| review.verdict == ReviewVerdict::Approved).count() as u64;
     let denied = (reviews.len() as u64).saturating_sub(approved);
     let mut waits: Vec<i64> = reviews.iter().map(|(review, decided)| review.reviewed_at - decided).collect();
+    // The median, because one decision over a weekend would move a mean by hours.
     waits.sort_unstable();
     let median = span(*waits.get(waits.len() / 2)?);
     let at_least = if reviews.len() == MAX_REVIEWS { "at least " } else { "" };
@@ -206,6 +210,7 @@ pub(crate) fn said(visit: &Visit<'_>) -> Result<Option<Said>, Problem> {
     let store = visit.context.store();
     let Some(stored) = store.decision(id)? else { return Ok(None) };
     let reviews = store.reviews(id)?;
+    // Only a review of the visitor: the address can be sent to somebody else.
     let own = reviews.iter().rev().find(|review| review.reviewer == visit.context.caller.id);
     Ok(own.map(|review| Said {
         approved: review.verdict == ReviewVerdict::Approved,
@@ -254,5 +259,6 @@ pub(crate) fn count(visit: &Visit<'_>) -> Result<Reply, Problem> {
         None => waiting,
     };
     let count = Count { waiting, new };
+    // An old count would hide what waits.
     Ok(Reply::json(&count)?.header(header::CACHE_CONTROL, "no-store"))
 }

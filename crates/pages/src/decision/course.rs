@@ -53,6 +53,7 @@ pub(crate) fn course(store: &TenantStore<'_>, this: &StoredDecision, action: &Ac
     }
     let mut subjects: Vec<&str> = vec![subject];
     for decision in &similar {
+        // Several decisions may be on one subject, whose reviews are shown once.
         if !subjects.contains(&decision.about.subject.as_str()) {
             subjects.push(&decision.about.subject);
         }
@@ -62,7 +63,9 @@ pub(crate) fn course(store: &TenantStore<'_>, this: &StoredDecision, action: &Ac
         reviews.extend(store.reviews_on(subject, MAX_DECISIONS)?);
     }
     happened.extend(reviews.iter().map(reviewed));
+    // The sort is stable, so that what was stored at one moment stays in the order of the store.
     happened.sort_by_key(|one| one.at);
+    // By place and not by time: two decisions may be of one millisecond.
     let newer = same.first().filter(|newest| newest.position > this.position).map(|newest| newest.decision_id.clone());
     Ok(Course { happened, before: before(&similar, &reviews, this), newer })
 }
@@ -127,6 +130,7 @@ fn decided(decision: &StoredDecision, asked: &Action, this: &StoredDecision, act
         class,
         who: None,
         what: Shown::line(&format!("Asked{with}, {became}{}", if is_this { ": this decision" } else { "" }), 240),
+        // Of the others it is one click away, and would repeat itself here.
         more: told.filter(|_| is_this),
         href: (!is_this).then(|| format!("/ui/decisions/{}", encoded(&decision.decision_id))),
         is_this,
@@ -139,6 +143,7 @@ fn different(asked: &Action, other: &Action) -> String {
         .args
         .iter()
         .filter(|pair| !other.args.contains(pair))
+        // Enough to tell two forms of an action apart on one line; the page of each has the whole.
         .map(|(name, value)| format!("{name} {}", value.to_text().chars().take(60).collect::<String>()))
         .collect();
     if parts.is_empty() { "fewer arguments".to_owned() } else { parts.join(", ") }

@@ -86,6 +86,7 @@ pub(crate) fn reasons(receipt: &DecisionReceipt, names: &RuleNames<'_>) -> Vec<R
             }
         })
         .collect();
+    // The sort is stable: within one weight the order of the policy stays.
     rows.sort_by_key(|row| row.weight);
     rows
 }

@@ -49,6 +49,7 @@ impl State {
             return Ok(Self::new("pass", "ok", "Stopped, and allowed later", &[todo]));
         }
         if let Some(denial) = store.denial(subject, visit.now)? {
+            // Before what waits: a denial holds also where the agent has asked again.
             return Ok(denied(&denial));
         }
         if store.waiting_on(subject)?.is_some() {
@@ -60,6 +61,7 @@ impl State {
             ));
         }
         let reviews = store.reviews_on(subject, 1)?;
+        // An approval that has expired changes nothing any more.
         if let Some(review) = reviews.first().filter(|review| review.until > visit.now && stored.about.review) {
             let words = format!("Approved by {}; the agent has not asked again yet", review.reviewer);
             let until = When::full(review.until).words();
@@ -76,6 +78,7 @@ impl State {
 }
 
 fn waiting(action: &Action, may_review: bool) -> State {
+    // Each of them has to approve, so all are named.
     let roles = action.roles().join(" and a ");
     let whom = if roles.is_empty() { "a reviewer".to_owned() } else { format!("a {roles}") };
     let todo = if may_review {

@@ -26,7 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("session", &["receipt", "boundary"]),
     ("keys", &["receipt", "boundary", "session"]),
     ("git", &["receipt", "checks", "boundary"]),
-    ("statement", &["receipt", "evidence", "boundary"]),
+    ("statement", &["receipt", "boundary"]),
     ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "git", "sandbox", "session", "store"]),
     ("jobs", &["receipt", "checks", "sandbox", "store", "verifier"]),
     (

@@ -174,7 +174,7 @@ async fn in_thread(
     }
 }
 
-/// The description. Each of these but the first adds to the operation that [`Endpoint::operation`] begins.
+/// The description. Each of these but the first adds to the operation that `Endpoint::operation` begins.
 impl Endpoint {
     pub(crate) fn operation(mut self, id: &'static str, tag: &'static str, summary: &'static str) -> Self {
         let (description, parameters, body) = (None, [].as_slice(), None);

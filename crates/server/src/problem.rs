@@ -150,7 +150,9 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("{what} not found"))
     }
 
-    pub(crate) fn busy() -> Self {
+    /// The server, or the part of it that a tenant may use, is busy.
+    #[must_use]
+    pub fn busy() -> Self {
         let message = "this caller, or the server, has as many requests at once as it may";
         Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", message)
             .help("send the request again after a second")

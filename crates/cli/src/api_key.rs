@@ -59,6 +59,9 @@ pub(crate) struct Add {
     /// Revoke the key that the tenant has under this id
     #[arg(long)]
     replace: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -132,7 +135,14 @@ impl Add {
         let (key, entry) = new_key(&self.id, self.role.into(), &self.tenant, &self.reviewer.entry(config)?)?;
         KeysFile::at(&self.at.api_keys).add(&entry, self.replace)?;
         // Only now: a key whose entry was not written would be useless.
-        writeln!(out::stdout(), "{key}")?;
+        let mut out = out::stdout();
+        if self.json {
+            let added = object! { "key": key.to_string(), "id": self.id.as_str(), "tenant": self.tenant.as_str() };
+            out.json(&Json::from(added).to_text())?;
+        } else {
+            writeln!(out, "{key}")?;
+        }
+        drop(out);
         let file = self.at.api_keys.display().to_string();
         out::note(format_args!("added `{}` to {}; the key is shown only here", printable(&self.id), printable(&file)));
         Ok(Exit::Yes)

@@ -13,6 +13,7 @@ use proofmark_receipt::{Json, object};
 use crate::config::Config;
 use crate::document;
 use crate::exit::Exit;
+use crate::listing::{Cell, Listing};
 use crate::out;
 use crate::paint::printable;
 use crate::policy_option;
@@ -133,6 +134,7 @@ impl Measure {
             coverage.add(&case.run(&policy).decision);
         }
         let never_hit: Vec<_> = coverage.never_hit().collect();
+        let mut listing = Listing::new(["STATE", "RULE", "CASES"]);
         let mut out = out::stdout();
         for rule in coverage.rules() {
             let is_hit = !never_hit.contains(&rule);
@@ -141,8 +143,12 @@ impl Measure {
                 out.json(&Json::from(line).to_text())?;
                 continue;
             }
-            let mark = if is_hit { "hit" } else { "never hit" };
-            writeln!(out, "{mark:<10} {} {}", printable(&rule.name), rule.words())?;
+            let state = if is_hit { Cell::good("hit") } else { Cell::bad("never hit") };
+            listing.push([state, rule.name.as_str().into(), rule.words().into()]);
+        }
+        drop(out);
+        if !self.json {
+            listing.print("no rules: the policy has no boundaries")?;
         }
         Ok(if never_hit.is_empty() { Exit::Yes } else { Exit::No })
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use proofmark_git::Repository;
+use proofmark_receipt::{Json, Object};
 
 use super::{Commits, How};
 use crate::absolute::{absolute_file, names_file};
@@ -39,6 +40,9 @@ pub(crate) struct Install {
     which: Which,
     #[command(flatten)]
     how: How,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Remove the hook that `proofmark gate install` wrote
@@ -51,6 +55,9 @@ pub(crate) struct Uninstall {
     /// The repository [default: that of the current folder]
     #[arg(long, value_name = "DIR")]
     repo: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Which hook.
@@ -106,8 +113,7 @@ impl Install {
             opened => opened.with_context(context)?,
         };
         file.write_all(text.as_bytes()).with_context(context)?;
-        writeln!(out::stdout(), "wrote {}", printable(&path.display().to_string()))?;
-        Ok(Exit::Yes)
+        print("wrote", &path, self.json)
     }
 
     /// The options of the hook's command, whose paths lead to the same files from every folder.
@@ -143,9 +149,21 @@ impl Uninstall {
             ));
         }
         fs::remove_file(&path).with_context(|| format!("remove the hook `{}`", path.display()))?;
-        writeln!(out::stdout(), "removed {}", printable(&path.display().to_string()))?;
-        Ok(Exit::Yes)
+        print("removed", &path, self.json)
     }
+}
+
+/// Prints what was done with the hook.
+fn print(done: &str, path: &Path, json: bool) -> anyhow::Result<Exit> {
+    let (mut out, path) = (out::stdout(), path.display().to_string());
+    if json {
+        let mut line = Object::new();
+        line.insert(done, path);
+        out.json(&Json::from(line).to_text())?;
+    } else {
+        writeln!(out, "{done} {}", printable(&path))?;
+    }
+    Ok(Exit::Yes)
 }
 
 /// Where the hook belongs. A folder of hooks that other repositories share is left alone.

@@ -58,6 +58,9 @@ pub(crate) struct Approve {
     all: bool,
     #[command(flatten)]
     store: StoreAt,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
 }
 
 impl PinsCommand {
@@ -131,8 +134,16 @@ impl Approve {
             ));
         }
         let mut out = out::stdout();
-        approved.iter().try_for_each(|name| writeln!(out, "pinned {}", printable(&name.to_string())))?;
-        if approved.is_empty() {
+        for name in &approved {
+            if self.json {
+                let line =
+                    object! { "server": self.server.as_str(), "kind": name.kind.as_str(), "name": name.name.as_str() };
+                out.json(&Json::from(line).to_text())?;
+            } else {
+                writeln!(out, "pinned {}", printable(&name.to_string()))?;
+            }
+        }
+        if approved.is_empty() && !self.json {
             out::note(format_args!("nothing of the server `{}` waits for approval", printable(&self.server)));
         }
         Ok(Exit::Yes)

@@ -120,7 +120,13 @@ fn what_the_caller_forgot_costs_no_attempt() {
     }
     // The last attempts of all, and none was used up.
     assert_eq!(place.run(&["run", "show", "r"]).code, 2);
+    let absent = run(&["--trace", &trace, "--context", "absent.yaml"]);
+    assert!(absent.code == 2 && absent.stderr.contains("help: write an object, as in `--context '{"), "{absent:?}");
     let context = place.file("context.yaml", "ticket: T-1\n");
+    for given in [r#"{"ticket": "T-1"}"#, &format!("@{context}")] {
+        let done = run(&["--trace", &trace, "--context", given, "--dry-run"]);
+        assert_eq!(done.code, 0, "{given}: {done:?}");
+    }
     assert_eq!(run(&["--trace", &trace, "--context", &context]).code, 0);
 }
 

@@ -114,3 +114,26 @@ fn lists_are_of_a_time_and_of_a_tenant() {
         }
     }
 }
+
+#[test]
+fn what_is_done_is_said_as_json_on_request() {
+    let place = Place::new();
+    let decide = |name: &str| project_file(&format!("examples/decide/{name}"));
+    let signer = "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=";
+    for (command, member) in [
+        (&["policy", "explain", &decide("policy.yaml")][..], "lines"),
+        (&["policy", "coverage", &decide("cases.yaml")], "hit"),
+        (&["key", "new"], "fingerprint"),
+        (&["trust", "add", "ci", signer], "signers"),
+        (&["trust", "remove", "ci"], "signers"),
+        (&["api-key", "add", "--api-keys", "keys.json", "bot", "agent"], "key"),
+        (&["api-key", "revoke", "--api-keys", "keys.json", "bot"], "revoked"),
+    ] {
+        let done = place.run(&[command, &["--json"]].concat());
+        assert_eq!(done.code, 0, "{command:?}: {done:?}");
+        for line in done.stdout.lines() {
+            let json = Json::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{error}: {done:?}"));
+            assert!(json.as_object().unwrap().contains(member), "{command:?}: {line}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use proofmark_receipt::{Json, Timestamp, object};
-use proofmark_store::{Cursor, Finding as StoredFinding, Store, StoreError, Tenant};
+use proofmark_store::{Finding as StoredFinding, Store, StoreError, Tenant, TenantsFindings};
 
 use crate::config::Config;
 use crate::exit::Exit;
@@ -49,7 +49,7 @@ impl Finding {
 
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let (mut findings, mut next) = self.page(&self.store.open_existing(config)?)?;
+        let TenantsFindings { mut findings, mut next } = self.page(&self.store.open_existing(config)?)?;
         // The newest come first, so the rest is older still.
         if let Some(from) = self.since.from
             && let Some(older) = findings.iter().position(|(_, finding)| finding.found_at < from)
@@ -71,11 +71,12 @@ impl List {
         Ok(if findings.is_empty() { Exit::Yes } else { Exit::No })
     }
 
-    fn page(&self, store: &Store) -> Result<(Vec<(Tenant, StoredFinding)>, Option<Cursor>), StoreError> {
+    fn page(&self, store: &Store) -> Result<TenantsFindings, StoreError> {
         let (limit, after) = (self.paging.limit.most, self.paging.after);
         let Some(tenant) = &self.of.tenant else { return store.all_tenants_findings(limit, after) };
         let page = store.of(tenant).findings(None, limit, after)?;
-        Ok((page.findings.into_iter().map(|finding| (tenant.clone(), finding)).collect(), page.next))
+        let findings = page.findings.into_iter().map(|finding| (tenant.clone(), finding)).collect();
+        Ok(TenantsFindings { findings, next: page.next })
     }
 }
 

@@ -20,7 +20,7 @@ use crate::place::Place;
 use crate::rows::claims::{self, Change, Claim, JobFigures};
 use crate::rows::clock;
 use crate::rows::decisions::{self, Decision, Decisions, DecisionsWanted};
-use crate::rows::executions::{self, Finding};
+use crate::rows::executions::{self, TenantsFindings};
 use crate::rows::jobs::{self, StoredJob};
 use crate::rows::page::Cursor;
 use crate::rows::read::{self, Filter, MIN_PREFIX, Page};
@@ -297,11 +297,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn all_tenants_findings(
-        &self,
-        limit: usize,
-        after: Option<Cursor>,
-    ) -> Result<(Vec<(Tenant, Finding)>, Option<Cursor>), StoreError> {
+    pub fn all_tenants_findings(&self, limit: usize, after: Option<Cursor>) -> Result<TenantsFindings, StoreError> {
         self.read(|db| executions::all_findings(db, limit, after))
     }
 

@@ -57,6 +57,7 @@ impl Place {
             .args(arguments)
             .envs(self.home.variables())
             .env_remove("PROOFMARK_PASSPHRASE")
+            .env_remove("PROOFMARK_POLICY")
             .envs(environment.iter().copied())
             .current_dir(self.folder.path())
             .stdin(Stdio::piped())

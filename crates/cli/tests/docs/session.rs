@@ -110,6 +110,7 @@ impl Session {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env_remove("PROOFMARK_HOME")
             .env_remove("PROOFMARK_PASSPHRASE")
+            .env_remove("PROOFMARK_POLICY")
             .env_remove("XDG_DATA_HOME")
             .stdin(Stdio::null())
             .process_group(0)

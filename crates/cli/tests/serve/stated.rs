@@ -46,7 +46,7 @@ fn pages_and_terminal_state_the_same() {
         assert!(on_page.len() > 5, "{on_page:?}");
     }
     let head = home.path().join("head.json");
-    let exported = proofmark(&home, &["receipt", "export", "--chain", "work", "--head"]);
+    let exported = proofmark(&home, &["receipt", "head", "--chain", "work"]);
     std::fs::write(&head, exported).unwrap();
     // Each head is signed at the moment it is asked for.
     let but_when = |said: Said| said.into_iter().filter(|line| !line.starts_with("when ")).collect::<Said>();

@@ -45,6 +45,14 @@ pub struct Findings {
     pub next: Option<Cursor>,
 }
 
+/// Some findings of all tenants, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TenantsFindings {
+    pub findings: Vec<(Tenant, Finding)>,
+    /// Where the next page begins; none when this is the last.
+    pub next: Option<Cursor>,
+}
+
 static EXECUTION: Insert = Insert::into(&EXECUTIONS);
 static FINDING: Insert = Insert::into(&FINDINGS);
 
@@ -166,13 +174,10 @@ pub(crate) fn findings(
     Ok(Findings { findings: findings.into_iter().map(|(_, finding)| finding).collect(), next })
 }
 
-pub(crate) fn all_findings(
-    db: &Db<'_>,
-    limit: usize,
-    after: Option<Cursor>,
-) -> Result<(Vec<OwnedFinding>, Option<Cursor>), Fault> {
+pub(crate) fn all_findings(db: &Db<'_>, limit: usize, after: Option<Cursor>) -> Result<TenantsFindings, Fault> {
     let limit = limit.clamp(1, MAX_PAGE);
-    Ok(page::cut(list_findings(db, None, None, limit, after)?, limit))
+    let (findings, next) = page::cut(list_findings(db, None, None, limit, after)?, limit);
+    Ok(TenantsFindings { findings, next })
 }
 
 /// Decisions of all tenants that expired before `until` without a report of their execution. Only the table `awaited` is

@@ -270,7 +270,7 @@ fn ask_all(connection: &Connection) {
     counts::by_task_type(db, &ours, 9).unwrap();
     sessions::of_decision(db, &ours, &id).unwrap();
     assert_eq!(runs::newest(db, &ours, 9).unwrap().len(), 1);
-    assert_eq!(executions::all_findings(db, 9, None).unwrap().0.len(), 2);
+    assert_eq!(executions::all_findings(db, 9, None).unwrap().findings.len(), 2);
     executions::unreported(db, 9).unwrap();
     runs::step_run(db, &ours, "local", "r", "s").unwrap();
     runs::begun(db, &ours, "r", "local").unwrap();

@@ -35,7 +35,7 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
     machine::require_component("clippy", "clippy")?;
 
     let skips = Skips::new(target);
-    let mut steps = Steps::new(9);
+    let mut steps = Steps::new(8);
     steps.run("format", &mut cargo(&["fmt", "--all", "--check"]))?;
     steps.run("rules of the tree", with_skips(&mut cargo(&["test", "--package", "xtask", "--tests"]), &skips))?;
     let nextest = machine::provide_nextest();
@@ -45,8 +45,6 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
             Packages { python: machine::python_with_packages(target), node: machine::node_modules(target) }
         });
         steps.run("lints", &mut clippy())?;
-        let bare = ["check", "--package", "proofmark-cli", "--no-default-features"];
-        steps.run("build without the pages", &mut cargo(&bare))?;
         steps.run("documentation", cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
         steps.run("build of the tests", tests(nextest).arg("--no-run"))?;
         installing.join().map_err(|_| anyhow::anyhow!("failed to install what the tests need"))

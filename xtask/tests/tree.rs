@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("guard", &["receipt", "evidence", "boundary"]),
     ("hook", &["receipt", "evidence"]),
     ("interop", &["receipt"]),
+    ("otlp", &["receipt"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
     (
@@ -28,7 +29,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["receipt", "checks", "evidence", "contract", "boundary", "guard", "hook", "interop", "sandbox", "store"],
     ),
     ("server", &["verifier", "contract", "boundary", "evidence", "guard", "checks", "interop", "receipt"]),
-    ("cli", &["verifier", "server", "contract", "boundary", "evidence", "checks", "hook", "interop", "receipt"]),
+    (
+        "cli",
+        &["verifier", "server", "contract", "boundary", "evidence", "checks", "hook", "interop", "otlp", "receipt"],
+    ),
     ("xtask", &["testing"]),
     ("xtask-bench", &["verifier", "boundary", "checks", "contract", "evidence", "receipt"]),
     ("xtask-measure", &[]),
@@ -58,7 +62,6 @@ const HOMES: &[(&str, &[&str])] = &[
     ("anyhow", &["cli", "xtask", "xtask-bench", "xtask-measure"]),
     ("axum", &["server"]),
     ("hyper", &["server"]),
-    ("rmcp", &["server"]),
     ("tokio", &["server", "store"]),
     ("tokio-postgres", &["store"]),
 ];

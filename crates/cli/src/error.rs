@@ -7,7 +7,7 @@ use proofmark_interop::x402::HeaderError;
 use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{ChainError, ReceiptError, SignError};
-use proofmark_server::{KeysError, KeysFileError, ServeError, StdioError};
+use proofmark_server::{KeysError, KeysFileError, ServeError};
 use proofmark_verifier::{
     AcceptError, CopyError, DecideError, GitError, IssueError, KeyringError, ProjectError, ReviewError, StopError,
     StoreError, SuggestSessionError, TrustError, VerifyError,
@@ -112,7 +112,6 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         ServeError,
         SignError,
         SourceError,
-        StdioError,
         StopError,
         StoreError,
         SuggestSessionError,

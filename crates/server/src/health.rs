@@ -65,8 +65,8 @@ pub(crate) struct Index {
 pub(crate) async fn index(headers: HeaderMap) -> Result<Reply, Problem> {
     let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
     let is_browser = accepted.split(',').any(|one| one.split(';').next().is_some_and(|one| one.trim() == "text/html"));
-    if let Some(start) = ui::start().filter(|_| is_browser) {
-        return Ok(start.header(header::VARY, "accept"));
+    if is_browser {
+        return Ok(ui::start().header(header::VARY, "accept"));
     }
     let index = Reply::json(&Index {
         name: "proofmark",

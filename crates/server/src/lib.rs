@@ -2,8 +2,6 @@
 //!
 //! [`serve`] answers until it is told to stop. What it answers is described by `/openapi.json` and `docs/serving.md`.
 
-#![cfg_attr(not(feature = "ui"), allow(dead_code, reason = "the pages alone use it"))]
-
 mod acp;
 mod attempt_body;
 mod body;
@@ -15,6 +13,7 @@ mod decisions;
 mod docs;
 mod endpoint;
 mod endpoints;
+mod figures;
 mod guard;
 mod health;
 mod keys;
@@ -29,7 +28,6 @@ mod opaque;
 mod openapi;
 mod operation;
 mod origin;
-mod otlp;
 mod pool;
 mod problem;
 mod rate;
@@ -47,10 +45,7 @@ mod state;
 mod steps;
 mod stop;
 mod submit;
-#[cfg(feature = "ui")]
-mod ui;
-#[cfg(not(feature = "ui"))]
-#[path = "without_ui.rs"]
+mod trace;
 mod ui;
 mod verifications;
 mod work;
@@ -59,10 +54,9 @@ pub use guard::{GuardedUpstream, Upstream, UpstreamError, serve_guard};
 pub use keys::{ApiKeys, KeysError, ReviewerEntry, Role, new_key};
 pub use keys_file::{KeysFile, KeysFileError};
 pub use listen::{ServeError, Settings, check_address, serve, serve_until};
-pub use logging::{Log, LogFormat, LogSettings, log_note, start_log};
-pub use mcp::{StdioError, serve_stdio};
+pub use logging::{Log, LogFormat, LogLayer, LogSettings, log_note, start_log};
+pub use mcp::serve_stdio;
 pub use openapi::DescriptionError;
-pub use otlp::{OtlpEndpoint, OtlpEndpointError};
 pub use reload::{Files, Loaded, Source, UnreadableError, log_warnings};
 pub use replace::replace_file;
 pub use services::{Services, probe_host};

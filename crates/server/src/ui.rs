@@ -48,8 +48,8 @@ const REVIEWER: Option<Role> = Some(Role::Reviewer);
 const ADMIN: Option<Role> = Some(Role::Admin);
 
 /// Leads a browser that asks for the server to the first page.
-pub(crate) fn start() -> Option<Reply> {
-    Some(see_other(START))
+pub(crate) fn start() -> Reply {
+    see_other(START)
 }
 
 /// The endpoints of all pages. `/openapi.json` does not describe them: they are for people.

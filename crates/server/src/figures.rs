@@ -183,7 +183,9 @@ mod tests {
             metrics::counter!("asked_total", "path" => "/", "status" => "200").increment(1);
             metrics::gauge!("waiting").set(1.5);
             metrics::gauge!("waiting").set(0.0);
-            [0.5, 2.5, 9.0].map(|size| metrics::histogram!("size").record(size));
+            for size in [0.5, 2.5, 9.0] {
+                metrics::histogram!("size").record(size);
+            }
             metrics::histogram!("seconds", "path" => "/").record(0.25);
             // A name of another kind changes nothing.
             metrics::gauge!("asked_total").set(1.0);

@@ -146,7 +146,7 @@ fn headers_and_members_that_contradict_each_other_are_refused() {
         (&with_method.replace("tools/list", "initialize"), &whole.replace("tools/list", "initialize"), (404, "-32601")),
         (&with_method.replace("list", "fly"), &whole.replace("list", "fly"), (404, "-32601")),
         (&with_method.replace("2026", "2099"), &whole.replace("2026", "2099"), (400, "-32022")),
-        (&with_method, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, (400, "-32600")),
+        (named, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, (400, "-32600")),
         (&format!("{session}\r\nmcp-protocol-version: x"), plain, (400, "-32022")),
         (&format!("{session}\r\nmcp-protocol-version: 2025-11-25"), plain, (200, "\"result\"")),
         (&format!("{session}\r\n{}", session.lines().last().unwrap()), plain, (400, "invalid_session")),

@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("guard", &["receipt", "evidence", "boundary"]),
     ("hosts", &["receipt", "evidence"]),
     ("interop", &["receipt"]),
+    ("otlp", &["receipt"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
     ("session", &["receipt", "boundary"]),
@@ -39,7 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "boundary", "checks", "contract", "decider", "evidence", "interop", "jobs", "keys", "receipt", "sandbox",
+            "boundary", "checks", "contract", "decider", "evidence", "guard", "interop", "jobs", "keys", "receipt", "sandbox",
             "store", "verifier",
         ],
     ),
@@ -74,6 +75,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "interop",
             "jobs",
             "keys",
+            "otlp",
             "pages",
             "proxy",
             "receipt",
@@ -129,7 +131,6 @@ const HOMES: &[(&str, &[&str])] = &[
     ("anyhow", &["cli", "xtask", "xtask-bench", "xtask-measure"]),
     ("axum", &["server", "pages", "proxy"]),
     ("hyper", &["server", "proxy"]),
-    ("rmcp", &["server"]),
     ("tokio", &["server", "pages", "proxy", "store"]),
     ("tokio-postgres", &["store"]),
 ];

@@ -10,7 +10,7 @@ use proofmark_keys::{KeyringError, TrustError};
 use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{ChainError, ReceiptError, SignError};
-use proofmark_server::{KeysError, KeysFileError, ServeError, StdioError};
+use proofmark_server::{KeysError, KeysFileError, ServeError};
 use proofmark_store::{CopyError, StoreError};
 use proofmark_verifier::{AcceptError, IssueError, ProjectError, VerifyError};
 
@@ -113,7 +113,6 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         ServeError,
         SignError,
         SourceError,
-        StdioError,
         StopError,
         StoreError,
         SuggestSessionError,

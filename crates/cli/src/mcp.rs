@@ -4,6 +4,7 @@ mod host;
 
 use std::io::{self, IsTerminal};
 
+use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use proofmark_server::serve_stdio;
 
@@ -55,7 +56,7 @@ impl Mcp {
         // Named, because `_` would drop the log at once; it must live as long as the server.
         let _log = self.service.log()?;
         let (services, files) = self.service.services(config)?;
-        serve_stdio(services, files)?;
+        serve_stdio(services, files).context("serve the standard streams")?;
         Ok(Exit::Yes)
     }
 }

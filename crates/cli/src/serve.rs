@@ -13,12 +13,13 @@ use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::Decider;
 use proofmark_jobs::{JobSettings, Role, Verifications};
 use proofmark_keys::TrustedSigners;
+use proofmark_otlp::{Export, Flush, OtlpEndpoint};
 use proofmark_pages::pages;
 use proofmark_receipt::SignerId;
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
-    Files, Loaded, Log, LogFormat, LogSettings, OtlpEndpoint, Services, Settings, check_address, log_jobs,
-    log_lost_jobs, log_note, log_warnings, probe_host, serve, start_log,
+    Files, Loaded, Log, LogFormat, LogLayer, LogSettings, Services, Settings, check_address, log_jobs, log_lost_jobs,
+    log_note, log_warnings, probe_host, serve, start_log,
 };
 use proofmark_store::{Store, StoreError};
 
@@ -188,7 +189,7 @@ pub(crate) struct Logging {
 impl Logging {
     /// Begins to log; the log is complete when this is dropped. Where the log is JSON, so are errors: programs read every
     /// line of standard error.
-    pub(crate) fn start(&self) -> anyhow::Result<Log> {
+    pub(crate) fn start(&self) -> anyhow::Result<Logged> {
         let format = match self.log_format {
             LogFormatName::Text => LogFormat::Text,
             LogFormatName::Json => {
@@ -197,9 +198,17 @@ impl Logging {
                 LogFormat::Json
             }
         };
-        let settings = LogSettings { format, detailed: self.verbose, export: self.otlp.clone() };
-        start_log(settings).context("start the log")
+        let exported = self.otlp.clone().map(Export::start).transpose().context("start the export of the log")?;
+        let (also, flush) = exported.map(|(export, flush)| (Box::new(export) as LogLayer, flush)).unzip();
+        let log = start_log(LogSettings { format, detailed: self.verbose, also }).context("start the log")?;
+        Ok(Logged { _flush: flush, _log: log })
     }
+}
+
+/// The log of this process, and its export. In this order: the end of the export may be logged.
+pub(crate) struct Logged {
+    _flush: Option<Flush>,
+    _log: Log,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -223,7 +232,7 @@ impl Policies {
 
 impl ServiceOptions {
     /// As [`Logging::start`].
-    pub(crate) fn log(&self) -> anyhow::Result<Log> {
+    pub(crate) fn log(&self) -> anyhow::Result<Logged> {
         self.logging.start()
     }
 

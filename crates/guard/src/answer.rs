@@ -142,7 +142,7 @@ impl Block {
             "resultType"?: stateless.then_some("complete"),
             "_meta": object! { "org.proofmark/decision": self.decision.clone() },
         };
-        format!(r#"{{"jsonrpc":"2.0","id":{},"result":{}}}"#, id.as_json(), Json::from(result).to_text())
+        id.result(&result)
     }
 
     /// The answer to a blocked request of the client.
@@ -178,6 +178,18 @@ impl MessageError {
 }
 
 impl MessageId {
+    /// The answer to this request with its result.
+    #[must_use]
+    pub fn result(&self, result: &Object) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{},"result":{}}}"#, self.as_json(), result.to_text())
+    }
+
+    /// The answer to this request with an error.
+    #[must_use]
+    pub fn error(&self, code: i32, message: &str, data: Option<Object>) -> String {
+        error(Some(self), code, message, data)
+    }
+
     /// The answer to this request if the server gives none.
     #[must_use]
     pub fn failed(&self, why: &str) -> String {

@@ -78,6 +78,20 @@ impl Headers {
         self.version.as_deref().is_some_and(|version| version > LAST_WITH_SESSIONS)
     }
 
+    /// Whether the headers say what a message to this program says, whose tools have no arguments that headers repeat.
+    ///
+    /// # Errors
+    /// [`MessageError`], without the id of the message.
+    pub fn check_own(&self, message: &Message) -> Result<(), MessageError> {
+        self.check(message, &[])
+    }
+
+    /// The revision that they name.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
     /// Whether the headers say what the message says. `mirrored` are the arguments that headers repeat, of the tool that is
     /// called.
     ///

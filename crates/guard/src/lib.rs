@@ -22,7 +22,7 @@ pub use connection::{
 };
 pub use event::{Event, Keep, MAX_ARGUMENTS, digest, strings};
 pub use headers::Headers;
-pub use message::{Kind, MAX_MESSAGE_BYTES, Message, MessageError, MessageId, Sender};
+pub use message::{Kind, MAX_MESSAGE_BYTES, Message, MessageError, MessageId, PROTOCOL_VERSION, Sender};
 pub use observed::labels_of;
 pub use pin::{Difference, Pin, PinKind, PinName};
 pub use pins::{PinState, Pinning, Pins, says_that_it_changes};

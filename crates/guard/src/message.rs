@@ -17,8 +17,8 @@ use crate::fold::{folded, same_when_folded};
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// From which length on a message is digested while it is parsed, in bytes. A thread costs more for a shorter one.
 const LONG: usize = 1 << 20;
-/// The deepest nesting of a message.
-const MAX_MESSAGE_DEPTH: usize = 128;
+/// The limits of a message that is forwarded.
+const LIMITS: Limits = Limits { max_bytes: MAX_MESSAGE_BYTES, max_depth: 128 };
 /// The longest id, in bytes of its JSON text.
 const MAX_ID_BYTES: usize = 1_024;
 /// The largest integer that every program holds exactly (RFC 8259, section 6).
@@ -62,7 +62,7 @@ const PARAMETERS: [&str; 30] = [
 ];
 
 /// The member of `_meta` that names the revision of a request, in the revisions without sessions.
-pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// The members of `_meta` that the stateless revision reads.
 const META: [&str; 6] = [
@@ -174,11 +174,27 @@ impl Message {
     /// # Errors
     /// [`MessageError`] for anything that two programs could read differently.
     pub fn read(line: impl Into<Vec<u8>>, sender: Sender) -> Result<Self, MessageError> {
-        let mut line = line.into();
+        let message = Self::read_within(line.into(), sender, LIMITS)?;
+        if let Some(arguments) = message.params().and_then(|params| params.get("arguments")) {
+            distinct(arguments).map_err(|reason| MessageError::invalid(message.id().cloned(), reason))?;
+        }
+        Ok(message)
+    }
+
+    /// Reads a message of a client to this program, which forwards it to nobody. Its arguments may have names that differ in letter
+    /// case only: there is no other program that could take one for another.
+    ///
+    /// # Errors
+    /// [`MessageError`] if it is longer or deeper than `limits`, or for anything that two programs could read differently.
+    pub fn read_own(line: impl Into<Vec<u8>>, limits: Limits) -> Result<Self, MessageError> {
+        Self::read_within(line.into(), Sender::Client, limits)
+    }
+
+    fn read_within(mut line: Vec<u8>, sender: Sender, limits: Limits) -> Result<Self, MessageError> {
         trim(&mut line);
         let (parsed, digest) = match sender {
-            Sender::Server if line.len() >= LONG => parsed_and_digested(&line),
-            Sender::Server | Sender::Client => (parsed(&line), None),
+            Sender::Server if line.len() >= LONG => parsed_and_digested(&line, limits),
+            Sender::Server | Sender::Client => (Json::parse_noting_space(&line, limits), None),
         };
         let (json, spaced) = parsed.map_err(|error| MessageError::of_json(&error))?;
         let body = match json {
@@ -219,8 +235,17 @@ impl Message {
         self
     }
 
+    /// The id of a request or an answer.
+    fn id(&self) -> Option<&MessageId> {
+        match &self.kind {
+            Kind::Request { id, .. } | Kind::Answer { id } => Some(id),
+            Kind::Notification { .. } | Kind::Fault => None,
+        }
+    }
+
     /// The id of the request that is cancelled, of a notification that cancels one.
-    pub(crate) fn cancels(&self) -> Option<MessageId> {
+    #[must_use]
+    pub fn cancels(&self) -> Option<MessageId> {
         let json = self.params()?.get("requestId")?.to_text();
         Some(MessageId { json, exchange: self.exchange })
     }
@@ -249,7 +274,8 @@ impl Message {
     }
 
     /// Whether it is of the revision without sessions, in which a result says of which type it is.
-    pub(crate) fn is_stateless(&self) -> bool {
+    #[must_use]
+    pub fn is_stateless(&self) -> bool {
         self.meta(PROTOCOL_VERSION).is_some()
     }
 
@@ -290,16 +316,11 @@ fn trim(line: &mut Vec<u8>) {
 
 type Parsed = Result<(Json, bool), JsonError>;
 
-fn parsed(line: &[u8]) -> Parsed {
-    let limits = Limits { max_bytes: MAX_MESSAGE_BYTES, max_depth: MAX_MESSAGE_DEPTH };
-    Json::parse_noting_space(line, limits)
-}
-
 /// Both at the same time: each takes about as long as the client waits for the rest.
-fn parsed_and_digested(line: &[u8]) -> (Parsed, Option<Sha256Digest>) {
+fn parsed_and_digested(line: &[u8], limits: Limits) -> (Parsed, Option<Sha256Digest>) {
     thread::scope(|scope| {
         let digest = thread::Builder::new().name("digest".to_owned()).spawn_scoped(scope, || Sha256Digest::of(line));
-        let parsed = parsed(line);
+        let parsed = Json::parse_noting_space(line, limits);
         // Without a thread it is made when it is needed.
         (parsed, digest.ok().and_then(|digest| digest.join().ok()))
     })
@@ -360,10 +381,7 @@ fn check_names(body: &Object, sender: Sender) -> Result<(), String> {
         let meta = meta.as_object().ok_or("`params._meta` is not an object")?;
         only_exact(meta, &META, "params._meta")?;
     }
-    match params.get("arguments") {
-        Some(arguments) => distinct(arguments),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Refuses a name that differs from one of the protocol's in letter case only, and two that differ from each other so.

@@ -1,32 +1,55 @@
-//! `/docs`: the description of the endpoints as a page.
+//! `/docs`: the description of the endpoints as a page, which is Swagger UI.
 
-use std::sync::{Arc, LazyLock};
+use std::io::Read;
 
 use axum::extract::RawPathParams;
-use axum::http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::response::{IntoResponse, Redirect, Response};
-use utoipa_swagger_ui::Config;
+use flate2::read::DeflateDecoder;
 
 use crate::problem::Problem;
-
-/// The title of the page as its makers ship it, and as it is served.
-const TITLE: (&str, &str) = ("<title>Swagger UI</title>", "<title>Proofmark API</title>");
 
 /// It shares its origin with the pages of `ui`, so no other site may frame it, and nothing runs in it but its own files. It sets styles
 /// by script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Unless it is told otherwise the page sends the description to a validator elsewhere.
-static CONFIG: LazyLock<Arc<Config<'static>>> =
-    LazyLock::new(|| Arc::new(Config::from("/openapi.json").validator_url("none")));
+const CSS: &str = "text/css";
+const HTML: &str = "text/html";
+const PNG: &str = "image/png";
+const SCRIPT: &str = "text/javascript";
 
-/// The file, of which the page has a title of its own.
-fn titled(file: Vec<u8>) -> Vec<u8> {
-    match std::str::from_utf8(&file) {
-        Ok(text) if text.contains(TITLE.0) => text.replacen(TITLE.0, TITLE.1, 1).into_bytes(),
-        Ok(_) | Err(_) => file,
-    }
+const INDEX: &str = include_str!("docs/index.html");
+const INITIALIZER: &str = include_str!("docs/swagger-initializer.js");
+
+/// A file of the page.
+enum File {
+    Own(&'static str),
+    /// One of its makers, as it is in their archive (`build.rs`).
+    Plain(&'static [u8]),
+    Packed(&'static [u8]),
+}
+
+/// A file of the makers of Swagger UI.
+macro_rules! theirs {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name))
+    };
+}
+
+/// The media type of a file, and the file.
+fn named(name: &str) -> Option<(&'static str, File)> {
+    Some(match name {
+        "" | "index.html" => (HTML, File::Own(INDEX)),
+        "swagger-initializer.js" => (SCRIPT, File::Own(INITIALIZER)),
+        "index.css" => (CSS, File::Packed(theirs!("index.css"))),
+        "swagger-ui.css" => (CSS, File::Packed(theirs!("swagger-ui.css"))),
+        "swagger-ui-bundle.js" => (SCRIPT, File::Packed(theirs!("swagger-ui-bundle.js"))),
+        "swagger-ui-standalone-preset.js" => (SCRIPT, File::Packed(theirs!("swagger-ui-standalone-preset.js"))),
+        "favicon-16x16.png" => (PNG, File::Plain(theirs!("favicon-16x16.png"))),
+        "favicon-32x32.png" => (PNG, File::Plain(theirs!("favicon-32x32.png"))),
+        _ => return None,
+    })
 }
 
 /// `GET /docs`. The page finds its files relative to a path that ends in a slash.
@@ -37,14 +60,17 @@ pub(crate) async fn redirect() -> Redirect {
 /// `GET /docs/` and the files of the page.
 pub(crate) async fn file(path: RawPathParams) -> Result<Response, Problem> {
     let name = path.iter().next().map_or("", |(_, name)| name);
-    match utoipa_swagger_ui::serve(name, Arc::clone(&CONFIG)) {
-        Ok(Some(file)) => {
-            let packed = file.gzpipped.then_some([(CONTENT_ENCODING, "gzip")]);
-            let bytes = titled(file.bytes.into_owned());
-            let safe = [(CONTENT_SECURITY_POLICY, POLICY), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
-            Ok((packed, safe, [(CONTENT_TYPE, file.content_type)], bytes).into_response())
+    let (media_type, file) = named(name).ok_or_else(Problem::unknown_path)?;
+    let bytes = match file {
+        File::Own(text) => text.as_bytes().into(),
+        File::Plain(bytes) => bytes.into(),
+        File::Packed(packed) => {
+            let mut bytes = Vec::new();
+            let read = DeflateDecoder::new(packed).read_to_end(&mut bytes);
+            read.map_err(|error| Problem::internal().cause(error))?;
+            bytes
         }
-        Ok(None) => Err(Problem::unknown_path()),
-        Err(error) => Err(Problem::internal().cause(error)),
-    }
+    };
+    let safe = [(CONTENT_SECURITY_POLICY, POLICY), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    Ok((safe, [(CONTENT_TYPE, media_type)], bytes).into_response())
 }

@@ -63,9 +63,9 @@ fn service() -> Vec<Endpoint> {
         waiting(Get, "/metrics", ADMIN, metrics::show)
             .operation("metrics", "service", "Figures in the Prometheus text format")
             .ok_text("text/plain", "The figures"),
-        waiting(Get, "/mcp", AGENT, mcp::http::mcp),
-        waiting(Post, "/mcp", AGENT, mcp::http::mcp),
-        waiting(Delete, "/mcp", AGENT, mcp::http::mcp),
+        waiting(Get, "/mcp", AGENT, mcp::http::follow),
+        waiting(Post, "/mcp", AGENT, mcp::http::post),
+        waiting(Delete, "/mcp", AGENT, mcp::http::end),
     ]
 }
 

@@ -10,10 +10,10 @@
 //! | [`endpoint`], [`state`], [`context`], [`body`] | one request, from its head to what a handler is given |
 //! | [`reply`], [`problem`], [`observe`] | its answer, and what the log and the figures say of it |
 //! | `endpoints`, `operation`, `openapi`, `opaque`, `docs` | the table of endpoints, and its description |
-//! | `decisions`, `deciding`, `runtime`, `receipts`, `verifications`, `submit`, `steps`, `acp`, `clawbizarre`, `health`, `metrics` | the handlers, and the bodies they read (`attempt_body`, `receipt_body`) |
+//! | `decisions`, `deciding`, `runtime`, `receipts`, `verifications`, `submit`, `steps`, `acp`, `clawbizarre`, `health`, `metrics` (with `figures`) | the handlers, and the bodies they read (`attempt_body`, `receipt_body`) |
 //! | `mcp` | the same over the Model Context Protocol |
 //! | `services` | what HTTP and MCP share: the decider, verifications, acceptances |
-//! | `reload`, `replace`, `logging`, `otlp`, `work` | files that are read again, the log, its export, and a process that only runs jobs |
+//! | `reload`, `replace`, `logging`, `work` | files that are read again, the log, and a process that only runs jobs |
 
 mod acp;
 mod attempt_body;
@@ -26,6 +26,7 @@ mod decisions;
 mod docs;
 pub mod endpoint;
 mod endpoints;
+mod figures;
 mod health;
 mod keys;
 mod keys_file;
@@ -39,7 +40,6 @@ mod opaque;
 mod openapi;
 mod operation;
 pub mod origin;
-mod otlp;
 mod pool;
 pub mod problem;
 mod rate;
@@ -58,6 +58,7 @@ pub mod state;
 mod steps;
 pub mod stop;
 mod submit;
+mod trace;
 mod verifications;
 mod work;
 
@@ -68,10 +69,9 @@ pub use listen::{
     MAX_GOODBYE, MAX_LAST_ANSWERS, ServeError, Settings, accept, check_address, serve, serve_until, told_to_stop,
 };
 pub use live_keys::{KeyInUse, LiveKeys};
-pub use logging::{Log, LogFormat, LogSettings, log_note, start_log};
-pub use mcp::{StdioError, serve_stdio};
+pub use logging::{Log, LogFormat, LogLayer, LogSettings, log_note, start_log};
+pub use mcp::serve_stdio;
 pub use openapi::DescriptionError;
-pub use otlp::{OtlpEndpoint, OtlpEndpointError};
 pub use receipts::rerun_as_job;
 pub use reload::{Files, Loaded, Source, Stale, UnreadableError, Watched, log_warnings, watch_files, watched_keys};
 pub use replace::replace_file;

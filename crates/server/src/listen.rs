@@ -44,8 +44,6 @@ const MAX_LAST_WORK: Duration = Duration::from_secs(1);
 const MAX_LETTING_GO: Duration = Duration::from_secs(2);
 /// How long the last answers, of what was stopped, may take to be written, and then the last threads to end.
 pub const MAX_LAST_ANSWERS: Duration = Duration::from_secs(1);
-/// How often samples of figures are added up.
-pub(crate) const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 /// How long a client may leave an answer unread.
 const MAX_UNREAD_TIME: Duration = Duration::from_secs(30);
 /// How often the server looks for executions that nobody reported.
@@ -139,12 +137,10 @@ pub fn serve_until<Stop: Future<Output = ()>>(
         // The address of the socket, not of the settings: with port 0 the system chooses the port.
         listening(listener.local_addr().map_err(failed)?);
         let sweep = tokio::spawn(sweep(Arc::clone(&state)));
-        let upkeep = tokio::spawn(upkeep(Arc::clone(&state)));
         let reload = tokio::spawn(reload::watch_files(files, Arc::clone(&state.stale), true));
         let open = accept(listener, &router(endpoints, Arc::clone(&state)), stop).await;
         finish(&state, open).await;
         reload.abort();
-        upkeep.abort();
         sweep.abort();
         Ok(())
     });
@@ -198,8 +194,7 @@ pub async fn accept(listener: TcpListener, router: &Router, stop: impl Future<Ou
 async fn finish(state: &AppState, graceful: GracefulShutdown) {
     // Streams of events do not end by themselves; without this `graceful` would wait for them until the time is over.
     state.stops.begin();
-    // Both at once: a client that follows its MCP session keeps its connection open until the session ends.
-    let mut ended = std::pin::pin!(async { tokio::join!(state.sessions.end(), graceful.shutdown()) });
+    let mut ended = std::pin::pin!(graceful.shutdown());
     // Borrowed: connections that are not done go on, and the last line waits for their answers.
     let in_time = tokio::time::timeout(MAX_GOODBYE, &mut ended).await.is_ok();
     state.stops.stop_all();
@@ -240,21 +235,11 @@ fn converse(stream: TcpStream, connection: Arc<Connection>, router: &Router, gra
     });
 }
 
-/// The recorder holds every sample until samples are added up, which it does only here and when figures are read.
-async fn upkeep(state: Arc<AppState>) {
-    let mut every = tokio::time::interval(UPKEEP_EVERY);
-    loop {
-        every.tick().await;
-        if let Some(metrics) = &state.metrics {
-            metrics.run_upkeep();
-        }
-    }
-}
-
 async fn sweep(state: Arc<AppState>) {
     let mut every = tokio::time::interval(SWEEP_EVERY);
     loop {
         every.tick().await;
+        state.sessions.end_silent();
         let state = Arc::clone(&state);
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || state.services.decider.find_unreported()).await {
             // The next round tries again; `GET /v1/findings` looks for them, too, and answers with the error.

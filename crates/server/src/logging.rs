@@ -1,15 +1,14 @@
 //! The log: one line per event, on standard error.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
 use tracing::{Level, info};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::{Layer, fmt};
-
-use crate::otlp::{self, LogLayer, OtlpEndpoint};
+use tracing_subscriber::{Layer, Registry, fmt};
 
 /// How many lines wait for standard error. Past that they are lost: a log that nobody reads must not hold up requests.
 const MAX_LINES: usize = 4_096;
@@ -28,14 +27,20 @@ pub enum LogFormat {
 }
 
 /// What is logged, and where to.
-#[derive(Clone, Debug)]
 pub struct LogSettings {
     pub format: LogFormat,
     /// Whether the log has what is asked every few seconds, too.
     pub detailed: bool,
-    /// The collector that the log and all requests are exported to.
-    pub export: Option<OtlpEndpoint>,
+    /// What else is given every line. With it each request has the id of a trace and of its span there, which would only make the
+    /// lines longer otherwise. A line with `method`, `route` and `status` ends a request.
+    pub also: Option<LogLayer>,
 }
+
+/// Something that is given every line of the log.
+pub type LogLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// Whether requests have the ids of traces.
+static HAS_TRACES: AtomicBool = AtomicBool::new(false);
 
 /// The log of this process. When it is dropped, the lines that wait are written.
 #[derive(Debug)]
@@ -54,7 +59,7 @@ enum Message {
 /// # Errors
 /// When the system gives no thread.
 pub fn start_log(settings: LogSettings) -> io::Result<Log> {
-    let LogSettings { format, detailed, export } = settings;
+    let LogSettings { format, detailed, also } = settings;
     let (lines, waiting) = mpsc::sync_channel(MAX_LINES);
     std::thread::Builder::new().name("log".to_owned()).spawn(move || write_lines(&waiting))?;
     let writer = lines.clone();
@@ -71,11 +76,15 @@ pub fn start_log(settings: LogSettings) -> io::Result<Log> {
         LogFormat::Text => lines_of.boxed(),
         LogFormat::Json => lines_of.json().flatten_event(true).boxed(),
     };
-    export.map(otlp::start).transpose()?;
-    let exported = otlp::is_on().then_some(LogLayer);
-    let subscriber = tracing_subscriber::registry().with(ours).with(lines_of).with(exported);
+    HAS_TRACES.store(also.is_some(), Ordering::Relaxed);
+    let subscriber = tracing_subscriber::registry().with(also).with(ours).with(lines_of);
     drop(tracing::subscriber::set_global_default(subscriber));
     Ok(Log { lines })
+}
+
+/// Whether requests have the ids of traces.
+pub(crate) fn has_traces() -> bool {
+    HAS_TRACES.load(Ordering::Relaxed)
 }
 
 /// Logs a line about the server as a whole.
@@ -85,7 +94,6 @@ pub fn log_note(line: &str) {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        otlp::flush();
         let (written, all_written) = mpsc::sync_channel(1);
         // A full queue means that nobody reads: waiting would not help.
         if self.lines.try_send(Message::Flush(written)).is_ok() {

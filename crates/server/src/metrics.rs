@@ -3,11 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use proofmark_jobs::{Figures, Verifications};
+use proofmark_jobs::{Figures as JobFigures, Verifications};
 use proofmark_store::{GroupOutcome, Store};
 
 use crate::context::Head;
+use crate::figures::Figures;
 use crate::problem::Problem;
 use crate::reply::Reply;
 use crate::state::AppState;
@@ -23,17 +23,14 @@ const SIZES: [f64; 9] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
 const GROUP_SIZE: &str = "proofmark_store_group_size";
 
 /// Begins to count, for the whole process: servers in one process share their figures. None where other code counts.
-pub(crate) fn start() -> Option<PrometheusHandle> {
-    static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+pub(crate) fn start() -> Option<Arc<Figures>> {
+    static FIGURES: OnceLock<Option<Arc<Figures>>> = OnceLock::new();
     let install = || {
-        let builder = PrometheusBuilder::new().set_buckets(&SECONDS).ok()?;
-        let sizes = Matcher::Full(GROUP_SIZE.to_owned());
-        let recorder = builder.set_buckets_for_metric(sizes, &SIZES).ok()?.build_recorder();
-        let handle = recorder.handle();
-        metrics::set_global_recorder(recorder).ok()?;
-        Some(handle)
+        let figures = Figures::new(&[(Some(GROUP_SIZE), &SIZES), (None, &SECONDS)]);
+        metrics::set_global_recorder(Arc::clone(&figures)).ok()?;
+        Some(figures)
     };
-    HANDLE.get_or_init(install).clone()
+    FIGURES.get_or_init(install).clone()
 }
 
 /// Counts the groups of writes of this process.
@@ -71,7 +68,7 @@ pub(crate) fn note(verifications: &Verifications) -> Result<(), Problem> {
     Ok(())
 }
 
-fn note_jobs(figures: &Figures) {
+fn note_jobs(figures: &JobFigures) {
     let gauge = |name: &'static str, value: f64| metrics::gauge!(name).set(value);
     gauge("proofmark_jobs_waiting", figures.waiting as f64);
     gauge("proofmark_jobs_unrunnable", figures.unrunnable as f64);
@@ -98,6 +95,6 @@ pub(crate) fn note_not_renewed() {
 /// `GET /metrics`.
 pub(crate) async fn show(state: Arc<AppState>, _: Head, _: Body) -> Result<Reply, Problem> {
     submit::blocking(&state.services, |services| note(&services.verifications)).await??;
-    let text = state.metrics.as_ref().map(PrometheusHandle::render).unwrap_or_default();
+    let text = state.metrics.as_ref().map(|figures| figures.text()).unwrap_or_default();
     Ok(Reply::text(TEXT, text))
 }

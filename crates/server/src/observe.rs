@@ -15,8 +15,9 @@ use proofmark_receipt::Json;
 use tracing::{Instrument, debug, error, info, info_span};
 
 use crate::keys::Caller;
-use crate::otlp::{self, RequestSpan, Trace};
+use crate::logging;
 use crate::problem::Problem;
+use crate::trace::Trace;
 
 /// The header that carries the id of a request, from a proxy or to the client.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -40,16 +41,20 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let method = METHODS.into_iter().find(|known| *known == request.method().as_str()).unwrap_or("OTHER");
     let id = request_id(request.headers());
-    // An id that nobody exports would only make the lines longer.
-    let trace = otlp::is_on().then(|| Trace::of(request.headers())).flatten();
+    let trace = logging::has_traces().then(|| Trace::of(request.headers())).flatten();
     let span = match &trace {
-        Some(trace) => info_span!("request", id = %id, trace_id = %trace.trace_id(), span_id = %trace.span_id()),
+        Some(trace) => info_span!(
+            "request",
+            id = %id,
+            trace_id = %trace.trace_id(),
+            span_id = %trace.span_id(),
+            parent_id = trace.parent().map(tracing::field::display),
+        ),
         None => info_span!("request", id = %id),
     };
-    let (began, started) = (SystemTime::now(), Instant::now());
+    let started = Instant::now();
     let mut response = next.run(request).instrument(span.clone()).await;
-    let took = started.elapsed();
-    let seconds = took.as_secs_f64();
+    let seconds = started.elapsed().as_secs_f64();
     // Only here are both the problem and the id of the request known.
     let problem = response.extensions_mut().remove::<Problem>();
     let as_page = response.extensions_mut().remove::<ShownAsPage>().is_some();
@@ -62,24 +67,6 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let status = response.status().as_u16();
     let answered = Answered { method, route: &route, seconds, response: &response, problem: problem.as_ref() };
     span.in_scope(|| log(&answered));
-    if let Some(trace) = trace
-        && answered.is_of_interest()
-    {
-        let (tenant, caller) = answered.sender();
-        let code = problem.as_ref().map(Problem::code);
-        otlp::export(&RequestSpan {
-            trace: &trace,
-            began,
-            took,
-            id: &id,
-            method,
-            route: &route,
-            status,
-            tenant,
-            caller,
-            code,
-        });
-    }
     metrics::histogram!("proofmark_request_seconds", "path" => route.clone()).record(seconds);
     metrics::counter!("proofmark_requests_total", "path" => route, "method" => method, "status" => status.to_string())
         .increment(1);

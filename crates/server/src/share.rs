@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use proofmark_store::Tenant;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::problem::Problem;
 
@@ -59,7 +59,6 @@ impl Limits {
 pub struct Shares {
     all: usize,
     taken: Mutex<Taken>,
-    freed: Notify,
 }
 
 #[derive(Default)]
@@ -77,7 +76,7 @@ pub struct Share {
 
 impl Shares {
     fn of(all: usize) -> Arc<Self> {
-        Arc::new(Self { all, taken: Mutex::default(), freed: Notify::new() })
+        Arc::new(Self { all, taken: Mutex::default() })
     }
 
     /// So much for this tenant, or [`Problem::busy`].
@@ -85,18 +84,6 @@ impl Shares {
         let mut share = Share { of: Arc::clone(self), tenant: tenant.clone(), amount: 0 };
         share.grow(amount)?;
         Ok(share)
-    }
-
-    /// Waits until no tenant holds anything.
-    pub(crate) async fn idle(&self) {
-        loop {
-            // Made before the count is read: it also receives a `notify_waiters` that comes before it is polled.
-            let freed = self.freed.notified();
-            if self.taken().all == 0 {
-                return;
-            }
-            freed.await;
-        }
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
@@ -174,12 +161,6 @@ impl Places {
         tokio::time::timeout(MAX_WAIT_FOR_PLACE, both).await.ok().flatten().ok_or_else(Problem::busy)
     }
 
-    /// Waits until no place is taken.
-    pub(crate) async fn idle(&self) {
-        // The semaphore is fair: requests that come later wait behind this one until all places were free.
-        drop(self.all.acquire_many(u32::try_from(self.most).unwrap_or(u32::MAX)).await);
-    }
-
     fn share_of(&self, tenant: &Tenant) -> Arc<Semaphore> {
         let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
         // Permits and waiters own the semaphore: while a tenant has any, it gets the same one again.
@@ -190,6 +171,14 @@ impl Places {
         let new = Arc::new(Semaphore::new(self.most / PARTS));
         each.insert(tenant.clone(), Arc::downgrade(&new));
         new
+    }
+}
+
+#[cfg(test)]
+impl Shares {
+    /// Whether no tenant holds anything.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.taken().all == 0
     }
 }
 
@@ -209,9 +198,6 @@ impl Drop for Share {
             if *mine == 0 {
                 taken.by.remove(&self.tenant);
             }
-        }
-        if taken.all == 0 {
-            self.of.freed.notify_waiters();
         }
     }
 }
@@ -253,22 +239,8 @@ mod tests {
         let (given, ()) = tokio::join!(waiting, async { drop(held) });
         assert!(given.is_ok());
         drop((given, other));
-        places.idle().await;
+        assert_eq!(places.all.available_permits(), 8);
         places.share_of(&named("c"));
         assert_eq!(places.each.lock().unwrap().len(), 1, "who has none is remembered");
-    }
-
-    #[tokio::test]
-    async fn who_waits_for_all_to_be_given_back_is_told() {
-        let shares = Shares::of(4);
-        let share = shares.take(&named("a"), 1).unwrap();
-        let waiting = tokio::spawn({
-            let shares = Arc::clone(&shares);
-            async move { shares.idle().await }
-        });
-        tokio::task::yield_now().await;
-        assert!(!waiting.is_finished());
-        drop(share);
-        waiting.await.unwrap();
     }
 }

@@ -10,11 +10,10 @@ use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::runtime::Handle;
 
 use crate::body;
 use crate::context::Head;
+use crate::figures::Figures;
 use crate::keys::{ApiKeys, Caller, Role};
 use crate::live_keys::{KeyInUse, LiveKeys};
 use crate::mcp::Sessions;
@@ -33,7 +32,7 @@ use crate::stop::Stops;
 pub struct AppState {
     pub services: Arc<Services>,
     pub(crate) sessions: Sessions,
-    pub(crate) metrics: Option<PrometheusHandle>,
+    pub(crate) metrics: Option<Arc<Figures>>,
     pub limits: Arc<Limits>,
     pub stops: Arc<Stops>,
     /// For short work that takes a processor.
@@ -78,7 +77,7 @@ impl AppState {
     }
 
     /// The same, which answers `/metrics` with these figures.
-    pub(crate) fn with_metrics(self, metrics: Option<PrometheusHandle>) -> Self {
+    pub(crate) fn with_metrics(self, metrics: Option<Arc<Figures>>) -> Self {
         Self { metrics, ..self }
     }
 
@@ -86,8 +85,7 @@ impl AppState {
     pub(crate) fn replace_keys(&self, keys: ApiKeys) -> Arc<ApiKeys> {
         let Some(live) = &self.callers.keys else { return Arc::new(keys) };
         let before = live.replace(keys.clone());
-        // On a thread for blocking work (`reload`), which may wait.
-        Handle::current().block_on(self.sessions.keep(|caller| keys.has(caller)));
+        self.sessions.keep(|caller| keys.has(caller));
         before
     }
 

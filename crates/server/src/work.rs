@@ -11,14 +11,14 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Router, middleware};
-use metrics_exporter_prometheus::PrometheusHandle;
 use proofmark_jobs::{JobState, JobWatch, Report as JobReport, Verifications};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
-use crate::listen::{MAX_LAST_ANSWERS, UPKEEP_EVERY, accept};
+use crate::figures::Figures;
+use crate::listen::{MAX_LAST_ANSWERS, accept};
 use crate::observe::observe;
 use crate::problem::Problem;
 use crate::{metrics, origin};
@@ -68,9 +68,9 @@ pub fn work(settings: WorkSettings, listening: impl FnOnce(SocketAddr)) -> Resul
                 let failed = |error| WorkError::Listen { address, error };
                 let listener = TcpListener::bind(address).await.map_err(failed)?;
                 listening(listener.local_addr().map_err(failed)?);
-                let handle = metrics::start();
+                let figures = metrics::start();
                 metrics::watch_store(verifications.store());
-                let router = router(Figures { verifications: Arc::clone(&verifications), handle, address });
+                let router = router(Shown { verifications: Arc::clone(&verifications), figures, address });
                 let stop = Arc::clone(&stopped);
                 Some(tokio::spawn(async move { accept(listener, &router, stop.notified()).await.shutdown().await }))
             }
@@ -113,48 +113,38 @@ impl Signals {
     }
 }
 
-/// What the figures are made of.
+/// What a worker shows of itself.
 #[derive(Clone)]
-struct Figures {
+struct Shown {
     verifications: Arc<Verifications>,
-    handle: Option<PrometheusHandle>,
+    figures: Option<Arc<Figures>>,
     address: SocketAddr,
 }
 
-fn router(figures: Figures) -> Router {
-    if let Some(handle) = figures.handle.clone() {
-        // Samples are held until they are added up.
-        tokio::spawn(async move {
-            let mut every = tokio::time::interval(UPKEEP_EVERY);
-            loop {
-                every.tick().await;
-                handle.run_upkeep();
-            }
-        });
-    }
+fn router(shown: Shown) -> Router {
     Router::new()
         .route("/metrics", get(show))
         .route("/healthz", get(live))
         .fallback(|| async { Problem::unknown_path() })
         .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
         .layer(middleware::from_fn(observe))
-        .with_state(figures)
+        .with_state(shown)
 }
 
-async fn show(State(figures): State<Figures>, request: Request) -> Result<Response, Problem> {
+async fn show(State(shown): State<Shown>, request: Request) -> Result<Response, Problem> {
     // A page in a browser must not read this host's figures by a name of its own for the loopback.
-    if figures.address.ip().is_loopback() {
+    if shown.address.ip().is_loopback() {
         origin::is_of_this_host(request.uri(), request.headers())?;
     }
-    let verifications = figures.verifications;
+    let verifications = shown.verifications;
     tokio::task::spawn_blocking(move || metrics::note(&verifications)).await.map_err(|_| Problem::internal())??;
-    let text = figures.handle.as_ref().map(PrometheusHandle::render).unwrap_or_default();
+    let text = shown.figures.as_ref().map(|figures| figures.text()).unwrap_or_default();
     Ok(([(CONTENT_TYPE, metrics::TEXT)], text).into_response())
 }
 
 /// Whether the worker has its lease.
-async fn live(State(figures): State<Figures>) -> Response {
-    match figures.verifications.is_renewed() {
+async fn live(State(shown): State<Shown>) -> Response {
+    match shown.verifications.is_renewed() {
         true => (StatusCode::OK, "{\"status\":\"ok\"}").into_response(),
         false => (StatusCode::SERVICE_UNAVAILABLE, "{\"status\":\"no lease\"}").into_response(),
     }

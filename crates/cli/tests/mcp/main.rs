@@ -194,7 +194,7 @@ fn garbage_is_answered_and_the_server_lives() {
         assert_eq!(session.refused(b"\xff\xfe\x00"), "-32700");
         assert_eq!(session.refused("[".repeat(100_000)), "-32700");
         assert_eq!(session.refused(vec![b'x'; 5 << 20]), "-32700");
-        assert_eq!(session.refused(r#"{"jsonrpc":"2.0","id":7,"method":"ping","method":"ping"}"#), "-32700");
+        assert_eq!(session.refused(r#"{"jsonrpc":"2.0","id":7,"method":"ping","method":"ping"}"#), "-32600");
         assert_eq!(session.refused(r#"{"jsonrpc":"1.0","id":7}"#), "-32600");
         assert_eq!(session.refused("[]"), "-32600");
         session.send("");
@@ -247,6 +247,63 @@ fn a_call_with_the_id_of_another_is_refused_on_standard_streams() {
     // Of a call that is answered the id is free again.
     session.send(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#);
     assert!(session.answer().contains("result"));
+}
+
+#[test]
+fn a_call_that_is_cancelled_is_not_answered_and_nothing_waits_for_it() {
+    let home = Home::new();
+    let mut session = Session::begin(&home);
+    session.send(GREETING);
+    session.answer();
+    session.send(SLOW);
+    // Cancelled in the order of its lines, also twice and where there is no such call.
+    for id in ["8", "7", "7", r#""7""#] {
+        session.send(format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"r"}}}}"#
+        ));
+    }
+    session.send(r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#);
+    assert_eq!(session.answer().get("id").unwrap().to_text(), "8", "the cancelled call is not answered");
+    drop(session.running.0.stdin.take());
+    assert!(session.lines.next().is_none(), "nothing more is said");
+    assert!(session.running.0.wait().unwrap().success());
+}
+
+#[test]
+fn a_request_before_the_greeting_stands_for_itself_or_is_refused() {
+    let home = Home::new();
+    let mut session = Session::begin(&home);
+    assert_eq!(session.refused(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#), "-32602");
+    assert_eq!(session.refused(r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#), "-32602");
+    let with = |revision: &str, more: &str| {
+        let version = format!(r#""io.modelcontextprotocol/protocolVersion":"{revision}""#);
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{version}{more}}}}}}}"#)
+    };
+    assert_eq!(session.refused(with("2026-07-28", "")), "-32602");
+    let can = r#","io.modelcontextprotocol/clientCapabilities":{}"#;
+    assert_eq!(session.refused(with("2099-01-01", can)), "-32022");
+    let token = format!(r#"{can},"progressToken":"{}""#, "t".repeat(2_000));
+    assert_eq!(session.refused(with("2026-07-28", &token)), "-32602");
+    session.send(with("2026-07-28", can));
+    let listed = member(&session.answer(), "result");
+    assert_eq!((text(&listed, "resultType").as_str(), text(&listed, "cacheScope").as_str()), ("complete", "private"));
+    // A session still can begin.
+    session.send(GREETING);
+    assert!(session.answer().contains("result"));
+    session.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    assert!(!member(&session.answer(), "result").contains("resultType"));
+}
+
+#[test]
+fn answers_to_what_was_asked_come_after_the_input_ends() {
+    let home = Home::new();
+    let mut session = Session::begin(&home);
+    session.send(GREETING);
+    session.send(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+    drop(session.running.0.stdin.take());
+    let ids: Vec<String> = [(); 2].map(|()| session.answer().get("id").unwrap().to_text()).into();
+    assert!(ids.contains(&"1".to_owned()) && ids.contains(&"2".to_owned()), "{ids:?}");
+    assert!(session.running.0.wait().unwrap().success());
 }
 
 /// Runs `proofmark mcp config` in this folder.

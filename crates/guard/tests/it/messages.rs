@@ -50,6 +50,29 @@ fn what_was_judged_is_forwarded_token_by_token() {
 }
 
 #[test]
+fn a_message_to_this_program_is_read_as_strictly_but_for_names_that_only_another_program_could_mix_up() {
+    let limits = proofmark_receipt::json::Limits { max_bytes: 200, max_depth: 8 };
+    let own = |line: &str| Message::read_own(line, limits);
+    let call = |more: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x","arguments":{{{more}}}}}}}"#)
+    };
+    let files = call(r#""a.py":1,"A.py":2"#);
+    assert!(own(&files).is_ok() && Message::read(files.as_str(), Sender::Client).is_err());
+    for refused in [
+        &call(r#""a":1,"a":2"#),
+        &call(&r#""a":{"#.repeat(10)),
+        &call(&format!(r#""a":"{}""#, "a".repeat(200))),
+        r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","Method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"Name":"x"}}"#,
+        r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+    ] {
+        assert!(own(refused).is_err(), "{refused}");
+    }
+}
+
+#[test]
 fn ids_of_two_types_differ() {
     let id = |line: &str| match Message::read(line.as_bytes(), Sender::Server).unwrap().kind {
         Kind::Answer { id } => id,

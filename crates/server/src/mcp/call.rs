@@ -4,19 +4,21 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use proofmark_decider::DecideError;
+use proofmark_decider::{DecideError};
 use proofmark_receipt::document::{self, DocumentError, Field};
 use proofmark_receipt::json::MAX_BYTES;
-use proofmark_receipt::{Json, Receipt};
-use proofmark_store::{StoreError, Tenant};
+use proofmark_receipt::{Json, Object, Receipt, object};
+use proofmark_jobs::JobView;
+use proofmark_store::StoreError;
 use proofmark_verifier::AcceptError;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProgressNotificationParam, Resource,
-};
-use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
+use tokio::sync::watch;
+use tracing::Span;
 
-use super::{ACCEPT, DECIDE, Handler, VERIFY, hold, hold_instead, resource};
+use super::desk::Desk;
+use super::request::{Refusal, Request};
+use super::resource;
+use super::said::Says;
+use super::tools::{self, ACCEPT, DECIDE, VERIFY};
 use crate::attempt_body::{AttemptBody, AttemptBodyError};
 use crate::keys::Caller;
 use crate::problem::Problem;
@@ -29,19 +31,18 @@ use crate::submit::{self, DEFAULT_WAIT, Source, Submission};
 struct Answer {
     /// The document, byte for byte.
     text: String,
-    stored: Option<Resource>,
-    /// The id of the document, where it was stored.
+    /// The id of the receipt that was stored with it.
     id: Option<String>,
 }
 
 impl Answer {
     fn of(text: String) -> Self {
-        Self { text, stored: None, id: None }
+        Self { text, id: None }
     }
 
     /// An answer with which a receipt was stored.
     fn stored(text: String, receipt: &Receipt) -> Self {
-        Self { text, stored: Some(link(receipt)), id: Some(receipt.receipt_id().to_string()) }
+        Self { text, id: Some(receipt.receipt_id().to_string()) }
     }
 }
 
@@ -71,32 +72,31 @@ macro_rules! failures {
 failures! { AcceptError AttemptBodyError DecideError ReceiptBodyError StoreError }
 
 /// Calls a tool. What is wrong with its arguments is an answer that the model can read.
-pub(super) async fn call(
-    handler: &Handler,
-    caller: Caller,
-    request: CallToolRequestParams,
-    context: RequestContext<RoleServer>,
-) -> Result<CallToolResponse, ErrorData> {
-    let arguments = super::arguments(&request, &context)?;
-    let name = request.name;
+pub(super) async fn call(desk: &Desk, mut request: Request, says: &Says) -> Result<Object, Refusal> {
+    let name = request.text("name")?.to_owned();
+    let arguments = match request.params.remove("arguments") {
+        Some(arguments @ Json::Object(_)) => arguments,
+        None | Some(Json::Null) => Object::new().into(),
+        Some(_) => return Err(Refusal::invalid("`params.arguments` is not an object")),
+    };
     // Checked before any work: `answer` takes every name that it does not know for `get_receipt`.
-    if !super::tools()?.iter().any(|tool| tool.name == name) {
+    if !tools::is_known(&name)? {
         let message = format!("unknown tool `{}`; `tools/list` names the tools", document::shown(&name));
-        return Err(ErrorData::invalid_params(message, None));
+        return Err(Refusal::invalid(message));
     }
     let answered = match &*name {
         // The queue's workers run it, so it needs no thread while it waits.
-        VERIFY => verify(handler, caller.tenant, &arguments, &context).await,
-        _ => match hold(&context, ahead(&name)) {
-            Ok(()) => in_thread(handler, caller, name.to_string(), arguments, &context).await,
-            Err(problem) => Err(busy(problem)),
+        VERIFY => verify(desk, arguments, &request, says).await,
+        _ => match request.hold(ahead(&name)) {
+            Ok(()) => in_thread(desk, request.caller.clone(), name.clone(), arguments).await,
+            Err(problem) => Err(busy(&problem)),
         },
     };
-    let answered = answered.and_then(|answer| match hold_instead(&context, ahead(&name), answer.text.len()) {
+    let answered = answered.and_then(|answer| match request.hold_instead(ahead(&name), answer.text.len()) {
         Ok(()) => Ok(answer),
-        Err(problem) => Err(unsent(problem, answer.id.as_deref())),
+        Err(problem) => Err(unsent(&problem, answer.id.as_deref())),
     });
-    Ok(result(answered).into())
+    Ok(result(answered))
 }
 
 /// How much of the answer's memory is taken before the work. What these tools store may spend receipts, or an attempt: it must
@@ -110,7 +110,7 @@ fn ahead(name: &str) -> usize {
 }
 
 /// There is an answer, and no memory to send it.
-fn unsent(problem: Problem, id: Option<&str>) -> Failure {
+fn unsent(problem: &Problem, id: Option<&str>) -> Failure {
     match id {
         Some(id) => {
             Failure(format!("send the result: it is stored as `{id}`; ask for it with `get_receipt` after a second"))
@@ -120,58 +120,51 @@ fn unsent(problem: Problem, id: Option<&str>) -> Failure {
 }
 
 /// Works in a thread of its own, which stops when no client waits for it any more.
-async fn in_thread(
-    handler: &Handler,
-    caller: Caller,
-    name: String,
-    arguments: Arc<Json>,
-    context: &RequestContext<RoleServer>,
-) -> Result<Answer, Failure> {
-    let place = handler.limits.places.take(&caller.tenant).await.map_err(busy)?;
+async fn in_thread(desk: &Desk, caller: Caller, name: String, arguments: Json) -> Result<Answer, Failure> {
+    let place = desk.limits.places.take(&caller.tenant).await.map_err(|problem| busy(&problem))?;
     // This future owns it: when it ends, also by a cancellation, the thread is told to stop.
-    let stop = handler.stops.flag();
-    let (services, flag) = (Arc::clone(&handler.services), stop.shared());
+    let stop = desk.stops.flag();
+    let (services, flag, span) = (Arc::clone(&desk.services), stop.shared(), Span::current());
     let work = tokio::task::spawn_blocking(move || {
         // Given back when the work is done, whether or not its client still waits.
         let _held = place;
-        answer(&services, &caller, &name, &arguments, &flag)
+        span.in_scope(|| answer(&services, &caller, &name, &arguments, &flag))
     });
-    tokio::select! {
-        () = context.ct.cancelled() => Err(Failure("finish: the call was cancelled".to_owned())),
-        answered = tokio::time::timeout(MAX_ANSWER_TIME, work) => match answered {
-            Ok(answered) => answered.unwrap_or_else(|error| Err(Failure(format!("finish ({error})")))),
-            Err(_) => Err(Failure(format!("finish: {}", Problem::too_slow().text()))),
-        },
+    match tokio::time::timeout(MAX_ANSWER_TIME, work).await {
+        Ok(answered) => answered.unwrap_or_else(|error| Err(Failure(format!("finish ({error})")))),
+        Err(_) => Err(Failure(format!("finish: {}", Problem::too_slow().text()))),
     }
 }
 
-fn result(answered: Result<Answer, Failure>) -> CallToolResult {
-    // Numbers pass through doubles here. What is signed is the text, which goes along unchanged.
-    let structured = |text: &str| serde_json::from_str(text).ok();
+fn result(answered: Result<Answer, Failure>) -> Object {
+    let text = |text: String| Json::from(object! { "type": "text", "text": text });
     match answered {
-        Ok(Answer { text, stored, .. }) => {
-            let mut result = CallToolResult::success(Vec::new());
-            result.structured_content = structured(&text);
-            result.content.push(ContentBlock::text(text));
-            result.content.extend(stored.map(ContentBlock::ResourceLink));
-            result
+        Ok(Answer { text: document, id }) => {
+            // What is signed is the text, which goes along unchanged.
+            let structured = Json::parse(document.as_bytes()).ok().filter(|json| json.as_object().is_some());
+            let link = id.map(|id| {
+                object! {
+                    "type": "resource_link",
+                    "uri": resource::receipt_uri(&id),
+                    "name": id,
+                    "mimeType": resource::RECEIPT_TYPE,
+                }
+            });
+            let content: Vec<Json> = [text(document)].into_iter().chain(link.map(Json::from)).collect();
+            object! { "content": content, "structuredContent"?: structured, "isError": false }
         }
-        Err(Failure(message)) => CallToolResult::error(vec![ContentBlock::text(format!("failed to {message}"))]),
+        Err(Failure(message)) => object! { "content": vec![text(format!("failed to {message}"))], "isError": true },
     }
 }
 
-fn busy(problem: Problem) -> Failure {
+fn busy(problem: &Problem) -> Failure {
     Failure(format!("take the call: {}", problem.text()))
 }
 
 /// Verifies, and reports every check that is done to the client. A call that is cancelled kills what runs.
-async fn verify(
-    handler: &Handler,
-    tenant: Tenant,
-    arguments: &Json,
-    context: &RequestContext<RoleServer>,
-) -> Result<Answer, Failure> {
-    let _place = handler.limits.verifying.take(&tenant, 1).map_err(busy)?;
+async fn verify(desk: &Desk, arguments: Json, request: &Request, says: &Says) -> Result<Answer, Failure> {
+    let tenant = request.caller.tenant.clone();
+    let _place = desk.limits.verifying.take(&tenant, 1).map_err(|problem| busy(&problem))?;
     let failed = |problem: Problem| {
         if let Some(cause) = problem.log_cause() {
             tracing::error!(code = problem.code(), cause, tool = VERIFY, "failed");
@@ -180,42 +173,43 @@ async fn verify(
     };
     let submission = Submission {
         tenant,
-        request: Source::Document(arguments.clone()),
+        request: Source::Document(arguments),
         chain: None,
         supersedes: None,
         replayable: None,
         wait: DEFAULT_WAIT,
     };
-    let mut pending = submit::begin(&handler.services, |_| Ok(submission)).await.map_err(failed)?;
-    let reports = report_progress(pending.views(), context);
-    let receipt = tokio::select! {
-        // The return drops `pending`, which cancels the job.
-        () = context.ct.cancelled() => return Err(Failure("finish: the call was cancelled".to_owned())),
-        // Every step is reported before the answer.
-        receipt = async { tokio::join!(reports, pending.receipt()).1 } => receipt.map_err(failed)?,
-    };
+    // Where this future is dropped, so is this, which cancels the job.
+    let mut pending = submit::begin(&desk.services, |_| Ok(submission)).await.map_err(failed)?;
+    let reports = report_progress(pending.views(), request.progress.as_ref(), says);
+    // Every step is reported before the answer.
+    let ((), receipt) = tokio::join!(reports, pending.receipt());
+    let receipt = receipt.map_err(failed)?;
     Ok(Answer::stored(receipt.to_text(), &receipt))
 }
 
-/// Reports every step to the client, until there are no more.
-async fn report_progress(
-    mut views: tokio::sync::watch::Receiver<proofmark_jobs::JobView>,
-    context: &RequestContext<RoleServer>,
-) {
-    let Some(token) = context.meta.get_progress_token() else { return };
+/// Reports every step to a client that has a token for it, until there are no more.
+async fn report_progress(mut views: watch::Receiver<JobView>, token: Option<&Json>, says: &Says) {
+    let Some(token) = token else { return };
+    let mut before = None;
     loop {
-        let (done, total, over) = {
+        let (done, total, is_over) = {
             // The borrow locks the channel, so it ends before the next `await`.
             let view = views.borrow_and_update();
             (view.done, view.total, view.state.is_end())
         };
-        #[expect(clippy::cast_precision_loss, reason = "a suite has at most 10,000 checks")]
-        let progress = ProgressNotificationParam::new(token.clone(), done as f64)
-            .with_total(total as f64)
-            .with_message(format!("{done} of {total} checks done"));
-        // A client that is gone needs no report.
-        drop(context.peer.notify_progress(progress).await);
-        if over || views.changed().await.is_err() {
+        // Progress must increase with each report.
+        if before.replace((done, total)) != Some((done, total)) {
+            let params = object! {
+                "progressToken": token.clone(),
+                "progress": done as u64,
+                "total": total as u64,
+                "message": format!("{done} of {total} checks done"),
+            };
+            let report = object! { "jsonrpc": "2.0", "method": "notifications/progress", "params": params };
+            says.report(report.to_text());
+        }
+        if is_over || views.changed().await.is_err() {
             return;
         }
     }
@@ -258,11 +252,6 @@ fn answer(
             Ok(Answer::of(found.ok_or_else(none)?))
         }
     }
-}
-
-fn link(receipt: &Receipt) -> Resource {
-    let id = receipt.receipt_id().to_string();
-    Resource::new(resource::receipt_uri(&id), id).with_mime_type("application/vrf+json")
 }
 
 /// The argument of `get_receipt`.

@@ -2,28 +2,32 @@
 
 use std::sync::Arc;
 
-use proofmark_store::{StoreError, Tenant};
-use rmcp::ErrorData;
-use rmcp::model::{ReadResourceResult, ResourceContents, ResourceTemplate};
+use proofmark_receipt::{Json, Object, object};
+use proofmark_store::StoreError;
 
-use crate::services::Services;
-use crate::share::Place;
+use super::desk::Desk;
+use super::request::{INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, Refusal, Request};
 
 const RECEIPT: &str = "receipt://";
 const DECISION: &str = "decision://";
-const RECEIPT_TYPE: &str = "application/vrf+json";
+pub(super) const RECEIPT_TYPE: &str = "application/vrf+json";
 const DECISION_TYPE: &str = "application/json";
 
-pub(super) fn templates() -> Vec<ResourceTemplate> {
+pub(super) fn templates() -> Vec<Json> {
+    let template = |name: &str, title: &str, description: &str, media_type: &str| {
+        object! {
+            "uriTemplate": format!("{name}://{{id}}"),
+            "name": name,
+            "title": title,
+            "description": description,
+            "mimeType": media_type,
+        }
+    };
+    let receipt = "A VRF receipt in the store, with the bytes that were signed";
+    let decision = "A decision receipt in the store, with the bytes that were signed";
     vec![
-        ResourceTemplate::new("receipt://{id}", "receipt")
-            .with_title("Receipt")
-            .with_description("A VRF receipt in the store, with the bytes that were signed")
-            .with_mime_type(RECEIPT_TYPE),
-        ResourceTemplate::new("decision://{id}", "decision")
-            .with_title("Decision receipt")
-            .with_description("A decision receipt in the store, with the bytes that were signed")
-            .with_mime_type(DECISION_TYPE),
+        template("receipt", "Receipt", receipt, RECEIPT_TYPE).into(),
+        template("decision", "Decision receipt", decision, DECISION_TYPE).into(),
     ]
 }
 
@@ -32,33 +36,30 @@ pub(super) fn receipt_uri(id: &str) -> String {
     format!("{RECEIPT}{id}")
 }
 
-/// The document behind a URI.
-pub(super) async fn read(
-    services: &Arc<Services>,
-    (tenant, place): (Tenant, Place),
-    uri: String,
-) -> Result<ReadResourceResult, ErrorData> {
-    let inside = Arc::clone(services);
-    let asked = uri.clone();
+/// The document behind the URI that is asked for.
+pub(super) async fn read(desk: &Desk, request: &Request) -> Result<Object, Refusal> {
+    let uri = request.text("uri")?;
+    let tenant = request.caller.tenant.clone();
+    let place = desk.limits.places.take(&tenant).await.map_err(|problem| Refusal::busy(&problem))?;
+    let (services, asked) = (Arc::clone(&desk.services), uri.to_owned());
     let found = tokio::task::spawn_blocking(move || {
         // Given back when the document is read, whether or not its client still waits.
         let _held = place;
         if let Some(id) = asked.strip_prefix(RECEIPT) {
-            return Ok(inside.receipt(&tenant, id)?.map(|receipt| (receipt.to_text(), RECEIPT_TYPE)));
+            return Ok(services.receipt(&tenant, id)?.map(|receipt| (receipt.to_text(), RECEIPT_TYPE)));
         }
         let Some(id) = asked.strip_prefix(DECISION) else { return Ok(None) };
-        Ok::<_, StoreError>(inside.decision(&tenant, id)?.map(|text| (text, DECISION_TYPE)))
+        Ok::<_, StoreError>(services.decision(&tenant, id)?.map(|text| (text, DECISION_TYPE)))
     });
-    let failed = |error: String| ErrorData::internal_error(format!("failed to {error}"), None);
-    match found.await.map_err(|error| failed(format!("read `{uri}` ({error})")))? {
-        Ok(Some((text, mime_type))) => {
-            Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(mime_type)]))
-        }
-        Ok(None) => {
-            let message =
-                "there is no such resource; write `receipt://` or `decision://` and the id of one that is kept here";
-            Err(ErrorData::resource_not_found(message, Some(serde_json::json!({ "uri": uri }))))
-        }
-        Err(error) => Err(failed(error.to_string())),
-    }
+    let failed = |error: String| Refusal::new(INTERNAL_ERROR, format!("failed to {error}"));
+    let found = found.await.map_err(|error| failed(format!("read the resource ({error})")))?;
+    let Some((text, media_type)) = found.map_err(|error| failed(error.to_string()))? else {
+        let code = if request.is_stateless { INVALID_PARAMS } else { RESOURCE_NOT_FOUND };
+        let message =
+            "there is no such resource; write `receipt://` or `decision://` and the id of one that is kept here";
+        return Err(Refusal::new(code, message).with(object! { "uri": uri }));
+    };
+    request.hold(text.len()).map_err(|problem| Refusal::busy(&problem))?;
+    let contents = object! { "uri": uri, "mimeType": media_type, "text": text };
+    Ok(object! { "contents": vec![Json::from(contents)] })
 }

@@ -6,137 +6,133 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, GetExtensions, ServerJsonRpcMessage};
-use rmcp::transport::Transport;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::sync::{Mutex, mpsc};
+use proofmark_guard::{Kind, Message, MessageError, MessageId};
+use proofmark_receipt::Object;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Stdout};
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
 
-use super::Handler;
-use super::message::{self, MAX_MESSAGE, Message};
-use super::open_calls::{INVALID_REQUEST, OpenCalls};
+use super::calls::Calls;
+use super::desk::Desk;
+use super::request::{Method, Refusal, Request, without_session};
+use super::said::{Heard, Hears};
+use super::{MAX_MESSAGE, MESSAGE};
+use crate::keys::Caller;
 use crate::reload::{self, Files};
 use crate::services::Services;
 use crate::share::Limits;
 use crate::stop::Stops;
 
-/// How many messages are read ahead of those that are worked on.
-const AHEAD: usize = 16;
-
 /// JSON-RPC 2.0, section 5.1.
-const PARSE_ERROR: i64 = -32_700;
+const PARSE_ERROR: i32 = -32_700;
+/// How long the last answers may take once the client has closed the standard input.
+const MAX_LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// Why the standard streams are not served.
-#[derive(Debug, thiserror::Error)]
-pub enum StdioError {
-    /// The system gave no threads.
-    #[error("serve the standard streams ({0})")]
-    Io(#[from] io::Error),
-    /// The client's first message was not a greeting.
-    #[error("greet the client ({0})")]
-    Greeting(String),
-}
-
-impl StdioError {
-    /// What to do about it.
-    #[must_use]
-    pub fn help(&self) -> Option<&'static str> {
-        match self {
-            Self::Greeting(_) => Some("start this program from an MCP host"),
-            Self::Io(_) => None,
-        }
-    }
-}
-
-/// Serves the client at the standard streams until it closes them, and reads the policies among `files` again when they change. Nothing else may write to standard output.
+/// Serves the client at the standard streams until it closes them, and reads the policies among `files` again when they change. Nothing
+/// else may write to standard output.
 ///
 /// # Errors
-/// [`StdioError`] when it cannot begin.
-pub fn serve_stdio(services: Services, files: Files) -> Result<(), StdioError> {
+/// When the system gives no threads.
+pub fn serve_stdio(services: Services, files: Files) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let services = Arc::new(services);
-    let served = runtime.block_on(async {
+    runtime.block_on(async {
         // A host that goes away may send SIGHUP, which ends this process as it does any other.
         tokio::spawn(reload::watch_files(reload::policies(files, &services), Arc::default(), false));
-        let handler = Handler::new(&services, &Limits::new(), &Stops::new());
-        let lines = Lines::new(BufReader::new(tokio::io::stdin()), tokio::io::stdout());
-        match rmcp::serve_server(handler, lines).await {
-            Ok(service) => {
-                drop(service.waiting().await);
-                Ok(())
-            }
-            // A host that closes the streams before it asks anything is not a failure.
-            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-            Err(error) => Err(StdioError::Greeting(error.to_string())),
-        }
+        let desk = Desk::new(&services, &Limits::new(), &Stops::new());
+        Client::new(desk, tokio::io::stdout()).serve(BufReader::new(tokio::io::stdin())).await;
     });
     // The client is gone, so nothing that runs is waited for.
     services.verifications.stop(Duration::ZERO);
     // A thread may still wait for a line that never comes.
     runtime.shutdown_background();
-    served
+    Ok(())
 }
 
-type Out = Arc<Mutex<tokio::io::Stdout>>;
+/// Answers and refusals share the stream: one lock for each whole line.
+type Out = Arc<Mutex<Stdout>>;
 
-/// Messages, one a line.
-struct Lines {
-    messages: mpsc::Receiver<ClientJsonRpcMessage>,
+/// The one client.
+struct Client {
+    desk: Arc<Desk>,
+    calls: Arc<Calls>,
+    /// Whether it has begun a session; before that each request stands for itself.
+    has_greeted: bool,
     out: Out,
-    greeted: bool,
+    /// What writes the answers to its requests.
+    writers: JoinSet<()>,
 }
 
-impl Lines {
-    fn new(lines: impl AsyncBufRead + Send + Unpin + 'static, out: tokio::io::Stdout) -> Lines {
+impl Client {
+    fn new(desk: Arc<Desk>, out: Stdout) -> Self {
         let out = Arc::new(Mutex::new(out));
-        let (send, messages) = mpsc::channel(AHEAD);
-        tokio::spawn(read(lines, Arc::clone(&out), send));
-        Lines { messages, out, greeted: false }
-    }
-}
-
-impl Transport<RoleServer> for Lines {
-    type Error = io::Error;
-
-    fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let out = Arc::clone(&self.out);
-        async move { write(&out, serde_json::to_vec(&item)?).await }
+        Self { desk, calls: Arc::default(), has_greeted: false, out, writers: JoinSet::new() }
     }
 
-    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        loop {
-            let message = self.messages.recv().await?;
-            self.greeted |= matches!(message, ClientJsonRpcMessage::Request(_));
-            // Before the first request there is nothing that could be notified of, or answered.
-            if self.greeted {
-                return Some(message);
+    /// Reads lines until there are no more, or nobody reads the answers any more.
+    async fn serve(mut self, mut lines: impl AsyncBufRead + Unpin) {
+        let mut line = Vec::new();
+        while let Ok(read) = next(&mut lines, &mut line).await {
+            let refusal = match read {
+                Read::End => break,
+                Read::TooLong => {
+                    let reason = format!("a line has at most {MAX_MESSAGE} bytes; send less");
+                    Some(MessageError { code: PARSE_ERROR, id: None, reason }.answer())
+                }
+                Read::Line if line.trim_ascii().is_empty() => None,
+                Read::Line => self.take(std::mem::take(&mut line)),
+            };
+            if let Some(refusal) = refusal
+                && write(&self.out, refusal.as_bytes()).await.is_err()
+            {
+                break;
             }
+        }
+        let writers = async { while self.writers.join_next().await.is_some() {} };
+        drop(tokio::time::timeout(MAX_LAST_ANSWERS, writers).await);
+    }
+
+    /// Takes a line in; the answer to one that is refused.
+    fn take(&mut self, line: Vec<u8>) -> Option<String> {
+        let message = match Message::read_own(line, MESSAGE) {
+            Ok(message) => message,
+            Err(error) => return Some(error.answer()),
+        };
+        match message.kind.clone() {
+            Kind::Request { id, method } => {
+                let is_alone = message.is_stateless();
+                self.begin(&id, &method, message.body, is_alone).err().map(|refusal| refusal.answer(&id))
+            }
+            Kind::Notification { method } => {
+                let cancelled = message.cancels().filter(|_| method == "notifications/cancelled");
+                cancelled.iter().for_each(|id| self.calls.cancel(id));
+                None
+            }
+            // This server asks its client nothing.
+            Kind::Answer { .. } | Kind::Fault => None,
         }
     }
 
-    async fn close(&mut self) -> io::Result<()> {
-        self.messages.close();
-        self.out.lock().await.flush().await
+    fn begin(&mut self, id: &MessageId, method: &str, body: Object, is_alone: bool) -> Result<(), Refusal> {
+        let needs_session = !is_alone && !matches!(method, "initialize" | "ping" | "server/discover");
+        if needs_session && !self.has_greeted {
+            return Err(without_session());
+        }
+        let request = Request::read(method, body, Caller::local(), None)?;
+        let greets = request.method == Method::Initialize;
+        let (_, hears) = self.calls.begin(&self.desk, id.clone(), request)?;
+        self.has_greeted |= greets;
+        // What has ended would otherwise be kept until the session ends.
+        while self.writers.try_join_next().is_some() {}
+        self.writers.spawn(write_all(hears, Arc::clone(&self.out)));
+        Ok(())
     }
 }
 
-/// Reads lines until there are no more, or no messages are received any more.
-async fn read(mut lines: impl AsyncBufRead + Unpin, out: Out, send: mpsc::Sender<ClientJsonRpcMessage>) {
-    let (mut line, calls) = (Vec::new(), Arc::default());
-    while let Ok(read) = next(&mut lines, &mut line).await {
-        let message = match read {
-            Read::End => return,
-            Read::TooLong => {
-                Err(message::refusal(PARSE_ERROR, &format!("a line has at most {MAX_MESSAGE} bytes; send less"), None))
-            }
-            Read::Line if line.trim_ascii().is_empty() => continue,
-            Read::Line => parse(line.trim_ascii(), &calls),
-        };
-        let passed = match message {
-            Ok(message) => send.send(message).await.is_ok(),
-            Err(refusal) => write(&out, refusal.into_bytes()).await.is_ok(),
-        };
-        if !passed {
+/// Writes what is said about one request.
+async fn write_all(mut hears: Hears, out: Out) {
+    while let Some(Heard::Report(_, message) | Heard::Answer(message)) = hears.next().await {
+        if write(&out, &message).await.is_err() {
             return;
         }
     }
@@ -171,30 +167,9 @@ async fn next(lines: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io
     }
 }
 
-/// The message a line is, or what to answer to it. A call is open for as long as its message lives.
-fn parse(line: &[u8], calls: &Arc<OpenCalls>) -> Result<ClientJsonRpcMessage, String> {
-    let Message { json, arguments } = Message::read(line)
-        .map_err(|error| message::refusal(PARSE_ERROR, &format!("the line is not a message: {error}"), None))?;
-    let mut parsed = serde_json::from_str(&json.to_text()).map_err(|_| {
-        let id = json.as_object().and_then(|object| object.get("id"));
-        let why = "the message is not one of this protocol; look at its version and its fields";
-        message::refusal(INVALID_REQUEST, why, id)
-    })?;
-    // There is one client, so one session; its name does not matter.
-    if let (ClientJsonRpcMessage::Request(call), Some(open)) = (&mut parsed, calls.begin("", &json)?) {
-        let extensions = call.request.extensions_mut();
-        extensions.insert(Arc::new(open));
-        if let Some(arguments) = arguments {
-            extensions.insert(arguments);
-        }
-    }
-    Ok(parsed)
-}
-
-async fn write(out: &Out, mut message: Vec<u8>) -> io::Result<()> {
-    message.push(b'\n');
-    // Answers of the library and refusals of the reader share the stream: one lock for each whole line.
+async fn write(out: &Out, message: &[u8]) -> io::Result<()> {
     let mut out = out.lock().await;
-    out.write_all(&message).await?;
+    out.write_all(message).await?;
+    out.write_all(b"\n").await?;
     out.flush().await
 }

@@ -1,6 +1,6 @@
 //! The Model Context Protocol over HTTP, with what no client would send.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
 use proofmark_testing::Home;
@@ -59,6 +59,111 @@ fn a_call_whose_client_left_holds_its_id_only_while_it_is_worked_on() {
         }),
         "the id is held for ever"
     );
+}
+
+/// The session that a greeting begins, as the head of later requests.
+fn begun(address: &str) -> String {
+    let (_, greeted) = post(address, "host: localhost", GREETING);
+    let session = greeted.lines().find(|line| line.starts_with("mcp-session-id: ")).unwrap();
+    format!("host: localhost\r\n{session}")
+}
+
+/// The same call, of a client that wants to know how far it is.
+fn slow_with_progress() -> String {
+    SLOW.replace(r#""name":"cb_verify_work""#, r#""_meta":{"progressToken":"p"},"name":"cb_verify_work""#)
+}
+
+#[test]
+fn a_lost_stream_is_followed_again_until_the_answer() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let head = begun(&server.address);
+    let call = slow_with_progress();
+    let mut left = TcpStream::connect(&server.address).unwrap();
+    let accept = "accept: application/json, text/event-stream\r\ncontent-type: application/json";
+    write!(left, "POST /mcp HTTP/1.1\r\n{head}\r\n{accept}\r\ncontent-length: {}\r\n\r\n{call}", call.len()).unwrap();
+    let mut lines = BufReader::new(left.try_clone().unwrap()).lines().map_while(Result::ok);
+    let first = lines.by_ref().find(|line| line.starts_with("id: ")).unwrap();
+    assert!(lines.by_ref().any(|line| line.contains("notifications/progress")));
+    drop((lines, left));
+    let follow = |last: &str| {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        let end = "accept: text/event-stream\r\nconnection: close";
+        write!(stream, "GET /mcp HTTP/1.1\r\n{head}\r\nlast-event-id: {last}\r\n{end}\r\n\r\n").unwrap();
+        let mut whole = String::new();
+        stream.read_to_string(&mut whole).unwrap();
+        whole
+    };
+    let whole = follow(first.trim_start_matches("id: "));
+    assert!(whole.contains("notifications/progress") && whole.contains(r#"\"verdict\":\"pass\""#), "{whole}");
+    // Nobody waits for a stream of what is over, or never was.
+    for gone in [first.trim_start_matches("id: "), "99-0", "0", "x"] {
+        let whole = follow(gone);
+        assert!(whole.starts_with("HTTP/1.1 200 ") && !whole.contains("data:"), "{gone}: {whole}");
+    }
+}
+
+#[test]
+fn a_call_is_cancelled_by_its_session_only_and_its_stream_ends_without_an_answer() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let [ours, other] = [(); 2].map(|()| begun(&server.address));
+    let address = &server.address;
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+    std::thread::scope(|scope| {
+        let calls = [&ours, &other].map(|head| scope.spawn(move || post(address, head, &slow_with_progress())));
+        std::thread::sleep(std::time::Duration::from_millis(1_000));
+        assert_eq!(post(address, &ours, cancel).0, 202);
+        let [cancelled, answered] = calls.map(|call| call.join().unwrap());
+        assert!(cancelled.0 == 200 && !cancelled.1.contains("verdict"), "{cancelled:?}");
+        assert!(answered.1.contains(r#"\"verdict\":\"pass\""#), "{answered:?}");
+    });
+    // The id is free again.
+    assert!(post(address, &ours, r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#).1.contains(r#""result":{}"#));
+}
+
+#[test]
+fn headers_and_members_that_contradict_each_other_are_refused() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let address = &server.address;
+    let session = begun(address);
+    let list =
+        |meta: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{meta}}}}}}}"#);
+    let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
+    let whole = list(&format!(r#"{version},"io.modelcontextprotocol/clientCapabilities":{{}}"#));
+    let (method, plain) = ("mcp-method: tools/list", r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    let named = "host: localhost\r\nmcp-protocol-version: 2026-07-28";
+    let with_method = format!("{named}\r\n{method}");
+    for (head, body, expected) in [
+        (with_method.as_str(), whole.as_str(), (200, "\"resultType\":\"complete\"")),
+        (named, &whole, (400, "-32020")),
+        ("host: localhost", &whole, (400, "-32020")),
+        (&with_method, plain, (400, "-32602")),
+        (&with_method, &list(version), (400, "-32602")),
+        (&with_method.replace("tools/list", "ping"), &whole, (400, "-32020")),
+        (&format!("{with_method}\r\n{method}"), &whole, (400, "-32020")),
+        (&with_method.replace("tools/list", "initialize"), &whole.replace("tools/list", "initialize"), (404, "-32601")),
+        (&with_method.replace("list", "fly"), &whole.replace("list", "fly"), (404, "-32601")),
+        (&with_method.replace("2026", "2099"), &whole.replace("2026", "2099"), (400, "-32022")),
+        (named, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, (400, "-32600")),
+        (&format!("{session}\r\nmcp-protocol-version: x"), plain, (400, "-32022")),
+        (&format!("{session}\r\nmcp-protocol-version: 2025-11-25"), plain, (200, "\"result\"")),
+        (&format!("{session}\r\n{}", session.lines().last().unwrap()), plain, (400, "invalid_session")),
+        (&session, &format!("[{plain}]"), (400, "-32600")),
+        (&session, &plain.replace("tools/list", "tools/fly"), (200, "-32601")),
+        ("host: localhost", plain, (400, "no_session")),
+        ("host: localhost\r\nmcp-session-id: nobodys", plain, (404, "not_found")),
+        ("host: localhost\r\nmcp-protocol-version: 2025-11-25", GREETING, (400, "-32600")),
+        ("host: localhost", &GREETING.replace("clientInfo", "client"), (400, "-32602")),
+    ] {
+        let (status, answer) = post(address, head, body);
+        assert!(status == expected.0 && answer.contains(expected.1), "{head}\n{body}\n{answer}");
+    }
+    for accept in ["*/*", "application/json", "application/json, text/event-stream;q=0.0"] {
+        let head = format!("POST /mcp HTTP/1.1\r\naccept: {accept}");
+        assert_eq!(server.try_send(&head, GREETING.as_bytes()).unwrap().0, 406, "{accept}");
+    }
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! Records in the JSON encoding of OTLP: ids in hex, numbers of 64 bits as text, words of enumerations as numbers.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 use tracing::Level;
 
 use super::Kind;
-use super::trace::Trace;
+use super::layer::Around;
 
 /// The target of what is logged about the export itself, which is not exported.
-pub(crate) const TARGET: &str = "proofmark::otlp";
+pub(super) const TARGET: &str = "proofmark_otlp";
 
 /// The longest text of an attribute, in bytes.
 const MAX_TEXT: usize = 4_096;
@@ -18,52 +18,67 @@ const SERVER: u8 = 2;
 /// `STATUS_CODE_ERROR`.
 const ERROR: u8 = 2;
 
-/// A request that was answered.
-pub(crate) struct RequestSpan<'a> {
-    pub(crate) trace: &'a Trace,
-    pub(crate) began: SystemTime,
-    pub(crate) took: Duration,
-    pub(crate) id: &'a str,
-    pub(crate) method: &'a str,
-    pub(crate) route: &'a str,
-    pub(crate) status: u16,
-    pub(crate) tenant: Option<&'a str>,
-    pub(crate) caller: Option<&'a str>,
+/// What a line of the log says of the request that it ends.
+#[derive(Default)]
+pub(super) struct Request {
+    method: Option<String>,
+    route: Option<String>,
+    pub(super) status: Option<u16>,
+    tenant: Option<String>,
+    caller: Option<String>,
     /// The code of its problem.
-    pub(crate) code: Option<&'a str>,
+    code: Option<String>,
 }
 
-impl RequestSpan<'_> {
-    pub(super) fn to_json(&self) -> Value {
-        let Self { trace, began, took, id, method, route, status, tenant, caller, code } = self;
+impl Request {
+    /// Takes in a field of the line.
+    pub(super) fn record(&mut self, field: &str, value: &str) {
+        let place = match field {
+            "method" => &mut self.method,
+            "route" => &mut self.route,
+            "tenant" => &mut self.tenant,
+            "caller" => &mut self.caller,
+            "code" => &mut self.code,
+            _ => return,
+        };
+        *place = Some(value.to_owned());
+    }
+
+    /// The span of the request, if the line ends one.
+    pub(super) fn span(&self, around: &Around) -> Option<Value> {
+        let (method, route, status) = (self.method.as_deref()?, self.route.as_deref()?, self.status?);
         let mut attributes = vec![
             attribute("http.request.method", text(method)),
             attribute("http.route", text(route)),
-            attribute("http.response.status_code", whole(*status)),
-            attribute("request.id", text(id)),
+            attribute("http.response.status_code", whole(status)),
         ];
-        let named = [("proofmark.tenant", tenant), ("proofmark.caller", caller), ("error.type", code)];
-        attributes.extend(named.iter().filter_map(|(name, value)| Some(attribute(name, text(value.as_ref()?)))));
+        let named = [
+            ("request.id", &around.request),
+            ("proofmark.tenant", &self.tenant),
+            ("proofmark.caller", &self.caller),
+            ("error.type", &self.code),
+        ];
+        attributes.extend(named.into_iter().filter_map(|(name, value)| Some(attribute(name, text(value.as_ref()?)))));
         let mut span = json!({
-            "traceId": trace.trace_id(),
-            "spanId": trace.span_id(),
+            "traceId": around.trace.as_ref()?,
+            "spanId": around.span.as_ref()?,
             "name": format!("{method} {route}"),
             "kind": SERVER,
-            "startTimeUnixNano": nanos(*began),
-            "endTimeUnixNano": nanos(*began + *took),
+            "startTimeUnixNano": nanos(around.began),
+            "endTimeUnixNano": nanos(SystemTime::now().max(around.began)),
             "attributes": attributes,
             // What the caller did wrong is not an error of the server (semantic conventions, HTTP spans).
-            "status": if *status >= 500 { json!({ "code": ERROR }) } else { json!({}) },
+            "status": if status >= 500 { json!({ "code": ERROR }) } else { json!({}) },
         });
-        if let (Some(parent), Some(span)) = (trace.parent(), span.as_object_mut()) {
-            span.insert("parentSpanId".to_owned(), parent.into());
+        if let (Some(parent), Some(span)) = (&around.parent, span.as_object_mut()) {
+            span.insert("parentSpanId".to_owned(), parent.as_str().into());
         }
-        span
+        Some(span)
     }
 }
 
 /// A line of the log.
-pub(super) fn log(level: Level, body: &str, attributes: Vec<Value>, trace: Option<(&str, &str)>) -> Value {
+pub(super) fn log(level: Level, body: &str, attributes: Vec<Value>, around: Option<&Around>) -> Value {
     let now = nanos(SystemTime::now());
     let mut record = json!({
         "timeUnixNano": now,
@@ -73,6 +88,7 @@ pub(super) fn log(level: Level, body: &str, attributes: Vec<Value>, trace: Optio
         "body": text(body),
         "attributes": attributes,
     });
+    let trace = around.and_then(|around| Some((around.trace.as_deref()?, around.span.as_deref()?)));
     if let (Some((trace_id, span_id)), Some(record)) = (trace, record.as_object_mut()) {
         record.insert("traceId".to_owned(), trace_id.into());
         record.insert("spanId".to_owned(), span_id.into());

@@ -1,27 +1,27 @@
 //! Export of the log and of requests to an OpenTelemetry collector: OTLP over HTTP, in its JSON encoding (opentelemetry-proto,
 //! "OTLP/HTTP").
 //!
+//! [`Export`] is a layer of the log, which whoever starts the log installs: nobody else knows of it. A line that is logged within the span
+//! of a request and has its `route` and `status` is the end of that request, and makes its span.
+//!
 //! It never holds up a request: records wait in a bounded queue for a thread that sends them in batches, and those that find
 //! no place are counted and lost. The log on standard error has them all the same.
 
 mod layer;
 mod post;
 mod record;
-mod trace;
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tracing::{info, warn};
 
-pub(crate) use self::layer::LogLayer;
 pub use self::post::{OtlpEndpoint, OtlpEndpointError};
-pub(crate) use self::record::{RequestSpan, TARGET};
-pub(crate) use self::trace::Trace;
+use self::record::TARGET;
 
 /// How many records wait for the exporting thread.
 const MAX_QUEUED: usize = 4_096;
@@ -36,15 +36,19 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// How long the last records may take when the process ends.
 const MAX_FLUSH: Duration = Duration::from_secs(2);
 
-/// The exporter of this process.
-static EXPORTER: OnceLock<Exporter> = OnceLock::new();
-
-/// What takes records.
-struct Exporter {
+/// Exports every line of the log, and every request that was answered.
+#[derive(Clone, Debug)]
+pub struct Export {
     records: SyncSender<Message>,
     lost: Arc<AtomicU64>,
 }
 
+/// Sends what waits when it is dropped, and waits for that a moment: the process ends.
+#[derive(Debug)]
+#[must_use = "when this is dropped the last records are sent"]
+pub struct Flush(Export);
+
+#[derive(Debug)]
 enum Message {
     Record(Kind, Value),
     Flush(SyncSender<()>),
@@ -57,48 +61,38 @@ enum Kind {
     Span,
 }
 
-/// Begins to export, for the whole process. Where an exporter runs already, it goes on.
-///
-/// # Errors
-/// When the system gives no thread.
-pub(crate) fn start(endpoint: OtlpEndpoint) -> io::Result<()> {
-    let (records, waiting) = mpsc::sync_channel(MAX_QUEUED);
-    let lost = Arc::new(AtomicU64::new(0));
-    if EXPORTER.set(Exporter { records, lost: Arc::clone(&lost) }).is_ok() {
+impl Export {
+    /// Begins to export to this collector.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(endpoint: OtlpEndpoint) -> io::Result<(Self, Flush)> {
+        let (records, waiting) = mpsc::sync_channel(MAX_QUEUED);
+        let lost = Arc::new(AtomicU64::new(0));
+        let export = Self { records, lost: Arc::clone(&lost) };
         let batches = Batches { endpoint, lost, logs: Vec::new(), spans: Vec::new(), pause: None, failing: false };
         std::thread::Builder::new().name("otlp".to_owned()).spawn(move || batches.run(&waiting))?;
+        Ok((export.clone(), Flush(export)))
     }
-    Ok(())
-}
 
-/// Whether records are exported.
-pub(crate) fn is_on() -> bool {
-    EXPORTER.get().is_some()
-}
-
-/// Exports a request that was answered.
-pub(crate) fn export(span: &RequestSpan<'_>) {
-    put(Kind::Span, || span.to_json());
-}
-
-/// Sends what waits, and waits for that a moment: the process ends.
-pub(crate) fn flush() {
-    let Some(exporter) = EXPORTER.get() else { return };
-    let (sent, all_sent) = mpsc::sync_channel(1);
-    if exporter.records.try_send(Message::Flush(sent)).is_ok() {
-        // A collector that does not answer is not waited for any longer.
-        let _ = all_sent.recv_timeout(MAX_FLUSH);
+    fn put(&self, kind: Kind, record: Value) {
+        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
+            self.records.try_send(Message::Record(kind, record))
+        {
+            // Relaxed: it is a count, and nothing else depends on it.
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            metrics::counter!("proofmark_otlp_lost_total").increment(1);
+        }
     }
 }
 
-fn put(kind: Kind, record: impl FnOnce() -> Value) {
-    let Some(exporter) = EXPORTER.get() else { return };
-    if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
-        exporter.records.try_send(Message::Record(kind, record()))
-    {
-        // Relaxed: it is a count, and nothing else depends on it.
-        exporter.lost.fetch_add(1, Ordering::Relaxed);
-        metrics::counter!("proofmark_otlp_lost_total").increment(1);
+impl Drop for Flush {
+    fn drop(&mut self) {
+        let (sent, all_sent) = mpsc::sync_channel(1);
+        if self.0.records.try_send(Message::Flush(sent)).is_ok() {
+            // A collector that does not answer is not waited for any longer.
+            let _ = all_sent.recv_timeout(MAX_FLUSH);
+        }
     }
 }
 

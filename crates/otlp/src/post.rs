@@ -6,7 +6,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use axum::http::Uri;
+use http::Uri;
 use proofmark_receipt::document::shown;
 
 /// How long a connection may take.

@@ -1,27 +1,27 @@
 //! Lines of the log as they are exported.
 
 use std::fmt::Debug;
+use std::time::SystemTime;
 
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
-use tracing::{Event, Subscriber};
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::record::{TARGET, attribute, log, number, text, truth, whole};
-use super::{Kind, put};
-
-/// Exports every line that the log has.
-pub(crate) struct LogLayer;
+use super::record::{self, Request, TARGET, attribute, number, text, truth, whole};
+use super::{Export, Kind};
 
 /// What a line takes over from the request in which it is logged.
-#[derive(Default)]
-struct Around {
-    request: Option<String>,
-    trace: Option<String>,
-    span: Option<String>,
+pub(super) struct Around {
+    pub(super) began: SystemTime,
+    pub(super) request: Option<String>,
+    pub(super) trace: Option<String>,
+    pub(super) span: Option<String>,
+    /// The client's span.
+    pub(super) parent: Option<String>,
 }
 
 /// The fields of a line.
@@ -29,11 +29,12 @@ struct Around {
 struct Fields {
     message: String,
     attributes: Vec<Value>,
+    request: Request,
 }
 
-impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLayer {
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Export {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let mut around = Around::default();
+        let mut around = Around { began: SystemTime::now(), request: None, trace: None, span: None, parent: None };
         attributes.record(&mut around);
         if let Some(span) = context.span(id) {
             span.extensions_mut().insert(around);
@@ -41,6 +42,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLayer {
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let level = *event.metadata().level();
         // Else a collector that fails would be told about that without end.
         if event.metadata().target() == TARGET {
             return;
@@ -50,11 +52,16 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLayer {
         let span = context.event_span(event);
         let extensions = span.as_ref().map(|span| span.extensions());
         let around = extensions.as_ref().and_then(|extensions| extensions.get::<Around>());
+        // What supervisors ask all the time is logged in detail only, and has no span.
+        if let Some(around) = around.filter(|_| level <= Level::INFO)
+            && let Some(span) = fields.request.span(around)
+        {
+            self.put(Kind::Span, span);
+        }
         if let Some(request) = around.and_then(|around| around.request.as_deref()) {
             fields.attributes.push(attribute("request.id", text(request)));
         }
-        let trace = around.and_then(|around| Some((around.trace.as_deref()?, around.span.as_deref()?)));
-        put(Kind::Log, || log(*event.metadata().level(), &fields.message, fields.attributes, trace));
+        self.put(Kind::Log, record::log(level, &fields.message, fields.attributes, around));
     }
 }
 
@@ -64,6 +71,7 @@ impl Visit for Around {
             "id" => &mut self.request,
             "trace_id" => &mut self.trace,
             "span_id" => &mut self.span,
+            "parent_id" => &mut self.parent,
             _ => return,
         };
         *place = Some(format!("{value:?}"));
@@ -87,7 +95,10 @@ impl Visit for Fields {
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
             "message" => value.clone_into(&mut self.message),
-            _ => self.add(field, text(value)),
+            name => {
+                self.request.record(name, value);
+                self.add(field, text(value));
+            }
         }
     }
 
@@ -96,6 +107,9 @@ impl Visit for Fields {
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
+        if field.name() == "status" {
+            self.request.status = u16::try_from(value).ok();
+        }
         // A number past the largest of 64 bits with a sign has no encoding of its own.
         self.add(field, i64::try_from(value).map_or_else(|_| text(&value.to_string()), whole));
     }

@@ -37,7 +37,7 @@ impl Trace {
         hex(&self.span)
     }
 
-    pub(super) fn parent(&self) -> Option<String> {
+    pub(crate) fn parent(&self) -> Option<String> {
         self.parent.map(|parent| hex(&parent))
     }
 }

@@ -57,7 +57,7 @@ pub use rows::counts::{CountFilter, TaskTypeCount, VerdictCounts};
 pub use rows::decisions::{
     ActionHistory, ActionState, Decision, DecisionIndex, Decisions, DecisionsWanted, NewDecision, SignDecision,
 };
-pub use rows::executions::{Execution, Finding, Findings, NEVER_REPORTED};
+pub use rows::executions::{Execution, Finding, Findings, NEVER_REPORTED, OwnedFinding};
 pub use rows::jobs::{
     JobEnd, JobState, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE, NewJob, StoredJob,
 };

@@ -20,7 +20,7 @@ use crate::place::Place;
 use crate::rows::claims::{self, Change, Claim, JobFigures};
 use crate::rows::clock;
 use crate::rows::decisions::{self, Decision, Decisions, DecisionsWanted};
-use crate::rows::executions::{self, Finding};
+use crate::rows::executions::{self, OwnedFinding};
 use crate::rows::jobs::{self, StoredJob};
 use crate::rows::page::Cursor;
 use crate::rows::read::{self, Filter, MIN_PREFIX, Page};
@@ -301,7 +301,7 @@ impl Store {
         &self,
         limit: usize,
         after: Option<Cursor>,
-    ) -> Result<(Vec<(Tenant, Finding)>, Option<Cursor>), StoreError> {
+    ) -> Result<(Vec<OwnedFinding>, Option<Cursor>), StoreError> {
         self.read(|db| executions::all_findings(db, limit, after))
     }
 

@@ -112,7 +112,8 @@ pub(crate) fn findings_of(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Re
     db.all(&sql, &values![tenant.as_str(), decision_id, MAX_LISTED], |row| read_finding(&FINDINGS.fields(row)))
 }
 
-type OwnedFinding = (Tenant, Finding);
+/// A finding and whose it is.
+pub type OwnedFinding = (Tenant, Finding);
 
 /// Findings of one tenant or of all, newest first, each with its place.
 fn list_findings(

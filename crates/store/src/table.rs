@@ -228,10 +228,14 @@ impl Table {
         let key = std::iter::once(format!("PRIMARY KEY ({})", self.key.join(", ")));
         let unique = self.unique.iter().map(|key| format!("UNIQUE ({})", key.join(", ")));
         let checks = self.checks.iter().map(|check| format!("CHECK ({check})"));
-        let parts: Vec<String> = columns.chain(key).chain(unique).chain(checks).collect();
+        let (within, behind): (Vec<String>, Vec<String>) = unique.partition(|_| engine == Spelling::Sqlite);
+        let parts: Vec<String> = columns.chain(key).chain(within).chain(checks).collect();
         let mut text =
             format!("CREATE TABLE {} (\n    {}\n){};\n", self.name, parts.join(",\n    "), engine.options(self));
         self.indexes.iter().for_each(|index| text += &index.print(self, engine));
+        // PostgreSQL takes the index that was made last where it knows no better one, as in a young table: that is to be a key, which
+        // finds one row, and not the index of a list, which finds all rows of a tenant.
+        behind.iter().for_each(|key| text += &format!("ALTER TABLE {} ADD {key};\n", self.name));
         text
     }
 

@@ -1,1 +1,0 @@
-// Left out: the page of /docs loads swagger-ui-bundle.js alone.

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 /// `proofmark lint` checks workflows for mistakes; `proofmark run` shows what was judged.
 #[derive(Subcommand)]
 pub(crate) enum Workflow {
-    Accept(accept::Accept),
+    Accept(Box<accept::Accept>),
     Test(test::Test),
 }
 

@@ -41,7 +41,7 @@ fn the_option_wins_over_the_variable_and_that_over_the_project() {
     );
     assert_eq!(place.run(&["policy", "test", &cases]).code, 1);
     assert_eq!(place.run_with(&["policy", "test", &cases], &[("PROOFMARK_POLICY", "yes.yaml")], b"").code, 0);
-    let named = place.file("named.yaml", &format!("policy: yes.yaml\n{}", std::fs::read_to_string(&cases).unwrap()));
+    let named = place.file("named.yaml", format!("policy: yes.yaml\n{}", std::fs::read_to_string(&cases).unwrap()));
     assert_eq!(place.run(&["policy", "test", &named]).code, 0, "the table names its policy");
 }
 

@@ -40,8 +40,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "boundary", "checks", "contract", "decider", "evidence", "guard", "interop", "jobs", "keys", "receipt", "sandbox",
-            "store", "verifier",
+            "boundary", "checks", "contract", "decider", "evidence", "guard", "interop", "jobs", "keys", "receipt",
+            "sandbox", "store", "verifier",
         ],
     ),
     (

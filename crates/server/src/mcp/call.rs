@@ -4,11 +4,11 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use proofmark_decider::{DecideError};
+use proofmark_decider::DecideError;
+use proofmark_jobs::JobView;
 use proofmark_receipt::document::{self, DocumentError, Field};
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, Object, Receipt, object};
-use proofmark_jobs::JobView;
 use proofmark_store::StoreError;
 use proofmark_verifier::AcceptError;
 use tokio::sync::watch;

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
+use proofmark_checks::Language;
 use proofmark_receipt::Json;
 use proofmark_receipt::json::Limits;
-use proofmark_checks::Language;
 
 use super::request::{INTERNAL_ERROR, Refusal};
 

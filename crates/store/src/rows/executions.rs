@@ -120,6 +120,9 @@ pub(crate) fn findings_of(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Re
     db.all(&sql, &values![tenant.as_str(), decision_id, MAX_LISTED], |row| read_finding(&FINDINGS.fields(row)))
 }
 
+/// A finding and whose it is.
+type OwnedFinding = (Tenant, Finding);
+
 /// Findings of one tenant or of all, newest first, each with its place.
 fn list_findings(
     db: &Db<'_>,
@@ -127,7 +130,7 @@ fn list_findings(
     code: Option<&str>,
     limit: usize,
     after: Option<Cursor>,
-) -> Result<Vec<(i64, (Tenant, Finding))>, Fault> {
+) -> Result<Vec<(i64, OwnedFinding)>, Fault> {
     let mut values: Vec<Value> = values![after.map_or(i64::MAX, |after| after.0), page::one_more(limit)].into();
     // A statement for each filter: one that compares only where there is one would use no index.
     let of_tenant = match (tenant, code) {

@@ -188,7 +188,7 @@ impl Difference {
         let differing = known.chain(others).filter_map(|name| {
             let (before, after) = (member(before, &name), member(after, &name));
             let (shown_before, shown_after) = parts_that_differ(before.as_deref(), after.as_deref());
-            (before != after).then(|| Self { member: name, before: shown_before, after: shown_after })
+            (before != after).then_some(Self { member: name, before: shown_before, after: shown_after })
         });
         differing.collect()
     }

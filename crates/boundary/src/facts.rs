@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use proofmark_evidence::CallStatus;
 use proofmark_predicate::{FieldType, Schema};
+use proofmark_session::CallStatus;
 
 /// The classes of actions that a policy need not declare.
 pub(crate) const ACTION_CLASSES: [&str; 8] = [

@@ -10,9 +10,9 @@ mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofmark_evidence::CallStatus;
 use proofmark_receipt::document::{counted, shown};
 use proofmark_receipt::{Json, Object, object};
+use proofmark_session::CallStatus;
 
 use crate::Request;
 use crate::facts::ACTION_CLASSES;

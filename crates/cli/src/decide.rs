@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use clap::Args;
 use proofmark_boundary::{
-    Admission, Decision, DecisionReceipt, Difference, ENGINE, NOT_COMPARED, Recomputed, Request, RuleStatus,
+    Admission, Decision, DecisionReceipt, Difference, ENGINE, NOT_COMPARED, Recomputed, Replay, Request, RuleStatus,
     explain_decision, other_engine,
 };
-use proofmark_decider::{Asked, Decided, Decider, Question, replay, resume};
+use proofmark_decider::{Asked, Decided, Decider, replay};
 use proofmark_keys::{KnownSigners, TrustedSigners};
 use proofmark_receipt::{SignatureStatus, Trust, Verification};
 use proofmark_store::Tenant;
@@ -86,32 +86,29 @@ impl Decide {
         if let Some(argument) = &self.replay {
             let receipt = read::decision(argument, &self.store, config)?;
             let trusted = self.with_named_key(trusted, config)?;
-            let question =
-                Question { policy: &policy, request: &request, presented, trusted: trusted.signers(), own: None, stop };
-            return recompute(&question, &receipt, &known);
+            let replay = replay(&receipt, &request, &policy, presented, trusted.signers()).map_err(in_presented)?;
+            return recompute(&replay, &receipt, &known);
         }
         let resumed = self.resume.as_ref().map(|argument| read::decision(argument, &self.store, config)).transpose()?;
         let key = self.signing.key(config)?;
         let trusted = trusted.with_own(key.signer());
         let store = self.store.open(config)?;
+        let decider = Decider::for_command_line(Some(policy), key, store, trusted);
+        let decider = decider.recording_facts(self.recording.record_facts);
+        let asked = Asked { presented, ..Asked::new(&request, &Tenant::LOCAL, stop) };
         if let (Some(receipt), Some(argument)) = (&resumed, &self.resume) {
             // The conditions are those of the earlier decision: anyone could write one whose conditions are met.
-            require_trusted(receipt, &trusted, argument)?;
-            let (own, trusted) = (Some(key.signer()), trusted.signers());
-            let question = Question { policy: &policy, request: &request, presented, trusted, own, stop };
-            if let Some(reason) = not_admitted(&resume(&question, receipt, &store).map_err(in_presented)?) {
+            require_trusted(receipt, &decider.trusted(), argument)?;
+            if let Some(reason) = not_admitted(&decider.admits(&asked, receipt).map_err(in_presented)?) {
                 return self.refuse(&reason);
             }
         }
-        let decider = Decider::for_command_line(Some(policy), key, store, trusted);
-        let decider = decider.recording_facts(self.recording.record_facts);
-        let asked = Asked { request: &request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop };
-        let decided = decider.decide_presented(&asked, presented).map_err(in_presented)?;
+        let decided = decider.decide(&asked).map_err(in_presented)?;
         match self.formatting.format() {
             Format::Human => self.print(&decider, &decided)?,
             format => self.report(format, &decider, &decided)?,
         }
-        Ok(if decided.decision.allows() { Exit::Yes } else { Exit::No })
+        Ok(if decided.receipt.disposition().allows() { Exit::Yes } else { Exit::No })
     }
 
     /// Writes the reasons as cases of the decision.
@@ -141,14 +138,16 @@ impl Decide {
         let mut out = out::stdout();
         let policy = decider.policy();
         decision_page::write(&mut out, &decided.receipt, policy.as_deref())?;
-        if !self.verbose && !decided.decision.allows() {
-            for boundary in without_effect(&decided.decision) {
+        // It was made here, so it is known.
+        let Some(decision) = &decided.decision else { return Ok(()) };
+        if !self.verbose && !decision.allows() {
+            for boundary in without_effect(decision) {
                 writeln!(out, "  `{}` matches, but its `when` is false", printable(boundary))?;
             }
         }
         if let (true, Some(policy)) = (self.verbose, &policy) {
             writeln!(out, "  every rule:")?;
-            let explained = explain_decision(policy, &decided.decision);
+            let explained = explain_decision(policy, decision);
             explained.lines().try_for_each(|line| writeln!(out, "    {}", printable(line)))?;
         }
         Ok(())
@@ -200,9 +199,8 @@ fn not_admitted(admission: &Admission) -> Option<String> {
     }
 }
 
-fn recompute(question: &Question<'_>, receipt: &DecisionReceipt, known: &KnownSigners) -> anyhow::Result<Exit> {
+fn recompute(replay: &Replay, receipt: &DecisionReceipt, known: &KnownSigners) -> anyhow::Result<Exit> {
     let paint = Paint::for_stdout();
-    let replay = replay(question, receipt).map_err(in_presented)?;
     let Verification { answer, trust, signer, .. } = &replay.verification;
     let signed = match signer {
         Some(signer) if *trust == Trust::Trusted => signed_by(known, signer, *trust),

@@ -14,6 +14,7 @@ use proofmark_decider::{Asked, Decider};
 use proofmark_git::{Candidate, NOTES, Repository};
 use proofmark_receipt::{Json, Receipt, object};
 use proofmark_store::Tenant;
+use proofmark_verifier::Presented;
 
 use crate::absolute::stated_store;
 use crate::config::Config;
@@ -213,13 +214,13 @@ impl Gatekeeper<'_> {
     fn would_allow(&self, found: &Found) -> anyhow::Result<bool> {
         let receipts = self.receipts_for(found);
         let (request, stop) = (self.request(&found.candidate)?, AtomicBool::new(false));
-        Ok(self.decider.would_allow(&asked(&request, &stop), self.evidence.with(&receipts))?)
+        Ok(self.decider.would_allow(&asked(&request, self.evidence.with(&receipts), &stop))?)
     }
 
     fn ask(&self, found: &Found) -> anyhow::Result<DecisionReceipt> {
         let receipts = self.receipts_for(found);
         let (request, stop) = (self.request(&found.candidate)?, AtomicBool::new(false));
-        Ok(self.decider.decide_presented(&asked(&request, &stop), self.evidence.with(&receipts))?.receipt)
+        Ok(self.decider.decide(&asked(&request, self.evidence.with(&receipts), &stop))?.receipt)
     }
 
     fn request(&self, candidate: &Candidate) -> anyhow::Result<proofmark_boundary::Request> {
@@ -263,6 +264,6 @@ impl Gatekeeper<'_> {
     }
 }
 
-fn asked<'a>(request: &'a proofmark_boundary::Request, stop: &'a AtomicBool) -> Asked<'a> {
-    Asked { request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop }
+fn asked<'a>(request: &'a proofmark_boundary::Request, presented: Presented<'a>, stop: &'a AtomicBool) -> Asked<'a> {
+    Asked { presented, ..Asked::new(request, &Tenant::LOCAL, stop) }
 }

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use proofmark_decider::{Decider, Guard as Guarded};
-use proofmark_guard::{Keep, Pinning, Settings as GuardSettings};
+use proofmark_guard::{Pinning, Settings as GuardSettings};
+use proofmark_session::Keep;
 use proofmark_verifier::now;
 
 use crate::config::Config;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 use proofmark_receipt::{Json, Timestamp, object};
-use proofmark_session::SessionDocument;
+use proofmark_session::{CallResult, CallStatus, Decided, Event, SessionDocument};
 use proofmark_store::{SessionEntry, Store, StoredSession, Tenant};
 
 use crate::config::Config;
@@ -189,74 +189,96 @@ fn read(entry: &SessionEntry) -> Option<SessionDocument> {
 
 /// An entry as people read it.
 fn line(entry: &SessionDocument, paint: Paint) -> String {
-    let text = |name: &str| entry.text(name).map(printable).unwrap_or_default();
-    let listed = |name: &str| {
-        let items = entry.document().get(name).and_then(Json::as_array).unwrap_or_default();
-        let items: Vec<_> = items.iter().filter_map(Json::as_str).map(printable).collect();
-        items.join(", ")
-    };
-    let number = |name: &str| entry.document().get(name).map(Json::to_text).unwrap_or_default();
-    let (at, kind) = (text("at"), text("kind"));
-    let rest = match entry.text("kind") {
-        Some("opened") => {
-            let shadow = entry.document().get("shadow").and_then(Json::as_bool) == Some(true);
-            let by = if entry.text("host").is_some() { "host" } else { "server" };
-            format!("{by} {}{}", text(by), if shadow { ", in shadow mode" } else { "" })
-        }
-        Some("decided") => {
-            let is_true = |name: &str| entry.document().get(name).and_then(Json::as_bool) == Some(true);
-            let word = match (is_true("allowed"), is_true("shadowed")) {
-                (true, _) => paint.good("allowed"),
-                (false, false) => paint.bad("blocked"),
-                (false, true) => paint.bad("would be blocked"),
+    let (at, kind) = (printable(entry.at()), printable(entry.kind()));
+    let said = entry.event().map_or_else(String::new, |event| said(&event, paint));
+    format!("{at} {kind:<9} {said}")
+}
+
+/// What an event says behind its kind.
+fn said(event: &Event, paint: Paint) -> String {
+    match event {
+        Event::Opened(opened) => {
+            let what = match &opened.host {
+                Some(host) => format!("host {}", printable(host)),
+                None => format!("server {}", shown(&opened.server)),
             };
-            let what = match entry.text("method") {
-                Some("tools/call") | None => text("tool"),
-                Some(_) => text("method"),
-            };
-            format!("{word} {what} {} {}", text("arguments"), paint.dim(&format!("decision {}", text("decision"))))
+            format!("{what}{}", if opened.shadow == Some(true) { ", in shadow mode" } else { "" })
         }
-        Some("result") => {
-            let signs = listed("signs");
-            let signs = if signs.is_empty() { String::new() } else { format!(" signs of steering: {signs}") };
-            let handling = match (text("handling"), text("would")) {
-                (handling, _) if handling == "withhold" => " withheld",
-                (handling, _) if handling == "mark" => " marked",
-                (_, would) if would == "withhold" => " would be withheld",
-                (_, would) if would == "mark" => " would be marked",
-                _ => "",
+        Event::Decided(event) => decided(event, paint),
+        Event::Result(event) => result(event, paint),
+        Event::Refused(refused) => printable(&refused.reason),
+        Event::Server(server) => {
+            let instructions = match server.instructions.as_deref() {
+                None | Some("" | "pinned") => String::new(),
+                Some(state) => paint.bad(&format!(" instructions: {}", printable(state))),
             };
-            format!("{} {}{}{handling}", text("tool"), text("status"), paint.bad(&signs))
+            format!("{} {}{instructions}", shown(&server.name), shown(&server.version))
         }
-        Some("refused") => text("reason"),
-        Some("server") => {
-            let (name, version, instructions) = (text("name"), text("version"), text("instructions"));
-            let instructions = match instructions.as_str() {
-                "" | "pinned" => String::new(),
-                state => paint.bad(&format!(" instructions: {state}")),
-            };
-            format!("{name} {version}{instructions}")
-        }
-        Some("tools" | "prompts" | "resourceTemplates") => {
-            let quarantined = listed("quarantined");
+        Event::Tools(listed) | Event::Prompts(listed) | Event::Templates(listed) => {
+            let quarantined = joined(&listed.quarantined);
             if quarantined.is_empty() { String::new() } else { format!("quarantined: {quarantined}") }
         }
-        Some("changed") => text("list"),
-        Some("passed") => format!("{} {}", text("method"), text("arguments")),
-        Some("waiting") => paint.dim(&format!("decision {}", text("decision"))),
-        Some("policy") => format!("another policy: {}", text("policy_hash")),
-        Some("lost") => format!("{} entries that could not be stored", number("entries")),
-        Some("cancelled") if entry.text("declined").is_some() => {
-            format!("executed: {}; the client answered {}", text("executed"), text("declined"))
+        Event::Changed(changed) => printable(&changed.list),
+        Event::Passed(passed) => format!("{} {}", printable(&passed.method), shown(&passed.arguments)),
+        Event::Waiting(waiting) => paint.dim(&format!("decision {}", printable(&waiting.decision))),
+        Event::Policy(policy) => format!("another policy: {}", printable(&policy.policy_hash)),
+        Event::Lost(lost) => format!("{} entries that could not be stored", lost.entries),
+        Event::Cancelled(cancelled) => {
+            let executed = cancelled.executed.as_str();
+            match &cancelled.declined {
+                Some(declined) => format!("executed: {executed}; the client answered {}", printable(declined)),
+                None => format!("executed: {executed}"),
+            }
         }
-        Some("cancelled") => format!("executed: {}", text("executed")),
-        Some("ended") => format!("{} {}", text("tool"), text("status")),
-        Some("joined") => text("tool"),
-        Some("undecided") => format!("{} {} {}", paint.bad("no decision:"), text("tool"), text("arguments")),
-        Some("stop") => {
-            format!("step {} {} {}", text("step"), text("state"), paint.dim(&format!("receipt {}", text("receipt"))))
+        Event::Ended(ended) => format!("{} {}", printable(&ended.tool), word(ended.status)),
+        Event::Joined(joined) => printable(&joined.tool),
+        Event::Undecided(undecided) => {
+            format!("{} {} {}", paint.bad("no decision:"), shown(&undecided.tool), shown(&undecided.arguments))
         }
-        _ => String::new(),
+        Event::Stop(stop) => {
+            let receipt = paint.dim(&format!("receipt {}", shown(&stop.receipt)));
+            format!("step {} {} {receipt}", printable(&stop.step), printable(&stop.state))
+        }
+        Event::Closed(_) => String::new(),
+    }
+}
+
+fn decided(decided: &Decided, paint: Paint) -> String {
+    let word = match (decided.allowed, decided.was_forwarded()) {
+        (true, _) => paint.good("allowed"),
+        (false, false) => paint.bad("blocked"),
+        (false, true) => paint.bad("would be blocked"),
     };
-    format!("{at} {kind:<9} {rest}")
+    let what = match decided.method.as_deref() {
+        Some("tools/call") | None => shown(&decided.tool),
+        Some(method) => printable(method),
+    };
+    let decision = paint.dim(&format!("decision {}", shown(&decided.decision)));
+    format!("{word} {what} {} {decision}", shown(&decided.arguments))
+}
+
+fn result(result: &CallResult, paint: Paint) -> String {
+    let signs = joined(&result.signs);
+    let signs = if signs.is_empty() { String::new() } else { format!(" signs of steering: {signs}") };
+    let handling = match (result.handling.as_deref(), result.would.as_deref()) {
+        (Some("withhold"), _) => " withheld",
+        (Some("mark"), _) => " marked",
+        (_, Some("withhold")) => " would be withheld",
+        (_, Some("mark")) => " would be marked",
+        _ => "",
+    };
+    format!("{} {}{}{handling}", printable(&result.tool), word(result.status), paint.bad(&signs))
+}
+
+fn shown(text: &Option<String>) -> String {
+    text.as_deref().map(printable).unwrap_or_default()
+}
+
+fn joined(texts: &[String]) -> String {
+    let texts: Vec<_> = texts.iter().map(|text| printable(text)).collect();
+    texts.join(", ")
+}
+
+fn word(status: Option<CallStatus>) -> &'static str {
+    status.map_or("", CallStatus::as_str)
 }

@@ -12,33 +12,25 @@ use proofmark_evidence::{Evidence, ReceiptFact, Subject};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, SignError, SignerId, Timestamp};
 use proofmark_store::{
-    ActionState, Decision as StoredDecision, DecisionIndex, JudgedRules, Spends, Store, StoreError, Tenant, TenantStore,
+    ActionState, Decision as StoredDecision, DecisionIndex, JudgedRules, Spends, StoreError, TenantStore,
 };
 
+use proofmark_verifier::clock;
 use proofmark_verifier::presented::{self, Presented, PresentedError};
-use proofmark_verifier::{DecisionRow, clock};
 
 /// A request for a decision, and what is presented with it.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
-    pub policy: &'a ActionPolicy,
+pub(crate) struct Question<'a> {
+    pub(crate) policy: &'a ActionPolicy,
     /// The action and the facts.
-    pub request: &'a Request,
-    pub presented: Presented<'a>,
+    pub(crate) request: &'a Request,
+    pub(crate) presented: Presented<'a>,
     /// Signers whose receipts count as trusted.
-    pub trusted: &'a [SignerId],
+    pub(crate) trusted: &'a [SignerId],
     /// Set when the caller no longer waits for the decision: it is not stored then.
-    pub stop: &'a AtomicBool,
+    pub(crate) stop: &'a AtomicBool,
     /// The signer of decisions here, which vouches for the reviewers it names.
-    pub own: Option<SignerId>,
-}
-
-/// A decision and its receipt.
-#[derive(Clone, Debug)]
-pub struct Decided {
-    pub decision: Decision,
-    /// Signed and on disk.
-    pub receipt: DecisionReceipt,
+    pub(crate) own: Option<SignerId>,
 }
 
 /// Why there is no decision. Nothing is allowed then.
@@ -102,36 +94,41 @@ impl From<StoreError> for DecideError {
     }
 }
 
-/// Whether a retry that resumes from a decision may be asked for. The resumed receipt's signature is the caller's to check.
-///
-/// # Errors
-/// When evidence cannot be read.
-pub fn resume(question: &Question<'_>, resumed: &DecisionReceipt, store: &Store) -> Result<Admission, DecideError> {
-    // Only the command line resumes from decisions, so the rows are its own.
-    let ours = store.of(&Tenant::LOCAL);
-    let Known { now, history, .. } = Known::of(question, &ours)?;
-    let evidence = evidence(question, &ours, &now)?;
+/// Whether a retry that resumes from a decision may be asked for.
+pub(crate) fn resume(
+    question: &Question<'_>,
+    resumed: &DecisionReceipt,
+    store: &TenantStore<'_>,
+) -> Result<Admission, DecideError> {
+    let Known { now, history, .. } = Known::of(question, store)?;
+    let evidence = evidence(question, store, &now)?;
     Ok(admits(resumed, question.policy, question.request, &evidence, &Moment { now, history }))
 }
 
-/// Whether a decision receipt was issued by a signer whom the question trusts, and the same request and policy give the same
-/// decision again.
+/// Decides the request of a decision receipt again, on the evidence that is presented: whether the same policy gives the same
+/// decision, and whether one of `trusted` has signed it.
 ///
 /// # Errors
 /// When evidence cannot be read.
-pub fn replay(question: &Question<'_>, receipt: &DecisionReceipt) -> Result<Replay, DecideError> {
-    let mut presented = presented::facts(&question.presented.read()?, question.trusted, None)?;
+pub fn replay(
+    receipt: &DecisionReceipt,
+    request: &Request,
+    policy: &ActionPolicy,
+    presented: Presented<'_>,
+    trusted: &[SignerId],
+) -> Result<Replay, DecideError> {
+    let mut presented = presented::facts(&presented.read()?, trusted, None)?;
     // Its issuer vouched for reviewers when it was decided.
-    vouch(&mut presented, receipt.verify(question.trusted).signer);
-    Ok(proofmark_boundary::replay(receipt, question.request, question.policy, &presented, question.trusted))
+    vouch(&mut presented, receipt.verify(trusted).signer);
+    Ok(proofmark_boundary::replay(receipt, request, policy, &presented, trusted))
 }
 
 /// A decision, made but not issued yet, and what it depends on.
 pub(crate) struct Made {
     pub(crate) decision: Decision,
-    now: Timestamp,
+    pub(crate) now: Timestamp,
     /// Which decision on its action it is.
-    nth: u64,
+    pub(crate) nth: u64,
     /// What decisions on its subject are looked up by.
     subject: String,
 }
@@ -151,14 +148,14 @@ pub(crate) fn make(question: &Question<'_>, store: &TenantStore<'_>) -> Result<M
 impl Made {
     /// What the store looks the decision up by. `candidate` is what a report of the execution names the action by;
     /// `record_facts` stores the facts of every decision.
-    pub(crate) fn row(&self, request: &Request, candidate: Option<&str>, record_facts: bool) -> DecisionRow {
+    pub(crate) fn index(&self, request: &Request, candidate: Option<&str>, record_facts: bool) -> DecisionIndex {
         let decision = &self.decision;
         let agent = request.facts().get("agent").and_then(|agent| agent.as_object()?.get("id")?.as_str());
         let missing = decision.approvals_missing();
         let asks = missing > 0 || decision.disposition() == Disposition::HumanReview;
         // A denied action does not wait for a review until the denial expires.
         let review = asks && !decision.allows() && decision.denial().is_none();
-        let about = DecisionIndex {
+        DecisionIndex {
             agent: agent.map(str::to_owned),
             class: request.action_class().map(str::to_owned),
             mode: decision.disposition().mode().to_owned(),
@@ -178,14 +175,6 @@ impl Made {
             // request: they hold what the agent read.
             facts: (review || record_facts).then(|| request.facts().to_text()),
             judged: Some(JudgedRules { policy: decision.policy_hash(), rules: effects_text(decision) }),
-        };
-        DecisionRow {
-            decided_at: self.now.unix_millis(),
-            outcome: decision.outcome().to_string(),
-            allowed: decision.allows(),
-            fingerprint: decision.fingerprint().to_string(),
-            nth: self.nth,
-            about,
         }
     }
 

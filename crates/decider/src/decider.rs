@@ -1,5 +1,7 @@
 //! Decides on actions and issues the decisions: for a server, where many decide at once, and for the command line.
 //!
+//! **States.** [`Asked`] is the request; [`Deciding`] is made and handed to the store, or found there; [`Decided`] is on disk.
+//!
 //! **Order.** Decisions on one action are made one after another, because how often it was denied counts. Within a process a
 //! lock for each action does that. Between processes [`proofmark_store::NewDecision::nth`] does: of two decisions that saw
 //! the same history of an action, the store refuses the second, which is then made again. The same happens when a receipt
@@ -14,19 +16,29 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
-use proofmark_boundary::{ActionPolicy, Decision, DecisionReceipt, Request};
-use proofmark_receipt::{Profile, Sha256Digest, SigningKey, Timestamp};
-use proofmark_store::{Answer, Store, StoreError, Tenant, Write};
+use proofmark_boundary::{ActionPolicy, Admission, Decision, DecisionReceipt, Request, SignedDecision};
+use proofmark_receipt::{ChainTip, Profile, Sha256Digest, SigningKey, Timestamp};
+use proofmark_store::{Answer, NewDecision, Pending, Store, StoreError, Tenant, Write, Written};
 
-use crate::decide::{self, DecideError, Decided, Question};
+use crate::decide::{self, DecideError, Made, Question};
 use proofmark_keys::{Checked, TrustedSigners};
+use proofmark_verifier::Issuer;
 use proofmark_verifier::clock;
 use proofmark_verifier::presented::Presented;
 use proofmark_verifier::sync::{KeyGuard, KeyedLock};
-use proofmark_verifier::{Issuer, IssuingDecision, issue_decision};
 
-/// How often a decision is made again because another on the same action was stored first.
-pub const MAX_RACES: u32 = 100;
+/// How often something is tried again because others were faster.
+const MAX_RACES: u32 = 100;
+
+/// Tries until an attempt is settled: one that others have overtaken gives nothing, and is tried again on what they left.
+pub(crate) fn settled<T, E: From<DecideError>>(mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<T, E> {
+    for _ in 0..MAX_RACES {
+        if let Some(settled) = attempt()? {
+            return Ok(settled);
+        }
+    }
+    Err(DecideError::Raced.into())
+}
 
 /// A policy, a key and a store, and the decisions that are being made with them.
 pub struct Decider {
@@ -39,20 +51,32 @@ pub struct Decider {
 }
 
 /// What is stored together with a decision, made of its id and of whether it allows.
-pub(crate) type With<'a> = &'a dyn Fn(String, bool) -> Result<Vec<Write>, DecideError>;
+pub type StoredWith<'a> = &'a dyn Fn(&str, bool) -> Result<Vec<Write>, DecideError>;
 
-/// A client's request for a decision.
-#[derive(Clone, Copy, Debug)]
+/// A request for a decision: [`Asked::new`] with what is particular about it.
+#[derive(Clone, Copy)]
 pub struct Asked<'a> {
     /// The action and the facts.
     pub request: &'a Request,
     pub tenant: &'a Tenant,
+    /// Evidence beside that of the store.
+    pub presented: Presented<'a>,
     /// What a report of the execution will name the action by, where one is expected.
     pub candidate: Option<&'a str>,
     /// How a repetition of the request is recognised.
     pub replayable: Option<Replayable<'a>>,
+    /// What is stored together with the decision, or not at all.
+    pub with: Option<StoredWith<'a>>,
     /// Set when the caller no longer waits for the decision: it is not stored then.
     pub stop: &'a AtomicBool,
+}
+
+impl<'a> Asked<'a> {
+    /// A request with nothing beside it.
+    #[must_use]
+    pub fn new(request: &'a Request, tenant: &'a Tenant, stop: &'a AtomicBool) -> Self {
+        Self { request, tenant, presented: Presented::default(), candidate: None, replayable: None, with: None, stop }
+    }
 }
 
 /// A request that gets the same answer when it is sent again.
@@ -144,7 +168,8 @@ impl Decider {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Decides by this policy from here on. A decision or a review that has begun is made by the policy it began with.
+    /// Decides by this policy from here on. A decision or a review that has begun is made by the policy it began with, unless it
+    /// is overtaken and made again.
     pub fn set_policy(&self, policy: ActionPolicy) {
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(policy));
     }
@@ -155,156 +180,118 @@ impl Decider {
         Issuer::with(Arc::clone(&self.key), Arc::clone(&self.store))
     }
 
-    /// Makes a decision, and hands it over to be stored; none, where another decision on the action, or another request with
-    /// the client's key, is not stored yet. A request that was answered before gets the decision it got then.
-    ///
-    /// # Errors
-    /// [`DecideError`]; nothing is allowed then, and nothing spent.
-    pub fn try_begin(&self, asked: &Asked<'_>) -> Result<Option<Begun>, DecideError> {
-        let same_key = asked.replayable.map(|one| self.locks.try_lock(lock_name("key", asked.tenant, one.key)));
-        let Some(same_key) = same_key.map_or(Some(None), |held| held.map(Some)) else { return Ok(None) };
-        let lock_action = |policy: &ActionPolicy| Ok(self.locks.try_lock(action_name(policy, asked)));
-        self.begin_holding(asked, same_key, lock_action)
-    }
-
-    /// As [`Decider::try_begin`], which waits for the decisions before it.
-    ///
-    /// # Errors
-    /// As [`Decider::try_begin`].
-    pub fn begin(&self, asked: &Asked<'_>) -> Result<Begun, DecideError> {
-        let same_key = asked.replayable.map(|one| self.lock("key", asked.tenant, one.key));
-        let lock_action = |policy: &ActionPolicy| self.lock_action(policy, asked).map(Some);
-        // It has waited, so there is one.
-        self.begin_holding(asked, same_key, lock_action)?.ok_or(DecideError::Stopped)
-    }
-
-    fn begin_holding(
-        &self,
-        asked: &Asked<'_>,
-        same_key: Option<KeyGuard>,
-        lock_action: impl FnOnce(&ActionPolicy) -> Result<Option<KeyGuard>, DecideError>,
-    ) -> Result<Option<Begun>, DecideError> {
-        if let Some(decision_id) = self.answer(asked.tenant, asked.replayable)? {
-            return Ok(Some(Begun::Answered(Box::new(self.stored(asked.tenant, &decision_id)?))));
-        }
-        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
-        let Some(same_action) = lock_action(&policy)? else { return Ok(None) };
-        let (_, issuing) = self.issue(&policy, asked, Presented::default(), &|_, _| Ok(Vec::new()))?;
-        Ok(Some(Begun::Made(Deciding { issuing, _names: (same_key, same_action) })))
-    }
-
     /// Decides; the receipt, and what it spends, are on disk together when it returns, so that one receipt cannot allow two
     /// actions. A request that was answered before gets the decision it got then.
     ///
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
-    pub fn decide(&self, asked: &Asked<'_>) -> Result<DecisionReceipt, DecideError> {
-        // Held until the decision is stored: a repetition that comes meanwhile finds it instead of deciding again.
-        let _same_key = asked.replayable.map(|one| self.lock("key", asked.tenant, one.key));
-        if let Some(decision_id) = self.answer(asked.tenant, asked.replayable)? {
-            return self.stored(asked.tenant, &decision_id);
-        }
-        match self.decide_presented(asked, Presented::default()) {
-            Ok(decided) => Ok(decided.receipt),
-            // Another process has answered the request meanwhile.
-            Err(DecideError::Store(StoreError::Answered(_))) => {
-                let decision_id = self.answer(asked.tenant, asked.replayable)?.ok_or(DecideError::Raced)?;
-                self.stored(asked.tenant, &decision_id)
-            }
-            Err(error) => Err(error),
-        }
+    pub fn decide(&self, asked: &Asked<'_>) -> Result<Decided, DecideError> {
+        settled(|| match self.begin_in(asked, Turn::Awaited)? {
+            Some(deciding) => deciding.wait(),
+            None => Ok(None),
+        })
     }
 
-    /// As [`Decider::decide`], for a request that has not been answered, with what is presented as evidence beside that of
-    /// the store.
+    /// Begins to decide as [`Decider::decide`] does, and takes the thread only until the decision is made: [`Deciding`] is
+    /// ready when it is on disk. None where another decision on the action, or another request with the client's key, is not
+    /// on disk yet: who then calls [`Decider::decide`] waits for it.
     ///
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
-    pub fn decide_presented(&self, asked: &Asked<'_>, presented: Presented<'_>) -> Result<Decided, DecideError> {
-        self.decide_among(asked, presented, &|_, _| Ok(Vec::new()))
-    }
-
-    /// As [`Decider::decide`], for a request that has not been answered, together with what `with` makes of the decision's id
-    /// and of whether it allows.
-    ///
-    /// # Errors
-    /// [`DecideError`]; nothing is allowed then, and nothing spent.
-    pub(crate) fn decide_with(&self, asked: &Asked<'_>, with: With<'_>) -> Result<DecisionReceipt, DecideError> {
-        Ok(self.decide_among(asked, Presented::default(), with)?.receipt)
-    }
-
-    fn decide_among(
-        &self,
-        asked: &Asked<'_>,
-        presented: Presented<'_>,
-        with: With<'_>,
-    ) -> Result<Decided, DecideError> {
-        // Once for the whole decision: also where it is made again, and where the policy is replaced meanwhile.
-        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
-        let _same_action = self.lock_action(&policy, asked)?;
-        for _ in 0..MAX_RACES {
-            let (decision, issuing) = self.issue(&policy, asked, presented, with)?;
-            match issuing.wait() {
-                Ok((receipt, _)) => return Ok(Decided { decision, receipt }),
-                Err(error) if is_race(&error) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(DecideError::Raced)
+    pub fn begin(&self, asked: &Asked<'_>) -> Result<Option<Deciding>, DecideError> {
+        self.begin_in(asked, Turn::IfFree)
     }
 
     /// Whether an action would be allowed at this moment. Nothing is stored, and nothing spent.
     ///
     /// # Errors
     /// [`DecideError`].
-    pub fn would_allow(&self, asked: &Asked<'_>, presented: Presented<'_>) -> Result<bool, DecideError> {
+    pub fn would_allow(&self, asked: &Asked<'_>) -> Result<bool, DecideError> {
         let policy = self.policy().ok_or(DecideError::NoPolicy)?;
-        let made = self.make(&policy, asked, presented)?;
-        Ok(made.decision.allows())
+        Ok(self.make(&policy, asked)?.decision.allows())
     }
 
-    fn make(
-        &self,
-        policy: &ActionPolicy,
-        asked: &Asked<'_>,
-        presented: Presented<'_>,
-    ) -> Result<decide::Made, DecideError> {
+    /// Whether a retry that resumes from a decision may be asked for. The resumed receipt's signature is the caller's to check.
+    ///
+    /// # Errors
+    /// When evidence cannot be read.
+    pub fn admits(&self, asked: &Asked<'_>, resumed: &DecisionReceipt) -> Result<Admission, DecideError> {
+        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
         let trusted = self.trusted();
-        let question = Question {
+        decide::resume(&self.question(&policy, asked, &trusted), resumed, &self.store.of(asked.tenant))
+    }
+
+    fn begin_in(&self, asked: &Asked<'_>, turn: Turn) -> Result<Option<Deciding>, DecideError> {
+        let mut names = Vec::new();
+        if let Some(Replayable { key, .. }) = asked.replayable {
+            // Held until the decision is on disk: a repetition that comes meanwhile finds it instead of deciding again.
+            let Some(same_key) = self.take(lock_name("key", asked.tenant, key), turn, asked.stop)? else {
+                return Ok(None);
+            };
+            names.push(same_key);
+        }
+        if let Some(decision_id) = self.answer(asked.tenant, asked.replayable)? {
+            let receipt = self.stored(asked.tenant, &decision_id)?;
+            let answered = Decided { text: receipt.to_text(), receipt, decision: None };
+            return Ok(Some(Deciding { stage: Stage::Answered(Box::new(answered)), _names: names }));
+        }
+        // One for the whole attempt, also where it is replaced meanwhile.
+        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
+        let action = lock_name("action", asked.tenant, &policy.fingerprint(asked.request).to_string());
+        let Some(same_action) = self.take(action, turn, asked.stop)? else { return Ok(None) };
+        names.push(same_action);
+        Ok(Some(Deciding { stage: self.issue(&policy, asked)?, _names: names }))
+    }
+
+    fn take(&self, name: String, turn: Turn, stop: &AtomicBool) -> Result<Option<KeyGuard>, DecideError> {
+        match turn {
+            Turn::IfFree => Ok(self.locks.try_lock(name)),
+            Turn::Awaited => self.locks.lock_unless(name, stop).map(Some).ok_or(DecideError::Stopped),
+        }
+    }
+
+    fn make(&self, policy: &ActionPolicy, asked: &Asked<'_>) -> Result<Made, DecideError> {
+        let trusted = self.trusted();
+        decide::make(&self.question(policy, asked, &trusted), &self.store.of(asked.tenant))
+    }
+
+    fn question<'a>(&self, policy: &'a ActionPolicy, asked: &Asked<'a>, trusted: &'a TrustedSigners) -> Question<'a> {
+        Question {
             policy,
             request: asked.request,
-            presented,
+            presented: asked.presented,
             trusted: trusted.signers(),
             own: Some(self.key.signer()),
             stop: asked.stop,
-        };
-        decide::make(&question, &self.store.of(asked.tenant))
+        }
     }
 
-    /// Decisions on one action are made one after another.
-    fn lock_action(&self, policy: &ActionPolicy, asked: &Asked<'_>) -> Result<KeyGuard, DecideError> {
-        self.locks.lock_unless(action_name(policy, asked), asked.stop).ok_or(DecideError::Stopped)
-    }
-
-    /// Decides, and hands the decision over to be issued.
-    fn issue(
-        &self,
-        policy: &ActionPolicy,
-        asked: &Asked<'_>,
-        presented: Presented<'_>,
-        also: With<'_>,
-    ) -> Result<(Decision, IssuingDecision), DecideError> {
-        let store = self.store.of(asked.tenant);
-        let made = self.make(policy, asked, presented)?;
+    /// Decides, and hands the decision over to the store.
+    fn issue(&self, policy: &ActionPolicy, asked: &Asked<'_>) -> Result<Stage, DecideError> {
+        let made = self.make(policy, asked)?;
         let id = clock::receipt_id()?;
-        let receipt = DecisionReceipt::unchained(&made.decision, asked.request, id);
+        // On this thread, since the writer does one thing at a time: it links, and signs what depends on that.
+        let (prepared, signed) = DecisionReceipt::unchained(&made.decision, asked.request, id).prepare(&self.key)?;
+        let key = Arc::clone(&self.key);
+        let sign = Box::new(move |tip: Option<&ChainTip>| prepared.sign(tip, &key));
+        let new = NewDecision {
+            decision_id: id,
+            decided_at: made.now.unix_millis(),
+            outcome: made.decision.outcome().to_string(),
+            allowed: made.decision.allows(),
+            fingerprint: made.decision.fingerprint().to_string(),
+            nth: made.nth,
+            about: made.index(asked.request, asked.candidate, self.record_facts),
+            sign,
+        };
         // In one write with the decision: what was spent meanwhile refuses the decision, which is then made again.
-        let mut with: Vec<Write> = vec![made.spends(id).into()];
-        with.extend(asked.replayable.map(|one| answer(one, id.to_string()).into()));
-        with.extend(also(id.to_string(), made.decision.allows())?);
-        let row = made.row(asked.request, asked.candidate, self.record_facts);
-        let issuing = issue_decision(receipt, row, with, (&self.key, &store))?;
-        Ok((made.decision, issuing))
+        let mut writes: Vec<Write> = vec![new.into(), made.spends(id).into()];
+        writes.extend(asked.replayable.map(|one| answer(one, id.to_string()).into()));
+        if let Some(with) = asked.with {
+            writes.extend(with(&id.to_string(), made.decision.allows())?);
+        }
+        let pending = self.store.of(asked.tenant).submit_all(writes);
+        Ok(Stage::Issuing(Box::new(Issuing { pending, signed, decision: Some(made.decision) })))
     }
 
     /// The answer that this request got before.
@@ -337,44 +324,97 @@ fn lock_name(kind: &str, tenant: &Tenant, name: &str) -> String {
     format!("{kind}\0{tenant}\0{name}")
 }
 
-/// The name under which decisions on one action are made one after another.
-fn action_name(policy: &ActionPolicy, asked: &Asked<'_>) -> String {
-    lock_name("action", asked.tenant, &policy.fingerprint(asked.request).to_string())
+/// Whether the decisions before it are waited for.
+#[derive(Clone, Copy)]
+enum Turn {
+    Awaited,
+    IfFree,
 }
 
-/// Whether a decision is to be made again: another process decided on the action, or spent what this decision spends.
-fn is_race(error: &StoreError) -> bool {
-    matches!(error, StoreError::DecidedMeanwhile(_) | StoreError::Spent(_) | StoreError::Superseded(_))
-}
-
-/// A decision that was begun.
-#[must_use = "a decision counts only once it is on disk"]
-pub enum Begun {
-    /// The one that the same request got before.
-    Answered(Box<DecisionReceipt>),
-    /// A new one.
-    Made(Deciding),
-}
-
-/// A decision that was made, and may not be on disk yet. Until this is dropped, no other decision on its action is made here.
+/// A decision that is being made, and may not be on disk yet. Until this is dropped, no other decision on its action is made
+/// here.
+///
+/// Ready once the decision is on disk; with none where it was overtaken, and has to be begun again. A [`DecideError`] allows
+/// nothing.
 #[must_use = "a decision counts only once it is on disk"]
 pub struct Deciding {
-    issuing: IssuingDecision,
-    _names: (Option<KeyGuard>, KeyGuard),
+    stage: Stage,
+    _names: Vec<KeyGuard>,
 }
 
-/// Ready once the decision is on disk, with its receipt and the text of that; or with none where it was overtaken, and has to
-/// be begun again. A [`DecideError`] allows nothing.
+enum Stage {
+    /// The same request got this decision before.
+    Answered(Box<Decided>),
+    Issuing(Box<Issuing>),
+    /// The result was taken.
+    Over,
+}
+
+struct Issuing {
+    pending: Pending,
+    signed: SignedDecision,
+    decision: Option<Decision>,
+}
+
+/// A decision on disk.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    pub receipt: DecisionReceipt,
+    /// The text of the receipt.
+    pub text: String,
+    /// None for a decision that the same request got before.
+    pub decision: Option<Decision>,
+}
+
+impl Deciding {
+    fn wait(self) -> Result<Option<Decided>, DecideError> {
+        match self.stage {
+            Stage::Answered(decided) => Ok(Some(*decided)),
+            Stage::Issuing(issuing) => {
+                let Issuing { pending, signed, decision } = *issuing;
+                decided(pending.wait(), signed, decision)
+            }
+            Stage::Over => Ok(None),
+        }
+    }
+}
+
 impl Future for Deciding {
-    type Output = Result<Option<(DecisionReceipt, String)>, DecideError>;
+    type Output = Result<Option<Decided>, DecideError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.issuing).poll(context).map(|issued| match issued {
-            Ok(issued) => Ok(Some(issued)),
-            // Of a request that another process has answered meanwhile, the answer is found when it is begun again.
-            Err(error) if is_race(&error) || matches!(error, StoreError::Answered(_)) => Ok(None),
-            Err(error) => Err(error.into()),
+        if let Stage::Issuing(issuing) = &mut self.stage {
+            let Poll::Ready(written) = Pin::new(&mut issuing.pending).poll(context) else { return Poll::Pending };
+            return Poll::Ready(decided(written, issuing.signed, issuing.decision.take()));
+        }
+        Poll::Ready(match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Answered(decided) => Ok(Some(*decided)),
+            Stage::Issuing(_) | Stage::Over => Ok(None),
         })
+    }
+}
+
+/// What became of a decision that was handed to the store; none where it has to be made again: another process has decided on
+/// the action, spent what this decision spends, or answered the request.
+fn decided(
+    written: Result<Written, StoreError>,
+    signed: SignedDecision,
+    decision: Option<Decision>,
+) -> Result<Option<Decided>, DecideError> {
+    match written {
+        Ok(written) => {
+            // The store has written a decision, so it returns one.
+            let link = written.decision.ok_or_else(|| StoreError::NotLinked("decisions".to_owned()))?;
+            let (receipt, text) = signed.receipt(link);
+            Ok(Some(Decided { receipt, text, decision }))
+        }
+        Err(
+            StoreError::DecidedMeanwhile(_)
+            | StoreError::Spent(_)
+            | StoreError::Superseded(_)
+            | StoreError::Answered(_),
+        ) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

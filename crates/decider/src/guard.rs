@@ -12,16 +12,16 @@ use std::time::Instant;
 pub use http::{FailedRequest, PostedMessage};
 use proofmark_boundary::{ActionPolicy, DecisionReceipt};
 use proofmark_guard::{
-    Connection, Event, FACT_KINDS, MessageId, Moving, Output, Pending, Pin, Pinning, Pins, Released, Ruling, Settings,
-    Step,
+    Connection, MessageId, Moving, Output, Pending, Pin, Pinning, Pins, Released, Ruling, Settings, Step,
 };
-use proofmark_receipt::{Sha256Digest, object};
+use proofmark_receipt::Sha256Digest;
+use proofmark_session::{Decided, Entry, Event, FACT_KINDS, Kind, Lost, NewPolicy};
 use proofmark_store::{ReviewVerdict, StoreError, StoredPin, Tenant};
 
 use crate::decide::DecideError;
-use crate::decider::{Asked, Decider, MAX_RACES};
+use crate::decider::Decider;
 use crate::pins::{pinned, waiting_pin};
-use crate::session_log::{self, Entry, SessionLog};
+use crate::session_decider::{Known, SessionDecider};
 use proofmark_keys::TrustedSigners;
 
 /// The most entries that wait to be stored. While the store cannot be written, calls are blocked, so these are few.
@@ -29,10 +29,10 @@ const MAX_ENTRIES: usize = 10_000;
 
 /// A guarded connection.
 pub struct Guard {
-    connection: Mutex<Connection>,
+    connection: Arc<Mutex<Connection>>,
     decider: Arc<Decider>,
-    /// Locked before the other two.
-    log: Mutex<SessionLog>,
+    /// Locked before `connection` and `waiting`.
+    session: Mutex<SessionDecider<Arc<Mutex<Connection>>>>,
     /// Whether what the policy blocks is forwarded all the same.
     shadow: bool,
     waiting: Mutex<Waiting>,
@@ -43,7 +43,14 @@ pub struct Guard {
     /// The policy that was recorded last.
     policy: Mutex<Sha256Digest>,
     begun: Instant,
-    stop: AtomicBool,
+}
+
+impl Known for Arc<Mutex<Connection>> {
+    const KINDS: &'static [Kind] = &FACT_KINDS;
+
+    fn take_in(&mut self, entry: &Entry) {
+        locked(self).take_in(entry);
+    }
 }
 
 /// Entries that are not on disk yet.
@@ -93,19 +100,20 @@ impl Guard {
         let (session, shadow) = (settings.session.clone(), settings.shadow);
         let mut connection = Connection::new(settings, Pins::new(pinning, pins));
         let opened = connection.open(&policy);
+        let connection = Arc::new(Mutex::new(connection));
+        // Nothing stops a guard: its decisions are short, and their clients wait.
+        let session = SessionDecider::open(Arc::clone(&decider), session, Arc::clone(&connection), Arc::default())?;
         let guard = Self {
-            log: Mutex::new(SessionLog::new(session)),
+            session: Mutex::new(session),
             shadow,
-            connection: Mutex::new(connection),
+            connection,
             decider,
             waiting: Mutex::default(),
             notes: Mutex::default(),
             recorded: AtomicBool::new(false),
             policy: Mutex::new(policy.hash()),
             begun: Instant::now(),
-            stop: AtomicBool::new(false),
         };
-        guard.catch_up(&mut guard.log())?;
         let notes = guard.carry_out(opened);
         guard.notes().extend(notes);
         Ok(guard)
@@ -182,8 +190,7 @@ impl Guard {
     fn note_policy(&self, after: Sha256Digest) {
         let before = std::mem::replace(&mut *self.policy.lock().unwrap_or_else(PoisonError::into_inner), after);
         if before != after {
-            let members = object! { "policy_hash": after.to_string(), "before": before.to_string() };
-            self.record(Event::new("policy", members));
+            self.record(Event::Policy(NewPolicy { policy_hash: after.to_string(), before: before.to_string() }));
         }
     }
 
@@ -203,11 +210,8 @@ impl Guard {
     /// # Errors
     /// When it cannot be stored; it waits on then.
     pub fn flush(&self) -> Result<(), DecideError> {
-        let happened = |entry: &Entry| !matches!(entry.kind(), "opened" | "server" | "closed");
-        match self.is_recorded() || self.waiting().entries.iter().any(happened) {
-            true => self.record_all(),
-            false => Ok(()),
-        }
+        let happened = |entry: &Entry| !matches!(entry.event, Event::Opened(_) | Event::Server(_) | Event::Closed(_));
+        if self.is_recorded() || self.waiting().entries.iter().any(happened) { self.record_all() } else { Ok(()) }
     }
 
     /// Whether the session has entries of this guard on disk.
@@ -217,12 +221,12 @@ impl Guard {
     }
 
     fn record_all(&self) -> Result<(), DecideError> {
-        let mut log = self.log();
+        let mut session = self.session();
         let waiting = self.take_waiting();
         if waiting.is_empty() {
             return Ok(());
         }
-        let stored = log.append(&self.decider, &waiting, &mut |entry| self.connection().take_in(entry));
+        let stored = session.append(&waiting);
         match stored {
             Ok(()) => self.recorded.store(true, Ordering::Relaxed),
             Err(_) => drop(self.waiting().entries.splice(0..0, waiting)),
@@ -245,8 +249,8 @@ impl Guard {
         let mut passages = self.carry_out(step.outputs);
         if let Some(mut pending) = step.pending {
             // Until the call is among the facts of the next decision.
-            let mut log = self.log();
-            let rulings = self.decide(&mut log, &mut pending);
+            let mut session = self.session();
+            let rulings = self.decide(&mut session, &mut pending);
             let rulings: Vec<_> = rulings
                 .iter()
                 .map(|ruling| match ruling {
@@ -301,15 +305,14 @@ impl Guard {
     }
 
     /// Decides the actions in order, until one is blocked.
-    fn decide(&self, log: &mut SessionLog, pending: &mut Pending) -> Vec<Result<DecisionReceipt, String>> {
-        let renewed = self.connection().renew_if_outdated(pending);
-        if let Err(error) = renewed {
-            let error = DecideError::Facts(error.to_string());
-            return vec![Err(format!("The action could not be decided: failed to {error}."))];
-        }
+    fn decide(
+        &self,
+        session: &mut SessionDecider<Arc<Mutex<Connection>>>,
+        pending: &mut Pending,
+    ) -> Vec<Result<DecisionReceipt, String>> {
         let mut rulings = Vec::new();
         for index in 0..pending.requests.len() {
-            let ruling = self.decide_one(log, pending, index);
+            let ruling = session.settled(|session| self.decide_one(session, pending, index));
             let ruling = ruling.map_err(|error| format!("The action could not be decided: failed to {error}."));
             let goes_on = ruling.as_ref().is_ok_and(|receipt| receipt.disposition().allows() || self.shadow);
             rulings.push(ruling);
@@ -320,47 +323,26 @@ impl Guard {
         rulings
     }
 
-    /// Decides on facts that have all entries of the session: where another process has appended some, it is decided anew.
     fn decide_one(
         &self,
-        log: &mut SessionLog,
+        session: &mut SessionDecider<Arc<Mutex<Connection>>>,
         pending: &mut Pending,
         index: usize,
     ) -> Result<DecisionReceipt, DecideError> {
-        for _ in 0..MAX_RACES {
-            let request = pending.requests.get(index).ok_or(DecideError::Raced)?;
-            let asked = Asked { request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop: &self.stop };
-            let waiting = self.take_waiting();
-            let decided = self.decider.decide_with(&asked, &|decision_id, allowed| {
-                let mut event = pending.decided(index, Some(&decision_id), allowed);
-                if self.shadow && !allowed {
-                    event.members.insert("shadowed", true);
-                }
-                let entries: Vec<_> = waiting.iter().cloned().chain([self.entry(event)]).collect();
-                Ok(vec![log.entries(&self.decider, &entries, Some(decision_id))?.into()])
-            });
-            match decided {
-                Ok(receipt) => {
-                    log.stored(waiting.len() + 1);
-                    self.recorded.store(true, Ordering::Relaxed);
-                    return Ok(receipt);
-                }
-                Err(error) => {
-                    self.waiting().entries.splice(0..0, waiting);
-                    if !session_log::has_moved(&error) {
-                        return Err(error);
-                    }
-                }
-            }
-            self.catch_up(log)?;
-            self.connection().renew(pending).map_err(|error| DecideError::Facts(error.to_string()))?;
+        let renewed = self.connection().renew(pending);
+        renewed.map_err(|error| DecideError::Facts(error.to_string()))?;
+        let request = pending.requests.get(index).ok_or(DecideError::Raced)?;
+        let waiting = self.take_waiting();
+        let decided = session.decide(request, &|decision, allowed| {
+            let shadowed = (self.shadow && !allowed).then_some(true);
+            let event = Event::Decided(Decided { shadowed, ..pending.decided(index, decision, allowed) });
+            waiting.iter().cloned().chain([self.entry(event)]).collect()
+        });
+        match &decided {
+            Ok(_) => self.recorded.store(true, Ordering::Relaxed),
+            Err(_) => drop(self.waiting().entries.splice(0..0, waiting)),
         }
-        Err(DecideError::Raced)
-    }
-
-    /// Takes in what other processes have appended to the session.
-    fn catch_up(&self, log: &mut SessionLog) -> Result<(), DecideError> {
-        log.catch_up(self.decider.store(), &FACT_KINDS, &mut |entry| self.connection().take_in(entry))
+        decided
     }
 
     /// Keeps events and pins, and returns what is to be moved.
@@ -411,35 +393,31 @@ impl Guard {
         passages
     }
 
-    fn log(&self) -> MutexGuard<'_, SessionLog> {
+    fn session(&self) -> MutexGuard<'_, SessionDecider<Arc<Mutex<Connection>>>> {
         // A thread that panicked has stored entries that this does not count, at most: then they are read.
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
-        // A thread that panicked has changed what it had judged, at most.
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.connection)
     }
 
     fn record(&self, event: Event) {
         let mut waiting = self.waiting();
-        match waiting.entries.len() < MAX_ENTRIES {
-            true => waiting.entries.push(self.entry(event)),
-            false => waiting.lost += 1,
-        }
+        if waiting.entries.len() < MAX_ENTRIES { waiting.entries.push(self.entry(event)) } else { waiting.lost += 1 }
     }
 
     /// The entries to store next. The last says how many were lost, if any were.
     fn take_waiting(&self) -> Vec<Entry> {
         let Waiting { mut entries, lost } = std::mem::take(&mut *self.waiting());
         if lost > 0 {
-            entries.push(self.entry(Event::new("lost", object! { "entries": lost })));
+            entries.push(self.entry(Event::Lost(Lost { entries: lost })));
         }
         entries
     }
 
     fn entry(&self, event: Event) -> Entry {
-        Entry::new(event, &self.decider.now())
+        Entry { at: self.decider.now().to_string(), event }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -449,4 +427,9 @@ impl Guard {
     fn notes(&self) -> MutexGuard<'_, Vec<Passage>> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn locked(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
+    // A thread that panicked has changed what it had judged, at most.
+    connection.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,23 +11,32 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proofmark_boundary::{ActionPolicy, HostTool, Request, ToolCall};
-use proofmark_evidence::CallStatus;
-use proofmark_guard::{Agent, Block, Event, Keep, MAX_ARGUMENTS, MAX_CALLS, Session, digest, labels_of, strings};
+use proofmark_guard::{Block, labels_of};
 use proofmark_hosts::{Call, Ended, Host, Message};
-use proofmark_receipt::{Json, Object, object};
+use proofmark_receipt::{Json, Object};
+use proofmark_session::{
+    Agent, CallResult, CallStatus, Decided, Entry, Event, Joined, Keep, Kind, MAX_CALLS, Opened, SessionFacts,
+    SubagentName, TextDigest, Undecided, arguments,
+};
 use proofmark_store::{Finding, Store, StoreError, Tenant};
 
 use crate::decide::DecideError;
-use crate::decider::{Asked, Decider, MAX_RACES};
-use crate::session_log::{self, Entry, SessionLog};
+use crate::decider::Decider;
+use crate::session_decider::{Known, SessionDecider};
 use calls::{Calls, HookedCall, Match, arguments_digest, twin_digest};
 use proofmark_verifier::clock;
 pub use stop::{HostRecord, StepAt, StopError, StopRuling};
 
-/// A call that ran though it was blocked, as a finding.
-const EXECUTED_BLOCKED: (&str, &str) = ("executed_blocked", "it was executed though it was not allowed");
-/// A call that ran and that no hook was asked about, as a finding.
-const EXECUTED_UNDECIDED: (&str, &str) = ("executed_undecided", "it was executed, and no hook was asked about it");
+/// What is found of a call that ran.
+struct Found {
+    code: &'static str,
+    message: &'static str,
+}
+
+const EXECUTED_BLOCKED: Found =
+    Found { code: "executed_blocked", message: "it was executed though it was not allowed" };
+const EXECUTED_UNDECIDED: Found =
+    Found { code: "executed_undecided", message: "it was executed, and no hook was asked about it" };
 /// How many of the sessions that were begun last are searched for a subagent.
 const MAX_SESSIONS_SEARCHED: usize = 100;
 /// The most characters of a host's name of a call that are stored with a finding.
@@ -48,7 +57,7 @@ pub struct HookSettings {
 
 /// The hooks of one session.
 pub struct Hooks {
-    decider: Decider,
+    decider: Arc<Decider>,
     settings: HookSettings,
     /// Set when nobody waits for the answer any more: nothing is decided after that.
     stop: Arc<AtomicBool>,
@@ -63,11 +72,13 @@ pub enum HookRuling {
 }
 
 /// What is known of a session.
-struct Known {
-    log: SessionLog,
-    session: Session,
+#[derive(Default)]
+struct Seen {
+    facts: SessionFacts,
     calls: Calls,
 }
+
+type HookSession = SessionDecider<Seen>;
 
 /// A call that is to be decided.
 struct Pending<'a> {
@@ -81,7 +92,7 @@ impl Hooks {
     /// Hooks that decide with `decider`, until `stop` is set.
     #[must_use]
     pub fn new(decider: Decider, settings: HookSettings, stop: Arc<AtomicBool>) -> Self {
-        Self { decider, settings, stop }
+        Self { decider: Arc::new(decider), settings, stop }
     }
 
     /// Decides on a call. The decision is on disk when it returns. `transcript` is asked for where hooks are not told how calls
@@ -97,27 +108,22 @@ impl Hooks {
     ) -> Result<HookRuling, DecideError> {
         let policy = self.decider.policy().ok_or(DecideError::NoPolicy)?;
         let pending = Pending { message, call, action: self.action(&policy, message, call), policy: &policy };
-        let mut known = self.known()?;
-        if self.settings.host.record.alone_has_exit_codes() && known.calls.any_unsettled() {
-            self.compare(&mut known, &transcript())?;
-            known.catch_up(self)?;
+        let mut session = self.session()?;
+        if self.settings.host.record.alone_has_exit_codes() && session.known.calls.any_unsettled() {
+            self.compare(&mut session, &transcript())?;
+            session.catch_up()?;
         }
-        for _ in 0..MAX_RACES {
-            let decided = match known.calls.decided(message, call, &self.decider.now()).cloned() {
-                Some(decided) => self.joined(&mut known, call, &decided),
-                None if known.session.is_full() => {
+        session.settled(|session| {
+            let Seen { facts, calls } = &session.known;
+            match calls.decided(message, call, &self.decider.now()).cloned() {
+                Some(decided) => self.joined(session, call, &decided),
+                None if facts.is_full() => {
                     let why = format!("This session has had {MAX_CALLS} calls. Start a new one.");
-                    return Ok(HookRuling::Blocked(Block::without_decision("session_full", &why).text));
+                    Ok(HookRuling::Blocked(Block::without_decision("session_full", &why).text))
                 }
-                None => self.decide(&known, &pending),
-            };
-            match decided {
-                // Another process has decided or recorded something meanwhile, which is a fact here.
-                Err(error) if session_log::has_moved(&error) => known.catch_up(self)?,
-                decided => return decided,
+                None => self.decide(session, &pending),
             }
-        }
-        Err(DecideError::Raced)
+        })
     }
 
     /// Records how a call ended.
@@ -125,8 +131,8 @@ impl Hooks {
     /// # Errors
     /// When it cannot be stored.
     pub fn after(&self, message: &Message, call: &Call, ended: &Ended) -> Result<(), DecideError> {
-        let mut known = self.known()?;
-        let decided = match known.calls.to_end(message, call) {
+        let mut session = self.session()?;
+        let decided = match session.known.calls.to_end(message, call) {
             Match::Of(decided) => Some(decided.clone()),
             // The other event about the call says more.
             Match::Twin => return Ok(()),
@@ -134,43 +140,47 @@ impl Hooks {
         };
         let text = ended.response.to_text();
         let labels = labels_of(&ended.response);
-        let mut members = object! {
-            "call"?: call.id.clone(),
-            "tool": call.tool.as_str(),
-            "server"?: call.server.clone(),
-            "decision"?: decided.as_ref().map(|decided| decided.decision.clone()),
-            "status": ended.status.as_str(),
-            "signs": strings(labels.iter().map(|label| (*label).to_owned())),
-            "result": digest(&text),
+        let (excerpt, whole) = self.settings.keep.of(&text);
+        let result = CallResult {
+            call: call.id.clone(),
+            tool: call.tool.clone(),
+            server: call.server.clone(),
+            decision: decided.as_ref().map(|decided| decided.decision.clone()),
+            status: Some(ended.status),
+            signs: labels.iter().map(|label| (*label).to_owned()).collect(),
+            result: TextDigest::of(&text),
+            excerpt,
+            text: whole,
+            ..CallResult::default()
         };
-        for (name, value) in self.settings.keep.of(&text).iter() {
-            members.insert(name, value.clone());
-        }
         let found = match decided {
             _ if !ended.status.may_have_acted() => None,
             Some(decided) if decided.allowed => None,
             Some(decided) => Some((decided.decision, EXECUTED_BLOCKED)),
             None => Some((call.id.clone().unwrap_or_else(|| call.host_tool.clone()), EXECUTED_UNDECIDED)),
         };
-        let mut entries = self.entries(&known, None, Event::new("result", members));
+        let mut entries = self.entries(session.is_empty(), None, Event::Result(result));
         if found.is_some() {
-            let undecided = undecided(call.id.as_deref(), (&call.tool, &call.host_tool), &call.args, ended.status);
-            entries.push(self.entry(undecided));
+            entries.push(self.entry(Event::Undecided(Undecided {
+                call: call.id.clone(),
+                tool: Some(call.tool.clone()),
+                host_tool: call.host_tool.clone(),
+                ..undecided(&call.args, ended.status)
+            })));
         }
-        known.log.append(&self.decider, &entries, &mut |_| {})?;
-        found.map_or(Ok(()), |(what, code)| self.find(&what, code))
+        session.append(&entries)?;
+        found.map_or(Ok(()), |(what, found)| self.find(&what, &found))
     }
 
     /// The action that a call is.
     fn action(&self, policy: &ActionPolicy, message: &Message, call: &Call) -> Object {
         let named =
             ToolCall { tool: &call.tool, server: call.server.as_deref(), args: &call.args, said_to_change: false };
-        let mut action = match call.mcp {
-            true => policy.action_of(&named),
-            false => {
-                let host = HostTool { name: &call.host_tool, class: call.class, target: call.target.as_deref() };
-                policy.action_of_host(&named, &host)
-            }
+        let mut action = if call.mcp {
+            policy.action_of(&named)
+        } else {
+            let host = HostTool { name: &call.host_tool, class: call.class, target: call.target.as_deref() };
+            policy.action_of_host(&named, &host)
         };
         action.insert("surface", if call.mcp { "mcp" } else { "host" });
         let project = self.settings.project.as_deref();
@@ -181,39 +191,36 @@ impl Hooks {
             action.insert("cwd", folder);
         }
         if let Some(paths) = paths {
-            action.insert("paths", strings(paths));
+            action.insert("paths", paths.into_iter().map(Json::from).collect::<Vec<_>>());
         }
         action
     }
 
-    fn decide(&self, known: &Known, pending: &Pending<'_>) -> Result<HookRuling, DecideError> {
+    fn decide(&self, session: &mut HookSession, pending: &Pending<'_>) -> Result<HookRuling, DecideError> {
         let agent = Agent { id: self.settings.agent.clone(), environment: self.settings.environment.clone() };
-        let mut facts = known.session.facts(pending.action.clone(), &agent, &self.settings.session);
+        let mut facts = session.known.facts.facts(pending.action.clone(), &agent, &self.settings.session);
         if let (Some(project), Some(Json::Object(agent))) = (&self.settings.project, facts.get_mut("agent")) {
             agent.insert("project", project.as_str());
         }
         let request = Request::from_facts(facts).map_err(|error| DecideError::Facts(error.to_string()))?;
-        let asked =
-            Asked { request: &request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop: &self.stop };
-        let receipt = self.decider.decide_with(&asked, &|decision, allowed| {
-            let event = Event::decided(Some(&pending.action), Some(&decision), allowed, members(pending));
-            let entries = self.entries(known, Some(pending.policy), event);
-            Ok(vec![known.log.entries(&self.decider, &entries, Some(decision))?.into()])
+        let is_first = session.is_empty();
+        let receipt = session.decide(&request, &|decision, allowed| {
+            let decided = Decided { decision: Some(decision.to_owned()), allowed, ..recorded(pending) };
+            self.entries(is_first, Some(pending.policy), Event::Decided(decided))
         })?;
-        Ok(match receipt.disposition().allows() {
-            true => HookRuling::Allowed,
-            false => HookRuling::Blocked(Block::by(&receipt, None).text),
+        Ok(if receipt.disposition().allows() {
+            HookRuling::Allowed
+        } else {
+            HookRuling::Blocked(Block::by(&receipt, None).text)
         })
     }
 
     /// What was decided on this very call already. An event that is the second one about it is counted.
-    fn joined(&self, known: &mut Known, call: &Call, decided: &HookedCall) -> Result<HookRuling, DecideError> {
+    fn joined(&self, session: &mut HookSession, call: &Call, decided: &HookedCall) -> Result<HookRuling, DecideError> {
         if call.id.is_none() {
-            let joined =
-                Event::new("joined", object! { "tool": call.tool.as_str(), "decision": decided.decision.as_str() });
+            let joined = Event::Joined(Joined { tool: call.tool.clone(), decision: decided.decision.clone() });
             // Not after what others have appended meanwhile: that may be the same second event.
-            let entries = known.log.entries(&self.decider, &[self.entry(joined)], None)?;
-            self.decider.store().of(&Tenant::LOCAL).submit(entries).wait()?;
+            session.submit(&[self.entry(joined)])?;
         }
         if decided.allowed {
             return Ok(HookRuling::Allowed);
@@ -222,34 +229,33 @@ impl Hooks {
         Ok(HookRuling::Blocked(Block::by(&receipt, None).text))
     }
 
-    /// The event as an entry, after the entry that begins the session where there is none yet.
-    fn entries(&self, known: &Known, policy: Option<&ActionPolicy>, event: Event) -> Vec<Entry> {
-        let opened = object! {
-            "host": self.settings.host.name,
-            "agent"?: self.settings.agent.clone(),
-            "environment"?: self.settings.environment.clone(),
-            "policy_hash"?: policy.map(|policy| policy.hash().to_string()),
+    /// The event as an entry, after the entry that begins the session where it is the first.
+    fn entries(&self, is_first: bool, policy: Option<&ActionPolicy>, event: Event) -> Vec<Entry> {
+        let opened = Opened {
+            host: Some(self.settings.host.name.to_owned()),
+            agent: self.settings.agent.clone(),
+            environment: self.settings.environment.clone(),
+            policy_hash: policy.map(|policy| policy.hash().to_string()),
+            ..Opened::default()
         };
-        let opened = known.log.is_empty().then(|| Event::new("opened", opened));
+        let opened = is_first.then_some(Event::Opened(opened));
         opened.into_iter().chain([event]).map(|event| self.entry(event)).collect()
     }
 
     fn entry(&self, event: Event) -> Entry {
-        Entry::new(event, &self.decider.now())
+        Entry { at: self.decider.now().to_string(), event }
     }
 
-    fn known(&self) -> Result<Known, DecideError> {
-        let log = SessionLog::new(self.settings.session.clone());
-        let mut known = Known { log, session: Session::default(), calls: Calls::default() };
-        known.catch_up(self)?;
-        Ok(known)
+    fn session(&self) -> Result<HookSession, DecideError> {
+        let (name, stop) = (self.settings.session.clone(), Arc::clone(&self.stop));
+        SessionDecider::open(Arc::clone(&self.decider), name, Seen::default(), stop)
     }
 
-    fn find(&self, what: &str, (code, message): (&str, &str)) -> Result<(), DecideError> {
+    fn find(&self, what: &str, found: &Found) -> Result<(), DecideError> {
         let finding = Finding {
             decision_id: what.chars().take(MAX_CALL_ID).collect(),
-            code: code.to_owned(),
-            message: message.to_owned(),
+            code: found.code.to_owned(),
+            message: found.message.to_owned(),
             found_at: clock::now_in(self.decider.store())?.unix_millis(),
         };
         self.decider.store().of(&Tenant::LOCAL).submit(finding).wait()?;
@@ -257,22 +263,12 @@ impl Hooks {
     }
 }
 
-impl Known {
-    /// Takes in entries that were just written.
-    fn take_in(&mut self, entries: &[Entry]) {
-        for entry in entries {
-            let entry = entry.to_object();
-            self.session.take_in(&entry);
-            self.calls.take_in(&entry);
-        }
-    }
+impl Known for Seen {
+    const KINDS: &'static [Kind] = &calls::KINDS;
 
-    fn catch_up(&mut self, hooks: &Hooks) -> Result<(), DecideError> {
-        let Self { log, session, calls } = self;
-        log.catch_up(hooks.decider.store(), &calls::KINDS, &mut |entry| {
-            session.take_in(entry);
-            calls.take_in(entry);
-        })
+    fn take_in(&mut self, entry: &Entry) {
+        self.facts.take_in(entry);
+        self.calls.take_in(entry);
     }
 }
 
@@ -290,12 +286,13 @@ pub fn session_of_subagent(store: &Store, host: &Host, parent: &str) -> Result<S
     let recent = store.sessions(MAX_SESSIONS_SEARCHED, None)?.sessions;
     for session in recent.into_iter().map(|listed| listed.session).filter(|session| session.starts_with(&begin)) {
         let mut is_there = false;
-        store.session_since((&session, 0), &["decided"], &mut |document| {
+        store.session_since((&session, 0), &[Kind::Decided.as_str()], &mut |document| {
             // Few entries are read: the host waits.
             let entry = document.contains(&written).then(|| Json::parse(document.as_bytes()).ok()).flatten();
-            let subagent =
-                entry.as_ref().and_then(|entry| entry.as_object()?.get("subagent")?.as_object()?.get("id")?.as_str());
-            is_there |= subagent == Some(parent);
+            let entry = entry.and_then(|entry| Entry::read(entry.as_object()?));
+            if let Some(Entry { event: Event::Decided(decided), .. }) = entry {
+                is_there |= decided.subagent.is_some_and(|subagent| subagent.id == parent);
+            }
         })?;
         if is_there {
             return Ok(session);
@@ -310,33 +307,28 @@ pub fn not_executed(why: &str) -> String {
     Block::without_decision("policy_unavailable", why).text
 }
 
-/// A call that was made without a decision that allows it.
-fn undecided(id: Option<&str>, (tool, host_tool): (&str, &str), args: &Json, status: CallStatus) -> Event {
-    let text = Some(args.to_text()).filter(|args| args.len() <= MAX_ARGUMENTS);
-    let members = object! {
-        "call"?: id,
-        "tool": tool,
-        "host_tool": host_tool,
-        "arguments"?: text,
-        "status": status.as_str(),
-        "message": arguments_digest(args),
-    };
-    Event::new("undecided", members)
+/// A call with these arguments that was made without a decision that allows it.
+fn undecided(args: &Json, status: CallStatus) -> Undecided {
+    Undecided {
+        arguments: arguments(args),
+        status: Some(status),
+        message: arguments_digest(args),
+        ..Undecided::default()
+    }
 }
 
-/// What is recorded of a decision beside the action.
-fn members(pending: &Pending<'_>) -> Object {
+/// What is recorded of a decision whatever it is.
+fn recorded(pending: &Pending<'_>) -> Decided {
     let Pending { message, call, .. } = pending;
-    let subagent = message.subagent.as_ref().map(|subagent| {
-        object! { "id": subagent.id.as_str(), "kind"?: subagent.kind.clone() }
-    });
-    object! {
-        "call"?: call.id.clone(),
-        "host_tool": call.host_tool.as_str(),
-        "server"?: call.server.clone(),
-        "turn"?: message.turn.clone(),
-        "subagent"?: subagent.map(Json::from),
-        "twin"?: call.twin.as_deref().map(twin_digest),
-        "message": arguments_digest(&call.args),
+    let subagent = message.subagent.as_ref();
+    Decided {
+        call: call.id.clone(),
+        host_tool: Some(call.host_tool.clone()),
+        server: call.server.clone(),
+        turn: message.turn.clone(),
+        subagent: subagent.map(|one| SubagentName { id: one.id.clone(), kind: one.kind.clone() }),
+        twin: call.twin.as_deref().map(twin_digest),
+        message: arguments_digest(&call.args),
+        ..Decided::of(Some(&pending.action))
     }
 }

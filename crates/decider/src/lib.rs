@@ -1,7 +1,9 @@
 //! Decides on actions, and stores what people say about them.
 //!
-//! - [`Decider`] gathers evidence, decides by a policy and issues the decision.
-//! - [`Guard`] does so for the calls of a guarded MCP connection, [`Hooks`] for those of a coding agent.
+//! - [`Decider`] gathers evidence, decides by a policy and issues the decision: what is [`Asked`] is [`Deciding`] until it is
+//!   on disk, and [`Decided`] then. `decide.rs` makes a decision, `decider.rs` puts decisions in order and stores them.
+//! - [`Guard`] does so for the calls of a guarded MCP connection, [`Hooks`] for those of a coding agent. Both decide through
+//!   `session_decider.rs`, on facts that have every entry of their session.
 //! - [`NewReview`] is a person's approval or denial, [`Reported`] what became of an action.
 //! - [`Worth`] says what a stored receipt proves, for [`evaluation`] and for redeeming.
 //! - [`suggest_policy`] and [`policy_diff`] decide again what a session or a store has recorded.
@@ -17,12 +19,12 @@ mod receive;
 mod reconcile;
 mod redeem;
 mod review;
-mod session_log;
+mod session_decider;
 mod suggest;
 mod worth;
 
-pub use decide::{DecideError, Decided, Question, replay, resume};
-pub use decider::{Asked, Begun, Decider, Deciding, MAX_RACES, Replayable};
+pub use decide::{DecideError, replay};
+pub use decider::{Asked, Decided, Decider, Deciding, Replayable, StoredWith};
 pub use evaluation::{Evaluation, evaluation};
 pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
 pub use hooks::{

@@ -34,7 +34,8 @@ pub struct ChangedDecision {
 pub fn policy_diff(
     store: &Store,
     wanted: &DecisionsWanted,
-    (old, new): (&ActionPolicy, &ActionPolicy),
+    old: &ActionPolicy,
+    new: &ActionPolicy,
 ) -> Result<PolicyDiff, DecideError> {
     let (mut diff, mut left, mut after) = (PolicyDiff::default(), wanted.limit, wanted.after);
     while left > 0 {
@@ -42,7 +43,7 @@ pub fn policy_diff(
             store.all_tenants_decisions(&DecisionsWanted { limit: left.min(MAX_PAGE), after, ..wanted.clone() })?;
         left = left.saturating_sub(page.decisions.len());
         for decision in &page.decisions {
-            match compared(store, decision, (old, new))? {
+            match compared(store, decision, old, new)? {
                 None => diff.unknown += 1,
                 Some(None) => diff.same += 1,
                 Some(Some(changed)) => diff.changed.push(changed),
@@ -60,7 +61,8 @@ pub fn policy_diff(
 fn compared(
     store: &Store,
     decision: &Decision,
-    (old, new): (&ActionPolicy, &ActionPolicy),
+    old: &ActionPolicy,
+    new: &ActionPolicy,
 ) -> Result<Option<Option<ChangedDecision>>, DecideError> {
     let Ok(receipt) = decide::read(decision) else { return Ok(None) };
     let Some(request) = request(store, decision, &receipt)? else { return Ok(None) };
@@ -97,8 +99,9 @@ fn request(store: &Store, decision: &Decision, receipt: &DecisionReceipt) -> Res
 fn smallest(decision: &Decision, receipt: &DecisionReceipt) -> Option<Object> {
     let action = Json::parse(decision.about.action.as_deref()?.as_bytes()).ok()?;
     let agent = object! { "id"?: receipt.bound("agent"), "environment"?: receipt.bound("environment") };
-    Some(match agent.is_empty() {
-        true => object! { "action": action },
-        false => object! { "action": action, "agent": agent },
+    Some(if agent.is_empty() {
+        object! { "action": action }
+    } else {
+        object! { "action": action, "agent": agent }
     })
 }

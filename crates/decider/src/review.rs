@@ -11,7 +11,7 @@ use proofmark_receipt::{Json, Receipt, SignError, Timestamp};
 use proofmark_store::{Decision, JudgedReview, NewReceipt, Review, ReviewVerdict, StoreError, Tenant, TenantStore};
 
 use crate::decide::{self, DecideError, Question};
-use crate::decider::{Decider, MAX_RACES};
+use crate::decider::{Decider, settled};
 use proofmark_verifier::clock;
 use proofmark_verifier::presented::{self, Presented};
 
@@ -133,10 +133,7 @@ impl ReviewError {
 }
 
 fn but_for(roles: &[String]) -> String {
-    match roles.is_empty() {
-        true => String::new(),
-        false => format!(", but for {}", roles.join(", ")),
-    }
+    if roles.is_empty() { String::new() } else { format!(", but for {}", roles.join(", ")) }
 }
 
 fn way_out(why: Refusal) -> &'static str {
@@ -165,14 +162,11 @@ impl Decider {
         let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
         // Whether an approval counts depends on those before it.
         let _same_subject = self.lock("review", new.tenant, &stored.about.subject);
-        for _ in 0..MAX_RACES {
-            match self.review_once(new, &stored) {
-                // Through another server, at the same time: whether this one counts is judged again.
-                Err(ReviewError::Store(StoreError::ReviewedMeanwhile(_))) => {}
-                reviewed => return reviewed,
-            }
-        }
-        Err(DecideError::Raced.into())
+        settled(|| match self.review_once(new, &stored) {
+            // Through another server, at the same time: whether this one counts is judged again.
+            Err(ReviewError::Store(StoreError::ReviewedMeanwhile(_))) => Ok(None),
+            reviewed => reviewed.map(Some),
+        })
     }
 
     fn review_once(&self, new: &NewReview<'_>, stored: &Decision) -> Result<(Review, Option<Receipt>), ReviewError> {
@@ -204,7 +198,7 @@ impl Decider {
             return Err(StoreError::Reviewed(stored.decision_id.clone()).into());
         }
         let (role, approval) = self.approval(&decide::read(stored)?, new.reviewer, new, &period)?;
-        self.would_count(new.tenant, stored, (&role, &approval), &period.from)?;
+        self.would_count(new.tenant, stored, &role, &approval, &period.from)?;
         let review = Review { role, receipt_id: Some(approval.receipt_id().to_string()), ..review };
         let judged = JudgedReview { review: review.clone(), seen };
         let writes = vec![NewReceipt::single(approval.clone()).into(), judged.into()];
@@ -288,7 +282,8 @@ impl Decider {
         &self,
         tenant: &Tenant,
         stored: &Decision,
-        (role, approval): (&str, &Receipt),
+        role: &str,
+        approval: &Receipt,
         now: &Timestamp,
     ) -> Result<(), ReviewError> {
         let (store, policy) = (self.store.of(tenant), self.policy().ok_or(DecideError::NoPolicy)?);
@@ -310,7 +305,7 @@ impl Decider {
         let mut fact = [presented::fact(approval, trusted, Some(&store))?];
         decide::vouch(&mut fact, own);
         let documents = evidence.documents().iter().cloned().chain(fact).collect();
-        counted(&policy, &request, &Evidence::new(documents), now, (role, approval))
+        counted(&policy, &request, &Evidence::new(documents), now, role, approval)
     }
 }
 
@@ -340,7 +335,8 @@ fn counted(
     request: &Request,
     evidence: &Evidence,
     now: &Timestamp,
-    (role, receipt): (&str, &Receipt),
+    role: &str,
+    receipt: &Receipt,
 ) -> Result<(), ReviewError> {
     let moment = Moment { now: now.clone(), history: History::default() };
     let findings = judge_rules(policy, request, evidence, &moment);

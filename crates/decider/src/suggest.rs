@@ -6,10 +6,11 @@ use proofmark_boundary::{
     ActionPolicy, ActionPolicyError, DecisionReceipt, History, Moment, SeenCall, SuggestError, Suggestion, as_under,
     decide, suggest,
 };
-use proofmark_evidence::{CallStatus, Evidence};
-use proofmark_guard::{Agent, PinKind, Session, says_that_it_changes};
+use proofmark_evidence::Evidence;
+use proofmark_guard::{PinKind, says_that_it_changes};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, ReceiptId};
+use proofmark_session::{Agent, Decided, Entry, Event, SessionFacts};
 use proofmark_store::{Store, StoreError, Tenant};
 
 use crate::pins::pins;
@@ -67,7 +68,7 @@ impl SuggestSessionError {
 struct Record {
     session: String,
     agent: Agent,
-    entries: Vec<Object>,
+    entries: Vec<Entry>,
     /// The calls that were executed, each with the index of its entry.
     calls: Vec<(usize, SeenCall)>,
     /// The calls by their decisions.
@@ -137,8 +138,10 @@ impl Record {
                 let Ok(Json::Object(document)) = Json::parse(entry.document.as_bytes()) else {
                     return Err(SuggestSessionError::Damaged(session.to_owned()));
                 };
-                record.take(store, &document, &changing)?;
-                record.entries.push(document);
+                if let Some(entry) = Entry::read(&document) {
+                    record.take(store, &entry.event, &changing)?;
+                    record.entries.push(entry);
+                }
             }
             position += entries.len() as u64;
             if entries.len() < PAGE {
@@ -150,24 +153,22 @@ impl Record {
     fn take(
         &mut self,
         store: &Store,
-        entry: &Object,
+        event: &Event,
         changing: &BTreeSet<(String, String)>,
     ) -> Result<(), SuggestSessionError> {
-        let text = |name: &str| entry.get(name).and_then(Json::as_str);
-        let owned = |name: &str| text(name).map(str::to_owned);
-        match text("kind") {
-            Some("opened") => self.agent = Agent { id: owned("agent"), environment: owned("environment") },
-            Some("decided") => self.decided(store, entry, changing)?,
+        match event {
+            Event::Opened(opened) => {
+                self.agent = Agent { id: opened.agent.clone(), environment: opened.environment.clone() };
+            }
+            Event::Decided(decided) => self.decided(store, decided, changing)?,
             // A host let it through without asking.
-            Some("undecided") => self.unknown += 1,
-            Some("result") => {
-                let signs = entry.get("signs").and_then(Json::as_array).unwrap_or_default();
-                let signs: Vec<String> = signs.iter().filter_map(Json::as_str).map(str::to_owned).collect();
-                self.tainted |= !signs.is_empty();
-                let index = text("decision").and_then(|decision| self.by_decision.get(decision));
+            Event::Undecided(_) => self.unknown += 1,
+            Event::Result(result) => {
+                self.tainted |= !result.signs.is_empty();
+                let index = result.decision.as_ref().and_then(|decision| self.by_decision.get(decision));
                 if let Some((_, call)) = index.and_then(|index| self.calls.get_mut(*index)) {
-                    call.status = text("status").and_then(CallStatus::from_word);
-                    call.signs = signs;
+                    call.status = result.status;
+                    call.signs = result.signs.clone();
                 }
             }
             _ => {}
@@ -178,13 +179,12 @@ impl Record {
     fn decided(
         &mut self,
         store: &Store,
-        entry: &Object,
+        decided: &Decided,
         changing: &BTreeSet<(String, String)>,
     ) -> Result<(), SuggestSessionError> {
-        let is_true = |name: &str| entry.get(name).and_then(Json::as_bool) == Some(true);
-        let decision = entry.get("decision").and_then(Json::as_str);
-        if !is_true("allowed") && !is_true("shadowed") {
-            *self.blocked.entry(tool_of(entry).to_owned()).or_default() += 1;
+        let decision = decided.decision.as_deref();
+        if !decided.was_forwarded() {
+            *self.blocked.entry(decided.tool.clone().unwrap_or_default()).or_default() += 1;
             return Ok(());
         }
         let stored = decision.map(|id| store.of(&Tenant::LOCAL).decision(id)).transpose()?.flatten();
@@ -204,11 +204,11 @@ impl Record {
     /// For each call why a policy does not allow it; empty if it does. Rules on the calls before it see these only `with_calls`:
     /// otherwise the time that it takes does not grow with the square of their number.
     fn refusals(&self, policy: &ActionPolicy, with_calls: bool) -> Vec<BTreeSet<String>> {
-        let mut state = Session::default();
+        let mut state = SessionFacts::default();
         let mut calls = self.calls.iter().peekable();
         let mut refusals = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
-            let is_decision = entry.get("kind").and_then(Json::as_str) == Some("decided");
+            let is_decision = matches!(entry.event, Event::Decided(_));
             if let Some((_, call)) = calls.next_if(|(at, _)| *at == index) {
                 let facts = state.facts(Object::new(), &self.agent, &self.session);
                 refusals.push(refusal(policy, call, &facts));

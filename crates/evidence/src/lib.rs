@@ -9,7 +9,7 @@
 //! - [`suite_digest`] names what a receipt proved: the specification and the tests together.
 //! - [`assign()`] gives each rule that uses up a receipt one of its own.
 //! - [`approval`] reads and judges the attestations of humans.
-//! - [`trace`] reads the calls an orchestrator recorded; [`CallStatus`] says how a call ended.
+//! - [`trace`] reads the calls an orchestrator recorded.
 //! - [`difference`] says where two documents differ.
 //! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
 //!
@@ -41,7 +41,7 @@ pub mod trace;
 pub use approval::{Approval, ApprovalDemand, ApprovalError, Binds};
 pub use approval_fact::{ApprovalFact, HUMAN_TIER, Subject};
 pub use assign::assign;
-pub use call::{Call, CallStatus};
+pub use call::Call;
 pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression};
 pub use demand::{Accepts, ReceiptDemand, SignerDemand, Wanted};
 pub use path::Path;

@@ -1,7 +1,7 @@
 //! Every form of a trace is told apart and read alike; damaged ones are refused by name.
 
-use proofmark_evidence::CallStatus;
 use proofmark_evidence::trace::{self, FORMS, TracePlace};
+use proofmark_session::CallStatus;
 use proptest::prelude::*;
 
 const SAMPLES: [(&str, &str, &[u8]); 14] = [

@@ -56,7 +56,7 @@ impl RefUpdate {
         let text = String::from_utf8_lossy(line);
         let mut words = text.splitn(3, ' ');
         match (words.next(), words.next(), words.next()) {
-            (Some(old), Some(new), Some(reference)) => Self::of(line, reference, (old, new)),
+            (Some(old), Some(new), Some(reference)) => Self::of(line, reference, old, new),
             _ => Err(ParseUpdateError(text.into_owned())),
         }
     }
@@ -70,12 +70,12 @@ impl RefUpdate {
         // What is pushed is named as the user did, and may have spaces.
         let mut words = text.rsplitn(4, ' ');
         match (words.next(), words.next(), words.next(), words.next()) {
-            (Some(old), Some(reference), Some(new), Some(_)) => Self::of(line, reference, (old, new)),
+            (Some(old), Some(reference), Some(new), Some(_)) => Self::of(line, reference, old, new),
             _ => Err(ParseUpdateError(text.into_owned())),
         }
     }
 
-    fn of(line: &[u8], reference: &str, (old, new): (&str, &str)) -> Result<Self, ParseUpdateError> {
+    fn of(line: &[u8], reference: &str, old: &str, new: &str) -> Result<Self, ParseUpdateError> {
         let error = || ParseUpdateError(String::from_utf8_lossy(line).into_owned());
         let is_named = reference.starts_with(REFERENCES) && !reference.chars().any(|c| c.is_control() || c == ' ');
         // A name that is not text is one that no policy can name.

@@ -218,10 +218,7 @@ impl Repository {
         let wanted: String = known.iter().map(|id| format!("^{id}\n")).chain([format!("{new}\n")]).collect();
         let output = self.run("rev-list", &[&most, "--ignore-missing", "--stdin"], wanted.as_bytes())?;
         let commits: Vec<String> = String::from_utf8_lossy(&output).lines().map(str::to_owned).collect();
-        match commits.len() > MAX_COMMITS {
-            true => Err(GitError::TooManyCommits),
-            false => Ok(commits),
-        }
+        if commits.len() > MAX_COMMITS { Err(GitError::TooManyCommits) } else { Ok(commits) }
     }
 
     /// The folder in which git looks for hooks, and the one that it keeps for this repository.
@@ -263,12 +260,11 @@ impl Repository {
             let _ended = stdin.write_all(input);
         }
         let output = child.wait_with_output()?;
-        match output.status.success() {
-            true => Ok(output.stdout),
-            false => {
-                let said = String::from_utf8_lossy(&output.stderr);
-                Err(GitError::Refused { command: name, said: said.trim().chars().take(MAX_SAID).collect() })
-            }
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(GitError::Refused { command: name, said: said.trim().chars().take(MAX_SAID).collect() })
         }
     }
 

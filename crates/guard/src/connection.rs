@@ -16,14 +16,15 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request};
-use proofmark_receipt::{Json, Object, Sha256Digest, object};
+use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_session::{
+    Agent, Cancelled, Closed, Event, Executed, Keep, Opened, Passed, Refused, SessionFacts, arguments,
+};
 
 use crate::answer::{self, INVALID_PARAMS};
-use crate::event::{self, Event, Keep};
 use crate::message::{Kind, Message, MessageError, MessageId, Sender};
 use crate::pin::Pin;
 use crate::pins::Pins;
-use crate::session::{Agent, Session};
 pub use lists::Moving;
 use lists::{Lists, Parked};
 use requests::{Treatment, of_client, of_server};
@@ -64,6 +65,7 @@ pub struct Settings {
 
 /// What is to be done, in this order.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "few outputs exist at a time, and events are most of them")]
 pub enum Output {
     ToClient(String),
     ToServer(String),
@@ -104,7 +106,7 @@ pub struct Released(Parked, Option<Waited>);
 pub struct Pending {
     /// The actions, each to be decided in order until one is not allowed.
     pub requests: Vec<Request>,
-    /// How many calls the facts have.
+    /// The version of the facts.
     known: usize,
     held: Held,
 }
@@ -161,7 +163,9 @@ struct Task {
 pub struct Connection {
     settings: Settings,
     agent: Agent,
-    session: Session,
+    session: SessionFacts,
+    /// The request that was made last, which has most of what the next one has.
+    last: Option<Request>,
     pins: Pins,
     /// The client's requests, and those that wait for a decision.
     open: HashMap<MessageId, Open>,
@@ -192,7 +196,8 @@ impl Connection {
         Self {
             settings,
             agent,
-            session: Session::default(),
+            session: SessionFacts::default(),
+            last: None,
             pins,
             open: HashMap::new(),
             deciding: HashSet::new(),
@@ -213,15 +218,16 @@ impl Connection {
     pub fn open(&mut self, policy: &ActionPolicy) -> Vec<Output> {
         let mut outputs = Vec::new();
         let origin = self.origin(&mut outputs);
-        let members = object! {
-            "server": self.settings.server.as_str(),
-            "agent"?: self.settings.agent.clone(),
-            "environment"?: self.settings.environment.clone(),
-            "policy_hash": policy.hash().to_string(),
-            "origin"?: origin,
-            "shadow"?: self.settings.shadow.then_some(true),
+        let opened = Opened {
+            host: None,
+            server: Some(self.settings.server.clone()),
+            agent: self.settings.agent.clone(),
+            environment: self.settings.environment.clone(),
+            policy_hash: Some(policy.hash().to_string()),
+            origin: origin.map(str::to_owned),
+            shadow: self.settings.shadow.then_some(true),
         };
-        outputs.insert(0, Output::Event(Event::new("opened", members)));
+        outputs.insert(0, Output::Event(Event::Opened(opened)));
         outputs
     }
 
@@ -267,8 +273,7 @@ impl Connection {
                 self.refuse(&refusal)
             })
         } else {
-            let members = object! { "request": id.as_json(), "executed": "no" };
-            Step::of(Output::Event(Event::new("cancelled", members)))
+            Step::of(cancelled(&id, None, Executed::No))
         };
         step.outputs.splice(0..0, withdrawn);
         step
@@ -292,17 +297,13 @@ impl Connection {
         let mut open: Vec<_> = self.open.drain().map(|(_, open)| open).collect();
         open.sort_by(|one, other| one.id.cmp(&other.id));
         let unanswered = open.iter().filter(|open| open.call.is_some());
-        let unanswered: Vec<_> = unanswered.map(|open| Json::from(open.id.as_json())).collect();
+        let unanswered = unanswered.map(|open| open.id.as_json().to_owned()).collect();
         let mut notified = Object::new();
         for ((from, method), count) in &self.notified {
             notified.insert(format!("{from} {method}"), *count);
         }
-        let members = object! {
-            "unanswered": unanswered,
-            "lines_not_forwarded": self.noise,
-            "notifications": notified,
-        };
-        outputs.push(Output::Event(Event::new("closed", members)));
+        let closed = Closed { unanswered, lines_not_forwarded: self.noise, notifications: notified };
+        outputs.push(Output::Event(Event::Closed(closed)));
         outputs
     }
 
@@ -326,10 +327,9 @@ impl Connection {
     }
 
     fn refuse(&mut self, refusal: &MessageError) -> Step {
-        let members = object! { "reason": refusal.reason.as_str() };
         Step {
             outputs: vec![
-                Output::Event(Event::new("refused", members)),
+                Output::Event(Event::Refused(Refused { reason: refusal.reason.clone() })),
                 Output::Log(format!("a message of the client is not forwarded: {}", refusal.reason)),
                 Output::ToClient(answer::refused(refusal)),
             ],
@@ -422,7 +422,7 @@ impl Connection {
         }
         let Some(open) = self.open.get_mut(id) else { return Step::default() };
         open.cancelled = true;
-        Step { outputs: vec![open.cancelled("unknown"), Output::ToServer(message.text)], ..Step::default() }
+        Step { outputs: vec![open.cancelled(Executed::Unknown), Output::ToServer(message.text)], ..Step::default() }
     }
 
     /// Drops a request that the server has not seen. Where it is being decided, the decision is recorded first.
@@ -432,9 +432,8 @@ impl Connection {
         if decision.is_none() && !self.lists.drop_parked(id) {
             return Vec::new();
         }
-        let members = object! { "request": id.as_json(), "decision"?: decision, "executed": "no" };
         let withdrawn = waited.and_then(|mut waited| waited.withdrawn(id));
-        withdrawn.into_iter().chain([Output::Event(Event::new("cancelled", members))]).collect()
+        withdrawn.into_iter().chain([cancelled(id, decision, Executed::No)]).collect()
     }
 
     /// Counts a notification; those of methods that are one too many together.
@@ -506,23 +505,23 @@ impl Open {
     }
 
     /// What is recorded of it when it is cancelled.
-    fn cancelled(&self, executed: &str) -> Output {
-        let members =
-            object! { "request": self.id.as_json(), "decision"?: self.decision.clone(), "executed": executed };
-        Output::Event(Event::new("cancelled", members))
+    fn cancelled(&self, executed: Executed) -> Output {
+        cancelled(&self.id, self.decision.clone(), executed)
     }
+}
+
+/// What is recorded of a request that was cancelled.
+fn cancelled(id: &MessageId, decision: Option<String>, executed: Executed) -> Output {
+    Output::Event(Event::Cancelled(Cancelled { request: id.as_json().to_owned(), decision, executed, declined: None }))
 }
 
 /// What is recorded of a request that nobody decides on.
 fn passed(id: &MessageId, method: &str, message: &Message) -> Event {
-    let arguments = message.params().cloned().map(|params| Json::Object(requests::arguments(params)).to_text());
-    Event::new(
-        "passed",
-        object! {
-            "request": id.as_json(),
-            "method": method,
-            "arguments"?: arguments.filter(|arguments| arguments.len() <= event::MAX_ARGUMENTS),
-            "message": message.digest(),
-        },
-    )
+    let params = message.params().cloned().map(|params| Json::Object(requests::arguments(params)));
+    Event::Passed(Passed {
+        request: id.as_json().to_owned(),
+        method: method.to_owned(),
+        arguments: params.as_ref().and_then(arguments),
+        message: message.digest(),
+    })
 }

@@ -1,30 +1,26 @@
 //! What passes between an MCP client and a server that is guarded: strict messages, known tools, observed calls.
 //!
 //! [`Connection`] is the state of one connection. It is given every message of both sides and says what to forward, what to answer
-//! and what to have decided; the caller asks the policy, keeps the events and moves the bytes. Over HTTP, [`Headers`] are held
+//! and what to have decided; the caller asks the policy, keeps the events (`proofmark-session`) and moves the bytes. Over HTTP, [`Headers`] are held
 //! against the body and [`SseReader`] reads the server's streams. The crate has no clock, processes, files or network.
 
 mod answer;
 mod connection;
-mod event;
 mod fold;
 mod headers;
 mod message;
 mod observed;
 mod pin;
 mod pins;
-mod session;
 mod sse;
 
 pub use answer::Block;
 pub use connection::{
     Connection, Failure, HungUp, Moving, Output, Pending, Posted, Released, Ruling, Settings, Step, Stream,
 };
-pub use event::{Event, Keep, MAX_ARGUMENTS, digest, strings};
 pub use headers::Headers;
 pub use message::{Kind, MAX_MESSAGE_BYTES, Message, MessageError, MessageId, PROTOCOL_VERSION, Sender};
 pub use observed::labels_of;
 pub use pin::{Difference, Pin, PinKind, PinName};
 pub use pins::{PinState, Pinning, Pins, says_that_it_changes};
-pub use session::{Agent, FACT_KINDS, MAX_CALLS, Session};
 pub use sse::{SseError, SseEvent, SseItem, SseReader};

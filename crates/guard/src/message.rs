@@ -9,8 +9,8 @@ use std::thread;
 
 use proofmark_receipt::json::{self, JsonError, JsonErrorKind, Limits};
 use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_session::TextDigest;
 
-use crate::event;
 use crate::fold::{folded, same_when_folded};
 
 /// The longest message, in bytes.
@@ -280,8 +280,8 @@ impl Message {
     }
 
     /// The digest and length of the text.
-    pub(crate) fn digest(&self) -> Object {
-        event::digest_of(self.digest.unwrap_or_else(|| Sha256Digest::of(self.text.as_bytes())), self.text.len())
+    pub(crate) fn digest(&self) -> TextDigest {
+        TextDigest::with(self.digest.unwrap_or_else(|| Sha256Digest::of(self.text.as_bytes())), self.text.len())
     }
 
     /// The result, if it is an object.

@@ -1,8 +1,8 @@
 //! What a result says: how the call ended, and the texts in it that an agent reads.
 
 use proofmark_boundary::taint;
-use proofmark_evidence::CallStatus;
 use proofmark_receipt::{Json, Object};
+use proofmark_session::CallStatus;
 
 use crate::message::Message;
 

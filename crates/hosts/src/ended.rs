@@ -3,8 +3,8 @@
 //! Only what the host itself says counts as success. Where it leaves the exit code of a command out, the end is doubtful: what
 //! the command printed is the agent's own word.
 
-use proofmark_evidence::CallStatus;
 use proofmark_receipt::{Json, Object};
+use proofmark_session::CallStatus;
 
 use crate::message::Call;
 use crate::tools::SHELL;

@@ -1,7 +1,7 @@
 //! What a host tells a hook.
 
-use proofmark_evidence::CallStatus;
 use proofmark_receipt::Json;
+use proofmark_session::CallStatus;
 
 /// One event of a host.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! The host's own record of a session, beside what hooks saw. An agent may be able to write it, so it proves nothing good: it
 //! shows calls that no hook was asked about.
 
-use proofmark_evidence::{Call, CallStatus};
+use proofmark_evidence::Call;
 use proofmark_receipt::json::Limits;
 use proofmark_receipt::{Json, Object};
+use proofmark_session::CallStatus;
 
 use crate::fields::MAX_INPUT_DEPTH;
 

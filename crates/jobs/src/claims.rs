@@ -173,9 +173,10 @@ impl Scheduler {
     /// What this process runs; none until its host was tested.
     pub(super) fn runs(&self) -> Option<Vec<String>> {
         let runtimes = self.host.runtimes()?;
-        match runtimes.is_empty() {
-            true => Some(vec![needs::NOTHING.to_owned()]),
-            false => Some(needs::of_host(runtimes, self.only.as_deref())),
+        if runtimes.is_empty() {
+            Some(vec![needs::NOTHING.to_owned()])
+        } else {
+            Some(needs::of_host(runtimes, self.only.as_deref()))
         }
     }
 

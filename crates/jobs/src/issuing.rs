@@ -58,9 +58,10 @@ impl Scheduler {
         let mut draft = done.outcome.clone().map_err(NotIssued::Judged)?;
         draft.verified_at = clock::when(&self.store, &draft.verified_at);
         // The row of a stored job was stored together with its answer.
-        let with: Option<Write> = match job.is_stored() {
-            true => Some(self.job_end(job, StoredState::Done).into()),
-            false => answer(job).map(Write::from),
+        let with: Option<Write> = if job.is_stored() {
+            Some(self.job_end(job, StoredState::Done).into())
+        } else {
+            answer(job).map(Write::from)
         };
         let to = Destination {
             tenant: &work.tenant,
@@ -79,9 +80,10 @@ impl Scheduler {
             return self.end(job, row, JobState::Failed(why), None);
         }
         // Where the failure cannot be written the row still waits, so the job must not end here.
-        match runs_again(error) || self.store_end(job, StoredState::Failed(why.clone())).is_err() {
-            true => self.hand_over(job, row),
-            false => self.end(job, row, JobState::Failed(why), None),
+        if runs_again(error) || self.store_end(job, StoredState::Failed(why.clone())).is_err() {
+            self.hand_over(job, row)
+        } else {
+            self.end(job, row, JobState::Failed(why), None)
         }
     }
 

@@ -393,9 +393,10 @@ impl Verifications {
     /// # Errors
     /// When the store cannot be read.
     pub fn languages(&self) -> Result<Vec<Language>, StoreError> {
-        match self.leaves_work() {
-            true => self.scheduler.languages_elsewhere(),
-            false => Ok(self.scheduler.host.languages().to_vec()),
+        if self.leaves_work() {
+            self.scheduler.languages_elsewhere()
+        } else {
+            Ok(self.scheduler.host.languages().to_vec())
         }
     }
 

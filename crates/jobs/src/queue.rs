@@ -120,12 +120,12 @@ impl Queue {
     /// How many jobs would begin at once.
     pub(super) fn room(&self) -> OfLane {
         let state = lock(&self.state);
-        match state.closed {
-            true => OfLane::default(),
-            false => OfLane {
-                runs: self.workers.runs.saturating_sub(state.running.runs + state.runs.len),
-                quick: self.workers.quick.saturating_sub(state.running.quick + state.quick.len),
-            },
+        if state.closed {
+            return OfLane::default();
+        }
+        OfLane {
+            runs: self.workers.runs.saturating_sub(state.running.runs + state.runs.len),
+            quick: self.workers.quick.saturating_sub(state.running.quick + state.quick.len),
         }
     }
 
@@ -322,9 +322,10 @@ impl TenantQueues {
         let queue = self.queues.get_mut(&tenant)?;
         let job = queue.pop_front()?;
         self.len -= 1;
-        match queue.is_empty() {
-            true => drop(self.queues.remove(&tenant)),
-            false => self.order.push_back(tenant),
+        if queue.is_empty() {
+            drop(self.queues.remove(&tenant))
+        } else {
+            self.order.push_back(tenant)
         }
         Some(job)
     }

@@ -24,7 +24,7 @@ impl Scheduler {
             Some(owner) => self.progress_of(owner)?,
             None => Progress::new(),
         };
-        self.stored(tenant, id, (row.as_ref(), &progress))
+        self.stored(tenant, id, row.as_ref(), &progress)
     }
 
     /// Notifies the listener of the job's state, and of each change while another process has the job.
@@ -80,7 +80,7 @@ impl Scheduler {
         let none = Progress::new();
         let view = match self.remembered(&follower.tenant, &id) {
             Some(view) => Ok(Some(view)),
-            None => self.stored(&follower.tenant, &id, (row, progress.as_deref().unwrap_or(&none))),
+            None => self.stored(&follower.tenant, &id, row, progress.as_deref().unwrap_or(&none)),
         };
         let mut changed = false;
         if let Ok(Some(view)) = view
@@ -106,7 +106,8 @@ impl Scheduler {
         &self,
         tenant: &Tenant,
         id: &ReceiptId,
-        (row, progress): (Option<&StoredJob>, &Progress),
+        row: Option<&StoredJob>,
+        progress: &Progress,
     ) -> Result<Option<JobView>, StoreError> {
         let view = |state, (done, total), created_at, receipt| {
             let lacking = row.filter(|row| row.owner.is_none() && state == JobState::Waiting);

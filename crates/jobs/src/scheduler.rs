@@ -383,9 +383,10 @@ impl Scheduler {
         if row.over {
             return;
         }
-        match job.is_stored() {
-            true => self.hand_over(job, &mut row),
-            false => self.end(job, &mut row, JobState::Failed(SubmitError::Stopping.to_string()), None),
+        if job.is_stored() {
+            self.hand_over(job, &mut row)
+        } else {
+            self.end(job, &mut row, JobState::Failed(SubmitError::Stopping.to_string()), None)
         }
     }
 

@@ -127,10 +127,7 @@ fn check_name(name: &str) -> Result<(), TrustError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let valid = (1..=MAX_NAME).contains(&name.len()) && !name.starts_with('-') && name.chars().all(plain);
     // Such a name would pass for a signer id that was cut.
-    match valid && !crate::trust::begins_like_signer(name) {
-        true => Ok(()),
-        false => Err(TrustError::Name(name.to_owned())),
-    }
+    if valid && !crate::trust::begins_like_signer(name) { Ok(()) } else { Err(TrustError::Name(name.to_owned())) }
 }
 
 fn read(text: &str) -> Result<Vec<TrustedName>, DocumentError> {

@@ -1,10 +1,10 @@
 //! `/ui/sessions`: what passed between agents and the servers they call, where `proofmark guard` stood between them.
 
 use askama::Template;
-use proofmark_receipt::{Json, Object, Timestamp};
+use proofmark_receipt::{Json, Timestamp};
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
-use proofmark_session::SessionDocument;
+use proofmark_session::{CallResult, CallStatus, Decided, Event, Executed, SessionDocument};
 use proofmark_store::{Cursor, SessionEntry};
 
 use super::frame::{Frame, Here};
@@ -113,24 +113,33 @@ impl EntryRow {
         let Some(document) = read else {
             return Some(Self::plain(entry.at, "is-fail", "damaged", "This entry cannot be read.".into()));
         };
-        let at = document.text("at").and_then(|at| at.parse::<Timestamp>().ok());
-        let at = at.map_or(entry.at, |at| at.unix_millis());
-        let text = |name: &str| document.text(name).unwrap_or_default();
-        Some(match entry.kind.as_str() {
-            "decided" => decided(at, document.document()),
-            "result" => result(at, document.document()),
-            "opened" => Self::plain(at, "", "opened", Shown::line(&format!("server {}", text("server")), 160)),
-            "closed" => Self::plain(at, "", "closed", "The session ended.".into()),
-            "refused" => Self::plain(at, "is-fail", "refused", Shown::line(text("reason"), 400)),
-            "cancelled" => {
-                let executed = match text("executed") {
-                    _ if !text("declined").is_empty() => "The user of the client declined the call while it waited.",
-                    "no" => "The call was cancelled before the server saw it.",
-                    _ => "The call was cancelled; whether it was executed is not known.",
-                };
-                Self::plain(at, "is-wait", "cancelled", executed.into())
+        let at = document.at().parse::<Timestamp>().map_or(entry.at, |at| at.unix_millis());
+        let plain = |class, word, what: &str| Self::plain(at, class, word, Shown::line(what, 400));
+        Some(match document.event() {
+            Some(Event::Decided(event)) => decided(at, &event),
+            Some(Event::Result(event)) => result(at, &event),
+            Some(Event::Opened(opened)) => {
+                let (by, name) = opened.host.map_or(("server", opened.server), |host| ("host", Some(host)));
+                Self::plain(at, "", "opened", Shown::line(&format!("{by} {}", name.unwrap_or_default()), 160))
             }
-            other => Self::plain(at, "", "noted", Shown::line(&listing(other, document.document()), 400)),
+            Some(Event::Closed(_)) => plain("", "closed", "The session ended."),
+            Some(Event::Refused(refused)) => plain("is-fail", "refused", &refused.reason),
+            Some(Event::Cancelled(cancelled)) => {
+                let executed = match (cancelled.declined, cancelled.executed) {
+                    (Some(_), _) => "The user of the client declined the call while it waited.",
+                    (None, Executed::No) => "The call was cancelled before the server saw it.",
+                    (None, Executed::Unknown) => "The call was cancelled; whether it was executed is not known.",
+                };
+                plain("is-wait", "cancelled", executed)
+            }
+            Some(Event::Tools(listed)) if listed.quarantined.is_empty() => {
+                plain("", "noted", "The server listed its tools; all are as they were pinned.")
+            }
+            Some(Event::Tools(listed)) => {
+                let names = listed.quarantined.join(", ");
+                plain("", "noted", &format!("The server listed its tools. Not passed on: {names}"))
+            }
+            Some(_) | None => plain("", "noted", &spaced(document.kind())),
         })
     }
 
@@ -139,53 +148,33 @@ impl EntryRow {
     }
 }
 
-/// What a list of tools, or something else that passed, says in one line.
-fn listing(kind: &str, document: &Object) -> String {
-    let quarantined = document.get("quarantined").and_then(Json::as_array).unwrap_or_default();
-    let names: Vec<_> = quarantined.iter().filter_map(Json::as_str).collect();
-    match (kind, names.is_empty()) {
-        ("tools", true) => "The server listed its tools; all are as they were pinned.".to_owned(),
-        ("tools", false) => format!("The server listed its tools. Not passed on: {}", names.join(", ")),
-        (other, _) => spaced(other),
-    }
-}
-
-fn decided(at: i64, document: &Object) -> EntryRow {
-    let text = |name: &str| document.get(name).and_then(Json::as_str).unwrap_or_default();
-    let is_true = |name: &str| document.get(name).and_then(Json::as_bool) == Some(true);
-    let (class, word) = match (is_true("allowed"), is_true("shadowed")) {
+fn decided(at: i64, decided: &Decided) -> EntryRow {
+    let (class, word) = match (decided.allowed, decided.was_forwarded()) {
         (true, _) => ("is-pass", "allowed"),
         (false, true) => ("is-wait", "passed on in shadow mode"),
         (false, false) => ("is-fail", "blocked"),
     };
-    let what = match (text("method"), text("tool")) {
-        ("tools/call" | "", tool) => tool.to_owned(),
-        (method, _) => method.to_owned(),
+    let what = match decided.method.as_deref() {
+        Some("tools/call") | None => decided.tool.as_deref().unwrap_or_default(),
+        Some(method) => method,
     };
-    let id = text("decision");
-    let arguments = text("arguments");
+    let arguments = decided.arguments.as_deref();
     EntryRow {
-        href: (!id.is_empty()).then(|| format!("/ui/decisions/{}", encoded(id))),
-        texts: if arguments.is_empty() {
-            Vec::new()
-        } else {
-            vec![("arguments", Shown::line(arguments, MAX_GIST), cut(arguments))]
-        },
-        ..EntryRow::plain(at, class, word, Shown::line(&what, 160))
+        href: decided.decision.as_ref().map(|id| format!("/ui/decisions/{}", encoded(id))),
+        texts: arguments.map(|text| ("arguments", Shown::line(text, MAX_GIST), cut(text))).into_iter().collect(),
+        ..EntryRow::plain(at, class, word, Shown::line(what, 160))
     }
 }
 
-fn result(at: i64, document: &Object) -> EntryRow {
-    let text = |name: &str| document.get(name).and_then(Json::as_str).unwrap_or_default();
-    let signs = document.get("signs").and_then(Json::as_array).unwrap_or_default();
-    let signs: Vec<_> = signs.iter().filter_map(Json::as_str).map(|sign| Shown::line(&spaced(sign), 60)).collect();
-    let kept = [text("text"), text("excerpt")].into_iter().find(|text| !text.is_empty());
-    let failed = text("status") == "failed";
-    let class = if !signs.is_empty() { "is-fail" } else { "" };
+fn result(at: i64, result: &CallResult) -> EntryRow {
+    let signs: Vec<_> = result.signs.iter().map(|sign| Shown::line(&spaced(sign), 60)).collect();
+    let kept = result.text.as_deref().or(result.excerpt.as_deref()).filter(|text| !text.is_empty());
+    let word = if result.status == Some(CallStatus::Failed) { "failed" } else { "result" };
+    let class = if signs.is_empty() { "" } else { "is-fail" };
     EntryRow {
-        signs,
         texts: kept.map(|kept| ("result", Shown::line(kept, MAX_GIST), cut(kept))).into_iter().collect(),
-        ..EntryRow::plain(at, class, if failed { "failed" } else { "result" }, Shown::line(text("tool"), 160))
+        signs,
+        ..EntryRow::plain(at, class, word, Shown::line(&result.tool, 160))
     }
 }
 

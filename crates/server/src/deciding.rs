@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use axum::body::Body;
 use proofmark_boundary::{DecisionReceipt, Request};
-use proofmark_decider::{Asked, Begun, DecideError, MAX_RACES, Replayable};
+use proofmark_decider::{Asked, Decided, Deciding, Replayable};
 use proofmark_receipt::{Json, Sha256Digest};
 use tracing::{Instrument, Span};
 
@@ -59,26 +59,20 @@ async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Res
         let (services, span) = (Arc::clone(&state.services), Span::current());
         let first = move || {
             let _place = place;
-            span.in_scope(|| Asking::read(&services, form, head, bytes, memory, flag)?.try_begin(&services))
+            span.in_scope(|| Asking::read(&services, form, head, bytes, memory, flag)?.begin(&services))
         };
-        let (mut begun, mut asking) = state.pool.run(first).await??;
-        for _ in 0..MAX_RACES {
-            let made = match begun {
-                Some(Begun::Answered(receipt)) => {
-                    let text = receipt.to_text();
-                    Some((*receipt, text))
-                }
-                Some(Begun::Made(deciding)) => deciding.await?,
-                None => None,
-            };
-            if let Some((receipt, text)) = made {
-                decided(&receipt, &asking.caller);
-                return Ok((form.reply)(&receipt, text));
-            }
-            // In a thread of its own, because it may have to wait for other decisions on the action.
-            (begun, asking) = in_thread(&state, asking).await?;
-        }
-        Err(DecideError::Raced.into())
+        let (begun, asking) = state.pool.run(first).await??;
+        let made = match begun {
+            Some(deciding) => deciding.await?,
+            None => None,
+        };
+        let caller = asking.caller.clone();
+        let made = match made {
+            Some(made) => made,
+            None => in_thread(&state, asking).await?,
+        };
+        decided(&made.receipt, &caller);
+        Ok((form.reply)(&made.receipt, made.text))
     };
     // A task of its own: what is stored is logged and counted, also where its client is gone.
     match tokio::time::timeout(MAX_ANSWER_TIME, tokio::spawn(decide.instrument(Span::current()))).await {
@@ -88,15 +82,15 @@ async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Res
     }
 }
 
-async fn in_thread(state: &AppState, asking: Asking) -> Result<(Option<Begun>, Asking), Problem> {
+/// Decides in a thread of its own, because it may have to wait for other decisions on the action.
+async fn in_thread(state: &AppState, asking: Asking) -> Result<Decided, Problem> {
     let place = state.limits.places.take(&asking.caller.tenant).await?;
     let (services, span) = (Arc::clone(&state.services), Span::current());
-    let begin = move || {
+    let decide = move || {
         let _place = place;
-        let begun = span.in_scope(|| services.decider.begin(&asking.asked()))?;
-        Ok((Some(begun), asking))
+        span.in_scope(|| services.decider.decide(&asking.asked()))
     };
-    tokio::task::spawn_blocking(begin).await.map_err(|_| Problem::internal())?
+    Ok(tokio::task::spawn_blocking(decide).await.map_err(|_| Problem::internal())??)
 }
 
 impl Asking {
@@ -117,18 +111,16 @@ impl Asking {
         Ok(Self { request, candidate, caller, idempotency, stop, _memory: memory })
     }
 
-    fn try_begin(self, services: &Services) -> Result<(Option<Begun>, Self), Problem> {
-        let begun = services.decider.try_begin(&self.asked())?;
+    fn begin(self, services: &Services) -> Result<(Option<Deciding>, Self), Problem> {
+        let begun = services.decider.begin(&self.asked())?;
         Ok((begun, self))
     }
 
     fn asked(&self) -> Asked<'_> {
         Asked {
-            request: &self.request,
-            tenant: &self.caller.tenant,
             candidate: self.candidate.as_deref(),
             replayable: self.idempotency.as_ref().map(|(key, request)| Replayable { key, request: *request }),
-            stop: &self.stop,
+            ..Asked::new(&self.request, &self.caller.tenant, &self.stop)
         }
     }
 }

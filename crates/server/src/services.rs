@@ -125,11 +125,10 @@ impl Services {
         request: &proofmark_boundary::Request,
         stop: &AtomicBool,
     ) -> Result<String, DecideError> {
-        let tenant = &caller.tenant;
         // Only the runtime SDK names actions by hash, and only HTTP has idempotency keys; this serves MCP.
-        let receipt = self.decider.decide(&Asked { request, tenant, candidate: None, replayable: None, stop })?;
-        decided(&receipt, caller);
-        Ok(receipt.to_text())
+        let made = self.decider.decide(&Asked::new(request, &caller.tenant, stop))?;
+        decided(&made.receipt, caller);
+        Ok(made.text)
     }
 
     /// Checks a receipt of either kind.

@@ -1,53 +1,28 @@
-//! Entries of guarded sessions, as documents.
+//! What is recorded of a guarded session, and what is known by it.
+//!
+//! - [`Event`] is one thing that happened: a call that was decided on, a result, a list of tools. `event.rs` is the table of
+//!   all kinds and their members, from which the one reader and the one writer are made.
+//! - [`Entry`] is an event and its time. [`Entry::to_document`] makes it the document that [`sign_entry`] links and signs;
+//!   [`SessionDocument`] is such a document when it is read again.
+//! - [`SessionFacts`] are the calls and the signs of steering that entries tell of, as the facts of the next decision.
+//! - [`Keep`], [`TextDigest`] and [`arguments`] say how much of a text an event has.
+//!
+//! The crate has no clock and no store, and knows neither policies nor who decides: guards and hooks make the events, and
+//! `proofmark-decider` stores them.
 
-use proofmark_boundary::DecisionReceipt;
-use proofmark_receipt::{Json, Link, Object, ReceiptId};
+mod document;
+mod event;
+mod facts;
+mod kept;
+mod members;
+mod status;
 
-/// What `record_type` of a session's entry is.
-pub const SESSION_ENTRY: &str = "proofmark_session_entry";
-
-/// A signed entry of a guarded session. It is linked to the one before it as receipts are.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SessionDocument {
-    id: ReceiptId,
-    document: Object,
-}
-
-impl SessionDocument {
-    /// Whether a document says that it is such an entry. With `vrf_version` it is a VRF receipt, and with the type of
-    /// decision receipts a decision receipt, whatever else it holds.
-    #[must_use]
-    pub fn claimed_by(document: &Object) -> bool {
-        document.get("record_type").and_then(Json::as_str) == Some(SESSION_ENTRY)
-            && !document.contains("vrf_version")
-            && !DecisionReceipt::claimed_by(document)
-    }
-
-    /// Reads an entry. Its signature is not verified.
-    ///
-    /// `None` for a document that is none.
-    #[must_use]
-    pub fn read(document: Json) -> Option<Self> {
-        let Json::Object(document) = document else { return None };
-        let id = document.get("entry_id").and_then(Json::as_str)?.parse().ok()?;
-        Self::claimed_by(&document).then_some(Self { id, document })
-    }
-
-    /// The document.
-    #[must_use]
-    pub fn document(&self) -> &Object {
-        &self.document
-    }
-
-    /// A text at the top.
-    #[must_use]
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.document.get(name)?.as_str()
-    }
-
-    /// It as a link of its session's chain.
-    #[must_use]
-    pub fn link(&self) -> Link<'_> {
-        Link { id: self.id, document: &self.document }
-    }
-}
+pub use document::{Entry, SESSION_ENTRY, SessionDocument, sign_entry};
+pub use event::{
+    CallResult, Cancelled, Changed, Closed, Decided, Ended, Event, Joined, Kind, Listed, Lost, NewPolicy, Opened,
+    Passed, Refused, ServerInfo, Stopped, SubagentName, Undecided, Waiting,
+};
+pub use facts::{Agent, FACT_KINDS, MAX_CALLS, SessionFacts};
+pub use kept::{Keep, TextDigest, arguments, masked};
+pub use members::{Executed, Side};
+pub use status::CallStatus;

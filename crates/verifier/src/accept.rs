@@ -508,9 +508,10 @@ fn run_name(given: Option<&str>) -> Result<String, AcceptError> {
     let Some(name) = given else { return Ok(clock::receipt_id()?.to_string()) };
     // No slash: otherwise two steps could have chains of one name (`chain_name`).
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
-    match !name.is_empty() && name.len() <= MAX_RUN_NAME && name.chars().all(plain) {
-        true => Ok(name.to_owned()),
-        false => Err(AcceptError::RunName(name.to_owned())),
+    if !name.is_empty() && name.len() <= MAX_RUN_NAME && name.chars().all(plain) {
+        Ok(name.to_owned())
+    } else {
+        Err(AcceptError::RunName(name.to_owned()))
     }
 }
 

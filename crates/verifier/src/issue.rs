@@ -1,20 +1,14 @@
-//! Issues receipts and decisions: each is linked to its chain, signed, and stored together with what it brings about.
+//! Issues receipts: each is linked to its chain, signed, and stored together with what it brings about.
 //!
-//! Everything that is signed and stored here goes through [`Issuer`]: receipts of `verify`, of jobs and of accepted steps,
-//! and the decisions of a [`crate::Decider`]. A receipt that continues a chain is handed to the store as a function that
-//! links and signs it; the store calls it with the tip that the chain has at that moment, inside the transaction that stores
-//! the receipt. So there is nothing to try again when another process extends the chain first.
+//! Receipts of `verify`, of jobs and of accepted steps go through [`Issuer`]. A receipt that continues a chain is handed to the
+//! store as a function that links and signs it; the store calls it with the tip that the chain has at that moment, inside the
+//! transaction that stores the receipt. So there is nothing to try again when another process extends the chain first.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use proofmark_boundary::{DecisionReceipt, SignedDecision};
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{ChainHead, ChainTip, Draft, Receipt, ReceiptId, SignError, SigningKey, Timestamp};
-use proofmark_store::{
-    DecisionIndex, NewDecision, NewReceipt, Pending, Store, StoreError, Tenant, TenantStore, Write, Written,
-};
+use proofmark_receipt::{ChainHead, Draft, Receipt, ReceiptId, SignError, SigningKey, Timestamp};
+use proofmark_store::{NewReceipt, Pending, Store, StoreError, Tenant, TenantStore, Write};
 
 use crate::clock;
 
@@ -166,74 +160,6 @@ fn sign(draft: Draft, key: Option<&SigningKey>) -> Result<Receipt, SignError> {
         Some(key) => draft.sign(key),
         None => draft.unsigned(),
     }
-}
-
-/// What the store looks a decision up by.
-pub struct DecisionRow {
-    pub decided_at: i64,
-    pub outcome: String,
-    pub allowed: bool,
-    pub fingerprint: String,
-    pub nth: u64,
-    pub about: DecisionIndex,
-}
-
-/// A decision that may not be on disk yet.
-#[must_use = "a decision is issued only once it is on disk"]
-#[derive(Debug)]
-pub struct IssuingDecision {
-    pending: Pending,
-    signed: SignedDecision,
-}
-
-impl IssuingDecision {
-    /// Waits until the decision is on disk; its receipt, and the text of that.
-    ///
-    /// # Errors
-    /// When the receipt cannot be signed, or the store refuses it or what is stored with it.
-    pub fn wait(self) -> Result<(DecisionReceipt, String), StoreError> {
-        receipt(self.pending.wait(), self.signed)
-    }
-}
-
-/// Ready when [`IssuingDecision::wait`] would return.
-impl Future for IssuingDecision {
-    type Output = Result<(DecisionReceipt, String), StoreError>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let signed = self.signed;
-        Pin::new(&mut self.pending).poll(context).map(|written| receipt(written, signed))
-    }
-}
-
-fn receipt(
-    written: Result<Written, StoreError>,
-    signed: SignedDecision,
-) -> Result<(DecisionReceipt, String), StoreError> {
-    // The store has written a decision, so it returns one.
-    let link = written?.decision.ok_or_else(|| StoreError::NotLinked("decisions".to_owned()))?;
-    Ok(signed.receipt(link))
-}
-
-/// Hands over a decision, whose receipt is neither linked nor signed yet, to be issued together with `with`.
-///
-/// # Errors
-/// [`SignError`] when its receipt cannot be signed, whatever its place in the chain.
-pub fn issue_decision(
-    receipt: DecisionReceipt,
-    row: DecisionRow,
-    with: Vec<Write>,
-    (key, store): (&Arc<SigningKey>, &TenantStore<'_>),
-) -> Result<IssuingDecision, SignError> {
-    let decision_id = receipt.decision_id();
-    // On this thread, since the writer does one thing at a time.
-    let (prepared, signed) = receipt.prepare(key)?;
-    let key = Arc::clone(key);
-    let sign = Box::new(move |tip: Option<&ChainTip>| prepared.sign(tip, &key));
-    let DecisionRow { decided_at, outcome, allowed, fingerprint, nth, about } = row;
-    let new = NewDecision { decision_id, decided_at, outcome, allowed, fingerprint, nth, about, sign };
-    let pending = store.submit_all(std::iter::once(new.into()).chain(with).collect());
-    Ok(IssuingDecision { pending, signed })
 }
 
 /// Signs where a tenant's chain of this name ends now. The head of any tenant's but the command line's names the tenant,

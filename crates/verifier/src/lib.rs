@@ -5,7 +5,7 @@
 //! - [`Batch`] runs requests on several workers and issues their receipts in order; [`project_request`] makes a request of a
 //!   folder.
 //! - [`accept`] judges attempts at workflow steps.
-//! - [`Issuer`] links, signs and stores what these produce, and the decisions of `proofmark-decider`.
+//! - [`Issuer`] links, signs and stores what these produce.
 //! - [`presented`] reads receipts as evidence.
 
 mod accept;
@@ -27,10 +27,7 @@ pub use accept::{
 pub use clock::{clock_behind, now, now_in, receipt_id};
 pub use compare::differences;
 pub use file_watch::FileWatch;
-pub use issue::{
-    DecisionRow, Destination, IssueError, Issuer, Issuing, IssuingDecision, STEP_CHAINS, VERIFIER, chain_head,
-    decisions_head, issue_decision,
-};
+pub use issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER, chain_head, decisions_head};
 pub use offers::{LOOK_EVERY, Offers};
 pub use presented::{Presented, PresentedError};
 pub use project::{CONFIG_FILE, ProjectConfig, ProjectError, ProjectRequest, project_request, tree_request};

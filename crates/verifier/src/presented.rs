@@ -83,10 +83,8 @@ fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
     for path in files(folder)? {
         let bytes = fs::read(&path).map_err(|error| PresentedError::Io { path: path.clone(), error })?;
         let lines = path.extension().is_some_and(|extension| extension == "jsonl");
-        let texts: Vec<&[u8]> = match lines {
-            true => bytes.split(|byte| *byte == b'\n').collect(),
-            false => vec![bytes.as_slice()],
-        };
+        let texts: Vec<&[u8]> =
+            if lines { bytes.split(|byte| *byte == b'\n').collect() } else { vec![bytes.as_slice()] };
         for (line, text) in (1..).zip(texts).filter(|(_, text)| !lines || !text.trim_ascii().is_empty()) {
             all.push(Receipt::parse(text).map_err(|error| {
                 let (path, text, error) = (path.clone(), text.into(), Box::new(error));

@@ -191,9 +191,10 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// [`IssueError::Reserved`] where the name is one that chains of steps have.
     pub fn on_chain(self, chain: String) -> Result<Self, IssueError> {
-        match chain.starts_with(STEP_CHAINS) {
-            true => Err(IssueError::Reserved(chain)),
-            false => Ok(Self { chain: Some(chain), ..self }),
+        if chain.starts_with(STEP_CHAINS) {
+            Err(IssueError::Reserved(chain))
+        } else {
+            Ok(Self { chain: Some(chain), ..self })
         }
     }
 
@@ -386,10 +387,7 @@ fn judge(
     };
     // Judged as they end, because the answers of a whole suite may not fit into memory.
     let outcome = worker.run_each(job, watch, &mut |case| judging.judge(&case));
-    match is_cancelled(watch) {
-        true => Err(RunError::Stopped),
-        false => Ok((judging.finish(&outcome.runtime), Some(outcome))),
-    }
+    if is_cancelled(watch) { Err(RunError::Stopped) } else { Ok((judging.finish(&outcome.runtime), Some(outcome))) }
 }
 
 fn judge_at_once(

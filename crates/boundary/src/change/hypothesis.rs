@@ -4,11 +4,11 @@
 //! after the changes.
 
 use proofmark_evidence::{
-    Accepts, ApprovalDemand, CallStatus, Condition, Evidence, Person, ReceiptFact, SignerDemand, Statement,
-    TextExpression,
+    Accepts, ApprovalDemand, Condition, Evidence, Person, ReceiptFact, SignerDemand, Statement, TextExpression,
 };
 use proofmark_predicate::Predicate;
 use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp};
+use proofmark_session::CallStatus;
 
 use super::memo::{Memo, Task};
 use super::solve::solve;

@@ -3,9 +3,9 @@
 //! Where a call has no `tool` or `status`, it may be any call. That decides nothing in favour of the action: such a call
 //! is not the demanded one, ends the range of calls before a `before`, and starts it after an `after`.
 
-use proofmark_evidence::CallStatus;
 use proofmark_evidence::glob::Globs;
 use proofmark_receipt::Json;
+use proofmark_session::CallStatus;
 
 use crate::policy::ToolCallDemand;
 use crate::request::Request;

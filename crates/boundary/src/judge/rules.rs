@@ -1,11 +1,10 @@
 //! Judges the rules of a boundary.
 
 use proofmark_evidence::glob::Globs;
-use proofmark_evidence::{
-    Accepts, ApprovalDemand, CallStatus, Condition, NoText, ReceiptFact, Refusal, TextExpression,
-};
+use proofmark_evidence::{Accepts, ApprovalDemand, Condition, NoText, ReceiptFact, Refusal, TextExpression};
 use proofmark_predicate::{Missing, Truth};
 use proofmark_receipt::{Json, ReceiptId};
+use proofmark_session::CallStatus;
 
 use super::finding::{Reason, RuleFinding, RuleStatus, SharedText};
 use super::pass::{Judge, MAX_MISSING, described, fact_item, gave_up};

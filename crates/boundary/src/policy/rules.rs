@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use proofmark_evidence::glob::Globs;
-use proofmark_evidence::{ApprovalDemand, CallStatus, Condition, ReceiptDemand, TextExpression};
+use proofmark_evidence::{ApprovalDemand, Condition, ReceiptDemand, TextExpression};
+use proofmark_session::CallStatus;
 
 use super::OnBlock;
 

@@ -1,8 +1,8 @@
 //! The plain form: the facts as predicates see them, every member known and of its type.
 
-use proofmark_evidence::CallStatus;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_receipt::{Json, Object};
+use proofmark_session::CallStatus;
 
 use super::{MAX_ENTRIES, MAX_NAME_BYTES};
 use crate::facts::{BOUNDARIES, DEFINITION_STATES};

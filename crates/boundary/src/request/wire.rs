@@ -1,8 +1,8 @@
 //! The V4 form `{envelope, decision_context}`, as runtimes send it. Unknown members are ignored, since runtimes add some.
 
-use proofmark_evidence::CallStatus;
 use proofmark_receipt::document::{DocumentError, Field, Fields};
 use proofmark_receipt::{Json, Object};
+use proofmark_session::CallStatus;
 
 use super::plain::{enough, name_text, number};
 use crate::facts::BOUNDARIES;

@@ -1,9 +1,10 @@
 //! Suggested policies: they can be read, they allow what was seen, and little else.
 
 use proofmark_boundary::{ActionPolicy, History, Moment, SeenCall, Suggestion, ToolCall, as_under, decide, suggest};
-use proofmark_evidence::{CallStatus, Evidence};
+use proofmark_evidence::Evidence;
 use proofmark_receipt::document::{Format, parse};
 use proofmark_receipt::{Json, Object, object};
+use proofmark_session::CallStatus;
 use proptest::prelude::*;
 
 const ANY: &str = "{version: 1, boundaries: [{id: any, match: {}}]}";

@@ -58,7 +58,7 @@ impl Diff {
             None => {
                 let (since, until) = (self.period.since.from, self.period.until);
                 let wanted = DecisionsWanted { since, until, limit: self.limit, ..DecisionsWanted::default() };
-                policy_diff(&self.store.open_existing(config)?, &wanted, (&old, &new))?
+                policy_diff(&self.store.open_existing(config)?, &wanted, &old, &new)?
             }
         };
         if diff.same == 0 && diff.changed.is_empty() {

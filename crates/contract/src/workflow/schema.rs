@@ -1,8 +1,8 @@
 //! The names and types of the facts that conditions of a workflow read.
 
-use proofmark_evidence::CallStatus;
 use proofmark_predicate::{FieldType, Schema};
 use proofmark_receipt::document::{DocumentError, Field};
+use proofmark_session::CallStatus;
 
 pub(super) fn read_context(field: &Field<'_>) -> Result<Vec<(String, FieldType)>, DocumentError> {
     let fields = field.fields()?;

@@ -1,17 +1,18 @@
 //! The calls of a session that hooks were asked about.
 
-use proofmark_evidence::CallStatus;
-use proofmark_guard::FACT_KINDS;
 use proofmark_hosts::{Call, Host, Message};
-use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp, object};
+use proofmark_receipt::{Json, Sha256Digest, Timestamp};
+use proofmark_session::{CallStatus, Entry, Event, FACT_KINDS, Kind, TextDigest};
 
 /// How long a decision counts for another event about the same call, in milliseconds. A host may ask again in this time, and
 /// no longer: it names calls by names that the model's provider chooses.
 const SAME_CALL_MS: i64 = 60_000;
 
 /// The kinds of entries that calls are made of.
-pub(super) const KINDS: [&str; 7] =
-    [FACT_KINDS[0], FACT_KINDS[1], FACT_KINDS[2], FACT_KINDS[3], FACT_KINDS[4], "joined", "opened"];
+pub(super) const KINDS: [Kind; 7] = {
+    let [decided, result, cancelled, ended, undecided] = FACT_KINDS;
+    [decided, result, cancelled, ended, undecided, Kind::Joined, Kind::Opened]
+};
 
 /// The calls, in the order of their decisions.
 #[derive(Debug, Default)]
@@ -60,45 +61,45 @@ pub(super) enum Match<'a> {
 
 impl Calls {
     /// Takes in an entry of the session's record.
-    pub(super) fn take_in(&mut self, entry: &Object) {
-        let text = |name: &str| entry.get(name).and_then(Json::as_str).map(str::to_owned);
-        let member = |name: &str, inner: &str| Some(entry.get(name)?.as_object()?.get(inner)?.as_str()?.to_owned());
-        let kind = text("kind");
-        match kind.as_deref() {
-            Some("opened") if self.begun.is_none() => self.begun = text("at"),
-            Some("undecided") => self.undecided.push(Made {
-                id: text("call"),
-                tool: text("host_tool").unwrap_or_default(),
-                args: member("message", "sha256").unwrap_or_default(),
+    pub(super) fn take_in(&mut self, Entry { at, event }: &Entry) {
+        match event {
+            Event::Opened(_) => {
+                self.begun.get_or_insert_with(|| at.clone());
+            }
+            Event::Undecided(undecided) => self.undecided.push(Made {
+                id: undecided.call.clone(),
+                tool: undecided.host_tool.clone(),
+                args: undecided.message.sha256.clone(),
             }),
-            Some(_) | None => {}
-        }
-        let Some(decision) = text("decision") else { return };
-        match kind.as_deref() {
-            Some("decided") => self.decided.push(HookedCall {
-                decision,
-                allowed: entry.get("allowed").and_then(Json::as_bool) == Some(true),
-                id: text("call"),
-                host_tool: text("host_tool").unwrap_or_default(),
-                args: member("message", "sha256").unwrap_or_default(),
-                turn: text("turn"),
-                twin: text("twin"),
-                subagent: member("subagent", "id"),
-                at: text("at").unwrap_or_default(),
-                has_ended: false,
-                has_joined: false,
-                is_unsettled: true,
-            }),
-            Some("result" | "ended") => {
-                let status = text("status").and_then(|status| CallStatus::from_word(&status));
-                self.with(&decision, |call| {
-                    call.has_ended = true;
-                    call.is_unsettled = status.is_none_or(CallStatus::is_unsettled);
+            Event::Decided(decided) => {
+                let Some(decision) = decided.decision.clone() else { return };
+                self.decided.push(HookedCall {
+                    decision,
+                    allowed: decided.allowed,
+                    id: decided.call.clone(),
+                    host_tool: decided.host_tool.clone().unwrap_or_default(),
+                    args: decided.message.sha256.clone(),
+                    turn: decided.turn.clone(),
+                    twin: decided.twin.clone(),
+                    subagent: decided.subagent.as_ref().map(|subagent| subagent.id.clone()),
+                    at: at.clone(),
+                    has_ended: false,
+                    has_joined: false,
+                    is_unsettled: true,
                 });
             }
-            Some("joined") => self.with(&decision, |call| call.has_joined = true),
-            Some(_) | None => {}
+            Event::Result(result) => self.ended(result.decision.as_deref(), result.status),
+            Event::Ended(ended) => self.ended(Some(&ended.decision), ended.status),
+            Event::Joined(joined) => self.with(&joined.decision, |call| call.has_joined = true),
+            _ => {}
         }
+    }
+
+    fn ended(&mut self, decision: Option<&str>, status: Option<CallStatus>) {
+        self.with(decision.unwrap_or_default(), |call| {
+            call.has_ended = true;
+            call.is_unsettled = status.is_none_or(CallStatus::is_unsettled);
+        });
     }
 
     /// The decision on this very call: one that the host asks about again, or one of two events about it. None once the call has
@@ -207,8 +208,8 @@ fn digest(args: &Json) -> String {
 }
 
 /// Arguments as an entry names them.
-pub(super) fn arguments_digest(args: &Json) -> Object {
-    object! { "sha256": digest(args), "bytes": args.to_text().len() as u64 }
+pub(super) fn arguments_digest(args: &Json) -> TextDigest {
+    TextDigest { sha256: digest(args), bytes: args.to_text().len() as u64 }
 }
 
 /// A call of a host's own record.

@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_contract::{State, TransitionError, Workflow, WorkflowPolicy};
-use proofmark_evidence::CallStatus;
 use proofmark_evidence::trace::{self, FORMS};
-use proofmark_guard::Event;
 use proofmark_hosts::{Message, Stop};
-use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp, object};
+use proofmark_receipt::{Json, Sha256Digest, Timestamp, object};
+use proofmark_session::{CallStatus, Ended, Entry, Event, Kind, Stopped, Undecided};
 use proofmark_store::Tenant;
 
 use super::calls::{self, made};
-use super::{EXECUTED_UNDECIDED, Hooks, Known, undecided};
+use super::{EXECUTED_UNDECIDED, HookSession, Hooks, undecided};
 use crate::decide::DecideError;
+use crate::session_decider::Known;
 use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, Sender, accept, clock};
 
 /// How long an attempt that comes too early is waited for.
 const MAX_WAIT: Duration = Duration::from_secs(20);
 /// The kinds of entries that are a trace.
-const TRACE_KINDS: [&str; 5] = ["opened", "decided", "result", "ended", "undecided"];
+const TRACE_KINDS: [Kind; 5] = [Kind::Opened, Kind::Decided, Kind::Result, Kind::Ended, Kind::Undecided];
 /// The most calls without a decision that are recorded at once.
 const MAX_UNSEEN: usize = 100;
 /// What an unreadable record of the host is recorded as.
@@ -93,8 +93,8 @@ impl Hooks {
         at: &StepAt<'_>,
         record: &HostRecord,
     ) -> Result<StopRuling, StopError> {
-        let mut known = self.known()?;
-        self.compare(&mut known, record)?;
+        let mut session = self.session()?;
+        self.compare(&mut session, record)?;
         let subagent = message.subagent.as_ref().map(|subagent| subagent.id.as_str());
         let run = run_name(&self.settings.session, subagent);
         let calls = self.trace(subagent)?;
@@ -120,9 +120,8 @@ impl Hooks {
         };
         match self.attempt(&attempt) {
             Ok(Some(accepted)) => {
-                let judged = Event::new("stop", judged(at.step, subagent, &accepted));
-                let entries = self.entries(&known, None, judged);
-                known.log.append(&self.decider, &entries, &mut |_| {})?;
+                let judged = Event::Stop(judged(at.step, subagent, &accepted));
+                session.append(&self.entries(session.is_empty(), None, judged))?;
                 Ok(ruling(at.step, &accepted))
             }
             Ok(None) => Ok(StopRuling::Judged),
@@ -162,64 +161,72 @@ impl Hooks {
 
     /// Records what the host's own record says beside what hooks saw: how calls ended that were not known to have ended, and
     /// calls that no hook was asked about.
-    pub(super) fn compare(&self, known: &mut Known, record: &HostRecord) -> Result<(), DecideError> {
+    pub(super) fn compare(&self, session: &mut HookSession, record: &HostRecord) -> Result<(), DecideError> {
         let lines = match record {
             HostRecord::Missing => return Ok(()),
             HostRecord::Lines(lines) if lines.trim().is_empty() => return Ok(()),
             HostRecord::Lines(lines) => lines,
-            HostRecord::Unreadable(why) => return self.unreadable(known, why),
+            HostRecord::Unreadable(why) => return self.unreadable(session, why),
         };
         let form = self.settings.host.record.form();
         let Some(form) = FORMS.iter().find(|one| Some(one.as_str()) == form) else { return Ok(()) };
         let made_calls = match trace::read_as(lines.as_bytes(), form) {
             Ok(trace) => trace.calls,
-            Err(error) => return self.unreadable(known, &error.to_string()),
+            Err(error) => return self.unreadable(session, &error.to_string()),
         };
         let mut entries = Vec::new();
         for call in &made_calls {
-            let unsettled = call.id.as_deref().and_then(|id| known.calls.unsettled(id));
+            let unsettled = call.id.as_deref().and_then(|id| session.known.calls.unsettled(id));
             if let (Some(hooked), CallStatus::Succeeded | CallStatus::Failed) = (unsettled, call.status) {
-                let members = object! {
-                    "call"?: call.id.clone(),
-                    "tool": call.tool.as_str(),
-                    "decision": hooked.decision.as_str(),
-                    "status": call.status.as_str(),
-                };
-                entries.push(self.entry(Event::new("ended", members)));
+                entries.push(self.entry(Event::Ended(Ended {
+                    call: call.id.clone(),
+                    tool: call.tool.clone(),
+                    decision: hooked.decision.clone(),
+                    status: Some(call.status),
+                })));
             }
         }
         // Calls before the first hook are those of a session that began without hooks.
-        let begun = known.calls.begun.clone();
+        let begun = session.known.calls.begun.clone();
         let since = |at: Option<&str>| at.zip(begun.as_deref()).is_none_or(|(at, begun)| !self.is_before(at, begun));
         let asked =
             made_calls.iter().filter(|call| self.settings.host.record.asks_about(call) && since(call.at.as_deref()));
         let asked: Vec<_> = asked.collect();
-        let unseen = known.calls.unseen(self.settings.host, asked.iter().map(|call| made(call)).collect());
+        let unseen = session.known.calls.unseen(self.settings.host, asked.iter().map(|call| made(call)).collect());
         for one in unseen.iter().take(MAX_UNSEEN) {
             let Some(call) = asked.iter().find(|call| made(call) == *one) else { continue };
-            let names = (call.tool.as_str(), call.tool.as_str());
-            entries.push(self.entry(undecided(call.id.as_deref(), names, &call.arguments, call.status)));
+            entries.push(self.entry(Event::Undecided(Undecided {
+                call: call.id.clone(),
+                tool: Some(call.tool.clone()),
+                host_tool: call.tool.clone(),
+                ..undecided(&call.arguments, call.status)
+            })));
         }
         if !entries.is_empty() {
-            known.log.append(&self.decider, &entries, &mut |_| {})?;
+            session.append(&entries)?;
             // What was just written is among the facts.
-            known.take_in(&entries);
+            entries.iter().for_each(|entry| session.known.take_in(entry));
         }
         unseen
             .iter()
             .take(MAX_UNSEEN)
-            .try_for_each(|one| self.find(one.id.as_deref().unwrap_or(&one.tool), EXECUTED_UNDECIDED))
+            .try_for_each(|one| self.find(one.id.as_deref().unwrap_or(&one.tool), &EXECUTED_UNDECIDED))
     }
 
     /// Records that the host's own record cannot be read: it could have calls that no hook was asked about.
-    fn unreadable(&self, known: &mut Known, why: &str) -> Result<(), DecideError> {
+    fn unreadable(&self, session: &mut HookSession, why: &str) -> Result<(), DecideError> {
         let args = Json::from(object! { "reason": why });
         let one = calls::Made { id: Some(TRANSCRIPT.to_owned()), tool: TRANSCRIPT.to_owned(), args: String::new() };
-        if known.calls.unseen(self.settings.host, vec![one]).is_empty() {
+        if session.known.calls.unseen(self.settings.host, vec![one]).is_empty() {
             return Ok(());
         }
-        let event = undecided(Some(TRANSCRIPT), (TRANSCRIPT, TRANSCRIPT), &args, CallStatus::Doubtful);
-        known.log.append(&self.decider, &[self.entry(event)], &mut |_| {})
+        let event = Event::Undecided(Undecided {
+            call: Some(TRANSCRIPT.to_owned()),
+            tool: Some(TRANSCRIPT.to_owned()),
+            host_tool: TRANSCRIPT.to_owned(),
+            ..undecided(&args, CallStatus::Doubtful)
+        });
+        session.append(&[self.entry(event)])
     }
 
     /// Whether a host's record says of a call that it was made before an entry. The entry has the time of the store, the call that of
@@ -233,10 +240,12 @@ impl Hooks {
     fn trace(&self, subagent: Option<&str>) -> Result<String, DecideError> {
         let (mut lines, mut own) = (String::new(), HashSet::new());
         let place = (self.settings.session.as_str(), 0);
-        self.decider.store().of(&Tenant::LOCAL).session_since(place, &TRACE_KINDS, &mut |document| {
+        let kinds = TRACE_KINDS.map(Kind::as_str);
+        self.decider.store().of(&Tenant::LOCAL).session_since(place, &kinds, &mut |document| {
             let wanted = subagent.is_none_or(|subagent| {
                 let entry = Json::parse(document.as_bytes()).ok();
-                entry.as_ref().and_then(Json::as_object).is_some_and(|entry| is_of(entry, subagent, &mut own))
+                let entry = entry.and_then(|entry| Entry::read(entry.as_object()?));
+                entry.is_some_and(|entry| is_of(&entry.event, subagent, &mut own))
             });
             if wanted {
                 lines.push_str(document);
@@ -249,20 +258,18 @@ impl Hooks {
 }
 
 /// Whether an entry is about a call of this subagent, whose decisions are `own`. Calls without a decision are everybody's.
-fn is_of(entry: &Object, subagent: &str, own: &mut HashSet<String>) -> bool {
-    let text = |name: &str| entry.get(name).and_then(Json::as_str);
-    let decision = text("decision").unwrap_or_default();
-    match text("kind") {
-        Some("decided") => {
-            let id = entry.get("subagent").and_then(|one| one.as_object()?.get("id")?.as_str());
-            let is_own = id == Some(subagent);
+fn is_of(event: &Event, subagent: &str, own: &mut HashSet<String>) -> bool {
+    match event {
+        Event::Decided(decided) => {
+            let is_own = decided.subagent.as_ref().is_some_and(|one| one.id == subagent);
             if is_own {
-                own.insert(decision.to_owned());
+                own.extend(decided.decision.clone());
             }
             is_own
         }
-        Some("result" | "ended") => own.contains(decision),
-        Some(_) | None => true,
+        Event::Result(result) => result.decision.as_ref().is_some_and(|decision| own.contains(decision)),
+        Event::Ended(ended) => own.contains(&ended.decision),
+        _ => true,
     }
 }
 
@@ -270,20 +277,21 @@ fn is_of(entry: &Object, subagent: &str, own: &mut HashSet<String>) -> bool {
 fn run_name(session: &str, subagent: Option<&str>) -> String {
     let name = subagent.map_or_else(|| session.to_owned(), |subagent| format!("{session}.{subagent}"));
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
-    match name.len() <= proofmark_verifier::MAX_RUN_NAME && name.chars().all(plain) {
-        true => name,
-        false => format!("session-{}", Sha256Digest::of(name.as_bytes())),
+    if name.len() <= proofmark_verifier::MAX_RUN_NAME && name.chars().all(plain) {
+        name
+    } else {
+        format!("session-{}", Sha256Digest::of(name.as_bytes()))
     }
 }
 
-fn judged(step: &str, subagent: Option<&str>, accepted: &Acceptance) -> Object {
-    object! {
-        "step": step,
-        "subagent"?: subagent,
-        "run": accepted.run.as_str(),
-        "attempt": u64::from(accepted.attempt),
-        "state": accepted.state.as_str(),
-        "receipt"?: accepted.receipt.as_ref().map(|receipt| receipt.receipt_id().to_string()),
+fn judged(step: &str, subagent: Option<&str>, accepted: &Acceptance) -> Stopped {
+    Stopped {
+        step: step.to_owned(),
+        subagent: subagent.map(str::to_owned),
+        run: accepted.run.clone(),
+        attempt: u64::from(accepted.attempt),
+        state: accepted.state.as_str().to_owned(),
+        receipt: accepted.receipt.as_ref().map(|receipt| receipt.receipt_id().to_string()),
     }
 }
 

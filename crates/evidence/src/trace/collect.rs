@@ -8,7 +8,8 @@ use super::MAX_CALLS;
 use super::error::{TraceError, TraceFault};
 use super::outcome::{self, Mark};
 use super::records::Record;
-use crate::call::{Call, CallStatus};
+use crate::call::Call;
+use proofmark_session::CallStatus;
 
 /// The calls read so far.
 #[derive(Debug, Default)]

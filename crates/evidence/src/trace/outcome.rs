@@ -4,7 +4,7 @@ use proofmark_receipt::Json;
 use proofmark_receipt::json::Limits;
 
 use super::{MAX_TRACE_BYTES, MAX_TRACE_DEPTH};
-use crate::call::CallStatus;
+use proofmark_session::CallStatus;
 
 /// The beginnings of texts that report an error, in lower case.
 const ERROR_BEGINNINGS: [&str; 7] = [

@@ -7,7 +7,8 @@ use super::collect::{Answer, Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
-use crate::call::{Call, CallStatus};
+use crate::call::Call;
+use proofmark_session::CallStatus;
 
 pub(super) static FORM: Form = Form { name: "plain", lists: &["calls"], has_messages: false, recognizes, calls };
 

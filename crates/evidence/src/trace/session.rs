@@ -3,25 +3,28 @@
 use std::collections::HashMap;
 
 use proofmark_receipt::{Json, Object};
+use proofmark_session::{CallStatus, Entry, Event, SESSION_ENTRY};
 
 use super::Form;
 use super::collect::{Answer, Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
-use crate::call::{Call, CallStatus};
+use crate::call::Call;
 
 pub(super) static FORM: Form = Form { name: "session", lists: &[], has_messages: false, recognizes, calls };
 
 fn recognizes(record: &Object) -> bool {
-    record.get("record_type").and_then(Json::as_str) == Some("proofmark_session_entry")
+    record.get("record_type").and_then(Json::as_str) == Some(SESSION_ENTRY)
 }
 
 /// The tool calls. Other requests that were decided, as reads of resources, do not call tools.
 fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut session = Session::default();
     for (position, record) in records.iter().enumerate() {
-        session.entry(record, position, record.object()?)?;
+        if let Some(entry) = Entry::read(record.object()?) {
+            session.entry(record, position, &entry)?;
+        }
     }
     let mut calls = session.calls.finish();
     for (index, status) in session.statuses {
@@ -49,51 +52,67 @@ struct Session {
 }
 
 impl Session {
-    fn entry(&mut self, record: &Record, position: usize, entry: &Object) -> Result<(), TraceError> {
-        let text = |name: &str| entry.get(name).and_then(Json::as_str);
-        let name = || text("tool").ok_or_else(|| record.malformed("this entry names no tool"));
-        // Absent where they were too long to be recorded: then they are not known.
-        let arguments = || text("arguments").and_then(|text| Json::parse(text.as_bytes()).ok()).unwrap_or(Json::Null);
-        let status = text("status").and_then(CallStatus::from_word);
-        let decision = text("decision")
-            .filter(|_| text("method").is_none_or(|method| method == "tools/call" || method.starts_with("tasks/")));
-        match (text("kind"), decision) {
-            (Some("decided"), Some(decision)) => {
+    fn entry(&mut self, record: &Record, position: usize, Entry { at, event }: &Entry) -> Result<(), TraceError> {
+        match event {
+            Event::Decided(decided) => {
+                let Some(decision) = decided.decision.as_deref().filter(|_| calls_tool(decided.method.as_deref()))
+                else {
+                    return Ok(());
+                };
                 // The id of the request may be used again, that of the decision never is.
-                let made = Made { id: Some(decision), name: name()?, arguments: arguments(), at: text("at") };
+                let made = made(record, at, Some(decision), &decided.tool, &decided.arguments)?;
                 let index = self.calls.made(record, position, made)?;
                 self.decided.insert(decision.to_owned(), index);
-                // In shadow mode, what the policy blocks is executed all the same.
-                let is_true = |name: &str| entry.get(name).and_then(Json::as_bool) == Some(true);
-                if !is_true("allowed") && !is_true("shadowed") {
+                if !decided.was_forwarded() {
                     self.statuses.push((index, CallStatus::Blocked));
                 }
             }
-            // A task's call has several results, of which the last says how it ended.
-            (Some("result"), Some(decision)) if self.calls.is_open(decision) => {
-                let mark = match status {
+            Event::Result(result) => {
+                let decision = result.decision.as_deref().filter(|_| calls_tool(result.method.as_deref()));
+                // A task's call has several results, of which the last says how it ended.
+                let Some(decision) = decision.filter(|decision| self.calls.is_open(decision)) else { return Ok(()) };
+                let mark = match result.status {
                     Some(CallStatus::Succeeded) => Mark::Clear,
                     Some(CallStatus::Doubtful) => Mark::Unreadable,
                     Some(CallStatus::Failed | CallStatus::Blocked) => Mark::Error,
                     Some(CallStatus::Pending) | None => return Ok(()),
                 };
-                let answer = Answer { result: text("text").and_then(content), mark };
+                let answer = Answer { result: result.text.as_deref().and_then(content), mark };
                 self.calls.answered(record, position, decision, answer)?;
             }
-            (Some("ended"), Some(decision)) => {
-                let index = self.decided.get(decision).copied();
-                self.statuses.extend(index.zip(status));
+            Event::Ended(ended) => {
+                let index = self.decided.get(&ended.decision).copied();
+                self.statuses.extend(index.zip(ended.status));
             }
-            (Some("undecided"), _) => {
-                let made = Made { id: None, name: name()?, arguments: arguments(), at: text("at") };
+            Event::Undecided(undecided) => {
+                let made = made(record, at, None, &undecided.tool, &undecided.arguments)?;
                 let index = self.calls.made(record, position, made)?;
-                self.statuses.push((index, status.unwrap_or(CallStatus::Doubtful)));
+                self.statuses.push((index, undecided.status.unwrap_or(CallStatus::Doubtful)));
                 self.undecided.push(index);
             }
             _ => {}
         }
         Ok(())
     }
+}
+
+/// A call as an entry has it.
+fn made<'a>(
+    record: &Record,
+    at: &'a str,
+    id: Option<&'a str>,
+    tool: &'a Option<String>,
+    arguments: &Option<String>,
+) -> Result<Made<'a>, TraceError> {
+    let name = tool.as_deref().ok_or_else(|| record.malformed("this entry names no tool"))?;
+    // Absent where they were too long to be recorded: then they are not known.
+    let parsed = arguments.as_deref().and_then(|text| Json::parse(text.as_bytes()).ok());
+    Ok(Made { id, name, arguments: parsed.unwrap_or(Json::Null), at: Some(at).filter(|at| !at.is_empty()) })
+}
+
+/// Whether a request calls a tool. Hooks record no methods, and are asked about tools only.
+fn calls_tool(method: Option<&str>) -> bool {
+    method.is_none_or(|method| method == "tools/call" || method.starts_with("tasks/"))
 }
 
 /// What the agent was answered, where all of it was recorded: a message of a server, or what a host says that a tool returned.

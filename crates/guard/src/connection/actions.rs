@@ -2,6 +2,7 @@
 
 use proofmark_boundary::{ActionPolicy, ToolCall};
 use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_session::MAX_CALLS;
 
 use super::waiting::Waited;
 use super::{Connection, Held, Output, Pending, Step, requests};
@@ -9,7 +10,6 @@ use crate::answer::{self, Block, INVALID_PARAMS};
 use crate::message::{Message, MessageError, MessageId, Sender};
 use crate::pin::PinKind;
 use crate::pins::{Listed, PinState};
-use crate::session::MAX_CALLS;
 
 impl Connection {
     /// Holds a request of the client until it is decided.
@@ -43,7 +43,7 @@ impl Connection {
                 Block::without_decision("session_full", &why).tool_result(&id, message.is_stateless()),
             )));
         }
-        let request = match self.session.request(action.clone(), &self.agent, &self.settings.session) {
+        let request = match self.request_for(action.clone()) {
             Ok(request) => request,
             Err(error) => return Err(invalid(&format!("the arguments cannot be judged: {error}"))),
         };
@@ -52,7 +52,7 @@ impl Connection {
         let held =
             Held { message, id, method, from: Sender::Client, actions: vec![action], detail, answers: None, waited };
         Ok(Step {
-            pending: Some(Pending { requests: vec![request], known: self.session.calls(), held }),
+            pending: Some(Pending { requests: vec![request], known: self.session.version(), held }),
             ..Step::default()
         })
     }
@@ -68,7 +68,7 @@ impl Connection {
         let mut action = self.other_action(&message, &method, policy);
         action.insert("surface", "mcp");
         action.insert("method", method.as_str());
-        let request = match self.session.request(action.clone(), &self.agent, &self.settings.session) {
+        let request = match self.request_for(action.clone()) {
             Ok(request) => request,
             Err(error) => {
                 let error = answer::error(Some(&id), INVALID_PARAMS, &error.to_string(), None);
@@ -79,7 +79,7 @@ impl Connection {
         let held =
             Held { message, id, method, from: Sender::Server, actions, detail: None, answers: None, waited: None };
         Step {
-            pending: Some(Pending { requests: vec![request], known: self.session.calls(), held }),
+            pending: Some(Pending { requests: vec![request], known: self.session.version(), held }),
             ..Step::default()
         }
     }

@@ -1,13 +1,12 @@
 //! What follows from an answer of the server.
 
 use proofmark_boundary::{ActionPolicy, ResultHandling, ToolCall};
-use proofmark_evidence::CallStatus;
-use proofmark_receipt::{Json, Sha256Digest, object};
+use proofmark_receipt::{Json, Sha256Digest};
+use proofmark_session::{CallResult, Event};
 
 use super::requests::{Treatment, of_server};
 use super::{Connection, Held, MAX_REMEMBERED, Open, Output, Pending, Step, Task, results};
 use crate::answer::Block;
-use crate::event::{self, Event};
 use crate::message::{Message, Sender};
 use crate::observed;
 
@@ -57,22 +56,23 @@ impl Connection {
             self.session.tainted(&labels, tool, now);
         }
         let is_task = open.method.starts_with("tasks/");
-        let mut members = object! {
-            "request": open.id.as_json(),
-            "method"?: is_task.then_some(open.method.as_str()),
-            "tool": tool.as_str(),
-            "decision"?: open.decision.clone(),
-            "status"?: status.map(CallStatus::as_str),
-            "cancelled"?: open.cancelled.then_some(true),
-            "signs": event::strings(labels.iter().map(|label| (*label).to_owned())),
-            "handling"?: handled.handling.map(ResultHandling::as_str),
-            "would"?: handled.would.map(ResultHandling::as_str),
-            "result": message.digest(),
-        };
-        for (name, value) in self.settings.keep.of(&message.text).iter() {
-            members.insert(name, value.clone());
-        }
-        outputs.push(Output::Event(Event::new("result", members)));
+        let word = |handling: ResultHandling| handling.as_str().to_owned();
+        let (excerpt, text) = self.settings.keep.of(&message.text);
+        outputs.push(Output::Event(Event::Result(CallResult {
+            request: Some(open.id.as_json().to_owned()),
+            method: is_task.then(|| open.method.clone()),
+            tool: tool.clone(),
+            decision: open.decision.clone(),
+            status,
+            cancelled: open.cancelled.then_some(true),
+            signs: labels.iter().map(|label| (*label).to_owned()).collect(),
+            handling: handled.handling.map(word),
+            would: handled.would.map(word),
+            result: message.digest(),
+            excerpt,
+            text,
+            ..CallResult::default()
+        })));
         handled.text
     }
 
@@ -139,11 +139,7 @@ impl Connection {
         if actions.is_empty() {
             return None;
         }
-        let requests: Result<Vec<_>, _> = actions
-            .iter()
-            .map(|action| self.session.request(action.clone(), &self.agent, &self.settings.session))
-            .collect();
-        let Ok(requests) = requests else {
+        let Ok(requests) = self.requests_for(&actions) else {
             return Some(unreadable_input(open));
         };
         let held = Held {
@@ -156,7 +152,7 @@ impl Connection {
             answers: Some(open.clone()),
             waited: None,
         };
-        Some(Step { pending: Some(Pending { requests, known: self.session.calls(), held }), ..Step::default() })
+        Some(Step { pending: Some(Pending { requests, known: self.session.version(), held }), ..Step::default() })
     }
 }
 

@@ -1,11 +1,10 @@
 //! What is different over HTTP: a request has headers, an answer has a stream of its own, and both sides may hang up.
 
 use proofmark_boundary::ActionPolicy;
-use proofmark_evidence::CallStatus;
-use proofmark_receipt::{Sha256Digest, object};
+use proofmark_receipt::Sha256Digest;
+use proofmark_session::{CallResult, CallStatus, Event, Executed, TextDigest};
 
 use super::{Connection, Open, Output, Step, begin_of};
-use crate::event::{self, Event};
 use crate::headers::Headers;
 use crate::message::{INVALID_REQUEST, Kind, Message, MessageError, MessageId, Sender};
 use crate::observed;
@@ -153,8 +152,8 @@ impl Connection {
                 open.left = true;
                 Vec::new()
             }
-            (Some(_), HungUp::BeforeSending) => self.given_up(id, "no"),
-            (Some(_), HungUp::ForGood) => self.given_up(id, "unknown"),
+            (Some(_), HungUp::BeforeSending) => self.given_up(id, Executed::No),
+            (Some(_), HungUp::ForGood) => self.given_up(id, Executed::Unknown),
         }
     }
 
@@ -166,18 +165,18 @@ impl Connection {
         if let Some(Open { id, call: Some((call, tool)), decision, .. }) = open {
             self.session.ended(call, CallStatus::Failed);
             self.session.tainted(&signs, &tool, now);
-            let mut members = object! {
-                "request": id.as_json(),
-                "tool": tool.as_str(),
-                "decision"?: decision,
-                "status": CallStatus::Failed.as_str(),
-                "signs": event::strings(signs.iter().map(|sign| (*sign).to_owned())),
-                "result": event::digest(text),
-            };
-            for (name, value) in self.settings.keep.of(text).iter() {
-                members.insert(name, value.clone());
-            }
-            outputs.push(Output::Event(Event::new("result", members)));
+            let (excerpt, whole) = self.settings.keep.of(text);
+            outputs.push(Output::Event(Event::Result(CallResult {
+                request: Some(id.as_json().to_owned()),
+                tool,
+                decision,
+                status: Some(CallStatus::Failed),
+                signs: signs.iter().map(|sign| (*sign).to_owned()).collect(),
+                result: TextDigest::of(text),
+                excerpt,
+                text: whole,
+                ..CallResult::default()
+            })));
         }
         Failure { outputs, suspicious: !signs.is_empty() }
     }
@@ -206,10 +205,10 @@ impl Connection {
         }
     }
 
-    fn given_up(&mut self, id: &MessageId, executed: &str) -> Vec<Output> {
+    fn given_up(&mut self, id: &MessageId, executed: Executed) -> Vec<Output> {
         let Some(open) = self.open.remove(id) else { return Vec::new() };
         let Some((call, _)) = open.call else { return Vec::new() };
-        if executed == "no" {
+        if executed == Executed::No {
             self.session.ended(call, CallStatus::Blocked);
         }
         vec![open.cancelled(executed)]

@@ -4,10 +4,10 @@
 
 use proofmark_boundary::ActionPolicy;
 use proofmark_receipt::{Json, Object, object};
+use proofmark_session::{Changed, Event, Listed, ServerInfo, TextDigest, masked};
 
 use super::{Connection, Open, Output, Released, Step};
 use crate::answer::{self, INTERNAL_ERROR};
-use crate::event::{self, Event};
 use crate::fold::same_when_folded;
 use crate::message::{MAX_MESSAGE_BYTES, Message, MessageError, MessageId};
 use crate::pin::{INSTRUCTIONS, ORIGIN, Pin, PinKind, PinName};
@@ -59,6 +59,15 @@ impl List {
             Self::Tools => "tools",
             Self::Prompts => "prompts",
             Self::Templates => "resourceTemplates",
+        }
+    }
+
+    /// What is recorded where the server has listed it.
+    fn event(self, listed: Listed) -> Event {
+        match self {
+            Self::Tools => Event::Tools(listed),
+            Self::Prompts => Event::Prompts(listed),
+            Self::Templates => Event::Templates(listed),
         }
     }
 
@@ -294,7 +303,7 @@ impl Connection {
         self.lists.known.retain(|known| *known != list);
         self.lists.asked.iter_mut().filter(|asked| asked.list == list).for_each(|asked| asked.is_outdated = true);
         // Only where something follows from it: a server may say so as often as it likes.
-        was_known.then(|| Event::new("changed", object! { "list": list.member() }))
+        was_known.then(|| Event::Changed(Changed { list: list.member().to_owned() }))
     }
 
     /// Takes in an answer to the client that may define something.
@@ -335,9 +344,9 @@ impl Connection {
         let found = self.pins.list(&self.settings.server, list.kind(), items, is_whole);
         let name = |pin: &Pin| proofmark_receipt::shown(&pin.name.name);
         let quarantined = found.quarantined.iter().map(|(pin, state)| format!("{}: {}", name(pin), state.as_str()));
-        let members = object! { "listed": items.len() as u64, "quarantined": event::strings(quarantined) };
+        let listed = Listed { listed: items.len() as u64, quarantined: quarantined.collect() };
         keep(found, outputs);
-        outputs.push(Output::Event(Event::new(list.member(), members)));
+        outputs.push(Output::Event(list.event(listed)));
     }
 
     /// Takes in that these definitions were not pinned, because others have pinned something meanwhile that they differ from. `pinned`
@@ -362,13 +371,13 @@ impl Connection {
         let info = result.get("serverInfo").or_else(|| meta?.get("io.modelcontextprotocol/serverInfo"));
         let text =
             |name: &str| info.and_then(|info| info.as_object()?.get(name)?.as_str()).map(proofmark_receipt::shown);
-        let members = object! {
-            "name"?: text("name"),
-            "version"?: text("version"),
-            "protocol"?: result.get("protocolVersion").and_then(Json::as_str).map(proofmark_receipt::shown),
-            "instructions"?: state.as_ref().map(PinState::as_str),
+        let introduced = ServerInfo {
+            name: text("name"),
+            version: text("version"),
+            protocol: result.get("protocolVersion").and_then(Json::as_str).map(proofmark_receipt::shown),
+            instructions: state.as_ref().map(|state| state.as_str().to_owned()),
         };
-        outputs.push(Output::Event(Event::new("server", members)));
+        outputs.push(Output::Event(Event::Server(introduced)));
         if self.settings.shadow || state.is_none_or(|state| state == PinState::Pinned) {
             return None;
         }
@@ -386,10 +395,10 @@ impl Connection {
             return None;
         }
         // Words may be secrets. The digest shows that they have changed.
-        let words = event::strings(self.settings.origin.iter().map(|word| event::masked(word)));
-        let exact = event::digest(&self.settings.origin.join("\0"));
+        let words: Vec<_> = self.settings.origin.iter().map(|word| Json::from(masked(word))).collect();
+        let exact = TextDigest::of(&self.settings.origin.join("\0"));
         let mut origin = Object::new();
-        origin.insert(ORIGIN, object! { "words": words, "sha256"?: exact.get("sha256").cloned() });
+        origin.insert(ORIGIN, object! { "words": words, "sha256": exact.sha256 });
         let pin = Pin::of(&self.settings.server, PinName::new(PinKind::Server, ORIGIN), &origin);
         let (state, found) = self.pins.of_server(pin);
         keep(found, outputs);

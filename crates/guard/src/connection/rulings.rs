@@ -1,12 +1,12 @@
 //! What follows from a decision.
 
-use proofmark_evidence::CallStatus;
+use proofmark_boundary::Request;
 use proofmark_receipt::document::DocumentError;
-use proofmark_receipt::{Json, Object, Sha256Digest, object};
+use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_session::{CallStatus, Decided, Entry, Executed, Side};
 
-use super::{Connection, Held, Open, Output, Pending, Ruling};
+use super::{Connection, Held, Open, Output, Pending, Ruling, cancelled};
 use crate::answer::{self, Block};
-use crate::event::Event;
 use crate::message::Sender;
 
 impl Connection {
@@ -60,7 +60,7 @@ impl Connection {
         }
         // Cancelled while it was decided: the client takes no answer.
         if !self.deciding.remove(&held.id) {
-            outputs.push(cancelled(&held, decision));
+            outputs.push(cancelled(&held.id, decision, Executed::No));
             return;
         }
         outputs.push(Output::ToClient(block.answers(&held.id, &held.method, &held.message)));
@@ -74,7 +74,7 @@ impl Connection {
             if let Some(action) = action {
                 self.session.called(action, CallStatus::Blocked, now);
             }
-            outputs.push(cancelled(&held, decision));
+            outputs.push(cancelled(&held.id, decision, Executed::No));
             return;
         }
         if self.server_has_ended {
@@ -104,58 +104,57 @@ impl Connection {
 
 impl Connection {
     /// Takes in an entry of the session's record that is not of this connection.
-    pub fn take_in(&mut self, entry: &Object) {
+    pub fn take_in(&mut self, entry: &Entry) {
         self.session.take_in(entry);
     }
 
-    /// As [`Connection::renew`], if calls were added to the session since the message was held.
-    ///
-    /// # Errors
-    /// When the facts cannot be judged.
-    pub fn renew_if_outdated(&mut self, pending: &mut Pending) -> Result<(), DocumentError> {
-        if pending.known == self.session.calls() { Ok(()) } else { self.renew(pending) }
-    }
-
-    /// Asks anew for decisions on the actions of a held message, by what is known of the session.
+    /// Renews the requests for decisions on the actions of a held message, if more is known of the session since they were made.
     ///
     /// # Errors
     /// When the facts cannot be judged.
     pub fn renew(&mut self, pending: &mut Pending) -> Result<(), DocumentError> {
-        pending.known = self.session.calls();
-        pending.requests = pending
-            .held
-            .actions
-            .iter()
-            .map(|action| self.session.request(action.clone(), &self.agent, &self.settings.session))
-            .collect::<Result<_, _>>()?;
+        if pending.known != self.session.version() {
+            pending.requests = self.requests_for(&pending.held.actions)?;
+            pending.known = self.session.version();
+        }
         Ok(())
+    }
+
+    /// A request for a decision on each of these actions, by what is known of the session.
+    pub(super) fn requests_for(&mut self, actions: &[Object]) -> Result<Vec<Request>, DocumentError> {
+        actions.iter().map(|action| self.request_for(action.clone())).collect()
+    }
+
+    /// A request for a decision on an action, by what is known of the session. It shares what it has in common with the one
+    /// before it.
+    pub(super) fn request_for(&mut self, action: Object) -> Result<Request, DocumentError> {
+        let facts = self.session.facts(action, &self.agent, &self.settings.session);
+        let request = match &self.last {
+            Some(last) => last.followed_by(facts)?,
+            None => Request::from_facts(facts)?,
+        };
+        self.last = Some(request.clone());
+        Ok(request)
     }
 }
 
 impl Pending {
     /// What is recorded of the decision on the action at `index`. It belongs into the write that stores the decision.
     #[must_use]
-    pub fn decided(&self, index: usize, decision: Option<&str>, allowed: bool) -> Event {
-        decided(&self.held, self.held.actions.get(index), decision, allowed)
+    pub fn decided(&self, index: usize, decision: &str, allowed: bool) -> Decided {
+        let held = &self.held;
+        let from = match held.from {
+            Sender::Client => Side::Client,
+            Sender::Server => Side::Server,
+        };
+        Decided {
+            request: Some(held.id.as_json().to_owned()),
+            method: Some(held.method.clone()),
+            from: Some(from),
+            message: held.message.digest(),
+            decision: Some(decision.to_owned()),
+            allowed,
+            ..Decided::of(held.actions.get(index))
+        }
     }
-}
-
-fn decided(held: &Held, action: Option<&Object>, decision: Option<&str>, allowed: bool) -> Event {
-    let from = match held.from {
-        Sender::Client => "client",
-        Sender::Server => "server",
-    };
-    let members = object! {
-        "request": held.id.as_json(),
-        "method": held.method.as_str(),
-        "from": from,
-        "message": held.message.digest(),
-    };
-    Event::decided(action, decision, allowed, members)
-}
-
-/// A request of the client that was cancelled before the server saw it.
-fn cancelled(held: &Held, decision: Option<String>) -> Output {
-    let members = object! { "request": held.id.as_json(), "decision"?: decision, "executed": "no" };
-    Output::Event(Event::new("cancelled", members))
 }

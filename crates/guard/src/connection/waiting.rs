@@ -9,13 +9,12 @@
 use std::collections::BTreeMap;
 
 use proofmark_boundary::DecisionReceipt;
-use proofmark_evidence::CallStatus;
-use proofmark_receipt::{Json, object};
+use proofmark_receipt::Json;
+use proofmark_session::{CallStatus, Cancelled, Event, Executed, Waiting};
 
 use super::lists::Parked;
 use super::{Connection, Held, Output, Released, Step};
 use crate::answer::{self, Block};
-use crate::event::Event;
 use crate::message::{Message, MessageId, Sender};
 
 /// How often the client is told that a call still waits, in milliseconds.
@@ -93,8 +92,8 @@ impl Connection {
             token,
             parked: Parked { message: held.message, id: held.id, method: held.method },
         };
-        let members = object! { "request": wait.parked.id.as_json(), "decision": wait.decision.as_str() };
-        outputs.push(Output::Event(Event::new("waiting", members)));
+        let waiting = Waiting { request: wait.parked.id.as_json().to_owned(), decision: wait.decision.clone() };
+        outputs.push(Output::Event(Event::Waiting(waiting)));
         outputs.push(wait.tell());
         outputs.extend(self.question(&mut wait, receipt));
         self.waits.insert(wait.parked.id.clone(), wait);
@@ -143,11 +142,14 @@ impl Connection {
         let request = wait.parked.id.clone();
         let Wait { parked, block, decision, .. } = self.waits.remove(&request)?;
         self.deciding.remove(&request);
-        let members = object! {
-            "request": request.as_json(), "decision": decision, "executed": "no", "declined": declined,
+        let cancelled = Cancelled {
+            request: request.as_json().to_owned(),
+            decision: Some(decision),
+            executed: Executed::No,
+            declined: Some(declined.to_owned()),
         };
         let answer = block.declined().answers(&request, &parked.method, &parked.message);
-        let outputs = vec![Output::Event(Event::new("cancelled", members)), Output::Tell(request, answer)];
+        let outputs = vec![Output::Event(Event::Cancelled(cancelled)), Output::Tell(request, answer)];
         Some(Step { outputs, ..Step::default() })
     }
 
@@ -168,7 +170,7 @@ impl Connection {
         outputs
     }
 
-    /// Blocks each waiting call for which `is_over` is true.
+    /// Blocks the waiting calls for which `is_over` is true.
     pub(super) fn give_up_waits(&mut self, is_over: impl Fn(&Wait) -> bool) -> Vec<Output> {
         let (over, waits) = std::mem::take(&mut self.waits).into_iter().partition(|(_, wait)| is_over(wait));
         self.waits = waits;

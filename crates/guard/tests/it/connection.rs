@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, History, Moment, decide};
 use proofmark_evidence::Evidence;
-use proofmark_guard::{Connection, Event, Output, Pin, Pinning, Pins, Ruling, Settings};
+use proofmark_guard::{Connection, Output, Pin, Pinning, Pins, Ruling, Settings};
 use proofmark_receipt::document::{Format, parse};
-use proofmark_receipt::{Json, Object, ReceiptId};
+use proofmark_receipt::{Json, Object, ReceiptId, object};
+use proofmark_session::{Entry, Event};
 
 const POLICY: &str = r#"
 version: 1
@@ -99,9 +100,8 @@ impl Guarded {
     }
 
     fn record(&mut self, event: &Event) {
-        let mut entry = event.members.clone();
-        entry.insert("kind", event.kind);
-        entry.insert("at", NOW);
+        let mut entry = object! { "kind": event.kind().as_str(), "at": NOW };
+        event.write(&mut entry);
         self.entries.push(entry);
     }
 
@@ -109,7 +109,7 @@ impl Guarded {
     fn restarted(&self) -> Self {
         let mut restarted = Self::listed();
         restarted.entries.clear();
-        self.entries.iter().for_each(|entry| restarted.connection.take_in(entry));
+        self.entries.iter().for_each(|entry| restarted.connection.take_in(&Entry::read(entry).unwrap()));
         restarted
     }
 
@@ -124,7 +124,8 @@ impl Guarded {
                 self.decisions += 1;
                 let id = ReceiptId::from_random_bytes([self.decisions; 16]);
                 receipts.push(DecisionReceipt::draft(&decision, request, id, None));
-                self.record(&pending.decided(index, Some(&id.to_string()), decision.allows()));
+                let decided = pending.decided(index, &id.to_string(), decision.allows());
+                self.record(&Event::Decided(decided));
                 if !decision.allows() {
                     break;
                 }
@@ -488,7 +489,8 @@ fn entries_of_other_versions_are_facts_as_far_as_they_go() {
         "{}",
     ];
     for entry in entries {
-        guarded.connection.take_in(Json::parse(entry.as_bytes()).unwrap().as_object().unwrap());
+        let entry = Entry::read(Json::parse(entry.as_bytes()).unwrap().as_object().unwrap());
+        entry.iter().for_each(|entry| guarded.connection.take_in(entry));
     }
     guarded.call(1, "write_file", r#"{"path":"a"}"#).forwarded();
     let line = call(2, "read_file", "{}");

@@ -7,6 +7,7 @@ use proofmark_guard::{
 };
 use proofmark_receipt::ReceiptId;
 use proofmark_receipt::document::{Format, parse};
+use proofmark_session::{Event, Executed};
 use proptest::prelude::*;
 
 const POLICY: &str = "
@@ -94,8 +95,9 @@ impl Reached {
                 Output::Ask(_, text) => self.asked.push(text),
                 Output::Tell(_, text) | Output::Progress(_, text) => self.client.push(text),
                 Output::Event(event) => {
-                    let text = proofmark_receipt::Json::Object(event.members).to_text();
-                    self.events.push((event.kind, text));
+                    let mut members = proofmark_receipt::Object::new();
+                    event.write(&mut members);
+                    self.events.push((event.kind().as_str(), proofmark_receipt::Json::Object(members).to_text()));
                 }
                 Output::Log(_) => self.log += 1,
                 Output::Pin(_) | Output::Waits(..) => {}
@@ -286,12 +288,14 @@ fn who_hangs_up_leaves_a_record() {
     let mut guarded = Guarded::new();
     let ended = |guarded: &mut Guarded, exchange, when| {
         let outputs = guarded.connection.hung_up(&in_exchange(exchange, "1"), when);
-        let [Output::Event(event)] = outputs.as_slice() else { panic!("{outputs:?}") };
-        (event.kind, event.members.get("executed").and_then(|executed| executed.as_str()).unwrap().to_owned())
+        let [Output::Event(Event::Cancelled(event))] = outputs.as_slice() else { panic!("{outputs:?}") };
+        event.executed
     };
-    for (exchange, when, executed) in [(1, HungUp::ForGood, "unknown"), (2, HungUp::BeforeSending, "no")] {
+    for (exchange, when, executed) in
+        [(1, HungUp::ForGood, Executed::Unknown), (2, HungUp::BeforeSending, Executed::No)]
+    {
         guarded.post(exchange, &stateless(1, "read", "{}"), &[VERSION, METHOD, NAME]).forwarded();
-        assert_eq!(ended(&mut guarded, exchange, when), ("cancelled", executed.to_owned()));
+        assert_eq!(ended(&mut guarded, exchange, when), executed);
         assert!(!guarded.connection.is_open(&in_exchange(exchange, "1")));
     }
     // While it is decided: the server never sees it.

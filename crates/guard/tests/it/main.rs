@@ -3,6 +3,5 @@
 
 mod connection;
 mod http;
-mod keep;
 mod messages;
 mod sse;

@@ -1,7 +1,7 @@
 //! Claude Code. Its form of events and answers is that of Codex and of VS Code, too, as far as these files say so.
 
-use proofmark_evidence::CallStatus;
 use proofmark_receipt::{Json, Object, object};
+use proofmark_session::CallStatus;
 
 use super::{Host, Oldest, Program};
 use crate::answer::{self, Answers, Reading};

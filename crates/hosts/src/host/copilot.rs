@@ -1,8 +1,8 @@
 //! Copilot CLI and the Copilot cloud agent, in both spellings of their events. The one in camel case does not name its events,
 //! so they are told apart by their members. Calls are not named.
 
-use proofmark_evidence::CallStatus;
 use proofmark_receipt::{Json, Object, object};
+use proofmark_session::CallStatus;
 
 use super::{Host, Program, claude, vscode};
 use crate::answer::{self, Answers, Reading};

@@ -1,8 +1,8 @@
 //! Cursor. One call may have two events: one for every tool, which names the call, and one for commands, MCP tools and files,
 //! which does not. What they have in common is the call's twin.
 
-use proofmark_evidence::CallStatus;
 use proofmark_receipt::{Json, Object, object};
+use proofmark_session::CallStatus;
 
 use super::{Host, claude};
 use crate::answer::{self, Answers};

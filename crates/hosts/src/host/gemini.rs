@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use proofmark_evidence::CallStatus;
 use proofmark_receipt::{Json, Object, object};
+use proofmark_session::CallStatus;
 
 use super::{Host, Program, claude};
 use crate::answer::{self, Answers};

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use proofmark_evidence::glob::Globs;
-use proofmark_evidence::{ApprovalDemand, CallStatus, Condition, ReceiptDemand, SignerDemand, TextExpression};
+use proofmark_evidence::{ApprovalDemand, Condition, ReceiptDemand, SignerDemand, TextExpression};
 use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
+use proofmark_session::CallStatus;
 
 use super::text;
 use crate::policy::{ActionPolicyError, Demand, Deny, OnBlock, ReceiptRule, Require, ToolCallDemand, Warn, Wording};

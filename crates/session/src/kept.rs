@@ -1,13 +1,15 @@
-//! What is recorded of a session.
+//! How much is recorded of a text.
 
-use proofmark_receipt::{Json, Object, Sha256Digest, object};
+use proofmark_receipt::{Json, Object, Sha256Digest};
+
+use crate::members::{Member, members};
 
 /// The longest excerpt, in characters.
 const MAX_EXCERPT: usize = 2_000;
 /// The longest text that is kept in full, in bytes.
 const MAX_FULL: usize = 512 << 10;
-/// The longest arguments that a decision's entry keeps, in bytes.
-pub const MAX_ARGUMENTS: usize = 16 << 10;
+/// The longest arguments that an event has, in bytes.
+const MAX_ARGUMENTS: usize = 16 << 10;
 
 /// How much is kept of what a server answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,45 +23,47 @@ pub enum Keep {
     Full,
 }
 
-/// One entry of a session's record.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Event {
-    /// `opened`, `server`, `tools`, `prompts`, `resourceTemplates`, `changed`, `policy`, `passed`, `decided`, `waiting`,
-    /// `result`, `cancelled`, `refused`, `lost`, `closed`.
-    pub kind: &'static str,
-    pub members: Object,
+members! {
+    /// The digest and the length of a text that is not recorded itself.
+    TextDigest {
+        sha256: String,
+        bytes: u64,
+    }
 }
 
-impl Event {
-    /// An entry of this kind.
+impl TextDigest {
+    /// Of a text that was forwarded.
     #[must_use]
-    pub fn new(kind: &'static str, members: Object) -> Self {
-        Self { kind, members }
+    pub fn of(text: &str) -> Self {
+        Self::with(Sha256Digest::of(text.as_bytes()), text.len())
     }
 
-    /// A decision on an action, with what the facts of later decisions say of it, and these members.
+    /// Of a text with this digest and so many bytes.
     #[must_use]
-    pub fn decided(action: Option<&Object>, decision: Option<&str>, allowed: bool, mut members: Object) -> Self {
-        let member = |name: &str| action.and_then(|action| action.get(name)).cloned();
-        let known = object! {
-            "tool"?: member("tool"),
-            "class"?: member("class"),
-            // As text: a signed document has no fractions.
-            "arguments"?: member("args").map(|args| args.to_text()).filter(|args| args.len() <= MAX_ARGUMENTS),
-            "decision"?: decision.map(str::to_owned),
-            "allowed": allowed,
-        };
-        for (name, value) in known.iter() {
-            members.insert(name, value.clone());
-        }
-        Self::new("decided", members)
+    pub fn with(digest: Sha256Digest, bytes: usize) -> Self {
+        Self { sha256: digest.to_string(), bytes: bytes as u64 }
     }
+}
+
+impl From<TextDigest> for Json {
+    fn from(digest: TextDigest) -> Self {
+        let mut object = Object::new();
+        digest.write_to(&mut object);
+        object.into()
+    }
+}
+
+/// The arguments of a call as events have them: as text, since a signed document has no fractions. `None` where they are too
+/// long.
+#[must_use]
+pub fn arguments(arguments: &Json) -> Option<String> {
+    Some(arguments.to_text()).filter(|text| text.len() <= MAX_ARGUMENTS)
 }
 
 impl Keep {
-    /// What is kept of a text.
+    /// How a text begins and the whole text, as far as they are kept: at most one of them.
     #[must_use]
-    pub fn of(self, text: &str) -> Object {
+    pub fn of(self, text: &str) -> (Option<String>, Option<String>) {
         let full = match self {
             Self::Full if text.len() <= MAX_FULL => Some(masked(text)),
             Self::Full | Self::Excerpt | Self::Digest => None,
@@ -67,19 +71,8 @@ impl Keep {
         // As the document will have it, which may be longer than the text.
         let full = full.filter(|full| Json::from(full.as_str()).to_text().len() <= MAX_FULL);
         let excerpt = (self != Self::Digest && full.is_none()).then(|| begin_masked(text, MAX_EXCERPT));
-        object! { "excerpt"?: excerpt, "text"?: full }
+        (excerpt, full)
     }
-}
-
-/// The digest and length of a text that was forwarded.
-#[must_use]
-pub fn digest(text: &str) -> Object {
-    digest_of(Sha256Digest::of(text.as_bytes()), text.len())
-}
-
-/// The same of a text with this digest and length.
-pub(crate) fn digest_of(digest: Sha256Digest, bytes: usize) -> Object {
-    object! { "sha256": digest.to_string(), "bytes": bytes as u64 }
 }
 
 /// How secrets of known kinds begin, and how many characters at least follow.
@@ -96,7 +89,8 @@ const SECRETS: [(&str, usize); 9] = [
 ];
 
 /// The text with the secrets of known kinds replaced by `[masked]`.
-pub(crate) fn masked(text: &str) -> String {
+#[must_use]
+pub fn masked(text: &str) -> String {
     begin_masked(text, usize::MAX)
 }
 
@@ -132,10 +126,4 @@ fn secret(text: &str) -> Option<(&'static str, usize)> {
             after.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')).count();
         (length >= *least).then_some((*begin, begin.len() + length))
     })
-}
-
-/// Text members of an event, in order.
-#[must_use]
-pub fn strings(texts: impl IntoIterator<Item = String>) -> Vec<Json> {
-    texts.into_iter().map(Json::from).collect()
 }

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use proofmark_guard::Keep;
 use proofmark_receipt::Json;
+use proofmark_session::Keep;
 use proofmark_testing::cpu_time;
 use proptest::prelude::*;
 
 fn kept(keep: Keep, text: &str) -> Option<String> {
-    let kept = keep.of(text);
-    let text = kept.get("excerpt").or(kept.get("text"))?;
-    text.as_str().map(str::to_owned)
+    let (excerpt, text) = keep.of(text);
+    excerpt.or(text)
 }
 
 #[test]

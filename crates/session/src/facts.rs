@@ -1,0 +1,174 @@
+//! What was seen in a session, as the facts of the next decision. Nobody reports these: they are what passed here, or what the
+//! session's record says of an earlier process or another one.
+
+use std::collections::HashMap;
+
+use proofmark_receipt::{Json, Object, object};
+
+use crate::document::Entry;
+use crate::event::{Event, Kind};
+use crate::kept::arguments;
+use crate::members::Executed;
+use crate::status::CallStatus;
+
+/// The most calls of a session. Rules look at the calls before the present one, so none may be forgotten: a session with
+/// more calls is refused further ones.
+pub const MAX_CALLS: usize = 10_000;
+/// The kinds of entries that facts are made of.
+pub const FACT_KINDS: [Kind; 5] = [Kind::Decided, Kind::Result, Kind::Cancelled, Kind::Ended, Kind::Undecided];
+/// The most signs of steering that are kept: the first of each kind and source, and the first of each kind in any case.
+const MAX_TAINT: usize = 1_000;
+
+/// Who acts.
+#[derive(Clone, Debug, Default)]
+pub struct Agent {
+    pub id: Option<String>,
+    pub environment: Option<String>,
+}
+
+/// The calls of a session and what they brought.
+#[derive(Debug, Default)]
+pub struct SessionFacts {
+    /// As facts have them; requests share them.
+    calls: Vec<Json>,
+    /// The calls that were read from the record, by their decisions.
+    recorded: HashMap<String, usize>,
+    /// As facts have it.
+    taint: Vec<Json>,
+    /// How many entries of the record were taken in.
+    taken_in: usize,
+}
+
+impl SessionFacts {
+    /// Changes with every call that is added and every entry that is taken in: facts of another version are outdated.
+    #[must_use]
+    pub fn version(&self) -> usize {
+        self.calls.len() + self.taken_in
+    }
+
+    /// Whether there can be no further call.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.calls.len() >= MAX_CALLS
+    }
+
+    /// Takes in an entry of the session's record, in its order. Entries of other kinds than [`FACT_KINDS`] say nothing here.
+    pub fn take_in(&mut self, Entry { at, event }: &Entry) {
+        self.taken_in += 1;
+        match event {
+            Event::Decided(decided) if !decided.is_of_server() => {
+                let status = if decided.was_forwarded() { CallStatus::Pending } else { CallStatus::Blocked };
+                let args = parsed(decided.arguments.as_deref());
+                self.calls.push(call(decided.tool.as_deref(), decided.class.as_deref(), args, status, at));
+                let decision = decided.decision.clone();
+                self.recorded.extend(decision.map(|decision| (decision, self.calls.len() - 1)));
+            }
+            Event::Result(result) => {
+                self.decision_ended(result.decision.as_deref(), result.status);
+                if !result.was_withheld() {
+                    self.tainted(&result.signs, &result.tool, at);
+                }
+            }
+            Event::Ended(ended) => self.decision_ended(Some(&ended.decision), ended.status),
+            // Where it is not known whether it was executed, it stays pending.
+            Event::Cancelled(cancelled) if cancelled.executed == Executed::No => {
+                self.decision_ended(cancelled.decision.as_deref(), Some(CallStatus::Blocked));
+            }
+            Event::Undecided(undecided) => {
+                let status = undecided.status.unwrap_or(CallStatus::Doubtful);
+                let args = parsed(undecided.arguments.as_deref());
+                self.calls.push(call(undecided.tool.as_deref(), None, args, status, at));
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds a call that is about to be forwarded, or that was blocked; its index.
+    pub fn called(&mut self, action: &Object, status: CallStatus, at: &str) -> usize {
+        let text = |name: &str| action.get(name).and_then(Json::as_str);
+        let args = action.get("args").filter(|args| arguments(args).is_some()).cloned();
+        self.calls.push(call(text("tool"), text("class"), args, status, at));
+        self.calls.len() - 1
+    }
+
+    /// Sets how a call ended.
+    pub fn ended(&mut self, index: usize, status: CallStatus) {
+        if let Some(Json::Object(call)) = self.calls.get_mut(index) {
+            call.insert("status", status.as_str());
+        }
+    }
+
+    /// Sets how the call ended that was decided on, where the record says so.
+    fn decision_ended(&mut self, decision: Option<&str>, status: Option<CallStatus>) {
+        let index = decision.and_then(|decision| self.recorded.get(decision)).copied();
+        if let (Some(index), Some(status)) = (index, status) {
+            self.ended(index, status);
+        }
+    }
+
+    /// Keeps the signs of steering in what came from `source`.
+    pub fn tainted<L: AsRef<str>>(&mut self, labels: &[L], source: &str, at: &str) {
+        for label in labels.iter().map(AsRef::as_ref) {
+            let is = |sign: &Object, name: &str, text: &str| sign.get(name).and_then(Json::as_str) == Some(text);
+            let (mut is_known, mut is_of_known_kind) = (false, false);
+            for sign in self.taint.iter().filter_map(Json::as_object).filter(|sign| is(sign, "signal", label)) {
+                is_of_known_kind = true;
+                is_known |= is(sign, "source", source);
+            }
+            // A server that has many tools must not make the sign be left out that a rule looks for.
+            if !is_known && (self.taint.len() < MAX_TAINT || !is_of_known_kind) {
+                self.taint.push(object! { "signal": label, "source": source, "at": at }.into());
+            }
+        }
+    }
+
+    /// The facts of a request about `action`. The lists are there even where they are empty: it is known that there was
+    /// nothing.
+    #[must_use]
+    pub fn facts(&self, action: Object, agent: &Agent, run: &str) -> Object {
+        object! {
+            "action": action,
+            "agent": object! { "id"?: agent.id.clone(), "environment"?: agent.environment.clone(), "run": run },
+            "calls": self.calls.clone(),
+            "taint": self.taint.clone(),
+            "memory": Vec::<Json>::new(),
+            "facts": Vec::<Json>::new(),
+        }
+    }
+}
+
+/// Arguments as facts have them, where they were recorded.
+fn parsed(arguments: Option<&str>) -> Option<Json> {
+    Json::parse(arguments?.as_bytes()).ok()
+}
+
+/// A call as facts have it. Its class is unknown where it was recorded without.
+fn call(tool: Option<&str>, class: Option<&str>, args: Option<Json>, status: CallStatus, at: &str) -> Json {
+    let call = object! {
+        "tool": tool.unwrap_or_default(),
+        "args"?: args,
+        "status": status.as_str(),
+        "class"?: class,
+        "at": at,
+    };
+    call.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_number_of_other_signs_hides_one() {
+        let mut session = SessionFacts::default();
+        for tool in 0..MAX_TAINT + 10 {
+            session.tainted(&["hidden_characters"], &format!("tool{tool}"), "now");
+        }
+        for source in ["read", "look"] {
+            session.tainted(&["prompt_injection", "hidden_characters"], source, "now");
+        }
+        let signs = session.taint.iter().filter_map(|sign| sign.as_object()?.get("signal")?.as_str());
+        assert_eq!(signs.filter(|sign| *sign == "prompt_injection").count(), 1);
+        assert_eq!(session.taint.len(), MAX_TAINT + 1);
+    }
+}

@@ -49,7 +49,7 @@ fn before(host: &Host, command: &str, folder: &str, call: usize) -> String {
     let call = SampleCall {
         command: command.to_owned(),
         folder: folder.to_owned(),
-        session: ["s0", "s1", "s2", "s3"][call],
+        session: ["s0", "s1", "s2", "s3"].get(call).unwrap(),
         id: format!("t{call}"),
         now: "2026-01-02T03:04:05Z".to_owned(),
     };

@@ -21,9 +21,10 @@ use crate::config::Config;
 use crate::decision_page;
 use crate::document;
 use crate::exit::Exit;
-use crate::options::{Evidence, Presenting, Recording, Signing, StoreAt, Trusting};
+use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::presenting::{Evidence, Presenting};
 use look::{Found, Looking};
 
 /// How many paths that no receipt covers are named.

@@ -6,7 +6,7 @@
 //!   `guard/`, `hook/`, `init/`, `mcp/`, `policy/`, `receipt/`, `store/`, `verify/`, `workflow/`. `project` has the options of
 //!   `verify --dir`, `served_files` the files that `serve` reads again.
 //! - What commands have in common: `options` (options with one meaning everywhere), `policy_option` (which action policy is
-//!   taken), `config` (the environment, read once), `exit` (the exit codes), `groups` (the groups of the help).
+//!   taken), `presenting` (evidence), `config` (the environment, read once), `exit` (the exit codes), `groups` (the groups of the help).
 //! - What comes in: `input` (files and standard input, up to a limit), `document` and `source` (documents, and the line where one
 //!   is wrong), `passphrase`, `host_file` (configurations of other programs), `shell_words`.
 //! - What goes out: `out` (standard output and standard error), `error` (messages with their help), `paint` (colours, and text that
@@ -48,6 +48,7 @@ mod paint;
 mod passphrase;
 mod policy;
 mod policy_option;
+mod presenting;
 mod progress;
 mod project;
 mod receipt;

@@ -8,15 +8,14 @@ use std::time::Duration;
 use clap::Args;
 use proofmark_evidence::span;
 use proofmark_keys::{KeyringError, KnownSigners, Passphrase, TrustedSigners};
-use proofmark_receipt::{Receipt, SigningKey, Timestamp};
+use proofmark_receipt::{SigningKey, Timestamp};
 use proofmark_store::{Cursor, Place as StorePlace, Store, StoreError, Tenant};
-use proofmark_verifier::{Presented, now};
+use proofmark_verifier::now;
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::out;
 use crate::paint::printable;
 use crate::passphrase;
-use crate::receipt::read;
 use crate::shell_words;
 
 /// The longest time for which a review counts, in milliseconds: 30 days.
@@ -140,21 +139,6 @@ pub(crate) struct Trusting {
     trust: Vec<String>,
 }
 
-/// What is presented as evidence.
-#[derive(Args)]
-pub(crate) struct Presenting {
-    /// Present this receipt or approval as evidence, beside those of the store: a file with one document or one per line, a folder
-    /// of .json and .jsonl files, or the id of a stored one; can be repeated
-    #[arg(long, value_name = "FILE|DIR|ID")]
-    receipt: Vec<String>,
-}
-
-/// What [`Presenting`] names, read.
-pub(crate) struct Evidence<'a> {
-    folders: Vec<&'a Path>,
-    receipts: Vec<Receipt>,
-}
-
 /// A duration such as `90s` or `1h30m`, of at most `most`. Every option with a duration reads it here, so that a number without a
 /// unit never means seconds in one command and minutes in another.
 pub(crate) fn duration(text: &str, most: Duration) -> Result<Duration, String> {
@@ -206,36 +190,6 @@ fn say_more(names: &[&str], value: impl ToString) {
 fn has_value(word: &str, name: &str) -> bool {
     let value = word.strip_prefix(name);
     value.is_some_and(|value| if name.starts_with("--") { value.starts_with('=') } else { !value.is_empty() })
-}
-
-impl Presenting {
-    pub(crate) fn read(&self, store: &StoreAt, config: &Config) -> anyhow::Result<Evidence<'_>> {
-        let mut evidence = Evidence { folders: Vec::new(), receipts: Vec::new() };
-        for argument in &self.receipt {
-            let path = Path::new(argument);
-            if path.is_dir() {
-                evidence.folders.push(path);
-                continue;
-            }
-            evidence.receipts.extend(read::receipts(argument, store, config)?);
-        }
-        Ok(evidence)
-    }
-}
-
-impl Evidence<'_> {
-    pub(crate) fn presented(&self) -> Presented<'_> {
-        self.with(&self.receipts)
-    }
-
-    /// The folders, and these receipts.
-    pub(crate) fn with<'a>(&'a self, receipts: &'a [Receipt]) -> Presented<'a> {
-        Presented { folders: &self.folders, receipts }
-    }
-
-    pub(crate) fn receipts(&self) -> &[Receipt] {
-        &self.receipts
-    }
 }
 
 impl Signing {

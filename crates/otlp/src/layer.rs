@@ -11,18 +11,8 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::record::{self, Request, TARGET, attribute, number, text, truth, whole};
+use super::record::{self, Around, Request, TARGET, attribute, number, text, truth, whole};
 use super::{Export, Kind};
-
-/// What a line takes over from the request in which it is logged.
-pub(super) struct Around {
-    pub(super) began: SystemTime,
-    pub(super) request: Option<String>,
-    pub(super) trace: Option<String>,
-    pub(super) span: Option<String>,
-    /// The client's span.
-    pub(super) parent: Option<String>,
-}
 
 /// The fields of a line.
 #[derive(Default)]

@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use tracing::Level;
 
 use super::Kind;
-use super::layer::Around;
 
 /// The target of what is logged about the export itself, which is not exported.
 pub(super) const TARGET: &str = "proofmark_otlp";
@@ -17,6 +16,16 @@ const MAX_TEXT: usize = 4_096;
 const SERVER: u8 = 2;
 /// `STATUS_CODE_ERROR`.
 const ERROR: u8 = 2;
+
+/// What a line takes over from the request in which it is logged.
+pub(super) struct Around {
+    pub(super) began: SystemTime,
+    pub(super) request: Option<String>,
+    pub(super) trace: Option<String>,
+    pub(super) span: Option<String>,
+    /// The client's span.
+    pub(super) parent: Option<String>,
+}
 
 /// What a line of the log says of the request that it ends.
 #[derive(Default)]

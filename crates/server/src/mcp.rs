@@ -2,17 +2,18 @@
 //!
 //! [`serve_stdio`] serves a host that starts this program, and `/mcp` of the server serves clients over HTTP. Both read messages as
 //! the guard does (`proofmark_guard::Message`), make a [`Request`](request::Request) of each that asks for something, and answer it
-//! by [`Desk::answer`]. What a tool answers is the text of the document, byte for byte, and the same again as structured content.
+//! by [`answer`](answer::answer). What a tool answers is the text of the document, byte for byte, and the same again as structured content.
 //!
 //! A request is worked on in a task of its own (`calls`), which is ended to cancel it, and says what it has to say by `said`.
 
+mod answer;
 mod call;
 mod calls;
-mod desk;
 pub(crate) mod http;
 mod request;
 mod resource;
 mod said;
+mod server;
 mod sessions;
 mod stdio;
 mod tools;

@@ -14,10 +14,10 @@ use proofmark_verifier::AcceptError;
 use tokio::sync::watch;
 use tracing::Span;
 
-use super::desk::Desk;
 use super::request::{Refusal, Request};
 use super::resource;
 use super::said::Says;
+use super::server::Server;
 use super::tools::{self, ACCEPT, DECIDE, VERIFY};
 use crate::attempt_body::{AttemptBody, AttemptBodyError};
 use crate::keys::Caller;
@@ -72,7 +72,7 @@ macro_rules! failures {
 failures! { AcceptError AttemptBodyError DecideError ReceiptBodyError StoreError }
 
 /// Calls a tool. What is wrong with its arguments is an answer that the model can read.
-pub(super) async fn call(desk: &Desk, mut request: Request, says: &Says) -> Result<Object, Refusal> {
+pub(super) async fn call(server: &Server, mut request: Request, says: &Says) -> Result<Object, Refusal> {
     let name = request.text("name")?.to_owned();
     let arguments = match request.params.remove("arguments") {
         Some(arguments @ Json::Object(_)) => arguments,
@@ -86,9 +86,9 @@ pub(super) async fn call(desk: &Desk, mut request: Request, says: &Says) -> Resu
     }
     let answered = match &*name {
         // The queue's workers run it, so it needs no thread while it waits.
-        VERIFY => verify(desk, arguments, &request, says).await,
+        VERIFY => verify(server, arguments, &request, says).await,
         _ => match request.hold(ahead(&name)) {
-            Ok(()) => in_thread(desk, request.caller.clone(), name.clone(), arguments).await,
+            Ok(()) => in_thread(server, request.caller.clone(), name.clone(), arguments).await,
             Err(problem) => Err(busy(&problem)),
         },
     };
@@ -120,11 +120,11 @@ fn unsent(problem: &Problem, id: Option<&str>) -> Failure {
 }
 
 /// Works in a thread of its own, which stops when no client waits for it any more.
-async fn in_thread(desk: &Desk, caller: Caller, name: String, arguments: Json) -> Result<Answer, Failure> {
-    let place = desk.limits.places.take(&caller.tenant).await.map_err(|problem| busy(&problem))?;
+async fn in_thread(server: &Server, caller: Caller, name: String, arguments: Json) -> Result<Answer, Failure> {
+    let place = server.limits.places.take(&caller.tenant).await.map_err(|problem| busy(&problem))?;
     // This future owns it: when it ends, also by a cancellation, the thread is told to stop.
-    let stop = desk.stops.flag();
-    let (services, flag, span) = (Arc::clone(&desk.services), stop.shared(), Span::current());
+    let stop = server.stops.flag();
+    let (services, flag, span) = (Arc::clone(&server.services), stop.shared(), Span::current());
     let work = tokio::task::spawn_blocking(move || {
         // Given back when the work is done, whether or not its client still waits.
         let _held = place;
@@ -162,9 +162,9 @@ fn busy(problem: &Problem) -> Failure {
 }
 
 /// Verifies, and reports every check that is done to the client. A call that is cancelled kills what runs.
-async fn verify(desk: &Desk, arguments: Json, request: &Request, says: &Says) -> Result<Answer, Failure> {
+async fn verify(server: &Server, arguments: Json, request: &Request, says: &Says) -> Result<Answer, Failure> {
     let tenant = request.caller.tenant.clone();
-    let _place = desk.limits.verifying.take(&tenant, 1).map_err(|problem| busy(&problem))?;
+    let _place = server.limits.verifying.take(&tenant, 1).map_err(|problem| busy(&problem))?;
     let failed = |problem: Problem| {
         if let Some(cause) = problem.log_cause() {
             tracing::error!(code = problem.code(), cause, tool = VERIFY, "failed");
@@ -180,7 +180,7 @@ async fn verify(desk: &Desk, arguments: Json, request: &Request, says: &Says) ->
         wait: DEFAULT_WAIT,
     };
     // Where this future is dropped, so is this, which cancels the job.
-    let mut pending = submit::begin(&desk.services, |_| Ok(submission)).await.map_err(failed)?;
+    let mut pending = submit::begin(&server.services, |_| Ok(submission)).await.map_err(failed)?;
     let reports = report_progress(pending.views(), request.progress.as_ref(), says);
     // Every step is reported before the answer.
     let ((), receipt) = tokio::join!(reports, pending.receipt());

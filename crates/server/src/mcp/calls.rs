@@ -11,9 +11,10 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tracing::Instrument;
 
-use super::desk::Desk;
+use super::answer::answer;
 use super::request::{INVALID_REQUEST, Refusal, Request};
 use super::said::{self, Hears, Said};
+use super::server::Server;
 
 /// The most requests of one session that are worked on at once.
 const MAX_OPEN: usize = 1_024;
@@ -46,21 +47,21 @@ pub(super) struct OpenCall {
 }
 
 /// Begins to work on a request of no session.
-pub(super) fn begin(desk: &Arc<Desk>, id: MessageId, request: Request) -> (Work, Hears) {
-    let (work, said) = work(desk, id, request, None);
+pub(super) fn begin(server: &Arc<Server>, id: MessageId, request: Request) -> (Work, Hears) {
+    let (work, said) = work(server, id, request, None);
     (work, Hears::after(0, said, None))
 }
 
 fn work(
-    desk: &Arc<Desk>,
+    server: &Arc<Server>,
     id: MessageId,
     request: Request,
     open: Option<Arc<OpenCall>>,
 ) -> (Work, watch::Receiver<Said>) {
     let (says, said) = said::channel();
-    let desk = Arc::clone(desk);
+    let server = Arc::clone(server);
     let work = async move {
-        let answer = match desk.answer(request, &says).await {
+        let answer = match answer(&server, request, &says).await {
             Ok(result) => id.result(&result),
             Err(refusal) => refusal.answer(&id),
         };
@@ -78,7 +79,7 @@ impl Calls {
     /// If a request of this id is open, or too many are.
     pub(super) fn begin(
         self: &Arc<Self>,
-        desk: &Arc<Desk>,
+        server: &Arc<Server>,
         id: MessageId,
         request: Request,
     ) -> Result<(u64, Hears), Refusal> {
@@ -95,7 +96,7 @@ impl Calls {
         open.begun += 1;
         let number = open.begun;
         let call = Arc::new(OpenCall { calls: Arc::clone(self), id: id.clone() });
-        let (work, said) = work(desk, id.clone(), request, Some(Arc::clone(&call)));
+        let (work, said) = work(server, id.clone(), request, Some(Arc::clone(&call)));
         open.calls.insert(id, Call { number, work, said: said.clone() });
         Ok((number, Hears::after(0, said, Some(call))))
     }

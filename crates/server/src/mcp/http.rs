@@ -23,7 +23,7 @@ use proofmark_receipt::document::Format;
 use super::request::{Held, INVALID_REQUEST, METHOD_NOT_FOUND, REVISIONS, Refusal, Request};
 use super::said::{Heard, Hears};
 use super::sessions::Session;
-use super::{MAX_MESSAGE, MESSAGE, calls, desk};
+use super::{MAX_MESSAGE, MESSAGE, calls, server};
 use crate::body;
 use crate::context::Head;
 use crate::keys::Caller;
@@ -185,7 +185,7 @@ async fn alone(state: &AppState, id: &MessageId, request: Result<Request, Refusa
             json(status, refusal.answer(id))
         }
         Ok(request) => {
-            let (work, hears) = calls::begin(&state.sessions.desk, id.clone(), request);
+            let (work, hears) = calls::begin(&state.sessions.server, id.clone(), request);
             body::holding(respond(hears).await, work)
         }
     }
@@ -193,7 +193,7 @@ async fn alone(state: &AppState, id: &MessageId, request: Result<Request, Refusa
 
 /// Answers a request of a session. It goes on when its client leaves, who may come again.
 fn within(state: &AppState, session: Arc<Session>, id: &MessageId, request: Result<Request, Refusal>) -> Response {
-    let begun = request.and_then(|request| session.calls.begin(&state.sessions.desk, id.clone(), request));
+    let begun = request.and_then(|request| session.calls.begin(&state.sessions.server, id.clone(), request));
     // Whoever ends the session must not wait for this answer.
     drop(session);
     match begun {
@@ -213,7 +213,7 @@ fn greet(
     request: Result<Request, Refusal>,
     caller: Caller,
 ) -> Result<Response, Problem> {
-    let greeted = match request.and_then(|request| desk::greeted(&request)) {
+    let greeted = match request.and_then(|request| answer::greeted(&request)) {
         Ok(greeted) => greeted,
         Err(refusal) => return Ok(json(StatusCode::BAD_REQUEST, refusal.answer(id))),
     };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proofmark_receipt::{Json, Object, object};
 use proofmark_store::StoreError;
 
-use super::desk::Desk;
 use super::request::{INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, Refusal, Request};
+use super::server::Server;
 
 const RECEIPT: &str = "receipt://";
 const DECISION: &str = "decision://";
@@ -37,11 +37,11 @@ pub(super) fn receipt_uri(id: &str) -> String {
 }
 
 /// The document behind the URI that is asked for.
-pub(super) async fn read(desk: &Desk, request: &Request) -> Result<Object, Refusal> {
+pub(super) async fn read(server: &Server, request: &Request) -> Result<Object, Refusal> {
     let uri = request.text("uri")?;
     let tenant = request.caller.tenant.clone();
-    let place = desk.limits.places.take(&tenant).await.map_err(|problem| Refusal::busy(&problem))?;
-    let (services, asked) = (Arc::clone(&desk.services), uri.to_owned());
+    let place = server.limits.places.take(&tenant).await.map_err(|problem| Refusal::busy(&problem))?;
+    let (services, asked) = (Arc::clone(&server.services), uri.to_owned());
     let found = tokio::task::spawn_blocking(move || {
         // Given back when the document is read, whether or not its client still waits.
         let _held = place;

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use tokio::sync::watch;
 
-use super::calls::OpenCall;
-
 /// Says something about one request. When it is dropped without an answer, there is none: the request was cancelled.
 pub(super) struct Says(watch::Sender<Said>);
 
@@ -18,8 +16,8 @@ pub(super) struct Hears {
     /// How many reports were heard, or made before the last one that was.
     reports: u64,
     has_answer: bool,
-    /// The request is open until this client has heard everything.
-    _open: Option<Arc<OpenCall>>,
+    /// What stays open until this client has heard everything: the request, whose id may be used again then.
+    _open: Option<Arc<dyn Send + Sync>>,
 }
 
 /// One message to the client.
@@ -58,7 +56,7 @@ impl Says {
 
 impl Hears {
     /// Hears what is said from after so many reports on.
-    pub(super) fn after(reports: u64, said: watch::Receiver<Said>, open: Option<Arc<OpenCall>>) -> Self {
+    pub(super) fn after(reports: u64, said: watch::Receiver<Said>, open: Option<Arc<dyn Send + Sync>>) -> Self {
         Self { said, reports, has_answer: false, _open: open }
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::calls::Calls;
-use super::desk::Desk;
+use super::server::Server;
 use crate::keys::Caller;
 use crate::problem::Problem;
 use crate::services::Services;
@@ -19,7 +19,7 @@ const MAX_SILENCE: Duration = Duration::from_secs(15 * 60);
 
 /// All sessions, and what answers them.
 pub(crate) struct Sessions {
-    pub(super) desk: Arc<Desk>,
+    pub(super) server: Arc<Server>,
     all: Mutex<HashMap<String, Arc<Session>>>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Session {
 impl Sessions {
     /// Requests are admitted before they come here: neither keys nor hosts are checked.
     pub(crate) fn new(services: &Arc<Services>, limits: &Arc<Limits>, stops: &Arc<Stops>) -> Sessions {
-        Sessions { desk: Desk::new(services, limits, stops), all: Mutex::default() }
+        Sessions { server: Server::new(services, limits, stops), all: Mutex::default() }
     }
 
     /// Begins a session, and returns its id.
@@ -44,7 +44,7 @@ impl Sessions {
     /// # Errors
     /// If the caller's tenant has its share of sessions.
     pub(super) fn begin(&self, owner: Caller) -> Result<String, Problem> {
-        let share = self.desk.limits.sessions.take(&owner.tenant, 1)?;
+        let share = self.server.limits.sessions.take(&owner.tenant, 1)?;
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| Problem::internal().cause(error))?;
         let id = format!("{:032x}", u128::from_be_bytes(bytes));

@@ -13,9 +13,9 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::calls::Calls;
-use super::desk::Desk;
 use super::request::{Method, Refusal, Request, without_session};
 use super::said::{Heard, Hears};
+use super::server::Server;
 use super::{MAX_MESSAGE, MESSAGE};
 use crate::keys::Caller;
 use crate::reload::{self, Files};
@@ -39,8 +39,8 @@ pub fn serve_stdio(services: Services, files: Files) -> io::Result<()> {
     runtime.block_on(async {
         // A host that goes away may send SIGHUP, which ends this process as it does any other.
         tokio::spawn(reload::watch_files(reload::policies(files, &services), Arc::default(), false));
-        let desk = Desk::new(&services, &Limits::new(), &Stops::new());
-        Client::new(desk, tokio::io::stdout()).serve(BufReader::new(tokio::io::stdin())).await;
+        let server = Server::new(&services, &Limits::new(), &Stops::new());
+        Client::new(server, tokio::io::stdout()).serve(BufReader::new(tokio::io::stdin())).await;
     });
     // The client is gone, so nothing that runs is waited for.
     services.verifications.stop(Duration::ZERO);
@@ -54,7 +54,7 @@ type Out = Arc<Mutex<Stdout>>;
 
 /// The one client.
 struct Client {
-    desk: Arc<Desk>,
+    server: Arc<Server>,
     calls: Arc<Calls>,
     /// Whether it has begun a session; before that each request stands for itself.
     has_greeted: bool,
@@ -64,9 +64,9 @@ struct Client {
 }
 
 impl Client {
-    fn new(desk: Arc<Desk>, out: Stdout) -> Self {
+    fn new(server: Arc<Server>, out: Stdout) -> Self {
         let out = Arc::new(Mutex::new(out));
-        Self { desk, calls: Arc::default(), has_greeted: false, out, writers: JoinSet::new() }
+        Self { server, calls: Arc::default(), has_greeted: false, out, writers: JoinSet::new() }
     }
 
     /// Reads lines until there are no more, or nobody reads the answers any more.
@@ -120,7 +120,7 @@ impl Client {
         }
         let request = Request::read(method, body, Caller::local(), None)?;
         let greets = request.method == Method::Initialize;
-        let (_, hears) = self.calls.begin(&self.desk, id.clone(), request)?;
+        let (_, hears) = self.calls.begin(&self.server, id.clone(), request)?;
         self.has_greeted |= greets;
         // What has ended would otherwise be kept until the session ends.
         while self.writers.try_join_next().is_some() {}

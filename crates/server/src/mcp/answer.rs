@@ -1,52 +1,34 @@
-//! Where requests are answered, of whichever door they come from.
-
-use std::sync::Arc;
+//! What each request is answered with, over either transport.
 
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, object};
 
 use super::request::{LAST_WITH_SESSIONS, Method, REVISIONS, Refusal, Request, STATELESS};
 use super::said::Says;
+use super::server::Server;
 use super::{call, resource, tools};
-use crate::services::Services;
-use crate::share::Limits;
-use crate::stop::Stops;
 
 const INSTRUCTIONS: &str = "Checks work and issues signed receipts that anyone can verify. Use `cb_verify_work` to run \
     work against tests or constraints, `accept_step` to judge a workflow step by its contract, `decide_action` before \
     a side effect, `verify_receipt` on receipts from others. Keep the text of a receipt as it is: its signature is over \
     these bytes.";
 
-/// What answers share.
-pub(crate) struct Desk {
-    pub(super) services: Arc<Services>,
-    pub(super) limits: Arc<Limits>,
-    pub(super) stops: Arc<Stops>,
-}
-
-impl Desk {
-    pub(super) fn new(services: &Arc<Services>, limits: &Arc<Limits>, stops: &Arc<Stops>) -> Arc<Self> {
-        let (services, limits, stops) = (Arc::clone(services), Arc::clone(limits), Arc::clone(stops));
-        Arc::new(Self { services, limits, stops })
-    }
-
-    /// The result of a request. When this future is dropped, work that was begun for it ends.
-    pub(super) async fn answer(&self, request: Request, says: &Says) -> Result<Object, Refusal> {
-        let is_stateless = request.is_stateless;
-        let (result, may_be_cached) = match request.method {
-            Method::Initialize => (greeted(&request)?, false),
-            Method::Ping => (Object::new(), false),
-            Method::Discover => (discovered(), true),
-            Method::ListTools => (object! { "tools": tools::usable(self.services.decides())? }, true),
-            Method::CallTool => (call::call(self, request, says).await?, false),
-            Method::ListResources => (object! { "resources": Vec::<Json>::new() }, true),
-            Method::ListTemplates => (object! { "resourceTemplates": resource::templates() }, true),
-            Method::ReadResource => (resource::read(self, &request).await?, true),
-            Method::ListPrompts => (object! { "prompts": Vec::<Json>::new() }, true),
-            Method::Complete => (object! { "completion": object! { "values": Vec::<Json>::new() } }, false),
-        };
-        Ok(if is_stateless { of_itself(result, may_be_cached) } else { result })
-    }
+/// The result of a request. When this future is dropped, work that was begun for it ends.
+pub(super) async fn answer(server: &Server, request: Request, says: &Says) -> Result<Object, Refusal> {
+    let is_stateless = request.is_stateless;
+    let (result, may_be_cached) = match request.method {
+        Method::Initialize => (greeted(&request)?, false),
+        Method::Ping => (Object::new(), false),
+        Method::Discover => (discovered(), true),
+        Method::ListTools => (object! { "tools": tools::usable(server.services.decides())? }, true),
+        Method::CallTool => (call::call(server, request, says).await?, false),
+        Method::ListResources => (object! { "resources": Vec::<Json>::new() }, true),
+        Method::ListTemplates => (object! { "resourceTemplates": resource::templates() }, true),
+        Method::ReadResource => (resource::read(server, &request).await?, true),
+        Method::ListPrompts => (object! { "prompts": Vec::<Json>::new() }, true),
+        Method::Complete => (object! { "completion": object! { "values": Vec::<Json>::new() } }, false),
+    };
+    Ok(if is_stateless { of_itself(result, may_be_cached) } else { result })
 }
 
 /// A result of the revision without sessions, which says of which type it is and how long it may be kept.

@@ -108,7 +108,7 @@ events! {
 
 members! {
     /// Who is watched, and by which policy.
-    Opened {
+    pub struct Opened {
         /// The host, for hooks.
         host: Option<String>,
         /// The server, for guards.
@@ -123,7 +123,7 @@ members! {
     }
 
     /// What a server says of itself.
-    ServerInfo {
+    pub struct ServerInfo {
         name: Option<String>,
         version: Option<String>,
         protocol: Option<String>,
@@ -132,7 +132,7 @@ members! {
     }
 
     /// What a server has listed.
-    Listed {
+    pub struct Listed {
         /// How many items.
         listed: u64,
         /// The names of those that are withheld, each with the reason.
@@ -140,18 +140,18 @@ members! {
     }
 
     /// Which list has changed.
-    Changed {
+    pub struct Changed {
         list: String,
     }
 
     /// Which policy decides, and which did before.
-    NewPolicy {
+    pub struct NewPolicy {
         policy_hash: String,
         before: String,
     }
 
     /// A request on which nobody decides.
-    Passed {
+    pub struct Passed {
         /// Its id, as JSON.
         request: String,
         method: String,
@@ -160,7 +160,7 @@ members! {
     }
 
     /// A decision on a request, with what the facts of later decisions say of it.
-    Decided {
+    pub struct Decided {
         /// The request's id, as JSON, for guards.
         request: Option<String>,
         method: Option<String>,
@@ -186,19 +186,19 @@ members! {
     }
 
     /// A subagent, as its host names it.
-    SubagentName {
+    pub struct SubagentName {
         id: String,
         kind: Option<String>,
     }
 
     /// A request that waits for this decision to be approved.
-    Waiting {
+    pub struct Waiting {
         request: String,
         decision: String,
     }
 
     /// How a call ended, and what it brought.
-    CallResult {
+    pub struct CallResult {
         request: Option<String>,
         /// Of a result that belongs to a task.
         method: Option<String>,
@@ -221,7 +221,7 @@ members! {
     }
 
     /// How a call ended that has no result.
-    Ended {
+    pub struct Ended {
         call: Option<String>,
         tool: String,
         decision: String,
@@ -229,13 +229,13 @@ members! {
     }
 
     /// The decision that a second event about one call is about.
-    Joined {
+    pub struct Joined {
         tool: String,
         decision: String,
     }
 
     /// A call that was made without a decision that allows it.
-    Undecided {
+    pub struct Undecided {
         call: Option<String>,
         tool: Option<String>,
         host_tool: String,
@@ -245,7 +245,7 @@ members! {
     }
 
     /// A request that was cancelled.
-    Cancelled {
+    pub struct Cancelled {
         request: String,
         decision: Option<String>,
         executed: Executed,
@@ -254,12 +254,12 @@ members! {
     }
 
     /// Why a message was refused.
-    Refused {
+    pub struct Refused {
         reason: String,
     }
 
     /// How a step was judged.
-    Stopped {
+    pub struct Stopped {
         step: String,
         subagent: Option<String>,
         run: String,
@@ -269,12 +269,12 @@ members! {
     }
 
     /// How many entries are missing.
-    Lost {
+    pub struct Lost {
         entries: u64,
     }
 
     /// What is left at the end.
-    Closed {
+    pub struct Closed {
         /// The calls without an answer, by the ids of their requests.
         unanswered: Vec<String>,
         lines_not_forwarded: u64,

@@ -25,7 +25,7 @@ pub enum Keep {
 
 members! {
     /// The digest and the length of a text that is not recorded itself.
-    TextDigest {
+    pub struct TextDigest {
         sha256: String,
         bytes: u64,
     }

@@ -18,11 +18,11 @@ pub(crate) trait Member: Sized {
 /// A member that is missing, or of another type, is read as the default of its type: entries of other versions are read as
 /// far as they go, and what is not said is not allowed.
 macro_rules! members {
-    ($($(#[$about:meta])* $name:ident { $($(#[$of:meta])* $member:ident: $type:ty,)* })*) => {$(
+    ($($(#[$about:meta])* $shown:vis struct $name:ident { $($(#[$of:meta])* $member:ident: $type:ty,)* })*) => {$(
         $(#[$about])*
         #[derive(Clone, Debug, Default, PartialEq)]
-        pub struct $name {
-            $($(#[$of])* pub $member: $type,)*
+        $shown struct $name {
+            $($(#[$of])* $shown $member: $type,)*
         }
 
         impl $name {

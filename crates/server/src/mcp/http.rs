@@ -23,7 +23,7 @@ use proofmark_receipt::document::Format;
 use super::request::{Held, INVALID_REQUEST, METHOD_NOT_FOUND, REVISIONS, Refusal, Request};
 use super::said::{Heard, Hears};
 use super::sessions::Session;
-use super::{MAX_MESSAGE, MESSAGE, calls, server};
+use super::{MAX_MESSAGE, MESSAGE, answer, calls};
 use crate::body;
 use crate::context::Head;
 use crate::keys::Caller;

@@ -11,8 +11,8 @@ fuzz_target!(|data: &[u8]| {
             if let Event::Before(call) = &message.event {
                 assert!(!call.tool.is_empty() && call.paths.iter().flatten().all(|path| !path.contains("/../")));
             }
-            drop(host.deny(message.occasion, "no"));
+            drop(host.answers.deny(message.occasion, "no"));
         }
-        drop(host.last_message(&text));
+        drop(host.record.last_message(&text));
     }
 });

@@ -98,7 +98,7 @@ impl Hooks {
         let policy = self.decider.policy().ok_or(DecideError::NoPolicy)?;
         let pending = Pending { message, call, action: self.action(&policy, message, call), policy: &policy };
         let mut known = self.known()?;
-        if self.settings.host.leaves_out_how_calls_end() && known.calls.any_unsettled() {
+        if self.settings.host.record.alone_has_exit_codes() && known.calls.any_unsettled() {
             self.compare(&mut known, &transcript())?;
             known.catch_up(self)?;
         }

@@ -2,7 +2,6 @@
 
 use proofmark_receipt::{Json, Object};
 
-use crate::host::Host;
 use crate::message::Occasion;
 
 /// The exit code by which a hook blocks a call, with the reason on standard error.
@@ -11,7 +10,7 @@ const BLOCK: i32 = 2;
 const MAX_SHOWN: usize = 200;
 
 /// The exact form of a host's answers.
-pub(crate) struct Answers {
+pub struct Answers {
     /// What lets a call run; `None` where the host takes silence for it.
     pub(crate) allow: Option<fn() -> Object>,
     pub(crate) deny: fn(Occasion, &str) -> Object,
@@ -62,29 +61,29 @@ impl From<Option<Object>> for Answer {
     }
 }
 
-impl Host {
+impl Answers {
     /// Says that a tool may be called.
     #[must_use]
     pub fn allow(&self) -> Answer {
-        self.answers.allow.map(|allow| allow()).into()
+        self.allow.map(|allow| allow()).into()
     }
 
     /// Says that a tool may not be called, and why.
     #[must_use]
     pub fn deny(&self, occasion: Occasion, reason: &str) -> Answer {
-        Some((self.answers.deny)(occasion, reason)).into()
+        Some((self.deny)(occasion, reason)).into()
     }
 
     /// Has the agent go on instead of stopping, with this prompt. A host whose agents cannot be held takes nothing.
     #[must_use]
     pub fn go_on(&self, occasion: Occasion, prompt: &str) -> Answer {
-        Some((self.answers.go_on)(occasion, prompt)).into()
+        Some((self.go_on)(occasion, prompt)).into()
     }
 
     /// Says nothing but, where the host can show it, `note` to the user.
     #[must_use]
     pub fn pass(&self, occasion: Occasion, note: Option<&str>) -> Answer {
-        (self.answers.pass)(occasion, note).into()
+        (self.pass)(occasion, note).into()
     }
 
     /// What the host takes the answer of a hook for that it called before a tool.
@@ -95,14 +94,14 @@ impl Host {
             None => Reading::Failed("it took too long, or was killed".to_owned()),
             Some(0) => self.takes_text(&output.stdout),
             // Hosts run the call if no reason is given.
-            Some(BLOCK) if self.answers.blocks_by_exit_code && !stderr.is_empty() => Reading::Denied(stderr),
+            Some(BLOCK) if self.blocks_by_exit_code && !stderr.is_empty() => Reading::Denied(stderr),
             Some(code) => Reading::Failed(failed(code, &stderr)),
         }
     }
 
     fn takes_text(&self, stdout: &[u8]) -> Reading {
         if stdout.trim_ascii().is_empty() {
-            return match self.answers.allow {
+            return match self.allow {
                 Some(_) => Reading::Failed("it answered nothing".to_owned()),
                 None => Reading::Allowed,
             };
@@ -110,7 +109,7 @@ impl Host {
         // A text before the object makes hosts read none.
         let json = if stdout.starts_with(b"{") { Json::parse(stdout).ok() } else { None };
         match json.as_ref().and_then(Json::as_object) {
-            Some(answer) => (self.answers.read)(answer),
+            Some(answer) => (self.read)(answer),
             None => Reading::Failed("its output is not one JSON object".to_owned()),
         }
     }

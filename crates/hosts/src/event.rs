@@ -2,10 +2,8 @@
 
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, object};
-use thiserror::Error;
 
 use crate::fields;
-use crate::host::Host;
 use crate::installation::Moment;
 use crate::message::Message;
 
@@ -13,15 +11,15 @@ use crate::message::Message;
 pub const MAX_SESSION: usize = 100;
 
 /// The events of a host.
-pub(crate) struct Events {
+pub struct Events {
     /// Those for which a hook is installed, as the host names them.
-    pub(crate) installed: &'static [(&'static str, Moment)],
+    pub installed: &'static [(&'static str, Moment)],
     /// Reads an event, and refuses those that are not known.
     pub(crate) read: fn(&Object) -> Result<Message, String>,
     /// The event before a call of the shell, as the host tells it.
     pub(crate) sample: fn(&SampleCall) -> Object,
     /// The variable in which the host names the project's folder to its hooks.
-    pub(crate) project_variable: Option<&'static str>,
+    pub project_variable: Option<&'static str>,
 }
 
 /// A call of the shell that somebody asks a hook about in the place of its host.
@@ -56,31 +54,15 @@ impl SampleCall {
     }
 }
 
-/// Why an event cannot be read. It is to be answered as a call that is not allowed, because it may be one.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("read the event of `{host}`: {reason}")]
-pub struct ReadError {
-    pub host: &'static Host,
-    pub reason: String,
-}
-
-impl Host {
-    /// Reads an event.
-    ///
-    /// # Errors
-    /// [`ReadError`] for what is not one JSON object, is too large or too deep, lacks what a decision needs, or is an event that
-    /// is not known.
-    pub fn read(&'static self, bytes: &[u8]) -> Result<Message, ReadError> {
-        self.read_event(bytes).map_err(|reason| ReadError { host: self, reason })
-    }
-
-    fn read_event(&self, bytes: &[u8]) -> Result<Message, String> {
+impl Events {
+    /// Reads an event, and says why it cannot be read.
+    pub(crate) fn read(&self, bytes: &[u8]) -> Result<Message, String> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err("it is empty".to_owned());
         }
         let json = Json::parse_with(bytes, fields::LIMITS).map_err(|fault| fault.to_string())?;
         let Json::Object(object) = &json else { return Err("it is not an object".to_owned()) };
-        let message = (self.events.read)(object)?;
+        let message = (self.read)(object)?;
         match &message.session {
             Some(session) if session.len() > MAX_SESSION || session.chars().any(char::is_control) => {
                 Err(format!("`{}` is not the name of a session", shown(session)))
@@ -89,19 +71,14 @@ impl Host {
         }
     }
 
-    /// The events for which a hook is installed, as the host names them.
-    pub fn events(&self) -> &'static [(&'static str, Moment)] {
-        self.events.installed
-    }
-
     /// The event before a call of the shell, as the host tells it to its hooks.
     #[must_use]
     pub fn sample(&self, call: &SampleCall) -> Json {
-        (self.events.sample)(call).into()
+        (self.sample)(call).into()
     }
 
-    /// The variable in which the host names the project's folder to its hooks.
-    pub fn project_variable(&self) -> Option<&'static str> {
-        self.events.project_variable
+    /// The one event before a tool.
+    pub fn before_tool(&self) -> Option<&'static str> {
+        self.installed.iter().find(|(_, moment)| *moment == Moment::Before).map(|(event, _)| *event)
     }
 }

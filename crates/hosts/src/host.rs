@@ -12,10 +12,13 @@ mod windsurf;
 
 use std::fmt;
 
+use thiserror::Error;
+
 use crate::answer::Answers;
 use crate::event::Events;
 use crate::gap::Gap;
 use crate::installation::Installation;
+use crate::message::Message;
 use crate::record::Record;
 use crate::servers::Servers;
 
@@ -27,15 +30,15 @@ pub struct Host {
     pub title: &'static str,
     /// The program that a person starts; none for an editor.
     pub program: Option<Program>,
-    pub(crate) events: Events,
-    pub(crate) answers: Answers,
-    /// Its own record of a session; none where hooks are not told of one.
-    pub record: Option<Record>,
+    pub events: Events,
+    pub answers: Answers,
+    /// Its own record of a session.
+    pub record: Record,
     pub installation: Installation,
     /// What it does without asking.
     pub gaps: &'static [Gap],
     /// How its MCP servers are configured, where that is known.
-    pub(crate) servers: Option<Servers>,
+    servers: Option<Servers>,
 }
 
 /// The program of a host.
@@ -59,7 +62,7 @@ static ALL: [&Host; 7] =
     [&claude::HOST, &codex::HOST, &gemini::HOST, &copilot::HOST, &vscode::HOST, &cursor::HOST, &opencode::HOST];
 
 /// How MCP servers are configured for programs that ask no hooks.
-pub(crate) const WITHOUT_HOOKS: [&Servers; 2] = [&claude_desktop::SERVERS, &windsurf::SERVERS];
+const WITHOUT_HOOKS: [&Servers; 2] = [&claude_desktop::SERVERS, &windsurf::SERVERS];
 
 impl Host {
     /// All hosts, in the order in which messages list them.
@@ -70,6 +73,39 @@ impl Host {
     /// The host of this name.
     pub fn named(name: &str) -> Option<&'static Host> {
         Self::all().find(|host| host.name == name)
+    }
+
+    /// Reads an event.
+    ///
+    /// # Errors
+    /// [`ReadError`] for what is not one JSON object, is too large or too deep, lacks what a decision needs, or is an event that
+    /// is not known.
+    pub fn read(&'static self, bytes: &[u8]) -> Result<Message, ReadError> {
+        self.events.read(bytes).map_err(|reason| ReadError { host: self, reason })
+    }
+}
+
+/// Why an event cannot be read. It is to be answered as a call that is not allowed, because it may be one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("read the event of `{host}`: {reason}")]
+pub struct ReadError {
+    pub host: &'static Host,
+    pub reason: String,
+}
+
+impl Servers {
+    /// All forms, by the names of their programs.
+    #[must_use]
+    pub fn all() -> Vec<&'static Servers> {
+        let mut all: Vec<_> = Host::all().filter_map(|host| host.servers.as_ref()).chain(WITHOUT_HOOKS).collect();
+        all.sort_by_key(|servers| servers.name);
+        all
+    }
+
+    /// The form of the program with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Servers> {
+        Self::all().into_iter().find(|servers| servers.name == name)
     }
 }
 

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use proofmark_receipt::{Json, Object};
 
 use crate::hook_server::HookServer;
-use crate::host::Host;
-use crate::surroundings::{Layer, Surroundings};
+use crate::surroundings::{Layer, Scope, Surroundings};
 use crate::switches::Switches;
 
 /// How long hosts wait for a hook, in seconds. The hook has a deadline of its own, which is shorter: some hosts run the call
@@ -37,14 +36,6 @@ pub struct Installation {
     pub switches: Option<Switches>,
     /// Where the host itself says which hooks it runs.
     pub server: Option<HookServer>,
-}
-
-/// Whom a configuration is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    User,
-    Project,
-    System,
 }
 
 /// What a hook is called for.
@@ -107,29 +98,6 @@ impl HookCommand<'_> {
     }
 }
 
-impl Scope {
-    /// All scopes.
-    pub const ALL: [Self; 3] = [Scope::User, Scope::Project, Scope::System];
-
-    /// Whom it is for, in words.
-    pub fn description(self) -> &'static str {
-        match self {
-            Scope::User => "All projects of this user",
-            Scope::Project => "This project, on this machine",
-            Scope::System => "All users of this machine; an administrator owns the file",
-        }
-    }
-
-    /// `user`, `project` or `system`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Scope::User => "user",
-            Scope::Project => "project",
-            Scope::System => "system",
-        }
-    }
-}
-
 impl OnFailure {
     /// Whether the host runs a call if this hook fails.
     #[must_use]
@@ -142,11 +110,11 @@ impl OnFailure {
     }
 }
 
-impl Host {
+impl Installation {
     /// The files that may have hooks, those of administrators first.
     #[must_use]
     pub fn layers(&self, place: &Surroundings) -> Vec<Layer> {
-        (self.installation.layers)(place)
+        (self.layers)(place)
     }
 
     /// The file that an installation is written to. Of several, the last: administrators add a file of their own, and a
@@ -159,14 +127,14 @@ impl Host {
 
     /// The version that the host's file must name beside its hooks.
     pub fn version(&self) -> Option<u64> {
-        matches!(self.installation.form, Form::Entries).then_some(ENTRIES_VERSION)
+        matches!(self.form, Form::Entries).then_some(ENTRIES_VERSION)
     }
 
     /// What is added to the list of an event: this command, in the form of this host.
     #[must_use]
     pub fn item(&self, moment: Moment, command: &HookCommand<'_>) -> Json {
-        let hook = (self.installation.hook)(moment, command);
-        if matches!(self.installation.form, Form::Entries) {
+        let hook = (self.hook)(moment, command);
+        if matches!(self.form, Form::Entries) {
             return hook.into();
         }
         let mut group = Object::new();

@@ -313,9 +313,9 @@ impl Scanner<'_> {
             }
             _ => {
                 let start = self.at;
-                let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace();
                 let rest = self.plain.get(start..).unwrap_or_default();
-                self.at += rest.iter().position(ends).unwrap_or(rest.len());
+                let end = rest.iter().position(|byte| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace());
+                self.at += end.unwrap_or(rest.len());
                 return Node { start, end: self.at, children: Vec::new() };
             }
         };

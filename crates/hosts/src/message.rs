@@ -3,13 +3,11 @@
 use proofmark_evidence::CallStatus;
 use proofmark_receipt::Json;
 
-use crate::host::Host;
-
 /// One event of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// The host that tells it, if that is not the one that was named: VS Code starts the hooks of Copilot's files as well.
-    pub told_by: Option<&'static Host>,
+    /// The name of the host that tells it, if that is not the one that was asked to read it: VS Code starts the hooks of Copilot's files as well.
+    pub told_by: Option<&'static str>,
     /// The host's name of the session, of at most [`crate::MAX_SESSION`] bytes.
     pub session: Option<String>,
     /// The agent that started this one, where the host names it in place of the session. It may itself have been started by

@@ -48,8 +48,8 @@ fn is_read_alike(path: &str) -> bool {
 
 /// Whether a text has a byte as addresses write it, as in `%2e`.
 fn has_escape(text: &str) -> bool {
-    let is_escape = |part: &[u8]| matches!(part, [b'%', digits @ ..] if digits.iter().all(u8::is_ascii_hexdigit));
-    text.as_bytes().windows(3).any(is_escape)
+    let mut parts = text.as_bytes().windows(3);
+    parts.any(|part| matches!(part, [b'%', digits @ ..] if digits.iter().all(u8::is_ascii_hexdigit)))
 }
 
 /// Whether files of a pattern may be outside of the folder that it is looked for in.
@@ -65,10 +65,9 @@ pub(crate) fn may_leave(pattern: &str) -> bool {
 /// the colon.
 pub(crate) fn of_patch(patch: &str) -> Vec<&str> {
     const HEADERS: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
-    let named = |line: &'_ str| HEADERS.iter().find_map(|header| line.trim_start().strip_prefix(header).map(str::len));
     patch
         .lines()
-        .filter_map(|line| named(line).and_then(|length| line.get(line.len() - length..)))
+        .filter_map(|line| HEADERS.iter().find_map(|header| line.trim_start().strip_prefix(header)))
         .map(|name| name.strip_prefix(' ').unwrap_or(name))
         .collect()
 }

@@ -6,7 +6,6 @@ use proofmark_receipt::json::Limits;
 use proofmark_receipt::{Json, Object};
 
 use crate::fields::MAX_INPUT_DEPTH;
-use crate::host::Host;
 
 /// The longest line of a record that is read for the last message, in bytes.
 const MAX_LINE: usize = 16 << 20;
@@ -51,33 +50,32 @@ impl RecordedCall<'_> {
     }
 }
 
-impl Host {
-    fn recorded_calls(&self) -> Option<&RecordedCalls> {
-        self.record.as_ref()?.calls.as_ref()
+impl Record {
+    /// No record, where hooks are not told of one.
+    pub(crate) const NONE: Self = Self { message: |_| None, joins_messages: false, has_open_stop: None, calls: None };
+
+    /// The name of the form of trace that the calls are in; none where it is not known.
+    #[must_use]
+    pub fn form(&self) -> Option<&'static str> {
+        self.calls.as_ref().map(|calls| calls.form)
     }
 
-    /// The name of the form of trace that the host's record is in; none where the record has no form that is known.
+    /// Whether only the record has the exit code of a command, and hooks are not told.
     #[must_use]
-    pub fn transcript_form(&self) -> Option<&'static str> {
-        self.recorded_calls().map(|calls| calls.form)
-    }
-
-    /// Whether hooks are not told the exit code of a command, which is in the host's record.
-    #[must_use]
-    pub fn leaves_out_how_calls_end(&self) -> bool {
-        self.recorded_calls().is_some_and(|calls| calls.alone_has_exit_codes)
+    pub fn alone_has_exit_codes(&self) -> bool {
+        self.calls.as_ref().is_some_and(|calls| calls.alone_has_exit_codes)
     }
 
     /// Whether a line of the record may say something about a call.
     #[must_use]
     pub fn may_be_about_a_call(&self, line: &str) -> bool {
-        self.recorded_calls().is_some_and(|calls| (calls.may_be_in)(line))
+        self.calls.as_ref().is_some_and(|calls| (calls.may_be_in)(line))
     }
 
     /// The name by which calls of a tool are compared: hooks may be told another one than the record has.
     #[must_use]
     pub fn compared_name<'a>(&self, tool: &'a str) -> &'a str {
-        self.recorded_calls().map_or(tool, |calls| (calls.compared_name)(tool))
+        self.calls.as_ref().map_or(tool, |calls| (calls.compared_name)(tool))
     }
 
     /// Whether the host would have asked a hook about this call of its record, which was executed.
@@ -87,14 +85,13 @@ impl Host {
             return false;
         }
         let recorded = RecordedCall { call, failed: call.status == CallStatus::Failed };
-        self.recorded_calls().is_some_and(|calls| (calls.was_asked_about)(&recorded))
+        self.calls.as_ref().is_some_and(|calls| (calls.was_asked_about)(&recorded))
     }
 
     /// The agent's last message in a record.
     #[must_use]
     pub fn last_message(&self, record: &str) -> Option<String> {
-        let message = self.record.as_ref()?.message;
-        last_line(record, |line| message(line).filter(|message| !message.trim().is_empty()))
+        last_line(record, |line| (self.message)(line).filter(|message| !message.trim().is_empty()))
     }
 }
 

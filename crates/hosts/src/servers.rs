@@ -2,8 +2,6 @@
 
 use proofmark_receipt::{Object, object};
 
-use crate::host::{Host, WITHOUT_HOOKS};
-
 /// The form in which a program's file has its MCP servers.
 pub struct Servers {
     /// The name of the program in commands.
@@ -18,22 +16,6 @@ pub struct Servers {
     pub address: Option<fn(url: &str, headers: Option<Object>) -> Object>,
     /// A variable of the program's environment, within a text.
     pub variable: fn(&str) -> String,
-}
-
-impl Servers {
-    /// All forms, by the names of their programs.
-    #[must_use]
-    pub fn all() -> Vec<&'static Servers> {
-        let mut all: Vec<_> = Host::all().filter_map(|host| host.servers.as_ref()).chain(WITHOUT_HOOKS).collect();
-        all.sort_by_key(|servers| servers.name);
-        all
-    }
-
-    /// The form of the program with this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<&'static Servers> {
-        Self::all().into_iter().find(|servers| servers.name == name)
-    }
 }
 
 /// A server at a URL in the form of files that name the type of each server.

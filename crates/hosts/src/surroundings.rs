@@ -3,8 +3,6 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::installation::Scope;
-
 /// Where the user and the project are, and the variables by which hosts find them.
 pub struct Surroundings {
     pub home: PathBuf,
@@ -13,11 +11,42 @@ pub struct Surroundings {
     pub variable: fn(&str) -> Option<OsString>,
 }
 
+/// Whom a configuration is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    User,
+    Project,
+    System,
+}
+
 /// A file in which a host finds settings, and whom it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
     pub scope: Scope,
     pub path: PathBuf,
+}
+
+impl Scope {
+    /// All scopes.
+    pub const ALL: [Self; 3] = [Scope::User, Scope::Project, Scope::System];
+
+    /// Whom it is for, in words.
+    pub fn description(self) -> &'static str {
+        match self {
+            Scope::User => "All projects of this user",
+            Scope::Project => "This project, on this machine",
+            Scope::System => "All users of this machine; an administrator owns the file",
+        }
+    }
+
+    /// `user`, `project` or `system`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Scope::User => "user",
+            Scope::Project => "project",
+            Scope::System => "system",
+        }
+    }
 }
 
 impl Surroundings {

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use proofmark_receipt::{Json, Object};
 
 use crate::finding::Finding;
-use crate::installation::Scope;
-use crate::surroundings::{Layer, Surroundings};
+use crate::surroundings::{Layer, Scope, Surroundings};
 
 /// Where a host has such settings, and what they say.
 pub struct Switches {
@@ -47,7 +46,9 @@ impl Settings {
 
     /// A finding for the member that switches all hooks off in several hosts.
     pub(crate) fn all_hooks_disabled(&self) -> Option<Finding> {
-        let what = || format!("{} switches hooks off (`disableAllHooks`)", self.path.display());
-        self.says("disableAllHooks").then(|| Finding::bad(what(), "take that line out"))
+        self.says("disableAllHooks").then(|| {
+            let what = format!("{} switches hooks off (`disableAllHooks`)", self.path.display());
+            Finding::bad(what, "take that line out")
+        })
     }
 }

@@ -87,7 +87,6 @@ impl Target {
     /// The target, and the files among it where they are known. Of several files none is the target.
     pub(crate) fn of(self, args: &Json, cwd: Option<&str>) -> (Option<String>, Option<Vec<String>>) {
         let text = |name: &str| args.as_object()?.get(name)?.as_str();
-        let first = |names: &[&str]| names.iter().find_map(|name| text(name));
         let absolute = |path: &str| paths::absolute(path, cwd);
         match self {
             Self::Unknown => (None, None),
@@ -108,7 +107,7 @@ impl Target {
                 _ => Self::Folder(names).of(args, cwd),
             },
             Self::Patch(names) => {
-                let files = first(names).map(paths::of_patch).unwrap_or_default();
+                let files = names.iter().find_map(|name| text(name)).map(paths::of_patch).unwrap_or_default();
                 let target = only(&files);
                 // A list that lacks a file would say that the call is about the others only.
                 let files: Option<Vec<_>> = files.into_iter().map(absolute).collect();

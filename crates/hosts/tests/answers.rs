@@ -8,7 +8,7 @@ fn host(name: &str) -> &'static Host {
 }
 
 fn deny(name: &str, occasion: Occasion) -> String {
-    host(name).deny(occasion, "no\u{1b}[2K \"x\"").as_str().to_owned()
+    host(name).answers.deny(occasion, "no\u{1b}[2K \"x\"").as_str().to_owned()
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_call_that_is_allowed() {
             "opencode" => r#"{"decision":"allow"}"#,
             _ => "",
         };
-        assert_eq!(host.allow().as_str(), expected, "{host}");
+        assert_eq!(host.answers.allow().as_str(), expected, "{host}");
     }
 }
 
@@ -62,7 +62,7 @@ fn an_agent_that_has_to_go_on() {
         ("cursor", Occasion::SubagentStop, r#"{"followup_message":"run the tests"}"#),
         ("opencode", Occasion::Stop, "{}"),
     ] {
-        assert_eq!(host(name).go_on(occasion, "run the tests").as_str(), answer, "{name} {occasion:?}");
+        assert_eq!(host(name).answers.go_on(occasion, "run the tests").as_str(), answer, "{name} {occasion:?}");
     }
 }
 
@@ -71,13 +71,13 @@ fn an_event_that_asks_for_nothing() {
     for host in Host::all() {
         for occasion in [Occasion::AfterTool, Occasion::Stop, Occasion::SubagentStop, Occasion::Other] {
             let silent = if ["cursor", "opencode"].contains(&host.name) { "{}" } else { "" };
-            assert_eq!(host.pass(occasion, None).as_str(), silent, "{host} {occasion:?}");
+            assert_eq!(host.answers.pass(occasion, None).as_str(), silent, "{host} {occasion:?}");
             let noted = if ["claude", "codex", "gemini", "vscode"].contains(&host.name) {
                 r#"{"systemMessage":"done"}"#
             } else {
                 silent
             };
-            assert_eq!(host.pass(occasion, Some("done")).as_str(), noted, "{host} {occasion:?}");
+            assert_eq!(host.answers.pass(occasion, Some("done")).as_str(), noted, "{host} {occasion:?}");
         }
     }
 }
@@ -89,15 +89,15 @@ fn output(code: i32, stdout: &str, stderr: &str) -> HookOutput {
 #[test]
 fn each_host_takes_our_answers_for_what_they_say() {
     for host in Host::all() {
-        let printed = host.deny(Occasion::BeforeTool, "no");
-        assert_eq!(host.takes(&output(0, printed.as_str(), "")), Reading::Denied("no".to_owned()), "{host}");
-        assert_eq!(host.takes(&output(0, host.allow().as_str(), "")), Reading::Allowed, "{host}");
+        let printed = host.answers.deny(Occasion::BeforeTool, "no");
+        assert_eq!(host.answers.takes(&output(0, printed.as_str(), "")), Reading::Denied("no".to_owned()), "{host}");
+        assert_eq!(host.answers.takes(&output(0, host.answers.allow().as_str(), "")), Reading::Allowed, "{host}");
     }
 }
 
 #[test]
 fn what_a_host_does_not_understand_is_no_answer() {
-    let deny = host("codex").deny(Occasion::BeforeTool, "no").as_str().to_owned();
+    let deny = host("codex").answers.deny(Occasion::BeforeTool, "no").as_str().to_owned();
     for (name, code, stdout, stderr) in [
         ("codex", 0, deny.replace("\"deny\",", "\"deny\",\"extra\":1,"), ""),
         ("codex", 0, format!("text\n{deny}"), ""),
@@ -110,9 +110,9 @@ fn what_a_host_does_not_understand_is_no_answer() {
         ("opencode", 2, String::new(), "no"),
         ("claude", 127, String::new(), "not found"),
     ] {
-        let taken = host(name).takes(&output(code, &stdout, stderr));
+        let taken = host(name).answers.takes(&output(code, &stdout, stderr));
         assert!(matches!(taken, Reading::Failed(_)), "{name} {code} {stdout}: {taken:?}");
     }
-    assert_eq!(host("codex").takes(&output(2, "", "no")), Reading::Denied("no".to_owned()));
-    assert!(matches!(host("codex").takes(&HookOutput::default()), Reading::Failed(_)));
+    assert_eq!(host("codex").answers.takes(&output(2, "", "no")), Reading::Denied("no".to_owned()));
+    assert!(matches!(host("codex").answers.takes(&HookOutput::default()), Reading::Failed(_)));
 }

@@ -24,7 +24,7 @@ fn hosts_have_names_of_their_own() {
 #[test]
 fn each_host_is_asked_before_a_tool() {
     for host in Host::all() {
-        let before = host.events().iter().filter(|(_, moment)| *moment == Moment::Before).count();
+        let before = host.events.installed.iter().filter(|(_, moment)| *moment == Moment::Before).count();
         assert_eq!(before, 1, "{host}");
         // A plugin starts its command itself.
         let is_plugin = matches!(host.installation.form, Form::Plugin { .. });

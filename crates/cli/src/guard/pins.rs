@@ -73,10 +73,10 @@ impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
         let (mut out, paint) = (out::stdout(), Paint::for_stdout());
-        let of_server = |pin: &&KnownPin| self.server.as_ref().is_none_or(|server| *server == pin.server);
         let listed = pins(&store)?;
+        let of_server = listed.iter().filter(|pin| self.server.as_ref().is_none_or(|server| *server == pin.server));
         let mut is_empty = true;
-        for pin in listed.iter().filter(of_server).filter(|pin| !self.waiting || pin.status.waits()) {
+        for pin in of_server.filter(|pin| !self.waiting || pin.status.waits()) {
             if is_empty && !self.json {
                 writeln!(out, "{}", paint.dim("STATE   SERVER DEFINITION"))?;
             }
@@ -90,9 +90,10 @@ impl List {
                 writeln!(out, "{} {name}", paint.good("pinned "))?;
                 continue;
             };
-            let is_before =
-                |other: &&KnownPin| !other.status.waits() && other.server == pin.server && other.name == pin.name;
-            let before = listed.iter().find(is_before);
+            // What was approved under this name is what the definition has changed from.
+            let before = listed
+                .iter()
+                .find(|other| !other.status.waits() && other.server == pin.server && other.name == pin.name);
             let differences = before.map(|before| PinDifference::all(&before.document, &pin.document, pin.name.kind));
             let differences = differences.unwrap_or_default();
             let why = if differences.is_empty() { printable(why) } else { "its definition has changed".to_owned() };

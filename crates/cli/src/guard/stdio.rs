@@ -174,8 +174,8 @@ fn from_server(guard: &Guard, wires: &Wires, mut output: impl io::BufRead) {
 fn moving(guard: &Guard, wires: &Wires, follows: impl FnOnce() -> Vec<Passage>) {
     let _moving = wires.moving.read().unwrap_or_else(PoisonError::into_inner);
     let mut passages = follows();
-    let is_released = |passage: &Passage| matches!(passage, Passage::Of(..) | Passage::Moved(_));
-    if let Some(first) = passages.iter().position(is_released) {
+    let first = passages.iter().position(|passage| matches!(passage, Passage::Of(..) | Passage::Moved(_)));
+    if let Some(first) = first {
         wires.unmoved.fetch_add(1, Ordering::Release);
         // Its thread ends with the process only.
         let _gone = wires.released.send(passages.split_off(first));

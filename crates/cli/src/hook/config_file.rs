@@ -91,7 +91,7 @@ impl ConfigFile {
             return Ok(self.found(&self.document()?));
         };
         let Some(command) = self.after.as_deref().and_then(command) else { return Ok(Vec::new()) };
-        let events = self.host.events().iter().map(|(event, _)| Installed {
+        let events = self.host.events.installed.iter().map(|(event, _)| Installed {
             event: (*event).to_owned(),
             command: command.clone(),
             hook: Object::new(),
@@ -114,10 +114,12 @@ impl ConfigFile {
                         entries.map(|(at, hook)| (Some(at), hook)).collect()
                     }
                     (Form::Entries, _) => vec![(None, item)],
+                    // An item in the form of another host is none that this one runs.
                     (Form::Groups | Form::Plugin { .. }, _) => Vec::new(),
                 };
                 for (entry, hook) in entries {
                     let Some(hook) = hook.as_object() else { continue };
+                    // Only the command tells whose hook it is: no host lets a hook say who installed it.
                     let Some(command) = command_of(hook).filter(|command| is_ours(command, self.host)) else {
                         continue;
                     };
@@ -141,14 +143,18 @@ impl ConfigFile {
             return Ok(());
         }
         let command = HookCommand { words: command, line: &shell_words::line(command) };
-        let events = self.host.events().iter();
-        let wanted: Vec<_> = events.map(|(event, moment)| (*event, self.host.item(*moment, &command))).collect();
+        let events = self.host.events.installed.iter();
+        let wanted: Vec<_> =
+            events.map(|(event, moment)| (*event, self.host.installation.item(*moment, &command))).collect();
         let mut document = self.document()?;
         if Self::has_exactly(&before, &wanted, &document) {
             return Ok(());
         }
+        // Another policy takes the place of the first, and does not stand beside it.
         self.take_out(&mut document, &before)?;
-        if let Some(version) = self.host.version().filter(|_| document.at(&[Step::Name(VERSION)]).is_none()) {
+        if let Some(version) =
+            self.host.installation.version().filter(|_| document.at(&[Step::Name(VERSION)]).is_none())
+        {
             document.put(&[VERSION], &Json::from(version)).map_err(|why| self.refuse(why))?;
         }
         for (event, item) in &wanted {
@@ -176,23 +182,21 @@ impl ConfigFile {
             return Ok(());
         }
         if matches!(self.host.installation.form, Form::Plugin { .. }) {
+            // The whole file is ours.
             self.after = None;
             return Ok(());
         }
         let mut document = self.document()?;
         self.take_out(&mut document, &installed)?;
-        let backup = self.file.backup(BACKUP)?;
-        let read = |bytes: &[u8]| self.file.document_of(bytes).ok();
-        self.after = match &backup {
-            // An empty file is not a document. It stays empty.
-            Some(bytes) if bytes.trim_ascii().is_empty() && is_bare(document.json()) => {
-                Some(String::from_utf8_lossy(bytes).into_owned())
-            }
-            Some(bytes) if read(bytes).is_some_and(|before| is_same(before.json(), document.json())) => {
-                Some(String::from_utf8_lossy(bytes).into_owned())
-            }
-            None if is_bare(document.json()) => None,
-            Some(_) | None => Some(document.text().to_owned()),
+        let kept = self.file.backup(BACKUP)?;
+        let is_as_before = kept
+            .as_ref()
+            .map(|kept| self.file.document_of(kept).is_ok_and(|before| is_same(before.json(), document.json())));
+        self.after = match (kept, is_as_before) {
+            (Some(kept), Some(true)) => Some(String::from_utf8_lossy(&kept).into_owned()),
+            // There was no file: this one is of our making.
+            (None, _) if is_bare(document.json()) => None,
+            (_, _) => Some(document.text().to_owned()),
         };
         Ok(())
     }
@@ -210,6 +214,7 @@ impl ConfigFile {
             if installed.entry.is_none() || is_empty(document, &entries) {
                 document.remove(&group).map_err(|why| self.refuse(why))?;
             }
+            // Lists that nothing is left in were made for our hooks.
             for path in [&list[..], &[Step::Name(HOOKS)]] {
                 if is_empty(document, path) {
                     document.remove(path).map_err(|why| self.refuse(why))?;
@@ -224,6 +229,7 @@ impl ConfigFile {
         match (self.file.before(), &self.after) {
             (Some(before), Some(after)) => {
                 let has_hooks = !self.installed()?.is_empty();
+                // A file that had hooks of ours already is not what it was before them.
                 if !had_hooks && has_hooks && !matches!(self.host.installation.form, Form::Plugin { .. }) {
                     self.file.back_up(BACKUP, before)?;
                 }
@@ -249,6 +255,7 @@ fn command_of(hook: &Object) -> Option<Vec<String>> {
     let text = |name: &str| hook.get(name).and_then(Json::as_str);
     let program = text("command").or_else(|| text("bash")).or_else(|| text("exec"))?;
     match hook.get("args") {
+        // A line that a shell does more with than split it into words is not one that we have written.
         None => shell_words::split(program),
         Some(arguments) => {
             let arguments = arguments.as_array()?.iter().map(|word| word.as_str().map(str::to_owned));

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
-use proofmark_hosts::{EVERY_HOST, Finding, Gap, Host, Layer, Moment, Reading, State, Surroundings};
+use proofmark_hosts::{EVERY_HOST, Finding, Gap, Host, Layer, Reading, State, Surroundings};
 use proofmark_receipt::{Json, ReceiptId, object};
 
 use super::config_file::{ConfigFile, Installed};
@@ -70,9 +70,10 @@ impl Doctor {
     /// The files that have hooks of ours.
     fn found(&self, place: &Surroundings, findings: &mut Vec<Finding>) -> Vec<Found> {
         let mut found = Vec::new();
-        for layer in self.host.layers(place) {
+        for layer in self.host.installation.layers(place) {
             let installed = ConfigFile::read(self.host, &layer.path).and_then(|file| file.installed());
             match installed {
+                // Hosts read all of these files; most people have hooks in one.
                 Ok(hooks) if hooks.is_empty() => {}
                 Ok(hooks) => found.push(Found { layer, hooks }),
                 Err(error) => findings.push(Finding::bad(
@@ -92,10 +93,11 @@ impl Doctor {
 
     /// Gives each hook before a tool calls that the policy should forbid.
     fn probe(&self, place: &Surroundings, found: &[Found], findings: &mut Vec<Finding>) {
-        let before = self.host.events().iter().find(|(_, moment)| *moment == Moment::Before).map(|(event, _)| *event);
+        let before = self.host.events.before_tool();
         let mut commands: Vec<&[String]> = Vec::new();
         for found in found {
             for installed in found.hooks.iter().filter(|hook| Some(hook.event.as_str()) == before) {
+                // The same command in several files gives the same answer.
                 if commands.contains(&&installed.command[..]) {
                     continue;
                 }
@@ -110,6 +112,7 @@ impl Doctor {
         let file = file.display();
         let runs = self.host.installation.on_failure.runs(&probe.installed.hook);
         let consequence = if runs { "the host runs calls then" } else { "the host refuses every call then" };
+        // Nothing makes this file: the hook is asked about the command, which nobody runs.
         let marker = std::env::temp_dir().join(format!("doctor-marker-{}", std::process::id()));
         let markers: Vec<&str> = self.call.as_deref().map_or_else(|| MARKERS.to_vec(), |call| vec![call]);
         for command in markers {
@@ -145,6 +148,7 @@ impl Doctor {
     }
 
     fn fails_closed(&self, probe: &Probe<'_>, file: &str) -> Option<Finding> {
+        // A hook that cannot read what it is told may have been told of a call.
         (probe.garbage() == Reading::Allowed).then(|| {
             Finding::bad(
                 format!("the hook of {file} allows a call whose description cannot be read"),

@@ -34,6 +34,7 @@ impl RunningServer {
         let (sender, answers) = channel();
         thread::spawn(move || {
             let lines = BufReader::new(stdout).lines().take(MAX_LINES).map_while(Result::ok);
+            // What is not JSON is written for people.
             // A channel that is closed has nobody who waits.
             lines.filter_map(|line| Json::parse(line.as_bytes()).ok()).try_for_each(|answer| sender.send(answer))
         });
@@ -49,6 +50,7 @@ impl RunningServer {
         let id = self.asked;
         let request = object! { "id": id, "method": question.method, "params": question.params };
         writeln!(self.stdin, "{}", Json::from(request).to_text()).ok()?;
+        // Notifications and answers to nothing come in between.
         loop {
             let answer = self.answers.recv_timeout(LIMIT).ok()?;
             let Some(answer) = answer.as_object() else { continue };

@@ -113,6 +113,7 @@ impl Install {
         let project = surroundings()?.project;
         let program = std::env::current_exe().context("find the path of this program")?;
         let named = [Some(&self.policy), self.workflow.as_ref(), Some(&program), Some(&config.home)];
+        // Anyone who writes these files decides what the hook allows, and the agent writes in the project.
         for path in named.into_iter().flatten().filter(|path| is_within(path, &project)) {
             let shown = printable(&path.display().to_string());
             out::note(format_args!("{shown} is in the project: an agent that can write to it decides what it may do"));
@@ -127,6 +128,7 @@ impl Install {
     fn command(&self, policy: &str, config: &Config) -> anyhow::Result<Vec<String>> {
         let program = std::env::current_exe().context("find the path of this program")?;
         let text = |path: &Path| path.to_str().map(str::to_owned).context("write a path: it is not UTF-8");
+        // Not all hosts can set variables for a hook.
         let mut command = vec!["/usr/bin/env".to_owned()];
         // A project may set variables of its host, and would choose whose approvals count: so the folder is always settled here.
         match (self.change.scope, home_of_the_environment()?) {
@@ -149,6 +151,7 @@ impl Install {
             }
             command.extend(["--workflow".to_owned(), file, "--step".to_owned(), step.clone()]);
         }
+        // What the hook would refuse is refused now, and not at each call of the agent.
         Run::check(&[command.get(arguments..).unwrap_or_default(), &self.options[..]].concat())?;
         command.extend(absolute_options(&self.options, config)?);
         // Hosts put variables in place of their names, within quotes, too.
@@ -174,7 +177,7 @@ impl Uninstall {
 impl Change {
     fn open(&self, host: &'static Host) -> anyhow::Result<ConfigFile> {
         let place = surroundings()?;
-        let Some(path) = host.file(self.scope, &place) else {
+        let Some(path) = host.installation.file(self.scope, &place) else {
             return Err(with_help(
                 format!("change the configuration of {} for the system: it has no such file", host.title),
                 format!("administrators: {}", host.installation.administrator),
@@ -237,6 +240,7 @@ impl Change {
         if self.dry_run || after.is_empty() {
             return Ok(());
         }
+        // What is printed stands before the notes, which go to standard error.
         drop(out);
         out::note(format_args!("next: {}", self.next_step(host)));
         out::note(format_args!("then: proofmark hook doctor {}", host.name));
@@ -310,6 +314,7 @@ fn trust(host: &Host, server: &'static HookServer, installed: &[Installed]) -> a
     if !new.is_empty() {
         running.trust(&new).ok_or_else(|| failed("it refused"))?;
     }
+    // It answers a change with success also where it does not take it.
     let hooks = running.hooks(&folder).unwrap_or_default();
     let trusted = hooks.iter().filter(|hook| is_ours(hook) && hook.is_trusted).count();
     if trusted < installed.len() {

@@ -32,10 +32,11 @@ impl Probe<'_> {
             command: command.to_owned(),
             folder: self.folder.display().to_string(),
             session: SESSION,
+            // A decision on a call of the same name would be the answer again.
             id: format!("doctor-{}", std::process::id()),
             now: proofmark_verifier::now().to_string(),
         };
-        self.ask(self.host.sample(&call).to_text().as_bytes())
+        self.ask(self.host.events.sample(&call).to_text().as_bytes())
     }
 
     /// What the hook answers to an input that cannot be read.
@@ -47,7 +48,7 @@ impl Probe<'_> {
         let mut command = started(self.host.installation.shell, self.installed);
         command.current_dir(self.folder);
         match run_bounded::run(&mut command, input, Duration::from_secs(TIMEOUT_SECONDS)) {
-            Ok(output) => self.host.takes(&output),
+            Ok(output) => self.host.answers.takes(&output),
             Err(error) => Reading::Failed(format!("it cannot be started: {error}")),
         }
     }

@@ -148,17 +148,17 @@ impl Run {
         };
         let message = match message {
             Ok(message) => message,
-            Err(error) => return host.deny(Occasion::BeforeTool, &because(&error)),
+            Err(error) => return host.answers.deny(Occasion::BeforeTool, &because(&error)),
         };
-        let (host, occasion) = (message.told_by.unwrap_or(host), message.occasion);
+        let (host, occasion) = (message.told_by.and_then(Host::named).unwrap_or(host), message.occasion);
         let again = matches!(&message.event, Event::Stop(stop) if stop.again);
         let about = About { host, occasion, again };
         asked.is_about(about);
         match &message.event {
             Event::Before(call) => match self.before(config, &message, call, asked) {
-                Ok(HookRuling::Allowed) => host.allow(),
-                Ok(HookRuling::Blocked(reason)) => host.deny(occasion, &reason),
-                Err(error) => host.deny(occasion, &because(&error)),
+                Ok(HookRuling::Allowed) => host.answers.allow(),
+                Ok(HookRuling::Blocked(reason)) => host.answers.deny(occasion, &reason),
+                Err(error) => host.answers.deny(occasion, &because(&error)),
             },
             Event::After(call, ended) => {
                 let recorded = self.hooks(config, &message, Purpose::Record, asked);
@@ -166,18 +166,20 @@ impl Run {
                 if let Err(error) = recorded {
                     out::report(&error.context("record a result"));
                 }
-                host.pass(occasion, None)
+                host.answers.pass(occasion, None)
             }
             Event::Stop(stop) => match self.stop(config, &message, stop, asked) {
-                Ok(None | Some(StopRuling::Judged)) => host.pass(occasion, None),
-                Ok(Some(StopRuling::Accepted(note) | StopRuling::Over(note))) => host.pass(occasion, Some(&note)),
-                Ok(Some(StopRuling::Refused(prompt))) => host.go_on(occasion, &prompt),
+                Ok(None | Some(StopRuling::Judged)) => host.answers.pass(occasion, None),
+                Ok(Some(StopRuling::Accepted(note) | StopRuling::Over(note))) => {
+                    host.answers.pass(occasion, Some(&note))
+                }
+                Ok(Some(StopRuling::Refused(prompt))) => host.answers.go_on(occasion, &prompt),
                 Err(error) => {
                     let help = error::help(&error).map_or_else(String::new, |help| format!(" ({help})"));
                     about.not_judged(&format!("failed to {}{help}.", error::message(&error)))
                 }
             },
-            Event::Other => host.pass(occasion, None),
+            Event::Other => host.answers.pass(occasion, None),
         }
     }
 
@@ -211,12 +213,13 @@ impl Run {
 
     fn hooks(&self, config: &Config, message: &Message, purpose: Purpose, asked: &Asked) -> anyhow::Result<Hooks> {
         let store = self.store.open(config)?;
-        let settings = self.settings(message, &store)?;
+        let settings = self.settings(message, asked, &store)?;
         // A result is recorded whatever the policy says.
         let policy = match purpose {
             Purpose::Decide => Some(document::action_policy(self.policy.as_deref().context("name the policy")?)?),
             Purpose::Record => None,
         };
+        // An entry is signed, whatever it says.
         let key = self.signing.key(config)?;
         let trusted = self.trusting.signers(config)?;
         let decider = Decider::for_command_line(policy, key, store, trusted);
@@ -229,11 +232,12 @@ impl Run {
         self.host.context("name the host")
     }
 
-    fn settings(&self, message: &Message, store: &Store) -> anyhow::Result<HookSettings> {
+    fn settings(&self, message: &Message, asked: &Asked, store: &Store) -> anyhow::Result<HookSettings> {
         let host = self.host()?;
         let session = match (&self.session, &message.parent, &message.session) {
             (Some(session), _, _) => session.clone(),
             (None, Some(parent), _) => session_of_subagent(store, host, parent)?,
+            // Two hosts may give one name to their sessions.
             (None, None, Some(session)) => format!("{host}-{session}"),
             (None, None, None) => {
                 return Err(with_help("find the session: the event does not name it", "name it with `--session`"));
@@ -245,7 +249,7 @@ impl Run {
             session,
             agent: self.agent.clone(),
             environment: self.environment.clone(),
-            project: project(message.told_by.unwrap_or(host), message),
+            project: project(asked.about().host, message),
             keep: self.keep.into(),
         })
     }
@@ -253,7 +257,7 @@ impl Run {
 
 /// The folder of the agent's project. Hosts name it in a variable that they set for their hooks; others start the agent in it.
 fn project(host: &Host, message: &Message) -> Option<String> {
-    let variable = host.project_variable().and_then(|name| std::env::var(name).ok());
+    let variable = host.events.project_variable.and_then(|name| std::env::var(name).ok());
     let said = message.project.as_ref().or(message.cwd.as_ref());
     let folder = variable.or_else(|| said.cloned()).filter(|folder| folder.starts_with('/'))?;
     Some(folder.trim_end_matches('/').to_owned())
@@ -299,9 +303,9 @@ impl Asked {
 impl About {
     fn give_up(self, why: &str) -> Answer {
         match self.occasion {
-            Occasion::BeforeTool | Occasion::BeforeRead => self.host.deny(self.occasion, &not_executed(why)),
+            Occasion::BeforeTool | Occasion::BeforeRead => self.host.answers.deny(self.occasion, &not_executed(why)),
             Occasion::Stop | Occasion::SubagentStop => self.not_judged(why),
-            Occasion::AfterTool | Occasion::Other => self.host.pass(self.occasion, None),
+            Occasion::AfterTool | Occasion::Other => self.host.answers.pass(self.occasion, None),
         }
     }
 
@@ -310,9 +314,9 @@ impl About {
     fn not_judged(self, why: &str) -> Answer {
         let why = format!("The step could not be judged: {why}");
         if self.again {
-            return self.host.pass(self.occasion, Some(&why));
+            return self.host.answers.pass(self.occasion, Some(&why));
         }
-        self.host.go_on(self.occasion, &format!("{why} Say so, and that the step is not done."))
+        self.host.answers.go_on(self.occasion, &format!("{why} Say so, and that the step is not done."))
     }
 }
 

@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Waits until the record has what the agent said and did before it stopped: some hosts write it only after they ask.
 pub(super) fn wait_for_stop(host: &Host, path: Option<&str>) {
-    let has_open_stop = host.record.as_ref().and_then(|record| record.has_open_stop);
+    let has_open_stop = host.record.has_open_stop;
     let Some((path, has_open_stop)) = path.zip(has_open_stop) else { return };
     let begun = Instant::now();
     while !tail(path).is_some_and(|tail| has_open_stop(&tail)) && begun.elapsed() < RECORDED_WITHIN {
@@ -30,7 +30,7 @@ pub(super) fn wait_for_stop(host: &Host, path: Option<&str>) {
 
 /// The lines of the host's record of a session that may be about calls.
 pub(super) fn record(host: &Host, path: Option<&str>) -> HostRecord {
-    let Some(path) = path.filter(|_| host.transcript_form().is_some()) else { return HostRecord::Missing };
+    let Some(path) = path.filter(|_| host.record.form().is_some()) else { return HostRecord::Missing };
     match lines(host, path) {
         Ok(None) => HostRecord::Missing,
         Ok(Some(lines)) => HostRecord::Lines(lines),
@@ -54,7 +54,7 @@ fn lines(host: &Host, path: &str) -> Result<Option<String>, String> {
             return Ok(Some(lines));
         }
         let text = std::str::from_utf8(&line).map_err(|_| "the record of the host is not UTF-8".to_owned())?;
-        if host.may_be_about_a_call(text) {
+        if host.record.may_be_about_a_call(text) {
             lines.push_str(text);
         }
         if lines.len() > MAX_TRACE_BYTES {
@@ -65,11 +65,10 @@ fn lines(host: &Host, path: &str) -> Result<Option<String>, String> {
 
 /// The agent's last message: what the host says, unless that is several messages, of which the record has the last.
 pub(super) fn last_message(host: &Host, path: Option<&str>, said: Option<&str>) -> Option<String> {
-    let joins_messages = host.record.as_ref().is_some_and(|record| record.joins_messages);
-    if let Some(said) = said.filter(|_| !joins_messages) {
+    if let Some(said) = said.filter(|_| !host.record.joins_messages) {
         return Some(said.to_owned());
     }
-    let recorded = path.and_then(tail).and_then(|tail| host.last_message(&tail));
+    let recorded = path.and_then(tail).and_then(|tail| host.record.last_message(&tail));
     match (said, recorded) {
         (Some(said), Some(recorded)) if said.trim_end().ends_with(recorded.trim_end()) => Some(recorded),
         (Some(said), _) => Some(said.to_owned()),

@@ -138,8 +138,7 @@ impl HostConfig {
 
     /// The header with the key, which the host takes from its environment: no secret is written into its file.
     fn headers(&self, variable: &str) -> anyhow::Result<Object> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if variable.is_empty() || !variable.chars().all(plain) {
+        if variable.is_empty() || !variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return Err(with_help(
                 format!("use the variable `{}`: invalid name", printable(variable)),
                 "give the name of a variable, as in `--api-key-from PROOFMARK_API_KEY`, and not the key",

@@ -1,52 +1,23 @@
 //! Calls that are decided, and results that are recorded.
 
+use proofmark_hosts::Host;
 use proofmark_receipt::{Json, Timestamp};
 use proofmark_testing::{Home, wrong_clock};
 use proofmark_verifier::now;
 use tempfile::TempDir;
 
-use super::{POLICY, Place, SPECIFIC, claude};
+use super::{POLICY, Place, SPECIFIC, before, claude, refusal};
 
 #[test]
 fn each_host_is_answered_in_its_form() {
     let place = Place::new();
-    let event = |host: &str, command: &str| match host {
-        "copilot" => {
-            format!(r#"{{"sessionId":"s","cwd":"/r","toolName":"bash","toolArgs":{{"command":"{command}"}}}}"#)
-        }
-        "cursor" => format!(
-            r#"{{"conversation_id":"s","generation_id":"g","hook_event_name":"preToolUse","tool_name":"Shell","tool_input":{{"command":"{command}"}},"tool_use_id":"{command}"}}"#
-        ),
-        "gemini" => format!(
-            r#"{{"session_id":"s","cwd":"/r","hook_event_name":"BeforeTool","tool_name":"run_shell_command","tool_input":{{"command":"{command}"}}}}"#
-        ),
-        "opencode" => format!(
-            r#"{{"protocol":1,"event":"tool.execute.before","sessionID":"s","callID":"{command}","tool":"bash","args":{{"command":"{command}"}}}}"#
-        ),
-        "vscode" => format!(
-            r#"{{"sessionId":"s","hookEventName":"PreToolUse","tool_name":"run_in_terminal","tool_input":{{"command":"{command}"}},"tool_use_id":"{command}"}}"#
-        ),
-        _ => claude("PreToolUse", "Bash", &format!(r#"{{"command":"{command}"}}"#), command),
-    };
-    for (host, allowed, denied) in [
-        ("claude", "", SPECIFIC),
-        ("codex", "", SPECIFIC),
-        ("vscode", "", SPECIFIC),
-        ("gemini", "", r#"{"decision":"deny","reason":""#),
-        ("copilot", "", r#"{"permissionDecision":"deny","permissionDecisionReason":""#),
-        ("cursor", r#"{"permission":"allow"}"#, r#"{"permission":"deny","user_message":""#),
-        ("opencode", r#"{"decision":"allow"}"#, r#"{"decision":"deny","reason":""#),
-    ] {
-        assert_eq!(place.hook(host, &event(host, "ls")), allowed, "{host}");
-        let answer = place.hook(host, &event(host, "rm -rf /"));
-        assert!(answer.starts_with(denied) && answer.ends_with('}'), "{host}: {answer}");
+    for host in Host::all() {
+        assert_eq!(place.hook(host.name, &before(host, "ls", "/r", 1)), host.answers.allow().as_str(), "{host}");
+        let answer = place.hook(host.name, &before(host, "rm -rf /", "/r", 2));
+        assert!(answer.starts_with(&refusal(host)) && answer.ends_with('}'), "{host}: {answer}");
         assert!(answer.contains("Not executed: A fact that this action requires does not hold."), "{host}: {answer}");
         // One chain, which anyone can check.
-        let session = match host {
-            "claude" | "codex" => format!("{host}-s1"),
-            _ => format!("{host}-s"),
-        };
-        place.write("session.jsonl", &place.said(&["session", "export", &session]));
+        place.write("session.jsonl", &place.said(&["session", "export", &format!("{host}-s2")]));
         assert!(place.said(&["receipt", "verify", "session.jsonl", "--as-chain"]).contains("valid chain"));
     }
 }
@@ -238,37 +209,15 @@ fn an_approval_of_a_command_is_of_the_folder_that_it_runs_in() {
         "{version: 1, boundaries: [{id: all, match: {}, require: [{approval: {role: owner}}]}], roles: {owner: trusted}}",
     );
     place.said(&["key", "new", "reviewer"]);
-    let event = |host: &str, folder: &str, id: u32| match host {
-        "claude" | "codex" => {
-            claude("PreToolUse", "Bash", r#"{"command":"ls"}"#, &format!("t{id}")).replace("/srv/repo", folder)
-        }
-        "copilot" => {
-            format!(r#"{{"sessionId":"s{id}","cwd":"{folder}","toolName":"bash","toolArgs":{{"command":"ls"}}}}"#)
-        }
-        "cursor" => format!(
-            r#"{{"conversation_id":"s","generation_id":"g","cwd":"{folder}","hook_event_name":"preToolUse","tool_name":"Shell","tool_input":{{"command":"ls"}},"tool_use_id":"t{id}"}}"#
-        ),
-        "gemini" => format!(
-            r#"{{"session_id":"s{id}","cwd":"{folder}","hook_event_name":"BeforeTool","tool_name":"run_shell_command","tool_input":{{"command":"ls"}}}}"#
-        ),
-        "opencode" => format!(
-            r#"{{"protocol":1,"event":"tool.execute.before","sessionID":"s","directory":"{folder}","callID":"t{id}","tool":"bash","args":{{"command":"ls"}}}}"#
-        ),
-        _ => format!(
-            r#"{{"sessionId":"s","cwd":"{folder}","hookEventName":"PreToolUse","tool_name":"run_in_terminal","tool_input":{{"command":"ls"}},"tool_use_id":"t{id}"}}"#
-        ),
-    };
-    for (number, host) in
-        ["claude", "codex", "copilot", "cursor", "gemini", "opencode", "vscode"].into_iter().enumerate()
-    {
+    for (number, host) in Host::all().enumerate() {
         // A folder for each host: otherwise the approval for one is one for the other.
         let (folder, other) = (format!("/r/{number}"), format!("/r/other/{number}"));
-        let denied = place.hook(host, &event(host, &folder, 1));
+        let denied = place.hook(host.name, &before(host, "ls", &folder, 1));
         let id = denied.split("proofmark decision approve ").nth(1).unwrap_or_else(|| panic!("{host}: {denied}"));
         place.said(&["decision", "approve", &id[..36], "--key", "reviewer", "--role", "owner", "--note", "fine"]);
-        let elsewhere = place.hook(host, &event(host, &other, 2));
+        let elsewhere = place.hook(host.name, &before(host, "ls", &other, 2));
         assert!(elsewhere.contains("proofmark decision approve "), "{host}: {elsewhere}");
-        let here = place.hook(host, &event(host, &folder, 3));
+        let here = place.hook(host.name, &before(host, "ls", &folder, 3));
         assert!(!here.contains("Not executed"), "{host}: {here}");
     }
 }

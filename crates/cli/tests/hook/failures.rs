@@ -3,7 +3,9 @@
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use super::{Place, SPECIFIC, claude};
+use proofmark_hosts::Host;
+
+use super::{Place, SPECIFIC, claude, refusal};
 
 fn read_event() -> String {
     claude("PreToolUse", "Read", r#"{"file_path":"a"}"#, "t1")
@@ -13,17 +15,9 @@ fn read_event() -> String {
 fn what_is_no_event_is_not_allowed() {
     let place = Place::new();
     for event in ["", "x", "[]", "{}", r#"{"hook_event_name":"Unknown","tool_name":"Read","tool_input":{}}"#] {
-        for (host, denied) in [
-            ("claude", SPECIFIC),
-            ("codex", SPECIFIC),
-            ("gemini", r#"{"decision":"deny""#),
-            ("copilot", r#"{"permissionDecision":"deny""#),
-            ("vscode", SPECIFIC),
-            ("cursor", r#"{"permission":"deny""#),
-            ("opencode", r#"{"decision":"deny""#),
-        ] {
-            let answer = place.hook(host, event);
-            assert!(answer.starts_with(denied) && answer.ends_with('}'), "{host}: {event}: {answer}");
+        for host in Host::all() {
+            let answer = place.hook(host.name, event);
+            assert!(answer.starts_with(&refusal(host)) && answer.ends_with('}'), "{host}: {event}: {answer}");
         }
     }
     let unnamed = r#"{"cwd":"/srv","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"a"}}"#;

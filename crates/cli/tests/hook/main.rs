@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
+use proofmark_hosts::{Host, Occasion, SampleCall};
 use proofmark_testing::Home;
 use tempfile::TempDir;
 
@@ -42,6 +43,24 @@ roles: {owner: trusted}
 
 const SPECIFIC: &str =
     r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":""#;
+
+/// The event before a call of the shell, as a host tells it; each call has a session of its own.
+fn before(host: &Host, command: &str, folder: &str, call: usize) -> String {
+    let call = SampleCall {
+        command: command.to_owned(),
+        folder: folder.to_owned(),
+        session: ["s0", "s1", "s2", "s3"][call],
+        id: format!("t{call}"),
+        now: "2026-01-02T03:04:05Z".to_owned(),
+    };
+    host.events.sample(&call).to_text()
+}
+
+/// How the answer begins by which a call is refused in a host.
+fn refusal(host: &Host) -> String {
+    let answer = host.answers.deny(Occasion::BeforeTool, "|");
+    answer.as_str().split('|').next().unwrap().to_owned()
+}
 
 /// A folder with a policy and a store.
 struct Place {

@@ -2,12 +2,15 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use proofmark_hosts::Host;
 use proofmark_receipt::Json;
 
 use crate::agent::Agent;
 use crate::place::{Place, said};
 
-const HOSTS: [&str; 7] = ["claude", "codex", "gemini", "copilot", "vscode", "cursor", "opencode"];
+fn hosts() -> impl Iterator<Item = &'static str> {
+    Host::all().map(|host| host.name)
+}
 
 /// Every file that an installation may have made.
 const FILES: [&str; 6] = [
@@ -44,7 +47,7 @@ fn place() -> Place {
 
 #[test]
 fn a_good_installation_refuses_the_call() {
-    for host in HOSTS {
+    for host in hosts() {
         let place = place();
         assert!(place.install(host, &[]).status.success());
         let (code, found) = findings(&place, &[host]);
@@ -60,7 +63,7 @@ fn a_good_installation_refuses_the_call() {
 
 #[test]
 fn a_host_without_hooks_is_not_in_order() {
-    for host in HOSTS {
+    for host in hosts() {
         let (code, found) = findings(&place(), &[host]);
         assert!(code == Some(1) && bad(&found)[0].contains("has no hooks"), "{host}: {found:?}");
     }
@@ -75,7 +78,7 @@ fn a_hook_that_does_not_do_its_work_is_found() {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         (place, program.display().to_string())
     };
-    for host in HOSTS {
+    for host in hosts() {
         for (text, expected) in [
             ("exit 1", "exit code 1"),
             ("echo hello", "not one json object"),
@@ -149,7 +152,7 @@ fn a_policy_that_allows_everything_proves_nothing() {
 
 #[test]
 fn a_refusal_without_a_decision_proves_nothing() {
-    for host in HOSTS {
+    for host in hosts() {
         let place = place();
         assert!(place.install(host, &[]).status.success());
         place.write("proofmark/proofmark.db", "not a store");

@@ -182,7 +182,7 @@ impl Calls {
 impl Made {
     /// Whether both are the same call. Only where both have names these are compared.
     fn is(&self, host: &Host, other: &Self) -> bool {
-        let names = [self, other].map(|made| host.compared_name(&made.tool));
+        let names = [self, other].map(|made| host.record.compared_name(&made.tool));
         match (&self.id, &other.id) {
             (Some(one), Some(other)) => one == other,
             _ => names[0] == names[1] && self.args == other.args,

@@ -169,7 +169,7 @@ impl Hooks {
             HostRecord::Lines(lines) => lines,
             HostRecord::Unreadable(why) => return self.unreadable(known, why),
         };
-        let form = self.settings.host.transcript_form();
+        let form = self.settings.host.record.form();
         let Some(form) = FORMS.iter().find(|one| Some(one.as_str()) == form) else { return Ok(()) };
         let made_calls = match trace::read_as(lines.as_bytes(), form) {
             Ok(trace) => trace.calls,
@@ -191,7 +191,8 @@ impl Hooks {
         // Calls before the first hook are those of a session that began without hooks.
         let begun = known.calls.begun.clone();
         let since = |at: Option<&str>| at.zip(begun.as_deref()).is_none_or(|(at, begun)| !self.is_before(at, begun));
-        let asked = made_calls.iter().filter(|call| self.settings.host.asks_about(call) && since(call.at.as_deref()));
+        let asked =
+            made_calls.iter().filter(|call| self.settings.host.record.asks_about(call) && since(call.at.as_deref()));
         let asked: Vec<_> = asked.collect();
         let unseen = known.calls.unseen(self.settings.host, asked.iter().map(|call| made(call)).collect());
         for one in unseen.iter().take(MAX_UNSEEN) {

@@ -10,11 +10,11 @@ use crate::event::{Events, SampleCall};
 use crate::fields::{self, first_text, need_text, text, unknown_event};
 use crate::finding::Finding;
 use crate::gap::gap;
-use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Scope, Shell, TIMEOUT_SECONDS};
+use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell, TIMEOUT_SECONDS};
 use crate::message::{Call, Ended, Message, Occasion, Stop, Subagent};
 use crate::record::{self, Record, RecordedCall, RecordedCalls};
 use crate::servers::{self, Servers};
-use crate::surroundings::{Layer, Surroundings};
+use crate::surroundings::{Layer, Scope, Surroundings};
 use crate::switches::{SettingsFound, Switches};
 use crate::tools::{
     self, ASK_USER, EDIT_FILE, FIND_FILES, LIST_FILES, MCP_RESOURCE, PLAN, READ_FILE, SEARCH_FILES, SHELL, SHELL_INPUT,
@@ -47,7 +47,7 @@ pub(super) static HOST: Host = Host {
     },
     // A printed consent would skip the host's own questions.
     answers: Answers { allow: None, deny, go_on, pass, read: takes, blocks_by_exit_code: true },
-    record: Some(Record {
+    record: Record {
         message,
         joins_messages: false,
         has_open_stop: None,
@@ -58,7 +58,7 @@ pub(super) static HOST: Host = Host {
             compared_name: record::same_name,
             was_asked_about,
         }),
-    }),
+    },
     installation: Installation {
         runs_as: "claude",
         form: Form::Groups,

@@ -10,10 +10,10 @@ use crate::fields::{self, need_text, text, unknown_event};
 use crate::finding::Finding;
 use crate::gap::gap;
 use crate::hook_server::{HookServer, ListedHook, Question};
-use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Scope, Shell};
+use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell};
 use crate::message::{Call, Ended, Message};
 use crate::record::{self, Record, RecordedCall, RecordedCalls};
-use crate::surroundings::{Layer, Surroundings};
+use crate::surroundings::{Layer, Scope, Surroundings};
 use crate::tools::{self, EDIT_FILE, PLAN, READ_FILE, SHELL, SHELL_INPUT, SUBAGENT, Target, Tool};
 
 pub(super) static HOST: Host = Host {
@@ -40,7 +40,7 @@ pub(super) static HOST: Host = Host {
         read: takes,
         blocks_by_exit_code: true,
     },
-    record: Some(Record {
+    record: Record {
         message,
         joins_messages: false,
         has_open_stop: None,
@@ -51,7 +51,7 @@ pub(super) static HOST: Host = Host {
             compared_name: record::same_name,
             was_asked_about,
         }),
-    }),
+    },
     installation: Installation {
         runs_as: "codex",
         form: Form::Groups,

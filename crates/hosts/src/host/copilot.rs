@@ -11,10 +11,10 @@ use crate::event::{Events, SampleCall};
 use crate::fields::{self, first_text, need_text, text, unknown_event};
 use crate::finding::Finding;
 use crate::gap::gap;
-use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Scope, Shell};
+use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell};
 use crate::message::{Call, Ended, Message, Occasion, Stop, Subagent};
 use crate::record::{self, Record, RecordedCall, RecordedCalls};
-use crate::surroundings::{Layer, Surroundings};
+use crate::surroundings::{Layer, Scope, Surroundings};
 use crate::switches::{Settings, SettingsFound, Switches};
 use crate::tools::{
     self, ASK_USER, EDIT_FILE, FIND_FILES, MEMORY, PLAN, READ_FILE, SEARCH_FILES, SHELL, SHELL_INPUT, SHELL_OUTPUT,
@@ -35,7 +35,7 @@ pub(super) static HOST: Host = Host {
         read: takes,
         blocks_by_exit_code: true,
     },
-    record: Some(Record {
+    record: Record {
         message,
         joins_messages: false,
         has_open_stop: Some(has_open_stop),
@@ -46,7 +46,7 @@ pub(super) static HOST: Host = Host {
             compared_name: |tool| common_name(tool).unwrap_or(tool),
             was_asked_about,
         }),
-    }),
+    },
     installation: Installation {
         runs_as: "copilot",
         form: Form::Entries,
@@ -154,7 +154,7 @@ const OTHERS: [&str; 9] = [
 fn read(object: &Object) -> Result<Message, String> {
     // VS Code starts the hooks of Copilot's files as well.
     if object.contains("hookEventName") {
-        return Ok(Message { told_by: Some(&vscode::HOST), ..vscode::read(object)? });
+        return Ok(Message { told_by: Some(vscode::HOST.name), ..vscode::read(object)? });
     }
     let event = match text(object, "hook_event_name")? {
         Some(event) => event,

@@ -46,7 +46,7 @@ pub(super) static HOST: Host = Host {
         read: |answer| answer::decision(answer, "permission", "user_message"),
         blocks_by_exit_code: true,
     },
-    record: Some(Record { message, joins_messages: false, has_open_stop: None, calls: None }),
+    record: Record { message, ..Record::NONE },
     installation: Installation {
         runs_as: "cursor",
         form: Form::Entries,
@@ -181,9 +181,9 @@ fn envelope(object: &Object) -> Result<Message, String> {
     let cwd = text(object, "cwd")?.filter(|cwd| !cwd.is_empty());
     let roots = object.get("workspace_roots").and_then(Json::as_array).unwrap_or_default();
     let roots: Vec<&str> = roots.iter().filter_map(Json::as_str).collect();
-    let cwd_is_in = |root: &&&str| cwd.as_deref().is_some_and(|cwd| paths::is_within(cwd, root));
     // A command's folder is the agent's choice, and no project.
-    let root = roots.iter().find(cwd_is_in).or(roots.first()).map(|root| (*root).to_owned());
+    let root_of_cwd = roots.iter().find(|root| cwd.as_deref().is_some_and(|cwd| paths::is_within(cwd, root)));
+    let root = root_of_cwd.or(roots.first()).map(|root| (*root).to_owned());
     let id = first_text(object, &["subagent_id", "agent_id"])?.filter(|id| !id.is_empty());
     let kind = first_text(object, &["subagent_type", "agent_type"])?;
     Ok(Message {

@@ -12,10 +12,10 @@ use crate::event::{Events, SampleCall};
 use crate::fields::{self, need_text, text, unknown_event};
 use crate::finding::Finding;
 use crate::gap::gap;
-use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Scope, Shell, TIMEOUT_SECONDS};
+use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell, TIMEOUT_SECONDS};
 use crate::message::{Call, Ended, Message, Occasion, Stop};
 use crate::record::{self, Record, RecordedCalls};
-use crate::surroundings::{Layer, Surroundings};
+use crate::surroundings::{Layer, Scope, Surroundings};
 use crate::switches::{Settings, SettingsFound, Switches};
 use crate::tools::{
     self, ASK_USER, EDIT_FILE, FIND_FILES, LIST_FILES, MCP_RESOURCE, MEMORY, PLAN, READ_FILE, SEARCH_FILES, SHELL,
@@ -42,7 +42,7 @@ pub(super) static HOST: Host = Host {
         read: |answer| answer::decision(answer, "decision", "reason"),
         blocks_by_exit_code: true,
     },
-    record: Some(Record {
+    record: Record {
         message,
         joins_messages: true,
         has_open_stop: None,
@@ -56,7 +56,7 @@ pub(super) static HOST: Host = Host {
                 !recorded.failed || recorded.returned(&["Output: ", "<untrusted_context>\nOutput: "])
             },
         }),
-    }),
+    },
     installation: Installation {
         runs_as: "gemini",
         form: Form::Groups,
@@ -187,8 +187,9 @@ fn status(call: &Call, response: &Json) -> CallStatus {
     if !text.starts_with("Output: ") {
         return CallStatus::Doubtful;
     }
-    let failed = |line: &str| ["Exit Code: ", "Signal: ", "Error: "].iter().any(|begin| line.starts_with(begin));
-    if text.lines().any(failed) { CallStatus::Failed } else { CallStatus::Succeeded }
+    let failed =
+        text.lines().any(|line| ["Exit Code: ", "Signal: ", "Error: "].iter().any(|begin| line.starts_with(begin)));
+    if failed { CallStatus::Failed } else { CallStatus::Succeeded }
 }
 
 fn sample(call: &SampleCall) -> Object {
@@ -237,8 +238,9 @@ fn findings(found: &SettingsFound<'_>) -> Vec<Finding> {
     }
     for settings in &in_order {
         let disabled = settings.within("hooksConfig", "disabled").and_then(Json::as_array).unwrap_or_default();
-        let is_ours = |name: &str| name == "proofmark" || found.lines.iter().any(|line| line == name);
-        if disabled.iter().filter_map(Json::as_str).any(is_ours) {
+        let mut names = disabled.iter().filter_map(Json::as_str);
+        // It calls a hook by its name, or by its command where it has none.
+        if names.any(|name| name == "proofmark" || found.lines.iter().any(|line| line == name)) {
             let what = format!("{} switches the hook off (`hooksConfig.disabled`)", settings.path.display());
             findings.push(Finding::bad(what, "take it out of that list"));
         }

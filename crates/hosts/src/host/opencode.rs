@@ -21,6 +21,7 @@ use crate::fields::{self, need_text, text, unknown_event};
 use crate::gap::gap;
 use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell};
 use crate::message::{Call, Ended, Message, Occasion, Subagent};
+use crate::record::Record;
 use crate::surroundings::{Layer, Surroundings};
 use crate::tools::{
     self, ASK_USER, EDIT_FILE, FIND_FILES, LIST_FILES, MCP_RESOURCE, PLAN, READ_FILE, SEARCH_FILES, SHELL, SKILL,
@@ -46,7 +47,7 @@ pub(super) static HOST: Host = Host {
         read: |answer| answer::decision(answer, "decision", "reason"),
         blocks_by_exit_code: false,
     },
-    record: None,
+    record: Record::NONE,
     installation: Installation {
         runs_as: "opencode",
         form: Form::Plugin { text: plugin, command: command_of },

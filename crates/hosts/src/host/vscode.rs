@@ -32,7 +32,7 @@ pub(super) static HOST: Host = Host {
         read: claude::takes,
         blocks_by_exit_code: true,
     },
-    record: Some(Record {
+    record: Record {
         message: copilot::message,
         joins_messages: false,
         has_open_stop: None,
@@ -43,7 +43,7 @@ pub(super) static HOST: Host = Host {
             compared_name: record::same_name,
             was_asked_about: |_| true,
         }),
-    }),
+    },
     installation: Installation {
         runs_as: "copilot",
         form: Form::Entries,

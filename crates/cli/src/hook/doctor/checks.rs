@@ -26,7 +26,8 @@ pub(super) fn of_file(host: &Host, found: &Found) -> Vec<Finding> {
         format!("install again with `proofmark hook install {} --scope {}`", host.name, found.layer.scope.as_str());
     let mut findings = Vec::new();
     let missing: Vec<&str> = host
-        .events()
+        .events
+        .installed
         .iter()
         .map(|(event, _)| *event)
         .filter(|event| !found.hooks.iter().any(|hook| hook.event == *event))
@@ -64,7 +65,8 @@ fn wrong_with(host: &Host, hook: &Installed) -> Vec<String> {
     }
     let mut wrong = Vec::new();
     let member = |name: &str| hook.hook.get(name);
-    let moment = host.events().iter().find(|(event, _)| *event == hook.event).map(|(_, moment)| *moment);
+    let moment = host.events.installed.iter().find(|(event, _)| *event == hook.event).map(|(_, moment)| *moment);
+    // A person may have changed what an installation wrote.
     if hook.matcher.as_deref().is_some_and(|matcher| !["", "*", ".*"].contains(&matcher)) {
         wrong.push("its matcher leaves tools out".to_owned());
     }
@@ -113,14 +115,13 @@ fn of_command(command: &[String]) -> impl Iterator<Item = String> {
 }
 
 fn writable_by_others(path: &Path) -> Option<Finding> {
-    let is_open = |path: &Path| {
+    let open = [Some(path), path.parent()].into_iter().flatten().find(|path| {
         std::fs::metadata(path).is_ok_and(|about| {
             let mode = about.permissions().mode();
             // In a folder with the sticky bit, only the owner of a file may replace it.
             mode & 0o022 != 0 && mode & 0o1000 == 0
         })
-    };
-    let open = [Some(path), path.parent()].into_iter().flatten().find(|path| is_open(path))?;
+    })?;
     Some(Finding::bad(
         format!("other users can write to {}", open.display()),
         format!("take their right to write: chmod go-w '{}'", open.display()),
@@ -134,6 +135,7 @@ pub(super) fn of_version(host: &Host) -> Option<Finding> {
     let text = ended.map(|ended| String::from_utf8_lossy(&ended.stdout).into_owned()).unwrap_or_default();
     let version = text.split_whitespace().find(|word| word.starts_with(|first: char| first.is_ascii_digit()));
     let Some(version) = version.map(|version| version.trim_end_matches('.')) else {
+        // The doctor may run where the host is not on the path, and its hooks are in place all the same.
         let what = format!("`{} --version` says nothing, so the version of {} is unknown", program.name, host.title);
         return Some(Finding::note(what, "put it on the path to have it checked"));
     };

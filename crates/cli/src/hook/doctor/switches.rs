@@ -23,7 +23,7 @@ pub(super) fn of_host(host: &'static Host, place: &Surroundings, found: &[Found]
 fn by_settings(host: &'static Host, switches: &Switches, place: &Surroundings, found: &[Found]) -> Vec<Finding> {
     let in_folder = switches.folder.and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
     let in_folder = in_folder.map(|entry| Layer { scope: Scope::System, path: entry.path() });
-    let layers = host.layers(place).into_iter().chain((switches.files)(place)).chain(in_folder);
+    let layers = host.installation.layers(place).into_iter().chain((switches.files)(place)).chain(in_folder);
     let settings: Vec<Settings> = layers.filter_map(|layer| settings(host, layer.scope, layer.path)).collect();
     let lines: Vec<String> = commands(found).map(|(_, line)| line).collect();
     let is_managed = found.iter().any(|found| found.layer.scope == Scope::System);

@@ -76,8 +76,13 @@ struct Rewritten {
     /// Its command before and after.
     before: Vec<String>,
     after: Vec<String>,
-    /// Members of the entry that get a value, or go.
-    members: Vec<(Vec<&'static str>, Option<Json>)>,
+    edits: Vec<Edit>,
+}
+
+/// What becomes of a member of an entry: it gets a value, or goes.
+struct Edit {
+    path: Vec<&'static str>,
+    value: Option<Json>,
 }
 
 /// A server whose entry changes.
@@ -121,10 +126,10 @@ impl Wrap {
                 return Err(if is_as_here { Unchanged::Guarded } else { Unchanged::GuardedOtherwise(before) });
             }
             let after = [guard, before.clone()].concat();
-            let mut members = with_command(&after);
+            let mut edits = with_command(&after);
             // Hosts start programs with few variables of their own environment.
-            members.extend(home.as_deref().map(|home| (vec!["env", HOME], Some(Json::from(home)))));
-            Ok(Rewritten { before, after, members })
+            edits.extend(home.as_deref().map(|home| Edit { path: vec!["env", HOME], value: Some(home.into()) }));
+            Ok(Rewritten { before, after, edits })
         })?;
         show(&changes)?;
         if !self.dry_run && !changes.is_empty() {
@@ -160,32 +165,35 @@ impl Unwrap {
 fn unguard(kept: Option<&ServersFile>, name: &str, entry: &Object) -> Result<Rewritten, Unchanged> {
     let before = command(entry)?;
     let after = guarded(&before).ok_or(Unchanged::NotGuarded)?;
-    let members = match kept.and_then(|kept| kept.entry(name, &after)) {
+    let edits = match kept.and_then(|kept| kept.entry(name, &after)) {
         Some(known) => as_before(entry, known),
         None => with_command(&after),
     };
-    Ok(Rewritten { before, after, members })
+    Ok(Rewritten { before, after, edits })
 }
 
-/// The members of an entry that make it start this command.
-fn with_command(command: &[String]) -> Vec<(Vec<&'static str>, Option<Json>)> {
+/// What makes an entry start this command.
+fn with_command(command: &[String]) -> Vec<Edit> {
     let (program, arguments) = command.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
     let arguments: Vec<Json> = arguments.iter().map(|word| Json::from(word.as_str())).collect();
-    vec![(vec!["command"], Some(Json::from(program))), (vec!["args"], Some(Json::from(arguments)))]
+    vec![
+        Edit { path: vec!["command"], value: Some(program.into()) },
+        Edit { path: vec!["args"], value: Some(arguments.into()) },
+    ]
 }
 
-/// The members of a guarded entry as they were. The variable that `wrap` added goes, too.
-fn as_before(entry: &Object, known: &Object) -> Vec<(Vec<&'static str>, Option<Json>)> {
-    let mut members: Vec<_> =
-        ["command", "args"].into_iter().map(|name| (vec![name], known.get(name).cloned())).collect();
+/// What makes a guarded entry what it was. The variable that `wrap` added goes, too.
+fn as_before(entry: &Object, known: &Object) -> Vec<Edit> {
+    let mut edits =
+        Vec::from(["command", "args"].map(|name| Edit { path: vec![name], value: known.get(name).cloned() }));
     let variables = |entry: &Object| entry.get("env").and_then(Json::as_object).cloned();
     if let Some(now) = variables(entry) {
         let was = variables(known);
-        let home = was.as_ref().and_then(|was| was.get(HOME).cloned());
         let is_added = was.is_none() && now.iter().all(|(name, _)| name == HOME);
-        members.push(if is_added { (vec!["env"], None) } else { (vec!["env", HOME], home) });
+        let path = if is_added { vec!["env"] } else { vec!["env", HOME] };
+        edits.push(Edit { path, value: was.and_then(|was| was.get(HOME).cloned()) });
     }
-    members
+    edits
 }
 
 impl ServersFile {
@@ -260,8 +268,8 @@ impl ServersFile {
         for name in names.into_iter().filter(|name| only.is_empty() || only.contains(name)) {
             let entry = self.servers().get(&name).and_then(Json::as_object);
             match entry.map_or(Err(Unchanged::Unknown("it is not an object")), |entry| rewrite(&name, entry)) {
-                Ok(Rewritten { before, after, members }) => {
-                    edit(&mut self.document, &[self.member, &name], &members)?;
+                Ok(Rewritten { before, after, edits }) => {
+                    edit(&mut self.document, &[self.member, &name], &edits)?;
                     changes.push(Change { name, before, after });
                 }
                 Err(why) => why.report(&name)?,
@@ -271,10 +279,10 @@ impl ServersFile {
     }
 }
 
-/// Changes members of the entry at `path`, and leaves the rest of the text as it is.
-fn edit(document: &mut JsonText, path: &[&str], members: &[(Vec<&'static str>, Option<Json>)]) -> anyhow::Result<()> {
-    for (member, value) in members {
-        let path = [path, member].concat();
+/// Changes the entry that these names lead to, and leaves the rest of the text as it is.
+fn edit(document: &mut JsonText, entry: &[&str], edits: &[Edit]) -> anyhow::Result<()> {
+    for Edit { path, value } in edits {
+        let path = [entry, path].concat();
         let changed = match value {
             Some(value) => document.put(&path, value),
             None => document.remove(&path.into_iter().map(Step::Name).collect::<Vec<_>>()),

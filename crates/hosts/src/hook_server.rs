@@ -14,8 +14,14 @@ pub struct HookServer {
     pub listed: fn(result: &Object) -> Option<Vec<ListedHook>>,
     /// What has the host trust these hooks as it listed them, as its own dialog does. The next list shows whether it does.
     pub trust: fn(hooks: &[&ListedHook]) -> Question,
-    /// What is to be said of installed hooks, each by its event and its command line; `None` where the host listed none.
-    pub findings: fn(installed: &[(String, String)], listed: Option<&[ListedHook]>) -> Vec<Finding>,
+    /// What is to be said of installed hooks; `None` where the host listed none.
+    pub findings: fn(installed: &[InstalledHook], listed: Option<&[ListedHook]>) -> Vec<Finding>,
+}
+
+/// A hook that is installed, by its event and its command line.
+pub struct InstalledHook {
+    pub event: String,
+    pub line: String,
 }
 
 /// A method and its parameters.

@@ -4,6 +4,7 @@ mod claude;
 mod claude_desktop;
 mod codex;
 mod copilot;
+mod copilot_files;
 mod cursor;
 mod gemini;
 mod opencode;

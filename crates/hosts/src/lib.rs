@@ -43,7 +43,7 @@ pub use event::{Events, MAX_SESSION, SampleCall};
 pub use fields::{MAX_INPUT_BYTES, MAX_INPUT_DEPTH};
 pub use finding::{Finding, State};
 pub use gap::{EVERY_HOST, Gap};
-pub use hook_server::{HookServer, ListedHook, Question};
+pub use hook_server::{HookServer, InstalledHook, ListedHook, Question};
 pub use host::{Host, Oldest, Program, ReadError};
 pub use installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell, TIMEOUT_SECONDS};
 pub use json_text::{JsonText, JsonTextError, Step};

@@ -1,5 +1,4 @@
 //! The table of hosts as a whole.
-#![expect(clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 use std::collections::BTreeSet;
 

@@ -12,8 +12,8 @@ use super::{POLICY, Place, SPECIFIC, before, claude, refusal};
 fn each_host_is_answered_in_its_form() {
     let place = Place::new();
     for host in Host::all() {
-        assert_eq!(place.hook(host.name, &before(host, "ls", "/r", 1)), host.answers.allow().as_str(), "{host}");
-        let answer = place.hook(host.name, &before(host, "rm -rf /", "/r", 2));
+        assert_eq!(place.hook(host.name, &before(host, "ls", "/r", "s1")), host.answers.allow().as_str(), "{host}");
+        let answer = place.hook(host.name, &before(host, "rm -rf /", "/r", "s2"));
         assert!(answer.starts_with(&refusal(host)) && answer.ends_with('}'), "{host}: {answer}");
         assert!(answer.contains("Not executed: A fact that this action requires does not hold."), "{host}: {answer}");
         // One chain, which anyone can check.
@@ -212,12 +212,12 @@ fn an_approval_of_a_command_is_of_the_folder_that_it_runs_in() {
     for (number, host) in Host::all().enumerate() {
         // A folder for each host: otherwise the approval for one is one for the other.
         let (folder, other) = (format!("/r/{number}"), format!("/r/other/{number}"));
-        let denied = place.hook(host.name, &before(host, "ls", &folder, 1));
+        let denied = place.hook(host.name, &before(host, "ls", &folder, "s1"));
         let id = denied.split("proofmark decision approve ").nth(1).unwrap_or_else(|| panic!("{host}: {denied}"));
         place.said(&["decision", "approve", &id[..36], "--key", "reviewer", "--role", "owner", "--note", "fine"]);
-        let elsewhere = place.hook(host.name, &before(host, "ls", &other, 2));
+        let elsewhere = place.hook(host.name, &before(host, "ls", &other, "s2"));
         assert!(elsewhere.contains("proofmark decision approve "), "{host}: {elsewhere}");
-        let here = place.hook(host.name, &before(host, "ls", &folder, 3));
+        let here = place.hook(host.name, &before(host, "ls", &folder, "s3"));
         assert!(!here.contains("Not executed"), "{host}: {here}");
     }
 }

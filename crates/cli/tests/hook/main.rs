@@ -45,12 +45,12 @@ const SPECIFIC: &str =
     r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":""#;
 
 /// The event before a call of the shell, as a host tells it; each call has a session of its own.
-fn before(host: &Host, command: &str, folder: &str, call: usize) -> String {
+fn before(host: &Host, command: &str, folder: &str, session: &'static str) -> String {
     let call = SampleCall {
         command: command.to_owned(),
         folder: folder.to_owned(),
-        session: ["s0", "s1", "s2", "s3"][call],
-        id: format!("t{call}"),
+        session,
+        id: format!("call-of-{session}"),
         now: "2026-01-02T03:04:05Z".to_owned(),
     };
     host.events.sample(&call).to_text()

@@ -9,7 +9,7 @@ use crate::event::{Events, SampleCall};
 use crate::fields::{self, need_text, text, unknown_event};
 use crate::finding::Finding;
 use crate::gap::gap;
-use crate::hook_server::{HookServer, ListedHook, Question};
+use crate::hook_server::{HookServer, InstalledHook, ListedHook, Question};
 use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell};
 use crate::message::{Call, Ended, Message};
 use crate::record::{self, Record, RecordedCall, RecordedCalls};
@@ -285,7 +285,7 @@ fn skipped(hook: Option<&ListedHook>) -> Option<(&'static str, &'static str)> {
     }
 }
 
-fn findings(installed: &[(String, String)], listed: Option<&[ListedHook]>) -> Vec<Finding> {
+fn findings(installed: &[InstalledHook], listed: Option<&[ListedHook]>) -> Vec<Finding> {
     let Some(listed) = listed else {
         return vec![Finding::unknown(
             "Codex did not say which hooks it runs",
@@ -293,7 +293,7 @@ fn findings(installed: &[(String, String)], listed: Option<&[ListedHook]>) -> Ve
         )];
     };
     let mut reasons: Vec<((&str, &str), Vec<&str>)> = Vec::new();
-    for (event, line) in installed {
+    for InstalledHook { event, line } in installed {
         let Some(why) = skipped(listed.iter().find(|hook| hook.is(event, line))) else { continue };
         match reasons.iter_mut().find(|(known, _)| *known == why) {
             Some((_, events)) => events.push(event),

@@ -4,17 +4,17 @@
 use proofmark_evidence::CallStatus;
 use proofmark_receipt::{Json, Object, object};
 
-use super::{Host, Program, claude, vscode};
+use super::{Host, Program, claude, copilot_files, vscode};
 use crate::answer::{self, Answers, Reading};
 use crate::ended;
 use crate::event::{Events, SampleCall};
 use crate::fields::{self, first_text, need_text, text, unknown_event};
 use crate::finding::Finding;
 use crate::gap::gap;
-use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell};
+use crate::installation::{Form, Installation, OnFailure, Shell};
 use crate::message::{Call, Ended, Message, Occasion, Stop, Subagent};
 use crate::record::{self, Record, RecordedCall, RecordedCalls};
-use crate::surroundings::{Layer, Scope, Surroundings};
+use crate::surroundings::{Layer, Surroundings};
 use crate::switches::{Settings, SettingsFound, Switches};
 use crate::tools::{
     self, ASK_USER, EDIT_FILE, FIND_FILES, MEMORY, PLAN, READ_FILE, SEARCH_FILES, SHELL, SHELL_INPUT, SHELL_OUTPUT,
@@ -25,7 +25,7 @@ pub(super) static HOST: Host = Host {
     name: "copilot",
     title: "Copilot CLI",
     program: Some(Program { name: "copilot", tested: "1.0.102", oldest: None }),
-    events: Events { installed: EVENTS, read, sample, project_variable: None },
+    events: Events { installed: copilot_files::EVENTS, read, sample, project_variable: None },
     // A printed consent would skip the host's own questions.
     answers: Answers {
         allow: None,
@@ -36,12 +36,12 @@ pub(super) static HOST: Host = Host {
         blocks_by_exit_code: true,
     },
     record: Record {
-        message,
+        message: copilot_files::message,
         joins_messages: false,
         has_open_stop: Some(has_open_stop),
         calls: Some(RecordedCalls {
             form: "copilot",
-            may_be_in: may_be_about_a_call,
+            may_be_in: copilot_files::may_be_about_a_call,
             alone_has_exit_codes: false,
             compared_name: |tool| common_name(tool).unwrap_or(tool),
             was_asked_about,
@@ -51,12 +51,15 @@ pub(super) static HOST: Host = Host {
         runs_as: "copilot",
         form: Form::Entries,
         has_comments: false,
-        layers: |place| [vec![Layer::of_system("/etc/github-copilot/policy.d/proofmark.json")], layers(place)].concat(),
-        hook,
+        layers: |place| {
+            [vec![Layer::of_system("/etc/github-copilot/policy.d/proofmark.json")], copilot_files::layers(place)]
+                .concat()
+        },
+        hook: copilot_files::hook,
         units_of_a_second: 1,
         on_failure: OnFailure::Blocks,
         shell: Shell::Named("bash"),
-        next,
+        next: copilot_files::next,
         administrator: "/etc/github-copilot/policy.d/proofmark.json (`--scope system`), owned by root and writable by root only; `disableAllHooks` does not concern it",
         switches: Some(Switches { files: settings, folder: None, findings }),
         server: None,
@@ -81,14 +84,6 @@ pub(super) static HOST: Host = Host {
     ],
     servers: None,
 };
-
-pub(super) const EVENTS: &[(&str, Moment)] = &[
-    ("PreToolUse", Moment::Before),
-    ("PostToolUse", Moment::After),
-    ("PostToolUseFailure", Moment::After),
-    ("Stop", Moment::Stop),
-    ("SubagentStop", Moment::Stop),
-];
 
 const FILE: Target = Target::File(&["path", "file_path"]);
 const FOLDER: Target = Target::Folder(&["path", "paths"]);
@@ -281,12 +276,6 @@ fn takes(answer: &Object) -> Reading {
     answer::decision(specific.unwrap_or(answer), "permissionDecision", "permissionDecisionReason")
 }
 
-/// What the agent says, and not what a subagent does.
-pub(super) fn message(line: &Object) -> Option<String> {
-    let is_of_agent = record::text(line, "type") == Some("assistant.message") && !line.contains("agentId");
-    record::content(line.get("data").filter(|_| is_of_agent)?.as_object()?.get("content")?)
-}
-
 /// Whether the end of the record has the stop that hooks are asked about now. The host notes when it begins and when it has ended
 /// to ask a hook, some time after it does so; what it noted before the beginning is then there, too.
 fn has_open_stop(end: &str) -> bool {
@@ -299,32 +288,10 @@ fn has_open_stop(end: &str) -> bool {
     kind.as_deref() == Some("hook.start")
 }
 
-pub(super) fn may_be_about_a_call(line: &str) -> bool {
-    line.contains("tool.execution_")
-}
-
 /// It asks before anything else, also about tools that do not exist and calls that its own rules refuse. When a command has ended
 /// in the background, the host itself reads what it printed.
 fn was_asked_about(recorded: &RecordedCall<'_>) -> bool {
     !matches!(recorded.call.tool.as_str(), "read_bash" | "read_powershell")
-}
-
-/// The files of a user and of a project, which VS Code reads as well.
-pub(super) fn layers(place: &Surroundings) -> Vec<Layer> {
-    let user = place.folder("COPILOT_HOME", ".copilot").join("hooks/proofmark.json");
-    vec![Layer::of_user(user), place.in_project(".github/hooks/proofmark.json")]
-}
-
-/// `command` and `timeout` are read by the command line, the cloud agent and VS Code alike.
-pub(super) fn hook(_: Moment, command: &HookCommand<'_>) -> Object {
-    command.in_common_form()
-}
-
-pub(super) fn next(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Project => "trust the folder when the host asks: until then it may skip the hooks",
-        Scope::User | Scope::System => "restart the host: hooks are read when it starts",
-    }
 }
 
 fn settings(place: &Surroundings) -> Vec<Layer> {

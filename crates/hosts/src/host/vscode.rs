@@ -3,7 +3,7 @@
 
 use proofmark_receipt::{Object, object};
 
-use super::{Host, claude, copilot};
+use super::{Host, claude, copilot_files};
 use crate::answer::Answers;
 use crate::ended;
 use crate::event::{Events, SampleCall};
@@ -22,7 +22,7 @@ pub(super) static HOST: Host = Host {
     name: "vscode",
     title: "VS Code",
     program: None,
-    events: Events { installed: copilot::EVENTS, read, sample, project_variable: None },
+    events: Events { installed: copilot_files::EVENTS, read, sample, project_variable: None },
     // A printed consent would skip the host's own questions.
     answers: Answers {
         allow: None,
@@ -33,12 +33,12 @@ pub(super) static HOST: Host = Host {
         blocks_by_exit_code: true,
     },
     record: Record {
-        message: copilot::message,
+        message: copilot_files::message,
         joins_messages: false,
         has_open_stop: None,
         calls: Some(RecordedCalls {
             form: "copilot",
-            may_be_in: copilot::may_be_about_a_call,
+            may_be_in: copilot_files::may_be_about_a_call,
             alone_has_exit_codes: false,
             compared_name: record::same_name,
             was_asked_about: |_| true,
@@ -48,12 +48,12 @@ pub(super) static HOST: Host = Host {
         runs_as: "copilot",
         form: Form::Entries,
         has_comments: false,
-        layers: copilot::layers,
-        hook: copilot::hook,
+        layers: copilot_files::layers,
+        hook: copilot_files::hook,
         units_of_a_second: 1,
         on_failure: OnFailure::Runs,
         shell: Shell::Named("/bin/sh"),
-        next: copilot::next,
+        next: copilot_files::next,
         administrator: "the organization's policies decide whether hooks run; no file of an administrator has hooks",
         switches: None,
         server: None,

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use proofmark_hosts::{Finding, HookServer, Host, Layer, Scope, Settings, SettingsFound, Surroundings, Switches};
+use proofmark_hosts::{
+    Finding, HookServer, Host, InstalledHook, Layer, Scope, Settings, SettingsFound, Surroundings, Switches,
+};
 
 use super::super::config_file::ConfigFile;
 use super::super::hook_server::RunningServer;
@@ -25,7 +27,7 @@ fn by_settings(host: &'static Host, switches: &Switches, place: &Surroundings, f
     let in_folder = in_folder.map(|entry| Layer { scope: Scope::System, path: entry.path() });
     let layers = host.installation.layers(place).into_iter().chain((switches.files)(place)).chain(in_folder);
     let settings: Vec<Settings> = layers.filter_map(|layer| settings(host, layer.scope, layer.path)).collect();
-    let lines: Vec<String> = commands(found).map(|(_, line)| line).collect();
+    let lines: Vec<String> = commands(found).map(|hook| hook.line).collect();
     let is_managed = found.iter().any(|found| found.layer.scope == Scope::System);
     (switches.findings)(&SettingsFound { settings: &settings, is_managed, lines: &lines })
 }
@@ -35,9 +37,11 @@ fn by_server(server: &'static HookServer, place: &Surroundings, found: &[Found])
     (server.findings)(&commands(found).collect::<Vec<_>>(), listed.as_deref())
 }
 
-/// The event and the command line of each hook.
-fn commands(found: &[Found]) -> impl Iterator<Item = (String, String)> {
-    found.iter().flat_map(|found| &found.hooks).map(|hook| (hook.event.clone(), shell_words::line(&hook.command)))
+fn commands(found: &[Found]) -> impl Iterator<Item = InstalledHook> {
+    found
+        .iter()
+        .flat_map(|found| &found.hooks)
+        .map(|hook| InstalledHook { event: hook.event.clone(), line: shell_words::line(&hook.command) })
 }
 
 /// A file of settings, if it can be read.

@@ -490,8 +490,7 @@ fn a_wrapped_configuration_keeps_every_byte_that_is_not_about_the_guard() {
     // Without the guards themselves, it is what it was.
     let binary = std::fs::canonicalize(BINARY).unwrap().display().to_string();
     let policy = std::path::absolute(place.at("policy.yaml")).unwrap().display().to_string();
-    let guard =
-        |name: &str| format!("\"guard\", \"--action-policy\", \"{policy}\", \"--server\", \"{name}\", \"--\", ");
+    let guard = |name: &str| format!("\"guard\", \"--policy\", \"{policy}\", \"--server\", \"{name}\", \"--\", ");
     let files =
         now().replace(&format!("{}\"npx\", ", guard("files")), "").replacen(&format!("\"{binary}\""), "\"npx\"", 1);
     let plain = format!("\"{binary}\",\n\t\t\t\"args\": [{}\"p\"]", guard("plain"));

@@ -361,7 +361,7 @@ fn comments_stay_where_the_host_takes_them_out() {
     let file = folder.path().join("mcp.json");
     let before = "{\n    // mine\n    \"inputs\" : [],\n    \"servers\": {\"x\": {\"command\": \"x\"} /* end */}\n}\n";
     std::fs::write(&file, before).unwrap();
-    let added = config(folder.path(), &["--host", "vscode", "--into", "mcp.json"]);
+    let added = config(folder.path(), &["vscode", "--into", "mcp.json"]);
     assert!(added.status.success(), "{}", said(&added));
     let after = std::fs::read_to_string(&file).unwrap();
     let (head, tail) = after.split_once(",\n        \"proofmark\": {").unwrap_or_else(|| panic!("{after}"));

@@ -168,8 +168,7 @@ impl Decider {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Decides by this policy from here on. A decision or a review that has begun is made by the policy it began with, unless it
-    /// is overtaken and made again.
+    /// Decides by this policy from here on. A decision or a review that has begun is made by the policy it began with.
     pub fn set_policy(&self, policy: ActionPolicy) {
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(policy));
     }
@@ -186,7 +185,8 @@ impl Decider {
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
     pub fn decide(&self, asked: &Asked<'_>) -> Result<Decided, DecideError> {
-        settled(|| match self.begin_in(asked, Turn::Awaited)? {
+        let mut policy = None;
+        settled(|| match self.begin_in(asked, Turn::Awaited, &mut policy)? {
             Some(deciding) => deciding.wait(),
             None => Ok(None),
         })
@@ -199,7 +199,7 @@ impl Decider {
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
     pub fn begin(&self, asked: &Asked<'_>) -> Result<Option<Deciding>, DecideError> {
-        self.begin_in(asked, Turn::IfFree)
+        self.begin_in(asked, Turn::IfFree, &mut None)
     }
 
     /// Whether an action would be allowed at this moment. Nothing is stored, and nothing spent.
@@ -221,7 +221,13 @@ impl Decider {
         decide::resume(&self.question(&policy, asked, &trusted), resumed, &self.store.of(asked.tenant))
     }
 
-    fn begin_in(&self, asked: &Asked<'_>, turn: Turn) -> Result<Option<Deciding>, DecideError> {
+    /// `policy` is the one that the decision was begun with, if it was overtaken and is made again.
+    fn begin_in(
+        &self,
+        asked: &Asked<'_>,
+        turn: Turn,
+        policy: &mut Option<Arc<ActionPolicy>>,
+    ) -> Result<Option<Deciding>, DecideError> {
         let mut names = Vec::new();
         if let Some(Replayable { key, .. }) = asked.replayable {
             // Held until the decision is on disk: a repetition that comes meanwhile finds it instead of deciding again.
@@ -235,12 +241,15 @@ impl Decider {
             let answered = Decided { text: receipt.to_text(), receipt, decision: None };
             return Ok(Some(Deciding { stage: Stage::Answered(Box::new(answered)), _names: names }));
         }
-        // One for the whole attempt, also where it is replaced meanwhile.
-        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
+        // One for the whole decision, also where it is made again and the policy is replaced meanwhile.
+        let policy = match policy {
+            Some(policy) => &*policy,
+            None => &*policy.insert(self.policy().ok_or(DecideError::NoPolicy)?),
+        };
         let action = lock_name("action", asked.tenant, &policy.fingerprint(asked.request).to_string());
         let Some(same_action) = self.take(action, turn, asked.stop)? else { return Ok(None) };
         names.push(same_action);
-        Ok(Some(Deciding { stage: self.issue(&policy, asked)?, _names: names }))
+        Ok(Some(Deciding { stage: self.issue(policy, asked)?, _names: names }))
     }
 
     fn take(&self, name: String, turn: Turn, stop: &AtomicBool) -> Result<Option<KeyGuard>, DecideError> {

@@ -17,15 +17,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
 use proofmark_boundary::{ActionPolicy, Admission, Decision, DecisionReceipt, Request, SignedDecision};
+use proofmark_keys::{Checked, TrustedSigners};
 use proofmark_receipt::{ChainTip, Profile, Sha256Digest, SigningKey, Timestamp};
 use proofmark_store::{Answer, NewDecision, Pending, Store, StoreError, Tenant, Write, Written};
-
-use crate::decide::{self, DecideError, Made, Question};
-use proofmark_keys::{Checked, TrustedSigners};
 use proofmark_verifier::Issuer;
 use proofmark_verifier::clock;
 use proofmark_verifier::presented::Presented;
 use proofmark_verifier::sync::{KeyGuard, KeyedLock};
+
+use crate::decide::{self, DecideError, Made, Question};
 
 /// How often something is tried again because others were faster.
 const MAX_RACES: u32 = 100;

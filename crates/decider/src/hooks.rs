@@ -19,12 +19,12 @@ use proofmark_session::{
     SubagentName, TextDigest, Undecided, arguments,
 };
 use proofmark_store::{Finding, Store, StoreError, Tenant};
+use proofmark_verifier::clock;
 
 use crate::decide::DecideError;
 use crate::decider::Decider;
 use crate::session_decider::{Known, SessionDecider};
 use calls::{Calls, HookedCall, Match, arguments_digest, twin_digest};
-use proofmark_verifier::clock;
 pub use stop::{HostRecord, StepAt, StopError, StopRuling};
 
 /// What is found of a call that ran.

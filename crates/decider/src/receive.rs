@@ -7,9 +7,9 @@ use std::{iter, thread};
 
 use proofmark_receipt::{Json, Profile, Receipt, ReceiptId, SignatureStatus, Trust, UndecidableCause, verify_receipt};
 use proofmark_store::{NewReceipt, StoreError, Tenant, Write};
+use proofmark_verifier::sync::lock;
 
 use crate::decider::Decider;
-use proofmark_verifier::sync::lock;
 
 /// What became of a receipt that a client brought.
 #[derive(Clone, Debug)]

@@ -2,10 +2,10 @@
 
 use proofmark_receipt::{Json, Timestamp};
 use proofmark_store::{Decision, Execution, Finding, NEVER_REPORTED, StoreError, Tenant, Write};
+use proofmark_verifier::clock;
 
 use crate::decide::DecideError;
 use crate::decider::{self, Decider, Replayable};
-use proofmark_verifier::clock;
 
 /// How long after a decision expires a report of its execution may still arrive, in milliseconds.
 const REPORT_GRACE: i64 = 60_000;

@@ -9,11 +9,11 @@ use proofmark_evidence::{Approval, ApprovalError, Evidence, Refusal, Reviewer};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Receipt, SignError, Timestamp};
 use proofmark_store::{Decision, JudgedReview, NewReceipt, Review, ReviewVerdict, StoreError, Tenant, TenantStore};
+use proofmark_verifier::clock;
+use proofmark_verifier::presented::{self, Presented};
 
 use crate::decide::{self, DecideError, Question};
 use crate::decider::{Decider, settled};
-use proofmark_verifier::clock;
-use proofmark_verifier::presented::{self, Presented};
 
 /// How long an approval counts by default, in milliseconds.
 const APPROVED_FOR: i64 = 3_600_000;

@@ -12,9 +12,9 @@ use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, ReceiptId};
 use proofmark_session::{Agent, Decided, Entry, Event, SessionFacts};
 use proofmark_store::{Store, StoreError, Tenant};
+use proofmark_verifier::clock;
 
 use crate::pins::pins;
-use proofmark_verifier::clock;
 
 /// How many entries are read at a time.
 const PAGE: usize = 500;

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use proofmark_checks::Language;
 use proofmark_receipt::ReceiptId;
 use proofmark_store::{Claim, Hint, JobState as StoredState, Runnable, StoreError, StoredJob, Tenant};
+use proofmark_verifier::sync::lock;
 
 use crate::job::Job;
 use crate::queue::OfLane;
 use crate::scheduler::Scheduler;
 use crate::{Figures, JobState, JobView, JobWatch, needs};
-use proofmark_verifier::sync::lock;
 
 /// How long after a change this thread looks again.
 const SHORTEST: Duration = Duration::from_millis(20);

@@ -11,13 +11,13 @@ use std::sync::{Arc, MutexGuard};
 
 use proofmark_receipt::Verdict;
 use proofmark_store::{JobEnd, JobState as StoredState, MAX_GROUP, StoreError, Write};
+use proofmark_verifier::clock;
+use proofmark_verifier::sync::lock;
+use proofmark_verifier::{Destination, IssueError, Issuing};
 
 use crate::JobState;
 use crate::job::{Done, Job, Row};
 use crate::scheduler::{Scheduler, answer};
-use proofmark_verifier::clock;
-use proofmark_verifier::sync::lock;
-use proofmark_verifier::{Destination, IssueError, Issuing};
 
 /// Why a job has no receipt.
 #[derive(Debug, thiserror::Error)]

@@ -7,9 +7,9 @@ use std::time::Duration;
 use proofmark_checks::{Checks, Request};
 use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest};
 use proofmark_store::{StoredJob, Tenant};
+use proofmark_verifier::sync::lock;
 
 use crate::{JobState, JobView, Work};
-use proofmark_verifier::sync::lock;
 
 /// How long a worker may take to return a cancelled job; the sandbox gives up on a process sooner.
 const RETURN_TIMEOUT: Duration = Duration::from_secs(60);

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use proofmark_checks::{Format, Request};
 use proofmark_receipt::{ReceiptId, SignerId};
 use proofmark_store::{Hint, JobEnd, JobProgress, JobState as StoredState, LEASE_MS, Presence, StoreError, Tenant};
+use proofmark_verifier::sync::lock;
 
 use crate::job::{Job, Lane};
 use crate::scheduler::{Scheduler, checks};
 use crate::{JobState, JobWatch, REMEMBERED_MS, needs};
-use proofmark_verifier::sync::lock;
 
 /// How often it is looked whether there is progress to tell.
 const TELL_EVERY: Duration = Duration::from_secs(1);

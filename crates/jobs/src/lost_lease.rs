@@ -5,9 +5,9 @@
 use std::time::{Duration, Instant};
 
 use proofmark_store::LEASE_MS;
+use proofmark_verifier::sync::lock;
 
 use crate::scheduler::Scheduler;
-use proofmark_verifier::sync::lock;
 
 /// How long after it last renewed its lease a process kills what it runs.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(8);

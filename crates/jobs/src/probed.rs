@@ -5,9 +5,9 @@ use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 
 use proofmark_checks::Language;
 use proofmark_sandbox::{Host, Runtime};
+use proofmark_verifier::sync::lock;
 
 use crate::SelfTest;
-use proofmark_verifier::sync::lock;
 
 /// A host whose probe runs in a thread of its own.
 #[derive(Default)]

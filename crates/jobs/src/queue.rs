@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use proofmark_sandbox::SharedJob;
 use proofmark_store::{MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE, Tenant};
-
-use crate::job::{Job, Lane};
 use proofmark_verifier::sync::lock;
 use proofmark_verifier::{LOOK_EVERY, Offers};
+
+use crate::job::{Job, Lane};
 
 #[derive(Default)]
 pub(super) struct Queue {

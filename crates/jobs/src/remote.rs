@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use proofmark_receipt::{Profile, Receipt, ReceiptId, Trust, verify_receipt};
 use proofmark_store::{Hint, JobState as StoredState, StoreError, StoredJob, Tenant};
+use proofmark_verifier::sync::lock;
 
 use crate::job::{Listener, RemoteFollower};
 use crate::scheduler::Scheduler;
 use crate::{JobState, JobView, needs};
-use proofmark_verifier::sync::lock;
 
 /// How far the jobs of processes are, by their names, as they said when they last renewed their leases.
 type Progress = HashMap<ReceiptId, (usize, usize)>;

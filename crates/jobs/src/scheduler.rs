@@ -13,15 +13,15 @@ use proofmark_sandbox::{Host, SharedJob, Watch, Worker};
 use proofmark_store::{
     Answer, Hint, JobCancelled, JobState as StoredState, NewJob, Store, StoreError, StoredWorker, Tenant, Write,
 };
+use proofmark_verifier::Issuer;
+use proofmark_verifier::clock;
+use proofmark_verifier::sync::lock;
 
 use crate::job::{Content, Done, Job, Lane, RemoteFollower, Row};
 use crate::probed::ProbedHost;
 use crate::queue::{Joining, Next, OfLane, Queue};
 use crate::signal::{Signal, Wake};
 use crate::{Cancelled, JobSettings, JobState, JobView, JobWatch, QUICK_WORKERS, Report, Role, SubmitError, needs};
-use proofmark_verifier::Issuer;
-use proofmark_verifier::clock;
-use proofmark_verifier::sync::lock;
 
 /// How many jobs that ended without a receipt are remembered, so that clients can ask how they ended.
 const MAX_ENDED: usize = 1024;

@@ -12,12 +12,12 @@ use proofmark_hosts::{Message, Stop};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp, object};
 use proofmark_session::{CallStatus, Ended, Entry, Event, Kind, Stopped, Undecided};
 use proofmark_store::Tenant;
+use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, Sender, accept, clock};
 
 use super::calls::{self, made};
 use super::{EXECUTED_UNDECIDED, HookSession, Hooks, undecided};
 use crate::decide::DecideError;
 use crate::session_decider::Known;
-use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, Sender, accept, clock};
 
 /// How long an attempt that comes too early is waited for.
 const MAX_WAIT: Duration = Duration::from_secs(20);

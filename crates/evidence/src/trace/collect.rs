@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use proofmark_receipt::Json;
+use proofmark_session::CallStatus;
 
 use super::MAX_CALLS;
 use super::error::{TraceError, TraceFault};
 use super::outcome::{self, Mark};
 use super::records::Record;
 use crate::call::Call;
-use proofmark_session::CallStatus;
 
 /// The calls read so far.
 #[derive(Debug, Default)]

@@ -2,9 +2,9 @@
 
 use proofmark_receipt::Json;
 use proofmark_receipt::json::Limits;
+use proofmark_session::CallStatus;
 
 use super::{MAX_TRACE_BYTES, MAX_TRACE_DEPTH};
-use proofmark_session::CallStatus;
 
 /// The beginnings of texts that report an error, in lower case.
 const ERROR_BEGINNINGS: [&str; 7] = [

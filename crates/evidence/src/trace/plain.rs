@@ -1,6 +1,7 @@
 //! Plain JSON Lines: one call per record, `{"name", "args", "result"}`.
 
 use proofmark_receipt::{Json, Object};
+use proofmark_session::CallStatus;
 
 use super::Form;
 use super::collect::{Answer, Calls, Made};
@@ -8,7 +9,6 @@ use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
 use crate::call::Call;
-use proofmark_session::CallStatus;
 
 pub(super) static FORM: Form = Form { name: "plain", lists: &["calls"], has_messages: false, recognizes, calls };
 

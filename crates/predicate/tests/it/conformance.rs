@@ -1,9 +1,9 @@
 //! The applicable cases of the CEL conformance suite.
 
+use proofmark_predicate::{CompileError, Duration, Key, Map, Predicate, Timestamp, TypeName, UnknownError, Value};
 use std::collections::BTreeMap;
 
 use crate::left_out;
-use proofmark_predicate::{CompileError, Duration, Key, Map, Predicate, Timestamp, TypeName, UnknownError, Value};
 use serde_json::Value as Json;
 
 /// Fewer passing cases than this means something was lost.

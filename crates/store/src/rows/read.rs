@@ -1,5 +1,6 @@
 //! Lists of receipts, and chains.
 
+use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest, Verdict};
 use std::collections::{BTreeSet, HashMap};
 use std::iter;
 use std::ops::ControlFlow;
@@ -16,7 +17,6 @@ use crate::rows::receipt_meta::{self, StoredReceipt};
 use crate::rows::times::Period;
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
-use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest, Verdict};
 
 /// The fewest hex digits of an id that [`crate::Store::all_tenants_find`] looks for.
 pub const MIN_PREFIX: usize = 4;

@@ -1,5 +1,6 @@
 //! What the store knows of a receipt beside its document: its tenant, its chain, and whether it still counts.
 
+use proofmark_receipt::{Receipt, ReceiptId, Trust};
 use std::ops::ControlFlow;
 
 use crate::engine::db::Db;
@@ -11,7 +12,6 @@ use crate::rows::page::MAX_LISTED;
 use crate::rows::spends::is_spent_sql;
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
-use proofmark_receipt::{Receipt, ReceiptId, Trust};
 
 /// A receipt and what the store knows of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use proofmark_checks::{HostFolder, file_content};
+use proofmark_git::{GitTree, NODE_MODULES, Repository};
 
 use super::{MAX_NODE_MODULES, ProjectConfig, ProjectError, ProjectRequest, installed, request};
-use proofmark_git::{GitTree, NODE_MODULES, Repository};
 
 /// Writes the request that runs a command among the files that `folder` has in the commit or tree `name`, byte for byte. The
 /// packages are those installed in the folder, beside folders that the tree has.

@@ -62,7 +62,7 @@ pub enum ValueError {
     /// The value is of a type that cannot be compared.
     #[error("a value of the type `{0}` cannot be compared")]
     Unsupported(String),
-    /// The wire text is not JSON, or exceeds [`MAX_VALUE_BYTES`] or [`MAX_VALUE_DEPTH`].
+    /// The wire text is not JSON, or exceeds `MAX_VALUE_BYTES` or [`MAX_VALUE_DEPTH`].
     #[error("the answer cannot be read: {0}")]
     Syntax(#[from] JsonError),
     /// The wire text is JSON, but says no value.

@@ -98,7 +98,7 @@ pub(crate) fn refuse(condition: bool, refusal: Refusal) -> Result<(), Refusal> {
     if condition { Err(refusal) } else { Ok(()) }
 }
 
-/// The refused documents that are nearest to meeting the demand, at most [`MAX_REFUSED`].
+/// The refused documents that are nearest to meeting the demand, at most `MAX_REFUSED`.
 #[must_use]
 pub fn nearest(judged: Vec<(&ReceiptFact, Option<Refusal>)>) -> Vec<(&ReceiptFact, Refusal)> {
     let mut refused: Vec<_> =

@@ -20,14 +20,14 @@
 //!
 //! **Several processes.** Each process that shares a store has a lease, which it renews every 3 s. A [`Role::Front`] stores the
 //! jobs that it accepts without an owner. The others claim such jobs, as many as would begin at once, and only those that they
-//! can run ([`needs`]). When a lease ends, every process that notices gives back the jobs; a process that has not renewed its
+//! can run (`needs`). When a lease ends, every process that notices gives back the jobs; a process that has not renewed its
 //! own for 8 s kills what it runs, before another one may run it. A front takes receipts by its own key and by those of its
 //! workers, and says which those are; a worker claims nothing until every front takes its receipts.
 //!
-//! **Threads.** One tests the isolation of the host and ends ([`probed`]). Workers: some for jobs that run something, with a
-//! sandbox each, which wait for that test; two for jobs that run nothing. One thread issues receipts ([`issuing`]); one renews
-//! the lease ([`leases`]); one claims jobs and polls those that other processes have ([`claims`]); and one, which never waits for
-//! the store, kills what runs when the lease was not renewed ([`lost_lease`]).
+//! **Threads.** One tests the isolation of the host and ends (`probed`). Workers: some for jobs that run something, with a
+//! sandbox each, which wait for that test; two for jobs that run nothing. One thread issues receipts (`issuing`); one renews
+//! the lease (`leases`); one claims jobs and polls those that other processes have (`claims`); and one, which never waits for
+//! the store, kills what runs when the lease was not renewed (`lost_lease`).
 //!
 //! **One suite, several workers.** A worker that finds no job joins one that runs and takes cases of it. A new job comes first:
 //! where no worker is idle, one that joined leaves at once, and the case that it had is run again by another.

@@ -277,7 +277,7 @@ fn a_request_before_the_greeting_stands_for_itself_or_is_refused() {
     assert_eq!(session.refused(r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#), "-32602");
     let with = |revision: &str, more: &str| {
         let version = format!(r#""io.modelcontextprotocol/protocolVersion":"{revision}""#);
-        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{version}{more}}}}}}}"#)
+        format!(r#"{{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{{"_meta":{{{version}{more}}}}}}}"#)
     };
     assert_eq!(session.refused(with("2026-07-28", "")), "-32602");
     let can = r#","io.modelcontextprotocol/clientCapabilities":{}"#;
@@ -290,7 +290,7 @@ fn a_request_before_the_greeting_stands_for_itself_or_is_refused() {
     // A session still can begin.
     session.send(GREETING);
     assert!(session.answer().contains("result"));
-    session.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    session.send(r#"{"jsonrpc":"2.0","id":6,"method":"tools/list"}"#);
     assert!(!member(&session.answer(), "result").contains("resultType"));
 }
 

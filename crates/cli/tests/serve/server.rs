@@ -144,9 +144,16 @@ pub(crate) fn serve_by(policy: &Path, home: &Home, more: &[&str]) -> Command {
 
 /// A new API key, and its entry for the file of keys.
 pub(crate) fn new_key(id: &str, role: &str, tenant: &str) -> (String, String) {
-    let made = Command::new(PROOFMARK).args(["api-key", id, "--role", role, "--tenant", tenant]).output().unwrap();
-    let key = String::from_utf8(made.stderr).unwrap().trim().to_owned();
-    (key, String::from_utf8(made.stdout).unwrap())
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys.json");
+    let mut add = Command::new(PROOFMARK);
+    add.args(["api-key", "add", "--api-keys"]).arg(&file).args([id, role, "--tenant", tenant]);
+    let added = add.output().unwrap();
+    assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (_, after) = text.split_once('[').unwrap();
+    let (entry, _) = after.rsplit_once(']').unwrap();
+    (String::from_utf8(added.stdout).unwrap().trim().to_owned(), entry.to_owned())
 }
 
 /// Writes the file of keys.

@@ -15,9 +15,11 @@ fn keys_name_tenants_that_are_nobody_elses() {
     let home = Home::new();
     let (_, entry) = new_key("bot", "agent", "acme");
     for tenant in ["", "local", "Local", "run/acme", "..", "a b"] {
-        let made = Command::new(PROOFMARK).args(["api-key", "bot", "--role", "agent", "--tenant", tenant]).output();
-        let made = made.unwrap();
-        assert_eq!((made.status.code(), made.stdout.len()), (Some(2), 0), "{tenant:?}");
+        let keys = home.path().join("new.json");
+        let mut add = Command::new(PROOFMARK);
+        let added =
+            add.args(["api-key", "add", "bot", "agent", "--tenant", tenant, "--api-keys"]).arg(&keys).output().unwrap();
+        assert_eq!((added.status.code(), added.stdout.len(), keys.exists()), (Some(2), 0, false), "{tenant:?}");
         let file = keys_file(home.path(), &[&entry.replace("\"acme\"", &Json::from(tenant).to_text())]);
         let refused = serve(&home, &["--api-keys", &file]).output().unwrap();
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();

@@ -65,8 +65,9 @@ fn work(
             Ok(result) => id.result(&result),
             Err(refusal) => refusal.answer(&id),
         };
-        says.answer(answer);
+        // First: the client may use the id again as soon as it has the answer. Until then, what hears it keeps the request open.
         drop(open);
+        says.answer(answer);
     };
     // What is logged there has the id of the request over HTTP.
     (Work(tokio::spawn(work.in_current_span()).abort_handle()), said)

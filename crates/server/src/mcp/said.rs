@@ -16,8 +16,8 @@ pub(super) struct Hears {
     /// How many reports were heard, or made before the last one that was.
     reports: u64,
     has_answer: bool,
-    /// What stays open until this client has heard everything: the request, whose id may be used again then.
-    _open: Option<Arc<dyn Send + Sync>>,
+    /// What stays open until the answer is heard: the request, whose id a client that has the answer may use again.
+    open: Option<Arc<dyn Send + Sync>>,
 }
 
 /// One message to the client.
@@ -57,14 +57,14 @@ impl Says {
 impl Hears {
     /// Hears what is said from after so many reports on.
     pub(super) fn after(reports: u64, said: watch::Receiver<Said>, open: Option<Arc<dyn Send + Sync>>) -> Self {
-        Self { said, reports, has_answer: false, _open: open }
+        Self { said, reports, has_answer: false, open }
     }
 
     /// The next message; none after the answer, or when the request was cancelled. It loses nothing where it is not waited for to the
     /// end.
     pub(super) async fn next(&mut self) -> Option<Heard> {
         loop {
-            {
+            let answer = {
                 let said = self.said.borrow_and_update();
                 if said.reports > self.reports {
                     self.reports = said.reports;
@@ -73,10 +73,12 @@ impl Hears {
                 if self.has_answer {
                     return None;
                 }
-                if let Some(answer) = &said.answer {
-                    self.has_answer = true;
-                    return Some(Heard::Answer(answer.clone()));
-                }
+                said.answer.clone()
+            };
+            if let Some(answer) = answer {
+                self.has_answer = true;
+                self.open = None;
+                return Some(Heard::Answer(answer));
             }
             self.said.changed().await.ok()?;
         }

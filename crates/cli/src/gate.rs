@@ -93,7 +93,7 @@ struct What {
 #[derive(Args)]
 struct How {
     /// The action policy, which says what is asked for
-    // Required, and never taken from the project: a hook of git runs where whoever pushes can write.
+    // Required, and never taken from the project: the person who pushes can write where a hook of git runs.
     #[arg(long, value_name = "FILE", required = true)]
     policy: Option<PathBuf>,
     /// The repository [default: that of the current folder]

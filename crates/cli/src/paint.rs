@@ -48,7 +48,7 @@ impl Paint {
         let on = match CHOSEN.get().copied().unwrap_or_default() {
             ColorName::Always => true,
             ColorName::Never => false,
-            // <https://no-color.org> and <https://bixense.com/clicolors>: an empty value is no request, nor is `0`.
+            // <https://no-color.org> and <https://bixense.com/clicolors>: an empty value asks for nothing, and neither does `0`.
             ColorName::Auto if is_set("NO_COLOR") => false,
             ColorName::Auto => is_terminal || ["CLICOLOR_FORCE", "FORCE_COLOR"].into_iter().any(is_set),
         };

@@ -161,7 +161,7 @@ impl Unwrap {
     }
 }
 
-/// The entry of a guarded server as it was before; `kept` is the file of that time.
+/// The entry that a guarded server had before; `kept` is the file of that time.
 fn unguard(kept: Option<&ServersFile>, name: &str, entry: &Object) -> Result<Rewritten, Unchanged> {
     let before = command(entry)?;
     let after = guarded(&before).ok_or(Unchanged::NotGuarded)?;

@@ -20,7 +20,7 @@ use crate::serve::ServiceOptions;
 
 /// The name of this server in a configuration.
 const NAME: &str = "proofmark";
-/// What keeps a configuration as it was before.
+/// The ending of the file that keeps the earlier configuration.
 const BACKUP: &str = "bak";
 
 /// Print the configuration of an MCP host, or add it to the host's file

@@ -123,8 +123,9 @@ fn time_never_goes_back(home: &Home) {
     let store = home.open();
     assert_eq!(store.latest_time().unwrap(), 0);
     let at = store.local().submit(single(id(0, 1))).wait().unwrap().at;
-    assert_eq!(store.latest_time().unwrap(), at);
-    assert!(store.now().unwrap() >= at);
+    let latest = store.latest_time().unwrap();
+    // A group records the time of its commit, which can be later than that of the receipt.
+    assert!(latest >= at && store.now().unwrap() >= latest);
     drop(store);
     // As if another host, or this one before its clock was set back, had written an hour ahead.
     let ahead = at + 3_600_000;

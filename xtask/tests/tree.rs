@@ -61,9 +61,11 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("proxy", &["decider", "guard", "receipt", "server"]),
+    ("agents", &["decider", "guard", "hosts", "receipt", "server", "session"]),
     (
         "cli",
         &[
+            "agents",
             "boundary",
             "checks",
             "contract",
@@ -129,9 +131,9 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("libsqlite3-sys", &["store"]),
     ("anyhow", &["cli", "xtask", "xtask-bench", "xtask-measure"]),
-    ("axum", &["server", "pages", "proxy"]),
+    ("axum", &["server", "pages", "proxy", "agents"]),
     ("hyper", &["server", "proxy"]),
-    ("tokio", &["server", "pages", "proxy", "store"]),
+    ("tokio", &["server", "pages", "proxy", "store", "agents"]),
     ("tokio-postgres", &["store"]),
 ];
 

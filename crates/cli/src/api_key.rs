@@ -105,8 +105,13 @@ struct ReviewerOptions {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum RoleName {
+    /// Verifies, and asks for decisions
     Agent,
+    /// Has the server decide for the guards and hooks of a host, and nothing else
+    AgentHost,
+    /// Reviews
     Reviewer,
+    /// Everything
     Admin,
 }
 
@@ -114,6 +119,7 @@ impl From<RoleName> for Role {
     fn from(role: RoleName) -> Role {
         match role {
             RoleName::Agent => Role::Agent,
+            RoleName::AgentHost => Role::AgentHost,
             RoleName::Reviewer => Role::Reviewer,
             RoleName::Admin => Role::Admin,
         }

@@ -31,6 +31,8 @@ pub(crate) struct Config {
     passphrase: Result<Option<Passphrase>, NotTextError>,
     /// `$PROOFMARK_UPSTREAM_TOKEN`: the credential for a server that is guarded.
     upstream_token: Result<Option<Passphrase>, NotTextError>,
+    /// `$PROOFMARK_API_KEY`: what a guard or a hook authenticates itself with to the server that decides.
+    api_key: Result<Option<Passphrase>, NotTextError>,
 }
 
 /// The variable has a value that is not text.
@@ -49,6 +51,7 @@ impl Config {
             policy: path("PROOFMARK_POLICY"),
             passphrase: secret("PROOFMARK_PASSPHRASE"),
             upstream_token: secret("PROOFMARK_UPSTREAM_TOKEN"),
+            api_key: secret("PROOFMARK_API_KEY"),
         }
     }
 
@@ -88,6 +91,11 @@ impl Config {
     /// The credential for a server that is guarded, from the environment.
     pub(crate) fn upstream_token(&self) -> anyhow::Result<Option<Passphrase>> {
         Ok(self.upstream_token.clone()?)
+    }
+
+    /// The API key for the server that decides, from the environment.
+    pub(crate) fn api_key(&self) -> anyhow::Result<Option<Passphrase>> {
+        Ok(self.api_key.clone()?)
     }
 }
 

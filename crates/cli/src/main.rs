@@ -52,6 +52,7 @@ mod presenting;
 mod progress;
 mod project;
 mod receipt;
+mod remote;
 mod report;
 mod run;
 mod serve;

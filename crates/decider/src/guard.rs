@@ -16,12 +16,12 @@ use proofmark_guard::{
 };
 use proofmark_receipt::Sha256Digest;
 use proofmark_session::{Decided, Entry, Event, FACT_KINDS, Kind, Lost, NewPolicy};
-use proofmark_store::{ReviewVerdict, StoreError, StoredPin, Tenant};
+use proofmark_store::{ReviewVerdict, StoreError, StoredPin, Tenant, TenantStore};
 
 use crate::decide::DecideError;
 use crate::decider::Decider;
 use crate::pins::{pinned, waiting_pin};
-use crate::session_decider::{Known, SessionDecider};
+use crate::session_decider::{Known, Owner, SessionDecider};
 use proofmark_keys::TrustedSigners;
 
 /// The most entries that wait to be stored. While the store cannot be written, calls are blocked, so these are few.
@@ -31,6 +31,7 @@ const MAX_ENTRIES: usize = 10_000;
 pub struct Guard {
     connection: Arc<Mutex<Connection>>,
     decider: Arc<Decider>,
+    tenant: Tenant,
     /// Locked before `connection` and `waiting`.
     session: Mutex<SessionDecider<Arc<Mutex<Connection>>>>,
     /// Whether what the policy blocks is forwarded all the same.
@@ -84,8 +85,13 @@ impl Guard {
     ///
     /// # Errors
     /// When the session cannot be read or recorded: then nothing may be guarded.
-    pub fn open(decider: Decider, settings: Settings, pinning: Pinning) -> Result<Self, DecideError> {
-        let guard = Self::begin(Arc::new(decider), settings, pinning)?;
+    pub fn open(
+        decider: Arc<Decider>,
+        owner: Owner,
+        settings: Settings,
+        pinning: Pinning,
+    ) -> Result<Self, DecideError> {
+        let guard = Self::begin(decider, owner, settings, pinning)?;
         guard.record_all()?;
         Ok(guard)
     }
@@ -94,20 +100,27 @@ impl Guard {
     ///
     /// # Errors
     /// When the session cannot be read.
-    pub fn begin(decider: Arc<Decider>, settings: Settings, pinning: Pinning) -> Result<Self, DecideError> {
-        let policy = decider.policy().ok_or(DecideError::NoPolicy)?;
-        let pins = pinned(decider.store())?;
+    pub fn begin(
+        decider: Arc<Decider>,
+        owner: Owner,
+        settings: Settings,
+        pinning: Pinning,
+    ) -> Result<Self, DecideError> {
+        let (policy, tenant) = (decider.policy().ok_or(DecideError::NoPolicy)?, owner.tenant.clone());
+        let pins = pinned(&decider.store().of(&tenant))?;
         let (session, shadow) = (settings.session.clone(), settings.shadow);
         let mut connection = Connection::new(settings, Pins::new(pinning, pins));
         let opened = connection.open(&policy);
         let connection = Arc::new(Mutex::new(connection));
         // Nothing stops a guard: its decisions are short, and their clients wait.
-        let session = SessionDecider::open(Arc::clone(&decider), session, Arc::clone(&connection), Arc::default())?;
+        let known = Arc::clone(&connection);
+        let session = SessionDecider::open(Arc::clone(&decider), owner, session, known, Arc::default())?;
         let guard = Self {
             session: Mutex::new(session),
             shadow,
             connection,
             decider,
+            tenant,
             waiting: Mutex::default(),
             notes: Mutex::default(),
             recorded: AtomicBool::new(false),
@@ -125,6 +138,7 @@ impl Guard {
     /// [`Guard::from_server`] as any other does.
     pub fn from_client(&self, line: impl Into<Vec<u8>>) -> Vec<Passage> {
         let Some(policy) = self.decider.policy() else { return Vec::new() };
+        self.note_policy(policy.hash());
         self.renew_pins();
         let step = self.connection().from_client(line, &policy);
         self.follow(step)
@@ -286,7 +300,7 @@ impl Guard {
     fn renew_pins(&self) {
         if self.connection().any_quarantined() {
             // If the store cannot be read, it stays quarantined.
-            if let Ok(pins) = pinned(self.decider.store()) {
+            if let Ok(pins) = pinned(&self.store()) {
                 self.connection().renew_pins(pins);
             }
         }
@@ -295,7 +309,7 @@ impl Guard {
     /// Whether a decision was denied, has as many approvals as it waits for, or cannot be reviewed any more because the same action
     /// was allowed since: then it is decided anew.
     fn is_settled(&self, decision: &str) -> Result<bool, StoreError> {
-        let store = self.decider.store().of(&Tenant::LOCAL);
+        let store = self.store();
         let reviews = store.reviews(decision)?;
         let approvals = reviews.iter().filter(|review| review.verdict == ReviewVerdict::Approved).count() as u64;
         let is_denied = reviews.iter().any(|review| review.verdict == ReviewVerdict::Denied);
@@ -370,7 +384,7 @@ impl Guard {
     fn keep(&self, mut found: Vec<(Pin, Option<String>)>) -> Vec<Passage> {
         let mut passages = Vec::new();
         if found.iter().any(|(_, waits)| waits.is_none())
-            && let Ok(mut pinned) = pinned(self.decider.store())
+            && let Ok(mut pinned) = pinned(&self.store())
         {
             let again: Vec<Pin> = found
                 .extract_if(.., |(pin, waits)| waits.is_none() && pin.is_unlike_one_of(&pinned))
@@ -387,10 +401,14 @@ impl Guard {
             return passages;
         }
         let stored: Vec<StoredPin> = found.into_iter().map(|(pin, waits)| waiting_pin(&pin, waits)).collect();
-        let stored = self.decider.store().of(&Tenant::LOCAL).submit_all(stored.into_iter().map(Into::into).collect());
+        let stored = self.store().submit_all(stored.into_iter().map(Into::into).collect());
         let failed = |error| Passage::Log(format!("failed to store definitions of the server: {error}"));
         passages.extend(stored.wait().err().map(failed));
         passages
+    }
+
+    fn store(&self) -> TenantStore<'_> {
+        self.decider.store().of(&self.tenant)
     }
 
     fn session(&self) -> MutexGuard<'_, SessionDecider<Arc<Mutex<Connection>>>> {

@@ -12,19 +12,20 @@ use std::sync::atomic::AtomicBool;
 
 use proofmark_boundary::{ActionPolicy, HostTool, Request, ToolCall};
 use proofmark_guard::{Block, labels_of};
-use proofmark_hosts::{Call, Ended, Host, Message};
+use proofmark_hosts::{Call, Ended, Event as Told, Host, Message};
 use proofmark_receipt::{Json, Object};
 use proofmark_session::{
     Agent, CallResult, CallStatus, Decided, Entry, Event, Joined, Keep, Kind, MAX_CALLS, Opened, SessionFacts,
     SubagentName, TextDigest, Undecided, arguments,
 };
-use proofmark_store::{Finding, Store, StoreError, Tenant};
+use proofmark_store::{Finding, StoreError, TenantStore};
 use proofmark_verifier::clock;
 
 use crate::decide::DecideError;
 use crate::decider::Decider;
-use crate::session_decider::{Known, SessionDecider};
+use crate::session_decider::{Known, Owner, SessionDecider};
 use calls::{Calls, HookedCall, Match, arguments_digest, twin_digest};
+pub use links::followed;
 pub use stop::{HostRecord, StepAt, StopError, StopRuling};
 
 /// What is found of a call that ran.
@@ -45,6 +46,7 @@ const MAX_CALL_ID: usize = 200;
 /// What the hooks of a session have in common.
 #[derive(Clone, Debug)]
 pub struct HookSettings {
+    pub owner: Owner,
     pub host: &'static Host,
     /// The name of the session in the store.
     pub session: String,
@@ -91,8 +93,33 @@ struct Pending<'a> {
 impl Hooks {
     /// Hooks that decide with `decider`, until `stop` is set.
     #[must_use]
-    pub fn new(decider: Decider, settings: HookSettings, stop: Arc<AtomicBool>) -> Self {
-        Self { decider: Arc::new(decider), settings, stop }
+    pub fn new(decider: Arc<Decider>, settings: HookSettings, stop: Arc<AtomicBool>) -> Self {
+        Self { decider, settings, stop }
+    }
+
+    /// Takes in an event: a call is decided on, and how one ended is recorded. What was ruled, if something was to be. `transcript` is
+    /// asked for where hooks are not told how calls end.
+    ///
+    /// # Errors
+    /// [`DecideError`]; a call may not be made then.
+    pub fn take(
+        &self,
+        message: &Message,
+        transcript: &dyn Fn() -> HostRecord,
+    ) -> Result<Option<HookRuling>, DecideError> {
+        match &message.event {
+            Told::Before(call) => self.before(message, call, transcript).map(Some),
+            Told::After(call, ended) => self.after(message, call, ended).map(|()| None),
+            Told::Stop(_) | Told::Other => Ok(None),
+        }
+    }
+
+    /// Whether a decision on a call depends on the host's own record.
+    ///
+    /// # Errors
+    /// When the session cannot be read.
+    pub fn needs_record(&self) -> Result<bool, DecideError> {
+        Ok(self.settings.host.record.alone_has_exit_codes() && self.session()?.known.calls.any_unsettled())
     }
 
     /// Decides on a call. The decision is on disk when it returns. `transcript` is asked for where hooks are not told how calls
@@ -100,7 +127,7 @@ impl Hooks {
     ///
     /// # Errors
     /// [`DecideError`]; the call may not be made then.
-    pub fn before(
+    fn before(
         &self,
         message: &Message,
         call: &Call,
@@ -130,7 +157,7 @@ impl Hooks {
     ///
     /// # Errors
     /// When it cannot be stored.
-    pub fn after(&self, message: &Message, call: &Call, ended: &Ended) -> Result<(), DecideError> {
+    fn after(&self, message: &Message, call: &Call, ended: &Ended) -> Result<(), DecideError> {
         let mut session = self.session()?;
         let decided = match session.known.calls.to_end(message, call) {
             Match::Of(decided) => Some(decided.clone()),
@@ -183,8 +210,7 @@ impl Hooks {
             policy.action_of_host(&named, &host)
         };
         action.insert("surface", if call.mcp { "mcp" } else { "host" });
-        let project = self.settings.project.as_deref();
-        let paths = call.paths.as_ref().and_then(|paths| links::followed(paths, project));
+        let paths = call.paths.clone();
         // What a command does depends on where it runs, so an approval is of the call in this folder. Files that are known are
         // absolute.
         if let Some(folder) = message.cwd.as_deref().filter(|_| !call.mcp && paths.is_none()) {
@@ -225,7 +251,7 @@ impl Hooks {
         if decided.allowed {
             return Ok(HookRuling::Allowed);
         }
-        let receipt = self.decider.stored(&Tenant::LOCAL, &decided.decision)?;
+        let receipt = self.decider.stored(&self.settings.owner.tenant, &decided.decision)?;
         Ok(HookRuling::Blocked(Block::by(&receipt, None).text))
     }
 
@@ -246,9 +272,13 @@ impl Hooks {
         Entry { at: self.decider.now().to_string(), event }
     }
 
+    fn store(&self) -> TenantStore<'_> {
+        self.decider.store().of(&self.settings.owner.tenant)
+    }
+
     fn session(&self) -> Result<HookSession, DecideError> {
-        let (name, stop) = (self.settings.session.clone(), Arc::clone(&self.stop));
-        SessionDecider::open(Arc::clone(&self.decider), name, Seen::default(), stop)
+        let HookSettings { owner, session, .. } = self.settings.clone();
+        SessionDecider::open(Arc::clone(&self.decider), owner, session, Seen::default(), Arc::clone(&self.stop))
     }
 
     fn find(&self, what: &str, found: &Found) -> Result<(), DecideError> {
@@ -258,7 +288,7 @@ impl Hooks {
             message: found.message.to_owned(),
             found_at: clock::now_in(self.decider.store())?.unix_millis(),
         };
-        self.decider.store().of(&Tenant::LOCAL).submit(finding).wait()?;
+        self.store().submit(finding).wait()?;
         Ok(())
     }
 }
@@ -274,15 +304,12 @@ impl Known for Seen {
 
 /// The session of an agent that `parent` has started: that of `parent`, which may itself be a subagent. What happened in it are
 /// facts for all of its agents.
-///
-/// # Errors
-/// When the store cannot be read.
-pub fn session_of_subagent(store: &Store, host: &Host, parent: &str) -> Result<String, StoreError> {
-    let (store, name) = (store.of(&Tenant::LOCAL), format!("{host}-{parent}"));
+fn session_of_subagent(store: &TenantStore<'_>, prefix: &str, host: &Host, parent: &str) -> Result<String, StoreError> {
+    let name = format!("{prefix}{host}-{parent}");
     if !store.session_entries(&name, 0, 1)?.is_empty() {
         return Ok(name);
     }
-    let (begin, written) = (format!("{host}-"), Json::from(parent).to_text());
+    let (begin, written) = (format!("{prefix}{host}-"), Json::from(parent).to_text());
     let recent = store.sessions(MAX_SESSIONS_SEARCHED, None)?.sessions;
     for session in recent.into_iter().map(|listed| listed.session).filter(|session| session.starts_with(&begin)) {
         let mut is_there = false;
@@ -299,6 +326,27 @@ pub fn session_of_subagent(store: &Store, host: &Host, parent: &str) -> Result<S
         }
     }
     Ok(name)
+}
+
+/// The name of the session that an event belongs to: the one given, else that of the host and its session. `prefix` is how the names
+/// of its owner's sessions begin. `None` where neither names one.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn session_of(
+    store: &TenantStore<'_>,
+    prefix: &str,
+    host: &Host,
+    message: &Message,
+    given: Option<&str>,
+) -> Result<Option<String>, StoreError> {
+    match (given, &message.parent, &message.session) {
+        (Some(given), _, _) => Ok(Some(format!("{prefix}{given}"))),
+        (None, Some(parent), _) => session_of_subagent(store, prefix, host, parent).map(Some),
+        // Two hosts may give one name to their sessions.
+        (None, None, Some(session)) => Ok(Some(format!("{prefix}{host}-{session}"))),
+        (None, None, None) => Ok(None),
+    }
 }
 
 /// What the model is told of a call on which nothing could be decided, and why.

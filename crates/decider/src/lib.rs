@@ -28,7 +28,7 @@ pub use decider::{Asked, Decided, Decider, Deciding, Replayable, StoredWith};
 pub use evaluation::{Evaluation, evaluation};
 pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
 pub use hooks::{
-    HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, not_executed, session_of_subagent,
+    HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, followed, not_executed, session_of,
 };
 pub use pins::{KnownPin, PinStatus, approve_pins, pins};
 pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
@@ -36,5 +36,6 @@ pub use receive::{NotStored, Received};
 pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
 pub use review::{NewReview, ReviewError};
+pub use session_decider::Owner;
 pub use suggest::{SessionSuggestion, SuggestSessionError, suggest_policy};
 pub use worth::{Subject, Terms, Worth, WorthError};

@@ -2,7 +2,7 @@
 
 use proofmark_guard::{Pin, PinName};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_store::{Store, StoreError, StoredPin, Tenant};
+use proofmark_store::{StoreError, StoredPin, TenantStore};
 
 /// A definition that is pinned or waits for approval.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,12 +31,12 @@ impl PinStatus {
     }
 }
 
-/// The definitions that are pinned or wait for approval, by server and name; what is pinned comes before what waits.
+/// The definitions of a tenant that are pinned or wait for approval, by server and name; what is pinned comes before what waits.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn pins(store: &Store) -> Result<Vec<KnownPin>, StoreError> {
-    let stored = store.of(&Tenant::LOCAL).pins()?;
+pub fn pins(store: &TenantStore<'_>) -> Result<Vec<KnownPin>, StoreError> {
+    let stored = store.pins()?;
     Ok(stored
         .into_iter()
         .filter_map(|stored| {
@@ -60,7 +60,11 @@ pub fn pins(store: &Store) -> Result<Vec<KnownPin>, StoreError> {
 ///
 /// # Errors
 /// When the store cannot be read or written.
-pub fn approve_pins(store: &Store, server: &str, names: Option<&[PinName]>) -> Result<Vec<PinName>, StoreError> {
+pub fn approve_pins(
+    store: &TenantStore<'_>,
+    server: &str,
+    names: Option<&[PinName]>,
+) -> Result<Vec<PinName>, StoreError> {
     let mut approved = Vec::new();
     for pin in pins(store)? {
         let is_wanted = pin.server == server && names.is_none_or(|names| names.contains(&pin.name));
@@ -68,14 +72,14 @@ pub fn approve_pins(store: &Store, server: &str, names: Option<&[PinName]>) -> R
             continue;
         }
         let name = pin.name.clone();
-        store.of(&Tenant::LOCAL).submit(waiting_pin(&pin.into(), None)).wait()?;
+        store.submit(waiting_pin(&pin.into(), None)).wait()?;
         approved.push(name);
     }
     Ok(approved)
 }
 
 /// The definitions that are pinned.
-pub(crate) fn pinned(store: &Store) -> Result<Vec<Pin>, StoreError> {
+pub(crate) fn pinned(store: &TenantStore<'_>) -> Result<Vec<Pin>, StoreError> {
     Ok(pins(store)?.into_iter().filter(|pin| !pin.status.waits()).map(Pin::from).collect())
 }
 

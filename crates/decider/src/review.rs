@@ -294,6 +294,7 @@ impl Decider {
             _ => None,
         };
         let request = request.ok_or_else(|| ReviewError::NoFacts(stored.decision_id.clone()))?;
+        let request = request.asked_by(&decide::read(stored)?.asker());
         let own = Some(self.key.signer());
         // Its budget ends it; a review is stored even when its caller has gone.
         let stop = &AtomicBool::new(false);

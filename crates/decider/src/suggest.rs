@@ -235,7 +235,7 @@ fn refusal(policy: &ActionPolicy, call: &SeenCall, facts: &Object) -> BTreeSet<S
 /// The tools of which their servers say that they change something.
 fn changing_tools(store: &Store) -> Result<BTreeSet<(String, String)>, StoreError> {
     let says = |document: &Json| Some(says_that_it_changes(document.as_object()?));
-    let changing = pins(store)?.into_iter().filter(|pin| says(&pin.document) == Some(true));
+    let changing = pins(&store.of(&Tenant::LOCAL))?.into_iter().filter(|pin| says(&pin.document) == Some(true));
     let tools = changing.filter(|pin| pin.name.kind == PinKind::Tool);
     Ok(tools.map(|pin| (pin.server, pin.name.name)).collect())
 }

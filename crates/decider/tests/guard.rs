@@ -2,11 +2,12 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use proofmark_boundary::ActionPolicy;
-use proofmark_decider::{Decider, Guard, NewReview, Passage};
+use proofmark_decider::{Decider, Guard, NewReview, Owner, Passage};
 use proofmark_evidence::Reviewer;
 use proofmark_guard::{Pinning, Settings as GuardSettings};
 use proofmark_keys::TrustedSigners;
@@ -44,9 +45,10 @@ impl Place {
         SigningKey::from_seed(self.key)
     }
 
-    fn decider(&self) -> Decider {
+    fn decider(&self) -> Arc<Decider> {
         let trusted = TrustedSigners::exactly(vec![self.key().signer()]);
-        Decider::for_command_line(Some(policy(POLICY)), self.key(), Store::open(self.home.store()).unwrap(), trusted)
+        let store = Store::open(self.home.store()).unwrap();
+        Arc::new(Decider::for_command_line(Some(policy(POLICY)), self.key(), store, trusted))
     }
 
     fn guard(&self) -> Guard {
@@ -56,7 +58,7 @@ impl Place {
             wait: Duration::from_secs(600),
             ..GuardSettings::default()
         };
-        let guard = Guard::open(self.decider(), settings, Pinning::Learn).unwrap();
+        let guard = Guard::open(self.decider(), Owner::local(), settings, Pinning::Learn).unwrap();
         guard.from_client(br#"{"jsonrpc":"2.0","id":"l","method":"tools/list"}"#);
         guard.from_server(TOOLS.as_bytes());
         guard
@@ -176,7 +178,7 @@ fn many_definitions_are_pinned_in_one_write() {
     guard.from_client(br#"{"jsonrpc":"2.0","id":"m","method":"tools/list"}"#);
     let list = format!(r#"{{"jsonrpc":"2.0","id":"m","result":{{"tools":[{}]}}}}"#, tools.join(","));
     let store = Store::open(place.home.store()).unwrap();
-    let pinned = || proofmark_decider::pins(&store).unwrap().len();
+    let pinned = || proofmark_decider::pins(&store.of(&Tenant::LOCAL)).unwrap().len();
     let before = pinned();
     let done = AtomicBool::new(false);
     // Another process sees none of them or all: with a write for each, which takes minutes on a slow disk, it would see some.
@@ -202,7 +204,7 @@ fn servers_that_begin_at_the_same_time_are_compared_with_each_other() {
     let begin = |server: &str, session: &str| {
         let settings =
             GuardSettings { session: session.to_owned(), server: server.to_owned(), ..GuardSettings::default() };
-        Guard::open(place.decider(), settings, Pinning::Learn).unwrap()
+        Guard::open(place.decider(), Owner::local(), settings, Pinning::Learn).unwrap()
     };
     let lists = |guard: &Guard, tools: &str| {
         guard.from_client(br#"{"jsonrpc":"2.0","id":"l","method":"tools/list"}"#);

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use percent_encoding::percent_decode_str;
+use proofmark_boundary::Asker;
 use proofmark_decider::{Decider, Replayable};
 use proofmark_receipt::document::{Format, shown};
 use proofmark_receipt::{Json, ReceiptId, Sha256Digest};
@@ -15,6 +16,7 @@ use proofmark_store::{MAX_PAGE, TenantStore};
 use crate::body;
 use crate::keys::Caller;
 use crate::live_keys::KeyInUse;
+use crate::peer;
 use crate::problem::Problem;
 use crate::services::Services;
 use crate::share::Share;
@@ -37,10 +39,12 @@ pub struct Head {
 /// A request whose body was read.
 pub struct RequestContext<'a> {
     pub services: &'a Services,
-    pub decider: &'a Decider,
+    pub decider: &'a Arc<Decider>,
     pub caller: Caller,
+    /// The same, as decisions have it.
+    pub asker: Asker,
     /// Set when no client waits for the answer any more.
-    pub(crate) stop: Arc<AtomicBool>,
+    pub stop: Arc<AtomicBool>,
     variables: HashMap<String, String>,
     query: Vec<(String, String)>,
     body: Vec<u8>,
@@ -78,12 +82,13 @@ impl<'a> RequestContext<'a> {
     /// # Errors
     /// [`Problem`] for a query or an idempotency key that cannot be read, or has two readings.
     pub fn new(services: &'a Services, head: Head, content: Content, stop: Arc<AtomicBool>) -> Result<Self, Problem> {
-        let Head { caller, variables, parts, .. } = head;
+        let Head { caller, key, variables, parts, .. } = head;
+        let asker = peer::asker(&parts, &caller, key.is_some());
         let Content { digest, json: body } = content;
         let idempotency = idempotency_key(&parts.headers)?.map(|key| (key, digest));
         let query = pairs(parts.uri.query().unwrap_or_default())?;
         refuse_repeated(&query)?;
-        Ok(Self { services, decider: &services.decider, caller, stop, variables, query, body, idempotency })
+        Ok(Self { services, decider: &services.decider, caller, asker, stop, variables, query, body, idempotency })
     }
 
     /// What is stored for the caller's tenant.
@@ -96,11 +101,17 @@ impl<'a> RequestContext<'a> {
         self.variables.get(name).map_or("", String::as_str)
     }
 
-    pub(crate) fn body(&self) -> &[u8] {
+    /// The body, as it was sent; JSON where it was declared to be YAML.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    pub(crate) fn json(&self) -> Result<Json, Problem> {
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// [`Problem`] where it is none.
+    pub fn json(&self) -> Result<Json, Problem> {
         body::json(&self.body, body::MAX_BODY)
     }
 

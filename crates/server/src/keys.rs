@@ -17,6 +17,8 @@ const MAX_ROLES: usize = 64;
 pub enum Role {
     /// Verify, ask for decisions and report executions.
     Agent,
+    /// Have the server decide for guards and hooks of a host, and nothing else.
+    AgentHost,
     /// Review, and nothing that agents do.
     Reviewer,
     /// Everything, and continue runs that others began, as orchestrators do.
@@ -76,13 +78,14 @@ impl KeysError {
 }
 
 impl Role {
-    const WORDS: [(&'static str, Role); 3] =
-        [("agent", Role::Agent), ("reviewer", Role::Reviewer), ("admin", Role::Admin)];
+    const WORDS: [(&'static str, Role); 4] =
+        [("agent", Role::Agent), ("agent-host", Role::AgentHost), ("reviewer", Role::Reviewer), ("admin", Role::Admin)];
 
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
+            Self::AgentHost => "agent-host",
             Self::Reviewer => "reviewer",
             Self::Admin => "admin",
         }
@@ -92,6 +95,8 @@ impl Role {
     pub fn check(self, wanted: Option<Role>) -> Result<(), Problem> {
         match wanted {
             Some(role) if !self.may(role) => Err(Problem::forbidden(role.as_str())),
+            // What every role may use is not for a host of agents, which has its own endpoints.
+            None if self == Self::AgentHost => Err(Problem::forbidden(Self::Agent.as_str())),
             Some(_) | None => Ok(()),
         }
     }
@@ -180,6 +185,11 @@ impl Caller {
             roles: Vec::new(),
             signer: None,
         }
+    }
+
+    /// The caller of an account of this host, who asks by the socket.
+    pub(crate) fn account(name: &str) -> Self {
+        Self { id: name.to_owned(), role: Role::AgentHost, ..Self::local() }
     }
 
     fn to_json(&self) -> Object {

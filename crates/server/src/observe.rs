@@ -25,8 +25,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID: usize = 64;
 /// The methods that are counted by name: a client could make up others without end.
 const METHODS: [&str; 4] = ["GET", "POST", "DELETE", "HEAD"];
-/// Asked every few seconds by supervisors, so they are logged only when they fail.
-const PROBES: [&str; 4] = ["/health/live", "/healthz", "/readyz", "/metrics"];
+/// Asked every few seconds by supervisors, or several times a second by guards, so they are logged only when they fail.
+const PROBES: [&str; 5] = ["/health/live", "/healthz", "/readyz", "/metrics", "/v1/agents/guards/{id}/{what}"];
 
 /// Who sent the request, as an extension of its answer.
 #[derive(Clone)]
@@ -94,7 +94,7 @@ struct Answered<'a> {
 }
 
 impl<'a> Answered<'a> {
-    /// Whether it failed, or is not one that supervisors send all the time.
+    /// Whether it failed, or is not one that is sent all the time.
     fn is_of_interest(&self) -> bool {
         self.response.status().is_server_error() || !PROBES.contains(&self.route)
     }

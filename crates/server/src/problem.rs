@@ -140,7 +140,8 @@ impl Problem {
     }
 
     /// A document that cannot be read; `what` completes "failed to …".
-    pub(crate) fn unreadable(what: &str, error: &DocumentError) -> Self {
+    /// A document that cannot be read; `what` completes "failed to …".
+    pub fn unreadable(what: &str, error: &DocumentError) -> Self {
         Self::bad(error.code(), format!("{what}: {error}")).maybe_help(error.help())
     }
 

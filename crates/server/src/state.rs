@@ -18,6 +18,7 @@ use crate::keys::{ApiKeys, Caller, Role};
 use crate::live_keys::{KeyInUse, LiveKeys};
 use crate::mcp::Sessions;
 use crate::origin;
+use crate::peer::Peer;
 use crate::pool::Pool;
 use crate::problem::Problem;
 use crate::rate::Rate;
@@ -120,14 +121,25 @@ impl AppState {
     }
 }
 
-/// Who sends a request with this head, if they have the role. Without keys, programs of this host may.
+/// Who sends a request with this head, if they have the role: an account of this host by the socket, or one with an API key.
+/// Without keys, programs of this host may.
 pub fn authorize(
     keys: Option<&LiveKeys>,
     parts: &Parts,
     role: Option<Role>,
 ) -> Result<(Caller, Option<KeyInUse>), Problem> {
     let Parts { uri, headers, .. } = parts;
+    // No page in a browser sends anything by a socket in the file system.
+    if let Some(account) = Peer::account(parts).filter(|_| !headers.contains_key(header::AUTHORIZATION)) {
+        let caller = Caller::account(account);
+        caller.role.check(role)?;
+        return Ok((caller, None));
+    }
     let Some(keys) = keys else {
+        // By the socket, nobody is the user of the command line.
+        if Peer::account(parts).is_some() {
+            return Err(Problem::unauthorized());
+        }
         origin::is_of_this_host(uri, headers)?;
         // This caller is an `admin`, so the role need not be checked.
         return Ok((Caller::local(), None));

@@ -30,7 +30,7 @@ const RELOAD_EVERY: Duration = Duration::from_millis(200);
 #[derive(Args)]
 pub(crate) struct HttpOptions {
     /// Guard the MCP server at this URL, over Streamable HTTP, instead of one that is started
-    #[arg(long, value_name = "URL", requires = "listen", conflicts_with = "server_command")]
+    #[arg(long, value_name = "URL", requires = "listen", conflicts_with_all = ["server_command", "server"])]
     pub(super) upstream: Option<String>,
     /// Listen on this address; clients call it at the path of the URL
     #[arg(long, value_name = "ADDRESS", requires = "upstream", conflicts_with = "server_command")]

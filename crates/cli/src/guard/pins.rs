@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use proofmark_decider::{KnownPin, PinStatus, approve_pins, pins};
 use proofmark_guard::{Difference as PinDifference, PinName};
 use proofmark_receipt::{Json, object};
+use proofmark_store::Tenant;
 
 use crate::config::Config;
 use crate::error::with_help;
@@ -36,6 +37,9 @@ pub(crate) struct List {
     /// Only those that wait for approval
     #[arg(long)]
     waiting: bool,
+    /// Only of this tenant: one of a server, or `local`, the command line
+    #[arg(long, value_name = "TENANT", default_value_t = Tenant::LOCAL)]
+    tenant: Tenant,
     #[command(flatten)]
     store: StoreAt,
     /// Print one JSON object per line
@@ -56,6 +60,9 @@ pub(crate) struct Approve {
     /// All definitions of the server that wait for approval
     #[arg(long, conflicts_with = "names")]
     all: bool,
+    /// Only of this tenant: one of a server, or `local`, the command line
+    #[arg(long, value_name = "TENANT", default_value_t = Tenant::LOCAL)]
+    tenant: Tenant,
     #[command(flatten)]
     store: StoreAt,
     /// Print one JSON object per line
@@ -76,7 +83,7 @@ impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
         let (mut out, paint) = (out::stdout(), Paint::for_stdout());
-        let listed = pins(&store)?;
+        let listed = pins(&store.of(&self.tenant))?;
         let of_server = listed.iter().filter(|pin| self.server.as_ref().is_none_or(|server| *server == pin.server));
         let mut is_empty = true;
         for pin in of_server.filter(|pin| !self.waiting || pin.status.waits()) {
@@ -126,7 +133,7 @@ impl Approve {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
         let names: Vec<PinName> = self.names.iter().map(|name| PinName::from(&**name)).collect();
-        let approved = approve_pins(&store, &self.server, (!self.all).then_some(&names[..]))?;
+        let approved = approve_pins(&store.of(&self.tenant), &self.server, (!self.all).then_some(&names[..]))?;
         let missing = names.iter().find(|name| !approved.contains(name));
         if let Some(missing) = missing {
             return Err(with_help(

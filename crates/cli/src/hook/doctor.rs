@@ -15,6 +15,7 @@ use super::probe::{MARKERS, Probe};
 use crate::exit::Exit;
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::remote::{HOW_APART, NOT_APART};
 
 /// Check that a host's hooks are installed, and that they stop a call which the policy forbids
 ///
@@ -102,6 +103,12 @@ impl Doctor {
                     continue;
                 }
                 commands.push(&installed.command);
+                if !installed.command.iter().any(|word| word == "--server") {
+                    findings.push(Finding::note(
+                        format!("the hook of {} {NOT_APART}", found.layer.path.display()),
+                        HOW_APART,
+                    ));
+                }
                 let probe = Probe { host: self.host, installed, folder: &place.project };
                 self.probe_one(&probe, &found.layer.path, findings);
             }

@@ -21,6 +21,7 @@ use crate::hook::run::Run;
 use crate::lint;
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::remote::{HOW_APART, NOT_APART, Remote};
 use crate::shell_words;
 
 /// Options of `env` by which each user's own folder counts, wherever variables point.
@@ -33,6 +34,7 @@ const USERS_OWN_HOME: [&str; 4] = ["-u", "PROOFMARK_HOME", "-u", "XDG_DATA_HOME"
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark hook install claude --policy examples/hooks/agent.yaml --dry-run
+  proofmark hook install claude --server unix:/run/proofmark/socket --dry-run
   proofmark hook install codex --policy examples/hooks/agent.yaml --scope project -- --agent coder --keep full
 
 Exit codes: 0 the hooks are there; 2 the policy or the host's file cannot be used, and nothing was changed.")]
@@ -41,10 +43,12 @@ pub(crate) struct Install {
     #[arg(value_parser = hosts())]
     host: &'static Host,
     /// The action policy
-    #[arg(long, value_name = "FILE")]
-    policy: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "server", conflicts_with = "server")]
+    policy: Option<PathBuf>,
+    #[command(flatten)]
+    remote: Remote,
     /// A workflow: the agent may stop only when the step's contract is met by the calls that were seen
-    #[arg(long, value_name = "FILE", requires = "step")]
+    #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "server")]
     workflow: Option<PathBuf>,
     /// The step of the workflow
     #[arg(long, value_name = "ID", requires = "workflow")]
@@ -94,10 +98,15 @@ struct Change {
 
 impl Install {
     pub(crate) fn run(mut self, config: &Config) -> anyhow::Result<Exit> {
-        let policy = absolute_file(&self.policy)?;
-        // A hook whose policy cannot be read refuses every call.
-        document::action_policy(&self.policy)?;
-        let command = self.command(&policy, config)?;
+        let decides = match &self.policy {
+            Some(policy) => {
+                // A hook whose policy cannot be read refuses every call.
+                document::action_policy(policy)?;
+                vec!["--policy".to_owned(), absolute_file(policy)?]
+            }
+            None => self.remote.words()?,
+        };
+        let command = self.command(&decides, config)?;
         let mut file = self.change.open(self.host)?;
         let before = file.installed()?;
         let server = self.host.installation.server.as_ref().filter(|_| self.trust);
@@ -112,7 +121,7 @@ impl Install {
         let exit = self.change.finish(self.host, &file, &before)?;
         let project = surroundings()?.project;
         let program = std::env::current_exe().context("find the path of this program")?;
-        let named = [Some(&self.policy), self.workflow.as_ref(), Some(&program), Some(&config.home)];
+        let named = [self.policy.as_ref(), self.workflow.as_ref(), Some(&program), Some(&config.home)];
         // Anyone who writes these files decides what the hook allows, and the agent writes in the project.
         for path in named.into_iter().flatten().filter(|path| is_within(path, &project)) {
             let shown = printable(&path.display().to_string());
@@ -121,11 +130,14 @@ impl Install {
         if let Some(server) = server {
             trust(self.host, server, &file.installed()?)?;
         }
+        if self.policy.is_some() {
+            out::note(format_args!("the hook {NOT_APART}; {HOW_APART}"));
+        }
         Ok(exit)
     }
 
     /// The words of the command that the host is to start.
-    fn command(&self, policy: &str, config: &Config) -> anyhow::Result<Vec<String>> {
+    fn command(&self, decides: &[String], config: &Config) -> anyhow::Result<Vec<String>> {
         let program = std::env::current_exe().context("find the path of this program")?;
         let text = |path: &Path| path.to_str().map(str::to_owned).context("write a path: it is not UTF-8");
         // Not all hosts can set variables for a hook.
@@ -140,7 +152,8 @@ impl Install {
         }
         command.extend([text(&program)?, "hook".to_owned()]);
         let arguments = command.len();
-        command.extend([self.host.installation.runs_as, "--policy", policy].map(str::to_owned));
+        command.push(self.host.installation.runs_as.to_owned());
+        command.extend_from_slice(decides);
         if let (Some(workflow), Some(step)) = (&self.workflow, &self.step) {
             let file = absolute_file(workflow)?;
             if lint::sound_workflow(workflow, None)?.step(step).is_none() {

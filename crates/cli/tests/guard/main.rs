@@ -84,7 +84,7 @@ impl Place {
 
     fn command(&self, options: &[&str], how: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
-        command.args(["guard", "--policy", "policy.yaml", "--session", "s1", "--server", "lenient"]).args(options);
+        command.args(["guard", "--policy", "policy.yaml", "--session", "s1", "--name", "lenient"]).args(options);
         command.args(["--", "python3", SERVER]).arg(self.at("effects")).args(how);
         command.current_dir(self.folder.path()).envs(self.home.variables());
         command
@@ -454,7 +454,7 @@ fn a_host_configuration_is_wrapped_and_unwrapped_exactly() {
     let wrap = ["guard", "wrap", "mcp.json", "--policy", "policy.yaml"];
     assert!(place.proofmark(&[&wrap[..], &["--dry-run"]].concat()).status.success() && now() == before);
     assert!(place.proofmark(&wrap).status.success());
-    assert!(now().contains(r#""--server", "files", "--", "npx", "-y", "x"]"#), "{}", now());
+    assert!(now().contains(r#""--name", "files", "--", "npx", "-y", "x"]"#), "{}", now());
     assert!(now().contains("\"other\": 1.50"), "{}", now());
     // What is guarded already is left alone.
     let wrapped = now();
@@ -490,7 +490,7 @@ fn a_wrapped_configuration_keeps_every_byte_that_is_not_about_the_guard() {
     // Without the guards themselves, it is what it was.
     let binary = std::fs::canonicalize(BINARY).unwrap().display().to_string();
     let policy = std::path::absolute(place.at("policy.yaml")).unwrap().display().to_string();
-    let guard = |name: &str| format!("\"guard\", \"--policy\", \"{policy}\", \"--server\", \"{name}\", \"--\", ");
+    let guard = |name: &str| format!("\"guard\", \"--policy\", \"{policy}\", \"--name\", \"{name}\", \"--\", ");
     let files =
         now().replace(&format!("{}\"npx\", ", guard("files")), "").replacen(&format!("\"{binary}\""), "\"npx\"", 1);
     let plain = format!("\"{binary}\",\n\t\t\t\"args\": [{}\"p\"]", guard("plain"));
@@ -519,7 +519,7 @@ fn the_official_client_sees_the_same_server_with_and_without_guard() {
     };
     let effects = place.at("effects");
     let server = ["python3", SERVER, effects.to_str().unwrap()];
-    let guard = [BINARY, "guard", "--policy", "policy.yaml", "--server", "lenient", "--"];
+    let guard = [BINARY, "guard", "--policy", "policy.yaml", "--name", "lenient", "--"];
     assert_eq!(told(&server), told(&[&guard[..], &server].concat()));
 }
 

@@ -13,7 +13,7 @@ impl Place {
 
     fn told(&self, options: &[&str]) -> Guarded {
         let mut command = Command::new(BINARY);
-        command.args(["guard", "--policy", "policy.yaml", "--session", "s1", "--server", "told"]).args(options);
+        command.args(["guard", "--policy", "policy.yaml", "--session", "s1", "--name", "told"]).args(options);
         command.args(["--", "python3", TOLD, "told.json", "effects"]);
         Guarded::of(command.current_dir(self.folder.path()).envs(self.home.variables()))
     }
@@ -112,7 +112,7 @@ fn a_name_that_now_stands_for_another_command_is_noted() {
         "guard",
         "--policy",
         "policy.yaml",
-        "--server",
+        "--name",
         "told",
         "--",
         "python3",

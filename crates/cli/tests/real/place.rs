@@ -75,7 +75,7 @@ impl Place {
     /// The words of a guard in front of a server.
     pub(crate) fn guard(&self, session: &str, server: &[String]) -> Vec<String> {
         let policy = self.path("policy.yaml");
-        let words = [BINARY, "guard", "--policy", &policy, "--session", session, "--server", session, "--"];
+        let words = [BINARY, "guard", "--policy", &policy, "--session", session, "--name", session, "--"];
         words.into_iter().map(str::to_owned).chain(server.iter().cloned()).collect()
     }
 }

@@ -103,6 +103,20 @@ impl List {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moving(List);
 
+impl Moving {
+    /// The name of the list, as requests for it have it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.0.method()
+    }
+
+    /// The one of the list with this name.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        List::ALL.into_iter().find(|list| list.method() == word).map(Self)
+    }
+}
+
 /// A request of the client that waits.
 #[derive(Debug)]
 pub(super) struct Parked {

@@ -64,7 +64,7 @@ fn a_pinned_tool_under_another_name_or_on_another_server_is_quarantined() {
     assert!(guarded.call(2, "read_again").body.contains("tool_quarantined"));
     assert!(guarded.call(3, "read").body.contains("tool_quarantined"));
     let server = Listening::server(&place, &[]);
-    let options = ["--server", "other", "--session", "other"];
+    let options = ["--name", "other", "--session", "other"];
     let guard = Listening::guard_named(&place, &format!("http://{}/mcp", server.address), &options);
     let mut other = Guarded { guard, server, session: None };
     other.begin();

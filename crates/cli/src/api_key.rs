@@ -105,13 +105,9 @@ struct ReviewerOptions {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum RoleName {
-    /// Verifies, and asks for decisions
     Agent,
-    /// Has the server decide for the guards and hooks of a host, and nothing else
     AgentHost,
-    /// Reviews
     Reviewer,
-    /// Everything
     Admin,
 }
 

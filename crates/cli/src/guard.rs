@@ -179,7 +179,6 @@ impl Guard {
             PinningName::Learn => Pinning::Learn,
             PinningName::Locked => Pinning::Locked,
         };
-        out::note(format_args!("proofmark guard: {NOT_APART}; {HOW_APART}"));
         let mut reload = reload::Reload::new(policy_file.clone(), self.trusting, config);
         match upstream {
             Some(upstream) => {
@@ -187,6 +186,7 @@ impl Guard {
                 self.http.run(upstream, http::Guarding { decider, reload, settings, pinning, is_one_session })
             }
             None => {
+                out::note(format_args!("proofmark guard: {NOT_APART}; {HOW_APART}"));
                 let guard = Guarded::open(decider, Owner::local(), settings, pinning)?;
                 stdio::run(guard, move |guard| reload.round(guard), &self.server_command)
             }

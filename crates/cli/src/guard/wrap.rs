@@ -112,10 +112,10 @@ impl Wrap {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let decides = match &self.policy {
             Some(policy) => {
+                let words = ["--policy".to_owned(), absolute_file(policy)?];
                 // A host that starts a guard with a policy that cannot be read has no server.
                 document::action_policy(policy)?;
-                let policy = ["--policy".to_owned(), absolute_file(policy)?];
-                [&policy[..], &absolute_options(&[], config)?].concat()
+                [&words[..], &absolute_options(&[], config)?].concat()
             }
             None => self.remote.words()?,
         };

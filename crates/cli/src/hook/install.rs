@@ -100,9 +100,10 @@ impl Install {
     pub(crate) fn run(mut self, config: &Config) -> anyhow::Result<Exit> {
         let decides = match &self.policy {
             Some(policy) => {
+                let words = vec!["--policy".to_owned(), absolute_file(policy)?];
                 // A hook whose policy cannot be read refuses every call.
                 document::action_policy(policy)?;
-                vec!["--policy".to_owned(), absolute_file(policy)?]
+                words
             }
             None => self.remote.words()?,
         };

@@ -195,7 +195,8 @@ impl Run {
         input: &[u8],
         asked: &Asked,
     ) -> anyhow::Result<Option<HookRuling>> {
-        let (host, project) = (asked.about().host, project(asked.about().host, &message));
+        let host = asked.about().host;
+        let project = project(host, &message);
         let transcript = message.transcript.clone();
         let record = || transcript::record(host, transcript.as_deref());
         let purpose = match &mut message.event {

@@ -103,7 +103,7 @@ impl Listening {
     }
 
     fn guard(place: &Place, upstream: &str, options: &[&str]) -> Self {
-        Self::guard_named(place, upstream, &[&["--server", "lenient"], options].concat())
+        Self::guard_named(place, upstream, &[&["--name", "lenient"], options].concat())
     }
 
     fn guard_named(place: &Place, upstream: &str, options: &[&str]) -> Self {

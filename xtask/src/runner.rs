@@ -1,5 +1,6 @@
 //! Runs the tests, with what they need besides what is built here.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,6 +13,7 @@ use xtask::nextest::Nextest;
 use xtask::step::{Steps, cargo, is_ci};
 
 use crate::durations::print_slowest;
+use crate::shims::path_without_shims;
 use crate::skips::Skips;
 
 /// The tests that run a second time, with their stores in PostgreSQL: those that take their stores from `proofmark_testing::Home`. The
@@ -46,6 +48,8 @@ pub(crate) struct Runner {
     /// What tests load from PyPI and from npm. Tests find it through variables, and skip without.
     python: Option<PathBuf>,
     node: Option<PathBuf>,
+    /// `PATH` of the tests.
+    path: OsString,
     /// The server of PostgreSQL that tests share. It ends with this process, however that ends.
     server: Option<Cluster>,
 }
@@ -72,7 +76,8 @@ impl Runner {
         if let Err(error) = &server {
             eprintln!("xtask: failed to {error}; each test that needs a server will start its own, or skip");
         }
-        let runner = Self { skips, required, nextest, python, node, server: server.ok() };
+        let path = path_without_shims(&std::env::var_os("PATH").unwrap_or_default())?;
+        let runner = Self { skips, required, nextest, python, node, path, server: server.ok() };
         // Those of an earlier run; a file that is missing is what this asks for.
         [FIRST, SECOND].iter().for_each(|profile| drop(std::fs::remove_file(durations_of(profile))));
         Ok(runner)
@@ -127,7 +132,7 @@ impl Runner {
         command.envs(self.server.iter().map(|server| (postgres::SHARED, server.superuser_url())));
         command.envs(self.python.iter().map(|python| ("PROOFMARK_PYTHON", python)));
         command.envs(self.node.iter().map(|node| ("PROOFMARK_NODE_MODULES", node)));
-        command.env(REQUIRE, &self.required);
+        command.env(REQUIRE, &self.required).env("PATH", &self.path);
         steps.run(title, self.skips.named_in(&mut command))
     }
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname, join, normalize } from "node:path";
 import { after, before, test } from "node:test";
@@ -17,7 +17,7 @@ import { toText } from "../src/canonical.js";
 const MODULES = process.env.PROOFMARK_NODE_MODULES;
 const CHROMIUM = process.env.PROOFMARK_CHROMIUM ?? "/usr/bin/chromium";
 /** Where pictures are kept, if anywhere. */
-const PICTURES = process.env.PROOFMARK_SCREENSHOTS;
+const PICTURES = process.env.PROOFMARK_PICTURES;
 const SEED = Number(process.env.PROOFMARK_SEED ?? Date.now() % 1_000_000_000);
 const MUTANTS = 2000;
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8" };
@@ -313,6 +313,5 @@ for (const colours of ["light", "dark", "forced"]) {
 }
 
 async function picture(page, name) {
-  mkdirSync(PICTURES, { recursive: true });
   await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
 }

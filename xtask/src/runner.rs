@@ -27,9 +27,15 @@ const ON_POSTGRES: [(&str, &[&str]); 5] = [
     ("proofmark-cli", &["command", "commerce", "guard", "hook", "mcp", "serve"]),
 ];
 
-/// Of these, the ones that ask nothing of a store but to take a receipt, and those that run programs of others: nextest leaves them out.
+/// Of these, the ones that ask nothing of a store but to take a receipt: nextest leaves them out, with [`OF_OTHERS`].
 const ONLY_ONCE: &str = "binary(command) & test(/^(bad_input|examples|formats|help|key|lint|output|policy_diff|project|projects)::/) + \
-     test(/official|inspector|schemathesis|typescript/)";
+     binary(serve) & test(/^(bodies|collector)::/) + \
+     binary_id(proofmark-jobs::it) & test(/^(self_test|suites)::/) + \
+     binary_id(proofmark-server::it) & test(/^connections::/)";
+
+/// Tests that run programs of others, which take a second to start.
+pub(crate) const OF_OTHERS: &str =
+    "test(/official|inspector|schemathesis|typescript|the_user_of_a_client|unmodified_sdk/)";
 
 /// The profiles of nextest for a first run and for the second one. Each writes a file of its own with the durations of its tests.
 const FIRST: &str = "default";
@@ -112,7 +118,7 @@ impl Runner {
         let tests = ON_POSTGRES.iter().flat_map(|(package, names)| names.iter().map(move |name| (package, name)));
         if self.nextest.is_some() {
             let wanted: Vec<_> = tests.map(|(package, name)| format!("binary_id({package}::{name})")).collect();
-            command.args(["--filterset", &format!("({}) - ({ONLY_ONCE})", wanted.join(" + "))]);
+            command.args(["--filterset", &format!("({}) - ({ONLY_ONCE} + {OF_OTHERS})", wanted.join(" + "))]);
         } else {
             command.args(tests.flat_map(|(_, name)| ["--test", name]));
         }

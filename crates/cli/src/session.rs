@@ -85,7 +85,7 @@ impl Session {
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
-        let mut page = store.of(&self.tenant).sessions(self.paging.limit.most, self.paging.after)?;
+        let mut page = store.of(&self.tenant).sessions(self.paging.limit, self.paging.after)?;
         // Those begun last come first, so the rest is older still.
         if let Some(from) = self.since.from
             && let Some(older) = page.sessions.iter().position(|session| session.begun_at < from)

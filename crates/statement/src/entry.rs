@@ -179,7 +179,31 @@ mod tests {
     #[test]
     fn an_entry_of_each_kind_says_what_happened() {
         let lines: Vec<_> = ENTRIES.lines().map(line).collect();
-        let expected = ["Plain opened: server files, in shadow mode []"];
+        let expected = [
+            "Plain opened: server files, in shadow mode []",
+            "Plain opened: host claude []",
+            "Plain server: files 1 []",
+            "Bad tools: 4 listed [quarantined]",
+            "Plain prompts: 0 listed []",
+            "Plain resourceTemplates: 1 listed []",
+            "Plain changed: tools []",
+            "Plain policy:  [another policy]",
+            "Plain passed: resources/list [arguments]",
+            "Open would be blocked: write_file [arguments, decision]",
+            "Good allowed: shell [arguments, decision]",
+            "Open waiting: for an approval [decision]",
+            "Bad result: write_file succeeded [signs of steering, withheld, result]",
+            "Plain result: shell failed [result]",
+            "Plain ended: shell failed [decision]",
+            "Plain joined: shell [decision]",
+            "Bad no decision: shell [arguments]",
+            "Open cancelled:  [executed, the client answered, decision]",
+            "Open cancelled:  [executed]",
+            "Bad refused: it is not an object []",
+            "Plain stop: step build accepted [receipt]",
+            "Bad lost: 12 entries that could not be stored []",
+            "Plain closed:  []",
+        ];
         assert_eq!(lines, expected, "{}", lines.join("\n"));
     }
 

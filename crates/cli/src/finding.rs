@@ -72,7 +72,7 @@ impl List {
     }
 
     fn page(&self, store: &Store) -> Result<TenantsFindings, StoreError> {
-        let (limit, after) = (self.paging.limit.most, self.paging.after);
+        let (limit, after) = (self.paging.limit, self.paging.after);
         let Some(tenant) = &self.of.tenant else { return store.all_tenants_findings(limit, after) };
         let page = store.of(tenant).findings(None, limit, after)?;
         let findings = page.findings.into_iter().map(|finding| (tenant.clone(), finding)).collect();

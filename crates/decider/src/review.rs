@@ -158,8 +158,9 @@ impl Decider {
     /// [`ReviewError`]; nothing is stored then.
     pub fn review(&self, new: &NewReview<'_>) -> Result<(Review, Option<Receipt>), ReviewError> {
         let store = self.store.of(new.tenant);
-        let unknown = || ReviewError::Unknown(new.decision_id.to_owned());
-        let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
+        let Some(stored) = store.decision(new.decision_id)? else {
+            return Err(ReviewError::Unknown(new.decision_id.to_owned()));
+        };
         // Whether an approval counts depends on those before it.
         let _same_subject = self.lock("review", new.tenant, &stored.about.subject);
         settled(|| match self.review_once(new, &stored) {
@@ -340,9 +341,8 @@ fn counted(
 ) -> Result<(), ReviewError> {
     let moment = Moment { now: now.clone(), history: History::default() };
     let findings = judge_rules(policy, request, evidence, &moment);
-    let items = || findings.iter().flat_map(|finding| &finding.evidence);
     let (content, mut refused) = (receipt.content(), None);
-    for item in items() {
+    for item in findings.iter().flat_map(|finding| &finding.evidence) {
         match item {
             EvidenceItem::Document { document, refusal, .. } if document.content == content => match refusal {
                 // One rule that counts it is enough; another may refuse it.

@@ -58,13 +58,13 @@ impl Roles {
     fn holds(&self, fact: &ReceiptFact, role: &str) -> bool {
         let own = self.person(fact);
         let caller = self.vouched(fact).map(|reviewer| reviewer.id.as_str());
-        let by_server = || self.vouched(fact).is_some_and(|reviewer| reviewer.roles.iter().any(|held| held == role));
         self.members(role).is_some_and(|members| {
             members.iter().any(|member| match member {
                 Person::Key(_) => own.as_ref() == Some(member),
                 Person::Caller { id, server } => fact.signer == Some(*server) && caller == Some(id.as_str()),
             })
-        }) || (fact.vouched && by_server())
+        }) || (fact.vouched
+            && self.vouched(fact).is_some_and(|reviewer| reviewer.roles.iter().any(|held| held == role)))
     }
 
     /// The reviewer that the signer names, if the signer may vouch for one: this server, or one that the policy names.

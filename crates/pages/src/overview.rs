@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
+use proofmark_boundary::Disposition;
+use proofmark_receipt::Verdict;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
 use proofmark_store::{AgentCount, DecisionCount, Review, TaskTypeCount, VerdictCount, WaitingWanted};
@@ -153,7 +155,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         period,
         tiles: tiles(visit, &decisions, &verdicts)?,
         decisions: bars.plot("Decisions", &OUTCOMES, decisions.iter().map(outcome)),
-        verdicts: bars.plot("Verdicts", &VERDICTS, verdicts.iter().filter_map(verdict)),
+        verdicts: bars.plot("Verdicts", &VERDICTS, verdicts.iter().map(verdict)),
         rules: rules(&decisions, policy.as_deref()),
         agents: by_agent(&agents),
         types: by_type(&store.task_type_counts(TOP)?),
@@ -172,17 +174,24 @@ fn periods(chosen: i64) -> Vec<(&'static str, String, bool)> {
 
 /// When a group of decisions was made, its kind, and how many they are.
 fn outcome(count: &DecisionCount) -> (i64, usize, u64) {
-    let kind = match (count.allowed, count.mode.as_str()) {
+    let is_held = Disposition::from_words(&count.outcome, &count.mode) == Some(Disposition::HumanReview);
+    let kind = match (count.allowed, is_held) {
         (true, _) => 0,
-        (false, "human_review") => 1,
-        (false, _) => 2,
+        (false, true) => 1,
+        (false, false) => 2,
     };
     (count.hour, kind, count.decisions)
 }
 
-fn verdict(count: &VerdictCount) -> Option<(i64, usize, u64)> {
-    let kind = VERDICTS.iter().position(|(_, verdict)| *verdict == count.verdict)?;
-    Some((count.hour, kind, count.receipts))
+/// As [`outcome`], of receipts.
+fn verdict(count: &VerdictCount) -> (i64, usize, u64) {
+    let kind = match count.verdict {
+        Verdict::Pass => 0,
+        Verdict::Partial => 1,
+        Verdict::Fail => 2,
+        Verdict::Error => 3,
+    };
+    (count.hour, kind, count.receipts)
 }
 
 fn tiles(visit: &Visit<'_>, decisions: &[DecisionCount], verdicts: &[VerdictCount]) -> Result<Vec<Tile>, Problem> {
@@ -192,7 +201,7 @@ fn tiles(visit: &Visit<'_>, decisions: &[DecisionCount], verdicts: &[VerdictCoun
     let decided: u64 = decisions.iter().map(|count| count.decisions).sum();
     let allowed: u64 = decisions.iter().filter(|count| count.allowed).map(|count| count.decisions).sum();
     let receipts: u64 = verdicts.iter().map(|count| count.receipts).sum();
-    let passed: u64 = verdicts.iter().filter(|count| count.verdict == "pass").map(|count| count.receipts).sum();
+    let passed: u64 = verdicts.iter().filter(|count| count.verdict == Verdict::Pass).map(|count| count.receipts).sum();
     let findings = store.findings(None, MAX_FINDINGS, None)?;
     let newest = findings.findings.first();
     // Counting all of them would read every finding there ever was.

@@ -5,7 +5,7 @@ use proofmark_contract::State;
 use proofmark_receipt::{Json, Receipt};
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
-use proofmark_store::StepRun;
+use proofmark_store::{Cursor, ListedStep, StepRun};
 use proofmark_verifier::{chain_name, stored_state};
 
 use super::frame::{Frame, Here};
@@ -15,8 +15,8 @@ use super::text::{Coded, Shown};
 use super::visit::Visit;
 use super::words::{When, address, encoded};
 
-/// How many steps the list looks at.
-const MAX_STEPS: usize = 300;
+/// How many runs a page has.
+const PAGE: usize = 50;
 /// The most attempts at a step that are shown: the last ones.
 const MAX_ATTEMPTS: usize = 20;
 
@@ -25,6 +25,7 @@ const MAX_ATTEMPTS: usize = 20;
 struct RunsPage {
     frame: Frame,
     runs: Vec<RunRow>,
+    next: Option<String>,
 }
 
 struct RunRow {
@@ -66,26 +67,27 @@ struct AttemptRow {
 
 /// `GET /ui/runs`.
 pub(crate) fn list(visit: &Visit<'_>) -> Result<Reply, Problem> {
-    visit.context.only(&[])?;
-    let mut runs: Vec<RunRow> = Vec::new();
-    for listed in visit.context.store().newest_step_runs(MAX_STEPS)? {
-        let (run, by) = (&listed.step.run, &listed.step.begun_by);
-        let href = address(&format!("/ui/runs/{}", encoded(run)), &[("begun_by", by)]);
-        let step = (Shown::line(&listed.step.step, 80), state_look(&listed.step));
-        // Two callers may have begun runs of one name; the address tells them apart.
-        match runs.iter_mut().find(|row| row.href == href) {
+    visit.context.only(&["after"])?;
+    let after = visit.context.parsed::<Cursor>("after", "the place at the end of the page before")?;
+    let found = visit.context.store().runs(PAGE, after)?;
+    let runs = found.runs.iter().filter_map(|steps| RunRow::of(steps)).collect();
+    let next = found.next.map(|next| address("/ui/runs", &[("after", &next.to_string())]));
+    html(&RunsPage { frame: Frame::of(visit, Here::Runs, "Runs")?, runs, next })
+}
+
+impl RunRow {
+    fn of(steps: &[ListedStep]) -> Option<Self> {
+        let ListedStep { step, changed_at, .. } = steps.first()?;
+        Some(Self {
+            name: Shown::line(&step.run, 120),
+            // Two callers may have begun runs of one name; the address tells them apart.
+            href: address(&format!("/ui/runs/{}", encoded(&step.run)), &[("begun_by", &step.begun_by)]),
+            begun_by: Shown::line(&step.begun_by, 80),
+            changed: When::full(*changed_at),
             // The store lists the newest first, and people read steps in their order.
-            Some(row) => row.steps.insert(0, step),
-            None => runs.push(RunRow {
-                name: Shown::line(run, 120),
-                href,
-                begun_by: Shown::line(by, 80),
-                changed: When::full(listed.changed_at),
-                steps: vec![step],
-            }),
-        }
+            steps: steps.iter().rev().map(|one| (Shown::line(&one.step.step, 80), state_look(&one.step))).collect(),
+        })
     }
-    html(&RunsPage { frame: Frame::of(visit, Here::Runs, "Runs")?, runs })
 }
 
 /// `GET /ui/runs/{run}?begun_by=`.

@@ -258,7 +258,7 @@ fn in_shadow_mode_calls_are_decided_and_nothing_is_enforced() {
     {
         assert!(shown.contains(line), "{line} in {shown}");
     }
-    let id = shown.split("decision ").nth(1).unwrap().get(..36).unwrap();
+    let id = shown.split("decision: ").nth(1).unwrap().get(..36).unwrap();
     let decision = said(&place.proofmark(&["decision", "show", id]));
     assert!(decision.contains("replan_required"), "the decision says what the policy says: {decision}");
     let trace = proofmark_evidence::trace::read(&place.proofmark(&["session", "export", "s1"]).stdout).unwrap();
@@ -559,7 +559,7 @@ fn the_user_of_an_official_client_is_asked_and_can_only_refuse() {
         assert!(place.effects().is_empty());
         let shown = said(&place.proofmark(&["session", "show", "s1"]));
         assert_eq!(
-            shown.contains(&format!("executed: no; the client answered {answer}")),
+            shown.contains(&format!("executed: no; the client answered: {answer}")),
             answer != "accept",
             "{shown}"
         );

@@ -1,5 +1,6 @@
 //! What has become of a decision, and what to do about it.
 
+use proofmark_boundary::{Disposition, Outcome};
 use proofmark_server::Role;
 use proofmark_server::problem::Problem;
 use proofmark_store::{Decision as StoredDecision, Review};
@@ -38,7 +39,7 @@ impl State {
             return Ok(waiting(action, visit.context.caller.role.may(Role::Reviewer)));
         }
         if stored.allowed {
-            return Ok(if stored.outcome == "allow_with_warning" {
+            return Ok(if Outcome::from_word(&stored.outcome) == Some(Outcome::AllowWithWarning) {
                 Self::new("wait", "warn", "Allowed with a warning", &[])
             } else {
                 Self::new("pass", "ok", "Allowed", &[])
@@ -108,17 +109,19 @@ fn denied(review: &Review) -> State {
 }
 
 fn stopped(stored: &StoredDecision, action: &Action) -> State {
-    let (words, todo) = match stored.about.mode.as_str() {
-        "terminal_block" => (
+    let (words, todo) = match Disposition::from_words(&stored.outcome, &stored.about.mode) {
+        Some(Disposition::TerminalBlock) => (
             "Stopped for good",
             "The agent may not try this again. If it should be possible, the policy has to change.",
         ),
-        "upstream_replan" => (
+        Some(Disposition::UpstreamReplan) => (
             "Stopped: its parent must supply something",
             "What started the agent has to supply what is missing. Then the agent asks again.",
         ),
-        "human_review" => ("Stopped until it is reviewed", "The agent has to ask again; then it waits for a review."),
-        _ => (
+        Some(Disposition::HumanReview) => {
+            ("Stopped until it is reviewed", "The agent has to ask again; then it waits for a review.")
+        }
+        Some(Disposition::LocalReplan | Disposition::Allow | Disposition::AllowWithWarning) | None => (
             "Stopped: the agent must find another way",
             "Nobody has to review it. The agent changes the action and asks again, or does without it.",
         ),

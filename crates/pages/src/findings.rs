@@ -68,8 +68,10 @@ impl FindingRow {
     fn of(visit: &Visit<'_>, finding: &Finding) -> Result<Self, Problem> {
         let stored = visit.context.store().decision(&finding.decision_id)?;
         let action = stored.as_ref().map(Action::of);
+        // A later version may find other things in the same store: they are listed by their codes.
         let name = CODES.iter().find(|(code, _)| *code == finding.code).map(|(_, name)| (*name).to_owned());
         Ok(Self {
+            // A report that is missing may still be on its way.
             class: if finding.code == "never_reported" { "wait" } else { "fail" },
             title: Shown::line(&name.unwrap_or_else(|| spaced(&finding.code)), 120),
             agent: action.as_ref().and_then(|action| action.agent.clone()),

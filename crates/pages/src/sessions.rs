@@ -92,7 +92,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         return Err(Problem::not_found("session").help("it does not exist, or belongs to another tenant"));
     }
     let path = format!("/ui/sessions/{}", encoded(name));
-    let entries: Vec<_> = found.iter().take(ENTRIES).filter_map(EntryRow::of).collect();
+    let entries: Vec<_> = found.iter().take(ENTRIES).map(EntryRow::of).collect();
     let decided = entries.iter().filter(|entry| entry.href.is_some()).count() as u64;
     let blocked = entries.iter().filter(|entry| entry.word == "blocked").count() as u64;
     let page = SessionPage {
@@ -107,15 +107,16 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
 }
 
 impl EntryRow {
-    /// None for an entry that cannot be read.
-    fn of(entry: &SessionEntry) -> Option<Self> {
+    fn of(entry: &SessionEntry) -> Self {
         let read = Json::parse(entry.document.as_bytes()).ok().and_then(SessionDocument::read);
         let Some(document) = read else {
-            return Some(Self::plain(entry.at, "is-fail", "damaged", "This entry cannot be read.".into()));
+            // A row that says so, because a page without it would look complete.
+            return Self::plain(entry.at, "is-fail", "damaged", "This entry cannot be read.".into());
         };
+        // The time that is signed, and not the column beside it.
         let at = document.at().parse::<Timestamp>().map_or(entry.at, |at| at.unix_millis());
         let plain = |class, word, what: &str| Self::plain(at, class, word, Shown::line(what, 400));
-        Some(match document.event() {
+        match document.event() {
             Some(Event::Decided(event)) => decided(at, &event),
             Some(Event::Result(event)) => result(at, &event),
             Some(Event::Opened(opened)) => {
@@ -139,8 +140,9 @@ impl EntryRow {
                 let names = listed.quarantined.join(", ");
                 plain("", "noted", &format!("The server listed its tools. Not passed on: {names}"))
             }
+            // A later version may record other kinds; their names are shown, so that none is hidden.
             Some(_) | None => plain("", "noted", &spaced(document.kind())),
-        })
+        }
     }
 
     fn plain(at: i64, class: &'static str, word: &'static str, what: Shown) -> Self {

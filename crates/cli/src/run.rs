@@ -69,7 +69,7 @@ impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
         let mut exit = Exit::Yes;
-        // Stable: the run that changed last comes first, and in it the step that changed last.
+        // The order is stable: the run that changed last comes first, and in it the step that changed last.
         let mut runs: Vec<(String, Vec<Row>)> = Vec::new();
         let since = self.since.from.unwrap_or(i64::MIN);
         let is_wanted = |step: &ListedStep| self.of.tenant.as_ref().is_none_or(|tenant| *tenant == step.tenant);

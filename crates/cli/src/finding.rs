@@ -63,7 +63,7 @@ impl List {
         } else {
             let mut listing = Listing::new(["FOUND AT", "DECISION", "FINDING", "MESSAGE"]);
             findings.iter().for_each(|(_, finding)| listing.push(row(finding)));
-            listing.print("no findings: every reported execution is as it was decided")?;
+            listing.print("no findings: every reported execution matches its decision")?;
         }
         if let Some(next) = next {
             Paging::say_more(next);

@@ -86,7 +86,7 @@ use crate::paint::ColorName;
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Print with colours: where standard output is a terminal, always, or never
+    /// When to print with colours: `auto` (if standard output is a terminal), `always` or `never`
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", hide_possible_values = true, help_heading = GLOBAL)]
     color: ColorName,
     /// Run as if started in this folder
@@ -114,7 +114,7 @@ Environment:
   PROOFMARK_UPSTREAM_TOKEN
                         The credential that `proofmark guard --upstream` sends, where --upstream-token-file is not given
   NO_COLOR, CLICOLOR_FORCE, FORCE_COLOR
-                        Print without colours, or with colours also where standard output is no terminal, where --color is not given
+                        Without --color: the first turns colours off, the others turn them on even outside a terminal
 
 Example:
   proofmark verify examples/sort.json";
@@ -141,7 +141,7 @@ enum Command {
     Policy(policy::Policy),
     /// Stand between an MCP host and an MCP server: every call is decided before the server gets it
     Guard(Box<guard::Guard>),
-    /// Have a coding agent's host ask before each tool and each stop
+    /// Decide for a coding agent, before it uses a tool and before it stops
     Hook(Box<hook::Hook>),
     Gate(Box<gate::Gate>),
     /// Serve verification and decisions over HTTP and MCP

@@ -66,7 +66,7 @@ pub(crate) struct StoreAt {
 
 /// Says that the password of a URL in this option can be seen.
 pub(crate) fn warn_of_password(option: &str, place: &StorePlace) {
-    // Once: some commands open their store more than once.
+    // This is said once: some commands open their store more than once.
     static WARNED: Once = Once::new();
     if matches!(place, StorePlace::Database(url) if url.without_password().is_none()) {
         WARNED.call_once(|| {

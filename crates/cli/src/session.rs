@@ -22,9 +22,9 @@ const PAGE: usize = 500;
 /// List, show and export the sessions that `proofmark guard` and `proofmark hook` recorded
 #[derive(Subcommand)]
 pub(crate) enum Session {
-    /// List sessions, those begun last first
+    /// List sessions, most recently begun first
     List(List),
-    /// Show what passed in a session: calls, decisions, results
+    /// Show what happened in a session: calls, decisions, results
     Show(Show),
     /// Write the signed entries of a session, one per line
     ///

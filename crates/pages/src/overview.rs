@@ -109,7 +109,7 @@ impl Bars {
     fn label(&self, index: usize) -> String {
         let at = self.since.saturating_add(self.length.saturating_mul(i64::try_from(index).unwrap_or_default()));
         let words = When::full(at).words();
-        // Whole hours: without the seconds.
+        // The bars are of whole hours, so seconds would only take room.
         match self.length {
             DAY => super::words::date(at),
             _ => words.replace(":00:00 UTC", ":00 UTC"),
@@ -166,10 +166,8 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
 }
 
 fn periods(chosen: i64) -> Vec<(&'static str, String, bool)> {
-    let period = |(days, words, _): (i64, &'static str, i64)| {
-        (words, address("/ui", &[("days", &days.to_string())]), days == chosen)
-    };
-    PERIODS.into_iter().map(period).collect()
+    let periods = PERIODS.into_iter();
+    periods.map(|(days, words, _)| (words, address("/ui", &[("days", &days.to_string())]), days == chosen)).collect()
 }
 
 /// When a group of decisions was made, its kind, and how many they are.
@@ -235,7 +233,7 @@ fn tiles(visit: &Visit<'_>, decisions: &[DecisionCount], verdicts: &[VerdictCoun
             figure: format!("{}{more}", findings.findings.len()),
             words: if findings.findings.len() == 1 { "finding".to_owned() } else { "findings".to_owned() },
             more: newest.map_or_else(
-                || "all was executed as decided".to_owned(),
+                || "every execution matches its decision".to_owned(),
                 |newest| format!("the newest {}", super::words::ago(visit.now, newest.found_at)),
             ),
             href: "/ui/findings",
@@ -247,6 +245,7 @@ fn tiles(visit: &Visit<'_>, decisions: &[DecisionCount], verdicts: &[VerdictCoun
 fn share(part: u64, whole: u64, word: &str) -> String {
     match whole {
         0 => "none in this time".to_owned(),
+        // The share is rounded down, so that "100 %" means all.
         whole => format!("{} % {word}", u128::from(part) * 100 / u128::from(whole)),
     }
 }
@@ -270,30 +269,30 @@ fn rules(decisions: &[DecisionCount], policy: Option<&proofmark_boundary::Action
 }
 
 fn by_agent(agents: &[AgentCount]) -> Rows<Shown> {
-    let row = |count: &AgentCount| {
+    let rows = agents.iter().map(|count| {
         let named = !count.agent.is_empty();
         let name = if named { Shown::line(&count.agent, 80) } else { "without a name".into() };
         // The list cannot be narrowed to agents without a name.
         let href = named.then(|| address("/ui/decisions", &[("agent", &count.agent)]));
         (name, href, vec![count.allowed, count.stopped])
-    };
-    Rows::new(&AGENT_PARTS, agents.iter().map(row).collect())
+    });
+    Rows::new(&AGENT_PARTS, rows.collect())
 }
 
 fn by_type(types: &[TaskTypeCount]) -> Rows<Shown> {
-    let row = |count: &TaskTypeCount| {
+    let rows = types.iter().map(|count| {
         let name =
             count.task_type.as_deref().map_or_else(|| "without a type".into(), |name| Shown::line(&spaced(name), 80));
         (name, None, vec![count.passed, count.others])
-    };
-    Rows::new(&TYPE_PARTS, types.iter().map(row).collect())
+    });
+    Rows::new(&TYPE_PARTS, rows.collect())
 }
 
 /// How long decisions waited for their reviews.
 fn waits(reviews: &[(Review, i64)]) -> Waits {
     let mut all: Vec<i64> =
         reviews.iter().map(|(review, decided)| review.reviewed_at.saturating_sub(*decided)).collect();
-    // Percentiles, because one decision over a weekend would move a mean by hours.
+    // These are percentiles, because one decision over a weekend would move a mean by hours.
     all.sort_unstable();
     let at = |percent: usize| all.get((all.len() * percent / 100).min(all.len().saturating_sub(1))).copied();
     let mut spans: BTreeMap<usize, u64> = BTreeMap::new();
@@ -312,6 +311,7 @@ fn waits(reviews: &[(Review, i64)]) -> Waits {
 
 impl Waits {
     fn words(&self) -> String {
+        // The store was asked for so many, and may have more.
         let at_least = if self.count == MAX_REVIEWS { "the last " } else { "" };
         format!("{at_least}{}", counted(self.count as u64, "review"))
     }

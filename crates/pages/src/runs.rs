@@ -2,7 +2,7 @@
 
 use askama::Template;
 use proofmark_contract::State;
-use proofmark_receipt::{Json, Receipt};
+use proofmark_receipt::Receipt;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
 use proofmark_store::{Cursor, ListedStep, StepRun};
@@ -107,9 +107,8 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let mut steps = Vec::new();
     for step in found.iter().filter(|step| step.begun_by == begun_by) {
         let receipts = store.chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
-        let named = |receipt: &Receipt| receipt.metadata().get("workflow").and_then(Json::as_str).map(Shown::from);
         // A step without attempts has no receipt that names the workflow.
-        workflow = workflow.or_else(|| receipts.first().and_then(named));
+        workflow = workflow.or_else(|| receipts.first()?.metadata().get("workflow")?.as_str().map(Shown::from));
         steps.push(StepRow::of(step, &receipts));
     }
     // In the order in which they were first judged.
@@ -148,20 +147,20 @@ impl StepRow {
 
 impl AttemptRow {
     fn of(number: usize, receipt: &Receipt) -> Self {
-        let rule = |detail: &proofmark_receipt::Detail| {
+        let rules = receipt.results().details.iter().map(|detail| {
             let look = match detail.status {
                 proofmark_receipt::Status::Pass => ("pass", "ok", "met"),
                 proofmark_receipt::Status::Fail => ("fail", "no", "not met"),
                 proofmark_receipt::Status::Error => ("none", "warn", "unknown"),
             };
             (look, Shown::line(&detail.name, 200), detail.message.as_deref().map(Shown::with_code))
-        };
+        });
         Self {
             number: number.to_string(),
             look: look(receipt.verdict()),
             href: format!("/ui/receipts/{}", receipt.receipt_id()),
             when: When::full(receipt.verified_at().unix_millis()),
-            rules: receipt.results().details.iter().map(rule).collect(),
+            rules: rules.collect(),
         }
     }
 }
@@ -175,6 +174,7 @@ fn state_look(step: &StepRun) -> Look {
         Ok(State::Aborted { .. }) => ("fail", "no", "given up"),
         Ok(State::Evaluating { .. }) => ("plain", "clock", "being judged"),
         Ok(State::Pending) => ("plain", "ring", "not begun"),
+        // The step is listed all the same: without it the run would look further than it is.
         Err(_) => ("fail", "stop", "cannot be read"),
     }
 }

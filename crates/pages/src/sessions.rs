@@ -126,6 +126,7 @@ impl EntryRow {
                 texts: Vec::new(),
             };
         };
+        // The time that is signed, and not the column beside it.
         let at = document.at().parse::<Timestamp>().map_or(entry.at, |at| at.unix_millis());
         let EntryStatement { word, bearing, what, statements } = of_entry(document);
         let mut row = Self {

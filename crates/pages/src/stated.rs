@@ -25,9 +25,10 @@ pub(crate) struct StatedRow {
 
 impl Stated {
     pub(crate) fn all(sections: Vec<Section>) -> Vec<Self> {
-        let stated =
-            |Section { heading, statements }| Self { heading, rows: statements.into_iter().map(row).collect() };
-        sections.into_iter().map(stated).collect()
+        let sections = sections.into_iter();
+        sections
+            .map(|Section { heading, statements }| Self { heading, rows: statements.into_iter().map(row).collect() })
+            .collect()
     }
 
     /// Whether the statements are values alone, for which HTML has another element.

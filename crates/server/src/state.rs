@@ -101,7 +101,7 @@ impl AppState {
         let (caller, key) = authorize(self.callers.keys.as_ref(), &parts, role)?;
         self.take_rate(&caller)?;
         let format = body::format(&parts.headers, &body)?;
-        // Last, so that a refused request takes no share.
+        // This comes last, so that a refused request takes no share.
         let share = self.limits.requests.take(&caller.tenant, 1)?;
         Ok((Head { caller, key, variables, parts, format }, body, share))
     }

@@ -8,7 +8,7 @@ use proofmark_store::{Decision as StoredDecision, Review};
 use super::super::action::Action;
 use super::super::text::{Coded, Shown};
 use super::super::visit::Visit;
-use super::super::words::When;
+use super::super::words::{When, with_article};
 
 /// What has become of the decision.
 pub(crate) struct State {
@@ -38,6 +38,7 @@ impl State {
         if waits {
             return Ok(waiting(action, visit.context.caller.role.may(Role::Reviewer)));
         }
+        // What the decision itself says comes before what others said about it later.
         if stored.allowed {
             return Ok(if Outcome::from_word(&stored.outcome) == Some(Outcome::AllowWithWarning) {
                 Self::new("wait", "warn", "Allowed with a warning", &[])
@@ -80,8 +81,8 @@ impl State {
 
 fn waiting(action: &Action, may_review: bool) -> State {
     // Each of them has to approve, so all are named.
-    let roles = action.roles().join(" and a ");
-    let whom = if roles.is_empty() { "a reviewer".to_owned() } else { format!("a {roles}") };
+    let roles: Vec<_> = action.roles().iter().map(|role| with_article(role)).collect();
+    let whom = if roles.is_empty() { "a reviewer".to_owned() } else { roles.join(" and ") };
     let todo = if may_review {
         "Read what exactly would be done. Approve it to let it happen once, or deny it and write what the agent \
                  has to change."

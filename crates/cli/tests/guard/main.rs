@@ -3,6 +3,7 @@
 
 mod changes;
 mod http;
+mod secrets;
 mod told;
 
 use std::io::{BufRead, BufReader, Write};

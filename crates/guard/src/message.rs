@@ -250,6 +250,12 @@ impl Message {
         Some(MessageId { json, exchange: self.exchange })
     }
 
+    /// The refusal of a message that cannot go on, because the server does not read.
+    #[must_use]
+    pub fn unread(&self) -> MessageError {
+        MessageError::invalid(self.id().cloned(), "the server does not read what it was sent")
+    }
+
     /// The parameters, if they are an object.
     #[must_use]
     pub fn params(&self) -> Option<&Object> {

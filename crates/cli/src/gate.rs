@@ -148,7 +148,7 @@ impl Gate {
             Some(Command::Uninstall(command)) => return command.run(),
             None => {}
         }
-        let config = &if self.what.pre_push || self.what.pre_receive { config.for_hook() } else { config.clone() };
+        let config = &if self.what.pre_push || self.what.pre_receive { config.for_hook(None) } else { config.clone() };
         let Some(policy) = &self.how.policy else { return Ok(Exit::NoAnswer) };
         let policy = document::action_policy(policy)?;
         let evidence = self.presenting.read(&self.how.store, config)?;

@@ -12,9 +12,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use proofmark_decider::{Decider, Guard as Guarded};
 use proofmark_guard::{Pinning, Settings as GuardSettings};
+use proofmark_sandbox::hide_from_account;
 use proofmark_session::Keep;
 use proofmark_verifier::now;
 
@@ -136,6 +138,8 @@ impl Guard {
             Some(Command::WatchServer(command)) => return Ok(command.run()),
             None => {}
         }
+        // The agent and the server run as the same account.
+        hide_from_account().context("hide the memory of this process")?;
         let Some(policy_file) = &self.policy else { return Ok(Exit::NoAnswer) };
         let policy = document::action_policy(policy_file)?;
         let upstream = self.http.upstream(config)?;

@@ -54,7 +54,7 @@ impl Hook {
             Some(Command::Install(command)) => command.run(config),
             Some(Command::Uninstall(command)) => command.run(),
             Some(Command::Doctor(command)) => command.run(),
-            None => self.run.run(&config.for_hook()),
+            None => self.run.run(config),
         }
     }
 }

@@ -230,7 +230,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     if let Some(folder) = &arguments.working_folder {
         env::set_current_dir(folder).with_context(|| format!("run in the folder `{}`", folder.display()))?;
     }
-    let config = Config::from_environment();
+    let config = Config::from_environment()?;
     match arguments.command {
         Command::Verify(command) => command.run(&config),
         Command::Workflow(command) => command.run(&config),

@@ -99,7 +99,7 @@ impl Record {
 
 /// What the last line says of which there is something to say.
 pub(crate) fn last_line<T>(record: &str, said: impl Fn(&Object) -> Option<T>) -> Option<T> {
-    let limits = Limits { max_bytes: MAX_LINE, max_depth: MAX_INPUT_DEPTH };
+    let limits = Limits { max_bytes: MAX_LINE, max_depth: MAX_INPUT_DEPTH, ..Limits::default() };
     // A line that is too long holds what a tool returned, and not what the agent said.
     record.lines().rev().filter(|line| line.len() <= MAX_LINE).find_map(|line| {
         let line = Json::parse_with(line.as_bytes(), limits).ok()?;

@@ -396,6 +396,7 @@ pub(crate) static PINS: Table = Table {
         text("server"),
         text("tool"),
         truth("is_pinned"),
+        truth("is_approved"),
         bytes("definition").of_bytes(32),
         text("waits").optional(),
         integer("listed_at"),

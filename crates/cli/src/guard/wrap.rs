@@ -8,7 +8,7 @@ use clap::Args;
 use proofmark_hosts::{JsonText, Servers, Step};
 use proofmark_receipt::{Json, Object, object};
 
-use crate::absolute::{absolute_file, absolute_options, home_of_the_environment};
+use crate::absolute::{absolute_file, absolute_options};
 use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
@@ -120,7 +120,7 @@ impl Wrap {
             program.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
         let mut servers = ServersFile::read(&self.file)?;
         let unguarded = servers.unguarded()?;
-        let home = home_of_the_environment()?;
+        let home = config.named_home()?;
         let store = absolute_options(&[], config)?;
         let changes = servers.change(&self.only, |name, entry| {
             let before = command(entry)?;

@@ -3,6 +3,7 @@
 
 mod changes;
 mod http;
+mod secrets;
 mod told;
 
 use std::io::{BufRead, BufReader, Write};
@@ -118,8 +119,10 @@ impl Guarded {
     fn hear(&mut self) -> Object {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
-        match Json::parse_with(line.as_bytes(), proofmark_receipt::json::Limits { max_bytes: 64 << 20, max_depth: 64 })
-        {
+        match Json::parse_with(
+            line.as_bytes(),
+            proofmark_receipt::json::Limits { max_bytes: 64 << 20, max_depth: 64, ..Default::default() },
+        ) {
             Ok(Json::Object(message)) => message,
             other => panic!("{other:?}: {line}"),
         }

@@ -450,6 +450,20 @@ impl Asked {
 
 /// Pins what is new, and reports what is quarantined.
 fn keep(found: Found, outputs: &mut Vec<Output>) {
+    if found.left_out > 0 {
+        outputs.push(Output::Log(format!(
+            "{} definitions of the server are too long or too many to be pinned, and count as not listed",
+            found.left_out
+        )));
+    }
+    for (name, server) in &found.alike {
+        outputs.push(Output::Log(format!(
+            "the tool `{}` has the name of one of the server `{}`; `proofmark guard pin approve` keeps a name to the server \
+             that you mean",
+            proofmark_receipt::shown(name),
+            proofmark_receipt::shown(server)
+        )));
+    }
     outputs.extend(found.pinned.into_iter().map(Output::Pin));
     for (pin, state) in found.quarantined {
         let (name, why) = (proofmark_receipt::shown(&pin.name.name), state.explained().unwrap_or_default());

@@ -10,7 +10,7 @@ use crate::event::{Events, SampleCall};
 use crate::fields::{self, first_text, need_text, text, unknown_event};
 use crate::finding::Finding;
 use crate::gap::gap;
-use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell, TIMEOUT_SECONDS};
+use crate::installation::{Form, Installation, Moment, OnFailure, Shell, hook_in_common_form};
 use crate::message::{Call, Ended, Message, Occasion, Stop, Subagent};
 use crate::record::{self, Record, RecordedCall, RecordedCalls};
 use crate::servers::{self, Servers};
@@ -317,14 +317,13 @@ fn layers(place: &Surroundings) -> Vec<Layer> {
     ]
 }
 
-fn hook(moment: Moment, command: &HookCommand<'_>) -> Object {
-    let (program, arguments) = command.words.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
-    let arguments: Vec<Json> = arguments.iter().map(|word| Json::from(word.as_str())).collect();
+fn hook(moment: Moment, line: &str) -> Object {
+    let mut hook = hook_in_common_form(line);
     // Without it, a hook that does not start or does not answer lets the call run. It has no effect on stops.
-    let on_failure = (moment == Moment::Before).then_some("block");
-    object! {
-        "type": "command", "command": program, "args": arguments, "timeout": TIMEOUT_SECONDS, "onFailure"?: on_failure,
+    if moment == Moment::Before {
+        hook.insert("onFailure", "block");
     }
+    hook
 }
 
 fn blocks_on_failure(hook: &Object) -> bool {

@@ -10,7 +10,7 @@ use crate::fields::{self, need_text, text, unknown_event};
 use crate::finding::Finding;
 use crate::gap::gap;
 use crate::hook_server::{HookServer, InstalledHook, ListedHook, Question};
-use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell};
+use crate::installation::{Form, Installation, Moment, OnFailure, Shell, hook_in_common_form};
 use crate::message::{Call, Ended, Message};
 use crate::record::{self, Record, RecordedCall, RecordedCalls};
 use crate::surroundings::{Layer, Scope, Surroundings};
@@ -58,7 +58,7 @@ pub(super) static HOST: Host = Host {
         form: Form::Groups,
         has_comments: false,
         layers,
-        hook: |_, command: &HookCommand<'_>| command.in_common_form(),
+        hook: |_, line| hook_in_common_form(line),
         units_of_a_second: 1,
         on_failure: OnFailure::Runs,
         shell: Shell::OfUser,

@@ -10,7 +10,7 @@ use crate::ended;
 use crate::event::{Events, SampleCall};
 use crate::fields::{self, first_text, need_text, text, unknown_event, written};
 use crate::gap::gap;
-use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell, TIMEOUT_SECONDS};
+use crate::installation::{Form, Installation, Moment, OnFailure, Shell, TIMEOUT_SECONDS};
 use crate::message::{Call, Ended, Message, Occasion, Stop, Subagent};
 use crate::paths;
 use crate::record::{self, Record};
@@ -295,11 +295,11 @@ fn layers(place: &Surroundings) -> Vec<Layer> {
     ]
 }
 
-fn hook(moment: Moment, command: &HookCommand<'_>) -> Object {
+fn hook(moment: Moment, line: &str) -> Object {
     // The other events cannot forbid anything, so their failure has nothing to block.
     let fail_closed = (moment == Moment::Before).then_some(true);
     let loops = (moment == Moment::Stop).then_some(LOOPS);
     object! {
-        "command": command.line, "timeout": TIMEOUT_SECONDS, "failClosed"?: fail_closed, "loop_limit"?: loops,
+        "command": line, "timeout": TIMEOUT_SECONDS, "failClosed"?: fail_closed, "loop_limit"?: loops,
     }
 }

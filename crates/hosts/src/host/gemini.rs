@@ -12,7 +12,7 @@ use crate::event::{Events, SampleCall};
 use crate::fields::{self, need_text, text, unknown_event};
 use crate::finding::Finding;
 use crate::gap::gap;
-use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell, TIMEOUT_SECONDS};
+use crate::installation::{Form, Installation, Moment, OnFailure, Shell, TIMEOUT_SECONDS};
 use crate::message::{Call, Ended, Message, Occasion, Stop};
 use crate::record::{self, Record, RecordedCalls};
 use crate::surroundings::{Layer, Scope, Surroundings};
@@ -215,8 +215,8 @@ fn layers(place: &Surroundings) -> Vec<Layer> {
     ]
 }
 
-fn hook(_: Moment, command: &HookCommand<'_>) -> Object {
-    object! { "name": "proofmark", "type": "command", "command": command.line, "timeout": TIMEOUT_SECONDS * 1_000 }
+fn hook(_: Moment, line: &str) -> Object {
+    object! { "name": "proofmark", "type": "command", "command": line, "timeout": TIMEOUT_SECONDS * 1_000 }
 }
 
 fn next(scope: Scope) -> &'static str {

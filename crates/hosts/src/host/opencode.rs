@@ -19,7 +19,7 @@ use crate::ended;
 use crate::event::{Events, SampleCall};
 use crate::fields::{self, need_text, text, unknown_event};
 use crate::gap::gap;
-use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell};
+use crate::installation::{Form, Installation, Moment, OnFailure, Shell, hook_in_common_form};
 use crate::message::{Call, Ended, Message, Occasion, Subagent};
 use crate::record::Record;
 use crate::surroundings::{Layer, Surroundings};
@@ -53,7 +53,7 @@ pub(super) static HOST: Host = Host {
         form: Form::Plugin { text: plugin, command: command_of },
         has_comments: false,
         layers,
-        hook: |_, command: &HookCommand<'_>| command.in_common_form(),
+        hook: |_, line| hook_in_common_form(line),
         units_of_a_second: 1,
         on_failure: OnFailure::Blocks,
         shell: Shell::None,

@@ -79,6 +79,8 @@ pub struct StoredPin {
     pub definition: Sha256Digest,
     /// The definition, as JSON.
     pub document: String,
+    /// Whether a person approved it.
+    pub is_approved: bool,
     /// Why it waits for approval; none where it is pinned.
     pub waits: Option<String>,
 }
@@ -86,7 +88,13 @@ pub struct StoredPin {
 static ENTRY: Insert = Insert::into(&SESSION_ENTRIES);
 static PIN: Insert = Insert::or_change(
     &PINS,
-    &[Set::Replace("definition"), Set::Replace("document"), Set::Replace("waits"), Set::Replace("listed_at")],
+    &[
+        Set::Replace("is_approved"),
+        Set::Replace("definition"),
+        Set::Replace("document"),
+        Set::Replace("waits"),
+        Set::Replace("listed_at"),
+    ],
 );
 
 impl NewEntries {
@@ -153,6 +161,7 @@ impl Settle for StoredPin {
             server: &self.server,
             tool: &self.tool,
             is_pinned: self.waits.is_none(),
+            is_approved: self.is_approved,
             definition: self.definition.as_bytes(),
             waits: &self.waits,
             listed_at: draft.now,
@@ -245,10 +254,17 @@ pub(crate) fn sessions(db: &Db<'_>, tenant: &Tenant, limit: usize, after: Option
 
 /// The definitions of all servers that are pinned or wait, by server and tool.
 pub(crate) fn pins(db: &Db<'_>, tenant: &Tenant) -> Result<Vec<StoredPin>, Fault> {
-    let sql = "SELECT server, tool, definition, document, waits FROM pins WHERE tenant = $1
+    let sql = "SELECT server, tool, definition, document, waits, is_approved FROM pins WHERE tenant = $1
                ORDER BY server, tool, is_pinned DESC";
     db.all(sql, &values![tenant.as_str()], |row| {
         let definition = Sha256Digest::from_bytes(row.get(2)?);
-        Ok(StoredPin { server: row.get(0)?, tool: row.get(1)?, definition, document: row.get(3)?, waits: row.get(4)? })
+        Ok(StoredPin {
+            server: row.get(0)?,
+            tool: row.get(1)?,
+            definition,
+            document: row.get(3)?,
+            is_approved: row.get(5)?,
+            waits: row.get(4)?,
+        })
     })
 }

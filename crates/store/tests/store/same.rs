@@ -218,6 +218,7 @@ fn write(store: &TenantStore<'_>, step: Step) -> Write {
             tool: text(step.other),
             definition: proofmark_receipt::Sha256Digest::of(&step.choice.to_be_bytes()),
             document: "{}".to_owned(),
+            is_approved: digit(step.choice, 2, 2) == 0,
             waits: (digit(step.choice, 1, 2) == 0).then(|| "changed".to_owned()),
         }
         .into(),

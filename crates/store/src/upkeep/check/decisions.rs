@@ -71,7 +71,7 @@ impl State<'_, '_> {
             return self.check.wrong("column", TABLE, row, "invalid id");
         };
         // As long as it was stored: what a reader would refuse to read is verified all the same.
-        let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH };
+        let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
         let document = match Json::parse_with(decision.document.as_bytes(), limits) {
             Ok(Json::Object(document)) => document,
             Ok(_) => return self.unreadable(decision, id, sequence, "it is not an object"),

@@ -253,7 +253,7 @@ fn check_action_policy(document: &Document) -> Vec<Finding> {
 fn warned(document: &Document, warning: &Warning) -> Finding {
     let message = format!("`{}`: {}", warning.at, warning.message);
     let found = Finding::at(&document.label, &document.text, document.locate(&warning.at), warning.code, message);
-    Finding { error: false, help: Some(warning.help.to_owned()), ..found }
+    Finding { error: warning.is_error, help: Some(warning.help.to_owned()), ..found }
 }
 
 fn placed(document: &Document, finding: &lint::Finding) -> Finding {

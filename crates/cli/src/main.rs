@@ -53,6 +53,7 @@ mod progress;
 mod project;
 mod receipt;
 mod report;
+mod reviewer;
 mod run;
 mod serve;
 mod served_files;
@@ -176,6 +177,9 @@ enum Command {
     /// Add, list and remove the signers that you trust
     #[command(subcommand)]
     Trust(trust::Trust),
+    /// List in an action policy who may approve
+    #[command(subcommand)]
+    Reviewer(reviewer::Reviewer),
     /// Add, list and revoke the API keys of `proofmark serve`
     #[command(subcommand)]
     ApiKey(api_key::ApiKey),
@@ -254,6 +258,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Init(command) => command.run(),
         Command::Key(command) => command.run(&config),
         Command::Trust(command) => command.run(&config),
+        Command::Reviewer(command) => command.run(&config),
         Command::ApiKey(command) => command.run(&config),
         Command::Doctor(command) => command.run(&config),
         Command::Examples(command) => command.run(),

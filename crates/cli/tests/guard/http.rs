@@ -33,7 +33,6 @@ boundaries:
     match: {action_class: record_mutation}
     require:
       - approval: {role: owner}
-roles: {owner: trusted}
 ";
 const OPEN_POLICY: &str = "
 version: 1
@@ -200,7 +199,7 @@ fn a_named_session_goes_on_whatever_a_client_begins() {
 #[test]
 fn an_approval_passes_the_call_once_and_two_at_once_are_decided_one_after_the_other() {
     let place = place_with(POLICY);
-    assert!(place.proofmark(&["key", "new", "reviewer"]).status.success());
+    place.add_reviewer();
     let guarded = Guarded::listed(&place, &[]);
     let blocked = guarded.call(1, "write").body;
     let id = blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap().to_owned();

@@ -23,9 +23,6 @@ use crate::out;
 use crate::paint::{Paint, printable};
 use crate::shell_words;
 
-/// Options of `env` by which each user's own folder counts, wherever variables point.
-const USERS_OWN_HOME: [&str; 4] = ["-u", "PROOFMARK_HOME", "-u", "XDG_DATA_HOME"];
-
 /// Have a coding agent ask before each tool: write `proofmark hook` into the host's configuration
 ///
 /// The command shows what changes, and keeps the earlier file as FILE.unhooked. Other hooks stay. Paths are written as absolute

@@ -12,6 +12,8 @@ use proofmark_receipt::{Json, object};
 pub(crate) const MAX_BYTES: usize = 160 << 20;
 /// How deep a message nests.
 const MAX_DEPTH: usize = 8;
+/// The most values that a message holds: passages are most of them.
+const MAX_NODES: usize = 5 * MAX_PASSAGES;
 /// The most words that a guarded server is started by.
 const MAX_WORDS: usize = 1_000;
 /// The most passages of one answer.
@@ -116,7 +118,7 @@ pub trait Sent: Sized {
     /// # Errors
     /// [`DocumentError`] names what is wrong and where.
     fn parse(bytes: &[u8]) -> Result<Self, DocumentError> {
-        let limits = Limits { max_bytes: MAX_BYTES, max_depth: MAX_DEPTH };
+        let limits = Limits { max_bytes: MAX_BYTES, max_depth: MAX_DEPTH, max_nodes: MAX_NODES };
         let json = Json::parse_with(bytes, limits)
             .map_err(|error| DocumentError::new(Place::Whole, Cause::InvalidValue, error.to_string()))?;
         Self::read(&Field::root(&json).fields()?)

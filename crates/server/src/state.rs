@@ -61,6 +61,10 @@ impl AppState {
     /// # Errors
     /// When the system gives no thread.
     pub(crate) fn new(services: Services, callers: Callers, description: String) -> io::Result<Self> {
+        // Without API keys, nobody knows which person sends a request.
+        if callers.keys.is_some() {
+            services.decider.vouch_for_reviewers();
+        }
         let (services, limits, stops) = (Arc::new(services), Limits::new(), Stops::new());
         Ok(Self {
             pool: Pool::start()?,
@@ -102,7 +106,7 @@ impl AppState {
         let (caller, key) = authorize(self.callers.keys.as_ref(), &parts, role)?;
         self.take_rate(&caller)?;
         let format = body::format(&parts.headers, &body)?;
-        // Last, so that a refused request takes no share.
+        // This comes last, so that a refused request takes no share.
         let share = self.limits.requests.take(&caller.tenant, 1)?;
         Ok((Head { caller, key, variables, parts, format }, body, share))
     }

@@ -51,7 +51,6 @@ boundaries:
     require:
       - fact: agent.separation == 'account' && agent.account == '60002' && agent.id == '60002/coder'
       - fact: action.args.command == 'ls'
-roles: {owner: trusted}
 ";
 
 /// A folder for all accounts, below which the server and the agent have folders of their own.
@@ -131,6 +130,16 @@ impl Place {
     /// What the owner of the server does.
     fn judge(&self, arguments: &[&str]) -> Output {
         self.proofmark(JUDGE).envs(self.home.variables()).args(arguments).output().unwrap()
+    }
+
+    /// A person whose approvals count, with a key that the server's account keeps.
+    fn add_reviewer(&self) {
+        assert!(self.judge(&["key", "new", "reviewer"]).status.success());
+        let mut add = self.proofmark(ROOT);
+        add.envs(self.home.variables()).args(["reviewer", "add", "ann", "--key", "reviewer", "--role", "owner"]);
+        let added = add.arg("--policy").arg(self.at("policy.yaml")).output().unwrap();
+        assert!(added.status.success(), "{added:?}");
+        fs::set_permissions(self.at("policy.yaml"), Permissions::from_mode(0o644)).unwrap();
     }
 
     fn serve(&self) -> Judge {

@@ -12,9 +12,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use proofmark_decider::{Decider, Guard as Guarded};
 use proofmark_guard::{Pinning, Settings as GuardSettings};
+use proofmark_sandbox::hide_from_account;
 use proofmark_session::Keep;
 use proofmark_verifier::now;
 
@@ -48,10 +50,10 @@ pub(crate) struct Guard {
     #[command(subcommand)]
     command: Option<Command>,
     /// The action policy
-    // Required, and never taken from the project or a variable: the guarded agent could write or set that.
+    // The policy is required, and never taken from the project or a variable: the guarded agent could write or set that.
     #[arg(long, value_name = "FILE", required = true)]
     policy: Option<PathBuf>,
-    /// The name of the session [default: the server's name and the time]. Over HTTP, all sessions of a client are this one
+    /// The name of the session [default: the server's name and the time]. Over HTTP, this is the session of every client
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     /// What the server is called in the policy, in pins and in sessions [default: taken from its command or its URL]
@@ -136,6 +138,8 @@ impl Guard {
             Some(Command::WatchServer(command)) => return Ok(command.run()),
             None => {}
         }
+        // The agent and the server run as the same account.
+        hide_from_account().context("hide the memory of this process")?;
         let Some(policy_file) = &self.policy else { return Ok(Exit::NoAnswer) };
         let policy = document::action_policy(policy_file)?;
         let upstream = self.http.upstream(config)?;

@@ -12,7 +12,8 @@ use std::time::Instant;
 pub use http::{FailedRequest, PostedMessage};
 use proofmark_boundary::{ActionPolicy, DecisionReceipt};
 use proofmark_guard::{
-    Connection, MessageId, Moving, Output, Pending, Pin, Pinning, Pins, Released, Ruling, Settings, Step,
+    Connection, Message, MessageId, Moving, Output, Pending, Pin, Pinning, Pins, Released, Ruling, Sender, Settings,
+    Step,
 };
 use proofmark_receipt::Sha256Digest;
 use proofmark_session::{Decided, Entry, Event, FACT_KINDS, Kind, Lost, NewPolicy};
@@ -20,7 +21,7 @@ use proofmark_store::{ReviewVerdict, StoreError, StoredPin, Tenant};
 
 use crate::decide::DecideError;
 use crate::decider::Decider;
-use crate::pins::{pinned, waiting_pin};
+use crate::pins::{MAX_WAITING, names_that_wait, pinned, pins, waiting_pin};
 use crate::session_decider::{Known, SessionDecider};
 use proofmark_keys::TrustedSigners;
 
@@ -62,6 +63,9 @@ struct Waiting {
 }
 
 /// What is to be moved, and where.
+///
+/// Not [`Output`]: that also has what is recorded, which no transport gets, and knows only by its variants what is said to a request
+/// that waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Passage {
     ToClient(String),
@@ -128,6 +132,12 @@ impl Guard {
         self.renew_pins();
         let step = self.connection().from_client(line, &policy);
         self.follow(step)
+    }
+
+    /// Takes in a line of the client that goes nowhere, because the server does not read what it was sent before. What is to be moved.
+    pub fn not_forwarded(&self, line: impl Into<Vec<u8>>) -> Vec<Passage> {
+        let refusal = Message::read(line, Sender::Client).map_or_else(|refusal| refusal, |message| message.unread());
+        self.not_taken(&refusal).passages
     }
 
     /// Takes in a line of the server; what is to be moved, in this order.
@@ -210,8 +220,11 @@ impl Guard {
     /// # Errors
     /// When it cannot be stored; it waits on then.
     pub fn flush(&self) -> Result<(), DecideError> {
-        let happened = |entry: &Entry| !matches!(entry.event, Event::Opened(_) | Event::Server(_) | Event::Closed(_));
-        if self.is_recorded() || self.waiting().entries.iter().any(happened) { self.record_all() } else { Ok(()) }
+        let has_happened = self.waiting().entries.iter().any(|entry| {
+            // A client that begins, asks what the server is, and leaves.
+            !matches!(entry.event, Event::Opened(_) | Event::Server(_) | Event::Closed(_))
+        });
+        if self.is_recorded() || has_happened { self.record_all() } else { Ok(()) }
     }
 
     /// Whether the session has entries of this guard on disk.
@@ -275,11 +288,15 @@ impl Guard {
         self.renew_pins();
         let id = released.id().clone();
         let step = self.connection().go_on(released, &policy);
-        let of = |passage| match passage {
-            Passage::ToClient(_) | Passage::ToServer(_) => Passage::Of(id.clone(), Box::new(passage)),
-            Passage::Progress(_) | Passage::Ask(..) | Passage::Of(..) | Passage::Moved(_) | Passage::Log(_) => passage,
-        };
-        self.follow(step).into_iter().map(of).collect()
+        self.follow(step)
+            .into_iter()
+            .map(|passage| match passage {
+                Passage::ToClient(_) | Passage::ToServer(_) => Passage::Of(id.clone(), Box::new(passage)),
+                Passage::Progress(_) | Passage::Ask(..) | Passage::Of(..) | Passage::Moved(_) | Passage::Log(_) => {
+                    passage
+                }
+            })
+            .collect()
     }
 
     /// Takes over what was approved, where something is quarantined.
@@ -369,9 +386,19 @@ impl Guard {
     /// not pinned over, but compared with.
     fn keep(&self, mut found: Vec<(Pin, Option<String>)>) -> Vec<Passage> {
         let mut passages = Vec::new();
-        if found.iter().any(|(_, waits)| waits.is_none())
-            && let Ok(mut pinned) = pinned(self.decider.store())
+        if let Some((pin, _)) = found.first()
+            && let Ok(known) = pins(self.decider.store())
         {
+            let mut waiting = names_that_wait(&known, &pin.server);
+            found.retain(|(pin, waits)| {
+                if waits.is_some() && waiting.len() < MAX_WAITING {
+                    waiting.insert(pin.name.clone());
+                }
+                waits.is_none() || waiting.contains(&pin.name)
+            });
+            let mut pinned: Vec<Pin> = known.into_iter().filter(|pin| !pin.status.waits()).map(Pin::from).collect();
+            // Another guard of this server has pinned it, and a person may have approved it since.
+            found.retain(|(pin, waits)| waits.is_some() || !pin.is_one_of(&pinned));
             let again: Vec<Pin> = found
                 .extract_if(.., |(pin, waits)| waits.is_none() && pin.is_unlike_one_of(&pinned))
                 .map(|(pin, _)| pin)
@@ -388,8 +415,9 @@ impl Guard {
         }
         let stored: Vec<StoredPin> = found.into_iter().map(|(pin, waits)| waiting_pin(&pin, waits)).collect();
         let stored = self.decider.store().of(&Tenant::LOCAL).submit_all(stored.into_iter().map(Into::into).collect());
-        let failed = |error| Passage::Log(format!("failed to store definitions of the server: {error}"));
-        passages.extend(stored.wait().err().map(failed));
+        if let Err(error) = stored.wait() {
+            passages.push(Passage::Log(format!("failed to store definitions of the server: {error}")));
+        }
         passages
     }
 

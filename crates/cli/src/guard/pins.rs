@@ -22,7 +22,7 @@ pub(crate) enum PinsCommand {
     /// The definition of a tool has the name of the tool, that of a prompt `prompt:NAME`, and that of a template of resources
     /// `template:URI`. What a server tells the model is `server:instructions`, and the command that starts it `server:origin`.
     List(List),
-    /// Pin the definitions that servers listed last, in place of those that were pinned
+    /// Pin the definitions that servers listed last, in place of those that were pinned, and keep the names of tools to their server
     Approve(Approve),
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Approve {
     /// The definitions, as `pin list` names them
     #[arg(required_unless_present = "all", value_name = "NAME")]
     names: Vec<String>,
-    /// All definitions of the server that wait for approval
+    /// All definitions of the server
     #[arg(long, conflicts_with = "names")]
     all: bool,
     #[command(flatten)]
@@ -90,7 +90,8 @@ impl List {
             }
             let name = format!("{} {}", printable(&pin.server), printable(&pin.name.to_string()));
             let PinStatus::Waits(why) = &pin.status else {
-                writeln!(out, "{} {name}", paint.good("pinned "))?;
+                let by = if pin.status == PinStatus::Approved { " (approved)" } else { "" };
+                writeln!(out, "{} {name}{by}", paint.good("pinned "))?;
                 continue;
             };
             // What was approved under this name is what the definition has changed from.
@@ -130,8 +131,8 @@ impl Approve {
         let missing = names.iter().find(|name| !approved.contains(name));
         if let Some(missing) = missing {
             return Err(with_help(
-                format!("approve `{}`: it does not wait for approval", printable(&missing.to_string())),
-                "list what does with `proofmark guard pin list --waiting`",
+                format!("approve `{}`: nothing of this name is left to approve", printable(&missing.to_string())),
+                "list what is pinned or waits with `proofmark guard pin list`",
             ));
         }
         let mut out = out::stdout();
@@ -153,7 +154,7 @@ impl Approve {
 
 fn json(pin: &KnownPin) -> Json {
     let waits = match &pin.status {
-        PinStatus::Pinned => None,
+        PinStatus::Pinned | PinStatus::Approved => None,
         PinStatus::Waits(why) => Some(why.as_str()),
     };
     object! {
@@ -161,6 +162,7 @@ fn json(pin: &KnownPin) -> Json {
         "kind": pin.name.kind.as_str(),
         "name": pin.name.name.as_str(),
         "sha256": pin.definition.to_string(),
+        "approved": pin.status == PinStatus::Approved,
         "waits"?: waits,
         "definition": pin.document.clone(),
     }

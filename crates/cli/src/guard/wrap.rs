@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use proofmark_hosts::{JsonText, Servers, Step};
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, Object, object};
 
-use crate::absolute::{absolute_file, absolute_options, home_of_the_environment};
+use crate::absolute::{absolute_file, absolute_options};
 use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
@@ -44,6 +44,9 @@ pub(crate) struct Wrap {
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print one JSON object per server whose command changes
+    #[arg(long)]
+    json: bool,
 }
 
 /// Take the servers in a host's configuration out of guard
@@ -61,6 +64,9 @@ pub(crate) struct Unwrap {
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print one JSON object per server whose command changes
+    #[arg(long)]
+    json: bool,
 }
 
 /// A host's file with servers.
@@ -114,7 +120,7 @@ impl Wrap {
             program.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
         let mut servers = ServersFile::read(&self.file)?;
         let unguarded = servers.unguarded()?;
-        let home = home_of_the_environment()?;
+        let home = config.named_home()?;
         let store = absolute_options(&[], config)?;
         let changes = servers.change(&self.only, |name, entry| {
             let before = command(entry)?;
@@ -131,7 +137,7 @@ impl Wrap {
             edits.extend(home.as_deref().map(|home| Edit { path: vec!["env", HOME], value: Some(home.into()) }));
             Ok(Rewritten { before, after, edits })
         })?;
-        show(&changes)?;
+        show(&changes, self.json)?;
         if !self.dry_run && !changes.is_empty() {
             servers.file.back_up(BACKUP, unguarded.as_bytes())?;
             servers.file.write(servers.document.text())?;
@@ -145,7 +151,7 @@ impl Unwrap {
         let mut servers = ServersFile::read(&self.file)?;
         let kept = servers.kept()?;
         let changes = servers.change(&self.only, |name, entry| unguard(kept.as_ref(), name, entry))?;
-        show(&changes)?;
+        show(&changes, self.json)?;
         if self.dry_run || changes.is_empty() {
             return Ok(Exit::Yes);
         }
@@ -323,9 +329,15 @@ impl Unchanged {
     }
 }
 
-fn show(changes: &[Change]) -> anyhow::Result<()> {
+fn show(changes: &[Change], as_json: bool) -> anyhow::Result<()> {
     let (mut out, paint) = (out::stdout(), Paint::for_stdout());
     for Change { name, before, after } in changes {
+        if as_json {
+            let words = |command: &[String]| command.iter().map(|word| Json::from(word.as_str())).collect::<Vec<_>>();
+            let line = object! { "server": name.as_str(), "before": words(before), "after": words(after) };
+            out.json(&Json::from(line).to_text())?;
+            continue;
+        }
         writeln!(out, "{}", printable(name))?;
         writeln!(out, "{}", paint.bad(&format!("  - {}", printable(&before.join(" ")))))?;
         writeln!(out, "{}", paint.good(&format!("  + {}", printable(&after.join(" ")))))?;

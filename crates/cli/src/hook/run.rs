@@ -16,10 +16,11 @@ use proofmark_decider::{
     Decider, HookRuling, HookSettings, Hooks, StepAt, StopRuling, not_executed, session_of_subagent,
 };
 use proofmark_hosts::{Answer, Call, Event, Host, MAX_INPUT_BYTES, Message, Occasion, Stop};
+use proofmark_sandbox::hide_from_account;
 use proofmark_store::Store;
 
 use super::transcript;
-use crate::config::Config;
+use crate::config::{Config, users_own_home};
 use crate::document;
 use crate::error::{self, with_help, wrong_arguments};
 use crate::exit::Exit;
@@ -34,8 +35,14 @@ pub(super) struct Run {
     /// The host that asks
     #[arg(required = true, value_parser = super::hosts())]
     host: Option<&'static Host>,
+    /// The folder of keys, the trust store and the store [default: $PROOFMARK_HOME, as for other commands]
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Use the folder of keys and the store below the user's home folder, wherever variables point
+    #[arg(long, conflicts_with = "home")]
+    own_home: bool,
     /// The action policy
-    // Required, and never taken from the project or a variable: the agent that is asked for could write or set that.
+    // The policy is required, and never taken from the project or a variable: the agent that is asked for could write or set that.
     #[arg(long, value_name = "FILE", required = true)]
     policy: Option<PathBuf>,
     /// The name of the session [default: the host's name and that of its session]
@@ -112,7 +119,11 @@ impl Run {
     }
 
     pub(super) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        // The agent runs as the same account.
+        hide_from_account().context("hide the memory of this process")?;
         let host = self.host()?;
+        let home = self.home.clone().or_else(|| self.own_home.then(users_own_home));
+        let config = &config.for_hook(home);
         // What cannot be read may be a call.
         let about = About { host, occasion: Occasion::BeforeTool, again: false };
         let asked = Asked { about: Mutex::new(about), stop: Arc::default() };

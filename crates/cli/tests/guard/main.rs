@@ -3,6 +3,7 @@
 
 mod changes;
 mod http;
+mod secrets;
 mod told;
 
 use std::io::{BufRead, BufReader, Write};
@@ -34,7 +35,6 @@ boundaries:
     match: {action_class: record_mutation}
     require:
       - approval: {role: owner}
-roles: {owner: trusted}
 ";
 
 /// A folder with a policy, and the effects of calls.
@@ -82,6 +82,14 @@ impl Place {
             .unwrap()
     }
 
+    /// Makes a key, and lists it in the policy as the owner's.
+    fn add_reviewer(&self) {
+        assert!(self.proofmark(&["key", "new", "reviewer"]).status.success());
+        let add = ["reviewer", "add", "ann", "--key", "reviewer", "--role", "owner", "--policy", "policy.yaml"];
+        let added = self.proofmark(&add);
+        assert!(added.status.success(), "{}", said(&added));
+    }
+
     fn command(&self, options: &[&str], how: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
         command.args(["guard", "--policy", "policy.yaml", "--session", "s1", "--server", "lenient"]).args(options);
@@ -118,8 +126,10 @@ impl Guarded {
     fn hear(&mut self) -> Object {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
-        match Json::parse_with(line.as_bytes(), proofmark_receipt::json::Limits { max_bytes: 64 << 20, max_depth: 64 })
-        {
+        match Json::parse_with(
+            line.as_bytes(),
+            proofmark_receipt::json::Limits { max_bytes: 64 << 20, max_depth: 64, ..Default::default() },
+        ) {
             Ok(Json::Object(message)) => message,
             other => panic!("{other:?}: {line}"),
         }
@@ -192,8 +202,7 @@ fn nothing_that_is_smuggled_has_an_effect() {
 #[test]
 fn a_blocked_call_passes_once_after_a_person_approved_it() {
     let place = Place::new();
-    // Before the guard starts, which trusts the keys that are there then.
-    assert!(place.proofmark(&["key", "new", "reviewer"]).status.success());
+    place.add_reviewer();
     let mut guarded = place.listed(&[]);
     let blocked = text(&guarded.call(1, "write"));
     assert!(blocked.contains("proofmark decision approve ") && place.effects().is_empty(), "{blocked}");
@@ -258,7 +267,7 @@ fn in_shadow_mode_calls_are_decided_and_nothing_is_enforced() {
     {
         assert!(shown.contains(line), "{line} in {shown}");
     }
-    let id = shown.split("decision ").nth(1).unwrap().get(..36).unwrap();
+    let id = shown.split("decision: ").nth(1).unwrap().get(..36).unwrap();
     let decision = said(&place.proofmark(&["decision", "show", id]));
     assert!(decision.contains("replan_required"), "the decision says what the policy says: {decision}");
     let trace = proofmark_evidence::trace::read(&place.proofmark(&["session", "export", "s1"]).stdout).unwrap();
@@ -452,7 +461,13 @@ fn a_host_configuration_is_wrapped_and_unwrapped_exactly() {
     std::fs::write(place.at("mcp.json"), before).unwrap();
     let now = || std::fs::read_to_string(place.at("mcp.json")).unwrap();
     let wrap = ["guard", "wrap", "mcp.json", "--policy", "policy.yaml"];
-    assert!(place.proofmark(&[&wrap[..], &["--dry-run"]].concat()).status.success() && now() == before);
+    let shown = place.proofmark(&[&wrap[..], &["--dry-run", "--json"]].concat());
+    assert!(shown.status.success() && now() == before, "{}", said(&shown));
+    let change = proofmark_receipt::Json::parse(shown.stdout.trim_ascii()).unwrap();
+    let change = change.as_object().unwrap();
+    assert_eq!(change.get("server").unwrap().as_str(), Some("files"));
+    assert_eq!(change.get("before").unwrap().to_text(), r#"["npx","-y","x"]"#);
+    assert!(change.get("after").unwrap().to_text().ends_with(r#","--","npx","-y","x"]"#), "{}", said(&shown));
     assert!(place.proofmark(&wrap).status.success());
     assert!(now().contains(r#""--server", "files", "--", "npx", "-y", "x"]"#), "{}", now());
     assert!(now().contains("\"other\": 1.50"), "{}", now());
@@ -559,7 +574,7 @@ fn the_user_of_an_official_client_is_asked_and_can_only_refuse() {
         assert!(place.effects().is_empty());
         let shown = said(&place.proofmark(&["session", "show", "s1"]));
         assert_eq!(
-            shown.contains(&format!("executed: no; the client answered {answer}")),
+            shown.contains(&format!("executed: no; the client answered: {answer}")),
             answer != "accept",
             "{shown}"
         );

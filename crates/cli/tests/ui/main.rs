@@ -72,7 +72,9 @@ fn tell(modules: &Path, script: &str, arguments: &[&str]) {
 fn keys(home: &Home) -> (String, [String; 3]) {
     let file = home.path().join("keys.json").display().to_string();
     let key = |id: &str, role: &str| {
-        proofmark(home, &["api-key", "add", "--api-keys", &file, id, role, "--tenant", "acme.support"])
+        let holds = ["--holds", "finance-lead", "--holds", "support-lead"];
+        let add = ["api-key", "add", "--api-keys", &file, id, role, "--tenant", "acme.support"];
+        proofmark(home, &[&add[..], &holds].concat())
     };
     let keys = [("bot", "agent"), ("ann", "reviewer"), ("bob", "reviewer")].map(|(id, role)| key(id, role));
     (file, keys)
@@ -193,6 +195,10 @@ fn every_page_is_for_everybody() {
         .output()
         .unwrap();
     assert!(agent.status.success(), "{}", String::from_utf8_lossy(&agent.stderr));
-    let (_server, address) = served(&home, &[]);
+    // Without API keys, approvals are those of the server's key.
+    let policy = home.path().join("policy.yaml").display().to_string();
+    std::fs::copy(format!("{HERE}/policy.yaml"), &policy).unwrap();
+    proofmark(&home, &["reviewer", "add", "server", "--key", "default", "--role", "finance-lead", "--policy", &policy]);
+    let (_server, address) = served_by(&home, &policy, &[]);
     tell(&modules, "looks.mjs", &[&address]);
 }

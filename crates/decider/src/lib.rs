@@ -13,6 +13,7 @@ mod decider;
 mod evaluation;
 mod guard;
 mod hooks;
+mod passkey;
 mod pins;
 mod policy_diff;
 mod receive;
@@ -30,6 +31,7 @@ pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
 pub use hooks::{
     HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, not_executed, session_of_subagent,
 };
+pub use passkey::{PasskeyRefusal, SignedApproval};
 pub use pins::{KnownPin, PinStatus, approve_pins, pins};
 pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
 pub use receive::{NotStored, Received};

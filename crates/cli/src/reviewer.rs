@@ -39,8 +39,8 @@ pub(crate) enum Reviewer {
 /// cannot write.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark reviewer add ann --key ann --role release-manager --policy examples/decide/policy.yaml
-  proofmark reviewer add bob --key ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a --role release-manager")]
+  proofmark reviewer add ann --key ~/.ssh/ann.pub --role release-manager --policy policy.yaml
+  proofmark reviewer add bob --key reviewer --role release-manager --policy policy.yaml")]
 pub(crate) struct Add {
     /// A name of your choice, which the policy does not have yet
     name: String,

@@ -280,10 +280,11 @@ impl Decider {
     ///
     /// # Errors
     /// [`ReviewError`] when there is nothing to approve.
-    pub fn statement(&self, new: &NewReview<'_>, store: &TenantStore<'_>) -> Result<Object, ReviewError> {
+    pub fn statement(&self, new: &NewReview<'_>) -> Result<Object, ReviewError> {
+        let store = self.store.of(new.tenant);
         let unknown = || ReviewError::Unknown(new.decision_id.to_owned());
         let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
-        open_to_review(store, &stored)?;
+        open_to_review(&store, &stored)?;
         let period = Period::new(clock::now_in(&self.store)?, new)?;
         let id = clock::receipt_id().map_err(DecideError::from)?;
         let (_, draft) = approval(&decide::read(&stored)?, new, &period, id, None)?;

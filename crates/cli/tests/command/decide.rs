@@ -104,10 +104,10 @@ fn only_a_trusted_signers_receipt_replays_as_the_same() {
     let story = Story::new();
     let request = example("request.json");
     let blocked = story.decide(&request, &[]).stdout;
-    let policy = example("policy.yaml");
+    let policy = &story.policy;
     let replay = |text: &str, trust: &[&str]| {
         let file = story.place.file("replayed.json", text);
-        story.place.run(&[&["decide", &request, "--policy", &policy, "--replay", &file], trust].concat())
+        story.place.run(&[&["decide", &request, "--policy", policy, "--replay", &file], trust].concat())
     };
     let [issuer, reviewer] = &story.trusted;
     let same = replay(&blocked, &["--trust", issuer]);

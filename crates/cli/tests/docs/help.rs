@@ -99,6 +99,7 @@ examples_run!(
     mcp,
     policy,
     receipt,
+    reviewer,
     run,
     serve,
     session,

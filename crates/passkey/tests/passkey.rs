@@ -17,7 +17,8 @@ fn key() -> SigningKey {
 
 fn passkey() -> Passkey {
     let point = key().verifying_key().to_encoded_point(false);
-    let key = PublicKey::Es256(point.as_bytes()[1..].try_into().unwrap());
+    let (_, coordinates) = point.as_bytes().split_first().unwrap();
+    let key = PublicKey::Es256(coordinates.try_into().unwrap());
     Passkey { key, origin: PAGE.parse().unwrap() }
 }
 

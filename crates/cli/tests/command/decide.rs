@@ -115,7 +115,7 @@ fn only_a_trusted_signers_receipt_replays_as_the_same() {
     assert!(same.stdout.starts_with("same") && same.stdout.contains("signed by default (your key)"), "{same:?}");
     // Without `--trust`, receipts of own keys count.
     assert_eq!(replay(&blocked, &[]).code, 0);
-    let elsewhere = Story::new().decide(&request, &[]).stdout;
+    let elsewhere = Story { policy: policy.clone(), ..Story::new() }.decide(&request, &[]).stdout;
     let unknown = replay(&elsewhere, &[]);
     assert!(unknown.code == 1 && unknown.stdout.starts_with("untrusted"), "{unknown:?}");
     let stranger = replay(&blocked, &["--trust", reviewer]);

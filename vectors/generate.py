@@ -816,6 +816,12 @@ def decision_kind_cases():
     yield decision_case("outcome_unknown", "a default", sign(decision(outcome="Allow")), "contradiction")
     yield decision_case("id_not_a_uuid", "any text as an id", sign(decision(decision_id="d1")), "missing_field")
     yield decision_case("reason_a_text", "lists of anything", sign(decision(reasons=["x"])), "missing_field")
+    for separation in ("none", "account", "host"):
+        yield decision_case(f"separation_{separation}", "knowing no `separation`", sign(changed(plain, "binding", "separation", separation)))
+    yield decision_case("separation_with_account", "knowing no `account`", sign(changed(changed(plain, "binding", "separation", "account"), "binding", "account", "claude")))
+    for name, value in {"unknown": "Account", "null": None, "a_list": ["account"]}.items():
+        yield decision_case(f"separation_{name}", "any text as a separation", sign(changed(plain, "binding", "separation", value)), "missing_field")
+    yield decision_case("account_a_number", "any value as an account", sign(changed(plain, "binding", "account", Number("1001"))), "missing_field")
     yield decision_case("without_issuer_key", "an optional name of the signer", sign(without(plain, "issuer_key")), "issuer_key_mismatch")
     yield decision_case("issuer_key_in_metadata", "looking where VRF receipts have it", sign({**without(plain, "issuer_key"), "metadata": {"issuer_key": ISSUER.spki}}), "issuer_key_mismatch")
     yield decision_case("signed_again_by_another", "no signed name of the signer", sign(plain, OTHER), "issuer_key_mismatch")

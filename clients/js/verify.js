@@ -446,6 +446,8 @@ const FORMAT = /** @type {const} */ ([
   ["binding", "expires_at", "time"],
 ]);
 
+const SEPARATIONS = ["none", "account", "host"];
+
 function claimsDecision(document) {
   return document.get("receipt_type") === RECEIPT_TYPE && !document.has("vrf_version");
 }
@@ -455,8 +457,12 @@ function readDecision(document) {
     const value = member(document, place, name);
     if (value !== undefined && TYPES[type]?.(value)) continue;
     const path = place === "" ? name : `${place}.${name}`;
-    throw new Refused("missing_field", `\`${path}\` is missing or of the wrong type`);
+    throw missing(path);
   }
+  // Receipts of earlier decisions do not say who asked.
+  const separation = member(document, "binding", "separation"), account = member(document, "binding", "account");
+  if (separation !== undefined && !(typeof separation === "string" && SEPARATIONS.includes(separation))) throw missing("binding.separation");
+  if (account !== undefined && typeof account !== "string") throw missing("binding.account");
   checkDisposition(document);
   return receiptId(String(document.get("decision_id"))) ?? "";
 }
@@ -479,6 +485,10 @@ function checkDisposition(document) {
   for (const [name, holds] of rules) {
     if (!holds) throw contradiction(name);
   }
+}
+
+function missing(path) {
+  return new Refused("missing_field", `\`${path}\` is missing or of the wrong type`);
 }
 
 function contradiction(name) {

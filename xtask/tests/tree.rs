@@ -28,7 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["receipt"]),
     ("keys", &["receipt", "boundary", "passkey", "session"]),
     ("git", &["receipt", "checks", "boundary"]),
-    ("statement", &["receipt", "boundary"]),
+    ("statement", &["receipt", "boundary", "session"]),
     (
         "verifier",
         &["receipt", "checks", "evidence", "contract", "boundary", "git", "passkey", "sandbox", "session", "store"],
@@ -66,9 +66,11 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("proxy", &["decider", "guard", "receipt", "server"]),
+    ("agents", &["decider", "guard", "hosts", "receipt", "server", "session"]),
     (
         "cli",
         &[
+            "agents",
             "boundary",
             "checks",
             "contract",
@@ -135,9 +137,9 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("libsqlite3-sys", &["store"]),
     ("anyhow", &["cli", "xtask", "xtask-bench", "xtask-measure"]),
-    ("axum", &["server", "pages", "proxy"]),
+    ("axum", &["server", "pages", "proxy", "agents"]),
     ("hyper", &["server", "proxy"]),
-    ("tokio", &["server", "pages", "proxy", "store"]),
+    ("tokio", &["server", "pages", "proxy", "store", "agents"]),
     ("tokio-postgres", &["store"]),
 ];
 

@@ -119,6 +119,8 @@ function decision(document) {
       ["Action", text(document, "action_class")],
       ["Agent", text(document, "binding", "agent")],
       ["Environment", text(document, "binding", "environment")],
+      ["Account", text(document, "binding", "account")],
+      ["Separation", text(document, "binding", "separation") || "none"],
       ["Decided", text(document, "binding", "decided_at"), "time"],
       ["Holds until", text(document, "binding", "expires_at"), "time"],
       ["Chain", position(document)],

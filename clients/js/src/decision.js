@@ -80,6 +80,9 @@ const FORMAT = /** @type {const} */ ([
   ["binding", "expires_at", "time"],
 ]);
 
+/** The values of `binding.separation`. */
+const SEPARATIONS = ["none", "account", "host"];
+
 /**
  * Whether a document says that it is a decision receipt. With `vrf_version` it is a VRF receipt, whatever else it holds.
  *
@@ -101,8 +104,12 @@ export function readDecision(document) {
     const value = member(document, place, name);
     if (value !== undefined && TYPES[type]?.(value)) continue;
     const path = place === "" ? name : `${place}.${name}`;
-    throw new Refused("missing_field", `\`${path}\` is missing or of the wrong type`);
+    throw missing(path);
   }
+  // Receipts of earlier decisions do not say who asked.
+  const separation = member(document, "binding", "separation"), account = member(document, "binding", "account");
+  if (separation !== undefined && !(typeof separation === "string" && SEPARATIONS.includes(separation))) throw missing("binding.separation");
+  if (account !== undefined && typeof account !== "string") throw missing("binding.account");
   checkDisposition(document);
   return receiptId(String(document.get("decision_id"))) ?? "";
 }
@@ -126,6 +133,11 @@ function checkDisposition(document) {
   for (const [name, holds] of rules) {
     if (!holds) throw contradiction(name);
   }
+}
+
+/** @param {string} path */
+function missing(path) {
+  return new Refused("missing_field", `\`${path}\` is missing or of the wrong type`);
 }
 
 /** @param {string} name */

@@ -4,6 +4,7 @@ use proofmark_evidence::{Comparison, Evidence, Person, ReceiptFact, ReceiptKind,
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
+use crate::asker::{Asker, Separation};
 use crate::decide::{Decision, decide};
 use crate::disposition::{Disposition, Outcome};
 use crate::moment::{History, Moment};
@@ -132,17 +133,19 @@ impl Expectation {
 
 fn case(field: &Field<'_>) -> Result<Case, DocumentError> {
     let fields = field.fields()?;
-    fields.only(&["name", "request", "now", "denied", "receipts", "approvals", "expect"])?;
+    fields.only(&["name", "request", "asker", "now", "denied", "receipts", "approvals", "expect"])?;
     let now = match fields.get("now") {
         Some(field) => time(&field)?,
         None => Timestamp::from_unix_millis(DEFAULT_NOW_MILLIS),
     };
-    let request = fields.need("request", "write the request, in either form")?;
+    let field = fields.need("request", "write the request, in either form")?;
+    let request = Request::read(field.json).map_err(|error| field.error(Cause::InvalidValue, error.to_string()))?;
+    let asker = fields.get("asker").map(|field| asker(&field)).transpose()?.unwrap_or_default();
     let receipts = items(&fields, "receipts")?;
     let receipts = receipts.iter().enumerate().map(|(number, field)| receipt(field, number, &now));
     Ok(Case {
         name: fields.need("name", "name the case")?.text()?.to_owned(),
-        request: Request::read(request.json).map_err(|error| request.error(Cause::InvalidValue, error.to_string()))?,
+        request: request.asked_by(&asker),
         receipts: receipts.collect::<Result<_, _>>()?,
         approvals: items(&fields, "approvals")?.iter().map(approval).collect::<Result<_, _>>()?,
         expect: expect(&fields.need("expect", "write the expected outcome, as in `{outcome: allow}`")?)?,
@@ -154,6 +157,15 @@ fn case(field: &Field<'_>) -> Result<Case, DocumentError> {
             now,
         },
     })
+}
+
+/// Who asks, which no request says.
+fn asker(field: &Field<'_>) -> Result<Asker, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["separation", "account"])?;
+    let separation = fields.get("separation").map(|field| field.choice(&Separation::WORDS)).transpose()?;
+    let account = fields.get("account").map(|field| field.text().map(str::to_owned)).transpose()?;
+    Ok(Asker { separation: separation.unwrap_or_default(), account })
 }
 
 fn items<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<Field<'a>>, DocumentError> {

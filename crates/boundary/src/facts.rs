@@ -5,6 +5,8 @@ use std::sync::Arc;
 use proofmark_predicate::{FieldType, Schema};
 use proofmark_session::CallStatus;
 
+use crate::asker::Separation;
+
 /// The classes of actions that a policy need not declare.
 pub(crate) const ACTION_CLASSES: [&str; 8] = [
     "memory_write",
@@ -54,7 +56,17 @@ pub(crate) fn fact_schema(classes: &[String]) -> Schema {
         ),
         (
             "agent",
-            object(["id", "org", "project", "environment", "run", "step", "sensitivity"].map(|name| (name, text()))),
+            object([
+                ("id", text()),
+                ("org", text()),
+                ("project", text()),
+                ("environment", text()),
+                ("run", text()),
+                ("step", text()),
+                ("sensitivity", text()),
+                ("account", text()),
+                ("separation", one_of(Separation::WORDS.map(|(word, _)| word))),
+            ]),
         ),
         ("facts", list(object([("type", text()), ("payload", FieldType::Any), ("source", text()), ("at", text())]))),
         (

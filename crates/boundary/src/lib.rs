@@ -7,7 +7,8 @@
 //! Read the files in the order of a decision:
 //!
 //! 1. `policy` and its folder read a policy; `facts` names what its predicates see, `rule_ref` names a rule.
-//! 2. `request` reads a request in either of its two forms; `size` counts its values, `moment` is its time and history.
+//! 2. `request` reads a request in either of its two forms; `size` counts its values, `asker` is who asks, `moment` the time and
+//!    the history.
 //! 3. `evidence` finds the documents and calls that a rule asks for; `taint` finds signs of steering in texts.
 //! 4. `judge` makes one pass over the policy, a finding for each rule; `input` is everything that it may look at.
 //! 5. `decide` makes a decision of the findings, and `disposition` says how the agent continues.
@@ -43,6 +44,7 @@
 //! ```
 
 mod admission;
+mod asker;
 mod assumption;
 mod cases;
 mod change;
@@ -68,6 +70,7 @@ mod suggest;
 pub mod taint;
 
 pub use admission::{Admission, admits};
+pub use asker::{Asker, Separation};
 pub use cases::{Case, CaseResult, Cases};
 pub use change::{Change, MAX_SEARCH_STEPS, Witness};
 pub use coverage::{Coverage, RuleHits};

@@ -13,6 +13,7 @@ use proofmark_receipt::{
 pub(crate) use evidence::documents;
 pub use read::ParseDecisionError;
 
+use crate::asker::{Asker, Separation};
 use crate::decide::Decision;
 use crate::disposition::Disposition;
 use crate::judge::Reason;
@@ -120,6 +121,15 @@ impl DecisionReceipt {
         self.disposition
     }
 
+    /// Who asked, as the decider knew it. A receipt that does not say it is of an unknown one.
+    #[must_use]
+    pub fn asker(&self) -> Asker {
+        Asker {
+            separation: self.bound("separation").and_then(Separation::from_word).unwrap_or_default(),
+            account: self.bound("account").map(str::to_owned),
+        }
+    }
+
     /// This receipt as the end of its chain.
     #[must_use]
     pub fn tip(&self) -> Option<ChainTip> {
@@ -160,7 +170,7 @@ impl DecisionReceipt {
             "resume_contract": resume_contract(decision, &steps),
             "runtime_loopback": guidance::loopback(decision, &steps),
             "metadata": metadata(decision),
-            "binding": binding(decision),
+            "binding": binding(decision, request),
             "evidence": decision.evidence().map(evidence::item).chain(unread).collect::<Vec<_>>(),
         };
         Self { document, decision_id: id, disposition }
@@ -195,9 +205,10 @@ fn resume_contract(decision: &Decision, steps: &[Json]) -> Object {
     }
 }
 
-fn binding(decision: &Decision) -> Object {
+fn binding(decision: &Decision, request: &Request) -> Object {
     let mut binding = Object::new();
     decision.subject.write(&mut binding);
+    request.asker().write(&mut binding);
     binding.insert("policy_hash", decision.policy_hash.to_string());
     binding.insert("facts_hash", decision.facts_hash.to_string());
     binding.insert("fingerprint", decision.fingerprint.to_string());

@@ -110,6 +110,7 @@ fn recompute(
             recomputed: "as verified now".to_owned(),
         })
         .collect();
+    let request = &request.asked_by(&receipt.asker());
     let decision = decide(policy, request, &Evidence::new(documents), &moment);
     // The id is taken over and the chain left out: neither can be recomputed (`NOT_COMPARED`).
     let again = DecisionReceipt::unchained(&decision, request, receipt.decision_id());
@@ -117,7 +118,10 @@ fn recompute(
     let is_words = |place: &str| {
         place == "binding.engine" || WORDS.contains(&place) || WORDS_OF_CODES.iter().any(|name| place.ends_with(name))
     };
-    let not_compared = |place: &str| NOT_COMPARED.contains(&place) || (other_engine && is_words(place));
+    // A receipt that says nothing of it is of an unknown asker, for whom `none` is written.
+    let is_untold = |place: &str| place == "binding.separation" && receipt.bound("separation").is_none();
+    let not_compared =
+        |place: &str| NOT_COMPARED.contains(&place) || (other_engine && is_words(place)) || is_untold(place);
     let found = difference::differences(receipt.document(), again.document(), MAX_DIFFERENCES, &not_compared);
     differences.extend(found.into_iter().map(|difference| Difference {
         at: difference.at,
@@ -144,7 +148,7 @@ pub fn decide_as_recorded(
     policy: &ActionPolicy,
 ) -> Result<Decision, &'static str> {
     let (documents, moment) = recorded(receipt)?;
-    Ok(decide(policy, request, &Evidence::new(documents), &moment))
+    Ok(decide(policy, &request.asked_by(&receipt.asker()), &Evidence::new(documents), &moment))
 }
 
 /// The documents that a receipt records, as they were found, and the moment of the decision; or the member that cannot be

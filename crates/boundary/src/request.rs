@@ -11,6 +11,7 @@ use proofmark_predicate::{Key, Map, Value};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Place};
 use proofmark_receipt::{Json, Object, Sha256Digest};
 
+use crate::asker::Asker;
 use crate::size::size;
 use canonical::CanonicalList;
 
@@ -26,6 +27,8 @@ pub struct Request(Arc<Parts>);
 #[derive(Debug)]
 struct Parts {
     facts: Json,
+    asker: Asker,
+    /// The facts, with those about the asker.
     value: Value,
     /// A time, and the facts with it: one decision asks for one time, often.
     timed: OnceLock<(String, Value)>,
@@ -51,7 +54,7 @@ impl Request {
         Self::from_facts(facts)
     }
 
-    /// The request with exactly these facts: an object with the members `action`, `agent`, `facts`, ….
+    /// The request with exactly these facts: an object with the members `action`, `agent`, `facts`, …. Nobody is known to ask.
     ///
     /// # Errors
     /// [`DocumentError`] for a number that cannot be held exactly.
@@ -60,7 +63,7 @@ impl Request {
             let place = Place::Field(error.at.clone());
             DocumentError::new(place, Cause::InvalidValue, error.to_string())
         })?;
-        Ok(Self::new(facts, value))
+        Ok(Self::new(facts, &value, Asker::default(), None))
     }
 
     /// As [`Request::from_facts`]; takes time for what differs from the facts of this request. The rest is shared.
@@ -74,27 +77,36 @@ impl Request {
                     Some(known) => known.followed_by(self.calls().unwrap_or_default(), calls),
                     None => CanonicalList::default().followed_by(&[], calls),
                 });
-                Ok(Self::with_calls(facts, value, calls.map(Arc::new)))
+                Ok(Self::new(facts, &value, self.0.asker.clone(), calls.map(Arc::new)))
             }
             // It says where the number is.
-            None => Self::from_facts(facts),
+            None => Self::from_facts(facts).map(|request| request.asked_by(&self.0.asker)),
         }
     }
 
-    fn new(facts: Object, value: Value) -> Self {
-        Self::with_calls(facts, value, None)
+    /// The same request, asked by this one.
+    #[must_use]
+    pub fn asked_by(&self, asker: &Asker) -> Self {
+        Self::new(self.facts().clone(), &self.0.value, asker.clone(), self.0.calls.clone())
     }
 
-    fn with_calls(facts: Object, value: Value, calls: Option<Arc<CanonicalList>>) -> Self {
+    /// Who asks.
+    #[must_use]
+    pub fn asker(&self) -> &Asker {
+        &self.0.asker
+    }
+
+    fn new(facts: Object, value: &Value, asker: Asker, calls: Option<Arc<CanonicalList>>) -> Self {
         let (timed, action_hash, values) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Parts { facts: Json::Object(facts), value, timed, action_hash, calls, values }))
+        let value = asker.in_facts(value);
+        Self(Arc::new(Parts { facts: Json::Object(facts), asker, value, timed, action_hash, calls, values }))
     }
 
     /// The request with these facts, most of which are those of this one. `None` for a number that cannot be held exactly.
     pub(crate) fn changed(&self, facts: Object) -> Option<Self> {
         let value = changed_members(&facts, self.facts(), &self.0.value)?;
         let has_same_calls = facts.get("calls") == self.facts().get("calls");
-        Some(Self::with_calls(facts, value, self.0.calls.clone().filter(|_| has_same_calls)))
+        Some(Self::new(facts, &value, self.0.asker.clone(), self.0.calls.clone().filter(|_| has_same_calls)))
     }
 
     /// The facts as JSON, taken out of a request that was not cloned.

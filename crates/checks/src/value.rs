@@ -1,6 +1,6 @@
 //! The values programs answer with.
 
-use proofmark_receipt::json::{Json, JsonError, Limits as JsonLimits};
+use proofmark_receipt::json::{Json, JsonError, Limits as JsonLimits, MAX_NODES};
 use thiserror::Error;
 
 mod from_json;
@@ -14,6 +14,8 @@ pub(crate) use wide::code_points;
 
 /// The longest wire text of one value that is read, in bytes: the cap of `output_bytes` with room for its framing.
 pub(crate) const MAX_VALUE_BYTES: usize = 32 << 20;
+/// The most values within an answer.
+const MAX_VALUE_NODES: usize = 8 * MAX_NODES;
 
 /// How deep the wire text may nest. A level of a dict takes three levels of wire text.
 pub const MAX_VALUE_DEPTH: usize = 512;
@@ -89,7 +91,7 @@ impl Value {
     ///
     /// [`ValueError`], with [`ValueError::Unsupported`] naming the type where the value is of another type.
     pub fn decode(wire: &[u8]) -> Result<Value, ValueError> {
-        let limits = JsonLimits { max_bytes: MAX_VALUE_BYTES, max_depth: MAX_VALUE_DEPTH };
+        let limits = JsonLimits { max_bytes: MAX_VALUE_BYTES, max_depth: MAX_VALUE_DEPTH, max_nodes: MAX_VALUE_NODES };
         value(&Json::parse_with(wire, limits)?, 0)
     }
 
@@ -195,7 +197,7 @@ fn float(repr: &str) -> Result<f64, ValueError> {
 }
 
 fn bytes(hex: &str) -> Result<Vec<u8>, ValueError> {
-    // Digit by digit: `from_str_radix` would read `+1` as well.
+    // It is read digit by digit: `from_str_radix` would read `+1` as well.
     let digit = |byte: u8| char::from(byte).to_digit(16);
     hex.as_bytes()
         .chunks(2)

@@ -85,10 +85,3 @@ pub(crate) fn names_file(option: &str, value: &str, config: &Config) -> bool {
         _ => false,
     }
 }
-
-/// The home that was set: hosts start programs with few variables of their own environment.
-pub(crate) fn home_of_the_environment() -> anyhow::Result<Option<String>> {
-    let Some(home) = std::env::var_os("PROOFMARK_HOME").filter(|home| !home.is_empty()) else { return Ok(None) };
-    let home = home.into_string().ok().context("write PROOFMARK_HOME: it is not UTF-8")?;
-    absolute_path(&home).map(Some)
-}

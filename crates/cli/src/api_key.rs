@@ -105,6 +105,7 @@ struct ReviewerOptions {
 #[derive(Clone, Copy, ValueEnum)]
 enum RoleName {
     Agent,
+    AgentHost,
     Reviewer,
     Admin,
 }
@@ -113,6 +114,7 @@ impl From<RoleName> for Role {
     fn from(role: RoleName) -> Role {
         match role {
             RoleName::Agent => Role::Agent,
+            RoleName::AgentHost => Role::AgentHost,
             RoleName::Reviewer => Role::Reviewer,
             RoleName::Admin => Role::Admin,
         }

@@ -1,16 +1,25 @@
 //! The environment, read once.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use proofmark_keys::{Keyring, KnownSigners, Passphrase};
+use proofmark_sandbox::keep_from_children;
 use proofmark_store::Place as StorePlace;
 use zeroize::Zeroizing;
 
+use crate::absolute::absolute_path;
 use crate::error::with_help;
+
+/// How the names of our own variables begin.
+const OUR_VARIABLES: &str = "PROOFMARK_";
+/// The variables with secrets.
+const PASSPHRASE: &str = "PROOFMARK_PASSPHRASE";
+const UPSTREAM_TOKEN: &str = "PROOFMARK_UPSTREAM_TOKEN";
+const API_KEY: &str = "PROOFMARK_API_KEY";
 
 /// The name of the key that is used, and created on first use, when no key is named.
 pub(crate) const DEFAULT_KEY: &str = "default";
@@ -23,6 +32,8 @@ const MAX_SECRET: u64 = 4096;
 pub(crate) struct Config {
     /// The folder of keys and the store: `$PROOFMARK_HOME`, else `proofmark` in the XDG data directory.
     pub(crate) home: PathBuf,
+    /// Whether `$PROOFMARK_HOME` names that folder.
+    is_home_named: bool,
     /// `$PROOFMARK_STORE`: the store that is used where none is named.
     store: Option<StorePlace>,
     /// `$PROOFMARK_POLICY`: the action policy of commands that a person starts, where none is named.
@@ -31,6 +42,8 @@ pub(crate) struct Config {
     passphrase: Result<Option<Passphrase>, NotTextError>,
     /// `$PROOFMARK_UPSTREAM_TOKEN`: the credential for a server that is guarded.
     upstream_token: Result<Option<Passphrase>, NotTextError>,
+    /// `$PROOFMARK_API_KEY`: what a guard or a hook authenticates itself with to the server that decides.
+    api_key: Result<Option<Passphrase>, NotTextError>,
 }
 
 /// The variable has a value that is not text.
@@ -39,17 +52,21 @@ pub(crate) struct Config {
 struct NotTextError(&'static str);
 
 impl Config {
-    pub(crate) fn from_environment() -> Config {
-        let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let data = path("XDG_DATA_HOME").or_else(|| Some(path("HOME")?.join(".local/share")));
-        let home = path("PROOFMARK_HOME").or_else(|| Some(data?.join("proofmark")));
-        Config {
-            home: home.unwrap_or_else(|| PathBuf::from(".proofmark")),
-            store: env::var_os("PROOFMARK_STORE").filter(|store| !store.is_empty()).map(StorePlace::from),
-            policy: path("PROOFMARK_POLICY"),
-            passphrase: secret("PROOFMARK_PASSPHRASE"),
-            upstream_token: secret("PROOFMARK_UPSTREAM_TOKEN"),
-        }
+    /// Reads the environment. No program that is started afterwards has our variables: some of them are secrets.
+    pub(crate) fn from_environment() -> anyhow::Result<Config> {
+        let mut ours = keep_from_children(OUR_VARIABLES).context("keep the variables of this program to itself")?;
+        let mut taken = |name: &str| ours.remove(OsStr::new(name));
+        let home = taken("PROOFMARK_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let data = variable("XDG_DATA_HOME").map(|data| data.join("proofmark"));
+        Ok(Config {
+            is_home_named: home.is_some(),
+            home: home.or(data).unwrap_or_else(users_own_home),
+            store: taken("PROOFMARK_STORE").filter(|store| !store.is_empty()).map(StorePlace::from),
+            policy: taken("PROOFMARK_POLICY").filter(|policy| !policy.is_empty()).map(PathBuf::from),
+            passphrase: taken(PASSPHRASE).map(|value| text(PASSPHRASE, value)).transpose(),
+            upstream_token: taken(UPSTREAM_TOKEN).map(|value| text(UPSTREAM_TOKEN, value)).transpose(),
+            api_key: taken(API_KEY).map(|value| text(API_KEY, value)).transpose(),
+        })
     }
 
     pub(crate) fn keyring(&self) -> Keyring {
@@ -72,9 +89,18 @@ impl Config {
     }
 
     /// The settings for a hook, whose store only its own command names: an agent may set variables of the host that starts it,
-    /// and another store knows of no denial and of nothing that was spent.
-    pub(crate) fn for_hook(&self) -> Config {
-        Config { store: None, ..self.clone() }
+    /// and another store knows of no denial and of nothing that was spent. `home` is the folder that its command names.
+    pub(crate) fn for_hook(&self, home: Option<PathBuf>) -> Config {
+        Config { store: None, home: home.unwrap_or_else(|| self.home.clone()), ..self.clone() }
+    }
+
+    /// The folder that `$PROOFMARK_HOME` names, for programs that are started later, with few variables of this environment.
+    pub(crate) fn named_home(&self) -> anyhow::Result<Option<String>> {
+        if !self.is_home_named {
+            return Ok(None);
+        }
+        let home = self.home.to_str().context("write PROOFMARK_HOME: it is not UTF-8")?;
+        absolute_path(home).map(Some)
     }
 
     /// The passphrase of key files: from the file given, else from the environment.
@@ -88,6 +114,11 @@ impl Config {
     /// The credential for a server that is guarded, from the environment.
     pub(crate) fn upstream_token(&self) -> anyhow::Result<Option<Passphrase>> {
         Ok(self.upstream_token.clone()?)
+    }
+
+    /// The API key for the server that decides, from the environment.
+    pub(crate) fn api_key(&self) -> anyhow::Result<Option<Passphrase>> {
+        Ok(self.api_key.clone()?)
     }
 }
 
@@ -109,8 +140,13 @@ pub(crate) fn secret_file(file: &Path, what: &str) -> anyhow::Result<Passphrase>
     Ok(Zeroizing::new(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
-fn secret(name: &'static str) -> Result<Option<Passphrase>, NotTextError> {
-    env::var_os(name).map(|value| text(name, value)).transpose()
+/// The folder of keys and the store of a user who has set no variable for it.
+pub(crate) fn users_own_home() -> PathBuf {
+    variable("HOME").map_or_else(|| PathBuf::from(".proofmark"), |home| home.join(".local/share/proofmark"))
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 fn text(name: &'static str, value: OsString) -> Result<Passphrase, NotTextError> {

@@ -18,6 +18,7 @@ use crate::options::StoreAt;
 use crate::out;
 use crate::paint::{Paint, printable};
 use crate::progress::{Progress, Work};
+use crate::remote::{HOW_APART, NOT_APART};
 
 /// Report supported languages and isolation levels
 #[derive(Args)]
@@ -160,6 +161,8 @@ impl Findings {
             let clock = paint.bad("behind:");
             writeln!(out, "  clock       {clock} {seconds} s before the latest time in the store; set the clock")?;
         }
+        writeln!(out, "separation")?;
+        writeln!(out, "  none        a guard or a hook {NOT_APART}; {HOW_APART}")?;
         writeln!(out, "pages")?;
         writeln!(out, "  /ui/check   {}", check_page_digest())?;
         if !self.workers.is_empty() {

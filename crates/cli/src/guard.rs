@@ -1,6 +1,7 @@
 //! `proofmark guard`.
 
 mod http;
+mod judge;
 mod lines;
 mod pins;
 mod reload;
@@ -12,9 +13,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
-use proofmark_decider::{Decider, Guard as Guarded};
+use proofmark_agents::{NewGuard, RemoteGuard, Server};
+use proofmark_decider::{Decider, Guard as Guarded, Owner};
 use proofmark_guard::{Pinning, Settings as GuardSettings};
+use proofmark_sandbox::hide_from_account;
 use proofmark_session::Keep;
 use proofmark_verifier::now;
 
@@ -25,6 +29,7 @@ use crate::exit::Exit;
 use crate::options::{Recording, Signing, StoreAt, Trusting, duration};
 use crate::out;
 use crate::paint::printable;
+use crate::remote::{HOW_APART, NOT_APART, OF_A_DECIDER, Remote};
 
 /// Stand between an MCP host and an MCP server: every call is decided before the server gets it
 ///
@@ -33,6 +38,7 @@ use crate::paint::printable;
 /// Standard input and output carry the protocol; what a server that was started writes to standard error is passed on.
 #[derive(Args)]
 #[command(
+    mut_arg("server", |server| server.conflicts_with_all(OF_A_DECIDER)),
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "Examples:
@@ -48,15 +54,15 @@ pub(crate) struct Guard {
     #[command(subcommand)]
     command: Option<Command>,
     /// The action policy
-    // Required, and never taken from the project or a variable: the guarded agent could write or set that.
-    #[arg(long, value_name = "FILE", required = true)]
+    // The policy is required, and never taken from the project or a variable: the guarded agent could write or set that.
+    #[arg(long, value_name = "FILE", required_unless_present = "server")]
     policy: Option<PathBuf>,
-    /// The name of the session [default: the server's name and the time]. Over HTTP, all sessions of a client are this one
+    /// The name of the session [default: the server's name and the time]. Over HTTP, this is the session of every client
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     /// What the server is called in the policy, in pins and in sessions [default: taken from its command or its URL]
     #[arg(long, value_name = "NAME")]
-    server: Option<String>,
+    name: Option<String>,
     /// The agent, as the policy's facts name it
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
@@ -64,7 +70,7 @@ pub(crate) struct Guard {
     #[arg(long, value_name = "NAME")]
     environment: Option<String>,
     /// Whether tools are pinned when they are first listed, or blocked until `proofmark guard pin approve`
-    #[arg(long, value_enum, default_value = "learn", value_name = "HOW")]
+    #[arg(long, value_enum, default_value = "learn", value_name = "HOW", conflicts_with = "server")]
     pins: PinningName,
     /// How much of a result is recorded: its digest, also how it begins, or all of it
     #[arg(long, value_enum, default_value = "excerpt", value_name = "HOW")]
@@ -73,11 +79,13 @@ pub(crate) struct Guard {
     #[arg(long)]
     hide: bool,
     /// Enforce nothing: decide and record as usual, and forward what the policy blocks
-    #[arg(long, conflicts_with = "hide")]
+    #[arg(long, conflicts_with_all = ["hide", "server"])]
     shadow: bool,
     /// Let a call that asks for an approval wait this long for it, where the client takes notifications of progress
     #[arg(long, value_name = "DURATION", value_parser = waiting)]
     wait: Option<Duration>,
+    #[command(flatten)]
+    remote: Remote,
     #[command(flatten)]
     http: http::HttpOptions,
     #[command(flatten)]
@@ -136,22 +144,27 @@ impl Guard {
             Some(Command::WatchServer(command)) => return Ok(command.run()),
             None => {}
         }
-        let Some(policy_file) = &self.policy else { return Ok(Exit::NoAnswer) };
-        let policy = document::action_policy(policy_file)?;
+        // The agent and the server run as the same account.
+        hide_from_account().context("hide the memory of this process")?;
         let upstream = self.http.upstream(config)?;
-        let server = match (&self.server, &upstream) {
+        let server = match (&self.name, &upstream) {
             (Some(name), _) => name.clone(),
             (None, Some(upstream)) => upstream.name(),
             (None, None) => server_name(&self.server_command),
         };
         let session = self.session.clone().unwrap_or_else(|| format!("{server} {}", now()));
-        for (name, option) in [(&server, "--server"), (&session, "--session")] {
+        for (name, option) in [(&server, "--name"), (&session, "--session")] {
             check_name(name, option)?;
         }
+        if let Some(decides) = self.remote.server(config)? {
+            return self.run_remote(decides, server, session);
+        }
+        let Some(policy_file) = &self.policy else { return Ok(Exit::NoAnswer) };
+        let policy = document::action_policy(policy_file)?;
         let key = self.signing.key(config)?;
         let trusted = self.trusting.signers(config)?;
         let decider = Decider::for_command_line(Some(policy), key, self.store.open(config)?, trusted);
-        let decider = decider.recording_facts(self.recording.record_facts);
+        let decider = Arc::new(decider.recording_facts(self.recording.record_facts));
         let settings = GuardSettings {
             session,
             server,
@@ -170,14 +183,32 @@ impl Guard {
             PinningName::Learn => Pinning::Learn,
             PinningName::Locked => Pinning::Locked,
         };
-        let reload = reload::Reload::new(policy_file.clone(), self.trusting, config);
+        let mut reload = reload::Reload::new(policy_file.clone(), self.trusting, config);
         match upstream {
             Some(upstream) => {
-                let (decider, is_one_session) = (Arc::new(decider), self.session.is_some());
+                let is_one_session = self.session.is_some();
                 self.http.run(upstream, http::Guarding { decider, reload, settings, pinning, is_one_session })
             }
-            None => stdio::run(Guarded::open(decider, settings, pinning)?, reload, &self.server_command),
+            None => {
+                out::note(format_args!("proofmark guard: {NOT_APART}; {HOW_APART}"));
+                let guard = Guarded::open(decider, Owner::local(), settings, pinning)?;
+                stdio::run(guard, move |guard| reload.round(guard), &self.server_command)
+            }
         }
+    }
+
+    /// Guards a server that is started, where another server decides.
+    fn run_remote(self, decides: Server, server: String, session: String) -> anyhow::Result<Exit> {
+        let new = NewGuard {
+            server,
+            origin: self.server_command.clone(),
+            session,
+            agent: self.agent,
+            environment: self.environment,
+            hide: self.hide,
+            wait: self.wait.unwrap_or_default(),
+        };
+        stdio::run(RemoteGuard::begin(decides, &new)?, |_| {}, &self.server_command)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Requests from files, folders, lines of a file and standard input.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -72,8 +73,23 @@ pub(crate) fn count(argument: &Path) -> Option<u64> {
 
 /// Reads a file of at most `limit` bytes.
 pub(crate) fn read_limited(path: &Path, limit: u64) -> anyhow::Result<Vec<u8>> {
-    let file = File::open(path).with_context(|| format!("read `{}`", path.display()))?;
-    drain(file, limit).with_context(|| format!("read `{}`", path.display()))
+    let mut file = File::open(path).with_context(|| format!("read `{}`", path.display()))?;
+    unchanged(&mut file, |file| drain(file, limit)).with_context(|| format!("read `{}`", path.display()))
+}
+
+/// What is read from a file, unless somebody writes to it meanwhile: half of a policy is another policy.
+fn unchanged<T>(file: &mut File, read: impl FnOnce(&mut File) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let before = file.metadata()?;
+    let found = read(file)?;
+    let after = file.metadata()?;
+    let version = |about: &Metadata| (about.size(), about.mtime(), about.mtime_nsec());
+    if before.is_file() && version(&before) != version(&after) {
+        return Err(with_help(
+            "it changes while it is read",
+            "try again when it is written; a file that takes its place by a rename is always whole",
+        ));
+    }
+    Ok(found)
 }
 
 /// Reads standard input, at most `limit` bytes.
@@ -116,7 +132,7 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         if path.is_file() && kind(&path).is_some() {
             files.push(path);
         }
-        // Inside the loop, so that the list never takes more memory than the limit allows.
+        // It is counted inside the loop, so that the list never takes more memory than the limit allows.
         if files.len() > MAX_FOLDER_FILES {
             return Err(with_help(
                 format!("read the folder `{}`: it holds more than {MAX_FOLDER_FILES} requests", folder.display()),
@@ -259,4 +275,35 @@ pub(crate) fn beside(request: &Path, named: &str) -> Result<String, String> {
 pub(crate) fn submission(path: &Path) -> anyhow::Result<String> {
     let bytes = read_limited(path, MAX_REQUEST_BYTES as u64)?;
     String::from_utf8(bytes).map_err(|_| anyhow!("read the submission `{}`: it is not UTF-8 text", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// What is read of a file while `meanwhile` is done.
+    fn read_while(path: &Path, meanwhile: impl FnOnce()) -> anyhow::Result<Vec<u8>> {
+        let mut file = File::open(path).unwrap();
+        unchanged(&mut file, |file| {
+            let read = drain(file, 100);
+            meanwhile();
+            read
+        })
+    }
+
+    #[test]
+    fn half_of_a_file_that_is_written_is_not_taken_for_it() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (path, new) = (folder.path().join("policy"), folder.path().join("new"));
+        fs::write(&path, "half").unwrap();
+        fs::write(&new, "whole").unwrap();
+        assert_eq!(read_while(&path, || ()).unwrap(), b"half");
+        let grown = || fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b" more").unwrap();
+        assert!(read_while(&path, grown).unwrap_err().to_string().contains("changes while it is read"));
+        // What it had when it was opened is whole.
+        assert_eq!(read_while(&path, || fs::rename(&new, &path).unwrap()).unwrap(), b"half more");
+        assert_eq!(read_limited(&path, 100).unwrap(), b"whole");
+    }
 }

@@ -52,6 +52,7 @@ mod presenting;
 mod progress;
 mod project;
 mod receipt;
+mod remote;
 mod report;
 mod reviewer;
 mod run;
@@ -87,7 +88,7 @@ use crate::paint::ColorName;
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Print with colours: where standard output is a terminal, always, or never
+    /// When to print with colours: `auto` (if standard output is a terminal), `always` or `never`
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", hide_possible_values = true, help_heading = GLOBAL)]
     color: ColorName,
     /// Run as if started in this folder
@@ -115,7 +116,7 @@ Environment:
   PROOFMARK_UPSTREAM_TOKEN
                         The credential that `proofmark guard --upstream` sends, where --upstream-token-file is not given
   NO_COLOR, CLICOLOR_FORCE, FORCE_COLOR
-                        Print without colours, or with colours also where standard output is no terminal, where --color is not given
+                        Without --color: the first turns colours off, the others turn them on even outside a terminal
 
 Example:
   proofmark verify examples/sort.json";
@@ -142,7 +143,7 @@ enum Command {
     Policy(policy::Policy),
     /// Stand between an MCP host and an MCP server: every call is decided before the server gets it
     Guard(Box<guard::Guard>),
-    /// Have a coding agent's host ask before each tool and each stop
+    /// Decide for a coding agent, before it uses a tool and before it stops
     Hook(Box<hook::Hook>),
     Gate(Box<gate::Gate>),
     /// Serve verification and decisions over HTTP and MCP
@@ -234,7 +235,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     if let Some(folder) = &arguments.working_folder {
         env::set_current_dir(folder).with_context(|| format!("run in the folder `{}`", folder.display()))?;
     }
-    let config = Config::from_environment();
+    let config = Config::from_environment()?;
     match arguments.command {
         Command::Verify(command) => command.run(&config),
         Command::Workflow(command) => command.run(&config),

@@ -1,13 +1,15 @@
 //! `proofmark serve`.
 
-use std::io::Write;
-use std::net::SocketAddr;
+mod check;
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use proofmark_agents::endpoints;
 use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::Decider;
@@ -18,10 +20,10 @@ use proofmark_pages::pages;
 use proofmark_receipt::SignerId;
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
-    Files, Loaded, Log, LogFormat, LogLayer, LogSettings, Services, Settings, check_address, log_jobs, log_lost_jobs,
-    log_note, log_warnings, probe_host, serve, start_log,
+    Files, Loaded, Log, LogFormat, LogLayer, LogSettings, OwnFiles, Services, Settings, SocketSettings, check_place,
+    log_jobs, log_lost_jobs, log_note, log_warnings, probe_host, serve, start_log,
 };
-use proofmark_store::{Store, StoreError};
+use proofmark_store::Place;
 
 use crate::config::Config;
 use crate::document;
@@ -31,6 +33,9 @@ use crate::out;
 use crate::paint::printable;
 use crate::policy_option;
 use crate::served_files;
+
+/// Where a server listens that is not told otherwise.
+const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8700));
 
 /// Serve verification and decisions over HTTP and MCP
 ///
@@ -51,9 +56,12 @@ Exit codes of --check: 0 the server would start; 2 it would not.")]
 pub(crate) struct Serve {
     #[command(flatten)]
     service: ServiceOptions,
-    /// Listen on this address
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
-    listen: SocketAddr,
+    /// Listen on this address [default: 127.0.0.1:8700; with --socket none]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Also decide for the guards and hooks of other accounts of this host, which ask by this socket
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
     /// The API keys: a file that `proofmark api-key add` writes
     #[arg(long, value_name = "FILE")]
     api_keys: Option<PathBuf>,
@@ -70,11 +78,14 @@ pub(crate) struct Serve {
     /// Read the policies, the API keys, the signing key and the store, and exit without listening
     #[arg(long)]
     check: bool,
+    /// With --check: print what was found as one JSON object
+    #[arg(long, requires = "check")]
+    json: bool,
 }
 
 impl Serve {
     pub(crate) fn run(mut self, config: &Config) -> anyhow::Result<Exit> {
-        // Named, because `_` would drop the log at once; it must live as long as the server.
+        // The log has a name, because `_` would drop it at once; it must live as long as the server.
         let _log = (!self.check).then(|| self.service.log()).transpose()?;
         self.service.policy = policy_option::named(self.service.policy, config)?;
         if self.check {
@@ -82,8 +93,10 @@ impl Serve {
         }
         let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
         let open = keys.is_none();
+        let listen = self.address();
         // Before anything else is begun, so that a wrong address is reported at once.
-        check_address(self.listen, keys.as_ref())?;
+        check_place(listen, self.socket.is_some(), keys.as_ref())?;
+        let socket = self.socket_settings(config)?;
         let workers = self.workers(config)?;
         let (services, files) = self.service.services_with(config, workers)?;
         // With fewer open files the server still works: it closes idle connections earlier.
@@ -91,12 +104,46 @@ impl Serve {
             out::announce(format_args!("the limit of open connections stays low: {error}"));
         }
         let files = Files { api_keys: self.api_keys.map(served_files::api_keys), ..files };
-        let settings = Settings { listen: self.listen, services, keys, rate: self.rate, files, pages: pages() };
+        let more = pages().into_iter().chain(endpoints()).collect();
+        let settings = Settings { listen, socket, services, keys, rate: self.rate, files, more };
         serve(settings, |address| {
             let warning = if open { " to every local user, because there are no API keys" } else { "" };
-            out::announce(format_args!("serving on http://{address}{warning}"));
+            if let Some(address) = address {
+                out::announce(format_args!("serving on http://{address}{warning}"));
+            }
+            if let Some(socket) = &self.socket {
+                let shown = printable(&socket.display().to_string());
+                out::announce(format_args!("deciding for guards and hooks of other accounts on unix:{shown}"));
+            }
         })?;
         Ok(Exit::Yes)
+    }
+
+    /// Where it listens, if not only on the socket.
+    fn address(&self) -> Option<SocketAddr> {
+        self.listen.or_else(|| self.socket.is_none().then_some(DEFAULT_ADDRESS))
+    }
+
+    /// The socket, and what those who ask by it must not reach.
+    fn socket_settings(&self, config: &Config) -> anyhow::Result<Option<SocketSettings>> {
+        let Some(path) = self.socket.clone() else { return Ok(None) };
+        // Who can reach a database is not to be seen from here.
+        let own = match self.service.store.place(config) {
+            Place::File(store) => Some(self.own_files(config, store)?),
+            Place::Database(_) => None,
+        };
+        Ok(Some(SocketSettings { path, own }))
+    }
+
+    fn own_files(&self, config: &Config, store: PathBuf) -> anyhow::Result<OwnFiles> {
+        let program = std::env::current_exe().context("find the path of this program")?;
+        let files = [self.service.policy.clone(), self.service.workflow_policy.clone(), self.api_keys.clone()];
+        // A key that is not a file is one in the home.
+        let key = self.service.signing.key.as_ref().map(PathBuf::from).filter(|key| key.is_file());
+        Ok(OwnFiles {
+            ruling: files.into_iter().flatten().chain([program]).collect(),
+            secret: [config.home.clone(), store].into_iter().chain(key).collect(),
+        })
     }
 
     /// Whose receipts count where verifications are left to workers.
@@ -107,41 +154,6 @@ impl Serve {
             (true, true) => Ok(Some(Vec::new())),
             (true, false) => Ok(Some(config.known_signers()?.trusted(&self.trust_worker)?.signers().to_vec())),
         }
-    }
-
-    /// Reads everything that a server needs, and changes nothing.
-    fn check(&self, config: &Config) -> anyhow::Result<Exit> {
-        let mut out = out::stdout();
-        let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
-        check_address(self.listen, keys.as_ref())?;
-        let policies = self.service.policies()?;
-        for warning in policies.warnings() {
-            out::note(format_args!("warning: {}", printable(warning)));
-        }
-        if let Some(policy) = &policies.action {
-            writeln!(out, "action policy    {}", policy.value.hash())?;
-        }
-        if let Some(policy) = &policies.workflow {
-            writeln!(out, "workflow policy  {}", printable(&policy.value.name))?;
-        }
-        if let Some(keys) = &keys {
-            writeln!(out, "API keys         {}", keys.list().len())?;
-        }
-        let trusted = self.service.trusting.signers(config)?.signers().len();
-        writeln!(out, "trusted signers  {trusted}")?;
-        if let Some(workers) = self.workers(config)? {
-            writeln!(out, "worker keys      {}", workers.len())?;
-        }
-        match self.service.signing.existing_key(config)? {
-            Some(key) => writeln!(out, "signing key      {}", key.signer().fingerprint())?,
-            None => writeln!(out, "signing key      created at the first start")?,
-        }
-        match Store::inspect(self.service.store.place(config)) {
-            Err(StoreError::Missing { .. }) => writeln!(out, "store            created at the first start")?,
-            inspected => inspected?,
-        }
-        writeln!(out, "ok")?;
-        Ok(Exit::Yes)
     }
 }
 
@@ -154,7 +166,7 @@ pub(crate) struct ServiceOptions {
     /// The action policy; required to decide on actions
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// The workflow policy; steps are accepted only of workflows that follow it
+    /// The workflow policy; a step is accepted only if its workflow follows it
     #[arg(long, value_name = "FILE")]
     workflow_policy: Option<PathBuf>,
     #[command(flatten)]
@@ -178,7 +190,7 @@ pub(crate) struct Logging {
     /// Write the log, on standard error, as text or as JSON
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     log_format: LogFormatName,
-    /// Log more: also the health checks of supervisors
+    /// Also log the health checks of supervisors
     #[arg(short, long)]
     verbose: bool,
     /// Also export the log and a span of every request to this OpenTelemetry collector, over OTLP/HTTP

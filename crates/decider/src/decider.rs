@@ -12,7 +12,7 @@
 //! then the action, the report's decision, or the review's subject.
 
 use std::pin::Pin;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
@@ -48,7 +48,7 @@ pub struct Decider {
     trusted: RwLock<Arc<TrustedSigners>>,
     locks: KeyedLock,
     record_facts: bool,
-    vouches: bool,
+    vouches: AtomicBool,
 }
 
 /// What is stored together with a decision, made of its id and of whether it allows.
@@ -102,19 +102,18 @@ impl Decider {
         let trusted = RwLock::new(Arc::new(trusted.into().and(key.signer())));
         let policy = RwLock::new(policy.map(Arc::new));
         let (key, locks) = (Arc::new(key), KeyedLock::default());
-        Self { policy, key, store, trusted, locks, record_facts: false, vouches: false }
+        Self { policy, key, store, trusted, locks, record_facts: false, vouches: AtomicBool::new(false) }
     }
 
     /// Vouches for the reviewers that its key names: for a server, which knows its callers by their API keys. Without this an
     /// approval is its signer's, whomever it names.
-    #[must_use]
-    pub fn vouching_for_reviewers(self) -> Self {
-        Self { vouches: true, ..self }
+    pub fn vouch_for_reviewers(&self) {
+        self.vouches.store(true, Ordering::Relaxed);
     }
 
     /// The signer whose word on who approved counts.
     pub(crate) fn vouching(&self) -> Option<SignerId> {
-        self.vouches.then(|| self.key.signer())
+        self.vouches.load(Ordering::Relaxed).then(|| self.key.signer())
     }
 
     /// A decider for one caller, the command line, to whom only the signers that are named are trusted.

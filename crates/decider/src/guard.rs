@@ -12,16 +12,17 @@ use std::time::Instant;
 pub use http::{FailedRequest, PostedMessage};
 use proofmark_boundary::{ActionPolicy, DecisionReceipt};
 use proofmark_guard::{
-    Connection, MessageId, Moving, Output, Pending, Pin, Pinning, Pins, Released, Ruling, Settings, Step,
+    Connection, Message, MessageId, Moving, Output, Pending, Pin, Pinning, Pins, Released, Ruling, Sender, Settings,
+    Step,
 };
 use proofmark_receipt::Sha256Digest;
 use proofmark_session::{Decided, Entry, Event, FACT_KINDS, Kind, Lost, NewPolicy};
-use proofmark_store::{ReviewVerdict, StoreError, StoredPin, Tenant};
+use proofmark_store::{ReviewVerdict, StoreError, StoredPin, Tenant, TenantStore};
 
 use crate::decide::DecideError;
 use crate::decider::Decider;
-use crate::pins::{pinned, waiting_pin};
-use crate::session_decider::{Known, SessionDecider};
+use crate::pins::{MAX_WAITING, names_that_wait, pinned, pins, waiting_pin};
+use crate::session_decider::{Known, Owner, SessionDecider};
 use proofmark_keys::TrustedSigners;
 
 /// The most entries that wait to be stored. While the store cannot be written, calls are blocked, so these are few.
@@ -31,6 +32,7 @@ const MAX_ENTRIES: usize = 10_000;
 pub struct Guard {
     connection: Arc<Mutex<Connection>>,
     decider: Arc<Decider>,
+    tenant: Tenant,
     /// Locked before `connection` and `waiting`.
     session: Mutex<SessionDecider<Arc<Mutex<Connection>>>>,
     /// Whether what the policy blocks is forwarded all the same.
@@ -62,6 +64,9 @@ struct Waiting {
 }
 
 /// What is to be moved, and where.
+///
+/// Not [`Output`]: that also has what is recorded, which no transport gets, and knows only by its variants what is said to a request
+/// that waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Passage {
     ToClient(String),
@@ -84,8 +89,13 @@ impl Guard {
     ///
     /// # Errors
     /// When the session cannot be read or recorded: then nothing may be guarded.
-    pub fn open(decider: Decider, settings: Settings, pinning: Pinning) -> Result<Self, DecideError> {
-        let guard = Self::begin(Arc::new(decider), settings, pinning)?;
+    pub fn open(
+        decider: Arc<Decider>,
+        owner: Owner,
+        settings: Settings,
+        pinning: Pinning,
+    ) -> Result<Self, DecideError> {
+        let guard = Self::begin(decider, owner, settings, pinning)?;
         guard.record_all()?;
         Ok(guard)
     }
@@ -94,20 +104,27 @@ impl Guard {
     ///
     /// # Errors
     /// When the session cannot be read.
-    pub fn begin(decider: Arc<Decider>, settings: Settings, pinning: Pinning) -> Result<Self, DecideError> {
-        let policy = decider.policy().ok_or(DecideError::NoPolicy)?;
-        let pins = pinned(decider.store())?;
+    pub fn begin(
+        decider: Arc<Decider>,
+        owner: Owner,
+        settings: Settings,
+        pinning: Pinning,
+    ) -> Result<Self, DecideError> {
+        let (policy, tenant) = (decider.policy().ok_or(DecideError::NoPolicy)?, owner.tenant.clone());
+        let pins = pinned(&decider.store().of(&tenant))?;
         let (session, shadow) = (settings.session.clone(), settings.shadow);
         let mut connection = Connection::new(settings, Pins::new(pinning, pins));
         let opened = connection.open(&policy);
         let connection = Arc::new(Mutex::new(connection));
         // Nothing stops a guard: its decisions are short, and their clients wait.
-        let session = SessionDecider::open(Arc::clone(&decider), session, Arc::clone(&connection), Arc::default())?;
+        let known = Arc::clone(&connection);
+        let session = SessionDecider::open(Arc::clone(&decider), owner, session, known, Arc::default())?;
         let guard = Self {
             session: Mutex::new(session),
             shadow,
             connection,
             decider,
+            tenant,
             waiting: Mutex::default(),
             notes: Mutex::default(),
             recorded: AtomicBool::new(false),
@@ -125,9 +142,16 @@ impl Guard {
     /// [`Guard::from_server`] as any other does.
     pub fn from_client(&self, line: impl Into<Vec<u8>>) -> Vec<Passage> {
         let Some(policy) = self.decider.policy() else { return Vec::new() };
+        self.note_policy(policy.hash());
         self.renew_pins();
         let step = self.connection().from_client(line, &policy);
         self.follow(step)
+    }
+
+    /// Takes in a line of the client that goes nowhere, because the server does not read what it was sent before. What is to be moved.
+    pub fn not_forwarded(&self, line: impl Into<Vec<u8>>) -> Vec<Passage> {
+        let refusal = Message::read(line, Sender::Client).map_or_else(|refusal| refusal, |message| message.unread());
+        self.not_taken(&refusal).passages
     }
 
     /// Takes in a line of the server; what is to be moved, in this order.
@@ -210,8 +234,11 @@ impl Guard {
     /// # Errors
     /// When it cannot be stored; it waits on then.
     pub fn flush(&self) -> Result<(), DecideError> {
-        let happened = |entry: &Entry| !matches!(entry.event, Event::Opened(_) | Event::Server(_) | Event::Closed(_));
-        if self.is_recorded() || self.waiting().entries.iter().any(happened) { self.record_all() } else { Ok(()) }
+        let has_happened = self.waiting().entries.iter().any(|entry| {
+            // A client that begins, asks what the server is, and leaves.
+            !matches!(entry.event, Event::Opened(_) | Event::Server(_) | Event::Closed(_))
+        });
+        if self.is_recorded() || has_happened { self.record_all() } else { Ok(()) }
     }
 
     /// Whether the session has entries of this guard on disk.
@@ -275,18 +302,22 @@ impl Guard {
         self.renew_pins();
         let id = released.id().clone();
         let step = self.connection().go_on(released, &policy);
-        let of = |passage| match passage {
-            Passage::ToClient(_) | Passage::ToServer(_) => Passage::Of(id.clone(), Box::new(passage)),
-            Passage::Progress(_) | Passage::Ask(..) | Passage::Of(..) | Passage::Moved(_) | Passage::Log(_) => passage,
-        };
-        self.follow(step).into_iter().map(of).collect()
+        self.follow(step)
+            .into_iter()
+            .map(|passage| match passage {
+                Passage::ToClient(_) | Passage::ToServer(_) => Passage::Of(id.clone(), Box::new(passage)),
+                Passage::Progress(_) | Passage::Ask(..) | Passage::Of(..) | Passage::Moved(_) | Passage::Log(_) => {
+                    passage
+                }
+            })
+            .collect()
     }
 
     /// Takes over what was approved, where something is quarantined.
     fn renew_pins(&self) {
         if self.connection().any_quarantined() {
             // If the store cannot be read, it stays quarantined.
-            if let Ok(pins) = pinned(self.decider.store()) {
+            if let Ok(pins) = pinned(&self.store()) {
                 self.connection().renew_pins(pins);
             }
         }
@@ -295,7 +326,7 @@ impl Guard {
     /// Whether a decision was denied, has as many approvals as it waits for, or cannot be reviewed any more because the same action
     /// was allowed since: then it is decided anew.
     fn is_settled(&self, decision: &str) -> Result<bool, StoreError> {
-        let store = self.decider.store().of(&Tenant::LOCAL);
+        let store = self.store();
         let reviews = store.reviews(decision)?;
         let approvals = reviews.iter().filter(|review| review.verdict == ReviewVerdict::Approved).count() as u64;
         let is_denied = reviews.iter().any(|review| review.verdict == ReviewVerdict::Denied);
@@ -369,9 +400,19 @@ impl Guard {
     /// not pinned over, but compared with.
     fn keep(&self, mut found: Vec<(Pin, Option<String>)>) -> Vec<Passage> {
         let mut passages = Vec::new();
-        if found.iter().any(|(_, waits)| waits.is_none())
-            && let Ok(mut pinned) = pinned(self.decider.store())
+        if let Some((pin, _)) = found.first()
+            && let Ok(known) = pins(&self.store())
         {
+            let mut waiting = names_that_wait(&known, &pin.server);
+            found.retain(|(pin, waits)| {
+                if waits.is_some() && waiting.len() < MAX_WAITING {
+                    waiting.insert(pin.name.clone());
+                }
+                waits.is_none() || waiting.contains(&pin.name)
+            });
+            let mut pinned: Vec<Pin> = known.into_iter().filter(|pin| !pin.status.waits()).map(Pin::from).collect();
+            // Another guard of this server has pinned it, and a person may have approved it since.
+            found.retain(|(pin, waits)| waits.is_some() || !pin.is_one_of(&pinned));
             let again: Vec<Pin> = found
                 .extract_if(.., |(pin, waits)| waits.is_none() && pin.is_unlike_one_of(&pinned))
                 .map(|(pin, _)| pin)
@@ -387,10 +428,15 @@ impl Guard {
             return passages;
         }
         let stored: Vec<StoredPin> = found.into_iter().map(|(pin, waits)| waiting_pin(&pin, waits)).collect();
-        let stored = self.decider.store().of(&Tenant::LOCAL).submit_all(stored.into_iter().map(Into::into).collect());
-        let failed = |error| Passage::Log(format!("failed to store definitions of the server: {error}"));
-        passages.extend(stored.wait().err().map(failed));
+        let stored = self.store().submit_all(stored.into_iter().map(Into::into).collect());
+        if let Err(error) = stored.wait() {
+            passages.push(Passage::Log(format!("failed to store definitions of the server: {error}")));
+        }
         passages
+    }
+
+    fn store(&self) -> TenantStore<'_> {
+        self.decider.store().of(&self.tenant)
     }
 
     fn session(&self) -> MutexGuard<'_, SessionDecider<Arc<Mutex<Connection>>>> {

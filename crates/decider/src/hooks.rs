@@ -12,39 +12,32 @@ use std::sync::atomic::AtomicBool;
 
 use proofmark_boundary::{ActionPolicy, HostTool, Request, ToolCall};
 use proofmark_guard::{Block, labels_of};
-use proofmark_hosts::{Call, Ended, Host, Message};
+use proofmark_hosts::{Call, Ended, Event as Told, Host, Message};
 use proofmark_receipt::{Json, Object};
 use proofmark_session::{
     Agent, CallResult, CallStatus, Decided, Entry, Event, Joined, Keep, Kind, MAX_CALLS, Opened, SessionFacts,
     SubagentName, TextDigest, Undecided, arguments,
 };
-use proofmark_store::{Finding, Store, StoreError, Tenant};
+use proofmark_store::{StoreError, TenantStore};
 use proofmark_verifier::clock;
 
 use crate::decide::DecideError;
 use crate::decider::Decider;
-use crate::session_decider::{Known, SessionDecider};
+use crate::finding::{FindingCode, Found};
+use crate::session_decider::{Known, Owner, SessionDecider};
 use calls::{Calls, HookedCall, Match, arguments_digest, twin_digest};
+pub use links::followed;
 pub use stop::{HostRecord, StepAt, StopError, StopRuling};
 
-/// What is found of a call that ran.
-struct Found {
-    code: &'static str,
-    message: &'static str,
-}
-
-const EXECUTED_BLOCKED: Found =
-    Found { code: "executed_blocked", message: "it was executed though it was not allowed" };
 const EXECUTED_UNDECIDED: Found =
-    Found { code: "executed_undecided", message: "it was executed, and no hook was asked about it" };
+    Found { code: FindingCode::ExecutedUndecided, message: "it was executed, and no hook was asked about it" };
 /// How many of the sessions that were begun last are searched for a subagent.
 const MAX_SESSIONS_SEARCHED: usize = 100;
-/// The most characters of a host's name of a call that are stored with a finding.
-const MAX_CALL_ID: usize = 200;
 
 /// What the hooks of a session have in common.
 #[derive(Clone, Debug)]
 pub struct HookSettings {
+    pub owner: Owner,
     pub host: &'static Host,
     /// The name of the session in the store.
     pub session: String,
@@ -91,8 +84,33 @@ struct Pending<'a> {
 impl Hooks {
     /// Hooks that decide with `decider`, until `stop` is set.
     #[must_use]
-    pub fn new(decider: Decider, settings: HookSettings, stop: Arc<AtomicBool>) -> Self {
-        Self { decider: Arc::new(decider), settings, stop }
+    pub fn new(decider: Arc<Decider>, settings: HookSettings, stop: Arc<AtomicBool>) -> Self {
+        Self { decider, settings, stop }
+    }
+
+    /// Takes in an event: a call is decided on, and how one ended is recorded. What was ruled, if something was to be. `transcript` is
+    /// asked for where hooks are not told how calls end.
+    ///
+    /// # Errors
+    /// [`DecideError`]; a call may not be made then.
+    pub fn take(
+        &self,
+        message: &Message,
+        transcript: &dyn Fn() -> HostRecord,
+    ) -> Result<Option<HookRuling>, DecideError> {
+        match &message.event {
+            Told::Before(call) => self.before(message, call, transcript).map(Some),
+            Told::After(call, ended) => self.after(message, call, ended).map(|()| None),
+            Told::Stop(_) | Told::Other => Ok(None),
+        }
+    }
+
+    /// Whether a decision on a call depends on the host's own record.
+    ///
+    /// # Errors
+    /// When the session cannot be read.
+    pub fn needs_record(&self) -> Result<bool, DecideError> {
+        Ok(self.settings.host.record.alone_has_exit_codes() && self.session()?.known.calls.any_unsettled())
     }
 
     /// Decides on a call. The decision is on disk when it returns. `transcript` is asked for where hooks are not told how calls
@@ -100,7 +118,7 @@ impl Hooks {
     ///
     /// # Errors
     /// [`DecideError`]; the call may not be made then.
-    pub fn before(
+    fn before(
         &self,
         message: &Message,
         call: &Call,
@@ -130,7 +148,7 @@ impl Hooks {
     ///
     /// # Errors
     /// When it cannot be stored.
-    pub fn after(&self, message: &Message, call: &Call, ended: &Ended) -> Result<(), DecideError> {
+    fn after(&self, message: &Message, call: &Call, ended: &Ended) -> Result<(), DecideError> {
         let mut session = self.session()?;
         let decided = match session.known.calls.to_end(message, call) {
             Match::Of(decided) => Some(decided.clone()),
@@ -156,7 +174,7 @@ impl Hooks {
         let found = match decided {
             _ if !ended.status.may_have_acted() => None,
             Some(decided) if decided.allowed => None,
-            Some(decided) => Some((decided.decision, EXECUTED_BLOCKED)),
+            Some(decided) => Some((decided.decision, Found::BLOCKED)),
             None => Some((call.id.clone().unwrap_or_else(|| call.host_tool.clone()), EXECUTED_UNDECIDED)),
         };
         let mut entries = self.entries(session.is_empty(), None, Event::Result(result));
@@ -169,7 +187,7 @@ impl Hooks {
             })));
         }
         session.append(&entries)?;
-        found.map_or(Ok(()), |(what, found)| self.find(&what, &found))
+        found.map_or(Ok(()), |(what, found)| self.find(&what, found))
     }
 
     /// The action that a call is.
@@ -183,8 +201,7 @@ impl Hooks {
             policy.action_of_host(&named, &host)
         };
         action.insert("surface", if call.mcp { "mcp" } else { "host" });
-        let project = self.settings.project.as_deref();
-        let paths = call.paths.as_ref().and_then(|paths| links::followed(paths, project));
+        let paths = call.paths.clone();
         // What a command does depends on where it runs, so an approval is of the call in this folder. Files that are known are
         // absolute.
         if let Some(folder) = message.cwd.as_deref().filter(|_| !call.mcp && paths.is_none()) {
@@ -225,7 +242,7 @@ impl Hooks {
         if decided.allowed {
             return Ok(HookRuling::Allowed);
         }
-        let receipt = self.decider.stored(&Tenant::LOCAL, &decided.decision)?;
+        let receipt = self.decider.stored(&self.settings.owner.tenant, &decided.decision)?;
         Ok(HookRuling::Blocked(Block::by(&receipt, None).text))
     }
 
@@ -246,19 +263,18 @@ impl Hooks {
         Entry { at: self.decider.now().to_string(), event }
     }
 
-    fn session(&self) -> Result<HookSession, DecideError> {
-        let (name, stop) = (self.settings.session.clone(), Arc::clone(&self.stop));
-        SessionDecider::open(Arc::clone(&self.decider), name, Seen::default(), stop)
+    fn store(&self) -> TenantStore<'_> {
+        self.decider.store().of(&self.settings.owner.tenant)
     }
 
-    fn find(&self, what: &str, found: &Found) -> Result<(), DecideError> {
-        let finding = Finding {
-            decision_id: what.chars().take(MAX_CALL_ID).collect(),
-            code: found.code.to_owned(),
-            message: found.message.to_owned(),
-            found_at: clock::now_in(self.decider.store())?.unix_millis(),
-        };
-        self.decider.store().of(&Tenant::LOCAL).submit(finding).wait()?;
+    fn session(&self) -> Result<HookSession, DecideError> {
+        let HookSettings { owner, session, .. } = self.settings.clone();
+        SessionDecider::open(Arc::clone(&self.decider), owner, session, Seen::default(), Arc::clone(&self.stop))
+    }
+
+    fn find(&self, what: &str, found: Found) -> Result<(), DecideError> {
+        let finding = found.about(what, &clock::now_in(self.decider.store())?);
+        self.store().submit(finding).wait()?;
         Ok(())
     }
 }
@@ -274,19 +290,16 @@ impl Known for Seen {
 
 /// The session of an agent that `parent` has started: that of `parent`, which may itself be a subagent. What happened in it are
 /// facts for all of its agents.
-///
-/// # Errors
-/// When the store cannot be read.
-pub fn session_of_subagent(store: &Store, host: &Host, parent: &str) -> Result<String, StoreError> {
-    let (store, name) = (store.of(&Tenant::LOCAL), format!("{host}-{parent}"));
+fn session_of_subagent(store: &TenantStore<'_>, prefix: &str, host: &Host, parent: &str) -> Result<String, StoreError> {
+    let name = format!("{prefix}{host}-{parent}");
     if !store.session_entries(&name, 0, 1)?.is_empty() {
         return Ok(name);
     }
-    let (begin, written) = (format!("{host}-"), Json::from(parent).to_text());
+    let (begin, written) = (format!("{prefix}{host}-"), Json::from(parent).to_text());
     let recent = store.sessions(MAX_SESSIONS_SEARCHED, None)?.sessions;
     for session in recent.into_iter().map(|listed| listed.session).filter(|session| session.starts_with(&begin)) {
         let mut is_there = false;
-        store.session_since((&session, 0), &[Kind::Decided.as_str()], &mut |document| {
+        store.session_since(&session, 0, &[Kind::Decided.as_str()], &mut |document| {
             // Few entries are read: the host waits.
             let entry = document.contains(&written).then(|| Json::parse(document.as_bytes()).ok()).flatten();
             let entry = entry.and_then(|entry| Entry::read(entry.as_object()?));
@@ -299,6 +312,27 @@ pub fn session_of_subagent(store: &Store, host: &Host, parent: &str) -> Result<S
         }
     }
     Ok(name)
+}
+
+/// The name of the session that an event belongs to: the one given, else that of the host and its session. `prefix` is how the names
+/// of its owner's sessions begin. `None` where neither names one.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn session_of(
+    store: &TenantStore<'_>,
+    prefix: &str,
+    host: &Host,
+    message: &Message,
+    given: Option<&str>,
+) -> Result<Option<String>, StoreError> {
+    match (given, &message.parent, &message.session) {
+        (Some(given), _, _) => Ok(Some(format!("{prefix}{given}"))),
+        (None, Some(parent), _) => session_of_subagent(store, prefix, host, parent).map(Some),
+        // Two hosts may give one name to their sessions.
+        (None, None, Some(session)) => Ok(Some(format!("{prefix}{host}-{session}"))),
+        (None, None, None) => Ok(None),
+    }
 }
 
 /// What the model is told of a call on which nothing could be decided, and why.

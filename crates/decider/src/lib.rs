@@ -11,6 +11,7 @@
 mod decide;
 mod decider;
 mod evaluation;
+mod finding;
 mod guard;
 mod hooks;
 mod passkey;
@@ -27,9 +28,10 @@ mod worth;
 pub use decide::{DecideError, replay};
 pub use decider::{Asked, Decided, Decider, Deciding, Replayable, StoredWith};
 pub use evaluation::{Evaluation, evaluation};
+pub use finding::FindingCode;
 pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
 pub use hooks::{
-    HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, not_executed, session_of_subagent,
+    HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, followed, not_executed, session_of,
 };
 pub use passkey::{PasskeyRefusal, SignedApproval};
 pub use pins::{KnownPin, PinStatus, approve_pins, pins};
@@ -38,5 +40,6 @@ pub use receive::{NotStored, Received};
 pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
 pub use review::{NewReview, ReviewError};
+pub use session_decider::Owner;
 pub use suggest::{SessionSuggestion, SuggestSessionError, suggest_policy};
 pub use worth::{Subject, Terms, Worth, WorthError};

@@ -1,8 +1,13 @@
 //! Pinned definitions of what servers have, in the store.
 
+use std::collections::BTreeSet;
+
 use proofmark_guard::{Pin, PinName};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_store::{Store, StoreError, StoredPin, Tenant};
+use proofmark_store::{StoreError, StoredPin, TenantStore};
+
+/// The most definitions of a server that wait in the store: it may list others each time. What is left out is quarantined all the same.
+pub(crate) const MAX_WAITING: usize = 1_000;
 
 /// A definition that is pinned or waits for approval.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +23,10 @@ pub struct KnownPin {
 /// Whether a definition counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PinStatus {
+    /// It was pinned because the server listed it first.
     Pinned,
+    /// A person approved it.
+    Approved,
     /// It waits for approval, for this reason.
     Waits(String),
 }
@@ -31,19 +39,20 @@ impl PinStatus {
     }
 }
 
-/// The definitions that are pinned or wait for approval, by server and name; what is pinned comes before what waits.
+/// The definitions of a tenant that are pinned or wait for approval, by server and name; what is pinned comes before what waits.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn pins(store: &Store) -> Result<Vec<KnownPin>, StoreError> {
-    let stored = store.of(&Tenant::LOCAL).pins()?;
+pub fn pins(store: &TenantStore<'_>) -> Result<Vec<KnownPin>, StoreError> {
+    let stored = store.pins()?;
     Ok(stored
         .into_iter()
         .filter_map(|stored| {
             // One that was changed in the store pins nothing.
             let document = Json::parse(stored.document.as_bytes()).ok()?;
             let definition = stored.definition;
-            let status = stored.waits.map_or(PinStatus::Pinned, PinStatus::Waits);
+            let pinned = if stored.is_approved { PinStatus::Approved } else { PinStatus::Pinned };
+            let status = stored.waits.map_or(pinned, PinStatus::Waits);
             (Sha256Digest::of(&document.canonical_vrf()) == definition).then_some(KnownPin {
                 server: stored.server,
                 name: PinName::from(&*stored.tool),
@@ -55,33 +64,48 @@ pub fn pins(store: &Store) -> Result<Vec<KnownPin>, StoreError> {
         .collect())
 }
 
-/// Pins the definitions of a server that wait for approval: those of these names, or all. Returns the names of those that
-/// were pinned.
+/// Approves definitions of a server that no person has approved: those of these names, or all. Those that wait are pinned. Returns
+/// their names.
 ///
 /// # Errors
 /// When the store cannot be read or written.
-pub fn approve_pins(store: &Store, server: &str, names: Option<&[PinName]>) -> Result<Vec<PinName>, StoreError> {
+pub fn approve_pins(
+    store: &TenantStore<'_>,
+    server: &str,
+    names: Option<&[PinName]>,
+) -> Result<Vec<PinName>, StoreError> {
     let mut approved = Vec::new();
-    for pin in pins(store)? {
-        let is_wanted = pin.server == server && names.is_none_or(|names| names.contains(&pin.name));
-        if !is_wanted || !pin.status.waits() {
+    let known = pins(store)?;
+    let waiting = names_that_wait(&known, server);
+    for pin in known.into_iter().filter(|pin| pin.server == server && pin.status != PinStatus::Approved) {
+        // Of what was pinned and what waits in its place, the latter is what the server has.
+        let is_replaced = !pin.status.waits() && waiting.contains(&pin.name);
+        if is_replaced || names.is_some_and(|names| !names.contains(&pin.name)) {
             continue;
         }
         let name = pin.name.clone();
-        store.of(&Tenant::LOCAL).submit(waiting_pin(&pin.into(), None)).wait()?;
+        let stored = StoredPin { is_approved: true, ..waiting_pin(&pin.into(), None) };
+        store.submit(stored).wait()?;
         approved.push(name);
     }
     Ok(approved)
 }
 
+/// The names of those of a server that wait.
+pub(crate) fn names_that_wait(known: &[KnownPin], server: &str) -> BTreeSet<PinName> {
+    let waiting = known.iter().filter(|pin| pin.server == server && pin.status.waits());
+    waiting.map(|pin| pin.name.clone()).collect()
+}
+
 /// The definitions that are pinned.
-pub(crate) fn pinned(store: &Store) -> Result<Vec<Pin>, StoreError> {
+pub(crate) fn pinned(store: &TenantStore<'_>) -> Result<Vec<Pin>, StoreError> {
     Ok(pins(store)?.into_iter().filter(|pin| !pin.status.waits()).map(Pin::from).collect())
 }
 
 impl From<KnownPin> for Pin {
     fn from(pin: KnownPin) -> Self {
-        Self { server: pin.server, name: pin.name, definition: pin.definition, document: pin.document }
+        let is_approved = pin.status == PinStatus::Approved;
+        Self { server: pin.server, name: pin.name, definition: pin.definition, document: pin.document, is_approved }
     }
 }
 
@@ -92,6 +116,7 @@ pub(crate) fn waiting_pin(pin: &Pin, waits: Option<String>) -> StoredPin {
         tool: pin.name.to_string(),
         definition: pin.definition,
         document: pin.document.to_text(),
+        is_approved: false,
         waits,
     }
 }

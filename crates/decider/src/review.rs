@@ -167,8 +167,9 @@ impl Decider {
     /// [`ReviewError`]; nothing is stored then.
     pub fn review(&self, new: &NewReview<'_>) -> Result<(Review, Option<Receipt>), ReviewError> {
         let store = self.store.of(new.tenant);
-        let unknown = || ReviewError::Unknown(new.decision_id.to_owned());
-        let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
+        let Some(stored) = store.decision(new.decision_id)? else {
+            return Err(ReviewError::Unknown(new.decision_id.to_owned()));
+        };
         // What an authenticator counts is compared with what it counted before.
         let _same_page = new.signed.map(|signed| self.lock("passkey", new.tenant, signed.origin.as_str()));
         // Whether an approval counts depends on those before it.
@@ -344,6 +345,7 @@ impl Decider {
             _ => None,
         };
         let request = request.ok_or_else(|| ReviewError::NoFacts(stored.decision_id.clone()))?;
+        let request = request.asked_by(&decide::read(stored)?.asker());
         let vouching = self.vouching();
         // Its budget ends it; a review is stored even when its caller has gone.
         let stop = &AtomicBool::new(false);
@@ -397,9 +399,8 @@ fn counted(
 ) -> Result<(), ReviewError> {
     let moment = Moment { now: now.clone(), history: History::default() };
     let findings = judge_rules(policy, request, evidence, &moment);
-    let items = || findings.iter().flat_map(|finding| &finding.evidence);
     let mut refused = None;
-    for item in items() {
+    for item in findings.iter().flat_map(|finding| &finding.evidence) {
         match item {
             EvidenceItem::Document { document, refusal, .. } if document.content == content => match refusal {
                 // One rule that counts it is enough; another may refuse it.

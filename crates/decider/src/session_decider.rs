@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use proofmark_boundary::{DecisionReceipt, Request};
+use proofmark_boundary::{Asker, DecisionReceipt, Request};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{ChainTip, Json};
 use proofmark_session::{Entry, Kind, sign_entry};
@@ -27,9 +27,25 @@ pub(crate) trait Known {
     fn take_in(&mut self, entry: &Entry);
 }
 
+/// Whose session it is, and who asks in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    pub tenant: Tenant,
+    pub asker: Asker,
+}
+
+impl Owner {
+    /// The user of the command line, whose agent asks with the account that decides.
+    #[must_use]
+    pub fn local() -> Self {
+        Self { tenant: Tenant::LOCAL, asker: Asker::default() }
+    }
+}
+
 /// A session that this process decides on.
 pub(crate) struct SessionDecider<K> {
     decider: Arc<Decider>,
+    owner: Owner,
     /// Its name.
     session: String,
     /// How many entries it had when it was last looked at.
@@ -45,11 +61,12 @@ impl<K: Known> SessionDecider<K> {
     /// When the entries cannot be read.
     pub(crate) fn open(
         decider: Arc<Decider>,
+        owner: Owner,
         session: String,
         known: K,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, DecideError> {
-        let mut opened = Self { decider, session, count: 0, known, stop };
+        let mut opened = Self { decider, owner, session, count: 0, known, stop };
         opened.catch_up()?;
         Ok(opened)
     }
@@ -64,10 +81,10 @@ impl<K: Known> SessionDecider<K> {
     /// # Errors
     /// When the store cannot be read, and for an entry that cannot be: the facts would lack it.
     pub(crate) fn catch_up(&mut self) -> Result<(), DecideError> {
-        let Self { decider, session, count, known, .. } = self;
+        let Self { decider, owner, session, count, known, .. } = self;
         let kinds: Vec<_> = K::KINDS.iter().map(|kind| kind.as_str()).collect();
-        let (mut unreadable, store) = (false, decider.store().of(&Tenant::LOCAL));
-        *count = store.session_since((session, *count), &kinds, &mut |document| {
+        let (mut unreadable, store) = (false, decider.store().of(&owner.tenant));
+        *count = store.session_since(session, *count, &kinds, &mut |document| {
             match Json::parse(document.as_bytes()) {
                 // They are of these kinds, so each is known here.
                 Ok(Json::Object(entry)) => Entry::read(&entry).iter().for_each(|entry| known.take_in(entry)),
@@ -111,7 +128,9 @@ impl<K: Known> SessionDecider<K> {
             count.set(entries.len() as u64);
             Ok(vec![self.after_seen(&entries, Some(decision))?.into()])
         };
-        let asked = Asked { with: Some(&with), ..Asked::new(request, &Tenant::LOCAL, &self.stop) };
+        // The one place where it is said who asks.
+        let request = request.asked_by(&self.owner.asker);
+        let asked = Asked { with: Some(&with), ..Asked::new(&request, &self.owner.tenant, &self.stop) };
         let receipt = self.decider.decide(&asked)?.receipt;
         self.count += count.get();
         Ok(receipt)
@@ -122,7 +141,7 @@ impl<K: Known> SessionDecider<K> {
     /// # Errors
     /// When the store cannot be written.
     pub(crate) fn submit(&mut self, entries: &[Entry]) -> Result<(), DecideError> {
-        self.decider.store().of(&Tenant::LOCAL).submit(self.after_seen(entries, None)?).wait()?;
+        self.decider.store().of(&self.owner.tenant).submit(self.after_seen(entries, None)?).wait()?;
         self.count += entries.len() as u64;
         Ok(())
     }

@@ -92,8 +92,7 @@ pub fn suggest_policy(
         // What the policy decides on by a rule, a further boundary cannot allow.
         Some((policy, _)) => {
             let refused = record.refusals(policy, true);
-            let is_unmatched = |reasons: &BTreeSet<String>| reasons.contains("unmatched_action");
-            let calls = record.calls.iter().zip(&refused).filter(|(_, reasons)| is_unmatched(reasons));
+            let calls = record.calls.iter().zip(&refused).filter(|(_, reasons)| reasons.contains("unmatched_action"));
             calls.map(|((_, call), _)| call.clone()).collect()
         }
         None => record.calls.iter().map(|(_, call)| call.clone()).collect(),
@@ -235,7 +234,7 @@ fn refusal(policy: &ActionPolicy, call: &SeenCall, facts: &Object) -> BTreeSet<S
 /// The tools of which their servers say that they change something.
 fn changing_tools(store: &Store) -> Result<BTreeSet<(String, String)>, StoreError> {
     let says = |document: &Json| Some(says_that_it_changes(document.as_object()?));
-    let changing = pins(store)?.into_iter().filter(|pin| says(&pin.document) == Some(true));
+    let changing = pins(&store.of(&Tenant::LOCAL))?.into_iter().filter(|pin| says(&pin.document) == Some(true));
     let tools = changing.filter(|pin| pin.name.kind == PinKind::Tool);
     Ok(tools.map(|pin| (pin.server, pin.name.name)).collect())
 }

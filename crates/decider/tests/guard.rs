@@ -2,11 +2,12 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use proofmark_boundary::ActionPolicy;
-use proofmark_decider::{Decider, Guard, NewReview, Passage};
+use proofmark_decider::{Decider, Guard, NewReview, Owner, Passage};
 use proofmark_evidence::Reviewer;
 use proofmark_guard::{Pinning, Settings as GuardSettings};
 use proofmark_keys::TrustedSigners;
@@ -44,12 +45,12 @@ impl Place {
         SigningKey::from_seed(self.key)
     }
 
-    fn decider(&self) -> Decider {
+    fn decider(&self) -> Arc<Decider> {
         let server = self.key().signer();
         let people = ["ann", "bob"].map(|id| format!("'reviewer:{id}@{server}'")).join(", ");
         let policy = policy(&format!("{POLICY}roles: {{owner: [{people}]}}\n"));
         let store = Store::open(self.home.store()).unwrap();
-        Decider::for_command_line(Some(policy), self.key(), store, TrustedSigners::exactly(Vec::new()))
+        Arc::new(Decider::for_command_line(Some(policy), self.key(), store, TrustedSigners::exactly(Vec::new())))
     }
 
     fn guard(&self) -> Guard {
@@ -59,7 +60,7 @@ impl Place {
             wait: Duration::from_secs(600),
             ..GuardSettings::default()
         };
-        let guard = Guard::open(self.decider(), settings, Pinning::Learn).unwrap();
+        let guard = Guard::open(self.decider(), Owner::local(), settings, Pinning::Learn).unwrap();
         guard.from_client(br#"{"jsonrpc":"2.0","id":"l","method":"tools/list"}"#);
         guard.from_server(TOOLS.as_bytes());
         guard
@@ -179,7 +180,7 @@ fn many_definitions_are_pinned_in_one_write() {
     guard.from_client(br#"{"jsonrpc":"2.0","id":"m","method":"tools/list"}"#);
     let list = format!(r#"{{"jsonrpc":"2.0","id":"m","result":{{"tools":[{}]}}}}"#, tools.join(","));
     let store = Store::open(place.home.store()).unwrap();
-    let pinned = || proofmark_decider::pins(&store).unwrap().len();
+    let pinned = || proofmark_decider::pins(&store.of(&Tenant::LOCAL)).unwrap().len();
     let before = pinned();
     let done = AtomicBool::new(false);
     // Another process sees none of them or all: with a write for each, which takes minutes on a slow disk, it would see some.
@@ -205,7 +206,7 @@ fn servers_that_begin_at_the_same_time_are_compared_with_each_other() {
     let begin = |server: &str, session: &str| {
         let settings =
             GuardSettings { session: session.to_owned(), server: server.to_owned(), ..GuardSettings::default() };
-        Guard::open(place.decider(), settings, Pinning::Learn).unwrap()
+        Guard::open(place.decider(), Owner::local(), settings, Pinning::Learn).unwrap()
     };
     let lists = |guard: &Guard, tools: &str| {
         guard.from_client(br#"{"jsonrpc":"2.0","id":"l","method":"tools/list"}"#);

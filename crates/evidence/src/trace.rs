@@ -23,6 +23,7 @@ pub use error::{TraceError, TraceFault, TracePlace};
 
 use std::fmt;
 
+use proofmark_receipt::json::MAX_NODES;
 use proofmark_receipt::{Object, Sha256Digest};
 
 use crate::call::Call;
@@ -30,6 +31,8 @@ use records::Record;
 
 /// The longest trace, in bytes (32 MiB).
 pub const MAX_TRACE_BYTES: usize = 32 << 20;
+/// The most values of a record.
+const MAX_TRACE_NODES: usize = 8 * MAX_NODES;
 /// How deep a record may nest.
 pub const MAX_TRACE_DEPTH: usize = 96;
 /// The most records a trace may have.

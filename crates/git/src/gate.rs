@@ -16,6 +16,8 @@ const CLASS: &str = "code_merge";
 const TOOLS: [&str; 2] = ["git_push", "git_tree"];
 /// How the references begin that there are.
 const REFERENCES: &str = "refs/";
+/// How references begin that change how others are read: objects in place of others, and the references of a namespace.
+const READING_OTHERS: [&str; 2] = ["refs/replace/", "refs/namespaces/"];
 
 /// An update of a reference, as git tells its hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +99,14 @@ impl RefUpdate {
             (Some(_), Some(_)) => "update",
         }
     }
+}
+
+/// Whether a reference changes what others stand for, to those who read the repository as git does by default. Letter case does
+/// not matter: on some file systems two spellings are one reference.
+#[must_use]
+pub fn changes_how_others_are_read(reference: &str) -> bool {
+    let reference = reference.to_lowercase();
+    READING_OTHERS.iter().any(|begin| reference.starts_with(begin))
 }
 
 impl Candidate {

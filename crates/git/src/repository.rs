@@ -5,6 +5,7 @@
 
 mod notes;
 mod objects;
+mod revision;
 mod tree;
 
 use std::ffi::OsStr;
@@ -19,7 +20,8 @@ use proofmark_receipt::document::shown;
 use crate::left_out::{MAX_ENTRIES, MAX_FOLDER_DEPTH};
 
 pub use notes::{NOTES, Note};
-pub(crate) use objects::Objects;
+pub(crate) use objects::{Object, Objects};
+pub use revision::Revision;
 pub use tree::{GitTree, TreeSummary};
 
 /// The most commits that one update of a reference may add, where each of them is looked at.
@@ -51,15 +53,6 @@ pub struct Repository {
     folder: Option<PathBuf>,
 }
 
-/// What a name stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Revision {
-    /// The id of the commit, if it is one.
-    pub commit: Option<String>,
-    /// The id of the tree.
-    pub tree: String,
-}
-
 /// A reference of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitRef {
@@ -89,6 +82,8 @@ pub enum GitError {
     Tree { id: String, error: TreeError },
     #[error("read the object {id}: it has {bytes} bytes, and at most {most} are read")]
     TooLarge { id: String, bytes: u64, most: u64 },
+    #[error("read the object {0}: the repository has content of another object under this id")]
+    OtherContent(String),
     #[error(
         "read the tree {tree}: with `{}` it has more than the {MAX_REQUEST_BYTES} bytes that a receipt can cover",
         shown(file)
@@ -115,6 +110,7 @@ impl GitError {
                 "a folder of it can be named, as in `HEAD:src`"
             }
             Self::TooManyCommits => "push fewer at a time",
+            Self::OtherContent(_) => "find who has changed the repository's files, and clone it again",
             Self::Io(_) | Self::Refused { .. } | Self::Unknown(_) | Self::Tree { .. } | Self::TooLarge { .. } => {
                 return None;
             }
@@ -128,27 +124,6 @@ impl Repository {
     #[must_use]
     pub fn at(folder: Option<&Path>) -> Self {
         Self { folder: folder.map(Path::to_owned) }
-    }
-
-    /// What a name stands for: a commit, a tag, a tree, a folder (`HEAD:src`).
-    ///
-    /// # Errors
-    /// [`GitError`], also where it stands for neither a tree nor a commit.
-    pub fn revision(&self, name: &str) -> Result<Revision, GitError> {
-        let found = self.id_of(name)?.ok_or_else(|| GitError::NotFound(name.to_owned()))?;
-        let tree = self.id_of(&format!("{found}^{{tree}}"))?.ok_or_else(|| GitError::NoTree(name.to_owned()))?;
-        Ok(Revision { commit: self.id_of(&format!("{found}^{{commit}}"))?, tree })
-    }
-
-    /// What a name stands for in the folder that the repository was named by: of a commit, the tree of this folder.
-    ///
-    /// # Errors
-    /// As [`Repository::revision`].
-    pub fn revision_of_folder(&self, name: &str) -> Result<Revision, GitError> {
-        let revision = self.revision(name)?;
-        let Some(commit) = &revision.commit else { return Ok(revision) };
-        let tree = self.id_of(&format!("{commit}:./"))?.ok_or_else(|| GitError::NoTree(name.to_owned()))?;
-        Ok(Revision { tree, ..revision })
     }
 
     /// The id that a name stands for, if it stands for any.
@@ -166,21 +141,6 @@ impl Repository {
         }
         let id = String::from_utf8(output.stdout).ok().map(|text| text.trim_end().to_owned());
         id.filter(|id| is_id(id)).map(Some).ok_or(GitError::Unknown("rev-parse"))
-    }
-
-    /// Whether `old` is among the commits that `new` continues; none where that is not known here.
-    ///
-    /// # Errors
-    /// Where git cannot be started.
-    pub fn continues(&self, old: &str, new: &str) -> Result<Option<bool>, GitError> {
-        let mut command = self.command();
-        command.args(["merge-base", "--is-ancestor", old, new]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Ok(match command.status().map_err(GitError::Start)?.code() {
-            Some(0) => Some(true),
-            Some(1) => Some(false),
-            _ => None,
-        })
     }
 
     /// The reference that a symbolic one stands for, also where there is no such reference yet.
@@ -237,6 +197,8 @@ impl Repository {
 
     fn command(&self) -> Command {
         let mut command = Command::new("git");
+        // A file that repeats what commits say, and that anyone who can write to the repository can change.
+        command.args(["-c", "core.commitGraph=false"]);
         if let Some(folder) = &self.folder {
             for name in REPOSITORY_VARIABLES {
                 command.env_remove(name);

@@ -3,7 +3,7 @@
 use proofmark_boundary::DecisionReceipt;
 use proofmark_receipt::{Json, Object, object, shown};
 
-use crate::message::{Message, MessageError, MessageId};
+use crate::message::{Kind, Message, MessageError, MessageId, Sender};
 
 /// The JSON-RPC code for a failure on this side.
 pub(crate) const INTERNAL_ERROR: i32 = -32_603;
@@ -161,11 +161,35 @@ impl Block {
     /// What a server is told whose request does not reach the client.
     pub(crate) fn to_server(&self, id: &MessageId, method: &str) -> String {
         match method {
+            // The protocol has an answer for a user who does not want to; servers take an error for a failure.
             "elicitation/create" => {
                 format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"action":"decline"}}}}"#, id.as_json())
             }
             _ => error(Some(id), REJECTED, "the user's policy rejected this request", None),
         }
+    }
+}
+
+/// The answer to a line of the client on which nothing can be decided, for this reason; none where it asks for none.
+#[must_use]
+pub fn undecidable(line: &[u8], why: &str) -> Option<String> {
+    match Message::read(line, Sender::Client) {
+        Ok(message) => match &message.kind {
+            Kind::Request { id, method } => {
+                Some(Block::without_decision("policy_unavailable", why).answers(id, method, &message))
+            }
+            Kind::Notification { .. } | Kind::Answer { .. } | Kind::Fault => None,
+        },
+        Err(refusal) => Some(refused(&refusal)),
+    }
+}
+
+/// The answer to the request that a line of the server answers, where that line cannot be forwarded, for this reason.
+#[must_use]
+pub fn withheld(line: &[u8], why: &str) -> Option<String> {
+    match Message::read(line, Sender::Server).ok()?.kind {
+        Kind::Answer { id } => Some(error(Some(&id), INTERNAL_ERROR, why, None)),
+        Kind::Request { .. } | Kind::Notification { .. } | Kind::Fault => None,
     }
 }
 

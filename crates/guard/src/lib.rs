@@ -14,7 +14,7 @@ mod pin;
 mod pins;
 mod sse;
 
-pub use answer::Block;
+pub use answer::{Block, undecidable, withheld};
 pub use connection::{
     Connection, Failure, HungUp, Moving, Output, Pending, Posted, Released, Ruling, Settings, Step, Stream,
 };

@@ -7,7 +7,7 @@
 
 use std::thread;
 
-use proofmark_receipt::json::{self, JsonError, JsonErrorKind, Limits};
+use proofmark_receipt::json::{self, JsonError, JsonErrorKind, Limits, MAX_NODES};
 use proofmark_receipt::{Json, Object, Sha256Digest};
 use proofmark_session::TextDigest;
 
@@ -18,7 +18,7 @@ pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// From which length on a message is digested while it is parsed, in bytes. A thread costs more for a shorter one.
 const LONG: usize = 1 << 20;
 /// The limits of a message that is forwarded.
-const LIMITS: Limits = Limits { max_bytes: MAX_MESSAGE_BYTES, max_depth: 128 };
+const LIMITS: Limits = Limits { max_bytes: MAX_MESSAGE_BYTES, max_depth: 128, max_nodes: MAX_NODES };
 /// The longest id, in bytes of its JSON text.
 const MAX_ID_BYTES: usize = 1_024;
 /// The largest integer that every program holds exactly (RFC 8259, section 6).
@@ -199,10 +199,12 @@ impl Message {
         let (json, spaced) = parsed.map_err(|error| MessageError::of_json(&error))?;
         let body = match json {
             Json::Object(body) => body,
+            // Only one old revision had batches, and a policy decides on one action at a time.
             Json::Array(_) => return Err(MessageError::invalid(None, "a batch: send one message at a time")),
             _ => return Err(MessageError::invalid(None, "not a JSON object")),
         };
         let id = body.get("id").map(read_id).transpose();
+        // A refusal names the request where that can be read, or its client would wait for an answer.
         let known = id.as_ref().ok().cloned().flatten().flatten();
         let refuse = |reason: String| MessageError::invalid(known.clone(), reason);
         check_names(&body, sender).map_err(refuse)?;
@@ -248,6 +250,12 @@ impl Message {
     pub fn cancels(&self) -> Option<MessageId> {
         let json = self.params()?.get("requestId")?.to_text();
         Some(MessageId { json, exchange: self.exchange })
+    }
+
+    /// The refusal of a message that cannot go on, because the server does not read.
+    #[must_use]
+    pub fn unread(&self) -> MessageError {
+        MessageError::invalid(self.id().cloned(), "the server does not read what it was sent")
     }
 
     /// The parameters, if they are an object.
@@ -411,6 +419,7 @@ fn distinct(json: &Json) -> Result<(), String> {
 
 fn distinct_names(object: &Object) -> Result<(), String> {
     let mut names: Vec<String> = object.iter().map(|(name, _)| folded(name)).collect();
+    // Sorted, two names that are alike are neighbours: a message may have very many.
     names.sort_unstable();
     match names.windows(2).find(|pair| matches!(pair, [one, other] if one == other)) {
         Some(pair) => Err(pair.concat()),
@@ -453,7 +462,7 @@ fn push_tokens(out: &mut String, text: &str) {
     let (mut copied, mut at) = (0, 0);
     while let Some(byte) = text.as_bytes().get(at) {
         match byte {
-            b'"' => at += string_length(text.as_bytes().get(at..).unwrap_or_default()),
+            b'"' => at += json::string_length(text.as_bytes().get(at..).unwrap_or_default()),
             b' ' | b'\t' | b'\n' | b'\r' => {
                 out.push_str(text.get(copied..at).unwrap_or_default());
                 at += 1;
@@ -463,19 +472,4 @@ fn push_tokens(out: &mut String, text: &str) {
         }
     }
     out.push_str(text.get(copied..).unwrap_or_default());
-}
-
-/// The length of the string that a valid text begins with, quotes included.
-fn string_length(text: &[u8]) -> usize {
-    let mut at = 1;
-    loop {
-        at += json::plain_length(text.get(at..).unwrap_or_default());
-        match text.get(at) {
-            Some(b'"') => return at + 1,
-            // The rest is ASCII, as JSON requires.
-            Some(b'\\') => at += 2,
-            Some(_) => at += 1,
-            None => return text.len(),
-        }
-    }
 }

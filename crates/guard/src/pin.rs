@@ -120,7 +120,12 @@ pub struct Pin {
     pub definition: Sha256Digest,
     /// The definition, for people.
     pub document: Json,
+    /// Whether a person approved it. Otherwise it was pinned because the server listed it first.
+    pub is_approved: bool,
 }
+
+/// The longest definition that is pinned, as bytes of its JSON.
+const MAX_DEFINITION: usize = 128 << 10;
 
 impl Pin {
     /// Of what a server lists. A member that some clients take for a pinned one, because only its letter case differs, is
@@ -136,20 +141,49 @@ impl Pin {
         let odd = listed.iter().filter(|(name, _)| !members.contains(name) && same_when_folded(name, members));
         odd.for_each(|(name, value)| drop(document.insert(name, value.clone())));
         let document = Json::Object(document);
-        Self { server: server.to_owned(), name, definition: Sha256Digest::of(&document.canonical_vrf()), document }
+        Self {
+            server: server.to_owned(),
+            name,
+            definition: Sha256Digest::of(&document.canonical_vrf()),
+            document,
+            is_approved: false,
+        }
+    }
+
+    /// Whether it is longer than what is pinned.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.document.to_text().len() > MAX_DEFINITION
+    }
+
+    /// Whether it is a tool whose name a person gave to another server, by approving the tool that `known` is of.
+    pub(crate) fn is_shadowing(&self, known: &Self) -> bool {
+        known.is_approved && self.has_the_name_of(known)
+    }
+
+    /// Whether it is a tool, and `known` is one of the same name on another server. Hosts name prompts and resources by their servers.
+    pub(crate) fn has_the_name_of(&self, known: &Self) -> bool {
+        let are_tools = [self, known].iter().all(|pin| pin.name.kind == PinKind::Tool);
+        are_tools && known.server != self.server && folded(&known.name.name) == folded(&self.name.name)
+    }
+
+    /// Whether it is one of these.
+    #[must_use]
+    pub fn is_one_of(&self, pinned: &[Self]) -> bool {
+        pinned
+            .iter()
+            .any(|known| known.server == self.server && known.name == self.name && known.definition == self.definition)
     }
 
     /// Whether it would not have been pinned as new beside these: one of them is another definition of the same, or that of a tool of
-    /// this name on another server.
+    /// this name that a person approved on another server.
     #[must_use]
     pub fn is_unlike_one_of(&self, pinned: &[Self]) -> bool {
-        pinned.iter().any(|known| match (known.server == self.server, self.name.kind) {
-            (_, PinKind::Server) => false,
-            (true, _) => known.name == self.name && known.definition != self.definition,
-            (false, PinKind::Tool) => {
-                known.name.kind == PinKind::Tool && folded(&known.name.name) == folded(&self.name.name)
-            }
-            (false, PinKind::Prompt | PinKind::Template) => false,
+        pinned.iter().any(|known| {
+            let is_other = known.server == self.server
+                && known.name == self.name
+                && known.definition != self.definition
+                && self.name.kind != PinKind::Server;
+            is_other || self.is_shadowing(known)
         })
     }
 
@@ -183,6 +217,7 @@ impl Difference {
                 .unwrap_or_default()
         };
         let known = kind.members().iter().map(|name| (*name).to_owned());
+        // Members of another letter case were pinned, too, because some clients read them.
         let others = names(before).into_iter().chain(names(after));
         let others: BTreeSet<_> = others.filter(|name| !kind.members().contains(&name.as_str())).collect();
         let differing = known.chain(others).filter_map(|name| {
@@ -211,6 +246,7 @@ fn parts_that_differ(before: Option<&str>, after: Option<&str>) -> (Option<Strin
     };
     let shown = |text: &str| {
         let length = text.chars().count();
+        // A little of what is alike shows where in the text the difference is.
         let skipped = if length <= MAX_SHOWN { 0 } else { alike.saturating_sub(SHOWN_BEFORE) };
         let part: String = text.chars().skip(skipped).take(MAX_SHOWN).collect();
         let (begin, end) =

@@ -31,7 +31,7 @@ pub enum PinState {
     Changed(Vec<Difference>),
     /// The definition is the one that is pinned under this name.
     Renamed(String),
-    /// This server has a pinned tool of the same name.
+    /// A person approved a tool of this name on this server.
     Shadowing(String),
     /// The name can be mistaken for another one, or is listed twice.
     Ambiguous,
@@ -62,7 +62,9 @@ impl PinState {
                 Some(format!("its definition has changed: {}", differences.join("; ")))
             }
             Self::Renamed(name) => Some(format!("it has the definition that is pinned as `{name}`")),
-            Self::Shadowing(server) => Some(format!("the server `{server}` has a tool of this name")),
+            Self::Shadowing(server) => {
+                Some(format!("the server `{server}` has a tool of this name, which a person approved"))
+            }
             Self::Ambiguous => Some("its name can be mistaken for another name".to_owned()),
             Self::NotListed => Some("the server has not listed it".to_owned()),
         }
@@ -89,7 +91,14 @@ pub(crate) struct Found {
     pub(crate) pinned: Vec<Pin>,
     /// They are quarantined, and were not before.
     pub(crate) quarantined: Vec<(Pin, PinState)>,
+    /// Tools that were pinned although another server, which is named, has one of this name: no person has said whose it is.
+    pub(crate) alike: Vec<(String, String)>,
+    /// How many are not pinned, since they are too long or too many.
+    pub(crate) left_out: usize,
 }
+
+/// The most definitions of a server that are pinned, quarantined or listed.
+const MAX_DEFINITIONS: usize = 1_000;
 
 /// The pins of all servers, and what this server has listed.
 #[derive(Debug, Default)]
@@ -124,6 +133,7 @@ impl Pins {
         self.pinned = by_name(pinned);
         for (name, listed) in &mut self.listed {
             let known = self.pinned.get(&(server.to_owned(), name.clone()));
+            // An approval is of a definition, and cannot make a name unambiguous.
             if known.is_some_and(|known| known.definition == listed.definition) && listed.state != PinState::Ambiguous {
                 listed.state = PinState::Pinned;
             }
@@ -142,8 +152,17 @@ impl Pins {
         let named = objects.filter_map(|item| Some((item, item.get(kind.name_member()).and_then(Json::as_str)?)));
         let named: Vec<_> = named.collect();
         let listed: BTreeSet<_> = named.iter().map(|(_, name)| *name).collect();
+        let mut known = self.names_of(server);
         for (item, name) in &named {
             let pin = Pin::of(server, PinName::new(kind, name), item);
+            let has_room = known.contains(&pin.name) || known.len() < MAX_DEFINITIONS;
+            if !has_room || pin.is_too_long() {
+                // What it listed before under this name is not what it has.
+                self.listed.remove(&pin.name);
+                found.left_out += 1;
+                continue;
+            }
+            known.insert(pin.name.clone());
             let state =
                 if names.insert(folded(name)) { self.judge(&pin, &listed, &mut found) } else { PinState::Ambiguous };
             let (arguments, said_to_change) = (arguments(item), says_that_it_changes(item));
@@ -151,6 +170,7 @@ impl Pins {
             let new = Listed { state: state.clone(), definition: pin.definition, arguments, mirrored, said_to_change };
             let before = self.listed.insert(pin.name.clone(), new);
             let is_known = before.is_some_and(|before| before.state == state && before.definition == pin.definition);
+            // Servers list often, and a person should be told once.
             if state != PinState::Pinned && !is_known {
                 found.quarantined.push((pin, state));
             }
@@ -176,9 +196,19 @@ impl Pins {
         found
     }
 
-    /// Takes in what a server says of itself; how it compares.
+    /// The names of what this server has, pinned or listed.
+    fn names_of(&self, server: &str) -> BTreeSet<PinName> {
+        let pinned = self.pinned.keys().filter(|(of, _)| of == server).map(|(_, name)| name);
+        pinned.chain(self.listed.keys()).cloned().collect()
+    }
+
+    /// Takes in what a server says of itself; how it compares. What is too long is not compared, and counts as not pinned.
     pub(crate) fn of_server(&mut self, pin: Pin) -> (PinState, Found) {
         let mut found = Found::default();
+        if pin.is_too_long() {
+            found.left_out = 1;
+            return (PinState::NotListed, found);
+        }
         let state = self.judge(&pin, &BTreeSet::new(), &mut found);
         if state != PinState::Pinned {
             found.quarantined.push((pin, state.clone()));
@@ -190,6 +220,8 @@ impl Pins {
     fn judge(&mut self, pin: &Pin, listed: &BTreeSet<&str>, found: &mut Found) -> PinState {
         match self.state(pin, listed) {
             PinState::NotListed if self.pinning == Pinning::Learn => {
+                let alike = self.pinned.values().find(|known| pin.has_the_name_of(known));
+                found.alike.extend(alike.map(|known| (pin.name.name.clone(), known.server.clone())));
                 self.pinned.insert((pin.server.clone(), pin.name.clone()), pin.clone());
                 found.pinned.push(pin.clone());
                 PinState::Pinned
@@ -212,6 +244,7 @@ impl Pins {
             None => {}
         }
         let own = self.pinned.values().filter(|known| known.server == pin.server && known.name.kind == kind);
+        // A pinned tool that is still listed was not renamed: this is another one.
         let mut gone = own.filter(|known| !listed.contains(&*known.name.name));
         let shape = pin.without_name();
         if let Some(known) =
@@ -219,10 +252,8 @@ impl Pins {
         {
             return PinState::Renamed(known.name.name.clone());
         }
-        // Hosts name prompts and resources by their servers.
-        let elsewhere = self.pinned.values().filter(|known| kind == PinKind::Tool && known.name.kind == kind);
-        let mut elsewhere = elsewhere.filter(|known| known.server != pin.server);
-        let shadowed = elsewhere.find(|known| folded(&known.name.name) == folded(name));
+        // What a server has listed first is not its own by that: any server could list every name.
+        let shadowed = self.pinned.values().find(|known| pin.is_shadowing(known));
         shadowed.map_or(PinState::NotListed, |known| PinState::Shadowing(known.server.clone()))
     }
 }

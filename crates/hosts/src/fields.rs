@@ -1,7 +1,7 @@
 //! Members of a host's event. Members that are not asked for are ignored: hosts add some with every version.
 
 use proofmark_receipt::document::shown;
-use proofmark_receipt::json::Limits;
+use proofmark_receipt::json::{Limits, MAX_NODES};
 use proofmark_receipt::{Json, Object};
 
 /// The longest event, in bytes.
@@ -9,13 +9,15 @@ pub const MAX_INPUT_BYTES: usize = 64 << 20;
 /// How deep an event may nest.
 pub const MAX_INPUT_DEPTH: usize = 96;
 
-pub(crate) const LIMITS: Limits = Limits { max_bytes: MAX_INPUT_BYTES, max_depth: MAX_INPUT_DEPTH };
+pub(crate) const LIMITS: Limits =
+    Limits { max_bytes: MAX_INPUT_BYTES, max_depth: MAX_INPUT_DEPTH, max_nodes: MAX_NODES };
 
 /// A text, where there is one. `null` is as absent.
 pub(crate) fn text(object: &Object, name: &str) -> Result<Option<String>, String> {
     match object.get(name) {
         None | Some(Json::Null) => Ok(None),
         Some(Json::String(text)) => Ok(Some(text.clone())),
+        // It is not as if it were absent: a host that sends something else has another form than the one that is known.
         Some(_) => Err(format!("`{name}` is not a text")),
     }
 }

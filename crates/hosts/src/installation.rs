@@ -22,7 +22,8 @@ pub struct Installation {
     /// Whether the host's own reader takes comments out of its file.
     pub has_comments: bool,
     pub(crate) layers: fn(&Surroundings) -> Vec<Layer>,
-    pub(crate) hook: fn(Moment, &HookCommand<'_>) -> Object,
+    /// A hook that starts this command line.
+    pub(crate) hook: fn(Moment, &str) -> Object,
     /// How many of the host's units of time a second has.
     pub units_of_a_second: u64,
     pub on_failure: OnFailure,
@@ -85,17 +86,10 @@ pub enum Shell {
     OfUser,
 }
 
-/// The command that a hook starts: as words, and as one line of a shell.
-pub struct HookCommand<'a> {
-    pub words: &'a [String],
-    pub line: &'a str,
-}
-
-impl HookCommand<'_> {
-    /// A hook with the command as one line, as several hosts have it.
-    pub(crate) fn in_common_form(&self) -> Object {
-        proofmark_receipt::object! { "type": "command", "command": self.line, "timeout": TIMEOUT_SECONDS }
-    }
+/// A hook that starts this command line, in the form that several hosts have. The command is one text: a host that passed over
+/// arguments beside it would start something else.
+pub(crate) fn hook_in_common_form(line: &str) -> Object {
+    proofmark_receipt::object! { "type": "command", "command": line, "timeout": TIMEOUT_SECONDS }
 }
 
 impl OnFailure {
@@ -130,14 +124,15 @@ impl Installation {
         matches!(self.form, Form::Entries).then_some(ENTRIES_VERSION)
     }
 
-    /// What is added to the list of an event: this command, in the form of this host.
+    /// What is added to the list of an event: this command line, in the form of this host.
     #[must_use]
-    pub fn item(&self, moment: Moment, command: &HookCommand<'_>) -> Json {
-        let hook = (self.hook)(moment, command);
+    pub fn item(&self, moment: Moment, line: &str) -> Json {
+        let hook = (self.hook)(moment, line);
         if matches!(self.form, Form::Entries) {
             return hook.into();
         }
         let mut group = Object::new();
+        // A stop is of no tool, so there is nothing to match.
         if moment != Moment::Stop {
             group.insert("matcher", "*");
         }

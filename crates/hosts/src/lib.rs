@@ -45,7 +45,7 @@ pub use finding::{Finding, State};
 pub use gap::{EVERY_HOST, Gap};
 pub use hook_server::{HookServer, InstalledHook, ListedHook, Question};
 pub use host::{Host, Oldest, Program, ReadError};
-pub use installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell, TIMEOUT_SECONDS};
+pub use installation::{Form, Installation, Moment, OnFailure, Shell, TIMEOUT_SECONDS};
 pub use json_text::{JsonText, JsonTextError, Step};
 pub use message::{Call, Ended, Event, Message, Occasion, Stop, Subagent};
 pub use record::Record;

@@ -194,7 +194,7 @@ proptest! {
             }
         }
         if let Ok(message) = host.read(&bytes) {
-            let limits = Limits { max_bytes: 1 << 20, max_depth: 96 };
+            let limits = Limits { max_bytes: 1 << 20, max_depth: 96, ..Limits::default() };
             let json = Json::parse_with(&bytes, limits).unwrap();
             let original = Json::parse(line.as_bytes()).unwrap();
             // Unless the change made it another event.

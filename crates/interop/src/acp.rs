@@ -176,7 +176,7 @@ fn object_in<'a>(field: &Field<'a>, help: &str) -> Result<Cow<'a, Json>, Documen
 }
 
 fn embedded(text: &str) -> Result<Json, proofmark_receipt::json::JsonError> {
-    let limits = Limits { max_bytes: MAX_DOCUMENT_BYTES, max_depth: MAX_DOCUMENT_DEPTH };
+    let limits = Limits { max_bytes: MAX_DOCUMENT_BYTES, max_depth: MAX_DOCUMENT_DEPTH, ..Limits::default() };
     Json::parse_with(text.as_bytes(), limits)
 }
 

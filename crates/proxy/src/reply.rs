@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Error;
 use proofmark_guard::{SseEvent, SseItem};
+use proofmark_receipt::json;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::JSON;
 use proofmark_server::share::Share;
@@ -59,6 +60,7 @@ pub(super) async fn gather(body: Incoming, most: usize, memory: &mut Share) -> R
         memory.grow(part.len()).map_err(|_| "too many long answers are read at the moment")?;
         bytes.extend_from_slice(&part);
     }
+    memory.grow(json::read_size(&bytes)).map_err(|_| "too many long answers are read at the moment")?;
     Ok(bytes)
 }
 

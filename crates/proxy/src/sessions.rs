@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use proofmark_decider::{Decider, Guard, Passage};
+use proofmark_decider::{Decider, Guard, Owner, Passage};
 use proofmark_guard::{HungUp, MessageId, Pinning, Settings as GuardSettings};
 use proofmark_receipt::Sha256Digest;
 use proofmark_server::Caller;
@@ -121,7 +121,7 @@ impl Sessions {
         if settings.agent.is_none() && *caller != Caller::local() {
             settings.agent = Some(caller.id.clone());
         }
-        let guard = Guard::begin(Arc::clone(&self.decider), settings, self.pinning)?;
+        let guard = Guard::begin(Arc::clone(&self.decider), Owner::local(), settings, self.pinning)?;
         let session = Session {
             guard,
             caller: caller.clone(),

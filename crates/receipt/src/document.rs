@@ -16,14 +16,17 @@ pub use places::Places;
 pub use crate::position::line_and_column;
 pub use crate::shown::{counted, is_unseen, shown};
 
-use crate::json::{Json, JsonError, Limits};
+use crate::json::{Json, JsonError, Limits, MAX_NODES};
 
 /// The longest document, in bytes (16 MiB).
 pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 /// How deep a document may nest.
 pub const MAX_DOCUMENT_DEPTH: usize = 64;
+/// The most values of a document.
+pub const MAX_DOCUMENT_NODES: usize = 4 * MAX_NODES;
 
-const LIMITS: Limits = Limits { max_bytes: MAX_DOCUMENT_BYTES, max_depth: MAX_DOCUMENT_DEPTH };
+const LIMITS: Limits =
+    Limits { max_bytes: MAX_DOCUMENT_BYTES, max_depth: MAX_DOCUMENT_DEPTH, max_nodes: MAX_DOCUMENT_NODES };
 
 /// The notation a document is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

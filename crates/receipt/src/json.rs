@@ -19,7 +19,7 @@ pub use error::{JsonError, JsonErrorKind};
 pub use number::{Number, ParseNumberError};
 pub use object::Object;
 pub use profile::{CanonicalError, ParseProfileError, Profile};
-pub use reader::plain_length;
+pub use reader::{read_size, string_length};
 
 pub(crate) use canonical::{canonical_vrf_of, canonical_vrf_without, canonical_without};
 pub(crate) use exact::check_exact;
@@ -31,6 +31,10 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// The deepest nesting [`Json::parse`] reads: this many arrays and objects inside each other.
 pub const MAX_DEPTH: usize = 64;
 
+/// The most values [`Json::parse`] reads: as many as a document of [`MAX_BYTES`] can have. A value of two bytes takes about a
+/// hundred in memory, so a longer document is limited by this and not by its length.
+pub const MAX_NODES: usize = MAX_BYTES / 2;
+
 /// The deepest nesting any [`Limits`] can ask for: the reader recurses, so the stack bounds it.
 pub const DEPTH_CEILING: usize = 512;
 
@@ -40,11 +44,13 @@ pub struct Limits {
     pub max_bytes: usize,
     /// Levels of nesting; values above [`DEPTH_CEILING`] count as that.
     pub max_depth: usize,
+    /// Values of any kind, those within arrays and objects included.
+    pub max_nodes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_bytes: MAX_BYTES, max_depth: MAX_DEPTH }
+        Self { max_bytes: MAX_BYTES, max_depth: MAX_DEPTH, max_nodes: MAX_NODES }
     }
 }
 

@@ -20,6 +20,8 @@
 //! The folder `cell/` beside `src/` has the programs that run inside a cell, without a standard library: `init`, the
 //! `launcher` of whole programs, and the modules that a warm Python and a warm Node.js load. `kernel` has their system calls, and
 //! `case` what they and `src/zygote.rs` say to each other.
+//!
+//! `inheritance` keeps the secrets of this process from every program that it starts, and `files` raises its limit of open files.
 
 #![expect(unsafe_code, reason = "isolation is made of system calls that no safe interface has")]
 
@@ -29,6 +31,7 @@ mod files;
 mod filter;
 mod groups;
 mod host;
+mod inheritance;
 mod init;
 mod installed;
 mod landlock;
@@ -50,6 +53,7 @@ mod zygote;
 
 pub use files::allow_many_files;
 pub use host::Host;
+pub use inheritance::{hide_from_account, keep_from_children};
 pub use level::Level;
 pub use runtime::Runtime;
 pub use worker::{SharedJob, Watch, Worker};

@@ -14,7 +14,7 @@ use futures_util::StreamExt;
 use hyper::body::{Frame, SizeHint};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{self, Format};
-use proofmark_receipt::json::{Limits, MAX_DEPTH};
+use proofmark_receipt::json::{self, Limits};
 
 use crate::problem::Problem;
 use crate::reply::JSON;
@@ -66,14 +66,14 @@ pub(crate) fn to_json(format: Format, bytes: Vec<u8>, memory: &mut Share) -> Res
             let document = document::parse(&bytes, Format::Yaml);
             let json = document.map_err(|error| Problem::unreadable("read the body", &error))?.to_text().into_bytes();
             // An alias stands for more than its own bytes.
-            memory.grow(json.len())?;
+            memory.grow(json.len().saturating_add(json::read_size(&json)))?;
             Ok(json)
         }
     }
 }
 
 /// The bytes of a body, unpacked, at most so many packed and unpacked. `memory` grows by what has arrived, not by what
-/// is announced.
+/// is announced, and by what the body takes once it is read.
 pub async fn read(headers: &HeaderMap, body: Body, most: usize, memory: &mut Share) -> Result<Vec<u8>, Problem> {
     let too_slow =
         |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body took too long").help("send it in one go");
@@ -86,20 +86,22 @@ pub async fn read(headers: &HeaderMap, body: Body, most: usize, memory: &mut Sha
     let bytes = tokio::time::timeout(MAX_BODY_TIME, gather(body, most, memory)).await.map_err(too_slow)??;
     let encodings: Vec<&[u8]> =
         headers.get_all(header::CONTENT_ENCODING).iter().map(|value| value.as_bytes()).collect();
-    match encodings.as_slice() {
-        [] | [b"identity"] => Ok(bytes),
-        [b"gzip"] => unpack(&bytes, most, memory),
+    let bytes = match encodings.as_slice() {
+        [] | [b"identity"] => bytes,
+        [b"gzip"] => unpack(&bytes, most, memory)?,
         _ => {
             let message = "the body's encoding is unknown";
-            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_encoding", message)
-                .help("send it plain, or compressed with gzip"))
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_encoding", message)
+                .help("send it plain, or compressed with gzip"));
         }
-    }
+    };
+    memory.grow(json::read_size(&bytes))?;
+    Ok(bytes)
 }
 
 /// The JSON of a body, which is at most so long.
 pub fn json(bytes: &[u8], most: usize) -> Result<Json, Problem> {
-    Json::parse_with(bytes, Limits { max_bytes: most, max_depth: MAX_DEPTH })
+    Json::parse_with(bytes, Limits { max_bytes: most, ..Limits::default() })
         .map_err(|error| Problem::bad(error.code(), format!("read the body: {error}")).maybe_help(error.help()))
 }
 
@@ -135,7 +137,7 @@ fn unpack(bytes: &[u8], most: usize, memory: &mut Share) -> Result<Vec<u8>, Prob
     // gzip allows several members (RFC 1952, section 2.2); a decoder of one would silently ignore the rest.
     let mut packed = MultiGzDecoder::new(bytes);
     loop {
-        // Piece by piece, with both limits checked after each: gzip can unpack to a thousand times its length.
+        // It is unpacked piece by piece, with both limits checked after each: gzip can unpack to a thousand times its length.
         let read = packed.by_ref().take(UNPACKED_AT_ONCE as u64).read_to_end(&mut unpacked).map_err(|error| {
             Problem::bad("invalid_gzip", format!("the body cannot be unpacked ({error})")).help("compress it again")
         })?;
@@ -193,7 +195,7 @@ impl HttpBody for Until {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         match self.end.as_mut().poll(cx) {
-            // Polled after this only if the caller breaks the contract of streams; `end` is one that can be polled again.
+            // It is polled after this only if the caller breaks the contract of streams; `end` is one that can be polled again.
             Poll::Ready(()) => {
                 self.body = Body::empty();
                 self.end = Box::pin(std::future::ready(()));
@@ -260,7 +262,7 @@ mod tests {
         let limits = share::Limits::new();
         let mut memory = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
         assert_eq!(read(&of_type(JSON), Body::from("{}"), MAX_BODY, &mut memory).await.unwrap(), b"{}");
-        assert_eq!(memory.amount(), 2);
+        assert_eq!(memory.amount(), 2 + json::read_size(b"{}"));
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         std::io::Write::write_all(&mut packer, &vec![b' '; MAX_BODY]).unwrap();
         let packed = packer.finish().unwrap();
@@ -268,7 +270,7 @@ mod tests {
         headers.insert(header::CONTENT_ENCODING, header::HeaderValue::from_static("gzip"));
         let mut memory = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
         assert_eq!(read(&headers, Body::from(packed.clone()), MAX_BODY, &mut memory).await.unwrap().len(), MAX_BODY);
-        assert_eq!(memory.amount(), packed.len() + MAX_BODY);
+        assert_eq!(memory.amount(), packed.len() + MAX_BODY + json::read_size(&[b' '; MAX_BODY]));
     }
 
     #[tokio::test]

@@ -17,6 +17,13 @@ const MAX_OF_PEER: usize = 1_024;
 /// How much of an IPv6 address identifies a peer: a host with one address has its whole network of 64 bits.
 const PEER_OF_V6: u128 = !0 << 64;
 
+/// Who a connection is of, as far as it takes places from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    Address(IpAddr),
+    Account(u32),
+}
+
 /// All connections.
 pub(crate) struct Connections {
     open: Mutex<Open>,
@@ -31,7 +38,7 @@ struct Open {
 }
 
 struct Entry {
-    peer: IpAddr,
+    peer: Who,
     /// Whether it has had a request.
     asked: bool,
     /// Since when no request is begun on it; none while one is.
@@ -61,8 +68,7 @@ impl Connections {
     }
 
     /// One more connection of a peer, for which another may have to give way; none where none can.
-    pub(crate) fn open(self: &Arc<Self>, peer: IpAddr) -> Option<Arc<Connection>> {
-        let peer = named(peer);
+    pub(crate) fn open(self: &Arc<Self>, peer: Who) -> Option<Arc<Connection>> {
         let mut open = self.lock();
         // A peer that has its share closes one of its own connections, never one of another peer.
         if open.all.values().filter(|entry| entry.peer == peer).count() >= self.most_of_peer {
@@ -89,9 +95,18 @@ impl Open {
         let idle = idle.filter_map(|(number, entry)| Some((entry.asked, entry.idle_since?, *number)));
         // `false` is less than `true`, so connections that never had a request are first; then the longest idle.
         let (_, _, number) = idle.min()?;
-        // Removed at once, so that it is not chosen twice. `notify_one` is kept for a task that does not wait yet.
+        // It is removed at once, so that it is not chosen twice. `notify_one` is kept for a task that does not wait yet.
         self.all.remove(&number)?.give_way.notify_one();
         Some(())
+    }
+}
+
+impl From<IpAddr> for Who {
+    fn from(address: IpAddr) -> Self {
+        Self::Address(match address.to_canonical() {
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & PEER_OF_V6)),
+            v4 => v4,
+        })
     }
 }
 
@@ -127,21 +142,14 @@ impl Drop for Begun {
     }
 }
 
-fn named(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & PEER_OF_V6)),
-        v4 => v4,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::*;
 
-    fn peer(number: u8) -> IpAddr {
-        [127, 0, 0, number].into()
+    fn peer(number: u8) -> Who {
+        Who::from(IpAddr::from([127, 0, 0, number]))
     }
 
     async fn has_ended(connection: &Connection) -> bool {
@@ -179,7 +187,8 @@ mod tests {
 
     #[test]
     fn a_network_of_ipv6_is_one_peer() {
-        let same = |one: &str, other: &str| named(one.parse().unwrap()) == named(other.parse().unwrap());
+        let who = |address: &str| Who::from(address.parse::<IpAddr>().unwrap());
+        let same = |one: &str, other: &str| who(one) == who(other);
         assert!(same("2001:db8::1", "2001:db8::2:3:4:5"));
         assert!(!same("2001:db8:0:1::1", "2001:db8:0:2::1"));
         assert!(same("::ffff:10.0.0.1", "10.0.0.1") && !same("10.0.0.1", "10.0.0.2"));

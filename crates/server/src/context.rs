@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use percent_encoding::percent_decode_str;
+use proofmark_boundary::Asker;
 use proofmark_decider::{Decider, Replayable};
 use proofmark_receipt::document::{Format, shown};
 use proofmark_receipt::{Json, ReceiptId, Sha256Digest};
@@ -15,6 +16,7 @@ use proofmark_store::{MAX_PAGE, TenantStore};
 use crate::body;
 use crate::keys::Caller;
 use crate::live_keys::KeyInUse;
+use crate::peer;
 use crate::problem::Problem;
 use crate::services::Services;
 use crate::share::Share;
@@ -37,10 +39,12 @@ pub struct Head {
 /// A request whose body was read.
 pub struct RequestContext<'a> {
     pub services: &'a Services,
-    pub decider: &'a Decider,
+    pub decider: &'a Arc<Decider>,
     pub caller: Caller,
+    /// The same, as decisions have it.
+    pub asker: Asker,
     /// Set when no client waits for the answer any more.
-    pub(crate) stop: Arc<AtomicBool>,
+    pub stop: Arc<AtomicBool>,
     variables: HashMap<String, String>,
     query: Vec<(String, String)>,
     body: Vec<u8>,
@@ -78,12 +82,13 @@ impl<'a> RequestContext<'a> {
     /// # Errors
     /// [`Problem`] for a query or an idempotency key that cannot be read, or has two readings.
     pub fn new(services: &'a Services, head: Head, content: Content, stop: Arc<AtomicBool>) -> Result<Self, Problem> {
-        let Head { caller, variables, parts, .. } = head;
+        let Head { caller, key, variables, parts, .. } = head;
+        let asker = peer::asker(&parts, &caller, key.is_some());
         let Content { digest, json: body } = content;
         let idempotency = idempotency_key(&parts.headers)?.map(|key| (key, digest));
         let query = pairs(parts.uri.query().unwrap_or_default())?;
         refuse_repeated(&query)?;
-        Ok(Self { services, decider: &services.decider, caller, stop, variables, query, body, idempotency })
+        Ok(Self { services, decider: &services.decider, caller, asker, stop, variables, query, body, idempotency })
     }
 
     /// What is stored for the caller's tenant.
@@ -96,11 +101,17 @@ impl<'a> RequestContext<'a> {
         self.variables.get(name).map_or("", String::as_str)
     }
 
-    pub(crate) fn body(&self) -> &[u8] {
+    /// The body, as it was sent; JSON where it was declared to be YAML.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    pub(crate) fn json(&self) -> Result<Json, Problem> {
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// [`Problem`] where it is none.
+    pub fn json(&self) -> Result<Json, Problem> {
         body::json(&self.body, body::MAX_BODY)
     }
 
@@ -152,17 +163,20 @@ pub fn invalid_parameter(name: &str, what: &str) -> Problem {
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let is_key = |key: &str| (1..=MAX_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
     let mut values = headers.get_all("idempotency-key").iter().map(|value| value.to_str());
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(Ok(key)), None) if is_key(key) => Ok(Some(key.to_owned())),
+        (Some(Ok(key)), None) if is_idempotency_key(key) => Ok(Some(key.to_owned())),
         (Some(_), None) => Err(Problem::bad("invalid_idempotency_key", "invalid idempotency key")
             .help(format!("write 1 to {MAX_KEY} visible ASCII characters"))),
         // Which of two keys a repetition is recognised by would be a guess.
         (Some(_), Some(_)) => Err(Problem::bad("invalid_idempotency_key", "the idempotency key is repeated")
             .help("send one `Idempotency-Key`")),
     }
+}
+
+fn is_idempotency_key(key: &str) -> bool {
+    (1..=MAX_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// Which of two values of one parameter is meant is a guess that proxies and servers make differently.
@@ -179,22 +193,24 @@ pub fn refuse_repeated(query: &[(String, String)]) -> Result<(), Problem> {
 
 /// The names and values of a query or of a form, decoded.
 pub fn pairs(query: &str) -> Result<Vec<(String, String)>, Problem> {
-    let pair = |part: &str| {
+    let pairs = query.split('&').filter(|part| !part.is_empty()).map(|part| {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         Some((decoded(name)?, decoded(value)?))
-    };
-    let pairs: Option<Vec<_>> = query.split('&').filter(|part| !part.is_empty()).map(pair).collect();
-    pairs.ok_or_else(|| Problem::bad("invalid_query", "the query is not percent-encoded UTF-8"))
+    });
+    pairs
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| Problem::bad("invalid_query", "the query is not percent-encoded UTF-8"))
 }
 
 /// The decoder passes a `%` without two digits on as text, so those are refused before.
 fn decoded(text: &str) -> Option<String> {
-    let is_escape = |rest: &str| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
-    if !text.split('%').skip(1).all(is_escape) {
+    let mut escapes = text.split('%').skip(1);
+    if !escapes.all(|rest| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2) {
         return None;
     }
     // Forms write a space as `+`. Before decoding, because `%2B` is a plus.
     let spaced = text.replace('+', " ");
     let decoded = percent_decode_str(&spaced).decode_utf8().ok()?;
+    // PostgreSQL stores no NUL, and programs in C end a text there.
     (!decoded.contains('\0')).then(|| decoded.into_owned())
 }

@@ -77,7 +77,15 @@ impl Endpoint {
     ) -> Self {
         Self { method, path, access, handler: on(method.filter(), handler), operation: None }
     }
+
+    /// Whether it is there for agents of other accounts, who ask by the socket.
+    pub(crate) fn is_by_socket(&self) -> bool {
+        self.access == Access::Key(Some(Role::AgentHost)) || OF_HEALTH.contains(&self.path)
+    }
 }
+
+/// What tells whether a server works.
+const OF_HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 
 /// An endpoint that anyone may get.
 pub fn open<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<AppState>>) -> Endpoint {
@@ -91,7 +99,18 @@ pub(crate) fn blocking(
     role: Option<Role>,
     answer: fn(&RequestContext<'_>) -> Result<Reply, Problem>,
 ) -> Endpoint {
-    waiting(method, path, role, move |state, head, body| in_thread(state, head, body, answer))
+    blocking_up_to(body::MAX_BODY, method, path, role, answer)
+}
+
+/// As an endpoint of the API whose work may wait for the disk, for a body of at most so many bytes.
+pub fn blocking_up_to(
+    most: usize,
+    method: Method,
+    path: &'static str,
+    role: Option<Role>,
+    answer: impl Fn(&RequestContext<'_>) -> Result<Reply, Problem> + Clone + Send + Sync + 'static,
+) -> Endpoint {
+    waiting(method, path, role, move |state, head, body| in_thread(state, head, body, most, answer.clone()))
 }
 
 /// An endpoint that waits for work done elsewhere. The request keeps its share of all requests until its answer is
@@ -150,17 +169,18 @@ async fn in_thread(
     state: Arc<AppState>,
     head: Head,
     body: Body,
-    answer: fn(&RequestContext<'_>) -> Result<Reply, Problem>,
+    most: usize,
+    answer: impl Fn(&RequestContext<'_>) -> Result<Reply, Problem> + Send + 'static,
 ) -> Result<Reply, Problem> {
     let mut memory = state.limits.bytes.take(&head.caller.tenant, 0)?;
-    let bytes = body::read(&head.parts.headers, body, body::MAX_BODY, &mut memory).await?;
+    let bytes = body::read(&head.parts.headers, body, most, &mut memory).await?;
     // After the body, so that a client that sends slowly occupies no place of a thread.
     let place = state.limits.places.take(&head.caller.tenant).await?;
     // This future owns it. When the client is gone or the time is over, the drop sets the flag that the thread polls.
     let stop = state.stops.flag();
     let (services, flag, span) = (Arc::clone(&state.services), stop.shared(), Span::current());
     let work = move || {
-        // Given back when the work is done, whether or not its client still waits.
+        // It is given back when the work is done, whether or not its client still waits.
         let (_place, mut memory) = (place, memory);
         let content = Content::read(&head, bytes, &mut memory)?;
         // What is logged there has the id of the request.

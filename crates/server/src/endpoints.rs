@@ -24,9 +24,9 @@ const AGENT: Option<Role> = Some(Role::Agent);
 const REVIEWER: Option<Role> = Some(Role::Reviewer);
 const ADMIN: Option<Role> = Some(Role::Admin);
 
-/// All endpoints, with those of the pages.
-pub(crate) fn endpoints(pages: Vec<Endpoint>) -> Vec<Endpoint> {
-    [service(), decision_endpoints(), receipt_endpoints(), verification_endpoints(), reference_endpoints(), pages]
+/// All endpoints of the API, and more.
+pub(crate) fn endpoints(more: Vec<Endpoint>) -> Vec<Endpoint> {
+    [service(), decision_endpoints(), receipt_endpoints(), verification_endpoints(), reference_endpoints(), more]
         .into_iter()
         .flatten()
         .collect()

@@ -17,6 +17,8 @@ const MAX_ROLES: usize = 64;
 pub enum Role {
     /// Verify, ask for decisions and report executions.
     Agent,
+    /// Have the server decide for guards and hooks of a host, and nothing else.
+    AgentHost,
     /// Review, and nothing that agents do.
     Reviewer,
     /// Everything, and continue runs that others began, as orchestrators do.
@@ -76,13 +78,14 @@ impl KeysError {
 }
 
 impl Role {
-    const WORDS: [(&'static str, Role); 3] =
-        [("agent", Role::Agent), ("reviewer", Role::Reviewer), ("admin", Role::Admin)];
+    const WORDS: [(&'static str, Role); 4] =
+        [("agent", Role::Agent), ("agent-host", Role::AgentHost), ("reviewer", Role::Reviewer), ("admin", Role::Admin)];
 
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
+            Self::AgentHost => "agent-host",
             Self::Reviewer => "reviewer",
             Self::Admin => "admin",
         }
@@ -92,6 +95,8 @@ impl Role {
     pub fn check(self, wanted: Option<Role>) -> Result<(), Problem> {
         match wanted {
             Some(role) if !self.may(role) => Err(Problem::forbidden(role.as_str())),
+            // What every role may use is not for a host of agents, which has its own endpoints.
+            None if self == Self::AgentHost => Err(Problem::forbidden(Self::Agent.as_str())),
             Some(_) | None => Ok(()),
         }
     }
@@ -122,7 +127,7 @@ impl ApiKeys {
             let caller = Caller {
                 id: checked_id(fields.need("id", "name the caller")?.text()?)?,
                 role: fields.need("role", "say what the caller may do")?.choice(&Role::WORDS)?,
-                // Never `local`: what the command line stores counts as evidence for every tenant.
+                // A key is never of `local`: what the command line stores counts as evidence for every tenant.
                 tenant: Tenant::of_key(tenant.text()?)
                     .map_err(|error| KeysError::Tenant { at: tenant.at.to_string(), error })?,
                 roles: fields.get("roles").map_or_else(|| Ok(Vec::new()), |field| roles(&field))?,
@@ -163,10 +168,9 @@ impl ApiKeys {
 
     /// Tells two files of keys apart, whatever their spelling.
     pub(crate) fn fingerprint(&self) -> Sha256Digest {
-        let line = |(digest, caller): &(Sha256Digest, Caller)| {
-            format!("{digest} {}\n", Json::from(caller.to_json()).to_text())
-        };
-        Sha256Digest::of(self.keys.iter().map(line).collect::<String>().as_bytes())
+        let keys = self.keys.iter();
+        let lines = keys.map(|(digest, caller)| format!("{digest} {}\n", Json::from(caller.to_json()).to_text()));
+        Sha256Digest::of(lines.collect::<String>().as_bytes())
     }
 }
 
@@ -180,6 +184,11 @@ impl Caller {
             roles: Vec::new(),
             signer: None,
         }
+    }
+
+    /// The caller of an account of this host, who asks by the socket.
+    pub(crate) fn account(name: &str) -> Self {
+        Self { id: name.to_owned(), role: Role::AgentHost, ..Self::local() }
     }
 
     fn to_json(&self) -> Object {
@@ -222,9 +231,10 @@ fn signer(field: &Field<'_>) -> Result<SignerId, DocumentError> {
 
 /// An id is shown to people, and stands in the names of chains.
 fn checked_id(id: &str) -> Result<String, KeysError> {
-    match (1..=MAX_ID).contains(&id.len()) && !id.contains(char::is_control) {
-        true => Ok(id.to_owned()),
-        false => Err(KeysError::Id(document::shown(id))),
+    if (1..=MAX_ID).contains(&id.len()) && !id.contains(char::is_control) {
+        Ok(id.to_owned())
+    } else {
+        Err(KeysError::Id(document::shown(id)))
     }
 }
 

@@ -5,8 +5,8 @@
 //!
 //! | where | what |
 //! |---|---|
-//! | `listen`, `connections`, `router`, [`stop`], `pool` | the socket, how many connections it has, and how all of it ends in time |
-//! | [`origin`], `keys`, `live_keys`, `keys_file`, [`sign_ins`], `rate`, [`share`] | who sends a request, and how much of the server they may take |
+//! | `listen`, `socket`, `connections`, `router`, [`stop`], `pool` | the sockets, how many connections they have, and how all of it ends in time |
+//! | `peer`, `reach`, [`origin`], `keys`, `live_keys`, `keys_file`, [`sign_ins`], `rate`, [`share`] | who sends a request, and how much of the server they may take |
 //! | [`endpoint`], [`state`], [`context`], [`body`] | one request, from its head to what a handler is given |
 //! | [`reply`], [`problem`], [`observe`] | its answer, and what the log and the figures say of it |
 //! | `endpoints`, `operation`, `openapi`, `opaque`, `docs` | the table of endpoints, and its description |
@@ -40,9 +40,11 @@ mod opaque;
 mod openapi;
 mod operation;
 pub mod origin;
+mod peer;
 mod pool;
 pub mod problem;
 mod rate;
+mod reach;
 mod readiness;
 mod receipt_body;
 mod receipts;
@@ -54,6 +56,7 @@ mod runtime;
 mod services;
 pub mod share;
 pub mod sign_ins;
+mod socket;
 pub mod state;
 mod steps;
 pub mod stop;
@@ -66,15 +69,18 @@ pub use decisions::reviewer;
 pub use keys::{ApiKeys, Caller, KeysError, ReviewerEntry, Role, new_key};
 pub use keys_file::{KeysFile, KeysFileError};
 pub use listen::{
-    MAX_GOODBYE, MAX_LAST_ANSWERS, ServeError, Settings, accept, check_address, serve, serve_until, told_to_stop,
+    MAX_GOODBYE, MAX_LAST_ANSWERS, ServeError, Settings, accept, check_address, check_place, serve, serve_until,
+    told_to_stop,
 };
 pub use live_keys::{KeyInUse, LiveKeys};
 pub use logging::{Log, LogFormat, LogLayer, LogSettings, log_note, start_log};
 pub use mcp::serve_stdio;
 pub use openapi::DescriptionError;
+pub use reach::OwnFiles;
 pub use receipts::rerun_as_job;
 pub use reload::{Files, Loaded, Source, Stale, UnreadableError, Watched, log_warnings, watch_files, watched_keys};
 pub use replace::replace_file;
 pub use services::{Services, probe_host};
+pub use socket::SocketSettings;
 pub use verifications::follow_job;
 pub use work::{Ended, WorkError, WorkSettings, log_jobs, log_lost_jobs, work};

@@ -7,6 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::Request;
+use futures_util::FutureExt;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -14,21 +17,24 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use proofmark_receipt::Json;
 use socket2::SockRef;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::body;
-use crate::connections::{Connection, Connections};
+use crate::connections::{Connection, Connections, Who};
 use crate::endpoint::Endpoint;
 use crate::endpoints::endpoints;
 use crate::keys::ApiKeys;
 use crate::live_keys::LiveKeys;
 use crate::metrics;
 use crate::openapi::{DescriptionError, describe};
+use crate::peer::Peer;
 use crate::rate::Rate;
 use crate::reload::{self, Files, Watched};
 use crate::router::router;
 use crate::services::Services;
+use crate::socket::{Socket, SocketSettings};
 use crate::state::{AppState, Callers};
 
 /// How long a client may take for the head of a request, and stay silent between two.
@@ -51,7 +57,10 @@ const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
 /// What is served, and to whom.
 pub struct Settings {
-    pub listen: SocketAddr,
+    /// Where programs and browsers call, if anywhere.
+    pub listen: Option<SocketAddr>,
+    /// Where agents of other accounts ask, if anywhere.
+    pub socket: Option<SocketSettings>,
     pub services: Services,
     /// Without keys, programs of this host may call.
     pub keys: Option<ApiKeys>,
@@ -59,8 +68,8 @@ pub struct Settings {
     pub rate: NonZeroU32,
     /// What is read again while the server runs. A file of API keys counts only where there are `keys`.
     pub files: Files,
-    /// The pages for people, which `/openapi.json` does not describe.
-    pub pages: Vec<Endpoint>,
+    /// The pages for people and what agents ask by, which `/openapi.json` does not describe.
+    pub more: Vec<Endpoint>,
 }
 
 /// Why nothing is served, completing "failed to …".
@@ -68,8 +77,14 @@ pub struct Settings {
 pub enum ServeError {
     #[error("listen on {0}: without API keys the server listens on the loopback only")]
     Open(SocketAddr),
+    #[error("listen on {0} beside a socket: without API keys, every account of this host could approve there")]
+    Beside(SocketAddr),
     #[error("listen on {address} ({error})")]
     Listen { address: SocketAddr, error: io::Error },
+    #[error("listen on the socket `{path}` ({error})")]
+    Socket { path: String, error: io::Error },
+    #[error("serve: the system gives no threads ({0})")]
+    Threads(io::Error),
     #[error(transparent)]
     Description(#[from] DescriptionError),
 }
@@ -80,16 +95,21 @@ impl ServeError {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::Open(_) => Some("give `--api-keys`, or listen on 127.0.0.1"),
-            Self::Listen { .. } | Self::Description(_) => None,
+            Self::Beside(_) => Some("give `--api-keys`, or leave out `--listen`"),
+            Self::Socket { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => {
+                Some("use a folder that only this account and root can write to")
+            }
+            Self::Listen { .. } | Self::Socket { .. } | Self::Threads(_) | Self::Description(_) => None,
         }
     }
 }
 
-/// Serves until SIGINT or SIGTERM, then finishes what was begun. SIGHUP reads the files of the settings again. `listening` is called with the address once it is bound.
+/// Serves until SIGINT or SIGTERM, then finishes what was begun. SIGHUP reads the files of the settings again. `listening` is called with the
+/// address, if there is one, once everything is bound.
 ///
 /// # Errors
 /// [`ServeError`] when it cannot begin.
-pub fn serve(settings: Settings, listening: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+pub fn serve(settings: Settings, listening: impl FnOnce(Option<SocketAddr>)) -> Result<(), ServeError> {
     serve_until(settings, listening, told_to_stop)
 }
 
@@ -114,32 +134,47 @@ pub fn told_to_stop() -> impl Future<Output = ()> {
 /// [`ServeError`] when it cannot begin.
 pub fn serve_until<Stop: Future<Output = ()>>(
     settings: Settings,
-    listening: impl FnOnce(SocketAddr),
+    listening: impl FnOnce(Option<SocketAddr>),
     stop: impl FnOnce() -> Stop,
 ) -> Result<(), ServeError> {
-    let address = settings.listen;
-    check_address(address, settings.keys.as_ref())?;
-    let failed = |error| ServeError::Listen { address, error };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
-    let endpoints = endpoints(settings.pages);
+    check_place(settings.listen, settings.socket.is_some(), settings.keys.as_ref())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Threads)?;
+    let endpoints = endpoints(settings.more);
     // Before the socket is bound, so that a faulty description is an error of the start.
     let description = Json::from(describe(&endpoints)?).to_text();
     let callers = Callers { keys: settings.keys.map(LiveKeys::new), rate: Rate::new(settings.rate) };
     // Before the state is made: what it counts before there is a recorder is lost.
     let figures = metrics::start();
     metrics::watch_store(settings.services.decider.store());
-    let state = AppState::new(settings.services, callers, description).map_err(failed)?;
+    let state = AppState::new(settings.services, callers, description).map_err(ServeError::Threads)?;
     let state = Arc::new(state.with_metrics(figures));
     let files = watched(settings.files, &state);
     let served = runtime.block_on(async {
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
-        let stop = stop();
-        // The address of the socket, not of the settings: with port 0 the system chooses the port.
-        listening(listener.local_addr().map_err(failed)?);
+        let listener = match settings.listen {
+            Some(address) => Some(bind(address).await?),
+            None => None,
+        };
+        let socket = settings.socket.map(bind_socket).transpose()?;
+        let stop = stop().shared();
+        listening(listener.as_ref().map(|(_, address)| *address));
         let sweep = tokio::spawn(sweep(Arc::clone(&state)));
         let reload = tokio::spawn(reload::watch_files(files, Arc::clone(&state.stale), true));
-        let open = accept(listener, &router(endpoints, Arc::clone(&state)), stop).await;
-        finish(&state, open).await;
+        let graceful = GracefulShutdown::new();
+        let all = router(&endpoints, Arc::clone(&state));
+        let by_socket = router(endpoints.iter().filter(|endpoint| endpoint.is_by_socket()), Arc::clone(&state));
+        tokio::join!(
+            async {
+                if let Some((listener, _)) = listener {
+                    accept_into(&listener, &all, stop.clone(), &graceful).await;
+                }
+            },
+            async {
+                if let Some(socket) = socket {
+                    accept_into(&socket, &by_socket, stop.clone(), &graceful).await;
+                }
+            },
+        );
+        finish(&state, graceful).await;
         reload.abort();
         sweep.abort();
         Ok(())
@@ -158,6 +193,18 @@ pub fn check_address(address: SocketAddr, keys: Option<&ApiKeys>) -> Result<(), 
     if keys.is_none() && !address.ip().is_loopback() { Err(ServeError::Open(address)) } else { Ok(()) }
 }
 
+/// Whether a server with these keys may listen on this address, and on a socket beside it.
+///
+/// # Errors
+/// [`ServeError::Open`], and [`ServeError::Beside`] when the accounts that ask by the socket could do everything by the address.
+pub fn check_place(address: Option<SocketAddr>, has_socket: bool, keys: Option<&ApiKeys>) -> Result<(), ServeError> {
+    let Some(address) = address else { return Ok(()) };
+    if has_socket && keys.is_none() {
+        return Err(ServeError::Beside(address));
+    }
+    check_address(address, keys)
+}
+
 fn watched(mut files: Files, state: &Arc<AppState>) -> Vec<Watched> {
     let keys = files.api_keys.take().map(|source| {
         let state = Arc::clone(state);
@@ -168,26 +215,78 @@ fn watched(mut files: Files, state: &Arc<AppState>) -> Vec<Watched> {
 
 /// Answers until `stop` is ready, and accepts no connections from then on. Those that are open go on.
 pub async fn accept(listener: TcpListener, router: &Router, stop: impl Future<Output = ()>) -> GracefulShutdown {
+    let graceful = GracefulShutdown::new();
+    accept_into(&listener, router, stop, &graceful).await;
+    graceful
+}
+
+/// What connections come from.
+trait Listener {
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// The next connection, and whose it is.
+    async fn next(&self) -> io::Result<(Self::Stream, Who, Peer)>;
+}
+
+impl Listener for TcpListener {
+    type Stream = TcpStream;
+
+    async fn next(&self) -> io::Result<(TcpStream, Who, Peer)> {
+        let (stream, address) = self.accept().await?;
+        // Answers are small; waiting to fill a packet only delays them.
+        drop(stream.set_nodelay(true));
+        // This covers clients that read nothing, too: a window that stays shut is a peer that does not answer (tcp(7)).
+        drop(SockRef::from(&stream).set_tcp_user_timeout(Some(MAX_UNREAD_TIME)));
+        Ok((stream, address.ip().into(), Peer::at(address)))
+    }
+}
+
+impl Listener for Socket {
+    type Stream = UnixStream;
+
+    async fn next(&self) -> io::Result<(UnixStream, Who, Peer)> {
+        self.accept().await
+    }
+}
+
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
+    let failed = |error| ServeError::Listen { address, error };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    // The address of the socket, not of the settings: with port 0 the system chooses the port.
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+fn bind_socket(settings: SocketSettings) -> Result<Socket, ServeError> {
+    let path = settings.path.display().to_string();
+    Socket::bind(settings).map_err(|error| ServeError::Socket { path, error })
+}
+
+/// As [`accept`]; `graceful` gets the connections.
+async fn accept_into(
+    listener: &impl Listener,
+    router: &Router,
+    stop: impl Future<Output = ()>,
+    graceful: &GracefulShutdown,
+) {
     let mut stop = std::pin::pin!(stop);
     let connections = Connections::new();
-    let graceful = GracefulShutdown::new();
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = &mut stop => break,
+            accepted = listener.next() => accepted,
+            () = &mut stop => return,
         };
         match accepted {
-            Ok((stream, peer)) => {
+            Ok((stream, who, peer)) => {
                 // Where no other connection can give way, this one is closed at once.
-                if let Some(connection) = connections.open(peer.ip()) {
-                    converse(stream, connection, router, &graceful);
+                if let Some(connection) = connections.open(who) {
+                    converse(stream, peer, connection, router, graceful);
                 }
             }
-            // Out of descriptors, most likely: those in use have to end first.
+            // Most likely there are no descriptors left: those in use have to end first.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
-    graceful
 }
 
 /// Answers what was begun, and stops what takes too long for that.
@@ -195,7 +294,7 @@ async fn finish(state: &AppState, graceful: GracefulShutdown) {
     // Streams of events do not end by themselves; without this `graceful` would wait for them until the time is over.
     state.stops.begin();
     let mut ended = std::pin::pin!(graceful.shutdown());
-    // Borrowed: connections that are not done go on, and the last line waits for their answers.
+    // It is borrowed: connections that are not done go on, and the last line waits for their answers.
     let in_time = tokio::time::timeout(MAX_GOODBYE, &mut ended).await.is_ok();
     state.stops.stop_all();
     // Stored jobs run again after a restart; a client that waits for another is told that it was cancelled.
@@ -208,13 +307,16 @@ async fn finish(state: &AppState, graceful: GracefulShutdown) {
     }
 }
 
-fn converse(stream: TcpStream, connection: Arc<Connection>, router: &Router, graceful: &GracefulShutdown) {
-    // Answers are small; waiting to fill a packet only delays them.
-    drop(stream.set_nodelay(true));
-    // This covers clients that read nothing, too: a window that stays shut is a peer that does not answer (tcp(7)).
-    drop(SockRef::from(&stream).set_tcp_user_timeout(Some(MAX_UNREAD_TIME)));
+fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: Peer,
+    connection: Arc<Connection>,
+    router: &Router,
+    graceful: &GracefulShutdown,
+) {
     let (router, of) = (TowerToHyperService::new(router.clone()), Arc::clone(&connection));
-    let answers = service_fn(move |request| {
+    let answers = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer.clone());
         // Before the router runs: from here until the answer is written this connection does not give way to another.
         let begun = of.begin();
         let answer = router.call(request);

@@ -18,7 +18,7 @@ mod sessions;
 mod stdio;
 mod tools;
 
-use proofmark_receipt::json::{Limits, MAX_DEPTH};
+use proofmark_receipt::json::{Limits, MAX_DEPTH, MAX_NODES};
 
 pub(crate) use sessions::Sessions;
 pub use stdio::serve_stdio;
@@ -27,4 +27,4 @@ pub use stdio::serve_stdio;
 const MAX_MESSAGE: usize = 4 << 20;
 
 /// The limits of a message. Arguments of a tool are two levels down.
-const MESSAGE: Limits = Limits { max_bytes: MAX_MESSAGE, max_depth: MAX_DEPTH + 2 };
+const MESSAGE: Limits = Limits { max_bytes: MAX_MESSAGE, max_depth: MAX_DEPTH + 2, max_nodes: MAX_NODES };

@@ -140,7 +140,8 @@ impl Problem {
     }
 
     /// A document that cannot be read; `what` completes "failed to …".
-    pub(crate) fn unreadable(what: &str, error: &DocumentError) -> Self {
+    /// A document that cannot be read; `what` completes "failed to …".
+    pub fn unreadable(what: &str, error: &DocumentError) -> Self {
         Self::bad(error.code(), format!("{what}: {error}")).maybe_help(error.help())
     }
 
@@ -162,7 +163,7 @@ impl Problem {
     pub(crate) fn too_often(wait: Duration) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "this caller sends requests too often")
             .help("wait for the seconds of `Retry-After`, or ask for a higher `--rate`")
-            // Rounded up, so that a client that waits this long is not refused again.
+            // The time is rounded up, so that a client that waits this long is not refused again.
             .retry_after(wait.as_secs().saturating_add(1))
     }
 

@@ -9,9 +9,9 @@ use crate::observe::observe;
 use crate::problem::Problem;
 use crate::state::AppState;
 
-pub(crate) fn router(endpoints: Vec<Endpoint>, state: Arc<AppState>) -> Router {
-    let routes =
-        endpoints.into_iter().fold(Router::new(), |router, endpoint| router.route(endpoint.path, endpoint.handler));
+pub(crate) fn router<'a>(endpoints: impl IntoIterator<Item = &'a Endpoint>, state: Arc<AppState>) -> Router {
+    let add = |router: Router<_>, endpoint: &Endpoint| router.route(endpoint.path, endpoint.handler.clone());
+    let routes = endpoints.into_iter().fold(Router::new(), add);
     routes
         .fallback(|| async { Problem::unknown_path() })
         .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })

@@ -37,7 +37,7 @@ pub fn probe_host() -> Host {
 
 /// A decider, and verifications on the same store. Every method may wait for a disk.
 pub struct Services {
-    pub decider: Decider,
+    pub decider: Arc<Decider>,
     pub verifications: Verifications,
     /// The signers of receipts that workers make for this server.
     pub worker_keys: Vec<SignerId>,
@@ -48,7 +48,12 @@ impl Services {
     /// Services that accept steps of any workflow.
     #[must_use]
     pub fn new(decider: Decider, verifications: Verifications) -> Services {
-        Services { decider, verifications, worker_keys: Vec::new(), workflow_policy: RwLock::default() }
+        Services {
+            decider: Arc::new(decider),
+            verifications,
+            worker_keys: Vec::new(),
+            workflow_policy: RwLock::default(),
+        }
     }
 
     /// Vouches for receipts of these signers, which workers make: their keys are listed with the server's own.

@@ -18,6 +18,7 @@ use crate::keys::{ApiKeys, Caller, Role};
 use crate::live_keys::{KeyInUse, LiveKeys};
 use crate::mcp::Sessions;
 use crate::origin;
+use crate::peer::Peer;
 use crate::pool::Pool;
 use crate::problem::Problem;
 use crate::rate::Rate;
@@ -59,10 +60,10 @@ pub type PathVariables = Result<RawPathParams, RawPathParamsRejection>;
 impl AppState {
     /// # Errors
     /// When the system gives no thread.
-    pub(crate) fn new(mut services: Services, callers: Callers, description: String) -> io::Result<Self> {
+    pub(crate) fn new(services: Services, callers: Callers, description: String) -> io::Result<Self> {
         // Without API keys, nobody knows which person sends a request.
         if callers.keys.is_some() {
-            services.decider = services.decider.vouching_for_reviewers();
+            services.decider.vouch_for_reviewers();
         }
         let (services, limits, stops) = (Arc::new(services), Limits::new(), Stops::new());
         Ok(Self {
@@ -105,7 +106,7 @@ impl AppState {
         let (caller, key) = authorize(self.callers.keys.as_ref(), &parts, role)?;
         self.take_rate(&caller)?;
         let format = body::format(&parts.headers, &body)?;
-        // Last, so that a refused request takes no share.
+        // This comes last, so that a refused request takes no share.
         let share = self.limits.requests.take(&caller.tenant, 1)?;
         Ok((Head { caller, key, variables, parts, format }, body, share))
     }
@@ -124,14 +125,25 @@ impl AppState {
     }
 }
 
-/// Who sends a request with this head, if they have the role. Without keys, programs of this host may.
+/// Who sends a request with this head, if they have the role: an account of this host by the socket, or one with an API key.
+/// Without keys, programs of this host may.
 pub fn authorize(
     keys: Option<&LiveKeys>,
     parts: &Parts,
     role: Option<Role>,
 ) -> Result<(Caller, Option<KeyInUse>), Problem> {
     let Parts { uri, headers, .. } = parts;
+    // No page in a browser sends anything by a socket in the file system.
+    if let Some(account) = Peer::account(parts).filter(|_| !headers.contains_key(header::AUTHORIZATION)) {
+        let caller = Caller::account(account);
+        caller.role.check(role)?;
+        return Ok((caller, None));
+    }
     let Some(keys) = keys else {
+        // By the socket, nobody is the user of the command line.
+        if Peer::account(parts).is_some() {
+            return Err(Problem::unauthorized());
+        }
         origin::is_of_this_host(uri, headers)?;
         // This caller is an `admin`, so the role need not be checked.
         return Ok((Caller::local(), None));

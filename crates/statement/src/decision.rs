@@ -1,6 +1,6 @@
 //! Decision receipts, beside their outcome and its reasons.
 
-use proofmark_boundary::DecisionReceipt;
+use proofmark_boundary::{DecisionReceipt, Separation};
 use proofmark_receipt::Json;
 
 use crate::{Kind, Said, Section, Statement, text};
@@ -16,6 +16,9 @@ pub fn of_decision(receipt: &DecisionReceipt) -> Vec<Section> {
     for name in ["environment", "agent"] {
         said.words(name, receipt.bound(name));
     }
+    let asker = receipt.asker();
+    said.words("account", asker.account);
+    said.words("separation", Some(separation(asker.separation)));
     for (name, digest) in [("action", "action_hash"), ("policy", "policy_hash"), ("facts", "facts_hash")] {
         said.say(name, Kind::Digest, receipt.bound(digest));
     }
@@ -27,4 +30,13 @@ pub fn of_decision(receipt: &DecisionReceipt) -> Vec<Section> {
     let messages = messages.map(|message| Statement { name: None, value: message.to_owned(), kind: Kind::Words });
     let sections = [said.under(None), Said(messages.collect()).under(Some("next steps"))];
     sections.into_iter().filter(|section| !section.statements.is_empty()).collect()
+}
+
+/// How far the agent was from what decided.
+fn separation(separation: Separation) -> &'static str {
+    match separation {
+        Separation::None => "none: the agent may have been able to decide for itself",
+        Separation::Account => "account: the agent asked from another account of the host",
+        Separation::Host => "host: the agent asked from another host",
+    }
 }

@@ -69,8 +69,10 @@ fn report(name: &str, runs: &[Run], kind: Kind, explain: bool) -> anyhow::Result
 }
 
 fn read(line: &str) -> anyhow::Result<Run> {
-    let document =
-        Json::parse_with(line.as_bytes(), proofmark_receipt::json::Limits { max_bytes: 16 << 20, max_depth: 64 })?;
+    let document = Json::parse_with(
+        line.as_bytes(),
+        proofmark_receipt::json::Limits { max_bytes: 16 << 20, max_depth: 64, ..Default::default() },
+    )?;
     let object = document.as_object().context("the line is not an object")?;
     let get = |name: &str| object.get(name).with_context(|| format!("`{name}` is missing"));
     let actions = get("expected_actions")?.as_array().context("`expected_actions` is not an array")?;

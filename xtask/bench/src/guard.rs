@@ -111,7 +111,7 @@ impl Place {
 
     fn guarded(&self) -> Command {
         let mut command = self.proofmark();
-        command.args(["guard", "--server", "bench", "--policy"]).arg(self.at("policy.yaml"));
+        command.args(["guard", "--name", "bench", "--policy"]).arg(self.at("policy.yaml"));
         command.arg("--").arg(&self.own).arg("guard-server");
         command
     }

@@ -4,6 +4,7 @@ use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, Timestamp};
 
 use super::{DecisionReceipt, RECEIPT_TYPE, disposition_object};
+use crate::asker::Separation;
 use crate::disposition::Disposition;
 
 /// Why a document is not a decision receipt.
@@ -156,6 +157,18 @@ impl DecisionReceipt {
             if !member(&document, place, name).is_some_and(|value| kind.matches(value)) {
                 let dot = if place.is_empty() { "" } else { "." };
                 return Err(ParseDecisionError::Missing(format!("{place}{dot}{name}")));
+            }
+        }
+        // Receipts of earlier decisions do not say who asked.
+        let says = |name, fits: &dyn Fn(&str) -> bool| {
+            member(&document, "binding", name).is_none_or(|said| said.as_str().is_some_and(fits))
+        };
+        for (name, holds) in [
+            ("separation", says("separation", &|word| Separation::from_word(word).is_some())),
+            ("account", says("account", &|_| true)),
+        ] {
+            if !holds {
+                return Err(ParseDecisionError::Missing(format!("binding.{name}")));
             }
         }
         let disposition = read_disposition(&document)?;

@@ -8,6 +8,7 @@
 )]
 
 mod approvals;
+mod askers;
 mod bad_input;
 mod cases;
 mod changes;

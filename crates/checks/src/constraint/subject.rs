@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use proofmark_predicate::{self as predicate, Budget};
-use proofmark_receipt::document::{self, DocumentError, Format};
+use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_NODES};
 use proofmark_receipt::json::{Json, JsonError, Limits};
 
 use super::error::TooMuch;
@@ -47,7 +47,8 @@ impl<'a> Subject<'a> {
     }
 
     pub(super) fn json(&self) -> Result<&Json, &JsonError> {
-        let limits = Limits { max_bytes: MAX_REQUEST_BYTES, max_depth: MAX_REQUEST_DEPTH };
+        let limits =
+            Limits { max_bytes: MAX_REQUEST_BYTES, max_depth: MAX_REQUEST_DEPTH, max_nodes: MAX_DOCUMENT_NODES };
         self.json.get_or_init(|| Json::parse_with(self.text.as_bytes(), limits)).as_ref()
     }
 
@@ -83,7 +84,7 @@ pub(super) fn tree(json: &Json) -> Option<serde_json::Value> {
         Json::Null => serde_json::Value::Null,
         Json::Bool(truth) => (*truth).into(),
         Json::Number(number) => number
-            // Integers first: as doubles they would lose digits past 2^53.
+            // Integers are tried first: as doubles they would lose digits past 2^53.
             .as_i64()
             .map(serde_json::Value::from)
             .or_else(|| number.as_u64().map(serde_json::Value::from))

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use proofmark_receipt::document::MAX_DOCUMENT_NODES;
 use proofmark_receipt::json::{Json, Limits};
 
 use super::{Code, Field, RequestError};
@@ -12,7 +13,7 @@ pub(super) fn json<'a>(field: &Field<'a>, help: &str) -> Result<Cow<'a, Json>, R
     let Some(text) = field.json.as_str() else {
         return Ok(Cow::Borrowed(field.json));
     };
-    let limits = Limits { max_bytes: MAX_REQUEST_BYTES, max_depth: MAX_REQUEST_DEPTH };
+    let limits = Limits { max_bytes: MAX_REQUEST_BYTES, max_depth: MAX_REQUEST_DEPTH, max_nodes: MAX_DOCUMENT_NODES };
     match Json::parse_with(text.as_bytes(), limits) {
         Ok(json) => Ok(Cow::Owned(json)),
         Err(error) => Err(field.error(Code::InvalidJson, format!("the text is not JSON ({error})")).with_help(help)),

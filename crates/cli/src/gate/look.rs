@@ -4,13 +4,16 @@ use std::collections::HashMap;
 use std::env;
 
 use proofmark_evidence::glob;
-use proofmark_git::{Candidate, GitTree, Note, RefUpdate, Repository, Revision, TreeSummary};
+use proofmark_git::{
+    Candidate, GitTree, Note, RefUpdate, Repository, Revision, TreeSummary, changes_how_others_are_read,
+};
 use proofmark_receipt::Receipt;
 
 use super::{Commits, How, MAX_NAMED, SHORT};
 use crate::error::with_help;
 use crate::input;
 use crate::out;
+use crate::paint::printable;
 
 /// The most decisions on one push.
 const MAX_DECISIONS: usize = 1_000;
@@ -62,6 +65,7 @@ impl<'a> Looking<'a> {
         let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
         let read = if pre_push { RefUpdate::pushed } else { RefUpdate::received };
         let updates = lines.iter().map(|line| read(line)).collect::<Result<Vec<_>, _>>()?;
+        refuse_namespace()?;
         let protected: Vec<&RefUpdate> = self.protected(&updates, pre_push, how)?;
         // The references of a `pre-push` hook are those of another repository.
         let known: Vec<String> = match (how.commits, pre_push) {
@@ -96,10 +100,17 @@ impl<'a> Looking<'a> {
     fn protected<'u>(&self, updates: &'u [RefUpdate], pre_push: bool, how: &How) -> anyhow::Result<Vec<&'u RefUpdate>> {
         let mut protected = Vec::new();
         for update in updates {
-            let is_named = matches(&how.protect, &update.reference);
             // What the references of another repository stand for is not known here.
-            let target = if is_named || pre_push { None } else { self.repository.target_of(&update.reference)? };
-            if is_named || target.is_some_and(|target| matches(&how.protect, &target)) {
+            let target = if pre_push { None } else { self.repository.target_of(&update.reference)? };
+            let names = [Some(update.reference.clone()), target];
+            let mut names = names.iter().flatten();
+            if names.clone().any(|name| changes_how_others_are_read(name)) {
+                return Err(with_help(
+                    format!("decide on `{}`: it changes how other references are read", printable(&update.reference)),
+                    "leave it out of the push; who keeps the repository can change it there",
+                ));
+            }
+            if names.any(|name| matches(&how.protect, name)) {
                 protected.push(update);
             }
         }
@@ -160,6 +171,17 @@ impl Found {
         }
         receipts
     }
+}
+
+/// Refuses a push into a namespace of git: its references are others than those that they are named as here.
+fn refuse_namespace() -> anyhow::Result<()> {
+    if env::var_os("GIT_NAMESPACE").is_some_and(|namespace| !namespace.is_empty()) {
+        return Err(with_help(
+            "decide on a push: it is one into a namespace of git, whose references have other names",
+            "push to a repository without `GIT_NAMESPACE`",
+        ));
+    }
+    Ok(())
 }
 
 fn candidate(update: &RefUpdate, forced: Option<bool>) -> Candidate {

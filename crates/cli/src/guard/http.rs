@@ -30,7 +30,7 @@ const RELOAD_EVERY: Duration = Duration::from_millis(200);
 #[derive(Args)]
 pub(crate) struct HttpOptions {
     /// Guard the MCP server at this URL, over Streamable HTTP, instead of one that is started
-    #[arg(long, value_name = "URL", requires = "listen", conflicts_with = "server_command")]
+    #[arg(long, value_name = "URL", requires = "listen", conflicts_with_all = ["server_command", "server"])]
     pub(super) upstream: Option<String>,
     /// Listen on this address; clients call it at the path of the URL
     #[arg(long, value_name = "ADDRESS", requires = "upstream", conflicts_with = "server_command")]
@@ -100,7 +100,7 @@ impl HttpOptions {
         let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
         check_address(listen, keys.as_ref())?;
         let settings = LogSettings { format: LogFormat::Text, detailed: false, also: None };
-        // Named, because `_` would drop the log at once; it must live as long as the guard.
+        // The log has a name, because `_` would drop it at once; it must live as long as the guard.
         let _log = start_log(settings).context("start the log")?;
         if let Err(error) = allow_many_files() {
             out::note(format_args!("the limit of open connections stays low: {error}"));

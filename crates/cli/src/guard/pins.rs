@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use proofmark_decider::{KnownPin, PinStatus, approve_pins, pins};
 use proofmark_guard::{Difference as PinDifference, PinName};
 use proofmark_receipt::{Json, object};
+use proofmark_store::Tenant;
 
 use crate::config::Config;
 use crate::error::with_help;
@@ -22,7 +23,7 @@ pub(crate) enum PinsCommand {
     /// The definition of a tool has the name of the tool, that of a prompt `prompt:NAME`, and that of a template of resources
     /// `template:URI`. What a server tells the model is `server:instructions`, and the command that starts it `server:origin`.
     List(List),
-    /// Pin the definitions that servers listed last, in place of those that were pinned
+    /// Pin the definitions that servers listed last, in place of those that were pinned, and keep the names of tools to their server
     Approve(Approve),
 }
 
@@ -36,6 +37,9 @@ pub(crate) struct List {
     /// Only those that wait for approval
     #[arg(long)]
     waiting: bool,
+    /// Only of this tenant: one of a server, or `local`, the command line
+    #[arg(long, value_name = "TENANT", default_value_t = Tenant::LOCAL)]
+    tenant: Tenant,
     #[command(flatten)]
     store: StoreAt,
     /// Print one JSON object per line
@@ -53,9 +57,12 @@ pub(crate) struct Approve {
     /// The definitions, as `pin list` names them
     #[arg(required_unless_present = "all", value_name = "NAME")]
     names: Vec<String>,
-    /// All definitions of the server that wait for approval
+    /// All definitions of the server
     #[arg(long, conflicts_with = "names")]
     all: bool,
+    /// Only of this tenant: one of a server, or `local`, the command line
+    #[arg(long, value_name = "TENANT", default_value_t = Tenant::LOCAL)]
+    tenant: Tenant,
     #[command(flatten)]
     store: StoreAt,
     /// Print one JSON object per line
@@ -76,7 +83,7 @@ impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
         let (mut out, paint) = (out::stdout(), Paint::for_stdout());
-        let listed = pins(&store)?;
+        let listed = pins(&store.of(&self.tenant))?;
         let of_server = listed.iter().filter(|pin| self.server.as_ref().is_none_or(|server| *server == pin.server));
         let mut is_empty = true;
         for pin in of_server.filter(|pin| !self.waiting || pin.status.waits()) {
@@ -90,7 +97,8 @@ impl List {
             }
             let name = format!("{} {}", printable(&pin.server), printable(&pin.name.to_string()));
             let PinStatus::Waits(why) = &pin.status else {
-                writeln!(out, "{} {name}", paint.good("pinned "))?;
+                let by = if pin.status == PinStatus::Approved { " (approved)" } else { "" };
+                writeln!(out, "{} {name}{by}", paint.good("pinned "))?;
                 continue;
             };
             // What was approved under this name is what the definition has changed from.
@@ -126,12 +134,12 @@ impl Approve {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
         let names: Vec<PinName> = self.names.iter().map(|name| PinName::from(&**name)).collect();
-        let approved = approve_pins(&store, &self.server, (!self.all).then_some(&names[..]))?;
+        let approved = approve_pins(&store.of(&self.tenant), &self.server, (!self.all).then_some(&names[..]))?;
         let missing = names.iter().find(|name| !approved.contains(name));
         if let Some(missing) = missing {
             return Err(with_help(
-                format!("approve `{}`: it does not wait for approval", printable(&missing.to_string())),
-                "list what does with `proofmark guard pin list --waiting`",
+                format!("approve `{}`: nothing of this name is left to approve", printable(&missing.to_string())),
+                "list what is pinned or waits with `proofmark guard pin list`",
             ));
         }
         let mut out = out::stdout();
@@ -153,7 +161,7 @@ impl Approve {
 
 fn json(pin: &KnownPin) -> Json {
     let waits = match &pin.status {
-        PinStatus::Pinned => None,
+        PinStatus::Pinned | PinStatus::Approved => None,
         PinStatus::Waits(why) => Some(why.as_str()),
     };
     object! {
@@ -161,6 +169,7 @@ fn json(pin: &KnownPin) -> Json {
         "kind": pin.name.kind.as_str(),
         "name": pin.name.name.as_str(),
         "sha256": pin.definition.to_string(),
+        "approved": pin.status == PinStatus::Approved,
         "waits"?: waits,
         "definition": pin.document.clone(),
     }

@@ -14,12 +14,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use proofmark_decider::{Guard, Passage};
+use proofmark_agents::Passage;
 use proofmark_guard::MAX_MESSAGE_BYTES;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::judge::Judge;
 use super::lines::{self, Line};
-use super::reload::Reload;
 use super::watch::{GRACE, Watch, end_group};
 use crate::error::with_help;
 use crate::exit::Exit;
@@ -53,8 +53,12 @@ struct Wires {
     unmoved: AtomicUsize,
 }
 
-/// Starts the server, and moves messages until it ends.
-pub(super) fn run(guard: Guard, reload: Reload, command: &[String]) -> anyhow::Result<Exit> {
+/// Starts the server, and moves messages until it ends. `each_round` is called from time to time.
+pub(super) fn run<J: Judge>(
+    guard: J,
+    each_round: impl FnMut(&J) + Send + 'static,
+    command: &[String],
+) -> anyhow::Result<Exit> {
     let watch = Watch::start().context("start the process that ends the server if this one is killed")?;
     let mut server = start(command)?;
     let group = Pid::from_child(&server);
@@ -75,12 +79,12 @@ pub(super) fn run(guard: Guard, reload: Reload, command: &[String]) -> anyhow::R
         unmoved: AtomicUsize::new(0),
     });
     // What the operator is told of the beginning.
-    carry(&guard, &wires, guard.tick());
+    carry(&*guard, &wires, guard.tick());
     {
         let (guard, wires) = (Arc::clone(&guard), Arc::clone(&wires));
         thread::Builder::new().name("released".to_owned()).spawn(move || {
             for passages in to_move {
-                carry(&guard, &wires, passages);
+                carry(&*guard, &wires, passages);
                 wires.unmoved.fetch_sub(1, Ordering::Release);
             }
         })?;
@@ -89,18 +93,18 @@ pub(super) fn run(guard: Guard, reload: Reload, command: &[String]) -> anyhow::R
         let (guard, wires) = (Arc::clone(&guard), Arc::clone(&wires));
         // Not waited for: where the server ends first, it still reads from a client that says nothing.
         thread::Builder::new().name("client".to_owned()).spawn(move || {
-            from_client(&guard, &wires);
+            from_client(&*guard, &wires);
             end_group(group);
         })?;
     }
     {
         let (guard, wires) = (Arc::clone(&guard), Arc::clone(&wires));
-        thread::Builder::new().name("rounds".to_owned()).spawn(move || rounds(&guard, &wires, reload))?;
+        thread::Builder::new().name("rounds".to_owned()).spawn(move || rounds(&*guard, &wires, each_round))?;
     }
     if let Some(stdout) = stdout {
-        from_server(&guard, &wires, BufReader::with_capacity(BUFFER, stdout));
+        from_server(&*guard, &wires, BufReader::with_capacity(BUFFER, stdout));
     }
-    carry(&guard, &wires, guard.server_ended());
+    carry(&*guard, &wires, guard.server_ended());
     // What it started may hold on to what is not ours.
     let status = end(&mut server, group)?;
     watch.stop();
@@ -122,14 +126,14 @@ fn start(command: &[String]) -> anyhow::Result<Child> {
     })
 }
 
-fn from_client(guard: &Guard, wires: &Wires) {
+fn from_client(guard: &impl Judge, wires: &Wires) {
     let mut input = BufReader::with_capacity(BUFFER, io::stdin().lock());
     loop {
         match lines::next(&mut input, MAX_MESSAGE_BYTES) {
             Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => {}
             Ok(Some(Line::Whole(line))) => carry(guard, wires, guard.from_client(line)),
             // As a line that is no JSON: it has no id that could be read.
-            Ok(Some(Line::TooLong)) => carry(guard, wires, guard.from_client(b"the line is too long")),
+            Ok(Some(Line::TooLong)) => carry(guard, wires, guard.from_client(b"the line is too long".to_vec())),
             Ok(None) | Err(_) => break,
         }
     }
@@ -159,7 +163,7 @@ fn close(wires: &Wires) {
     drop(wires.server.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
-fn from_server(guard: &Guard, wires: &Wires, mut output: impl io::BufRead) {
+fn from_server(guard: &impl Judge, wires: &Wires, mut output: impl io::BufRead) {
     loop {
         match lines::next(&mut output, MAX_MESSAGE_BYTES) {
             Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => {}
@@ -171,10 +175,10 @@ fn from_server(guard: &Guard, wires: &Wires, mut output: impl io::BufRead) {
 }
 
 /// Moves what follows from an event that is not the client's.
-fn moving(guard: &Guard, wires: &Wires, follows: impl FnOnce() -> Vec<Passage>) {
+fn moving(guard: &impl Judge, wires: &Wires, follows: impl FnOnce() -> Vec<Passage>) {
     let _moving = wires.moving.read().unwrap_or_else(PoisonError::into_inner);
     let mut passages = follows();
-    let first = passages.iter().position(|passage| matches!(passage, Passage::Of(..) | Passage::Moved(_)));
+    let first = passages.iter().position(|passage| matches!(passage, Passage::Late(_) | Passage::Moved(_)));
     if let Some(first) = first {
         wires.unmoved.fetch_add(1, Ordering::Release);
         // Its thread ends with the process only.
@@ -184,18 +188,18 @@ fn moving(guard: &Guard, wires: &Wires, follows: impl FnOnce() -> Vec<Passage>) 
 }
 
 /// Moves what is to be moved. A side that cannot be written to has gone: its reader notices.
-fn carry(guard: &Guard, wires: &Wires, passages: Vec<Passage>) {
+fn carry(guard: &impl Judge, wires: &Wires, passages: Vec<Passage>) {
     let mut passages = VecDeque::from(passages);
     while let Some(passage) = passages.pop_front() {
         match passage {
-            Passage::ToClient(mut text) | Passage::Progress(mut text) => {
+            Passage::ToClient(mut text) => {
                 text.push('\n');
                 let mut client = wires.client.lock().unwrap_or_else(PoisonError::into_inner);
                 let _gone = client.write_all(text.as_bytes()).and_then(|()| client.flush());
             }
-            Passage::Of(_, passage) => passages.push_front(*passage),
+            Passage::Late(passage) => passages.push_front(*passage),
             Passage::Moved(moving) => passages.extend(guard.moved(moving)),
-            Passage::ToServer(mut text) | Passage::Ask(_, mut text) => {
+            Passage::ToServer(mut text) => {
                 text.push('\n');
                 let mut server = wires.server.lock().unwrap_or_else(PoisonError::into_inner);
                 let _gone = server.as_mut().map(|server| server.write_all(text.as_bytes()));
@@ -205,12 +209,12 @@ fn carry(guard: &Guard, wires: &Wires, passages: Vec<Passage>) {
     }
 }
 
-/// Reads again what has changed, goes on with what waits, and records, from time to time.
-fn rounds(guard: &Guard, wires: &Wires, mut reload: Reload) {
+/// Looks at what may have changed, goes on with what waits, and records, from time to time.
+fn rounds<J: Judge>(guard: &J, wires: &Wires, mut each_round: impl FnMut(&J)) {
     let (mut is_failing, mut left_out) = (false, 0);
     loop {
         thread::sleep(ROUND);
-        reload.round(guard);
+        each_round(guard);
         moving(guard, wires, || guard.tick());
         if left_out > 0 {
             left_out -= 1;

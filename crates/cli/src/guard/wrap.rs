@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use proofmark_hosts::{JsonText, Servers, Step};
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, Object, object};
 
-use crate::absolute::{absolute_file, absolute_options, home_of_the_environment};
+use crate::absolute::{absolute_file, absolute_options};
 use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::host_file::HostFile;
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::remote::{HOW_APART, NOT_APART, Remote};
 
 /// What a configuration was before its servers were guarded.
 const BACKUP: &str = "unguarded";
@@ -31,19 +32,25 @@ const HOME: &str = "PROOFMARK_HOME";
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml --dry-run
-  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml --only proofmark")]
+  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml --only proofmark
+  proofmark guard wrap .mcp.json --server unix:/run/proofmark/socket --dry-run")]
 pub(crate) struct Wrap {
     /// The host's configuration, as JSON
     file: PathBuf,
     /// The action policy
-    #[arg(long, value_name = "FILE")]
-    policy: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "server", conflicts_with = "server")]
+    policy: Option<PathBuf>,
+    #[command(flatten)]
+    remote: Remote,
     /// Only this server; can be repeated [default: all]
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print one JSON object per server whose command changes
+    #[arg(long)]
+    json: bool,
 }
 
 /// Take the servers in a host's configuration out of guard
@@ -61,6 +68,9 @@ pub(crate) struct Unwrap {
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print one JSON object per server whose command changes
+    #[arg(long)]
+    json: bool,
 }
 
 /// A host's file with servers.
@@ -106,20 +116,25 @@ enum Unchanged {
 
 impl Wrap {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let policy = absolute_file(&self.policy)?;
-        // A host that starts a guard with a policy that cannot be read has no server.
-        document::action_policy(&self.policy)?;
+        let decides = match &self.policy {
+            Some(policy) => {
+                let words = ["--policy".to_owned(), absolute_file(policy)?];
+                // A host that starts a guard with a policy that cannot be read has no server.
+                document::action_policy(policy)?;
+                [&words[..], &absolute_options(&[], config)?].concat()
+            }
+            None => self.remote.words()?,
+        };
         let program = std::env::current_exe().context("find the path of this program")?;
         let program =
             program.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
         let mut servers = ServersFile::read(&self.file)?;
         let unguarded = servers.unguarded()?;
-        let home = home_of_the_environment()?;
-        let store = absolute_options(&[], config)?;
+        let home = config.named_home()?.filter(|_| self.policy.is_some());
         let changes = servers.change(&self.only, |name, entry| {
             let before = command(entry)?;
-            let options = ["guard", "--policy", &policy, "--server", name].map(str::to_owned);
-            let guard = [std::slice::from_ref(&program), &options[..], &store, &[END.to_owned()]].concat();
+            let named = ["--name".to_owned(), name.to_owned()];
+            let guard = [&[program.clone(), "guard".to_owned()], &decides[..], &named, &[END.to_owned()]].concat();
             if let Some(inner) = guarded(&before) {
                 // A file of somebody else may have a guard with another policy, or one that enforces nothing.
                 let is_as_here = before == [guard, inner].concat();
@@ -131,10 +146,13 @@ impl Wrap {
             edits.extend(home.as_deref().map(|home| Edit { path: vec!["env", HOME], value: Some(home.into()) }));
             Ok(Rewritten { before, after, edits })
         })?;
-        show(&changes)?;
+        show(&changes, self.json)?;
         if !self.dry_run && !changes.is_empty() {
             servers.file.back_up(BACKUP, unguarded.as_bytes())?;
             servers.file.write(servers.document.text())?;
+        }
+        if self.policy.is_some() {
+            out::note(format_args!("the guard {NOT_APART}; {HOW_APART}"));
         }
         Ok(Exit::Yes)
     }
@@ -145,7 +163,7 @@ impl Unwrap {
         let mut servers = ServersFile::read(&self.file)?;
         let kept = servers.kept()?;
         let changes = servers.change(&self.only, |name, entry| unguard(kept.as_ref(), name, entry))?;
-        show(&changes)?;
+        show(&changes, self.json)?;
         if self.dry_run || changes.is_empty() {
             return Ok(Exit::Yes);
         }
@@ -323,9 +341,15 @@ impl Unchanged {
     }
 }
 
-fn show(changes: &[Change]) -> anyhow::Result<()> {
+fn show(changes: &[Change], as_json: bool) -> anyhow::Result<()> {
     let (mut out, paint) = (out::stdout(), Paint::for_stdout());
     for Change { name, before, after } in changes {
+        if as_json {
+            let words = |command: &[String]| command.iter().map(|word| Json::from(word.as_str())).collect::<Vec<_>>();
+            let line = object! { "server": name.as_str(), "before": words(before), "after": words(after) };
+            out.json(&Json::from(line).to_text())?;
+            continue;
+        }
         writeln!(out, "{}", printable(name))?;
         writeln!(out, "{}", paint.bad(&format!("  - {}", printable(&before.join(" ")))))?;
         writeln!(out, "{}", paint.good(&format!("  + {}", printable(&after.join(" ")))))?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
-use proofmark_hosts::{Form, HookCommand, Host, JsonText, JsonTextError, Step};
+use proofmark_hosts::{Form, Host, JsonText, JsonTextError, Step};
 use proofmark_receipt::{Json, Object};
 
 use crate::error::with_help;
@@ -142,10 +142,10 @@ impl ConfigFile {
             self.after = Some(text(command));
             return Ok(());
         }
-        let command = HookCommand { words: command, line: &shell_words::line(command) };
+        let line = shell_words::line(command);
         let events = self.host.events.installed.iter();
         let wanted: Vec<_> =
-            events.map(|(event, moment)| (*event, self.host.installation.item(*moment, &command))).collect();
+            events.map(|(event, moment)| (*event, self.host.installation.item(*moment, &line))).collect();
         let mut document = self.document()?;
         if Self::has_exactly(&before, &wanted, &document) {
             return Ok(());
@@ -253,40 +253,15 @@ impl ConfigFile {
 /// The words of the command that a hook starts.
 fn command_of(hook: &Object) -> Option<Vec<String>> {
     let text = |name: &str| hook.get(name).and_then(Json::as_str);
-    let program = text("command").or_else(|| text("bash")).or_else(|| text("exec"))?;
-    match hook.get("args") {
-        // A line that a shell does more with than split it into words is not one that we have written.
-        None => shell_words::split(program),
-        Some(arguments) => {
-            let arguments = arguments.as_array()?.iter().map(|word| word.as_str().map(str::to_owned));
-            std::iter::once(Some(program.to_owned())).chain(arguments).collect()
-        }
-    }
+    // A line that a shell does more with than split it into words is not one that we have written.
+    shell_words::split(text("command").or_else(|| text("bash")).or_else(|| text("exec"))?)
 }
 
 /// Whether a command starts our hook for this host.
 fn is_ours(command: &[String], host: &Host) -> bool {
-    let Some(at) = program_at(command) else { return false };
-    let [program, word, name, ..] = command.get(at..).unwrap_or_default() else { return false };
+    let [program, word, name, ..] = command else { return false };
     let is_program = Path::new(program).file_name().is_some_and(|name| name == "proofmark");
     is_program && word == "hook" && name == host.installation.runs_as
-}
-
-/// Where the program is in a command that may set variables, or take them away, first.
-pub(super) fn program_at(command: &[String]) -> Option<usize> {
-    let first = command.first()?;
-    if Path::new(first).file_name().is_none_or(|name| name != "env") {
-        return Some(0);
-    }
-    let mut at = 1;
-    loop {
-        let word = command.get(at)?;
-        match word.split_once('=') {
-            Some((name, _)) if !name.contains('/') => at += 1,
-            _ if word == "-u" => at += 2,
-            _ => return Some(at),
-        }
-    }
 }
 
 fn is_empty(document: &JsonText, path: &[Step<'_>]) -> bool {

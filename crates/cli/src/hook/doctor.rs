@@ -15,16 +15,17 @@ use super::probe::{MARKERS, Probe};
 use crate::exit::Exit;
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::remote::{HOW_APART, NOT_APART};
 
 /// Check that a host's hooks are installed, and that they stop a call which the policy forbids
 ///
-/// Runs the installed hook as the host does, with a call that makes a marker file, and looks at the answer. The calls are
-/// recorded in the session `proofmark-doctor`.
+/// The command runs the installed hook as the host does, with a call that makes a marker file, and looks at the answer. The calls
+/// are recorded in the session `proofmark-doctor`.
 #[derive(Args)]
 #[command(after_help = "Example:
   proofmark hook doctor claude
 
-Exit codes: 0 the hooks are in place and stopped the call; 1 they are not, or did not; 2 it cannot be told.")]
+Exit codes: 0 the hooks are in place and stopped the call; 1 they are not, or did not; 2 the command could not find out.")]
 pub(crate) struct Doctor {
     /// The host
     #[arg(value_parser = super::hosts())]
@@ -102,6 +103,12 @@ impl Doctor {
                     continue;
                 }
                 commands.push(&installed.command);
+                if !installed.command.iter().any(|word| word == "--server") {
+                    findings.push(Finding::note(
+                        format!("the hook of {} {NOT_APART}", found.layer.path.display()),
+                        HOW_APART,
+                    ));
+                }
                 let probe = Probe { host: self.host, installed, folder: &place.project };
                 self.probe_one(&probe, &found.layer.path, findings);
             }

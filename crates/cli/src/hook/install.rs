@@ -12,7 +12,7 @@ use proofmark_receipt::{Json, object};
 use super::config_file::{ConfigFile, Installed};
 use super::hook_server::RunningServer;
 use super::{hosts, is_within, surroundings};
-use crate::absolute::{absolute_file, absolute_options, absolute_path, home_of_the_environment};
+use crate::absolute::{absolute_file, absolute_options, absolute_path};
 use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
@@ -21,18 +21,17 @@ use crate::hook::run::Run;
 use crate::lint;
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::remote::{HOW_APART, NOT_APART, Remote};
 use crate::shell_words;
-
-/// Options of `env` by which each user's own folder counts, wherever variables point.
-const USERS_OWN_HOME: [&str; 4] = ["-u", "PROOFMARK_HOME", "-u", "XDG_DATA_HOME"];
 
 /// Have a coding agent ask before each tool: write `proofmark hook` into the host's configuration
 ///
-/// Shows what changes, and keeps what the file was beside it, as FILE.unhooked. Other hooks stay. Paths are written as absolute
-/// paths, and the folder of keys and the store with them, because hosts start hooks in other folders and with other variables.
+/// The command shows what changes, and keeps the earlier file as FILE.unhooked. Other hooks stay. Paths are written as absolute
+/// paths, and so are the folder of keys and the store, because hosts start hooks in other folders and with other variables.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark hook install claude --policy examples/hooks/agent.yaml --dry-run
+  proofmark hook install claude --server unix:/run/proofmark/socket --dry-run
   proofmark hook install codex --policy examples/hooks/agent.yaml --scope project -- --agent coder --keep full
 
 Exit codes: 0 the hooks are there; 2 the policy or the host's file cannot be used, and nothing was changed.")]
@@ -41,15 +40,17 @@ pub(crate) struct Install {
     #[arg(value_parser = hosts())]
     host: &'static Host,
     /// The action policy
-    #[arg(long, value_name = "FILE")]
-    policy: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "server", conflicts_with = "server")]
+    policy: Option<PathBuf>,
+    #[command(flatten)]
+    remote: Remote,
     /// A workflow: the agent may stop only when the step's contract is met by the calls that were seen
-    #[arg(long, value_name = "FILE", requires = "step")]
+    #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "server")]
     workflow: Option<PathBuf>,
     /// The step of the workflow
     #[arg(long, value_name = "ID", requires = "workflow")]
     step: Option<String>,
-    /// Codex: have it trust these hooks, as its own question would
+    /// Codex only: make Codex trust these hooks, as if you had answered its question
     #[arg(long, conflicts_with = "dry_run")]
     trust: bool,
     #[command(flatten)]
@@ -94,10 +95,16 @@ struct Change {
 
 impl Install {
     pub(crate) fn run(mut self, config: &Config) -> anyhow::Result<Exit> {
-        let policy = absolute_file(&self.policy)?;
-        // A hook whose policy cannot be read refuses every call.
-        document::action_policy(&self.policy)?;
-        let command = self.command(&policy, config)?;
+        let decides = match &self.policy {
+            Some(policy) => {
+                let words = vec!["--policy".to_owned(), absolute_file(policy)?];
+                // A hook whose policy cannot be read refuses every call.
+                document::action_policy(policy)?;
+                words
+            }
+            None => self.remote.words()?,
+        };
+        let command = self.command(&decides, config)?;
         let mut file = self.change.open(self.host)?;
         let before = file.installed()?;
         let server = self.host.installation.server.as_ref().filter(|_| self.trust);
@@ -112,7 +119,7 @@ impl Install {
         let exit = self.change.finish(self.host, &file, &before)?;
         let project = surroundings()?.project;
         let program = std::env::current_exe().context("find the path of this program")?;
-        let named = [Some(&self.policy), self.workflow.as_ref(), Some(&program), Some(&config.home)];
+        let named = [self.policy.as_ref(), self.workflow.as_ref(), Some(&program), Some(&config.home)];
         // Anyone who writes these files decides what the hook allows, and the agent writes in the project.
         for path in named.into_iter().flatten().filter(|path| is_within(path, &project)) {
             let shown = printable(&path.display().to_string());
@@ -121,26 +128,29 @@ impl Install {
         if let Some(server) = server {
             trust(self.host, server, &file.installed()?)?;
         }
+        if self.policy.is_some() {
+            out::note(format_args!("the hook {NOT_APART}; {HOW_APART}"));
+        }
         Ok(exit)
     }
 
     /// The words of the command that the host is to start.
-    fn command(&self, policy: &str, config: &Config) -> anyhow::Result<Vec<String>> {
+    fn command(&self, decides: &[String], config: &Config) -> anyhow::Result<Vec<String>> {
         let program = std::env::current_exe().context("find the path of this program")?;
         let text = |path: &Path| path.to_str().map(str::to_owned).context("write a path: it is not UTF-8");
-        // Not all hosts can set variables for a hook.
-        let mut command = vec!["/usr/bin/env".to_owned()];
+        // The program stands first: without its arguments it ends with an error, which hosts do not take for consent.
+        let mut command = vec![text(&program)?, "hook".to_owned()];
+        let arguments = command.len();
+        command.push(self.host.installation.runs_as.to_owned());
         // A project may set variables of its host, and would choose whose approvals count: so the folder is always settled here.
-        match (self.change.scope, home_of_the_environment()?) {
-            (Scope::System, None) => command.extend(USERS_OWN_HOME.map(str::to_owned)),
-            (Scope::System, Some(home)) => command.push(format!("PROOFMARK_HOME={home}")),
+        match (self.change.scope, config.named_home()?) {
+            (Scope::System, None) => command.push("--own-home".to_owned()),
+            (Scope::System, Some(home)) => command.extend(["--home".to_owned(), home]),
             (Scope::User | Scope::Project, _) => {
-                command.push(format!("PROOFMARK_HOME={}", absolute_path(&text(&config.home)?)?));
+                command.extend(["--home".to_owned(), absolute_path(&text(&config.home)?)?]);
             }
         }
-        command.extend([text(&program)?, "hook".to_owned()]);
-        let arguments = command.len();
-        command.extend([self.host.installation.runs_as, "--policy", policy].map(str::to_owned));
+        command.extend_from_slice(decides);
         if let (Some(workflow), Some(step)) = (&self.workflow, &self.step) {
             let file = absolute_file(workflow)?;
             if lint::sound_workflow(workflow, None)?.step(step).is_none() {

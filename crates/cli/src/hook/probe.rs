@@ -54,11 +54,10 @@ impl Probe<'_> {
     }
 }
 
-/// The command as the host starts it: the program itself where the hook has its arguments apart, else by a shell.
+/// The command as the host starts it: by a shell, unless it starts the program itself.
 fn started(shell: Shell, installed: &Installed) -> Command {
     let shell = match shell {
         Shell::None => None,
-        _ if installed.hook.contains("args") => None,
         Shell::Named(program) => Some(program.into()),
         Shell::OfUser => {
             let chosen = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());

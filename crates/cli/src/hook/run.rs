@@ -12,14 +12,16 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Parser};
+use proofmark_agents::HookEvent;
 use proofmark_decider::{
-    Decider, HookRuling, HookSettings, Hooks, StepAt, StopRuling, not_executed, session_of_subagent,
+    Decider, HookRuling, HookSettings, Hooks, Owner, StepAt, StopRuling, followed, not_executed, session_of,
 };
-use proofmark_hosts::{Answer, Call, Event, Host, MAX_INPUT_BYTES, Message, Occasion, Stop};
-use proofmark_store::Store;
+use proofmark_hosts::{Answer, Event, Host, MAX_INPUT_BYTES, Message, Occasion, Stop};
+use proofmark_sandbox::hide_from_account;
+use proofmark_store::{Store, Tenant};
 
 use super::transcript;
-use crate::config::Config;
+use crate::config::{Config, users_own_home};
 use crate::document;
 use crate::error::{self, with_help, wrong_arguments};
 use crate::exit::Exit;
@@ -28,15 +30,23 @@ use crate::guard::{KeepName, check_name};
 use crate::lint;
 use crate::options::{Recording, Signing, StoreAt, Trusting, duration};
 use crate::out;
+use crate::remote::{OF_A_DECIDER, Remote};
 
 #[derive(Args)]
+#[command(mut_arg("server", |server| server.conflicts_with_all(OF_A_DECIDER)))]
 pub(super) struct Run {
     /// The host that asks
     #[arg(required = true, value_parser = super::hosts())]
     host: Option<&'static Host>,
+    /// The folder of keys, the trust store and the store [default: $PROOFMARK_HOME, as for other commands]
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Use the folder of keys and the store below the user's home folder, wherever variables point
+    #[arg(long, conflicts_with = "home")]
+    own_home: bool,
     /// The action policy
-    // Required, and never taken from the project or a variable: the agent that is asked for could write or set that.
-    #[arg(long, value_name = "FILE", required = true)]
+    // The policy is required, and never taken from the project or a variable: the agent that is asked for could write or set that.
+    #[arg(long, value_name = "FILE", required_unless_present = "server")]
     policy: Option<PathBuf>,
     /// The name of the session [default: the host's name and that of its session]
     #[arg(long, value_name = "NAME")]
@@ -51,7 +61,7 @@ pub(super) struct Run {
     #[arg(long, value_enum, default_value = "excerpt", value_name = "HOW")]
     keep: KeepName,
     /// Judge a step of this workflow before the agent stops
-    #[arg(long, value_name = "FILE", requires = "step")]
+    #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "server")]
     workflow: Option<PathBuf>,
     /// The step that the agent is at
     #[arg(long, value_name = "ID", requires = "workflow")]
@@ -62,6 +72,8 @@ pub(super) struct Run {
     /// How long a decision may take; after that, the call is not allowed
     #[arg(long, default_value = "2s", value_parser = deadline, value_name = "DURATION")]
     deadline: Duration,
+    #[command(flatten)]
+    remote: Remote,
     #[command(flatten)]
     signing: Signing,
     #[command(flatten)]
@@ -112,7 +124,11 @@ impl Run {
     }
 
     pub(super) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        // The agent runs as the same account.
+        hide_from_account().context("hide the memory of this process")?;
         let host = self.host()?;
+        let home = self.home.clone().or_else(|| self.own_home.then(users_own_home));
+        let config = &config.for_hook(home);
         // What cannot be read may be a call.
         let about = About { host, occasion: Occasion::BeforeTool, again: false };
         let asked = Asked { about: Mutex::new(about), stop: Arc::default() };
@@ -155,15 +171,14 @@ impl Run {
         let about = About { host, occasion, again };
         asked.is_about(about);
         match &message.event {
-            Event::Before(call) => match self.before(config, &message, call, asked) {
-                Ok(HookRuling::Allowed) => host.answers.allow(),
-                Ok(HookRuling::Blocked(reason)) => host.answers.deny(occasion, &reason),
+            Event::Before(_) => match self.ruled(config, message, &input, asked) {
+                Ok(Some(HookRuling::Allowed)) => host.answers.allow(),
+                Ok(Some(HookRuling::Blocked(reason))) => host.answers.deny(occasion, &reason),
+                Ok(None) => host.answers.deny(occasion, &not_executed("The action was not decided on.")),
                 Err(error) => host.answers.deny(occasion, &because(&error)),
             },
-            Event::After(call, ended) => {
-                let recorded = self.hooks(config, &message, Purpose::Record, asked);
-                let recorded = recorded.and_then(|hooks| Ok(hooks.after(&message, call, ended)?));
-                if let Err(error) = recorded {
+            Event::After(..) => {
+                if let Err(error) = self.ruled(config, message, &input, asked) {
                     out::report(&error.context("record a result"));
                 }
                 host.answers.pass(occasion, None)
@@ -183,10 +198,39 @@ impl Run {
         }
     }
 
-    fn before(&self, config: &Config, message: &Message, call: &Call, asked: &Asked) -> anyhow::Result<HookRuling> {
+    /// What is ruled on an event about a call, by the server that decides or by this process.
+    fn ruled(
+        &self,
+        config: &Config,
+        mut message: Message,
+        input: &[u8],
+        asked: &Asked,
+    ) -> anyhow::Result<Option<HookRuling>> {
         let host = asked.about().host;
-        let record = || transcript::record(host, message.transcript.as_deref());
-        Ok(self.hooks(config, message, Purpose::Decide, asked)?.before(message, call, &record)?)
+        let project = project(host, &message);
+        let transcript = message.transcript.clone();
+        let record = || transcript::record(host, transcript.as_deref());
+        let purpose = match &mut message.event {
+            Event::Before(call) => {
+                call.paths = call.paths.take().and_then(|paths| followed(&paths, project.as_deref()));
+                Purpose::Decide
+            }
+            Event::After(..) | Event::Stop(_) | Event::Other => Purpose::Record,
+        };
+        let Some(server) = self.remote.server(config)? else {
+            return Ok(self.hooks(config, &message, purpose, asked)?.take(&message, &record)?);
+        };
+        let event = HookEvent {
+            host: self.host()?.name.to_owned(),
+            event: String::from_utf8(input.to_vec()).context("read the event: it is not UTF-8")?,
+            session: self.session.clone(),
+            agent: self.agent.clone(),
+            environment: self.environment.clone(),
+            project,
+            paths: if let Event::Before(call) = message.event { call.paths } else { None },
+            record: None,
+        };
+        Ok(server.hook(event, &record, self.deadline)?)
     }
 
     /// Judges the step that the agent is at; none where no step was named.
@@ -224,7 +268,7 @@ impl Run {
         let trusted = self.trusting.signers(config)?;
         let decider = Decider::for_command_line(policy, key, store, trusted);
         let decider = decider.recording_facts(self.recording.record_facts);
-        Ok(Hooks::new(decider, settings, Arc::clone(&asked.stop)))
+        Ok(Hooks::new(Arc::new(decider), settings, Arc::clone(&asked.stop)))
     }
 
     fn host(&self) -> anyhow::Result<&'static Host> {
@@ -234,17 +278,12 @@ impl Run {
 
     fn settings(&self, message: &Message, asked: &Asked, store: &Store) -> anyhow::Result<HookSettings> {
         let host = self.host()?;
-        let session = match (&self.session, &message.parent, &message.session) {
-            (Some(session), _, _) => session.clone(),
-            (None, Some(parent), _) => session_of_subagent(store, host, parent)?,
-            // Two hosts may give one name to their sessions.
-            (None, None, Some(session)) => format!("{host}-{session}"),
-            (None, None, None) => {
-                return Err(with_help("find the session: the event does not name it", "name it with `--session`"));
-            }
-        };
+        let session = session_of(&store.of(&Tenant::LOCAL), "", host, message, self.session.as_deref())?;
+        let unnamed = || with_help("find the session: the event does not name it", "name it with `--session`");
+        let session = session.ok_or_else(unnamed)?;
         check_name(&session, "--session")?;
         Ok(HookSettings {
+            owner: Owner::local(),
             host,
             session,
             agent: self.agent.clone(),

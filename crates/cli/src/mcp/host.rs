@@ -9,7 +9,7 @@ use clap::{Args, Parser};
 use proofmark_hosts::Servers;
 use proofmark_receipt::{Json, Object, object};
 
-use crate::absolute::{absolute_options, home_of_the_environment};
+use crate::absolute::absolute_options;
 use crate::config::Config;
 use crate::error::{with_help, wrong_arguments};
 use crate::exit::Exit;
@@ -91,7 +91,7 @@ impl HostConfig {
         let server = Json::from(server);
         document.put(&[self.host.member, NAME], &server).map_err(|error| refuse(error.to_string()))?;
         if file.before().is_some_and(|before| before == document.text().as_bytes()) {
-            out::note(format_args!("{shown} has it already"));
+            out::note(format_args!("{shown} has this server already"));
             return Ok(());
         }
         if let Some(before) = file.before() {
@@ -112,7 +112,7 @@ impl HostConfig {
         service.check_policies()?;
         let arguments = absolute_options(&self.arguments, config)?;
         let arguments = ["mcp".to_owned()].into_iter().chain(arguments).map(Json::from);
-        let home = home_of_the_environment()?.map(|home| object! { "PROOFMARK_HOME": home });
+        let home = config.named_home()?.map(|home| object! { "PROOFMARK_HOME": home });
         Ok(
             object! { "type"?: self.host.program_type, "command": path, "args": arguments.collect::<Vec<_>>(), "env"?: home },
         )

@@ -23,6 +23,7 @@ macro_rules! pages {
 
 pages! {
     readme: "README.md" needs "pytest" of "pytest";
+    apart: "docs/apart.md";
     commands: "docs/commands.md";
     commerce: "docs/commerce.md";
     contracts: "docs/contracts.md";
@@ -61,6 +62,21 @@ const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("README.md", "proofmark store copy --from ~/.local/share/proofmark/proofmark.db --to postgres:///proofmark"),
     ("README.md", "proofmark serve --store postgres:///proofmark"),
+    ("docs/apart.md", "sudo useradd --system --create-home proofmark && sudo useradd --create-home agent"),
+    (
+        "docs/apart.md",
+        "sudo install -d -o proofmark -m 0755 /run/proofmark && sudo install -m 0644 policy.yaml /etc/proofmark.yaml",
+    ),
+    ("docs/apart.md", "sudo -u proofmark proofmark serve --policy /etc/proofmark.yaml --socket /run/proofmark/socket"),
+    ("docs/apart.md", "sudo -u proofmark proofmark decision approve 97473953 --key reviewer --note \"seen\""),
+    ("docs/apart.md", "proofmark api-key add --api-keys keys.json ann-laptop agent-host --tenant acme.dev"),
+    ("docs/apart.md", "proofmark serve --policy policy.yaml --api-keys keys.json --listen 10.0.0.5:8700"),
+    (
+        "docs/apart.md",
+        "proofmark guard --server https://proofmark.example.org --api-key-file ~/.config/proofmark.key -- npx some-server",
+    ),
+    ("docs/apart.md", "PROOFMARK_API_KEY=… proofmark guard --server https://proofmark.example.org -- ./server"),
+    ("docs/apart.md", "curl --unix-socket /run/proofmark/socket 'http://localhost/v1/agents/sessions?name=nightly'"),
     (
         "docs/guard.md",
         "proofmark guard --policy examples/guard/policy.yaml --listen 127.0.0.1:8701 --upstream https://mcp.example.org/mcp",

@@ -73,6 +73,26 @@ fn a_push_passes_once_a_receipt_over_its_tree_is_there() {
 }
 
 #[test]
+fn references_that_change_how_others_are_read_are_refused() {
+    let Some(place) = guarded(&[]) else { return };
+    let tested = place.commit("a.txt", "tested\n");
+    note(&place, "HEAD");
+    accepted(&place, &["main", NOTES]);
+    place.commit("a.txt", "harmful\n");
+    for reference in [
+        format!("refs/replace/{tested}"),
+        format!("refs/Replace/{tested}"),
+        "refs/namespaces/a/refs/heads/main".to_owned(),
+    ] {
+        refused(&place, &[&format!("HEAD:{reference}")]);
+    }
+    let mut push = place.command("git");
+    push.args(["-C", "work", "push", "origin", "HEAD:refs/heads/main"]).env("GIT_NAMESPACE", "a");
+    let output = push.output().unwrap();
+    assert!(!output.status.success() && said(&output).contains("namespace"), "{}", said(&output));
+}
+
+#[test]
 fn notes_are_evidence_wherever_git_puts_them_and_prove_nothing_by_themselves() {
     let Some(place) = guarded(&[]) else { return };
     // So many that git sorts them into folders.

@@ -80,6 +80,57 @@ fn an_object_that_is_replaced_is_still_the_one_of_its_id() {
     assert!(!allowed(&place));
 }
 
+/// Puts the object `other` where the repository has the object `id`.
+fn overwrite(place: &Place, id: &str, other: &str) {
+    let file = |id: &str| place.at("work/.git/objects").join(&id[..2]).join(&id[2..]);
+    std::fs::remove_file(file(id)).unwrap();
+    std::fs::copy(file(other), file(id)).unwrap();
+}
+
+#[test]
+fn an_object_that_was_overwritten_is_not_the_one_of_its_id() {
+    for what in ["HEAD:a.txt", "HEAD^{tree}", "HEAD"] {
+        let Some(place) = Place::new() else { return };
+        place.commit("a.txt", "tested\n");
+        certify(&place, "HEAD");
+        let tested = place.git("work", &["rev-parse", what]);
+        place.commit("a.txt", "harmful\n");
+        let harmful = place.git("work", &["rev-parse", what]);
+        overwrite(&place, &harmful, &tested);
+        if what != "HEAD" {
+            // For git, the commit has the tested file from here on.
+            assert_eq!(place.git("work", &["cat-file", "-p", "HEAD:a.txt"]), "tested", "{what}");
+        }
+        let gate = ["gate", "--tree", "HEAD", "--repo", "work", "--policy", "gate.yaml"];
+        for command in [&gate[..], &["verify", "--dir", "work", "--tree", "HEAD", "--", "true"]] {
+            let output = place.proofmark(command);
+            assert_eq!(output.status.code(), Some(2), "{what}: {}", said(&output));
+            let reason = format!("read the object {harmful}: the repository has content of another object");
+            assert!(said(&output).contains(&reason), "{what}: {}", said(&output));
+        }
+    }
+}
+
+#[test]
+fn git_is_started_without_what_is_secret() {
+    let Some(place) = Place::new() else { return };
+    place.commit("a.txt", "one\n");
+    certify(&place, "HEAD");
+    let git = place.command("sh").args(["-c", "command -v git"]).output().unwrap();
+    let git = String::from_utf8(git.stdout).unwrap();
+    std::fs::create_dir(place.at("bin")).unwrap();
+    let script = format!("#!/bin/sh\nenv >> {}\nexec {} \"$@\"\n", place.at("seen").display(), git.trim());
+    std::fs::write(place.at("bin/git"), script).unwrap();
+    std::fs::set_permissions(place.at("bin/git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = place.command(env!("CARGO_BIN_EXE_proofmark"));
+    command.env("PATH", format!("{}:{}", place.at("bin").display(), std::env::var("PATH").unwrap()));
+    command.env("PROOFMARK_PASSPHRASE", "correct horse");
+    command.args(["gate", "--tree", "HEAD", "--repo", "work", "--policy", "gate.yaml"]);
+    assert_eq!(command.output().unwrap().status.code(), Some(1));
+    let seen = std::fs::read_to_string(place.at("seen")).unwrap();
+    assert!(seen.contains("PATH=") && !seen.contains("PROOFMARK_"), "{seen}");
+}
+
 #[test]
 fn a_tree_with_what_no_receipt_covers_has_no_digest() {
     let Some(place) = Place::new() else { return };

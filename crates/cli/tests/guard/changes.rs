@@ -112,7 +112,7 @@ fn descendants_of(pid: u32) -> Vec<u32> {
 fn a_server_that_ignores_a_closed_input_ends_with_a_guard_that_is_killed() {
     let place = Place::new();
     let mut command = Command::new(BINARY);
-    command.args(["guard", "--policy", "policy.yaml", "--server", "stays", "--", "sh", "-c"]);
+    command.args(["guard", "--policy", "policy.yaml", "--name", "stays", "--", "sh", "-c"]);
     // As a runner of packages starts a server, and both stay.
     command.arg(format!("trap '' HUP; python3 {SERVER} {} stays; sleep 600", place.at("effects").display()));
     let mut guarded =
@@ -143,7 +143,7 @@ fn on_a_full_disk_calls_are_blocked_until_there_is_room() {
     let place = Place::in_file();
     // Its own store, so that nothing else writes to it. A file that is too long is an error, not a signal.
     let limited = format!(
-        "trap '' XFSZ; exec {BINARY} guard --policy policy.yaml --session s1 --server lenient -- python3 {SERVER} {}",
+        "trap '' XFSZ; exec {BINARY} guard --policy policy.yaml --session s1 --name lenient -- python3 {SERVER} {}",
         place.at("effects").display()
     );
     let mut command = Command::new("sh");

@@ -3,6 +3,7 @@
 
 mod changes;
 mod http;
+mod secrets;
 mod told;
 
 use std::io::{BufRead, BufReader, Write};
@@ -91,7 +92,7 @@ impl Place {
 
     fn command(&self, options: &[&str], how: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
-        command.args(["guard", "--policy", "policy.yaml", "--session", "s1", "--server", "lenient"]).args(options);
+        command.args(["guard", "--policy", "policy.yaml", "--session", "s1", "--name", "lenient"]).args(options);
         command.args(["--", "python3", SERVER]).arg(self.at("effects")).args(how);
         command.current_dir(self.folder.path()).envs(self.home.variables());
         command
@@ -125,8 +126,10 @@ impl Guarded {
     fn hear(&mut self) -> Object {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
-        match Json::parse_with(line.as_bytes(), proofmark_receipt::json::Limits { max_bytes: 64 << 20, max_depth: 64 })
-        {
+        match Json::parse_with(
+            line.as_bytes(),
+            proofmark_receipt::json::Limits { max_bytes: 64 << 20, max_depth: 64, ..Default::default() },
+        ) {
             Ok(Json::Object(message)) => message,
             other => panic!("{other:?}: {line}"),
         }
@@ -264,7 +267,7 @@ fn in_shadow_mode_calls_are_decided_and_nothing_is_enforced() {
     {
         assert!(shown.contains(line), "{line} in {shown}");
     }
-    let id = shown.split("decision ").nth(1).unwrap().get(..36).unwrap();
+    let id = shown.split("decision: ").nth(1).unwrap().get(..36).unwrap();
     let decision = said(&place.proofmark(&["decision", "show", id]));
     assert!(decision.contains("replan_required"), "the decision says what the policy says: {decision}");
     let trace = proofmark_evidence::trace::read(&place.proofmark(&["session", "export", "s1"]).stdout).unwrap();
@@ -458,9 +461,15 @@ fn a_host_configuration_is_wrapped_and_unwrapped_exactly() {
     std::fs::write(place.at("mcp.json"), before).unwrap();
     let now = || std::fs::read_to_string(place.at("mcp.json")).unwrap();
     let wrap = ["guard", "wrap", "mcp.json", "--policy", "policy.yaml"];
-    assert!(place.proofmark(&[&wrap[..], &["--dry-run"]].concat()).status.success() && now() == before);
+    let shown = place.proofmark(&[&wrap[..], &["--dry-run", "--json"]].concat());
+    assert!(shown.status.success() && now() == before, "{}", said(&shown));
+    let change = proofmark_receipt::Json::parse(shown.stdout.trim_ascii()).unwrap();
+    let change = change.as_object().unwrap();
+    assert_eq!(change.get("server").unwrap().as_str(), Some("files"));
+    assert_eq!(change.get("before").unwrap().to_text(), r#"["npx","-y","x"]"#);
+    assert!(change.get("after").unwrap().to_text().ends_with(r#","--","npx","-y","x"]"#), "{}", said(&shown));
     assert!(place.proofmark(&wrap).status.success());
-    assert!(now().contains(r#""--server", "files", "--", "npx", "-y", "x"]"#), "{}", now());
+    assert!(now().contains(r#""--name", "files", "--", "npx", "-y", "x"]"#), "{}", now());
     assert!(now().contains("\"other\": 1.50"), "{}", now());
     // What is guarded already is left alone.
     let wrapped = now();
@@ -496,7 +505,7 @@ fn a_wrapped_configuration_keeps_every_byte_that_is_not_about_the_guard() {
     // Without the guards themselves, it is what it was.
     let binary = std::fs::canonicalize(BINARY).unwrap().display().to_string();
     let policy = std::path::absolute(place.at("policy.yaml")).unwrap().display().to_string();
-    let guard = |name: &str| format!("\"guard\", \"--policy\", \"{policy}\", \"--server\", \"{name}\", \"--\", ");
+    let guard = |name: &str| format!("\"guard\", \"--policy\", \"{policy}\", \"--name\", \"{name}\", \"--\", ");
     let files =
         now().replace(&format!("{}\"npx\", ", guard("files")), "").replacen(&format!("\"{binary}\""), "\"npx\"", 1);
     let plain = format!("\"{binary}\",\n\t\t\t\"args\": [{}\"p\"]", guard("plain"));
@@ -525,7 +534,7 @@ fn the_official_client_sees_the_same_server_with_and_without_guard() {
     };
     let effects = place.at("effects");
     let server = ["python3", SERVER, effects.to_str().unwrap()];
-    let guard = [BINARY, "guard", "--policy", "policy.yaml", "--server", "lenient", "--"];
+    let guard = [BINARY, "guard", "--policy", "policy.yaml", "--name", "lenient", "--"];
     assert_eq!(told(&server), told(&[&guard[..], &server].concat()));
 }
 
@@ -565,7 +574,7 @@ fn the_user_of_an_official_client_is_asked_and_can_only_refuse() {
         assert!(place.effects().is_empty());
         let shown = said(&place.proofmark(&["session", "show", "s1"]));
         assert_eq!(
-            shown.contains(&format!("executed: no; the client answered {answer}")),
+            shown.contains(&format!("executed: no; the client answered: {answer}")),
             answer != "accept",
             "{shown}"
         );

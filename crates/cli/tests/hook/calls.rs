@@ -95,7 +95,7 @@ fn what_a_result_says_is_a_fact_of_later_decisions() {
     let answer = place.claude("Bash", r#"{"command":"ls"}"#, "t2");
     assert!(answer.contains("The agent has read a text that gives orders."), "{answer}");
     let shown = place.said(&["session", "show", "claude-s1"]);
-    assert!(shown.contains("shell succeeded signs of steering: prompt_injection"), "{shown}");
+    assert!(shown.contains("shell succeeded; signs of steering: prompt_injection"), "{shown}");
     let exported = place.said(&["session", "export", "claude-s1"]);
     assert!(exported.contains("[masked]") && !exported.contains("sk-abcdef"), "{exported}");
     // Another session has not read it.
@@ -200,7 +200,7 @@ fn a_call_that_ran_without_being_asked_about_is_found() {
     assert!(findings.contains("t1 executed_undecided") && findings.contains("executed_blocked"), "{findings}");
     assert_eq!(findings.lines().count(), 2, "{findings}");
     let shown = place.said(&["session", "show", "claude-s1"]);
-    assert_eq!(shown.matches("no decision:").count(), 2, "{shown}");
+    assert_eq!(shown.matches("no decision").count(), 2, "{shown}");
 }
 
 #[test]

@@ -177,7 +177,7 @@ impl Agent {
     /// What the model was told of the calls, in order.
     pub(crate) fn results(self, ran: &Ran) -> Vec<String> {
         let last = ran.requests.last().unwrap_or_else(|| panic!("the model was not asked: {}", ran.said));
-        let limits = Limits { max_bytes: 64 << 20, max_depth: 200 };
+        let limits = Limits { max_bytes: 64 << 20, max_depth: 200, ..Limits::default() };
         let last = Json::parse_with(last.as_bytes(), limits).unwrap();
         let list = |object: &Object, name: &str| object.get(name).and_then(Json::as_array).map(<[Json]>::to_vec);
         let last = last.as_object().unwrap();

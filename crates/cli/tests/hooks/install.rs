@@ -34,7 +34,7 @@ fn a_new_file_has_the_hooks_and_goes_with_them() {
             let hooks = json(&text);
             assert!(hooks.get("hooks").unwrap().as_object().unwrap().contains(before), "{text}");
             assert!(text.contains(place.at("policy.yaml").to_str().unwrap()), "{text}");
-            assert!(text.contains(&format!("PROOFMARK_HOME={}", place.at("proofmark").display())), "{text}");
+            assert!(text.contains(&format!("--home {}", place.at("proofmark").display())), "{text}");
             // Once more changes nothing.
             assert!(place.install(host, &["--scope", scope]).status.success());
             assert_eq!(place.read(&file).unwrap(), text);
@@ -42,6 +42,38 @@ fn a_new_file_has_the_hooks_and_goes_with_them() {
             assert!(removed.status.success(), "{}", said(&removed));
             assert_eq!(place.read(&file), None);
             assert!(place.proofmark(&["hook", "uninstall", host, "--scope", scope]).status.success());
+        }
+    }
+}
+
+/// The hooks in a host's file that start a command of ours.
+fn ours(json: &Json) -> Vec<&Object> {
+    match json {
+        Json::Array(items) => items.iter().flat_map(ours).collect(),
+        Json::Object(object) if object.get("command").and_then(Json::as_str).is_some() => vec![object],
+        Json::Object(object) => object.iter().flat_map(|(_, value)| ours(value)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn a_host_that_drops_arguments_gets_no_consent() {
+    for (host, user, ..) in HOSTS {
+        let place = Place::new();
+        assert!(place.install(host, &[]).status.success());
+        let file = json(&place.read(&format!("home/{user}")).unwrap()).into();
+        let hooks = ours(&file);
+        assert!(!hooks.is_empty(), "{host}");
+        for hook in hooks {
+            assert!(!hook.contains("args"), "{host}: {hook:?}");
+            let line = hook.get("command").unwrap().as_str().unwrap();
+            let words: Vec<&str> = line.split(' ').collect();
+            // All that comes before the policy.
+            for kept in 1..words.iter().position(|word| *word == "--policy").unwrap() {
+                let ended = place.command("/bin/sh").arg("-c").arg(words[..kept].join(" ")).output().unwrap();
+                assert_eq!(ended.status.code(), Some(2), "{host}: {kept}: {}", said(&ended));
+                assert!(ended.stdout.is_empty() && !ended.stderr.is_empty(), "{host}: {kept}: {}", said(&ended));
+            }
         }
     }
 }
@@ -219,10 +251,7 @@ fn a_step_that_the_workflow_does_not_have_is_refused() {
     assert!(refused.status.code() == Some(2) && said(&refused).contains("no such step"), "{}", said(&refused));
     assert!(place.install("claude", &["--workflow", &workflow, "--step", "implement"]).status.success());
     assert!(
-        place
-            .read("home/.claude/settings.json")
-            .unwrap()
-            .contains(&format!("\"--workflow\", \"{workflow}\", \"--step\", \"implement\""))
+        place.read("home/.claude/settings.json").unwrap().contains(&format!("--workflow {workflow} --step implement"))
     );
 }
 
@@ -280,8 +309,8 @@ fn an_installation_for_the_system_uses_each_users_own_folder() {
         let mut command = place.command(crate::place::BINARY);
         command.args(["hook", "install", host, "--scope", "system", "--dry-run", "--policy"]).arg(&policy);
         let shown = said(&command.env_remove("PROOFMARK_HOME").output().unwrap());
-        assert!(shown.starts_with("/etc/") && shown.contains("-u PROOFMARK_HOME -u XDG_DATA_HOME /"), "{shown}");
+        assert!(shown.starts_with("/etc/") && shown.contains(" --own-home --policy "), "{shown}");
         let shown = said(&place.install(host, &["--scope", "system", "--dry-run"]));
-        assert!(shown.contains(&format!("PROOFMARK_HOME={} ", place.at("proofmark").display())), "{shown}");
+        assert!(shown.contains(&format!("--home {} ", place.at("proofmark").display())), "{shown}");
     }
 }

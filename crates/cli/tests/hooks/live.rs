@@ -242,7 +242,7 @@ fn a_server_of_codex_is_guarded_as_well() {
         "home/.codex/config.toml",
         &format!(
             "{configuration}\n[mcp_servers.lenient]\ncommand = {BINARY:?}\nargs = [\"guard\", \"--policy\", {guard:?}, \
-             \"--server\", \"lenient\", \"--session\", \"guarded\", \"--\", \"python3\", {server:?}, {effects:?}]\nenv = {{PROOFMARK_HOME = {:?}}}\nstartup_timeout_sec = 120\nrequired = true\n",
+             \"--name\", \"lenient\", \"--session\", \"guarded\", \"--\", \"python3\", {server:?}, {effects:?}]\nenv = {{PROOFMARK_HOME = {:?}}}\nstartup_timeout_sec = 120\nrequired = true\n",
             place.at("proofmark").display().to_string()
         ),
     );

@@ -75,7 +75,7 @@ impl Place {
     /// The words of a guard in front of a server.
     pub(crate) fn guard(&self, session: &str, server: &[String]) -> Vec<String> {
         let policy = self.path("policy.yaml");
-        let words = [BINARY, "guard", "--policy", &policy, "--session", session, "--server", session, "--"];
+        let words = [BINARY, "guard", "--policy", &policy, "--session", session, "--name", session, "--"];
         words.into_iter().map(str::to_owned).chain(server.iter().cloned()).collect()
     }
 }
@@ -130,7 +130,7 @@ impl Session {
 
     pub(crate) fn hear(&mut self) -> Object {
         let line = self.line();
-        match Json::parse_with(line.as_bytes(), Limits { max_bytes: 64 << 20, max_depth: 64 }) {
+        match Json::parse_with(line.as_bytes(), Limits { max_bytes: 64 << 20, max_depth: 64, ..Limits::default() }) {
             Ok(Json::Object(message)) => message,
             other => panic!("{other:?}: {line}"),
         }
@@ -187,7 +187,9 @@ impl Drop for Session {
 /// The messages of a recorded side, as a guard forwards them, without those of the guard's own requests.
 pub(crate) fn messages(recorded: &str) -> Vec<String> {
     let whole = |line: &str| {
-        let json = Json::parse_with(line.as_bytes(), Limits { max_bytes: 64 << 20, max_depth: 64 }).ok()?;
+        let json =
+            Json::parse_with(line.as_bytes(), Limits { max_bytes: 64 << 20, max_depth: 64, ..Limits::default() })
+                .ok()?;
         let own = json.as_object()?.get("id").and_then(Json::as_str).is_some_and(|id| id.starts_with("org.proofmark/"));
         (!own).then(|| without_space(line))
     };

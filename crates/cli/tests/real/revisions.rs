@@ -38,7 +38,7 @@ impl Client {
             let line = self.session.line();
             let message = Json::parse_with(
                 line.as_bytes(),
-                proofmark_receipt::json::Limits { max_bytes: 64 << 20, max_depth: 64 },
+                proofmark_receipt::json::Limits { max_bytes: 64 << 20, max_depth: 64, ..Default::default() },
             )
             .unwrap();
             self.heard.push(line);

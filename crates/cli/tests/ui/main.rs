@@ -10,8 +10,6 @@ use proofmark_testing::Home;
 const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ui");
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
-/// Where pictures of the pages are left for people to look at.
-const PICTURES: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/ui");
 
 /// How many links the chain has that a browser checks: more than it gets at once.
 const LINKS: &str = "620";
@@ -60,12 +58,10 @@ fn served_by(home: &Home, policy: &str, more: &[&str]) -> (Running, String) {
 
 /// Runs a script of this folder, which fails with a message.
 fn tell(modules: &Path, script: &str, arguments: &[&str]) {
-    std::fs::create_dir_all(PICTURES).unwrap();
     let told = Command::new("node")
         .arg(format!("{HERE}/{script}"))
         .args(arguments)
         .env("PROOFMARK_NODE_MODULES", modules)
-        .env("PROOFMARK_PICTURES", PICTURES)
         .output()
         .unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));

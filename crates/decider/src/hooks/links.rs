@@ -8,8 +8,9 @@ use std::path::{Component, Path, PathBuf};
 const MAX_LINKS: usize = 40;
 
 /// The files, and behind those that links lead away from, the files that they lead to: within the project as paths of the project.
-/// `None` where that cannot be found out.
-pub(super) fn followed(paths: &[String], project: Option<&str>) -> Option<Vec<String>> {
+/// `None` where that cannot be found out. The links are those of the machine that this runs on.
+#[must_use]
+pub fn followed(paths: &[String], project: Option<&str>) -> Option<Vec<String>> {
     let project = project.map(Path::new);
     let real_project = project.and_then(real);
     let mut all = paths.to_vec();

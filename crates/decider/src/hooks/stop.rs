@@ -11,7 +11,6 @@ use proofmark_evidence::trace::{self, FORMS};
 use proofmark_hosts::{Message, Stop};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp, object};
 use proofmark_session::{CallStatus, Ended, Entry, Event, Kind, Stopped, Undecided};
-use proofmark_store::Tenant;
 use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, Sender, accept, clock};
 
 use super::calls::{self, made};
@@ -105,7 +104,7 @@ impl Hooks {
             workflow: at.workflow,
             policy: at.policy,
             step: at.step,
-            sender: Sender::LOCAL,
+            sender: Sender { tenant: &self.settings.owner.tenant, ..Sender::LOCAL },
             run: Some(&run),
             begun_by: None,
             number: None,
@@ -210,7 +209,7 @@ impl Hooks {
         unseen
             .iter()
             .take(MAX_UNSEEN)
-            .try_for_each(|one| self.find(one.id.as_deref().unwrap_or(&one.tool), &EXECUTED_UNDECIDED))
+            .try_for_each(|one| self.find(one.id.as_deref().unwrap_or(&one.tool), EXECUTED_UNDECIDED))
     }
 
     /// Records that the host's own record cannot be read: it could have calls that no hook was asked about.
@@ -239,9 +238,8 @@ impl Hooks {
     /// The calls of the session, or of a subagent, as a trace.
     fn trace(&self, subagent: Option<&str>) -> Result<String, DecideError> {
         let (mut lines, mut own) = (String::new(), HashSet::new());
-        let place = (self.settings.session.as_str(), 0);
         let kinds = TRACE_KINDS.map(Kind::as_str);
-        self.decider.store().of(&Tenant::LOCAL).session_since(place, &kinds, &mut |document| {
+        self.store().session_since(&self.settings.session, 0, &kinds, &mut |document| {
             let wanted = subagent.is_none_or(|subagent| {
                 let entry = Json::parse(document.as_bytes()).ok();
                 let entry = entry.and_then(|entry| Entry::read(entry.as_object()?));

@@ -4,7 +4,7 @@ use proofmark_receipt::Json;
 use proofmark_receipt::json::Limits;
 use proofmark_session::CallStatus;
 
-use super::{MAX_TRACE_BYTES, MAX_TRACE_DEPTH};
+use super::{MAX_TRACE_BYTES, MAX_TRACE_DEPTH, MAX_TRACE_NODES};
 
 /// The beginnings of texts that report an error, in lower case.
 const ERROR_BEGINNINGS: [&str; 7] = [
@@ -74,7 +74,7 @@ pub(super) fn arguments(written: Option<&Json>) -> Json {
 
 fn structured(text: &str) -> Option<Json> {
     // Only objects and arrays are parsed: a text such as `12` or `true` may be meant as a text.
-    let limits = Limits { max_bytes: MAX_TRACE_BYTES, max_depth: MAX_TRACE_DEPTH };
+    let limits = Limits { max_bytes: MAX_TRACE_BYTES, max_depth: MAX_TRACE_DEPTH, max_nodes: MAX_TRACE_NODES };
     text.trim_start().starts_with(['{', '[']).then(|| Json::parse_with(text.as_bytes(), limits).ok())?
 }
 

@@ -4,7 +4,7 @@ use proofmark_receipt::json::{JsonError, JsonErrorKind, Limits};
 use proofmark_receipt::{Json, Object};
 
 use super::error::{TraceError, TraceFault, TracePlace};
-use super::{FORMS, MAX_RECORDS, MAX_TRACE_BYTES, MAX_TRACE_DEPTH};
+use super::{FORMS, MAX_RECORDS, MAX_TRACE_BYTES, MAX_TRACE_DEPTH, MAX_TRACE_NODES};
 
 /// One record and its place.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ fn is_lines(bytes: &[u8]) -> bool {
 }
 
 fn limits() -> Limits {
-    Limits { max_bytes: MAX_TRACE_BYTES, max_depth: MAX_TRACE_DEPTH }
+    Limits { max_bytes: MAX_TRACE_BYTES, max_depth: MAX_TRACE_DEPTH, max_nodes: MAX_TRACE_NODES }
 }
 
 fn lines(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {

@@ -1,12 +1,20 @@
 //! Objects by their ids, from one process of git.
+//!
+//! Git gives out what a file or a pack has under an id without looking whether it has this id: anyone who can write to the repository
+//! can put other bytes there. So the id is computed again.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use sha1::{Digest, Sha1};
+use sha2::Sha256;
 
 use super::{GitError, Repository};
 
 /// The longest line that git writes before an object.
 const MAX_HEADER: u64 = 64 << 10;
+/// How many digits an id of SHA-1 has.
+const SHA1_DIGITS: usize = 40;
 
 /// A running `git cat-file --batch`.
 pub(crate) struct Objects {
@@ -36,7 +44,7 @@ impl Objects {
     /// The object that a name stands for, if there is one.
     ///
     /// # Errors
-    /// Also for an object of more than `most` bytes, after which no other can be read.
+    /// Also for an object of more than `most` bytes, after which no other can be read, and for one with content of another id.
     pub(crate) fn get(&mut self, name: &str, most: u64) -> Result<Option<Object>, GitError> {
         const UNKNOWN: GitError = GitError::Unknown("cat-file");
         // Each line is a name, so a name with a line break would be two.
@@ -67,11 +75,30 @@ impl Objects {
         let mut content = Vec::new();
         self.stdout.by_ref().take(bytes + 1).read_to_end(&mut content)?;
         match content.pop() {
-            Some(b'\n') if content.len() as u64 == bytes => {
-                Ok(Some(Object { id: id.to_owned(), kind: kind.to_owned(), content }))
-            }
-            _ => Err(UNKNOWN),
+            Some(b'\n') if content.len() as u64 == bytes => {}
+            _ => return Err(UNKNOWN),
         }
+        let object = Object { id: id.to_owned(), kind: kind.to_owned(), content };
+        // Of a name that is an id, git looks up the same one.
+        if object.has_its_id() && (!super::is_id(name) || name == id) {
+            Ok(Some(object))
+        } else {
+            Err(GitError::OtherContent(id.to_owned()))
+        }
+    }
+}
+
+impl Object {
+    /// Whether its content has its id: `HASH(kind || " " || length || 0 || content)`.
+    fn has_its_id(&self) -> bool {
+        let head = format!("{} {}\0", self.kind, self.content.len());
+        let digest = if self.id.len() == SHA1_DIGITS {
+            Sha1::new().chain_update(&head).chain_update(&self.content).finalize().to_vec()
+        } else {
+            Sha256::new().chain_update(&head).chain_update(&self.content).finalize().to_vec()
+        };
+        let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        digits == self.id
     }
 }
 

@@ -103,6 +103,20 @@ impl List {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moving(List);
 
+impl Moving {
+    /// The name of the list, as requests for it have it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.0.method()
+    }
+
+    /// The one of the list with this name.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        List::ALL.into_iter().find(|list| list.method() == word).map(Self)
+    }
+}
+
 /// A request of the client that waits.
 #[derive(Debug)]
 pub(super) struct Parked {
@@ -217,6 +231,7 @@ impl Connection {
     pub(super) fn ask_first(&mut self, list: List, parked: Parked) -> Result<Step, MessageError> {
         let bytes = |parked: &Parked| parked.message.text.len();
         let waiting: usize = self.lists.parked.iter().map(|(_, parked)| bytes(parked)).sum();
+        // A server that does not answer must not make the guard collect requests without an end.
         if waiting.saturating_add(bytes(&parked)) > MAX_PARKED_BYTES {
             let reason = format!("more than {MAX_PARKED_BYTES} bytes of requests wait for a list of the server");
             return Err(MessageError::invalid(Some(parked.id), reason));
@@ -255,6 +270,7 @@ impl Connection {
         asked.entries.extend(items.unwrap_or_default().iter().cloned());
         (asked.pages, asked.bytes) = (asked.pages + 1, asked.bytes + message.text.len());
         let next = result.and_then(|result| result.get("nextCursor")?.as_str());
+        // A list that is too long is compared as far as it came; what is not on it is not listed.
         let is_short = asked.pages < MAX_PAGES && asked.entries.len() < MAX_ENTRIES && asked.bytes < MAX_LIST_BYTES;
         if let Some(cursor) = next.filter(|_| is_short) {
             asked.id = self.own_id();
@@ -333,6 +349,7 @@ impl Connection {
         let items = result.get(list.member())?.as_array()?;
         let is_whole = open.from_begin && result.get("nextCursor").is_none_or(Json::is_null);
         self.compare(list, items, is_whole, outputs);
+        // A page says nothing of what is on the others.
         if is_whole && !self.lists.known.contains(&list) {
             self.lists.known.push(list);
         }
@@ -447,6 +464,20 @@ impl Asked {
 
 /// Pins what is new, and reports what is quarantined.
 fn keep(found: Found, outputs: &mut Vec<Output>) {
+    if found.left_out > 0 {
+        outputs.push(Output::Log(format!(
+            "{} definitions of the server are too long or too many to be pinned, and count as not listed",
+            found.left_out
+        )));
+    }
+    for (name, server) in &found.alike {
+        outputs.push(Output::Log(format!(
+            "the tool `{}` has the name of one of the server `{}`; `proofmark guard pin approve` keeps a name to the server \
+             that you mean",
+            proofmark_receipt::shown(name),
+            proofmark_receipt::shown(server)
+        )));
+    }
     outputs.extend(found.pinned.into_iter().map(Output::Pin));
     for (pin, state) in found.quarantined {
         let (name, why) = (proofmark_receipt::shown(&pin.name.name), state.explained().unwrap_or_default());

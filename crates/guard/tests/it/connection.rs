@@ -341,6 +341,7 @@ fn a_renamed_a_shadowing_a_doubled_and_an_unlisted_tool_are_quarantined() {
     assert_eq!(pins.len(), 2);
     for pin in &mut pins {
         pin.server = "elsewhere".into();
+        pin.is_approved = true;
     }
     let mut guarded = Guarded::with(Pinning::Learn, pins.clone());
     guarded.list(&tools(&["read_file"]));
@@ -359,6 +360,35 @@ fn a_renamed_a_shadowing_a_doubled_and_an_unlisted_tool_are_quarantined() {
     let mut locked = Guarded::with(Pinning::Locked, Vec::new());
     locked.list(&tools(&["read_file"]));
     locked.call(1, "read_file", r#"{"path":"a"}"#).blocked();
+}
+
+#[test]
+fn a_server_that_is_first_takes_no_name_from_another() {
+    let mut first = Guarded::new();
+    let mut pins = first.list(&tools(&["read_file", "write_file"])).pins;
+    pins.iter_mut().for_each(|pin| pin.server = "elsewhere".into());
+    let mut guarded = Guarded::with(Pinning::Learn, pins);
+    let listed = guarded.list(&tools(&["read_file"]));
+    assert!(listed.log.iter().any(|line| line.contains("the name of one of the server `elsewhere`")), "{listed:?}");
+    guarded.call(1, "read_file", r#"{"path":"a"}"#).forwarded();
+}
+
+#[test]
+fn what_a_server_may_have_pinned_is_limited() {
+    let mut guarded = Guarded::new();
+    let names: Vec<String> = (0..1_001).map(|number| format!("tool_{number}")).collect();
+    let listed = guarded.list(&tools(&names.iter().map(String::as_str).collect::<Vec<_>>()));
+    assert_eq!(listed.pins.len(), 1_000);
+    // Others take no room that names which are pinned already have.
+    let listed = guarded.list(&tools(&["read_file", "tool_7"]));
+    assert!(listed.pins.is_empty() && listed.waits.is_empty(), "{listed:?}");
+    guarded.call(1, "read_file", "{}").blocked();
+
+    let mut guarded = Guarded::listed();
+    let long = format!("[{}]", tool("read_file", &"x".repeat(200 << 10)));
+    let listed = guarded.list(&long);
+    assert!(listed.pins.is_empty() && listed.waits.is_empty(), "{listed:?}");
+    guarded.call(1, "read_file", r#"{"path":"a"}"#).blocked();
 }
 
 #[test]

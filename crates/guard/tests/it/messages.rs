@@ -2,6 +2,7 @@
 
 use proofmark_guard::{Kind, Message, Sender};
 use proofmark_receipt::Json;
+use proofmark_receipt::json::MAX_NODES;
 use proptest::prelude::*;
 
 fn read(line: &[u8]) -> Result<Message, String> {
@@ -50,8 +51,23 @@ fn what_was_judged_is_forwarded_token_by_token() {
 }
 
 #[test]
+fn a_message_has_a_limited_number_of_values() {
+    let call = |values: usize| {
+        let list = vec!["0"; values].join(",");
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x","arguments":{{"a":[{list}]}}}}}}"#
+        )
+    };
+    // The message itself, and what the list is in.
+    let others = 8;
+    assert!(read(call(MAX_NODES - others).as_bytes()).is_ok());
+    let refused = read(call(MAX_NODES - others + 1).as_bytes()).unwrap_err();
+    assert_eq!(refused.split(" at ").next(), Some("more than 524288 values"));
+}
+
+#[test]
 fn a_message_to_this_program_is_read_as_strictly_but_for_names_that_only_another_program_could_mix_up() {
-    let limits = proofmark_receipt::json::Limits { max_bytes: 200, max_depth: 8 };
+    let limits = proofmark_receipt::json::Limits { max_bytes: 200, max_depth: 8, ..Default::default() };
     let own = |line: &str| Message::read_own(line, limits);
     let call = |more: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x","arguments":{{{more}}}}}}}"#)

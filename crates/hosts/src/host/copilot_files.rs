@@ -2,7 +2,7 @@
 
 use proofmark_receipt::Object;
 
-use crate::installation::{HookCommand, Moment};
+use crate::installation::{Moment, hook_in_common_form};
 use crate::record;
 use crate::surroundings::{Layer, Scope, Surroundings};
 
@@ -31,8 +31,8 @@ pub(super) fn layers(place: &Surroundings) -> Vec<Layer> {
 }
 
 /// `command` and `timeout` are read by the command line, the cloud agent and VS Code alike.
-pub(super) fn hook(_: Moment, command: &HookCommand<'_>) -> Object {
-    command.in_common_form()
+pub(super) fn hook(_: Moment, line: &str) -> Object {
+    hook_in_common_form(line)
 }
 
 pub(super) fn next(scope: Scope) -> &'static str {

@@ -12,7 +12,7 @@ use crate::event::{Events, SampleCall};
 use crate::fields::{self, need_text, text, unknown_event};
 use crate::finding::Finding;
 use crate::gap::gap;
-use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell, TIMEOUT_SECONDS};
+use crate::installation::{Form, Installation, Moment, OnFailure, Shell, TIMEOUT_SECONDS};
 use crate::message::{Call, Ended, Message, Occasion, Stop};
 use crate::record::{self, Record, RecordedCalls};
 use crate::surroundings::{Layer, Scope, Surroundings};
@@ -164,6 +164,7 @@ fn call(object: &Object, message: &Message) -> Result<Call, String> {
     let (name, args) = (need_text(object, "tool_name")?, fields::arguments(object, "tool_input")?);
     if let Some(context) = object.get("mcp_context").and_then(Json::as_object) {
         let (server, tool) = (need_text(context, "server_name")?, need_text(context, "tool_name")?);
+        // What the host says beside the name, and not what the name seems to say: a server chooses how its tools are called.
         return Ok(Call::of_server(&name, Some(&server), &tool, args));
     }
     if name.starts_with("mcp_") {
@@ -214,8 +215,8 @@ fn layers(place: &Surroundings) -> Vec<Layer> {
     ]
 }
 
-fn hook(_: Moment, command: &HookCommand<'_>) -> Object {
-    object! { "name": "proofmark", "type": "command", "command": command.line, "timeout": TIMEOUT_SECONDS * 1_000 }
+fn hook(_: Moment, line: &str) -> Object {
+    object! { "name": "proofmark", "type": "command", "command": line, "timeout": TIMEOUT_SECONDS * 1_000 }
 }
 
 fn next(scope: Scope) -> &'static str {

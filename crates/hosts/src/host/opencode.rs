@@ -19,7 +19,7 @@ use crate::ended;
 use crate::event::{Events, SampleCall};
 use crate::fields::{self, need_text, text, unknown_event};
 use crate::gap::gap;
-use crate::installation::{Form, HookCommand, Installation, Moment, OnFailure, Shell};
+use crate::installation::{Form, Installation, Moment, OnFailure, Shell, hook_in_common_form};
 use crate::message::{Call, Ended, Message, Occasion, Subagent};
 use crate::record::Record;
 use crate::surroundings::{Layer, Surroundings};
@@ -53,7 +53,7 @@ pub(super) static HOST: Host = Host {
         form: Form::Plugin { text: plugin, command: command_of },
         has_comments: false,
         layers,
-        hook: |_, command: &HookCommand<'_>| command.in_common_form(),
+        hook: |_, line| hook_in_common_form(line),
         units_of_a_second: 1,
         on_failure: OnFailure::Blocks,
         shell: Shell::None,
@@ -130,6 +130,7 @@ const FIRST: &str = "// Written by `proofmark hook install opencode`.";
 
 fn read(object: &Object) -> Result<Message, String> {
     if object.get("protocol").and_then(Json::as_number).and_then(|version| version.as_u64()) != Some(PROTOCOL) {
+        // The plugin is a copy in the host's folder, and may be of another version of this program.
         return Err(format!("`protocol` is not {PROTOCOL}: install the plugin again"));
     }
     let agent = text(object, "agentID")?.filter(|agent| !agent.is_empty());
@@ -183,6 +184,7 @@ fn layers(place: &Surroundings) -> Vec<Layer> {
 
 /// The plugin that starts this command.
 fn plugin(command: &[String]) -> String {
+    // A list of JSON is a list of JavaScript: no word can end its string and become code.
     let words: Vec<Json> = command.iter().map(|word| Json::from(word.as_str())).collect();
     PLUGIN.replacen(&format!("{COMMAND}[];"), &format!("{COMMAND}{};", Json::from(words).to_text()), 1)
 }
@@ -192,6 +194,7 @@ fn command_of(text: &str) -> Option<Vec<String>> {
     let list = text.lines().find_map(|line| line.strip_prefix(COMMAND)?.strip_suffix(';'))?;
     let words = Json::parse(list.as_bytes()).ok()?;
     let words = words.as_array()?.iter().map(|word| word.as_str().map(str::to_owned));
+    // Without the first line it is a program of somebody else, which is neither changed nor removed.
     words.collect::<Option<Vec<_>>>().filter(|words| text.starts_with(FIRST) && !words.is_empty())
 }
 

@@ -42,6 +42,8 @@ pub enum JsonErrorKind {
     TooLarge(usize),
     /// Nested deeper than this limit.
     TooDeep(usize),
+    /// More values than this limit.
+    TooManyValues(usize),
     ByteOrderMark,
     InvalidUtf8,
     /// The text ends in the middle of a value.
@@ -71,6 +73,7 @@ impl JsonErrorKind {
         match self {
             Self::TooLarge(_) => "too_large",
             Self::TooDeep(_) => "too_deep",
+            Self::TooManyValues(_) => "too_many_values",
             Self::ByteOrderMark => "byte_order_mark",
             Self::InvalidUtf8 => "invalid_utf8",
             Self::UnexpectedEnd => "unexpected_end",
@@ -90,7 +93,7 @@ impl JsonErrorKind {
     /// What to write instead.
     pub fn help(&self) -> Option<String> {
         Some(match self {
-            Self::TooLarge(_) => "make the document smaller".to_owned(),
+            Self::TooLarge(_) | Self::TooManyValues(_) => "make the document smaller".to_owned(),
             Self::TooDeep(_) => "flatten the document".to_owned(),
             Self::ByteOrderMark => "save it as UTF-8 without a byte order mark".to_owned(),
             Self::InvalidUtf8 => "save it as UTF-8".to_owned(),
@@ -113,6 +116,7 @@ impl fmt::Display for JsonErrorKind {
         match self {
             Self::TooLarge(limit) => write!(f, "the document is larger than {limit} bytes"),
             Self::TooDeep(limit) => write!(f, "nested deeper than {limit} levels"),
+            Self::TooManyValues(limit) => write!(f, "more than {limit} values"),
             Self::ByteOrderMark => f.write_str("the document starts with a byte order mark"),
             Self::InvalidUtf8 => f.write_str("invalid UTF-8"),
             Self::UnexpectedEnd => f.write_str("the document ends in the middle of a value"),

@@ -27,6 +27,8 @@ pub(super) fn read(bytes: &[u8], limits: Limits, starts: Option<&mut Vec<usize>>
         depth: 0,
         // The reader recurses: a deeper document could overflow the stack, which ends the process.
         max_depth: limits.max_depth.min(DEPTH_CEILING),
+        nodes: 0,
+        max_nodes: limits.max_nodes,
         key_offsets: Vec::with_capacity(FIRST_CAPACITY),
         pending: Vec::with_capacity(FIRST_CAPACITY),
         starts,
@@ -43,6 +45,8 @@ struct Reader<'a> {
     at: usize,
     depth: usize,
     max_depth: usize,
+    nodes: usize,
+    max_nodes: usize,
     /// Where the names of the objects being read start, the innermost object's last.
     key_offsets: Vec<usize>,
     /// The members of the objects being read, the innermost object's last: an object's own list is made at its end,
@@ -67,6 +71,10 @@ impl<'a> Reader<'a> {
         if let Some(starts) = &mut self.starts {
             starts.push(self.at);
         }
+        if self.nodes == self.max_nodes {
+            return Err(Refusal(Kind::TooManyValues(self.max_nodes), self.at));
+        }
+        self.nodes += 1;
         match self.peek() {
             Some(b'"') => self.string().map(Json::String),
             Some(b'{') => self.nested(Self::object),
@@ -332,10 +340,46 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// How much memory a value takes once it is read, beside its text, in bytes: its own and what the allocator adds.
+const NODE_BYTES: usize = 100;
+
+/// About how much memory a text takes once it is read as JSON, in bytes, before it is read: each value but the first stands behind
+/// one of `[`, `{` and `,`.
+#[must_use]
+pub fn read_size(text: &[u8]) -> usize {
+    let (mut nodes, mut at) = (1_usize, 0);
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' => at += string_length(text.get(at..).unwrap_or_default()),
+            b'[' | b'{' | b',' => {
+                nodes += 1;
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+    text.len().saturating_add(nodes.saturating_mul(NODE_BYTES))
+}
+
+/// The length of the string that a text begins with, quotes included; of one that does not end, that of the text.
+#[must_use]
+pub fn string_length(text: &[u8]) -> usize {
+    let mut at = 1;
+    loop {
+        at += plain_length(text.get(at..).unwrap_or_default());
+        match text.get(at) {
+            Some(b'"') => return at + 1,
+            // What follows it belongs to the string, also where that is a quote.
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+            None => return text.len(),
+        }
+    }
+}
+
 /// How many bytes come before the first `"`, `\`, or control character: what a string has as it is. Bytes suffice: in UTF-8
 /// these never are part of a longer character.
-#[must_use]
-pub fn plain_length(bytes: &[u8]) -> usize {
+fn plain_length(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
         let found = not_plain(u64::from_le_bytes(*word));

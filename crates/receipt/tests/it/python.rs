@@ -179,7 +179,7 @@ fn vectors() -> Vec<Vec<u8>> {
 /// The cases of a file of vectors.
 fn cases(file: &str) -> Vec<Object> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(file);
-    let limits = Limits { max_bytes: 64 << 20, max_depth: 128 };
+    let limits = Limits { max_bytes: 64 << 20, max_depth: 128, ..Limits::default() };
     let vectors = Json::parse_with(&std::fs::read(path).unwrap(), limits).unwrap();
     let cases = vectors.as_object().and_then(|vectors| vectors.get("cases")).and_then(Json::as_array).unwrap();
     cases.iter().map(|case| case.as_object().unwrap().clone()).collect()

@@ -45,6 +45,7 @@ impl Sessions {
     /// If the caller's tenant has its share of sessions.
     pub(super) fn begin(&self, owner: Caller) -> Result<String, Problem> {
         let share = self.server.limits.sessions.take(&owner.tenant, 1)?;
+        // The id is random, because it is all that a client of the same key has to know to use the session.
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| Problem::internal().cause(error))?;
         let id = format!("{:032x}", u128::from_be_bytes(bytes));
@@ -77,6 +78,7 @@ impl Sessions {
             return Err(Problem::not_found("session").help("begin one with `initialize`"));
         }
         let ended = all.remove(id);
+        // Outside of the lock, as in `end_where`.
         drop(all);
         drop(ended);
         Ok(())
@@ -111,6 +113,7 @@ impl Session {
 
     fn is_silent(&self) -> bool {
         let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        // While a call runs its client waits, and has nothing to say.
         self.calls.is_empty() && heard.elapsed() > MAX_SILENCE
     }
 }

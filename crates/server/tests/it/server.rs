@@ -56,7 +56,7 @@ impl Server {
         let (stop, stopped) = oneshot::channel();
         let (bound, address) = mpsc::channel();
         let serve = move || {
-            let listening = |address: SocketAddr| bound.send(address).unwrap();
+            let listening = |address: Option<SocketAddr>| bound.send(address.unwrap()).unwrap();
             serve_until(settings, listening, || async { drop(stopped.await) }).unwrap();
         };
         let thread = std::thread::spawn(serve);
@@ -117,12 +117,13 @@ pub(crate) fn settings(home: &Home, options: Options) -> Settings {
     });
     let services = Services::new(Decider::new(Some(policy), key, store, Vec::new()), verifications);
     Settings {
-        listen: "127.0.0.1:0".parse().unwrap(),
+        listen: Some("127.0.0.1:0".parse().unwrap()),
+        socket: None,
         services: services.with_workflow_policy(workflow_policy),
         keys,
         rate: NonZeroU32::new(options.rate).unwrap(),
         files: options.files,
-        pages: crate::pages(),
+        more: crate::pages(),
     }
 }
 
@@ -130,6 +131,7 @@ pub(crate) fn settings(home: &Home, options: Options) -> Settings {
 pub(crate) fn new_key(id: &str, role: &str, tenant: &str) -> (String, String) {
     let role = match role {
         "agent" => Role::Agent,
+        "agent-host" => Role::AgentHost,
         "reviewer" => Role::Reviewer,
         "admin" => Role::Admin,
         other => panic!("unknown role {other}"),

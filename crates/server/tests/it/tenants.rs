@@ -40,7 +40,7 @@ fn tenants_do_not_see_each_other_and_roles_hold() {
 #[test]
 fn without_keys_it_listens_on_the_loopback_only() {
     let home = Home::new();
-    let open = Settings { listen: "0.0.0.0:0".parse().unwrap(), ..settings(&home, Options::default()) };
+    let open = Settings { listen: Some("0.0.0.0:0".parse().unwrap()), ..settings(&home, Options::default()) };
     let refused = serve(open, |_| panic!("it listens")).unwrap_err();
     assert!(matches!(refused, ServeError::Open(_)));
     assert!(refused.help().unwrap().contains("--api-keys"));

@@ -175,7 +175,7 @@ impl WaitingWanted {
             return true;
         }
         // As long as it was stored: one that is too long for other readers is still looked through.
-        let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH };
+        let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
         let document = Json::parse_with(decision.document.as_bytes(), limits).ok();
         let member = |name| document.as_ref()?.as_object()?.get(name);
         let asks_role = |role: &String| {

@@ -127,6 +127,7 @@ fn session(store: &Store) {
         tool: "tool".to_owned(),
         definition: Sha256Digest::of(b"{}"),
         document: "{}".to_owned(),
+        is_approved: true,
         waits: None,
     };
     store.local().submit_all(vec![entries.into(), pin.into()]).wait().unwrap();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use proofmark_hosts::{Finding, Form, Host, Moment, OnFailure, TIMEOUT_SECONDS};
 use proofmark_receipt::Json;
 
-use super::super::config_file::{Installed, program_at};
+use super::super::config_file::Installed;
 use super::super::run_bounded;
 use super::Found;
 use crate::document;
@@ -92,12 +92,11 @@ fn wrong_with(host: &Host, hook: &Installed) -> Vec<String> {
 
 /// What is wrong with the program, the policy and the workflow that a command names.
 fn of_command(command: &[String]) -> impl Iterator<Item = String> {
-    let program = program_at(command).and_then(|at| command.get(at));
     let option = |names: &[&str]| {
         let at = command.iter().position(|word| names.contains(&word.as_str()))?;
         command.get(at + 1).map(|file| Path::new(file).to_owned())
     };
-    let not_executable = program.and_then(|program| match std::fs::metadata(program) {
+    let not_executable = command.first().and_then(|program| match std::fs::metadata(program) {
         Ok(about) if about.is_file() && about.permissions().mode() & 0o111 != 0 => None,
         Ok(_) => Some(format!("`{program}` is not a program")),
         Err(error) => Some(format!("`{program}` cannot be found: {error}")),

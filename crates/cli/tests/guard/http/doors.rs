@@ -1,6 +1,7 @@
 //! The ways around a policy that names tools: dispatchers, requests that call no tool, and definitions under another name.
 
 use super::{Answer, Guarded, Listening, place_with};
+use crate::said;
 
 const POLICY: &str = "
 version: 1
@@ -64,7 +65,10 @@ fn a_pinned_tool_under_another_name_or_on_another_server_is_quarantined() {
     assert!(guarded.call(2, "read_again").body.contains("tool_quarantined"));
     assert!(guarded.call(3, "read").body.contains("tool_quarantined"));
     let server = Listening::server(&place, &[]);
-    let options = ["--server", "other", "--session", "other"];
+    // Nobody has said yet which server the name belongs to.
+    let approved = place.proofmark(&["guard", "pin", "approve", "--server", "lenient", "--all"]);
+    assert!(approved.status.success(), "{}", said(&approved));
+    let options = ["--name", "other", "--session", "other"];
     let guard = Listening::guard_named(&place, &format!("http://{}/mcp", server.address), &options);
     let mut other = Guarded { guard, server, session: None };
     other.begin();

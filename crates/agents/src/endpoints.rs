@@ -1,0 +1,217 @@
+//! What a server answers to programs beside agents.
+//!
+//! An account or an API key has sessions of its own: their stored names begin with its name, so nobody joins or reads those of
+//! another. What its agents call themselves stands behind that name, too.
+
+use std::sync::Arc;
+
+use proofmark_decider::{Guard, HookSettings, Hooks, HostRecord, Owner, session_of};
+use proofmark_guard::{MAX_MESSAGE_BYTES, Moving, Pinning, Settings as GuardSettings};
+use proofmark_hosts::{Event, Host};
+use proofmark_receipt::{Json, object};
+use proofmark_server::context::{RequestContext, invalid_parameter};
+use proofmark_server::endpoint::{Endpoint, Method, blocking_up_to};
+use proofmark_server::problem::Problem;
+use proofmark_server::reply::Reply;
+use proofmark_server::{Caller, Role};
+use proofmark_session::Keep;
+use tracing::info;
+
+use crate::guards::Guards;
+use crate::messages::{Begun, Follows, Happened, HookAnswer, HookEvent, MAX_BYTES, NewGuard, Passage, Sent};
+
+/// Where guards begin.
+pub(crate) const GUARDS: &str = "/v1/agents/guards";
+/// Where hooks ask.
+pub(crate) const HOOKS: &str = "/v1/agents/hooks";
+/// What happened at a guard.
+const OF_GUARD: &str = "/v1/agents/guards/{id}/{what}";
+/// Where sessions are read.
+const SESSIONS: &str = "/v1/agents/sessions";
+
+/// The longest description of a guard that begins, in bytes.
+const MAX_DESCRIPTION: usize = 256 << 10;
+/// The longest name that is given to anything, in bytes.
+const MAX_NAME: usize = 128;
+/// The longest that a call may wait for an approval, in seconds.
+const MAX_WAIT: u64 = 3_600;
+/// How many entries of a session are read at once.
+const PAGE: usize = 200;
+
+/// The endpoints: for keys with the role `agent-host`, and for accounts of this host.
+#[must_use]
+pub fn endpoints() -> Vec<Endpoint> {
+    const HOST: Option<Role> = Some(Role::AgentHost);
+    let guards = Guards::start();
+    let begun_in = Arc::clone(&guards);
+    vec![
+        blocking_up_to(MAX_DESCRIPTION, Method::Post, GUARDS, HOST, move |context| begin(&begun_in, context)),
+        blocking_up_to(MAX_MESSAGE_BYTES, Method::Post, OF_GUARD, HOST, move |context| happened(&guards, context)),
+        blocking_up_to(MAX_BYTES, Method::Post, HOOKS, HOST, hook),
+        blocking_up_to(0, Method::Get, SESSIONS, HOST, session),
+    ]
+}
+
+/// `POST /v1/agents/guards`: a guard begins.
+fn begin(guards: &Guards, context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let new = NewGuard::parse(context.body()).map_err(|error| Problem::unreadable("read the guard", &error))?;
+    for (name, what) in [(&new.server, "server"), (&new.session, "session")] {
+        check_name(name, what)?;
+    }
+    guards.has_place_for(&context.caller)?;
+    let settings = GuardSettings {
+        session: format!("{}{}", prefix(&context.caller), new.session),
+        server: new.server,
+        origin: new.origin,
+        agent: agent(&context.caller, new.agent.as_deref())?,
+        environment: new.environment,
+        keep: Keep::Excerpt,
+        hide: new.hide,
+        wait: new.wait.min(std::time::Duration::from_secs(MAX_WAIT)),
+        shadow: false,
+    };
+    let (session, caller) = (settings.session.clone(), context.caller.clone());
+    let guard = Guard::open(Arc::clone(context.decider), owner(context), settings, Pinning::Learn)?;
+    let guard = guards.keep(guard, caller)?;
+    info!(session, separation = context.asker.separation.as_str(), "a guard begins beside an agent");
+    Ok(Begun { guard }.to_json().into())
+}
+
+/// `POST /v1/agents/guards/{id}/{what}`: what happened there, and what follows.
+fn happened(guards: &Guards, context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let happened = Happened::from_word(context.variable("what")).ok_or_else(Problem::unknown_path)?;
+    let id = context.variable("id");
+    if happened == Happened::Closed {
+        guards.close(&context.caller, id)?;
+        return Ok(Follows::default().to_json().into());
+    }
+    let kept = guards.of(&context.caller, id)?;
+    let guard = &kept.guard;
+    let mut passages: Vec<Passage> = match happened {
+        Happened::ClientSaid => guard.from_client(context.body()),
+        Happened::ServerSaid => guard.from_server(context.body()),
+        Happened::TimePassed => guard.tick(),
+        Happened::Moved => guard.moved(moving(context.body())?),
+        Happened::ClientEnded => guard.client_ended(),
+        Happened::ServerEnded => guard.server_ended(),
+        Happened::Closed => Vec::new(),
+    }
+    .into_iter()
+    .map(Passage::from)
+    .collect();
+    if happened == Happened::TimePassed {
+        let failed = |error| Passage::Log(format!("failed to record the session: {error}; calls are blocked"));
+        passages.extend(guard.flush().err().map(failed));
+    }
+    Ok(Follows { passages, waits_for_list: guard.waits_for_list() }.to_json().into())
+}
+
+fn moving(body: &[u8]) -> Result<Moving, Problem> {
+    let word = std::str::from_utf8(body).ok().and_then(Moving::from_word);
+    word.ok_or_else(|| Problem::bad("invalid_list", "the body is not the name of a list"))
+}
+
+/// `POST /v1/agents/hooks`: an event of a host.
+fn hook(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let told = HookEvent::parse(context.body()).map_err(|error| Problem::unreadable("read the event", &error))?;
+    let unknown = || Problem::bad("unknown_host", "this host is not known here").help("use one version of Proofmark");
+    let host = Host::named(&told.host).ok_or_else(unknown)?;
+    let message = host.read(told.event.as_bytes());
+    let mut message = message.map_err(|error| Problem::bad("unreadable_event", format!("failed to {error}")))?;
+    if let Event::Before(call) = &mut message.event {
+        call.paths = call.paths.take().and_then(|own| with_links(&own, told.paths));
+    }
+    let given = told.session.as_deref();
+    let session = session_of(&context.store(), &prefix(&context.caller), host, &message, given)?;
+    let unnamed = || Problem::bad("no_session", "the event does not name its session").help("name it with `--session`");
+    let session = session.ok_or_else(unnamed)?;
+    check_name(given.unwrap_or("-"), "session")?;
+    let settings = HookSettings {
+        owner: owner(context),
+        host,
+        session,
+        agent: agent(&context.caller, told.agent.as_deref())?,
+        environment: told.environment,
+        project: told.project,
+        keep: Keep::Excerpt,
+    };
+    let hooks = Hooks::new(Arc::clone(context.decider), settings, Arc::clone(&context.stop));
+    if told.record.is_none() && matches!(message.event, Event::Before(_)) && hooks.needs_record()? {
+        return Ok(HookAnswer::NeedsRecord.to_json().into());
+    }
+    let ruling = hooks.take(&message, &|| told.record.clone().unwrap_or(HostRecord::Missing))?;
+    Ok(ruling.map_or(HookAnswer::Recorded, HookAnswer::Ruled).to_json().into())
+}
+
+/// The files of a call with those behind their links, as the side of the agent has found them. It leaves none out, or they are not
+/// known.
+fn with_links(own: &[String], found: Option<Vec<String>>) -> Option<Vec<String>> {
+    found.filter(|found| own.iter().all(|path| found.contains(path)))
+}
+
+/// `GET /v1/agents/sessions?name=…&after=…`: the entries of an own session.
+fn session(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    context.only(&["name", "after"])?;
+    let name = context.parameter("name").ok_or_else(|| invalid_parameter("name", "the name of a session"))?;
+    let after = context.parsed("after", "how many entries are known")?.unwrap_or(0);
+    let entries = context.store().session_entries(&format!("{}{name}", prefix(&context.caller)), after, PAGE)?;
+    if entries.is_empty() && after == 0 {
+        return Err(Problem::not_found("session"));
+    }
+    let documents: Result<Vec<Json>, _> = entries.iter().map(|entry| Json::parse(entry.document.as_bytes())).collect();
+    let documents = documents.map_err(|error| Problem::internal().cause(error))?;
+    Ok(Json::from(object! { "entries": documents }).into())
+}
+
+fn owner(context: &RequestContext<'_>) -> Owner {
+    Owner { tenant: context.caller.tenant.clone(), asker: context.asker.clone() }
+}
+
+/// How the names of a caller's sessions begin. No two callers of one tenant have the same.
+fn prefix(caller: &Caller) -> String {
+    format!("{}/", caller.id.replace('%', "%25").replace('/', "%2F"))
+}
+
+/// What an agent is called: by who asks, and behind that by the name that it gives itself.
+fn agent(caller: &Caller, named: Option<&str>) -> Result<Option<String>, Problem> {
+    let prefix = prefix(caller);
+    named.map_or(Ok(()), |name| check_name(name, "agent"))?;
+    Ok(Some(named.map_or_else(|| prefix.trim_end_matches('/').to_owned(), |name| format!("{prefix}{name}"))))
+}
+
+fn check_name(name: &str, what: &str) -> Result<(), Problem> {
+    if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
+        let message = format!("the name of the {what} is empty, too long or has control characters");
+        return Err(Problem::bad("invalid_name", message).help(format!("write 1 to {MAX_NAME} bytes")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(id: &str) -> Caller {
+        Caller { id: id.to_owned(), ..Caller::local() }
+    }
+
+    #[test]
+    fn no_two_callers_have_a_session_or_an_agent_of_one_name() {
+        let (plain, other) = (caller("a"), caller("a/b"));
+        assert_ne!(format!("{}b/c", prefix(&plain)), format!("{}c", prefix(&other)));
+        assert_ne!(agent(&plain, Some("b")).unwrap(), agent(&other, None).unwrap());
+        assert_eq!(agent(&caller("claude"), None).unwrap().as_deref(), Some("claude"));
+        assert_eq!(agent(&caller("claude"), Some("one")).unwrap().as_deref(), Some("claude/one"));
+        assert_ne!(prefix(&caller("a%2Fb")), prefix(&other));
+        assert!(agent(&plain, Some("")).is_err() && agent(&plain, Some("a\nb")).is_err());
+    }
+
+    #[test]
+    fn links_add_files_and_take_none_away() {
+        let own = ["/p/a".to_owned()];
+        let found = |paths: &[&str]| with_links(&own, Some(paths.iter().map(|path| (*path).to_owned()).collect()));
+        assert_eq!(found(&["/p/a", "/etc/passwd"]).map(|paths| paths.len()), Some(2));
+        assert_eq!(found(&["/p/b"]), None);
+        assert_eq!(with_links(&own, None), None);
+    }
+}

@@ -1,0 +1,424 @@
+//! What passes between a program beside an agent and the server that decides for it. Both sides write and read it here, strictly.
+
+use std::time::Duration;
+
+use proofmark_decider::{HookRuling, HostRecord, Passage as Decided};
+use proofmark_guard::Moving;
+use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, Place};
+use proofmark_receipt::json::Limits;
+use proofmark_receipt::{Json, object};
+
+/// The longest message of either side, in bytes: one of MCP, or an event with the record of its host, as a text in JSON.
+pub(crate) const MAX_BYTES: usize = 160 << 20;
+/// How deep a message nests.
+const MAX_DEPTH: usize = 8;
+/// The most values that a message holds: passages are most of them.
+const MAX_NODES: usize = 5 * MAX_PASSAGES;
+/// The most words that a guarded server is started by.
+const MAX_WORDS: usize = 1_000;
+/// The most passages of one answer.
+const MAX_PASSAGES: usize = 100_000;
+
+/// A guard that begins beside an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewGuard {
+    /// What the guarded server is called.
+    pub server: String,
+    /// What the guarded server is reached by.
+    pub origin: Vec<String>,
+    /// What the session is called among those of whoever asks.
+    pub session: String,
+    pub agent: Option<String>,
+    pub environment: Option<String>,
+    pub hide: bool,
+    pub wait: Duration,
+}
+
+/// A guard that has begun: what it is called from here on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begun {
+    pub guard: String,
+}
+
+/// What happened at a guarded connection. A line is the body of its request, as it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Happened {
+    ClientSaid,
+    ServerSaid,
+    TimePassed,
+    Moved,
+    ClientEnded,
+    ServerEnded,
+    Closed,
+}
+
+/// What is to be moved, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Passage {
+    ToClient(String),
+    ToServer(String),
+    /// Nothing: to be told when everything before it has been moved.
+    Moved(Moving),
+    /// For the operator.
+    Log(String),
+    /// The same, of a request that waited.
+    Late(Box<Passage>),
+}
+
+/// What follows from what happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Follows {
+    pub passages: Vec<Passage>,
+    /// Whether the server must not be closed yet.
+    pub waits_for_list: bool,
+}
+
+/// An event of a host, and what only the side of the agent knows of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookEvent {
+    /// The host that was told of it.
+    pub host: String,
+    /// As the host wrote it.
+    pub event: String,
+    /// What the session is called among those of whoever asks; by default as the host names it.
+    pub session: Option<String>,
+    pub agent: Option<String>,
+    pub environment: Option<String>,
+    /// The folder of the project.
+    pub project: Option<String>,
+    /// The files that the call is about, with those that links lead to from them.
+    pub paths: Option<Vec<String>>,
+    /// The host's own record, where the server has asked for it.
+    pub record: Option<HostRecord>,
+}
+
+/// What a server answers to an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookAnswer {
+    Ruled(HookRuling),
+    /// There was nothing to rule on.
+    Recorded,
+    /// The event is to be sent again with the host's own record.
+    NeedsRecord,
+}
+
+/// What one side sends to the other as a document.
+pub trait Sent: Sized {
+    /// The document.
+    fn to_json(&self) -> Json;
+
+    /// Reads what [`Sent::to_json`] writes, and nothing else.
+    ///
+    /// # Errors
+    /// [`DocumentError`] names the member.
+    fn read(fields: &Fields<'_>) -> Result<Self, DocumentError>;
+
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// [`DocumentError`] names what is wrong and where.
+    fn parse(bytes: &[u8]) -> Result<Self, DocumentError> {
+        let limits = Limits { max_bytes: MAX_BYTES, max_depth: MAX_DEPTH, max_nodes: MAX_NODES };
+        let json = Json::parse_with(bytes, limits)
+            .map_err(|error| DocumentError::new(Place::Whole, Cause::InvalidValue, error.to_string()))?;
+        Self::read(&Field::root(&json).fields()?)
+    }
+}
+
+impl Happened {
+    const WORDS: [(&'static str, Self); 7] = [
+        ("client", Self::ClientSaid),
+        ("server", Self::ServerSaid),
+        ("time", Self::TimePassed),
+        ("moved", Self::Moved),
+        ("client-ended", Self::ClientEnded),
+        ("server-ended", Self::ServerEnded),
+        ("closed", Self::Closed),
+    ];
+
+    /// Its word, as paths have it.
+    pub(crate) fn as_str(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, happened)| *happened == self).map_or("", |(word, _)| word)
+    }
+
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        Self::WORDS.into_iter().find(|(known, _)| *known == word).map(|(_, happened)| happened)
+    }
+}
+
+impl From<Decided> for Passage {
+    fn from(passage: Decided) -> Self {
+        match passage {
+            Decided::ToClient(text) | Decided::Progress(text) => Self::ToClient(text),
+            Decided::ToServer(text) | Decided::Ask(_, text) => Self::ToServer(text),
+            Decided::Of(_, passage) => Self::Late(Box::new(Self::from(*passage))),
+            Decided::Moved(moving) => Self::Moved(moving),
+            Decided::Log(text) => Self::Log(text),
+        }
+    }
+}
+
+impl Sent for NewGuard {
+    fn to_json(&self) -> Json {
+        let origin: Vec<Json> = self.origin.iter().map(|word| Json::from(word.as_str())).collect();
+        object! {
+            "server": self.server.as_str(),
+            "origin": origin,
+            "session": self.session.as_str(),
+            "agent"?: self.agent.as_deref(),
+            "environment"?: self.environment.as_deref(),
+            "hide": self.hide,
+            "wait_ms": u64::try_from(self.wait.as_millis()).unwrap_or(u64::MAX),
+        }
+        .into()
+    }
+
+    fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
+        fields.only(&["server", "origin", "session", "agent", "environment", "hide", "wait_ms"])?;
+        let wait = fields.need("wait_ms", "say how long a call may wait")?;
+        let millis = wait.json.as_number().and_then(|number| number.as_u64());
+        Ok(Self {
+            server: fields.need("server", "name the server")?.text()?.to_owned(),
+            origin: texts(&fields.need("origin", "say how the server is reached")?)?,
+            session: fields.need("session", "name the session")?.text()?.to_owned(),
+            agent: maybe_text(fields, "agent")?,
+            environment: maybe_text(fields, "environment")?,
+            hide: fields.need("hide", "write true or false")?.boolean()?,
+            wait: Duration::from_millis(millis.ok_or_else(|| wait.wrong_type("a number of milliseconds"))?),
+        })
+    }
+}
+
+impl Sent for Begun {
+    fn to_json(&self) -> Json {
+        object! { "guard": self.guard.as_str() }.into()
+    }
+
+    fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
+        fields.only(&["guard"])?;
+        Ok(Self { guard: fields.need("guard", "name the guard")?.text()?.to_owned() })
+    }
+}
+
+impl Sent for Follows {
+    fn to_json(&self) -> Json {
+        let passages: Vec<Json> = self.passages.iter().map(passage_to_json).collect();
+        object! { "passages": passages, "waits_for_list": self.waits_for_list }.into()
+    }
+
+    fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
+        fields.only(&["passages", "waits_for_list"])?;
+        let listed = fields.need("passages", "list the passages")?;
+        let items = items(&listed, MAX_PASSAGES)?;
+        Ok(Self {
+            passages: items.iter().map(read_passage).collect::<Result<_, _>>()?,
+            waits_for_list: fields.need("waits_for_list", "write true or false")?.boolean()?,
+        })
+    }
+}
+
+fn passage_to_json(passage: &Passage) -> Json {
+    let (to, text, late) = match passage {
+        Passage::ToClient(text) => ("client", text.as_str(), false),
+        Passage::ToServer(text) => ("server", text.as_str(), false),
+        Passage::Log(text) => ("log", text.as_str(), false),
+        Passage::Moved(moving) => ("moved", moving.as_str(), false),
+        Passage::Late(inner) => {
+            let mut json = passage_to_json(inner);
+            if let Json::Object(object) = &mut json {
+                object.insert("late", true);
+            }
+            return json;
+        }
+    };
+    object! { "to": to, "text": text, "late": late }.into()
+}
+
+fn read_passage(field: &Field<'_>) -> Result<Passage, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["to", "text", "late"])?;
+    let field = fields.need("text", "write the text")?;
+    let text = field.text()?.to_owned();
+    let passage = match fields.need("to", "say where it goes")?.text()? {
+        "client" => Passage::ToClient(text),
+        "server" => Passage::ToServer(text),
+        "log" => Passage::Log(text),
+        "moved" => Passage::Moved(Moving::from_word(&text).ok_or_else(|| field.wrong_type("the name of a list"))?),
+        _ => return Err(field.wrong_type("the text of a passage")),
+    };
+    let is_late = fields.need("late", "write true or false")?.boolean()?;
+    Ok(if is_late { Passage::Late(Box::new(passage)) } else { passage })
+}
+
+impl Sent for HookEvent {
+    fn to_json(&self) -> Json {
+        let paths = self.paths.as_ref();
+        let record = self.record.as_ref().map(|record| match record {
+            HostRecord::Missing => object! {},
+            HostRecord::Lines(lines) => object! { "lines": lines.as_str() },
+            HostRecord::Unreadable(why) => object! { "unreadable": why.as_str() },
+        });
+        object! {
+            "host": self.host.as_str(),
+            "event": self.event.as_str(),
+            "session"?: self.session.as_deref(),
+            "agent"?: self.agent.as_deref(),
+            "environment"?: self.environment.as_deref(),
+            "project"?: self.project.as_deref(),
+            "paths"?: paths.map(|paths| paths.iter().map(|path| Json::from(path.as_str())).collect::<Vec<_>>()),
+            "record"?: record,
+        }
+        .into()
+    }
+
+    fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
+        fields.only(&["host", "event", "session", "agent", "environment", "project", "paths", "record"])?;
+        Ok(Self {
+            host: fields.need("host", "name the host")?.text()?.to_owned(),
+            event: fields.need("event", "write the event")?.text()?.to_owned(),
+            session: maybe_text(fields, "session")?,
+            agent: maybe_text(fields, "agent")?,
+            environment: maybe_text(fields, "environment")?,
+            project: maybe_text(fields, "project")?,
+            paths: fields.get("paths").map(|field| texts(&field)).transpose()?,
+            record: fields.get("record").map(|field| read_record(&field)).transpose()?,
+        })
+    }
+}
+
+fn read_record(field: &Field<'_>) -> Result<HostRecord, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["lines", "unreadable"])?;
+    match (maybe_text(&fields, "lines")?, maybe_text(&fields, "unreadable")?) {
+        (None, None) => Ok(HostRecord::Missing),
+        (Some(lines), None) => Ok(HostRecord::Lines(lines)),
+        (None, Some(why)) => Ok(HostRecord::Unreadable(why)),
+        (Some(_), Some(_)) => Err(field.wrong_type("either lines or why there are none")),
+    }
+}
+
+impl Sent for HookAnswer {
+    fn to_json(&self) -> Json {
+        let (answer, reason) = match self {
+            Self::Ruled(HookRuling::Allowed) => ("allowed", None),
+            Self::Ruled(HookRuling::Blocked(reason)) => ("blocked", Some(reason.as_str())),
+            Self::Recorded => ("recorded", None),
+            Self::NeedsRecord => ("needs-record", None),
+        };
+        object! { "answer": answer, "reason"?: reason }.into()
+    }
+
+    fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
+        fields.only(&["answer", "reason"])?;
+        let field = fields.need("answer", "write the answer")?;
+        match (field.text()?, maybe_text(fields, "reason")?) {
+            ("allowed", None) => Ok(Self::Ruled(HookRuling::Allowed)),
+            ("blocked", Some(reason)) => Ok(Self::Ruled(HookRuling::Blocked(reason))),
+            ("recorded", None) => Ok(Self::Recorded),
+            ("needs-record", None) => Ok(Self::NeedsRecord),
+            _ => Err(field.wrong_type("an answer to an event")),
+        }
+    }
+}
+
+fn maybe_text(fields: &Fields<'_>, name: &str) -> Result<Option<String>, DocumentError> {
+    fields.get(name).map(|field| field.text().map(str::to_owned)).transpose()
+}
+
+fn texts(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
+    items(field, MAX_WORDS)?.iter().map(|item| item.text().map(str::to_owned)).collect()
+}
+
+fn items<'a>(field: &Field<'a>, most: usize) -> Result<Vec<Field<'a>>, DocumentError> {
+    // Counted before there is a place for each.
+    if field.array()?.len() > most {
+        return Err(field.error(Cause::TooMany, format!("there are more than {most}")));
+    }
+    field.items()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn same<T: Sent + PartialEq + std::fmt::Debug>(sent: &T) {
+        assert_eq!(T::parse(sent.to_json().to_text().as_bytes()).as_ref(), Ok(sent));
+    }
+
+    fn passage() -> impl Strategy<Value = Passage> {
+        let plain = prop_oneof![
+            any::<String>().prop_map(Passage::ToClient),
+            any::<String>().prop_map(Passage::ToServer),
+            any::<String>().prop_map(Passage::Log),
+            prop::sample::select(vec!["tools/list", "prompts/list", "resources/templates/list"])
+                .prop_map(|word| Passage::Moved(Moving::from_word(word).unwrap())),
+        ];
+        (plain, any::<bool>()).prop_map(|(one, late)| if late { Passage::Late(Box::new(one)) } else { one })
+    }
+
+    proptest! {
+        #[test]
+        fn what_one_side_writes_the_other_reads(
+            texts in prop::array::uniform4(any::<String>()),
+            maybe in prop::array::uniform3(any::<Option<String>>()),
+            words in prop::collection::vec(any::<String>(), 0..4),
+            passages in prop::collection::vec(passage(), 0..6),
+            flag: bool,
+            millis in 0..u64::from(u32::MAX),
+        ) {
+            let [server, session, host, event] = texts;
+            let [agent, environment, project] = maybe;
+            let wait = Duration::from_millis(millis);
+            let (a, e) = (agent.clone(), environment.clone());
+            same(&NewGuard { server, origin: words.clone(), session, agent: a, environment: e, hide: flag, wait });
+            same(&Follows { passages, waits_for_list: flag });
+            for record in [None, Some(HostRecord::Missing), Some(HostRecord::Lines(event.clone())), Some(HostRecord::Unreadable(event.clone()))] {
+                let (host, event, session) = (host.clone(), event.clone(), project.clone());
+                let (agent, environment, project) = (agent.clone(), environment.clone(), project.clone());
+                same(&HookEvent { host, event, session, agent, environment, project, paths: flag.then(|| words.clone()), record });
+            }
+            let rulings = [HookRuling::Allowed, HookRuling::Blocked(event)].map(HookAnswer::Ruled);
+            rulings.iter().chain(&[HookAnswer::Recorded, HookAnswer::NeedsRecord]).for_each(same);
+            same(&Begun { guard: host });
+        }
+
+        #[test]
+        fn nothing_else_is_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let is_json = Json::parse(&bytes).is_ok();
+            prop_assert!(is_json || (NewGuard::parse(&bytes).is_err() && HookEvent::parse(&bytes).is_err()));
+            prop_assert!(is_json || (Follows::parse(&bytes).is_err() && HookAnswer::parse(&bytes).is_err()));
+        }
+    }
+
+    #[test]
+    fn what_is_more_than_was_agreed_on_is_refused() {
+        for refused in [
+            r#"{"passages":[],"waits_for_list":false,"approve":"1"}"#,
+            r#"{"passages":[{"to":"store","text":"","late":false}],"waits_for_list":false}"#,
+            r#"{"passages":[{"to":"moved","text":"tools/call","late":false}],"waits_for_list":false}"#,
+            r#"{"passages":[{"to":"client","text":""}],"waits_for_list":false}"#,
+        ] {
+            assert!(Follows::parse(refused.as_bytes()).is_err(), "{refused}");
+        }
+        for refused in [
+            "{}",
+            r#"{"answer":""}"#,
+            r#"{"answer":"allowed","reason":""}"#,
+            r#"{"answer":"blocked"}"#,
+            r#"{"answer":true}"#,
+        ] {
+            assert!(HookAnswer::parse(refused.as_bytes()).is_err(), "{refused}");
+        }
+        assert!(HookEvent::parse(br#"{"host":"claude","event":"{}","policy":"policy.yaml"}"#).is_err());
+        assert!(
+            NewGuard::parse(br#"{"server":"a","origin":[],"session":"s","hide":false,"wait_ms":1,"shadow":true}"#)
+                .is_err()
+        );
+        assert_eq!(
+            Happened::WORDS.map(|(word, _)| Happened::from_word(word).unwrap().as_str()),
+            Happened::WORDS.map(|(word, _)| word)
+        );
+    }
+}

@@ -1,0 +1,54 @@
+//! Options of what stands beside an agent, and has a server decide.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use proofmark_agents::{Server, ServerAddress};
+
+use crate::absolute::absolute_file;
+use crate::config::{Config, secret_file};
+
+/// Options of a process that decides itself. A server that decides has its own.
+pub(crate) const OF_A_DECIDER: [&str; 7] =
+    ["policy", "key", "passphrase_file", "trust", "store", "record_facts", "keep"];
+
+/// What to do about [`NOT_APART`].
+pub(crate) const HOW_APART: &str = "have another account or another host decide, with `--server` (docs/apart.md)";
+
+/// The server that decides, where this process does not.
+#[derive(Args)]
+pub(crate) struct Remote {
+    /// Have this server decide, which has the policy, the key and the store: unix:PATH, or its URL
+    // Never taken from a variable: an agent that sets one would choose who decides.
+    #[arg(long, value_name = "unix:PATH|URL")]
+    pub(crate) server: Option<ServerAddress>,
+    /// Authenticate with the API key in this file [default: $PROOFMARK_API_KEY; by a socket, the account is enough]
+    #[arg(long, value_name = "FILE", requires = "server")]
+    api_key_file: Option<PathBuf>,
+}
+
+impl Remote {
+    /// The words of a command that has the same server decide, for a host that starts it later.
+    pub(crate) fn words(&self) -> anyhow::Result<Vec<String>> {
+        let Some(server) = &self.server else { return Ok(Vec::new()) };
+        let mut words = vec!["--server".to_owned(), server.to_string()];
+        if let Some(file) = &self.api_key_file {
+            words.extend(["--api-key-file".to_owned(), absolute_file(file)?]);
+        }
+        Ok(words)
+    }
+
+    /// The server, if one is named.
+    pub(crate) fn server(&self, config: &Config) -> anyhow::Result<Option<Server>> {
+        let Some(address) = &self.server else { return Ok(None) };
+        let api_key = match &self.api_key_file {
+            Some(file) => Some(secret_file(file, "API key")?),
+            None => config.api_key()?,
+        };
+        Ok(Some(Server::new(address.clone(), api_key.as_deref().map(String::as_str))?))
+    }
+}
+
+/// What an agent with a shell can do where the decisions are made by its own account.
+pub(crate) const NOT_APART: &str =
+    "decides as this account: an agent with a shell of this account has the same key and can decide for itself";

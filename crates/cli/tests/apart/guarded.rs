@@ -1,0 +1,182 @@
+//! Guards of MCP servers whose decisions are made elsewhere.
+
+use super::*;
+
+#[test]
+fn a_guard_beside_an_agent_asks_another_account_and_every_decision_says_so() {
+    let Some(place) = Place::new() else { return };
+    let _judge = place.serve();
+    let mut guard = place.guard(AGENT, "s1");
+    assert!(guard.call(1, "read").contains("ok read"));
+    let decision = place.last_decision();
+    assert_eq!((bound(&decision, "separation"), bound(&decision, "account")), ("account".into(), "60002".into()));
+    assert_eq!(bound(&decision, "agent"), "60002/coder");
+    let blocked = guard.call(2, "write");
+    assert!(blocked.contains("Not executed") && blocked.contains("proofmark decision approve "), "{blocked}");
+    let unknown = guard.call(3, "delete");
+    assert!(unknown.contains("Not executed"), "{unknown}");
+    assert_eq!(fs::read_to_string(place.at("agent/effects")).unwrap(), "read\n");
+    guard.end();
+    let shown = said(&place.judge(&["session", "show", "60002/s1"]));
+    for line in ["allowed read", "blocked write", "blocked delete", "read succeeded", "closed"] {
+        assert!(shown.contains(line), "{line} in {shown}");
+    }
+}
+
+#[test]
+fn a_person_approves_where_the_decisions_are_made() {
+    let Some(place) = Place::new() else { return };
+    place.add_reviewer();
+    let _judge = place.serve();
+    let mut guard = place.guard(AGENT, "s1");
+    let blocked = guard.call(1, "write");
+    let id = blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap();
+    let approve = ["decision", "approve", id, "--key", "reviewer", "--role", "owner", "--note", "seen"];
+    // What the agent does in its own account changes nothing.
+    for arguments in [&["key", "new", "reviewer"][..], &approve] {
+        drop(place.proofmark(AGENT).args(arguments).output().unwrap());
+    }
+    assert!(guard.call(2, "write").contains("Not executed"));
+    let approved = place.judge(&approve);
+    assert!(approved.status.success(), "{}", said(&approved));
+    assert!(guard.call(3, "write").contains("ok write"));
+}
+
+#[test]
+fn an_account_that_reaches_the_key_is_not_apart() {
+    let Some(place) = Place::new() else { return };
+    let _judge = place.serve();
+    // The server's own account, and one that may do everything.
+    for account in [JUDGE, ROOT] {
+        let mut guard = place.guard(account, "s1");
+        assert!(guard.call(1, "read").contains("Not executed"), "{account}");
+        assert_eq!(bound(&place.last_decision(), "separation"), "none", "{account}");
+    }
+    // A policy that others can change is not the server's, from the next connection on.
+    let mut guard = place.guard(AGENT, "s2");
+    assert!(guard.call(1, "read").contains("ok read"));
+    fs::set_permissions(place.at("policy.yaml"), Permissions::from_mode(0o666)).unwrap();
+    let mut guard = place.guard(AGENT, "s3");
+    assert!(guard.call(1, "read").contains("Not executed"));
+}
+
+#[test]
+fn a_policy_that_is_replaced_counts_for_the_next_call() {
+    let Some(place) = Place::new() else { return };
+    let _judge = place.serve();
+    let mut guard = place.guard(AGENT, "s1");
+    assert!(guard.call(1, "read").contains("ok read"));
+    place.write_policy(&POLICY.replace("['account', 'host']", "['host']"));
+    // The server looks at its files from time to time.
+    let blocked = (2..).map(|id| guard.call(id, "read")).find(|answer| answer.contains("Not executed"));
+    assert!(blocked.is_some());
+    let shown = said(&place.judge(&["session", "show", "60002/s1"]));
+    assert!(shown.contains("policy"), "{shown}");
+}
+
+#[test]
+fn nobody_joins_or_reads_a_session_of_another_account() {
+    let Some(place) = Place::new() else { return };
+    let judge = place.serve();
+    let mut guard = place.guard(AGENT, "s1");
+    guard.call(1, "read");
+    let mut other = place.guard(OTHER, "s1");
+    other.call(1, "read");
+    for session in ["60002/s1", "60003/s1"] {
+        let shown = said(&place.judge(&["session", "show", session]));
+        assert_eq!(shown.matches("allowed read").count(), 1, "{session}: {shown}");
+    }
+    // Root asks as itself, too: by no name is there a session of another account.
+    for name in ["s1", "60002/s1", "..%2F60002%2Fs1"] {
+        assert_eq!(judge.request("GET", &format!("/v1/agents/sessions?name={name}"), "").0, 404, "{name}");
+    }
+    let mut own = place.guard(ROOT, "mine");
+    own.call(1, "read");
+    let (status, entries) = judge.request("GET", "/v1/agents/sessions?name=mine", "");
+    assert!(status == 200 && entries.contains("\"decided\""), "{entries}");
+}
+
+#[test]
+fn by_the_socket_nothing_is_approved_trusted_or_written_in_other_words() {
+    let Some(place) = Place::new() else { return };
+    let judge = place.serve();
+    let mut guard = place.guard(AGENT, "s1");
+    let blocked = guard.call(1, "write");
+    let id = blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap();
+    let review = r#"{"verdict":"approve","note":"fine","role":"owner"}"#;
+    for (method, path, body) in [
+        ("POST", format!("/v1/reviews/{id}"), review),
+        ("POST", format!("/ui/decisions/{id}"), review),
+        ("POST", "/v1/receipts".to_owned(), "{}"),
+        ("POST", "/v1/decisions".to_owned(), "{}"),
+        ("POST", "/v1/verifications".to_owned(), "{}"),
+        ("POST", "/mcp".to_owned(), "{}"),
+        ("GET", "/v1/decisions".to_owned(), ""),
+        ("GET", "/v1/reviews".to_owned(), ""),
+        ("GET", "/ui/".to_owned(), ""),
+        ("GET", "/metrics".to_owned(), ""),
+        ("POST", "/v1/agents/guards/00000000000000000000000000000000/client".to_owned(), LIST),
+        ("POST", format!("/v1/agents/decisions/{id}"), review),
+    ] {
+        assert_eq!(judge.request(method, &path, body).0, 404, "{method} {path}");
+    }
+    assert_eq!(judge.request("POST", "/v1/agents/guards", r#"{"server":"a","policy":"b"}"#).0, 400);
+    assert_eq!([judge.request("GET", "/healthz", "").0, judge.request("GET", "/readyz", "").0], [200, 200]);
+    assert!(guard.call(2, "write").contains("Not executed"));
+}
+
+#[test]
+fn when_the_server_is_gone_calls_are_blocked_and_say_so() {
+    let Some(place) = Place::new() else { return };
+    let judge = place.serve();
+    let mut guard = place.guard(AGENT, "s1");
+    assert!(guard.call(1, "read").contains("ok read"));
+    judge.kill();
+    let blocked = guard.call(2, "read");
+    assert!(blocked.contains("Not executed") && blocked.contains("server that decides"), "{blocked}");
+    assert_eq!(fs::read_to_string(place.at("agent/effects")).unwrap(), "read\n");
+    // Another server does not know what happened in this session before.
+    let _judge = place.serve();
+    let blocked = (3..).map(|id| guard.call(id, "read")).find(|answer| !answer.contains("reach"));
+    assert!(blocked.is_some_and(|blocked| blocked.contains("restart this MCP server")));
+    assert_eq!(fs::read_to_string(place.at("agent/effects")).unwrap(), "read\n");
+    let mut again = place.guard(AGENT, "s1");
+    assert!(again.call(1, "read").contains("ok read"));
+    // Without a server nothing is guarded at all.
+    let none =
+        place.proofmark(AGENT).args(["guard", "--server", "unix:/nowhere/socket", "--", "true"]).output().unwrap();
+    assert!(none.status.code() == Some(2) && said(&none).contains("reach the server"), "{none:?}");
+}
+
+#[test]
+fn a_connection_is_the_same_beside_an_agent_and_in_one_process() {
+    let Some(place) = Place::new() else { return };
+    place.write_policy(&POLICY.replace("['account', 'host']", "['none', 'account', 'host']"));
+    let _judge = place.serve();
+    let said = |mut guard: Conversation| {
+        let lines = [
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+            LIST,
+            r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read","arguments":{"path":"a"}}}"#,
+            r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"big","arguments":{}}}"#,
+            r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"read","name":"write"}}"#,
+            "nothing that is JSON",
+        ];
+        let answers = lines.map(|line| guard.ask(line));
+        guard.end();
+        answers
+    };
+    let own = |command: &mut Command| {
+        command.args(["--name", "lenient", "--", "python3", SERVER, "effects"]);
+        said(Conversation::of(command))
+    };
+    let policy = place.at("policy.yaml");
+    let here = own(place
+        .proofmark(AGENT)
+        .args(["guard", "--policy"])
+        .arg(policy)
+        .env("PROOFMARK_HOME", place.at("agent/home")));
+    let there = own(place.proofmark(AGENT).args(["guard", "--server", &place.address()]));
+    assert_eq!(here, there);
+}

@@ -101,6 +101,7 @@ examples_run!(
     mcp,
     policy,
     receipt,
+    reviewer,
     run,
     serve,
     session,

@@ -51,7 +51,7 @@ async fn named_or_own(proxy: Arc<Proxy>, client: Client, headers: &HeaderMap) ->
         Some(id) => proxy.sessions.with_id(id, &client.caller).ok_or_else(unknown_session)?,
         None => {
             let (proxy, client) = (Arc::clone(&proxy), client.clone());
-            let work = move || proxy.sessions.of_caller_or_new(&client.who, &client.caller);
+            let work = move || proxy.sessions.of_caller_or_new(&client);
             tokio::task::spawn_blocking(work).await.map_err(|_| Problem::internal())??
         }
     };

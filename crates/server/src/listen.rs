@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -25,6 +26,7 @@ use crate::keys::ApiKeys;
 use crate::live_keys::LiveKeys;
 use crate::metrics;
 use crate::openapi::{DescriptionError, describe};
+use crate::peer::PeerAddress;
 use crate::rate::Rate;
 use crate::reload::{self, Files, Watched};
 use crate::router::router;
@@ -180,7 +182,7 @@ pub async fn accept(listener: TcpListener, router: &Router, stop: impl Future<Ou
             Ok((stream, peer)) => {
                 // Where no other connection can give way, this one is closed at once.
                 if let Some(connection) = connections.open(peer.ip()) {
-                    converse(stream, connection, router, &graceful);
+                    converse(stream, peer, connection, router, &graceful);
                 }
             }
             // Out of descriptors, most likely: those in use have to end first.
@@ -208,13 +210,23 @@ async fn finish(state: &AppState, graceful: GracefulShutdown) {
     }
 }
 
-fn converse(stream: TcpStream, connection: Arc<Connection>, router: &Router, graceful: &GracefulShutdown) {
+fn converse(
+    stream: TcpStream,
+    peer: SocketAddr,
+    connection: Arc<Connection>,
+    router: &Router,
+    graceful: &GracefulShutdown,
+) {
+    let address = stream.local_addr().ok().map(|own| PeerAddress { peer, own });
     // Answers are small; waiting to fill a packet only delays them.
     drop(stream.set_nodelay(true));
     // This covers clients that read nothing, too: a window that stays shut is a peer that does not answer (tcp(7)).
     drop(SockRef::from(&stream).set_tcp_user_timeout(Some(MAX_UNREAD_TIME)));
     let (router, of) = (TowerToHyperService::new(router.clone()), Arc::clone(&connection));
-    let answers = service_fn(move |request| {
+    let answers = service_fn(move |mut request: hyper::Request<Incoming>| {
+        if let Some(address) = address {
+            request.extensions_mut().insert(address);
+        }
         // Before the router runs: from here until the answer is written this connection does not give way to another.
         let begun = of.begin();
         let answer = router.call(request);

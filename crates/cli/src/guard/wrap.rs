@@ -115,7 +115,7 @@ impl Wrap {
             let before = command(entry)?;
             let own = ["guard", "--policy", &policy, "--server", place.name()].map(str::to_owned);
             let inner = guarded(&before).unwrap_or_else(|| before.clone());
-            let after = [&[program.clone()], &own[..], &options, &[END.to_owned()], &inner].concat();
+            let after = [std::slice::from_ref(&program), &own[..], &options, &[END.to_owned()], &inner].concat();
             if before == after {
                 return Err(Unchanged::Guarded);
             }

@@ -6,6 +6,8 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use cargo_metadata::{Metadata, Package};
 
+use crate::runner::OF_OTHERS;
+
 /// The branch that changes are compared with.
 const MAIN: &str = "main";
 
@@ -19,8 +21,12 @@ const BESIDE: [(&str, Option<&str>); 5] = [
     ("", Some("proofmark-cli")),
 ];
 
+/// Tests of `cli` that take as long as all others together: with coding agents, in browsers, of programs of others, and of many
+/// processes that share a store. They run where they differ themselves.
+const SLOW: [&str; 5] = ["hooks", "js", "real", "ui", "work"];
+
 /// The filter of nextest for the tests of packages that differ from where this branch left `main`, uncommitted changes included, and of
-/// those that depend on them; `None` where no package differs.
+/// those that depend on them, but for those that are slow; `None` where no package differs.
 pub(crate) fn filter_of_changes(workspace: &Metadata) -> anyhow::Result<Option<String>> {
     let root = workspace.workspace_root.as_str();
     let packages = workspace.workspace_packages();
@@ -31,7 +37,14 @@ pub(crate) fn filter_of_changes(workspace: &Metadata) -> anyhow::Result<Option<S
     let filters =
         changed.iter().map(|package| package.map_or_else(|| "all()".to_owned(), |name| format!("rdeps(={name})")));
     let filters: Vec<_> = filters.collect();
-    Ok((!filters.is_empty()).then(|| filters.join(" + ")))
+    Ok((!filters.is_empty()).then(|| format!("({}) - ({})", filters.join(" + "), left_out(&files))))
+}
+
+/// The filter of nextest for slow tests that do not differ.
+fn left_out(files: &str) -> String {
+    let differs = |name: &str| files.lines().any(|file| file.starts_with(&format!("crates/cli/tests/{name}/")));
+    let slow = SLOW.into_iter().filter(|name| !differs(name)).map(|name| format!("binary({name})"));
+    slow.chain([OF_OTHERS.to_owned()]).collect::<Vec<_>>().join(" + ")
 }
 
 /// The folder of a package below the workspace, with a slash at its end.
@@ -63,7 +76,15 @@ fn git(arguments: &[&str]) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::package_of;
+    use super::{left_out, package_of};
+
+    #[test]
+    fn slow_tests_run_where_they_differ() {
+        let of_src = left_out("crates/cli/src/main.rs\ncrates/pages/tests/ui.rs\n");
+        assert!(of_src.contains("binary(ui) + binary(work) + test("), "{of_src}");
+        let of_tests = left_out("crates/cli/tests/ui/looks.mjs\n");
+        assert!(!of_tests.contains("binary(ui)") && of_tests.contains("binary(work)"), "{of_tests}");
+    }
 
     #[test]
     fn a_file_belongs_to_the_innermost_package_or_to_the_one_that_reads_it() {

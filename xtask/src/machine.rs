@@ -38,8 +38,8 @@ pub fn provide_runtimes() {
     provide_postgres();
 }
 
-/// Programs, and the Debian packages that bring them.
-const PROGRAMS: [(&str, &[&str]); 8] = [
+/// Programs that tests start, and the Debian packages that bring them.
+pub const PROGRAMS: [(&str, &[&str]); 8] = [
     ("python3", &["python3", "python3-venv"]),
     ("node", &["nodejs"]),
     ("npx", &["npm"]),

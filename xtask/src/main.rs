@@ -3,6 +3,7 @@
 mod changed;
 mod durations;
 mod runner;
+mod shims;
 mod skips;
 mod test;
 

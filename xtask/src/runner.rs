@@ -1,5 +1,6 @@
 //! Runs the tests, with what they need besides what is built here.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,6 +13,7 @@ use xtask::nextest::Nextest;
 use xtask::step::{Steps, cargo, is_ci};
 
 use crate::durations::print_slowest;
+use crate::shims::path_without_shims;
 use crate::skips::Skips;
 
 /// The tests that run a second time, with their stores in PostgreSQL: those that take their stores from `proofmark_testing::Home`. The
@@ -25,9 +27,15 @@ const ON_POSTGRES: [(&str, &[&str]); 5] = [
     ("proofmark-cli", &["command", "commerce", "guard", "hook", "mcp", "serve"]),
 ];
 
-/// Of these, the ones that ask nothing of a store but to take a receipt, and those that run programs of others: nextest leaves them out.
+/// Of these, the ones that ask nothing of a store but to take a receipt: nextest leaves them out, with [`OF_OTHERS`].
 const ONLY_ONCE: &str = "binary(command) & test(/^(bad_input|examples|formats|help|key|lint|output|policy_diff|project|projects)::/) + \
-     test(/official|inspector|schemathesis|typescript/)";
+     binary(serve) & test(/^(bodies|collector)::/) + \
+     binary_id(proofmark-jobs::it) & test(/^(self_test|suites)::/) + \
+     binary_id(proofmark-server::it) & test(/^connections::/)";
+
+/// Tests that run programs of others, which take a second to start.
+pub(crate) const OF_OTHERS: &str =
+    "test(/official|inspector|schemathesis|typescript|the_user_of_a_client|unmodified_sdk/)";
 
 /// The profiles of nextest for a first run and for the second one. Each writes a file of its own with the durations of its tests.
 const FIRST: &str = "default";
@@ -46,6 +54,8 @@ pub(crate) struct Runner {
     /// What tests load from PyPI and from npm. Tests find it through variables, and skip without.
     python: Option<PathBuf>,
     node: Option<PathBuf>,
+    /// `PATH` of the tests.
+    path: OsString,
     /// The server of PostgreSQL that tests share. It ends with this process, however that ends.
     server: Option<Cluster>,
 }
@@ -72,7 +82,8 @@ impl Runner {
         if let Err(error) = &server {
             eprintln!("xtask: failed to {error}; each test that needs a server will start its own, or skip");
         }
-        let runner = Self { skips, required, nextest, python, node, server: server.ok() };
+        let path = path_without_shims(&std::env::var_os("PATH").unwrap_or_default())?;
+        let runner = Self { skips, required, nextest, python, node, path, server: server.ok() };
         // Those of an earlier run; a file that is missing is what this asks for.
         [FIRST, SECOND].iter().for_each(|profile| drop(std::fs::remove_file(durations_of(profile))));
         Ok(runner)
@@ -107,7 +118,7 @@ impl Runner {
         let tests = ON_POSTGRES.iter().flat_map(|(package, names)| names.iter().map(move |name| (package, name)));
         if self.nextest.is_some() {
             let wanted: Vec<_> = tests.map(|(package, name)| format!("binary_id({package}::{name})")).collect();
-            command.args(["--filterset", &format!("({}) - ({ONLY_ONCE})", wanted.join(" + "))]);
+            command.args(["--filterset", &format!("({}) - ({ONLY_ONCE} + {OF_OTHERS})", wanted.join(" + "))]);
         } else {
             command.args(tests.flat_map(|(_, name)| ["--test", name]));
         }
@@ -127,7 +138,7 @@ impl Runner {
         command.envs(self.server.iter().map(|server| (postgres::SHARED, server.superuser_url())));
         command.envs(self.python.iter().map(|python| ("PROOFMARK_PYTHON", python)));
         command.envs(self.node.iter().map(|node| ("PROOFMARK_NODE_MODULES", node)));
-        command.env(REQUIRE, &self.required);
+        command.env(REQUIRE, &self.required).env("PATH", &self.path);
         steps.run(title, self.skips.named_in(&mut command))
     }
 

@@ -47,7 +47,9 @@ pub(crate) fn run_changed() -> anyhow::Result<()> {
     let runner = Runner::prepare(target, skips, || steps.run("lints", &mut clippy()))?;
     let tested = runner.run_some(&mut steps, &filter);
     runner.print_summary();
-    eprintln!("xtask: no other package was tested, nor anything on PostgreSQL; `cargo xtask test` tests everything");
+    eprintln!(
+        "xtask: no other package was tested, nor anything slow or on PostgreSQL: not ({filter}); `cargo xtask test` tests everything"
+    );
     tested
 }
 

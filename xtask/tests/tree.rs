@@ -27,7 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["receipt"]),
     ("keys", &["receipt", "boundary", "session"]),
     ("git", &["receipt", "checks", "boundary"]),
-    ("statement", &["receipt", "boundary"]),
+    ("statement", &["receipt", "boundary", "session"]),
     ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "git", "sandbox", "session", "store"]),
     ("jobs", &["receipt", "checks", "sandbox", "store", "verifier"]),
     (

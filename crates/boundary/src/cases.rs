@@ -92,10 +92,13 @@ impl Case {
         let subject = self.request.subject();
         let mut documents = self.receipts.clone();
         for (number, (role, reviewer)) in self.approvals.iter().enumerate() {
-            // A pinned role accepts its members only, so reviewer n of a case is its member n. In other roles any key
-            // will do: no signature is verified here, and a key made of one byte tells reviewers apart.
-            let pinned = policy.roles.members(role).and_then(|members| members.get(usize::from(*reviewer)));
-            let person = pinned.cloned().unwrap_or_else(|| Person::Key(SignerId::from_bytes([*reviewer; 32])));
+            // Reviewer n of a case is member n of the role; one that there is not is somebody whom the policy does not list.
+            let members = policy.roles.members(role);
+            let person = match members.clone().nth(usize::from(*reviewer)) {
+                Some(member) => member.person.clone(),
+                None if members.count() > 0 => Person::Key(SignerId::from_bytes([*reviewer; 32])),
+                None => Person::supposed(usize::from(*reviewer)),
+            };
             let expires = self.moment.now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
             documents.push(ReceiptFact::blank_approval(
                 &format!("approval {number}"),

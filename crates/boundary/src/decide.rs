@@ -130,9 +130,7 @@ fn recorded(evidence: &Evidence, judged: &JudgedPolicy) -> (Evidence, Vec<Receip
         .collect();
     // By content, not by id: two documents can have one id.
     let documents = evidence.documents().iter().filter(|fact| !read.iter().any(|read| read.content == fact.content));
-    // An approval in another role can be the reason why one does not count, so approvals come first.
-    let (approvals, receipts): (Vec<_>, Vec<_>) = documents.partition(|fact| fact.approval.is_some());
-    let unread: Vec<_> = approvals.into_iter().chain(receipts).take(MAX_UNREAD).cloned().collect();
+    let unread: Vec<_> = documents.take(MAX_UNREAD).cloned().collect();
     (Evidence::new(read.into_iter().chain(&unread).cloned().collect()), unread)
 }
 

@@ -107,6 +107,15 @@ impl Disposition {
 }
 
 impl Outcome {
+    /// All outcomes.
+    pub const ALL: [Self; 4] = [Self::Allow, Self::AllowWithWarning, Self::ReplanRequired, Self::GoalFailTerminal];
+
+    /// The outcome with this word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.as_str() == word)
+    }
+
     /// As in a receipt.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -172,10 +172,8 @@ fn approval(policy: &ActionPolicy, demand: &ApprovalDemand) -> String {
         (false, true) => ", in any environment",
         (false, false) => ", for any agent in any environment",
     };
-    let who = match policy.roles.members(&demand.role) {
-        Some(members) => members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        None => "any trusted signer".to_owned(),
-    };
+    let holders = policy.holders(&demand.role);
+    let who = if holders.is_empty() { "nobody".to_owned() } else { holders.join(", ") };
     format!("{} as {}{distinct}{bound} (held by {who})", counted(demand.count as u64, "approval"), demand.role)
 }
 

@@ -7,6 +7,7 @@ mod lint;
 mod matcher;
 mod read;
 mod results;
+mod reviewers;
 mod rules;
 mod text;
 mod tools;
@@ -38,8 +39,6 @@ pub struct ActionPolicy {
     pub(crate) valid_for_millis: i64,
     pub(crate) presentation: Vec<Vec<String>>,
     pub(crate) roles: Roles,
-    /// Roles that any trusted signer may claim, as the author of the policy has written.
-    pub(crate) open_roles: Vec<String>,
     pub(crate) classes: Vec<String>,
     pub(crate) tools: Vec<tools::ToolClass>,
     pub(crate) results: Vec<results::ResultRule>,
@@ -160,10 +159,10 @@ impl ActionPolicy {
         lint::warnings(self)
     }
 
-    /// Who may approve in a role, as the policy writes them; `None` where every trusted signer may.
+    /// Who may approve in a role, as the policy names them.
     #[must_use]
-    pub fn holders(&self, role: &str) -> Option<Vec<String>> {
-        self.roles.members(role).map(|members| members.iter().map(ToString::to_string).collect())
+    pub fn holders(&self, role: &str) -> Vec<&str> {
+        self.roles.members(role).map(|member| member.name.as_str()).collect()
     }
 
     /// A rule's place with the id of its boundary: `deploy.require[0]` for `boundaries[2].require[0]`.

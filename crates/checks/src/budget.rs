@@ -55,7 +55,7 @@ impl DetailBudget {
 
     /// Fits the texts of the next detail into its share. What one detail leaves goes to the next ones.
     pub(crate) fn fit(&mut self, detail: Detail, focus: Focus) -> Detail {
-        // Shared anew for each detail, so none gets less than an equal part, whatever those before it wrote.
+        // The rest is shared anew for each detail, so none gets less than an equal part, whatever those before it wrote.
         let equal_part = self.left / self.details.max(1);
         let extra = if detail.status == Status::Pass { 0 } else { self.extra.min(MAX_EXTRA_BYTES) };
         let mut share = Share(equal_part + extra);

@@ -87,7 +87,7 @@ pub(crate) fn too_many(files: &Files, disk_bytes: u64) -> Option<String> {
         return Some(format!("{} files are more than the {MAX_FILES} a project may have", files.len()));
     }
     let mut all = BTreeSet::new();
-    // Checked in the loop: a path holds up to 255 folders, so 5,000 files could name more than a million.
+    // This is checked in the loop: a path holds up to 255 folders, so 5,000 files could name more than a million.
     for path in files.keys() {
         all.extend(folders(path));
         if all.len() > MAX_FOLDERS {

@@ -103,13 +103,12 @@ impl Request {
                     judging.finish(&submission.runtime)
                 }
                 Err(why) => {
-                    let detail = |test: &Test| Detail {
-                        message: Some(why.clone()),
-                        ..Detail::new(test.name.as_str(), Status::Error)
-                    };
                     let mut told = Told::default();
-                    let details =
-                        suite.tests.iter().map(|test| (Some(Fault::Submission), told.fold(detail(test), None)));
+                    let details = suite.tests.iter().map(|test| {
+                        let detail = Detail::new(test.name.as_str(), Status::Error);
+                        let detail = Detail { message: Some(why.clone()), ..detail };
+                        (Some(Fault::Submission), told.fold(detail, None))
+                    });
                     self.conclude(details.collect(), suite.reveal)
                 }
             },

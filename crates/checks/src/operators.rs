@@ -32,12 +32,12 @@ impl Operators {
         let mut reach = vec![true];
         let mut before = "";
         while let Some(piece) = pieces.next() {
-            // Empty where more brackets close than open: not an expression, so nothing in it decides.
+            // The stack is empty where more brackets close than open: not an expression, so nothing in it decides.
             let reaches = reach.last().copied().unwrap_or(false);
             match piece {
                 "(" | "[" | "{" => reach.push(reaches && self.shows(piece, before, pieces.follows_value)),
                 ")" | "]" | "}" => drop(reach.pop()),
-                // Up to the bracket that closes around it: after `(lambda: 1)` comparisons decide again.
+                // It goes up to the bracket that closes around it: after `(lambda: 1)` comparisons decide again.
                 body if self.bodies.contains(&body) => {
                     reach.iter_mut().last().into_iter().for_each(|reaches| *reaches = false)
                 }

@@ -71,7 +71,7 @@ impl Reported {
 
 /// The tests of a report of this form, of a run in a project of these files.
 pub(crate) fn read(form: ReportForm, bytes: &[u8], files: &[ProjectFile]) -> Result<Vec<Reported>, ReportError> {
-    // Lossy, for the structure of both forms is ASCII: other bytes can only spoil names and messages.
+    // A lossy text is enough, for the structure of both forms is ASCII: other bytes can only spoil names and messages.
     let text = String::from_utf8_lossy(bytes);
     let begins = beginning(&text);
     let sources = Sources(files);

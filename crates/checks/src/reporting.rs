@@ -90,9 +90,11 @@ pub(crate) fn positional<'a>(arguments: &'a [String], valued: &'a [&str]) -> imp
 
 /// The values of an option, as `--option=value` and as `--option value`.
 pub(crate) fn values(arguments: &[String], option: &str) -> Vec<String> {
-    let inline = |word: &String| Some(word.strip_prefix(option)?.strip_prefix('=')?.to_owned());
-    let apart = |index: usize, word: &String| (word == option).then(|| arguments.get(index + 1).cloned()).flatten();
-    arguments.iter().enumerate().filter_map(|(index, word)| inline(word).or_else(|| apart(index, word))).collect()
+    let values = arguments.iter().enumerate().filter_map(|(index, word)| match word.strip_prefix(option)? {
+        "" => arguments.get(index + 1).cloned(),
+        rest => rest.strip_prefix('=').map(str::to_owned),
+    });
+    values.collect()
 }
 
 /// Whether a path stays inside of the project.

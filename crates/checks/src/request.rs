@@ -128,7 +128,7 @@ impl Request {
                 with_text(&root, outside, constraints.map(|constraints| Checks::Constraints { constraints, reveal }))?
             }
         };
-        // Refused before anything runs: judging never cuts names, so it relies on their room in a receipt.
+        // It is refused before anything runs: judging never cuts names, so it relies on their room in a receipt.
         if DetailBudget::beside(task.as_ref(), names(&checks)).is_none() {
             let message = "the names of the tests, with the task, are more than a receipt can hold";
             let error = verification.error(Code::TooLarge, message);
@@ -300,9 +300,10 @@ fn specification(root: &Fields<'_>, task: Option<&Task>, salt: Option<&str>) -> 
             "specification",
             field.as_ref().map_or_else(|| Json::from(description()), |field| field.json.clone()),
         );
-        let place = || field.as_ref().map_or("task.description", |_| "specification").to_owned();
-        return canonical(&Json::from(salted))
-            .map_err(|error| RequestError::new(Place::Field(place()), Code::InvalidValue, error));
+        return canonical(&Json::from(salted)).map_err(|error| {
+            let place = if field.is_some() { "specification" } else { "task.description" };
+            RequestError::new(Place::Field(place.to_owned()), Code::InvalidValue, error)
+        });
     }
     match root.get("specification") {
         None => Ok(Sha256Digest::of(description().as_bytes())),

@@ -197,7 +197,7 @@ fn float(repr: &str) -> Result<f64, ValueError> {
 }
 
 fn bytes(hex: &str) -> Result<Vec<u8>, ValueError> {
-    // Digit by digit: `from_str_radix` would read `+1` as well.
+    // It is read digit by digit: `from_str_radix` would read `+1` as well.
     let digit = |byte: u8| char::from(byte).to_digit(16);
     hex.as_bytes()
         .chunks(2)

@@ -114,8 +114,10 @@ fn verified(request: Request, issuer: &Issuer) -> anyhow::Result<Receipt> {
 
 fn print(out: &mut impl Write, label: &str, receipt: &Receipt, evaluation: &Evaluation) -> io::Result<()> {
     let paint = Paint::for_stdout();
-    let member = |name: &str| evaluation.document.as_object().and_then(|document| document.get(name));
-    let text = |name: &str| printable(member(name).and_then(Json::as_str).unwrap_or_default());
+    let document = evaluation.document.as_object();
+    let text = |name: &str| {
+        printable(document.and_then(|document| document.get(name)).and_then(Json::as_str).unwrap_or_default())
+    };
     Human::new(Style::Verdicts).group(out, &of_receipt(label, receipt, &Places::default()))?;
     match evaluation.approved {
         Some(true) => writeln!(out, "{} with the reason: {}", paint.good("approve"), text("reason")),

@@ -8,11 +8,11 @@ use proofmark_receipt::{Json, Object, object};
 use proofmark_server::{KeysFile, ReviewerEntry, Role, new_key};
 
 use crate::config::Config;
-use crate::error::with_help;
 use crate::exit::Exit;
 use crate::listing::{Cell, Listing};
 use crate::out;
 use crate::paint::printable;
+use crate::reviewer::one_signer;
 
 /// Add, list and revoke the API keys of `proofmark serve`
 ///
@@ -94,8 +94,7 @@ pub(crate) struct Revoke {
 
 #[derive(Args)]
 struct ReviewerOptions {
-    /// For reviewers: a role of the action policy that they hold; can be repeated [default: any role for which
-    /// the policy names no reviewers]
+    /// For reviewers: a role of the action policy that they hold; can be repeated
     #[arg(long, value_name = "ROLE")]
     holds: Vec<String>,
     /// For reviewers: the signer of their approvals: a name of the trust store or of a key, a signer id, or a public key file
@@ -188,11 +187,6 @@ impl Revoke {
 impl ReviewerOptions {
     fn entry(self, config: &Config) -> anyhow::Result<ReviewerEntry> {
         let Some(name) = self.signer else { return Ok(ReviewerEntry { roles: self.holds, signer: None }) };
-        let named = config.known_signers()?.trusted(std::slice::from_ref(&name))?;
-        let [signer] = named.signers() else {
-            let message = format!("use the signer `{}`: it has {} keys", printable(&name), named.signers().len());
-            return Err(with_help(message, "name the one that the reviewer signs with, by its signer id"));
-        };
-        Ok(ReviewerEntry { roles: self.holds, signer: Some(*signer) })
+        Ok(ReviewerEntry { roles: self.holds, signer: Some(one_signer(&name, config)?) })
     }
 }

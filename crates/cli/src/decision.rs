@@ -97,7 +97,7 @@ impl List {
             tool: self.action,
             agent: self.agent,
             to_review: self.waiting,
-            limit: self.paging.limit.most,
+            limit: self.paging.limit,
             after: self.paging.after,
             since: self.period.since.from,
             until: self.period.until,
@@ -158,7 +158,5 @@ impl Show {
 }
 
 fn outcome(text: &str) -> Result<Outcome, String> {
-    let outcomes = [Outcome::Allow, Outcome::AllowWithWarning, Outcome::ReplanRequired, Outcome::GoalFailTerminal];
-    let words = outcomes.map(Outcome::as_str).join(", ");
-    outcomes.into_iter().find(|outcome| outcome.as_str() == text).ok_or_else(|| format!("write one of {words}"))
+    Outcome::from_word(text).ok_or_else(|| format!("write one of {}", Outcome::ALL.map(Outcome::as_str).join(", ")))
 }

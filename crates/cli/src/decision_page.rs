@@ -60,10 +60,7 @@ fn heading(out: &mut impl Write, receipt: &DecisionReceipt) -> io::Result<()> {
     let (paint, disposition) = (Paint::for_stdout(), receipt.disposition());
     let outcome = disposition.outcome().to_string();
     let painted = if disposition.allows() { paint.good(&outcome) } else { paint.bad(&outcome) };
-    let mode = match disposition.allows() {
-        true => String::new(),
-        false => format!(" ({})", disposition.mode()),
-    };
+    let mode = if disposition.allows() { String::new() } else { format!(" ({})", disposition.mode()) };
     let shadow = receipt.shadowed().map_or_else(String::new, |shadowed| {
         format!("shadow: would have been {} ({}). ", shadowed.outcome(), shadowed.mode())
     });

@@ -47,8 +47,8 @@ impl Document {
     /// Writes the digests of suites in place of the names of their files, which are beside the document.
     fn resolve_suites(&mut self, path: &Path) -> Option<Finding> {
         let mut find = |name: &str, at: &str| suite_beside(path, name).map_err(|error| (at.to_owned(), error));
-        let mut resolve = || SUITES.iter().try_for_each(|way| resolve_suites(&mut self.json, way, &mut find));
-        let (at, error) = resolve().err()?;
+        let resolved = SUITES.iter().try_for_each(|way| resolve_suites(&mut self.json, way, &mut find));
+        let (at, error) = resolved.err()?;
         let message = format!("failed to {}", error::message(&error));
         Some(self.finding(Fault::at(&at, "unreadable_suite", message, error::help(&error))))
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use proofmark_receipt::{Json, object};
 
 use crate::error::with_help;
 use crate::exit::Exit;
@@ -24,6 +25,9 @@ Exit codes: 0 every example is there; 2 one could not be written.")]
 pub(crate) struct Examples {
     #[arg(value_name = "DIR", help = format!("The folder to write them to, which is created if it is missing [default: {FOLDER}]"))]
     folder: Option<PathBuf>,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 /// The folder, unless one is named.
@@ -88,19 +92,25 @@ impl Examples {
         let folder = self.folder.as_deref().unwrap_or(Path::new(FOLDER));
         let shown = folder.display().to_string();
         let folder = NewFiles::below(folder, false).with_context(|| format!("write the examples to `{shown}`"))?;
-        let (mut created, mut exist, mut failed) = (0, 0, 0);
-        for (path, content) in FILES {
-            match folder.write(path, content) {
-                Written::Created | Written::WouldCreate => created += 1,
-                Written::Exists => exist += 1,
-                Written::Failed(reason) => {
-                    failed += 1;
-                    out::report(&anyhow::anyhow!("write `{shown}/{path}`: {reason}"));
-                }
+        let files: Vec<(&str, Written)> =
+            FILES.iter().map(|(path, content)| (*path, folder.write(path, content))).collect();
+        let mut has_failed = false;
+        for (path, written) in &files {
+            if let Written::Failed(reason) = written {
+                has_failed = true;
+                out::report(&anyhow::anyhow!("write `{shown}/{path}`: {reason}"));
             }
         }
-        let left = if exist == 0 { String::new() } else { format!(" ({exist} existed and were left alone)") };
-        writeln!(out::stdout(), "wrote {created} files to `{}`{left}", printable(&shown))?;
-        Ok(if failed == 0 { Exit::Yes } else { Exit::NoAnswer })
+        if self.json {
+            let files = files.iter().map(|(path, written)| Json::from(written.object(path)));
+            let object = object! { "folder": shown, "files": files.collect::<Vec<_>>() };
+            out::stdout().json(&Json::from(object).to_text())?;
+        } else {
+            let count = |state: &Written| files.iter().filter(|(_, written)| written == state).count();
+            let exist = count(&Written::Exists);
+            let left = if exist == 0 { String::new() } else { format!(" ({exist} existed and were left alone)") };
+            writeln!(out::stdout(), "wrote {} files to `{}`{left}", count(&Written::Created), printable(&shown))?;
+        }
+        Ok(if has_failed { Exit::NoAnswer } else { Exit::Yes })
     }
 }

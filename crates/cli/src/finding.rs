@@ -63,7 +63,7 @@ impl List {
         } else {
             let mut listing = Listing::new(["FOUND AT", "DECISION", "FINDING", "MESSAGE"]);
             findings.iter().for_each(|(_, finding)| listing.push(row(finding)));
-            listing.print("no findings: every reported execution is as it was decided")?;
+            listing.print("no findings: every reported execution matches its decision")?;
         }
         if let Some(next) = next {
             Paging::say_more(next);
@@ -72,7 +72,7 @@ impl List {
     }
 
     fn page(&self, store: &Store) -> Result<TenantsFindings, StoreError> {
-        let (limit, after) = (self.paging.limit.most, self.paging.after);
+        let (limit, after) = (self.paging.limit, self.paging.after);
         let Some(tenant) = &self.of.tenant else { return store.all_tenants_findings(limit, after) };
         let page = store.of(tenant).findings(None, limit, after)?;
         let findings = page.findings.into_iter().map(|finding| (tenant.clone(), finding)).collect();

@@ -32,7 +32,7 @@ const MAX_NAMED: usize = 10;
 /// How many digits of an id of git are shown.
 const SHORT: usize = 12;
 
-/// Let a tree of git pass only with the receipts that a policy asks for over exactly this tree
+/// Let a git tree pass only with the receipts that a policy demands for exactly this tree
 ///
 /// The action policy decides: its rules ask for receipts whose output is `action.args.digest`, the digest of the tree's files.
 /// Receipts are found in the store, in files, and in the notes of the repository. As a git hook it refuses a push.
@@ -93,7 +93,7 @@ struct What {
 #[derive(Args)]
 struct How {
     /// The action policy, which says what is asked for
-    // Required, and never taken from the project: the person who pushes can write where a hook of git runs.
+    // The policy is required, and never taken from the project: the person who pushes can write where a hook of git runs.
     #[arg(long, value_name = "FILE", required = true)]
     policy: Option<PathBuf>,
     /// The repository [default: that of the current folder]

@@ -52,10 +52,10 @@ pub(crate) struct Guard {
     #[command(subcommand)]
     command: Option<Command>,
     /// The action policy
-    // Required, and never taken from the project or a variable: the guarded agent could write or set that.
+    // The policy is required, and never taken from the project or a variable: the guarded agent could write or set that.
     #[arg(long, value_name = "FILE", required = true)]
     policy: Option<PathBuf>,
-    /// The name of the session [default: the server's name and the time]. Over HTTP, all sessions of a client are this one
+    /// The name of the session [default: the server's name and the time]. Over HTTP, this is the session of every client
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     /// What the server is called in the policy, in pins and in sessions [default: taken from its command or its URL]

@@ -19,7 +19,7 @@ use proofmark_hosts::{Host, Surroundings};
 use crate::config::Config;
 use crate::exit::Exit;
 
-/// Have a coding agent's host ask before each tool and each stop
+/// Decide for a coding agent, before it uses a tool and before it stops
 ///
 /// `install` writes this command into a host's configuration, `doctor` checks that it stops a call. The host starts it for each
 /// event and writes the event to its standard input. The answer has exactly the form that the host takes. Whatever fails before
@@ -32,7 +32,7 @@ use crate::exit::Exit;
   proofmark hook install claude --policy examples/hooks/agent.yaml
   proofmark hook claude --policy examples/hooks/agent.yaml < event.json
 
-Exit codes: 0 the event was answered, also where the answer forbids the call; 2 wrong usage, which hosts take for a refusal."
+Exit codes: 0 the event was answered, even if the answer forbids the call; 2 wrong usage, which hosts treat as a refusal."
 )]
 pub(crate) struct Hook {
     #[command(subcommand)]

@@ -85,15 +85,7 @@ impl Init {
     }
 
     fn object(&self, project: &Project, lines: &[Line], next: &[String]) -> Object {
-        let files = lines.iter().map(|Line { file, written }| {
-            let (state, reason) = match written {
-                Written::Created => ("created", None),
-                Written::WouldCreate => ("would_create", None),
-                Written::Exists => ("exists", None),
-                Written::Failed(reason) => ("failed", Some(reason.as_str())),
-            };
-            Json::from(object! { "path": file.path, "state": state, "reason"?: reason })
-        });
+        let files = lines.iter().map(|Line { file, written }| Json::from(written.object(file.path)));
         object! {
             "folder": self.folder.display().to_string(),
             "project": project.name(),

@@ -132,7 +132,7 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         if path.is_file() && kind(&path).is_some() {
             files.push(path);
         }
-        // Inside the loop, so that the list never takes more memory than the limit allows.
+        // It is counted inside the loop, so that the list never takes more memory than the limit allows.
         if files.len() > MAX_FOLDER_FILES {
             return Err(with_help(
                 format!("read the folder `{}`: it holds more than {MAX_FOLDER_FILES} requests", folder.display()),

@@ -22,7 +22,7 @@ pub(crate) enum Key {
     New(New),
     /// Print the public half of a key
     Show(Show),
-    /// Import an Ed25519 key of openssl or OpenSSH, also an encrypted one
+    /// Import an Ed25519 key of openssl or OpenSSH, encrypted or not
     Import(Import),
     /// List the keys
     List(List),
@@ -148,7 +148,7 @@ impl Show {
 impl Import {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let name = self.file.display().to_string();
-        // Read once: the passphrase may be asked for after the first try.
+        // It is read once: the passphrase may be asked for after the first try.
         let text = (self.file == Path::new("-")).then(key_text).transpose()?;
         let import = |passphrase: Option<&Passphrase>| match &text {
             Some(text) => config.keyring().import_text(&self.name, text, passphrase),

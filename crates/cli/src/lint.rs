@@ -30,6 +30,7 @@ use crate::report::{Finding, Formatting, Group, Human, Reporter, Style};
   proofmark lint workflows/ --workflow-policy workflow-policy.yaml
   proofmark lint workflow.yaml --format sarif > lint.sarif
   proofmark lint policy.yaml --deny warnings
+  proofmark lint policy.yaml --deny warnings --allow any-suite
 
 Exit codes: 0 no errors; 1 errors, or with --deny warnings any finding; 2 a file could not be read.")]
 pub(crate) struct Lint {
@@ -42,6 +43,9 @@ pub(crate) struct Lint {
     /// Exit with 1 for warnings, too
     #[arg(long, value_enum, value_name = "WHAT")]
     deny: Option<Denied>,
+    /// Leave out warnings with this code; can be repeated. Errors stay
+    #[arg(long, value_name = "CODE")]
+    allow: Vec<String>,
     #[command(flatten)]
     formatting: Formatting,
 }
@@ -92,6 +96,7 @@ impl Lint {
             // Other interfaces write codes of documents with underscores. Those of lint are all of one style.
             finding.code = finding.code.replace('_', "-");
         }
+        found.retain(|finding| finding.error || !self.allow.contains(&finding.code));
         let mut reporter = Reporter::new(self.formatting.format(), "lint", Human::new(Style::Findings));
         for file in &files {
             let own: Vec<&Finding> = found.iter().filter(|finding| finding.file == *file).collect();
@@ -248,7 +253,7 @@ fn check_action_policy(document: &Document) -> Vec<Finding> {
 fn warned(document: &Document, warning: &Warning) -> Finding {
     let message = format!("`{}`: {}", warning.at, warning.message);
     let found = Finding::at(&document.label, &document.text, document.locate(&warning.at), warning.code, message);
-    Finding { error: false, help: Some(warning.help.to_owned()), ..found }
+    Finding { error: warning.is_error, help: Some(warning.help.to_owned()), ..found }
 }
 
 fn placed(document: &Document, finding: &lint::Finding) -> Finding {

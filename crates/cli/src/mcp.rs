@@ -53,7 +53,7 @@ impl Mcp {
         if io::stdin().is_terminal() {
             out::note(ON_A_TERMINAL);
         }
-        // Named, because `_` would drop the log at once; it must live as long as the server.
+        // The log has a name, because `_` would drop it at once; it must live as long as the server.
         let _log = self.service.log()?;
         let (services, files) = self.service.services(config)?;
         serve_stdio(services, files).context("serve the standard streams")?;

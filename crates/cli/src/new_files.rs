@@ -4,6 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use proofmark_receipt::{Object, object};
+
 /// A folder that gets new files. A file that exists stays as it is, and no file is written outside the folder.
 pub(crate) struct NewFiles {
     root: PathBuf,
@@ -21,6 +23,19 @@ pub(crate) enum Written {
     Exists,
     /// It could not be written, for this reason.
     Failed(String),
+}
+
+impl Written {
+    /// The file at this path, and what became of it.
+    pub(crate) fn object(&self, path: &str) -> Object {
+        let (state, reason) = match self {
+            Written::Created => ("created", None),
+            Written::WouldCreate => ("would_create", None),
+            Written::Exists => ("exists", None),
+            Written::Failed(reason) => ("failed", Some(reason.as_str())),
+        };
+        object! { "path": path, "state": state, "reason"?: reason }
+    }
 }
 
 impl NewFiles {

@@ -66,7 +66,7 @@ pub(crate) struct StoreAt {
 
 /// Says that the password of a URL in this option can be seen.
 pub(crate) fn warn_of_password(option: &str, place: &StorePlace) {
-    // Once: some commands open their store more than once.
+    // This is said once: some commands open their store more than once.
     static WARNED: Once = Once::new();
     if matches!(place, StorePlace::Database(url) if url.without_password().is_none()) {
         WARNED.call_once(|| {
@@ -112,19 +112,12 @@ pub(crate) struct OfTenant {
     pub(crate) tenant: Option<Tenant>,
 }
 
-/// How much is listed.
-#[derive(Args)]
-pub(crate) struct Limit {
-    /// List at most this many
-    #[arg(id = "limit", short = 'n', long = "limit", default_value_t = 50, value_name = "N")]
-    pub(crate) most: usize,
-}
-
 /// Which page of a list is printed.
 #[derive(Args)]
 pub(crate) struct Paging {
-    #[command(flatten)]
-    pub(crate) limit: Limit,
+    /// List at most this many
+    #[arg(short = 'n', long, default_value_t = 50, value_name = "N")]
+    pub(crate) limit: usize,
     /// Continue after this page: the cursor that the page before printed
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<Cursor>,
@@ -157,39 +150,20 @@ fn span_up_to(text: &str, most: i64) -> Result<i64, String> {
 }
 
 impl Paging {
-    /// Says how a list goes on after this page.
+    /// Says how a list goes on after this page, with the whole command: this one, with another cursor.
     pub(crate) fn say_more(next: Cursor) {
-        say_more(&["--after"], next);
-    }
-}
-
-impl Limit {
-    /// Says how more of a list without cursors is printed.
-    pub(crate) fn say_more(&self) {
-        say_more(&["--limit", "-n"], self.most.saturating_mul(2));
-    }
-}
-
-/// Says that a list continues, with the whole command: this one, with another value of the option that has these names.
-fn say_more(names: &[&str], value: impl ToString) {
-    let mut words = vec!["proofmark".to_owned()];
-    let mut given = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    while let Some(word) = given.next() {
-        if names.contains(&word.as_str()) {
-            drop(given.next());
-        } else if !names.iter().any(|name| has_value(&word, name)) {
-            words.push(word);
+        let mut words = vec!["proofmark".to_owned()];
+        let mut given = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        while let Some(word) = given.next() {
+            if word == "--after" {
+                drop(given.next());
+            } else if !word.starts_with("--after=") {
+                words.push(word);
+            }
         }
+        words.extend(["--after".to_owned(), next.to_string()]);
+        out::note(format_args!("there are more: continue with `{}`", printable(&shell_words::line(&words))));
     }
-    words.extend(names.first().map(|name| (*name).to_owned()));
-    words.push(value.to_string());
-    out::note(format_args!("there are more: continue with `{}`", printable(&shell_words::line(&words))));
-}
-
-/// Whether the word is this option with its value, as in `--limit=5` and `-n5`.
-fn has_value(word: &str, name: &str) -> bool {
-    let value = word.strip_prefix(name);
-    value.is_some_and(|value| if name.starts_with("--") { value.starts_with('=') } else { !value.is_empty() })
 }
 
 impl Signing {

@@ -66,10 +66,11 @@ struct Silent {
 impl Silent {
     fn new() -> io::Result<Silent> {
         let stdin = io::stdin();
-        let terminal = match stdin.is_terminal() {
-            true => stdin.as_fd().try_clone_to_owned()?,
+        let terminal = if stdin.is_terminal() {
+            stdin.as_fd().try_clone_to_owned()?
+        } else {
             // Standard input may have a document.
-            false => File::open("/dev/tty")?.into(),
+            File::open("/dev/tty")?.into()
         };
         let before = tcgetattr(&terminal)?;
         let mut silent = before.clone();

@@ -50,7 +50,7 @@ pub(crate) struct Testing {
   proofmark policy test examples/decide/cases.yaml --format github
   proofmark policy coverage examples/decide/cases.yaml
 
-Exit codes: 0 every case passes, or every rule is reached; 1 not so; 2 a file could not be read.")]
+Exit codes: 0 every case passes, or every rule is reached; 1 a case fails, or a rule is not reached; 2 a file could not be read.")]
 pub(crate) struct Test {
     /// The table of cases, in YAML or JSON
     cases: PathBuf,

@@ -108,11 +108,10 @@ impl Location {
         let of = |file: &str, line| {
             Path::new(file).is_file().then(|| Location { file: file.to_owned(), line: Some(line), column: None })
         };
-        let with_line = || {
+        of(label, 1).or_else(|| {
             let (file, line) = label.rsplit_once(':')?;
             of(file, line.parse().ok()?)
-        };
-        of(label, 1).or_else(with_line)
+        })
     }
 }
 

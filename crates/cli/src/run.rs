@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::listing::Listing;
-use crate::options::{Limit, OfTenant, Since, StoreAt};
+use crate::options::{OfTenant, Paging, Since, StoreAt};
 use crate::out;
 use crate::paint::printable;
 
@@ -33,7 +33,7 @@ pub(crate) struct List {
     #[command(flatten)]
     of: OfTenant,
     #[command(flatten)]
-    limit: Limit,
+    paging: Paging,
     #[command(flatten)]
     store: StoreAt,
     /// Print one JSON object per line
@@ -68,44 +68,49 @@ impl Run {
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
-        let mut exit = Exit::Yes;
-        // Stable: the run that changed last comes first, and in it the step that changed last.
-        let mut runs: Vec<(String, Vec<Row>)> = Vec::new();
+        let mut page = match &self.of.tenant {
+            Some(tenant) => store.of(tenant).runs(self.paging.limit, self.paging.after)?,
+            None => store.all_tenants_runs(self.paging.limit, self.paging.after)?,
+        };
         let since = self.since.from.unwrap_or(i64::MIN);
-        let is_wanted = |step: &ListedStep| self.of.tenant.as_ref().is_none_or(|tenant| *tenant == step.tenant);
-        let steps = store.all_tenants_step_runs()?;
-        for step in steps.into_iter().take_while(|step| step.changed_at >= since).filter(is_wanted) {
-            match Row::of(step, &store)? {
-                // A state that cannot be read does not hide the other runs.
-                Err(error) => exit = out::report(&error.into()),
-                Ok(row) => match runs.iter_mut().find(|(run, _)| *run == row.run()) {
-                    Some((_, rows)) => rows.push(row),
-                    None => runs.push((row.run(), vec![row])),
-                },
-            }
+        // Those that changed last come first, so the rest is older still.
+        if let Some(older) = page.runs.iter().position(|run| run.iter().all(|step| step.changed_at < since)) {
+            page.runs.truncate(older);
+            page.next = None;
         }
-        let more = runs.len() > self.limit.most;
-        runs.truncate(self.limit.most);
+        let mut exit = Exit::Yes;
+        let mut runs = Vec::new();
+        for run in page.runs {
+            let mut rows = Vec::new();
+            for step in run {
+                match Row::of(step, &store)? {
+                    // A state that cannot be read does not hide the others.
+                    Err(error) => exit = out::report(&error.into()),
+                    Ok(row) => rows.push(row),
+                }
+            }
+            runs.push(rows);
+        }
         if self.json {
             let mut out = out::stdout();
-            let mut rows = runs.iter().flat_map(|(_, rows)| rows);
+            let mut rows = runs.iter().flatten();
             rows.try_for_each(|row| out.json(&Json::from(row.object(&[])).to_text()))?;
         } else {
             listing(&runs).print("no runs: `proofmark workflow accept` begins them")?;
         }
-        if more {
-            self.limit.say_more();
+        if let Some(next) = page.next {
+            Paging::say_more(next);
         }
         Ok(exit)
     }
 }
 
 /// Runs, each with its steps below each other.
-fn listing(runs: &[(String, Vec<Row>)]) -> Listing<6> {
+fn listing(runs: &[Vec<Row>]) -> Listing<6> {
     let mut listing = Listing::new(["CHANGED", "RUN", "WORKFLOW", "STEP", "STATE", "ATTEMPT"]);
-    for (run, rows) in runs {
+    for rows in runs {
         for (place, row) in rows.iter().enumerate() {
-            let (run, workflow) = if place == 0 { (run.as_str(), row.workflow()) } else { ("", "") };
+            let (run, workflow) = if place == 0 { (row.run(), row.workflow()) } else { (String::new(), "") };
             listing.push([
                 row.changed_at.as_str().into(),
                 run.into(),

@@ -1,6 +1,7 @@
 //! `proofmark serve`.
 
-use std::io::Write;
+mod check;
+
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -21,14 +22,12 @@ use proofmark_server::{
     Files, Loaded, Log, LogFormat, LogLayer, LogSettings, Services, Settings, check_address, log_jobs, log_lost_jobs,
     log_note, log_warnings, probe_host, serve, start_log,
 };
-use proofmark_store::{Store, StoreError};
 
 use crate::config::Config;
 use crate::document;
 use crate::exit::Exit;
 use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
-use crate::paint::printable;
 use crate::policy_option;
 use crate::served_files;
 
@@ -70,11 +69,14 @@ pub(crate) struct Serve {
     /// Read the policies, the API keys, the signing key and the store, and exit without listening
     #[arg(long)]
     check: bool,
+    /// With --check: print what was found as one JSON object
+    #[arg(long, requires = "check")]
+    json: bool,
 }
 
 impl Serve {
     pub(crate) fn run(mut self, config: &Config) -> anyhow::Result<Exit> {
-        // Named, because `_` would drop the log at once; it must live as long as the server.
+        // The log has a name, because `_` would drop it at once; it must live as long as the server.
         let _log = (!self.check).then(|| self.service.log()).transpose()?;
         self.service.policy = policy_option::named(self.service.policy, config)?;
         if self.check {
@@ -108,41 +110,6 @@ impl Serve {
             (true, false) => Ok(Some(config.known_signers()?.trusted(&self.trust_worker)?.signers().to_vec())),
         }
     }
-
-    /// Reads everything that a server needs, and changes nothing.
-    fn check(&self, config: &Config) -> anyhow::Result<Exit> {
-        let mut out = out::stdout();
-        let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
-        check_address(self.listen, keys.as_ref())?;
-        let policies = self.service.policies()?;
-        for warning in policies.warnings() {
-            out::note(format_args!("warning: {}", printable(warning)));
-        }
-        if let Some(policy) = &policies.action {
-            writeln!(out, "action policy    {}", policy.value.hash())?;
-        }
-        if let Some(policy) = &policies.workflow {
-            writeln!(out, "workflow policy  {}", printable(&policy.value.name))?;
-        }
-        if let Some(keys) = &keys {
-            writeln!(out, "API keys         {}", keys.list().len())?;
-        }
-        let trusted = self.service.trusting.signers(config)?.signers().len();
-        writeln!(out, "trusted signers  {trusted}")?;
-        if let Some(workers) = self.workers(config)? {
-            writeln!(out, "worker keys      {}", workers.len())?;
-        }
-        match self.service.signing.existing_key(config)? {
-            Some(key) => writeln!(out, "signing key      {}", key.signer().fingerprint())?,
-            None => writeln!(out, "signing key      created at the first start")?,
-        }
-        match Store::inspect(self.service.store.place(config)) {
-            Err(StoreError::Missing { .. }) => writeln!(out, "store            created at the first start")?,
-            inspected => inspected?,
-        }
-        writeln!(out, "ok")?;
-        Ok(Exit::Yes)
-    }
 }
 
 /// The options that `proofmark serve` and `proofmark mcp` have in common.
@@ -154,7 +121,7 @@ pub(crate) struct ServiceOptions {
     /// The action policy; required to decide on actions
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// The workflow policy; steps are accepted only of workflows that follow it
+    /// The workflow policy; a step is accepted only if its workflow follows it
     #[arg(long, value_name = "FILE")]
     workflow_policy: Option<PathBuf>,
     #[command(flatten)]
@@ -178,7 +145,7 @@ pub(crate) struct Logging {
     /// Write the log, on standard error, as text or as JSON
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     log_format: LogFormatName,
-    /// Log more: also the health checks of supervisors
+    /// Also log the health checks of supervisors
     #[arg(short, long)]
     verbose: bool,
     /// Also export the log and a span of every request to this OpenTelemetry collector, over OTLP/HTTP

@@ -52,7 +52,7 @@ pub(crate) fn load<T>(source: &Source<T>, check: impl FnOnce(&Path) -> anyhow::R
 
 fn linted<T>(path: &Path, read: anyhow::Result<T>) -> Result<Loaded<T>, UnreadableError> {
     let value = read.map_err(|error| unreadable(&error))?;
-    // Read again, because a policy does not know its text, in which findings have a place. A file that changes in between is
+    // The file is read again, because a policy does not know its text, in which findings have a place. A file that changes in between is
     // read once more.
     let findings = match Document::read(path) {
         Ok(Ok(document)) => lint::check(&document, None, &[], now().unix_millis()),

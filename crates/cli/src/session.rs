@@ -4,7 +4,8 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 use proofmark_receipt::{Json, Timestamp, object};
-use proofmark_session::{CallResult, CallStatus, Decided, Event, SessionDocument};
+use proofmark_session::SessionDocument;
+use proofmark_statement::{Bearing, EntryStatement, Kind, Statement, of_entry};
 use proofmark_store::{SessionEntry, Store, StoredSession, Tenant};
 
 use crate::config::Config;
@@ -21,9 +22,9 @@ const PAGE: usize = 500;
 /// List, show and export the sessions that `proofmark guard` and `proofmark hook` recorded
 #[derive(Subcommand)]
 pub(crate) enum Session {
-    /// List sessions, those begun last first
+    /// List sessions, most recently begun first
     List(List),
-    /// Show what passed in a session: calls, decisions, results
+    /// Show what happened in a session: calls, decisions, results
     Show(Show),
     /// Write the signed entries of a session, one per line
     ///
@@ -84,7 +85,7 @@ impl Session {
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
-        let mut page = store.of(&self.tenant).sessions(self.paging.limit.most, self.paging.after)?;
+        let mut page = store.of(&self.tenant).sessions(self.paging.limit, self.paging.after)?;
         // Those begun last come first, so the rest is older still.
         if let Some(from) = self.since.from
             && let Some(older) = page.sessions.iter().position(|session| session.begun_at < from)
@@ -133,7 +134,7 @@ impl Show {
         each(&store, &self.session, |entry| {
             match (self.json, read(&entry)) {
                 (true, _) => out.json(&entry.document)?,
-                (false, Some(document)) => writeln!(out, "{}", line(&document, paint).trim_end())?,
+                (false, Some(document)) => writeln!(out, "{}", line(&document, paint))?,
                 (false, None) => writeln!(out, "{} an entry that cannot be read", printable(&entry.kind))?,
             }
             Ok(())
@@ -189,96 +190,25 @@ fn read(entry: &SessionEntry) -> Option<SessionDocument> {
 
 /// An entry as people read it.
 fn line(entry: &SessionDocument, paint: Paint) -> String {
-    let (at, kind) = (printable(entry.at()), printable(entry.kind()));
-    let said = entry.event().map_or_else(String::new, |event| said(&event, paint));
-    format!("{at} {kind:<9} {said}")
-}
-
-/// What an event says behind its kind.
-fn said(event: &Event, paint: Paint) -> String {
-    match event {
-        Event::Opened(opened) => {
-            let what = match &opened.host {
-                Some(host) => format!("host {}", printable(host)),
-                None => format!("server {}", shown(&opened.server)),
-            };
-            format!("{what}{}", if opened.shadow == Some(true) { ", in shadow mode" } else { "" })
+    let EntryStatement { word, bearing, what, statements } = of_entry(entry);
+    let word = printable(&word);
+    let word = match bearing {
+        Bearing::Good => paint.good(&word),
+        Bearing::Bad => paint.bad(&word),
+        Bearing::Open => paint.warning(&word),
+        Bearing::Plain => word,
+    };
+    let mut line = format!("{} {word} {}", printable(entry.at()), printable(&what)).trim_end().to_owned();
+    for Statement { name, value, kind } in &statements {
+        let value = printable(value);
+        let named = name.as_ref().map_or_else(|| value.clone(), |name| format!("{name}: {value}"));
+        match kind {
+            Kind::Words => line += &format!("; {named}"),
+            Kind::Digest | Kind::Receipt | Kind::Decision => line += &format!("; {}", paint.dim(&named)),
+            Kind::Data => line += &format!(" {value}"),
+            // The export has it.
+            Kind::Text => {}
         }
-        Event::Decided(event) => decided(event, paint),
-        Event::Result(event) => result(event, paint),
-        Event::Refused(refused) => printable(&refused.reason),
-        Event::Server(server) => {
-            let instructions = match server.instructions.as_deref() {
-                None | Some("" | "pinned") => String::new(),
-                Some(state) => paint.bad(&format!(" instructions: {}", printable(state))),
-            };
-            format!("{} {}{instructions}", shown(&server.name), shown(&server.version))
-        }
-        Event::Tools(listed) | Event::Prompts(listed) | Event::Templates(listed) => {
-            let quarantined = joined(&listed.quarantined);
-            if quarantined.is_empty() { String::new() } else { format!("quarantined: {quarantined}") }
-        }
-        Event::Changed(changed) => printable(&changed.list),
-        Event::Passed(passed) => format!("{} {}", printable(&passed.method), shown(&passed.arguments)),
-        Event::Waiting(waiting) => paint.dim(&format!("decision {}", printable(&waiting.decision))),
-        Event::Policy(policy) => format!("another policy: {}", printable(&policy.policy_hash)),
-        Event::Lost(lost) => format!("{} entries that could not be stored", lost.entries),
-        Event::Cancelled(cancelled) => {
-            let executed = cancelled.executed.as_str();
-            match &cancelled.declined {
-                Some(declined) => format!("executed: {executed}; the client answered {}", printable(declined)),
-                None => format!("executed: {executed}"),
-            }
-        }
-        Event::Ended(ended) => format!("{} {}", printable(&ended.tool), word(ended.status)),
-        Event::Joined(joined) => printable(&joined.tool),
-        Event::Undecided(undecided) => {
-            format!("{} {} {}", paint.bad("no decision:"), shown(&undecided.tool), shown(&undecided.arguments))
-        }
-        Event::Stop(stop) => {
-            let receipt = paint.dim(&format!("receipt {}", shown(&stop.receipt)));
-            format!("step {} {} {receipt}", printable(&stop.step), printable(&stop.state))
-        }
-        Event::Closed(_) => String::new(),
     }
-}
-
-fn decided(decided: &Decided, paint: Paint) -> String {
-    let word = match (decided.allowed, decided.was_forwarded()) {
-        (true, _) => paint.good("allowed"),
-        (false, false) => paint.bad("blocked"),
-        (false, true) => paint.bad("would be blocked"),
-    };
-    let what = match decided.method.as_deref() {
-        Some("tools/call") | None => shown(&decided.tool),
-        Some(method) => printable(method),
-    };
-    let decision = paint.dim(&format!("decision {}", shown(&decided.decision)));
-    format!("{word} {what} {} {decision}", shown(&decided.arguments))
-}
-
-fn result(result: &CallResult, paint: Paint) -> String {
-    let signs = joined(&result.signs);
-    let signs = if signs.is_empty() { String::new() } else { format!(" signs of steering: {signs}") };
-    let handling = match (result.handling.as_deref(), result.would.as_deref()) {
-        (Some("withhold"), _) => " withheld",
-        (Some("mark"), _) => " marked",
-        (_, Some("withhold")) => " would be withheld",
-        (_, Some("mark")) => " would be marked",
-        _ => "",
-    };
-    format!("{} {}{}{handling}", printable(&result.tool), word(result.status), paint.bad(&signs))
-}
-
-fn shown(text: &Option<String>) -> String {
-    text.as_deref().map(printable).unwrap_or_default()
-}
-
-fn joined(texts: &[String]) -> String {
-    let texts: Vec<_> = texts.iter().map(|text| printable(text)).collect();
-    texts.join(", ")
-}
-
-fn word(status: Option<CallStatus>) -> &'static str {
-    status.map_or("", CallStatus::as_str)
+    line
 }

@@ -101,7 +101,7 @@ impl Source<'_> {
     /// The line and column, from 1, of the field `path`, or of the nearest value around it. `None` where the text cannot be
     /// parsed.
     pub(crate) fn locate(&self, path: &str) -> Option<(u64, u64)> {
-        // Parsed again, and only for errors: documents without one pay nothing for places.
+        // The text is parsed again, and only for errors: documents without one pay nothing for places.
         let (json, places) = parse_with_places(self.text, self.format).ok()?;
         places.find(&json, path).map(|start| line_and_column(self.text, start))
     }

@@ -24,7 +24,7 @@ pub(crate) enum Trust {
     Add(Add),
     /// List the signers that you trust
     List(List),
-    /// Trust a signer no more
+    /// Remove a signer from those that you trust
     Remove(Remove),
 }
 

@@ -154,7 +154,7 @@ impl Verify {
         loop {
             let seen = watch::look(&paths);
             if io::stdout().is_terminal() && self.formatting.format() == Format::Human {
-                // Erases the display and what has scrolled off it (ECMA-48).
+                // This erases the display and what has scrolled off it (ECMA-48).
                 write!(out::stdout(), "\x1b[H\x1b[2J\x1b[3J")?;
             }
             let (exit, files) = self.run_once(config, session);

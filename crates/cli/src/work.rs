@@ -30,7 +30,7 @@ use crate::serve::{Logging, concurrency};
   proofmark work
   proofmark work --jobs 4 --languages python,javascript --listen 127.0.0.1:8702
 
-Exit codes: 0 it was told to stop; 2 it cannot work; 130 it was ended at once.")]
+Exit codes: 0 the worker was told to stop; 2 it could not start or go on; 130 it was ended by a second signal.")]
 pub(crate) struct Work {
     /// How many verifications run at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
@@ -51,7 +51,7 @@ pub(crate) struct Work {
 
 impl Work {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        // Named, because `_` would drop the log at once; it must live as long as the worker.
+        // The log has a name, because `_` would drop it at once; it must live as long as the worker.
         let _log = self.logging.start()?;
         let key = self.signing.key(config)?;
         let store = Arc::new(self.store.open(config)?);

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use proofmark_interop::x402::{Carried, HEADER, MAX_HEADER, decode, header, path};
-use proofmark_receipt::{Profile, verify};
+use proofmark_receipt::{Json, Object, Profile, verify};
 
 use crate::config::Config;
 use crate::error::with_help;
@@ -47,6 +47,9 @@ pub(crate) struct Encode {
     receipt: String,
     #[command(flatten)]
     store: StoreAt,
+    /// Print the headers as one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 impl Encode {
@@ -70,8 +73,14 @@ impl Encode {
             return Err(anyhow!("encode the receipt `{label}`, whose signature must be valid: {cause}"));
         }
         let mut out = out::stdout();
-        for (name, value) in fields {
-            writeln!(out, "{name}: {value}")?;
+        if self.json {
+            let mut headers = Object::new();
+            for (name, value) in fields {
+                headers.insert(name, value);
+            }
+            out.json(&Json::from(headers).to_text())?;
+        } else {
+            fields.iter().try_for_each(|(name, value)| writeln!(out, "{name}: {value}"))?;
         }
         Ok(Exit::Yes)
     }

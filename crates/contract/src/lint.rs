@@ -103,8 +103,11 @@ fn expired(index: usize, exemption: &Exemption) -> Finding {
 }
 
 fn tool_classes(tools: &ToolClasses) -> Vec<Finding> {
-    let is_mutating = |name: &str| tools.mutating.iter().any(|pattern| glob::covers(pattern, name));
-    let both = tools.readonly.iter().enumerate().filter(|(_, name)| is_mutating(name));
+    let both = tools
+        .readonly
+        .iter()
+        .enumerate()
+        .filter(|(_, name)| tools.mutating.iter().any(|pattern| glob::covers(pattern, name)));
     let findings = both.map(|(index, name)| {
         let message = format!("`{name}` is also listed as mutating, which takes precedence");
         let path = format!("tools.readonly[{index}]");

@@ -95,8 +95,10 @@ impl WorkflowPolicy {
             Class::Readonly => Demands::of_class(class).and(&self.readonly),
         });
         let all = of_class.iter().fold(Demands::default(), |all, demands| all.and(demands));
-        let covers = |scope: &Scope| classes.iter().any(|class| scope.covers(workflow, step, *class));
-        let matching = self.requirements.iter().filter(|requirement| covers(&requirement.scope));
+        let matching = self
+            .requirements
+            .iter()
+            .filter(|requirement| classes.iter().any(|class| requirement.scope.covers(workflow, step, *class)));
         matching.fold(all, |all, requirement| all.and(&requirement.demands))
     }
 
@@ -109,8 +111,10 @@ impl WorkflowPolicy {
         let class = self.class_of(workflow, step);
         let all = self.exemptions.iter().enumerate();
         // An exemption for agents is none for a step whose agent nobody knows.
-        let known = move |scope: &Scope| scope.agent.is_none() || step.agent.is_some();
-        all.filter(move |(_, exemption)| known(&exemption.scope) && exemption.scope.covers(workflow, step, class))
+        all.filter(move |(_, Exemption { scope, .. })| {
+            let is_known = scope.agent.is_none() || step.agent.is_some();
+            is_known && scope.covers(workflow, step, class)
+        })
     }
 }
 

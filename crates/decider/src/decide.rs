@@ -29,8 +29,8 @@ pub(crate) struct Question<'a> {
     pub(crate) trusted: &'a [SignerId],
     /// Set when the caller no longer waits for the decision: it is not stored then.
     pub(crate) stop: &'a AtomicBool,
-    /// The signer of decisions here, which vouches for the reviewers it names.
-    pub(crate) own: Option<SignerId>,
+    /// The signer that vouches for the reviewers it names, where decisions are made by a server that knows who calls.
+    pub(crate) vouching: Option<SignerId>,
 }
 
 /// Why there is no decision. Nothing is allowed then.
@@ -117,9 +117,7 @@ pub fn replay(
     presented: Presented<'_>,
     trusted: &[SignerId],
 ) -> Result<Replay, DecideError> {
-    let mut presented = presented::facts(&presented.read()?, trusted, None)?;
-    // Its issuer vouched for reviewers when it was decided.
-    vouch(&mut presented, receipt.verify(trusted).signer);
+    let presented = presented::facts(&presented.read()?, trusted, None)?;
     Ok(proofmark_boundary::replay(receipt, request, policy, &presented, trusted))
 }
 
@@ -194,11 +192,11 @@ pub(crate) fn evidence(
     let mut facts = presented::facts(&question.presented.read()?, question.trusted, Some(store))?;
     let outputs = outputs_wanted(question.policy, question.request, now);
     facts.extend(presented::stored(store, &outputs, question.trusted)?);
-    vouch(&mut facts, question.own);
+    vouch(&mut facts, question.vouching);
     Ok(Evidence::new(facts))
 }
 
-/// Marks the approvals that this signer, whose decision it is, vouches for: it knows who its reviewers are.
+/// Marks the approvals whose reviewers this signer vouches for: those that it signed itself.
 pub(crate) fn vouch(facts: &mut [ReceiptFact], signer: Option<SignerId>) {
     for fact in facts.iter_mut().filter(|fact| fact.approval.is_some()) {
         // Without the first condition an unsigned approval would be vouched for where there is no signer here.

@@ -18,7 +18,7 @@ use std::task::{Context, Poll};
 
 use proofmark_boundary::{ActionPolicy, Admission, Decision, DecisionReceipt, Request, SignedDecision};
 use proofmark_keys::{Checked, TrustedSigners};
-use proofmark_receipt::{ChainTip, Profile, Sha256Digest, SigningKey, Timestamp};
+use proofmark_receipt::{ChainTip, Profile, Sha256Digest, SignerId, SigningKey, Timestamp};
 use proofmark_store::{Answer, NewDecision, Pending, Store, StoreError, Tenant, Write, Written};
 use proofmark_verifier::Issuer;
 use proofmark_verifier::clock;
@@ -48,6 +48,7 @@ pub struct Decider {
     trusted: RwLock<Arc<TrustedSigners>>,
     locks: KeyedLock,
     record_facts: bool,
+    vouches: bool,
 }
 
 /// What is stored together with a decision, made of its id and of whether it allows.
@@ -100,7 +101,20 @@ impl Decider {
     ) -> Self {
         let trusted = RwLock::new(Arc::new(trusted.into().and(key.signer())));
         let policy = RwLock::new(policy.map(Arc::new));
-        Self { policy, key: Arc::new(key), store, trusted, locks: KeyedLock::default(), record_facts: false }
+        let (key, locks) = (Arc::new(key), KeyedLock::default());
+        Self { policy, key, store, trusted, locks, record_facts: false, vouches: false }
+    }
+
+    /// Vouches for the reviewers that its key names: for a server, which knows its callers by their API keys. Without this an
+    /// approval is its signer's, whomever it names.
+    #[must_use]
+    pub fn vouching_for_reviewers(self) -> Self {
+        Self { vouches: true, ..self }
+    }
+
+    /// The signer whose word on who approved counts.
+    pub(crate) fn vouching(&self) -> Option<SignerId> {
+        self.vouches.then(|| self.key.signer())
     }
 
     /// A decider for one caller, the command line, to whom only the signers that are named are trusted.
@@ -270,7 +284,7 @@ impl Decider {
             request: asked.request,
             presented: asked.presented,
             trusted: trusted.signers(),
-            own: Some(self.key.signer()),
+            vouching: self.vouching(),
             stop: asked.stop,
         }
     }

@@ -63,6 +63,9 @@ struct Waiting {
 }
 
 /// What is to be moved, and where.
+///
+/// Not [`Output`]: that also has what is recorded, which no transport gets, and knows only by its variants what is said to a request
+/// that waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Passage {
     ToClient(String),
@@ -217,8 +220,11 @@ impl Guard {
     /// # Errors
     /// When it cannot be stored; it waits on then.
     pub fn flush(&self) -> Result<(), DecideError> {
-        let happened = |entry: &Entry| !matches!(entry.event, Event::Opened(_) | Event::Server(_) | Event::Closed(_));
-        if self.is_recorded() || self.waiting().entries.iter().any(happened) { self.record_all() } else { Ok(()) }
+        let has_happened = self.waiting().entries.iter().any(|entry| {
+            // A client that begins, asks what the server is, and leaves.
+            !matches!(entry.event, Event::Opened(_) | Event::Server(_) | Event::Closed(_))
+        });
+        if self.is_recorded() || has_happened { self.record_all() } else { Ok(()) }
     }
 
     /// Whether the session has entries of this guard on disk.
@@ -282,11 +288,15 @@ impl Guard {
         self.renew_pins();
         let id = released.id().clone();
         let step = self.connection().go_on(released, &policy);
-        let of = |passage| match passage {
-            Passage::ToClient(_) | Passage::ToServer(_) => Passage::Of(id.clone(), Box::new(passage)),
-            Passage::Progress(_) | Passage::Ask(..) | Passage::Of(..) | Passage::Moved(_) | Passage::Log(_) => passage,
-        };
-        self.follow(step).into_iter().map(of).collect()
+        self.follow(step)
+            .into_iter()
+            .map(|passage| match passage {
+                Passage::ToClient(_) | Passage::ToServer(_) => Passage::Of(id.clone(), Box::new(passage)),
+                Passage::Progress(_) | Passage::Ask(..) | Passage::Of(..) | Passage::Moved(_) | Passage::Log(_) => {
+                    passage
+                }
+            })
+            .collect()
     }
 
     /// Takes over what was approved, where something is quarantined.
@@ -405,8 +415,9 @@ impl Guard {
         }
         let stored: Vec<StoredPin> = found.into_iter().map(|(pin, waits)| waiting_pin(&pin, waits)).collect();
         let stored = self.decider.store().of(&Tenant::LOCAL).submit_all(stored.into_iter().map(Into::into).collect());
-        let failed = |error| Passage::Log(format!("failed to store definitions of the server: {error}"));
-        passages.extend(stored.wait().err().map(failed));
+        if let Err(error) = stored.wait() {
+            passages.push(Passage::Log(format!("failed to store definitions of the server: {error}")));
+        }
         passages
     }
 

@@ -18,29 +18,20 @@ use proofmark_session::{
     Agent, CallResult, CallStatus, Decided, Entry, Event, Joined, Keep, Kind, MAX_CALLS, Opened, SessionFacts,
     SubagentName, TextDigest, Undecided, arguments,
 };
-use proofmark_store::{Finding, Store, StoreError, Tenant};
+use proofmark_store::{Store, StoreError, Tenant};
 use proofmark_verifier::clock;
 
 use crate::decide::DecideError;
 use crate::decider::Decider;
+use crate::finding::{FindingCode, Found};
 use crate::session_decider::{Known, SessionDecider};
 use calls::{Calls, HookedCall, Match, arguments_digest, twin_digest};
 pub use stop::{HostRecord, StepAt, StopError, StopRuling};
 
-/// What is found of a call that ran.
-struct Found {
-    code: &'static str,
-    message: &'static str,
-}
-
-const EXECUTED_BLOCKED: Found =
-    Found { code: "executed_blocked", message: "it was executed though it was not allowed" };
 const EXECUTED_UNDECIDED: Found =
-    Found { code: "executed_undecided", message: "it was executed, and no hook was asked about it" };
+    Found { code: FindingCode::ExecutedUndecided, message: "it was executed, and no hook was asked about it" };
 /// How many of the sessions that were begun last are searched for a subagent.
 const MAX_SESSIONS_SEARCHED: usize = 100;
-/// The most characters of a host's name of a call that are stored with a finding.
-const MAX_CALL_ID: usize = 200;
 
 /// What the hooks of a session have in common.
 #[derive(Clone, Debug)]
@@ -156,7 +147,7 @@ impl Hooks {
         let found = match decided {
             _ if !ended.status.may_have_acted() => None,
             Some(decided) if decided.allowed => None,
-            Some(decided) => Some((decided.decision, EXECUTED_BLOCKED)),
+            Some(decided) => Some((decided.decision, Found::BLOCKED)),
             None => Some((call.id.clone().unwrap_or_else(|| call.host_tool.clone()), EXECUTED_UNDECIDED)),
         };
         let mut entries = self.entries(session.is_empty(), None, Event::Result(result));
@@ -169,7 +160,7 @@ impl Hooks {
             })));
         }
         session.append(&entries)?;
-        found.map_or(Ok(()), |(what, found)| self.find(&what, &found))
+        found.map_or(Ok(()), |(what, found)| self.find(&what, found))
     }
 
     /// The action that a call is.
@@ -251,13 +242,8 @@ impl Hooks {
         SessionDecider::open(Arc::clone(&self.decider), name, Seen::default(), stop)
     }
 
-    fn find(&self, what: &str, found: &Found) -> Result<(), DecideError> {
-        let finding = Finding {
-            decision_id: what.chars().take(MAX_CALL_ID).collect(),
-            code: found.code.to_owned(),
-            message: found.message.to_owned(),
-            found_at: clock::now_in(self.decider.store())?.unix_millis(),
-        };
+    fn find(&self, what: &str, found: Found) -> Result<(), DecideError> {
+        let finding = found.about(what, &clock::now_in(self.decider.store())?);
         self.decider.store().of(&Tenant::LOCAL).submit(finding).wait()?;
         Ok(())
     }
@@ -286,7 +272,7 @@ pub fn session_of_subagent(store: &Store, host: &Host, parent: &str) -> Result<S
     let recent = store.sessions(MAX_SESSIONS_SEARCHED, None)?.sessions;
     for session in recent.into_iter().map(|listed| listed.session).filter(|session| session.starts_with(&begin)) {
         let mut is_there = false;
-        store.session_since((&session, 0), &[Kind::Decided.as_str()], &mut |document| {
+        store.session_since(&session, 0, &[Kind::Decided.as_str()], &mut |document| {
             // Few entries are read: the host waits.
             let entry = document.contains(&written).then(|| Json::parse(document.as_bytes()).ok()).flatten();
             let entry = entry.and_then(|entry| Entry::read(entry.as_object()?));

@@ -11,6 +11,7 @@
 mod decide;
 mod decider;
 mod evaluation;
+mod finding;
 mod guard;
 mod hooks;
 mod pins;
@@ -26,6 +27,7 @@ mod worth;
 pub use decide::{DecideError, replay};
 pub use decider::{Asked, Decided, Decider, Deciding, Replayable, StoredWith};
 pub use evaluation::{Evaluation, evaluation};
+pub use finding::FindingCode;
 pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
 pub use hooks::{
     HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, not_executed, session_of_subagent,

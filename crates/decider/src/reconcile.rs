@@ -1,11 +1,12 @@
 //! Reports of executions, compared with the decisions they name.
 
 use proofmark_receipt::{Json, Timestamp};
-use proofmark_store::{Decision, Execution, Finding, NEVER_REPORTED, StoreError, Tenant, Write};
+use proofmark_store::{Decision, Execution, StoreError, Tenant, Write};
 use proofmark_verifier::clock;
 
 use crate::decide::DecideError;
 use crate::decider::{self, Decider, Replayable};
+use crate::finding::{FindingCode, Found};
 
 /// How long after a decision expires a report of its execution may still arrive, in milliseconds.
 const REPORT_GRACE: i64 = 60_000;
@@ -51,7 +52,7 @@ impl Decider {
         let decision = store.decision(id)?;
         let earlier = store.times_executed(id)?;
         let found = compare(report, decision.as_ref(), earlier, &now);
-        let codes: Vec<String> = found.iter().map(|(code, _)| (*code).to_owned()).collect();
+        let codes: Vec<String> = found.iter().map(|found| found.code.as_str().to_owned()).collect();
         let execution = Execution {
             // The id of a decision that is not this tenant's is not stored.
             decision_id: decision.map_or_else(String::new, |decision| decision.decision_id),
@@ -59,7 +60,7 @@ impl Decider {
             document: report.document.to_owned(),
         };
         let mut writes: Vec<Write> = vec![execution.into()];
-        writes.extend(found.into_iter().map(|found| finding(id, found, &now).into()));
+        writes.extend(found.into_iter().map(|found| found.about(id, &now).into()));
         writes.extend(report.replayable.map(|one| decider::answer(one, codes.join(" ")).into()));
         store.submit_all(writes).wait()?;
         Ok(Reported { findings: codes })
@@ -74,41 +75,47 @@ impl Decider {
         let _one_at_a_time = self.lock("sweep", &Tenant::LOCAL, "");
         let now = clock::now_in(&self.store)?;
         let late = self.store.all_tenants_unreported(now.unix_millis().saturating_sub(REPORT_GRACE))?;
-        let submit = |(tenant, decision): &(Tenant, Decision)| {
-            let what = (NEVER_REPORTED, "it was allowed, and no report says whether it was executed");
-            self.store.of(tenant).submit(finding(&decision.decision_id, what, &now))
-        };
-        let submitted: Vec<_> = late.iter().map(submit).collect();
+        let submitted: Vec<_> = late
+            .iter()
+            .map(|(tenant, decision)| self.store.of(tenant).submit(NEVER_REPORTED.about(&decision.decision_id, &now)))
+            .collect();
         submitted.into_iter().try_for_each(|one| one.wait().map(drop))?;
         Ok(late.len())
     }
 }
 
-/// The most characters of a reported decision id that are stored with a finding.
-const MAX_ID: usize = 200;
-
-type Found = (&'static str, &'static str);
+const NEVER_REPORTED: Found =
+    Found { code: FindingCode::NeverReported, message: "it was allowed, and no report says whether it was executed" };
+const UNDECIDED: Found =
+    Found { code: FindingCode::ExecutedUndecided, message: "it was executed, and there is no decision on it" };
+const OTHER_ARGUMENTS: Found =
+    Found { code: FindingCode::ExecutedOtherArguments, message: "another action was executed than was decided on" };
+const TWICE: Found =
+    Found { code: FindingCode::ExecutedTwice, message: "it was executed more than once, and was decided on once" };
+const AFTER_EXPIRY: Found = Found {
+    code: FindingCode::ExecutedAfterExpiry,
+    message: "its execution was reported after the decision had ceased to hold",
+};
 
 fn compare(report: &Report<'_>, decision: Option<&Decision>, earlier: u64, now: &Timestamp) -> Vec<Found> {
     if !report.executed {
         return Vec::new();
     }
     let Some(decision) = decision else {
-        return vec![("executed_undecided", "it was executed, and there is no decision on it")];
+        return vec![UNDECIDED];
     };
-    let about = &decision.about;
     let mut found = Vec::new();
     if !decision.allowed {
-        found.push(("executed_blocked", "it was executed though it was not allowed"));
+        found.push(Found::BLOCKED);
     }
     if is_other_action(report, decision) {
-        found.push(("executed_other_arguments", "another action was executed than was decided on"));
+        found.push(OTHER_ARGUMENTS);
     }
     if earlier > 0 {
-        found.push(("executed_twice", "it was executed more than once, and was decided on once"));
+        found.push(TWICE);
     }
-    if now.unix_millis() > about.expires_at {
-        found.push(("executed_after_expiry", "its execution was reported after the decision had ceased to hold"));
+    if now.unix_millis() > decision.about.expires_at {
+        found.push(AFTER_EXPIRY);
     }
     found
 }
@@ -127,15 +134,5 @@ fn is_other_action(report: &Report<'_>, decision: &Decision) -> bool {
         (Some(executed), Some(decided)) => executed.canonical_vrf() != decided.canonical_vrf(),
         // A report need not state its arguments.
         (_, _) => false,
-    }
-}
-
-fn finding(decision_id: &str, (code, message): Found, now: &Timestamp) -> Finding {
-    Finding {
-        // It is the client's own text, and no longer than an id where it names one.
-        decision_id: decision_id.chars().take(MAX_ID).collect(),
-        code: code.to_owned(),
-        message: message.to_owned(),
-        found_at: now.unix_millis(),
     }
 }

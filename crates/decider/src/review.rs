@@ -32,7 +32,7 @@ pub struct NewReview<'a> {
     /// Whose decision it is.
     pub tenant: &'a Tenant,
     pub decision_id: &'a str,
-    /// Who reviews it, which the decider's key vouches for.
+    /// Who reviews it.
     pub reviewer: &'a Reviewer,
     pub approve: bool,
     /// Why.
@@ -77,7 +77,7 @@ pub enum ReviewError {
         /// The role it was given in.
         role: String,
         why: Refusal,
-        /// Who may approve in the role, where the policy says so.
+        /// Who may approve in the role by the policy.
         holders: Vec<String>,
     },
     /// It has as many approvals as are asked for.
@@ -143,23 +143,25 @@ fn way_out(why: Refusal) -> &'static str {
              the policy, name the role"
         }
         Refusal::SameReviewer => "let another person approve",
-        Refusal::OtherRole => {
-            "let another person approve, or let the policy or the file of API keys give both roles to one person"
+        Refusal::RoleOfNobody => {
+            "list who holds the role, with `proofmark reviewer add NAME --key KEY --role ROLE --policy FILE`, or give it to the \
+             reviewer's API key with `proofmark api-key add … --holds ROLE`"
         }
         _ => "let the agent ask again, and review that decision",
     }
 }
 
 impl Decider {
-    /// Stores a review. An approval is signed with the decider's key, which vouches for the reviewer, and counts when the
-    /// action is asked for again; one that would not count is refused. A denial answers the next requests for the action.
+    /// Stores a review. An approval is signed with the decider's key and counts when the action is asked for again; one that
+    /// would not count is refused. A denial answers the next requests for the action.
     ///
     /// # Errors
     /// [`ReviewError`]; nothing is stored then.
     pub fn review(&self, new: &NewReview<'_>) -> Result<(Review, Option<Receipt>), ReviewError> {
         let store = self.store.of(new.tenant);
-        let unknown = || ReviewError::Unknown(new.decision_id.to_owned());
-        let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
+        let Some(stored) = store.decision(new.decision_id)? else {
+            return Err(ReviewError::Unknown(new.decision_id.to_owned()));
+        };
         // Whether an approval counts depends on those before it.
         let _same_subject = self.lock("review", new.tenant, &stored.about.subject);
         settled(|| match self.review_once(new, &stored) {
@@ -294,16 +296,16 @@ impl Decider {
             _ => None,
         };
         let request = request.ok_or_else(|| ReviewError::NoFacts(stored.decision_id.clone()))?;
-        let own = Some(self.key.signer());
+        let vouching = self.vouching();
         // Its budget ends it; a review is stored even when its caller has gone.
         let stop = &AtomicBool::new(false);
         let trusted = self.trusted();
         let trusted = trusted.signers();
         let presented = Presented::default();
-        let question = Question { policy: &policy, request: &request, presented, trusted, own, stop };
+        let question = Question { policy: &policy, request: &request, presented, trusted, vouching, stop };
         let evidence = decide::evidence(&question, &store, now)?;
         let mut fact = [presented::fact(approval, trusted, Some(&store))?];
-        decide::vouch(&mut fact, own);
+        decide::vouch(&mut fact, vouching);
         let documents = evidence.documents().iter().cloned().chain(fact).collect();
         counted(&policy, &request, &Evidence::new(documents), now, role, approval)
     }
@@ -340,9 +342,8 @@ fn counted(
 ) -> Result<(), ReviewError> {
     let moment = Moment { now: now.clone(), history: History::default() };
     let findings = judge_rules(policy, request, evidence, &moment);
-    let items = || findings.iter().flat_map(|finding| &finding.evidence);
     let (content, mut refused) = (receipt.content(), None);
-    for item in items() {
+    for item in findings.iter().flat_map(|finding| &finding.evidence) {
         match item {
             EvidenceItem::Document { document, refusal, .. } if document.content == content => match refusal {
                 // One rule that counts it is enough; another may refuse it.
@@ -355,7 +356,10 @@ fn counted(
     let roles: Vec<String> = roles_asked(&findings).into_iter().map(str::to_owned).collect();
     let role = role.to_owned();
     Err(match refused {
-        Some(why) => ReviewError::CannotCount { holders: policy.holders(&role).unwrap_or_default(), role, why },
+        Some(why) => {
+            let holders = policy.holders(&role).into_iter().map(str::to_owned).collect();
+            ReviewError::CannotCount { holders, role, why }
+        }
         None if roles.contains(&role) => ReviewError::Enough(role),
         None => ReviewError::NotAsked { role, roles },
     })

@@ -67,7 +67,7 @@ impl<K: Known> SessionDecider<K> {
         let Self { decider, session, count, known, .. } = self;
         let kinds: Vec<_> = K::KINDS.iter().map(|kind| kind.as_str()).collect();
         let (mut unreadable, store) = (false, decider.store().of(&Tenant::LOCAL));
-        *count = store.session_since((session, *count), &kinds, &mut |document| {
+        *count = store.session_since(session, *count, &kinds, &mut |document| {
             match Json::parse(document.as_bytes()) {
                 // They are of these kinds, so each is known here.
                 Ok(Json::Object(entry)) => Entry::read(&entry).iter().for_each(|entry| known.take_in(entry)),

@@ -92,8 +92,7 @@ pub fn suggest_policy(
         // What the policy decides on by a rule, a further boundary cannot allow.
         Some((policy, _)) => {
             let refused = record.refusals(policy, true);
-            let is_unmatched = |reasons: &BTreeSet<String>| reasons.contains("unmatched_action");
-            let calls = record.calls.iter().zip(&refused).filter(|(_, reasons)| is_unmatched(reasons));
+            let calls = record.calls.iter().zip(&refused).filter(|(_, reasons)| reasons.contains("unmatched_action"));
             calls.map(|((_, call), _)| call.clone()).collect()
         }
         None => record.calls.iter().map(|(_, call)| call.clone()).collect(),

@@ -15,13 +15,13 @@ use proofmark_receipt::document::{Format, parse};
 use proofmark_store::{Store, Tenant};
 use proofmark_testing::Home;
 
+/// Who gives approvals is appended.
 const POLICY: &str = "
 version: 1
 tools: [{tool: write, class: record_mutation}, {tool: read, class: generic}]
 boundaries:
   - {id: reads, match: {tool: read}}
   - {id: writes, match: {tool: write}, require: [{approval: {role: owner, count: 2}}]}
-roles: {owner: trusted}
 ";
 const OPEN: &str = "
 version: 1
@@ -45,8 +45,11 @@ impl Place {
     }
 
     fn decider(&self) -> Decider {
-        let trusted = TrustedSigners::exactly(vec![self.key().signer()]);
-        Decider::for_command_line(Some(policy(POLICY)), self.key(), Store::open(self.home.store()).unwrap(), trusted)
+        let server = self.key().signer();
+        let people = ["ann", "bob"].map(|id| format!("'reviewer:{id}@{server}'")).join(", ");
+        let policy = policy(&format!("{POLICY}roles: {{owner: [{people}]}}\n"));
+        let store = Store::open(self.home.store()).unwrap();
+        Decider::for_command_line(Some(policy), self.key(), store, TrustedSigners::exactly(Vec::new()))
     }
 
     fn guard(&self) -> Guard {
@@ -147,24 +150,23 @@ fn a_call_that_is_denied_is_blocked_at_once() {
 }
 
 #[test]
-fn a_call_that_waits_is_decided_by_the_policy_and_the_signers_of_then() {
+fn a_call_that_waits_is_decided_by_the_policy_of_then() {
     let place = Place::new();
     let guard = place.guard();
     let decision = waits(guard.from_client(write(1).as_bytes()));
-    guard.set_trusted(TrustedSigners::exactly(Vec::new()));
+    assert!(guard.set_policy(policy(POLICY)));
     place.review(&decision, "ann", true);
     place.review(&decision, "bob", true);
-    // The signer of the reviews is trusted no more. It waits on, for another decision.
+    // The policy lists the reviewers no more. It waits on, for another decision.
     let other = waits(guard.tick());
     assert_ne!(other, decision);
-    guard.set_trusted(TrustedSigners::exactly(vec![place.key().signer()]));
     assert!(guard.set_policy(policy(OPEN)) && !guard.set_policy(policy(OPEN)));
     place.review(&other, "ann", false);
     // A denial counts under any policy.
     blocked(guard.tick());
     assert_eq!(guard.from_client(write(2).replace("write", "read").as_bytes()).len(), 1);
     guard.close().unwrap();
-    assert_eq!(place.kinds().iter().filter(|kind| *kind == "policy").count(), 1);
+    assert_eq!(place.kinds().iter().filter(|kind| *kind == "policy").count(), 2);
 }
 
 #[test]

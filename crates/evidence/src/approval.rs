@@ -141,7 +141,6 @@ impl ApprovalDemand {
         now: &Timestamp,
     ) -> Approvals<'e> {
         let mut judged = judged(roles, subject, self.binds, evidence, now);
-        // Only after all roles were judged together: an approval in another role may exclude one in this role.
         judged.retain(|(fact, _)| fact.approval.as_ref().is_some_and(|approval| approval.role == self.role));
         let mut counted: Vec<&ReceiptFact> = Vec::new();
         for (fact, refusal) in judged.iter_mut().filter(|(_, refusal)| refusal.is_none()) {
@@ -157,7 +156,7 @@ impl ApprovalDemand {
 }
 
 /// The approvals that were presented, the oldest first, each with the reason why it does not count for this subject in its
-/// own role. A person counts in two roles only when holding both; otherwise the older approval counts.
+/// own role.
 #[must_use]
 pub fn judged<'e>(
     roles: &Roles,
@@ -166,20 +165,10 @@ pub fn judged<'e>(
     evidence: &'e Evidence,
     now: &Timestamp,
 ) -> Vec<(&'e ReceiptFact, Option<Refusal>)> {
-    let mut judged: Vec<_> =
-        evidence.documents().iter().filter(|fact| fact.approval.is_some()).map(|fact| (fact, None)).collect();
+    let approvals = evidence.documents().iter().filter(|fact| fact.approval.is_some());
+    let mut judged: Vec<_> = approvals.map(|fact| (fact, counts(roles, subject, binds, fact, now).err())).collect();
     // The oldest first, so that an approval that comes later cannot take one away that counted.
     judged.sort_by_key(|(fact, _)| (fact.verified_at.unix_millis(), fact.content));
-    let mut counting: Vec<&ReceiptFact> = Vec::new();
-    for (fact, refusal) in &mut judged {
-        *refusal = counts(roles, subject, binds, fact, now).err();
-        if refusal.is_none() && counting.iter().any(|other| roles.exclude(other, fact)) {
-            *refusal = Some(Refusal::OtherRole);
-        }
-        if refusal.is_none() {
-            counting.push(fact);
-        }
-    }
     judged
 }
 
@@ -191,7 +180,7 @@ fn counts(roles: &Roles, subject: &Subject, binds: Binds, fact: &ReceiptFact, no
     refuse(approval.subject.action != action || fact.output != action, Refusal::OtherOutput)?;
     refuse(!fact.valid, Refusal::NotValid)?;
     refuse(fact.kind != Some(ReceiptKind::Approval), Refusal::OtherKind)?;
-    refuse(!roles.may_speak(fact, &approval.role), Refusal::Signer)?;
+    roles.holds(fact, &approval.role)?;
     refuse(fact.verdict != Verdict::Pass, Refusal::Verdict)?;
     refuse(fact.tier != HUMAN_TIER, Refusal::Tier)?;
     refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
@@ -226,7 +215,8 @@ fn read_count(field: &Field<'_>) -> Result<usize, DocumentError> {
 }
 
 impl ReceiptFact {
-    /// An approval of the subject by this person, valid, trusted and not used up, until `expires_at`.
+    /// An approval of the subject by this person, valid and not used up, until `expires_at`. The caller of a server is one to
+    /// whom the server gives the role.
     #[must_use]
     pub fn blank_approval(
         name: &str,
@@ -237,15 +227,18 @@ impl ReceiptFact {
         expires_at: Timestamp,
     ) -> Self {
         // A person without a key of their own is the caller of a server, which signs for them.
-        let (signer, reviewer) = match person {
-            Person::Key(key) => (*key, Reviewer::of_key(*key)),
-            Person::Caller { id, server } => (*server, Reviewer { id: id.clone(), key: None, roles: Vec::new() }),
+        let (signer, reviewer, vouched) = match person {
+            Person::Key(key) => (*key, Reviewer::of_key(*key), false),
+            Person::Caller { id, server } => {
+                (*server, Reviewer { id: id.clone(), key: None, roles: vec![role.to_owned()] }, true)
+            }
         };
         Self {
             kind: Some(ReceiptKind::Approval),
             tier: HUMAN_TIER,
             output: subject.action,
             signer: Some(signer),
+            vouched,
             approval: Some(ApprovalFact {
                 role: role.to_owned(),
                 subject: subject.clone(),

@@ -48,6 +48,6 @@ pub use path::Path;
 pub use receipt::{Comparison, Evidence, MAX_AHEAD_MILLIS, ReceiptFact, ReceiptKind, Spend};
 pub use refusal::{Refusal, nearest};
 pub use reviewer::{Person, PersonError, Reviewer};
-pub use roles::Roles;
+pub use roles::{ListedReviewer, Roles};
 pub use status::EvidenceStatus;
 pub use suite::{resolve_suites, suite_digest};

@@ -14,6 +14,8 @@ pub enum Refusal {
     NotValid,
     /// It is about something else, or claims to be two things.
     OtherKind,
+    /// The policy gives the role to nobody.
+    RoleOfNobody,
     Signer,
     OtherSpecification,
     /// It is for another suite: another specification, or other tests.
@@ -30,8 +32,6 @@ pub enum Refusal {
     OtherAgent,
     /// It was used up before.
     Spent,
-    /// The reviewer has approved in another role as well, and does not hold both.
-    OtherRole,
     /// Another approval of the same reviewer counts.
     SameReviewer,
     /// Another rule uses it up at the same time.
@@ -46,6 +46,7 @@ impl Refusal {
             Self::OtherOutput => "other_output",
             Self::NotValid => "not_valid",
             Self::OtherKind => "other_kind",
+            Self::RoleOfNobody => "role_of_nobody",
             Self::Signer => "signer_not_trusted",
             Self::OtherSpecification => "other_specification",
             Self::OtherSuite => "other_suite",
@@ -59,7 +60,6 @@ impl Refusal {
             Self::OtherEnvironment => "other_environment",
             Self::OtherAgent => "other_agent",
             Self::Spent => "spent",
-            Self::OtherRole => "other_role",
             Self::SameReviewer => "same_reviewer",
             Self::UsedByAnotherRule => "used_by_another_rule",
         }
@@ -73,6 +73,7 @@ impl Refusal {
             Self::OtherOutput => "is over other bytes than asked for",
             Self::NotValid => "does not verify",
             Self::OtherKind => "is of another kind",
+            Self::RoleOfNobody => "is in a role that the policy gives to nobody",
             Self::Signer => "is signed by a key that is not trusted for this",
             Self::OtherSpecification => "is for another specification",
             Self::OtherSuite => "is for another suite",
@@ -86,7 +87,6 @@ impl Refusal {
             Self::OtherEnvironment => "was given for another environment",
             Self::OtherAgent => "was given to another agent",
             Self::Spent => "was used up before",
-            Self::OtherRole => "is by a reviewer who has approved in another role and does not hold both",
             Self::SameReviewer => "is by a reviewer whose approval counts already",
             Self::UsedByAnotherRule => "is used up by another rule",
         }

@@ -41,6 +41,14 @@ impl PersonError {
     }
 }
 
+impl Person {
+    /// A caller of a server that there is not, for cases and hypotheses; `number` tells them apart.
+    #[must_use]
+    pub fn supposed(number: usize) -> Self {
+        Self::Caller { id: format!("supposed-{number}"), server: SignerId::from_bytes([0xFF; 32]) }
+    }
+}
+
 impl Reviewer {
     /// A reviewer who signs with a key of their own.
     #[must_use]

@@ -161,6 +161,7 @@ impl Block {
     /// What a server is told whose request does not reach the client.
     pub(crate) fn to_server(&self, id: &MessageId, method: &str) -> String {
         match method {
+            // The protocol has an answer for a user who does not want to; servers take an error for a failure.
             "elicitation/create" => {
                 format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"action":"decline"}}}}"#, id.as_json())
             }

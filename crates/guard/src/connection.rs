@@ -226,6 +226,7 @@ impl Connection {
             origin: origin.map(str::to_owned),
             shadow: self.settings.shadow.then_some(true),
         };
+        // Readers of the record expect this event first, before the pin of the origin.
         outputs.insert(0, Output::Event(Event::Opened(opened)));
         outputs
     }
@@ -294,6 +295,7 @@ impl Connection {
         let waiting: Vec<_> = self.waits.keys().cloned().collect();
         let mut outputs: Vec<_> = waiting.iter().flat_map(|id| self.cancelled_before(id)).collect();
         let mut open: Vec<_> = self.open.drain().map(|(_, open)| open).collect();
+        // A map has no order, and two records of the same course should be equal.
         open.sort_by(|one, other| one.id.cmp(&other.id));
         let unanswered = open.iter().filter(|open| open.call.is_some());
         let unanswered = unanswered.map(|open| open.id.as_json().to_owned()).collect();
@@ -320,6 +322,7 @@ impl Connection {
         let waiting = waits.into_keys().chain(self.lists.take_parked());
         let mut open: Vec<_> = self.open.keys().cloned().chain(waiting).collect();
         open.sort();
+        // What is still being decided is answered when its decision has been made.
         self.deciding.retain(|id| !open.contains(id));
         let answers = open.iter().map(|id| Output::ToClient(answer::server_ended(id)));
         withdrawn.into_iter().chain(answers).collect()
@@ -346,6 +349,7 @@ impl Connection {
                     Step::of(Output::Log("the client answered a request that is not open".to_owned()))
                 })),
             },
+            // It names no request, so it can answer none.
             Kind::Fault => Ok(Step::of(Output::ToServer(message.text))),
         }
     }
@@ -360,6 +364,7 @@ impl Connection {
         if self.server_has_ended {
             return Ok(Step::of(Output::ToClient(answer::server_ended(&id))));
         }
+        // Of two open requests with one id, an answer could be taken for that of the other.
         if self.open.contains_key(&id) || self.deciding.contains(&id) || self.lists.has_asked(&id) {
             return Err(MessageError::still_open(id));
         }
@@ -377,6 +382,7 @@ impl Connection {
                 step.outputs.splice(0..0, recorded.map(Output::Event));
                 Ok(step)
             }
+            // The call that began the task was decided on; a task of another session was not, here.
             Treatment::OfTask => match message.param("taskId").and_then(|task| self.tasks.get(task)) {
                 Some(Task { call, decision }) => {
                     let (call, decision) = (Some(call.clone()), decision.clone());
@@ -405,6 +411,7 @@ impl Connection {
                 None => Step::default(),
             };
         }
+        // A server might take another method for a request, although it gets no answer.
         if method.starts_with("notifications/") {
             Step::of(Output::ToServer(message.text))
         } else {
@@ -420,6 +427,7 @@ impl Connection {
             return Step { outputs: self.cancelled_before(id), ..Step::default() };
         }
         let Some(open) = self.open.get_mut(id) else { return Step::default() };
+        // It stays open: the server may answer all the same, and whether it executed the call is not known.
         open.cancelled = true;
         Step { outputs: vec![open.cancelled(Executed::Unknown), Output::ToServer(message.text)], ..Step::default() }
     }
@@ -439,6 +447,7 @@ impl Connection {
     fn count(&mut self, from: &'static str, method: &str) {
         let name = proofmark_receipt::shown(method);
         let is_counted = self.notified.len() < MAX_COUNTED || self.notified.contains_key(&(from, name.clone()));
+        // Each side chooses the names, and the record must not grow with them.
         let name = if is_counted { name } else { "others".to_owned() };
         *self.notified.entry((from, name)).or_default() += 1;
     }

@@ -170,6 +170,7 @@ impl Headers {
         match (header, value) {
             (None, None | Some(Json::Null | Json::Array(_) | Json::Object(_))) => Ok(()),
             (None, Some(_)) if required => Err(refused(format!("the header {} is missing", name()))),
+            // Older revisions do not ask for it.
             (None, Some(_)) => Ok(()),
             (Some(header), Some(value)) if decoded(header).is_some_and(|header| is_written(value, &header)) => Ok(()),
             (Some(_), _) => Err(refused(format!("the header {} is not the argument of the body", name()))),
@@ -202,6 +203,7 @@ fn is_written(value: &Json, header: &str) -> bool {
         Json::String(text) => text == header,
         Json::Bool(value) => header == if *value { "true" } else { "false" },
         Json::Number(_) => {
+            // `42` and `42.0` are one number, which languages write differently.
             let body = value.to_text();
             body == header || whole(&body).is_some_and(|body| whole(header) == Some(body))
         }

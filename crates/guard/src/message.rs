@@ -199,10 +199,12 @@ impl Message {
         let (json, spaced) = parsed.map_err(|error| MessageError::of_json(&error))?;
         let body = match json {
             Json::Object(body) => body,
+            // Only one old revision had batches, and a policy decides on one action at a time.
             Json::Array(_) => return Err(MessageError::invalid(None, "a batch: send one message at a time")),
             _ => return Err(MessageError::invalid(None, "not a JSON object")),
         };
         let id = body.get("id").map(read_id).transpose();
+        // A refusal names the request where that can be read, or its client would wait for an answer.
         let known = id.as_ref().ok().cloned().flatten().flatten();
         let refuse = |reason: String| MessageError::invalid(known.clone(), reason);
         check_names(&body, sender).map_err(refuse)?;
@@ -417,6 +419,7 @@ fn distinct(json: &Json) -> Result<(), String> {
 
 fn distinct_names(object: &Object) -> Result<(), String> {
     let mut names: Vec<String> = object.iter().map(|(name, _)| folded(name)).collect();
+    // Sorted, two names that are alike are neighbours: a message may have very many.
     names.sort_unstable();
     match names.windows(2).find(|pair| matches!(pair, [one, other] if one == other)) {
         Some(pair) => Err(pair.concat()),

@@ -29,6 +29,7 @@ pub(crate) fn status(message: &Message, method: &str) -> Option<CallStatus> {
 fn ended(result: &Object) -> CallStatus {
     match result.get("isError").and_then(Json::as_bool) {
         Some(true) => CallStatus::Failed,
+        // The member is optional, and absent where all went well.
         _ => CallStatus::Succeeded,
     }
 }
@@ -82,6 +83,7 @@ fn collect(json: &Json, out: &mut String) -> Option<()> {
 }
 
 fn push_line(text: &str, out: &mut String) -> Option<()> {
+    // Counted before the text is copied: a server chooses how long it is.
     if out.len() + text.len() >= MAX_SEARCHED {
         return None;
     }

@@ -217,6 +217,7 @@ impl Difference {
                 .unwrap_or_default()
         };
         let known = kind.members().iter().map(|name| (*name).to_owned());
+        // Members of another letter case were pinned, too, because some clients read them.
         let others = names(before).into_iter().chain(names(after));
         let others: BTreeSet<_> = others.filter(|name| !kind.members().contains(&name.as_str())).collect();
         let differing = known.chain(others).filter_map(|name| {
@@ -245,6 +246,7 @@ fn parts_that_differ(before: Option<&str>, after: Option<&str>) -> (Option<Strin
     };
     let shown = |text: &str| {
         let length = text.chars().count();
+        // A little of what is alike shows where in the text the difference is.
         let skipped = if length <= MAX_SHOWN { 0 } else { alike.saturating_sub(SHOWN_BEFORE) };
         let part: String = text.chars().skip(skipped).take(MAX_SHOWN).collect();
         let (begin, end) =

@@ -133,6 +133,7 @@ impl Pins {
         self.pinned = by_name(pinned);
         for (name, listed) in &mut self.listed {
             let known = self.pinned.get(&(server.to_owned(), name.clone()));
+            // An approval is of a definition, and cannot make a name unambiguous.
             if known.is_some_and(|known| known.definition == listed.definition) && listed.state != PinState::Ambiguous {
                 listed.state = PinState::Pinned;
             }
@@ -169,6 +170,7 @@ impl Pins {
             let new = Listed { state: state.clone(), definition: pin.definition, arguments, mirrored, said_to_change };
             let before = self.listed.insert(pin.name.clone(), new);
             let is_known = before.is_some_and(|before| before.state == state && before.definition == pin.definition);
+            // Servers list often, and a person should be told once.
             if state != PinState::Pinned && !is_known {
                 found.quarantined.push((pin, state));
             }
@@ -242,6 +244,7 @@ impl Pins {
             None => {}
         }
         let own = self.pinned.values().filter(|known| known.server == pin.server && known.name.kind == kind);
+        // A pinned tool that is still listed was not renamed: this is another one.
         let mut gone = own.filter(|known| !listed.contains(&*known.name.name));
         let shape = pin.without_name();
         if let Some(known) =

@@ -57,6 +57,7 @@ impl SseReader {
     pub fn push(&mut self, part: &[u8]) -> Result<Vec<SseItem>, SseError> {
         let mut items = Vec::new();
         let mut rest = part;
+        // A line end of two characters may come in two parts.
         if let ([b'\n', after @ ..], true) = (rest, self.after_return) {
             rest = after;
         }
@@ -97,6 +98,7 @@ impl SseReader {
     fn line_ended(&mut self) -> Result<Option<SseItem>, SseError> {
         let mut line = std::mem::take(&mut self.line);
         if !std::mem::replace(&mut self.begun, true) && line.starts_with(BOM) {
+            // A program that writes UTF-8 may begin with this mark, which the standard skips once.
             line.drain(..BOM.len());
         }
         if line.is_empty() {
@@ -107,6 +109,7 @@ impl SseReader {
         let value = match line.get(colon + 1..).unwrap_or_default() {
             [b' ', value @ ..] | value => value,
         };
+        // Only the data is judged as a message; the other fields are passed on, so they are short.
         let field = || {
             if value.len() > MAX_FIELD {
                 Err(SseError::FieldTooLong)

@@ -91,6 +91,7 @@ impl Answers {
     pub fn takes(&self, output: &HookOutput) -> Reading {
         let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         match output.code {
+            // A signal ended it, that of the host's own deadline for example.
             None => Reading::Failed("it took too long, or was killed".to_owned()),
             Some(0) => self.takes_text(&output.stdout),
             // Hosts run the call if no reason is given.
@@ -120,6 +121,7 @@ pub(crate) fn decision(answer: &Object, name: &str, reason: &str) -> Reading {
     let text = |name: &str| answer.get(name).and_then(Json::as_str);
     match (text(name), text(reason)) {
         (Some("deny" | "block"), Some(reason)) if !reason.is_empty() => Reading::Denied(reason.to_owned()),
+        // As with the exit code: without a reason, hosts run the call.
         (Some("deny" | "block"), _) => Reading::Failed("it refuses without a reason".to_owned()),
         (Some("allow"), _) => Reading::Allowed,
         (_, _) => unknown(),

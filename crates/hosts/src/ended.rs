@@ -24,6 +24,7 @@ pub(crate) fn by_members(response: &Json, otherwise: CallStatus) -> CallStatus {
         // It was cut off or goes on: it may have changed something.
         return CallStatus::Doubtful;
     }
+    // Some tools always have the member, with an empty value where all went well.
     let error = given("error").is_some_and(|error| *error != Json::Bool(false) && error.as_str() != Some(""));
     if error || is("isError", true) || is("is_error", true) || is("success", false) {
         return CallStatus::Failed;
@@ -38,11 +39,13 @@ pub(crate) fn by_members(response: &Json, otherwise: CallStatus) -> CallStatus {
 /// Whether the exit code is 0, where there is one.
 fn exit_code(object: &Object) -> Option<bool> {
     let code = ["exitCode", "exit_code", "exit"].iter().find_map(|name| object.get(name))?;
+    // A code that is no whole number is no success either.
     Some(code.as_number()?.as_i64() == Some(0))
 }
 
 /// The exit code in the last line of a text that has this form, as in `<exited with exit code 1>`.
 pub(crate) fn last_line(text: &str, before: &str, after: &str) -> Option<CallStatus> {
+    // The lines before it are what the command printed, which the agent chose.
     let line = text.trim_end().lines().next_back()?;
     let code = line.trim().strip_prefix(before)?.strip_suffix(after)?;
     Some(if code.trim() == "0" { CallStatus::Succeeded } else { CallStatus::Failed })

@@ -57,12 +57,14 @@ impl SampleCall {
 impl Events {
     /// Reads an event, and says why it cannot be read.
     pub(crate) fn read(&self, bytes: &[u8]) -> Result<Message, String> {
+        // Its own words, because this is what a person gets who starts a hook by hand.
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err("it is empty".to_owned());
         }
         let json = Json::parse_with(bytes, fields::LIMITS).map_err(|fault| fault.to_string())?;
         let Json::Object(object) = &json else { return Err("it is not an object".to_owned()) };
         let message = (self.read)(object)?;
+        // The name becomes a part of the name of the stored session, which is searched for and printed.
         match &message.session {
             Some(session) if session.len() > MAX_SESSION || session.chars().any(char::is_control) => {
                 Err(format!("`{}` is not the name of a session", shown(session)))

@@ -17,6 +17,7 @@ pub(crate) fn text(object: &Object, name: &str) -> Result<Option<String>, String
     match object.get(name) {
         None | Some(Json::Null) => Ok(None),
         Some(Json::String(text)) => Ok(Some(text.clone())),
+        // It is not as if it were absent: a host that sends something else has another form than the one that is known.
         Some(_) => Err(format!("`{name}` is not a text")),
     }
 }

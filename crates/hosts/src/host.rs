@@ -99,6 +99,7 @@ impl Servers {
     #[must_use]
     pub fn all() -> Vec<&'static Servers> {
         let mut all: Vec<_> = Host::all().filter_map(|host| host.servers.as_ref()).chain(WITHOUT_HOOKS).collect();
+        // Help and messages list them, and nobody knows in which order hosts were added here.
         all.sort_by_key(|servers| servers.name);
         all
     }

@@ -132,6 +132,7 @@ impl Installation {
             return hook.into();
         }
         let mut group = Object::new();
+        // A stop is of no tool, so there is nothing to match.
         if moment != Moment::Stop {
             group.insert("matcher", "*");
         }

@@ -80,6 +80,7 @@ impl JsonText {
     /// When something else is there.
     pub fn push(&mut self, path: &[&str], value: &Json) -> Result<(), JsonTextError> {
         let (node, depth) = self.reached(path)?;
+        // What is missing on the way is made in one piece, so that the text changes in one place.
         if let Some((name, rest)) = path.get(depth..).and_then(<[_]>::split_first) {
             return self.add(&node, depth, Some(name), &nested(rest, Json::Array(vec![value.clone()])));
         }
@@ -135,8 +136,10 @@ impl JsonText {
         let Some((index, child)) = container.child(*last) else { return Ok(()) };
         let previous = index.checked_sub(1).and_then(|index| container.children.get(index));
         let next = container.children.get(index + 1);
+        // A comment may be about what stays, so it is never taken out together with a value.
         let has_comment = |from: usize, to: usize| self.text.as_bytes().get(from..to) != plain.get(from..to);
         let cut = match (previous, next) {
+            // The only one leaves nothing behind, not even the lines that it stood on.
             (None, None) => {
                 let (from, to) = (container.start + 1, container.end - 1);
                 if has_comment(from, to) { vec![(child.start, child.node.end)] } else { vec![(from, to)] }
@@ -156,6 +159,7 @@ impl JsonText {
             }
         };
         let mut text = self.text.clone();
+        // Of two cuts the one further behind comes first, so that the place of the other stays right.
         for (from, to) in cut {
             text.replace_range(from..to, "");
         }
@@ -181,6 +185,7 @@ impl JsonText {
     fn add(&mut self, container: &Node, depth: usize, name: Option<&str>, value: &Json) -> Result<(), JsonTextError> {
         let newline = self.newline();
         let unit = self.unit();
+        // People indent as they like: what is added looks like what is there.
         let indent = container
             .children
             .first()
@@ -303,6 +308,7 @@ impl Scanner<'_> {
     }
 
     fn value(&mut self) -> Node {
+        // Only braces, brackets and strings matter here: whether a number or a word is right was the reader's question.
         let close = match self.peek() {
             Some(b'{') => b'}',
             Some(b'[') => b']',
@@ -321,6 +327,7 @@ impl Scanner<'_> {
         };
         let mut node = Node { start: self.at, ..Node::default() };
         self.at += 1;
+        // The text is valid, so commas may be skipped without a look at what stands around them.
         while let Some(byte) = self.peek() {
             if byte == close {
                 self.at += 1;
@@ -364,6 +371,7 @@ fn indented(value: &Json, unit: &str, newline: &str) -> String {
     let pretty = value.to_pretty();
     let lines = pretty.lines().map(|line| {
         let text = line.trim_start_matches(' ');
+        // `to_pretty` indents each level by two spaces.
         format!("{}{text}", unit.repeat((line.len() - text.len()) / 2))
     });
     lines.collect::<Vec<_>>().join(newline)

@@ -15,6 +15,7 @@ pub(crate) fn absolute(path: &str, cwd: Option<&str>) -> Option<String> {
     for part in whole.split('/') {
         match part {
             "" | "." => {}
+            // Above the root is the root, as for the system.
             ".." => drop(parts.pop()),
             part => parts.push(part),
         }
@@ -36,6 +37,7 @@ fn is_read_alike(path: &str) -> bool {
     // As programs in JavaScript know it.
     let is_space = |c: char| c.is_whitespace() || c == '\u{feff}';
     let is_relative = !path.starts_with('/');
+    // A path that only one host reads differently is unknown for all: hosts change how they read with each version.
     let is_other = path.is_empty()
         || path.starts_with(['~', '@'])
         || path.starts_with(is_space)

@@ -82,6 +82,7 @@ impl Record {
     /// Whether the host would have asked a hook about this call of its record, which was executed.
     #[must_use]
     pub fn asks_about(&self, call: &Call) -> bool {
+        // It was not executed yet, so a hook may still be asked.
         if call.status == CallStatus::Pending {
             return false;
         }
@@ -99,6 +100,7 @@ impl Record {
 /// What the last line says of which there is something to say.
 pub(crate) fn last_line<T>(record: &str, said: impl Fn(&Object) -> Option<T>) -> Option<T> {
     let limits = Limits { max_bytes: MAX_LINE, max_depth: MAX_INPUT_DEPTH, ..Limits::default() };
+    // A line that is too long holds what a tool returned, and not what the agent said.
     record.lines().rev().filter(|line| line.len() <= MAX_LINE).find_map(|line| {
         let line = Json::parse_with(line.as_bytes(), limits).ok()?;
         said(line.as_object()?)
@@ -113,8 +115,10 @@ pub(crate) fn text<'a>(object: &'a Object, name: &str) -> Option<&'a str> {
 /// The text of a message: itself, or the texts of its parts.
 pub(crate) fn content(content: &Json) -> Option<String> {
     match content {
+        // Hosts write a message that is only text in the short form.
         Json::String(text) => Some(text.clone()),
         Json::Array(parts) => {
+            // Parts without a text are pictures and calls.
             let texts: Vec<_> = parts.iter().filter_map(|part| text(part.as_object()?, "text")).collect();
             (!texts.is_empty()).then(|| texts.join("\n"))
         }

@@ -52,6 +52,7 @@ impl Scope {
 impl Surroundings {
     /// The folder that a variable names, or one below the home folder.
     pub(crate) fn folder(&self, variable: &str, below_home: &str) -> PathBuf {
+        // The doctor has to look where the host looks, and each host lets a user move its folder.
         (self.variable)(variable).map_or_else(|| self.home.join(below_home), PathBuf::from)
     }
 

@@ -46,6 +46,7 @@ impl Settings {
 
     /// A finding for the member that switches all hooks off in several hosts.
     pub(crate) fn all_hooks_disabled(&self) -> Option<Finding> {
+        // Anything but `true` leaves the hooks on, in every host that has this member.
         self.says("disableAllHooks").then(|| {
             let what = format!("{} switches hooks off (`disableAllHooks`)", self.path.display());
             Finding::bad(what, "take that line out")

@@ -94,11 +94,13 @@ impl Target {
             Self::Text(name) => (text(name).map(str::to_owned), Some(Vec::new())),
             Self::File(names) => {
                 let Some(paths) = named(args, names) else { return (None, None) };
+                // One path that is not known makes the whole list unknown: a rule about paths must not see the others alone.
                 let files = paths.iter().copied().map(absolute).collect::<Option<Vec<_>>>();
                 (only(&paths), files.filter(|files| !files.is_empty()))
             }
             Self::Folder(names) => {
                 let Some(paths) = named(args, names) else { return (None, None) };
+                // Every host looks in the folder that the agent works in, where none is named.
                 let folders = if paths.is_empty() { &["."][..] } else { &paths };
                 (only(&paths), folders.iter().copied().map(absolute).collect())
             }
@@ -122,6 +124,7 @@ fn named<'a>(args: &'a Json, names: &[&str]) -> Option<Vec<&'a str>> {
     let mut texts = Vec::new();
     let given = names.iter().filter_map(|name| args.as_object()?.get(name)).filter(|given| !given.is_null());
     for given in given {
+        // Of two names the host may take either, so both count.
         let list = given.as_array().unwrap_or(std::slice::from_ref(given));
         for text in list {
             let text = text.as_str()?;
@@ -149,6 +152,7 @@ pub(crate) fn own(table: &[Tool], host_tool: &str, args: Json, cwd: Option<&str>
             let call = Call { class: Some(tool.class), target, paths, ..Call::unknown(host_tool, args) };
             Call { tool: tool.name.to_owned(), ..call }
         }
+        // It keeps the host's own name and has no class, so rules about common tools do not reach it.
         None => Call::unknown(host_tool, args),
     }
 }
@@ -156,5 +160,6 @@ pub(crate) fn own(table: &[Tool], host_tool: &str, args: Json, cwd: Option<&str>
 /// Server and tool of a name such as `mcp__server__tool`.
 pub(crate) fn of_mcp(name: &str) -> Option<(&str, &str)> {
     let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
+    // `mcp____x` and `mcp__x__` have the form, and name no tool of any server.
     (!server.is_empty() && !tool.is_empty()).then_some((server, tool))
 }

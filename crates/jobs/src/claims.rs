@@ -182,8 +182,11 @@ impl Scheduler {
 
     /// The row of a job that this process has.
     pub(super) fn own_row(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<StoredJob>, StoreError> {
-        let is_own = |job: &StoredJob| job.state == StoredState::Waiting && job.owner.as_ref() == Some(&self.owner);
-        Ok(self.store.of(tenant).job(id)?.filter(is_own))
+        Ok(self
+            .store
+            .of(tenant)
+            .job(id)?
+            .filter(|job| job.state == StoredState::Waiting && job.owner.as_ref() == Some(&self.owner)))
     }
 
     pub(super) fn figures(&self) -> Result<Figures, StoreError> {

@@ -65,6 +65,7 @@ impl Action {
         let args = match document.get("args") {
             Some(Json::Object(args)) => args.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect(),
             Some(Json::Null) | None => Vec::new(),
+            // Some agents send a list or a text: a reviewer must see that, too.
             Some(other) => vec![("args".to_owned(), other.clone())],
         };
         Self {
@@ -81,6 +82,7 @@ impl Action {
     pub(crate) fn title(&self) -> Shown {
         match &self.target {
             Some(target) => {
+                // An address of mail gets something; anything else has something done to it.
                 let word = if target.raw().contains('@') { "to" } else { "on" };
                 format!("{} {word} {}", self.tool.raw(), target.raw()).into()
             }
@@ -92,6 +94,7 @@ impl Action {
     pub(crate) fn gist(&self) -> Shown {
         let mut line = String::new();
         for (name, value) in &self.args {
+            // The agent chooses how many arguments there are.
             if line.chars().count() > MAX_GIST {
                 break;
             }

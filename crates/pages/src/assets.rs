@@ -65,7 +65,7 @@ pub(crate) static FOLDER: LazyLock<String> = LazyLock::new(|| {
     format!("/ui/assets/{}", digits.get(..VERSION_DIGITS).unwrap_or(&digits))
 });
 
-/// The files, packed.
+/// The files, packed: once, because they are the same for every request.
 static PACKED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| FILES.iter().map(|(_, _, content)| pack(content)).collect());
 
 fn pack(content: &[u8]) -> Vec<u8> {
@@ -95,6 +95,7 @@ pub(crate) async fn check() -> Response {
 pub(crate) async fn serve(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
     let place = FILES.iter().position(|(known, _, _)| *known == name);
     let is_current = FOLDER.rsplit_once('/').is_some_and(|(_, current)| current == version);
+    // A browser keeps for ever what it gets under an address, so another version's address gets nothing.
     let found = place.filter(|_| is_current).and_then(|place| Some((FILES.get(place)?, PACKED.get(place)?)));
     let Some(((_, media_type, content), packed)) = found else {
         return secured(Problem::unknown_path().into_response());

@@ -76,6 +76,7 @@ struct LinkRow {
 pub(crate) fn list(visit: &Visit<'_>) -> Result<Reply, Problem> {
     visit.context.only(&[])?;
     let all = visit.context.store().chains()?;
+    // Each step of a run has a chain of its own, so there may be very many.
     let more = all.len() > MAX_CHAINS;
     let chains = all.into_iter().take(MAX_CHAINS).map(|(name, length)| {
         (Shown::line(&name, 120), format!("/ui/chains/{}", encoded(&name)), counted(length, "receipt"))
@@ -210,6 +211,7 @@ fn broken(receipt: &Receipt, before: Option<&Receipt>, at: u64) -> Option<&'stat
         (None, _) => Some("it names no place in a chain"),
         (Some(position), _) if position != at => Some("it names another place: a link is missing or was put in"),
         (Some(0), _) => pinned.map(|_| "the first one names another before it"),
+        // The one before it is not among those that were read, and is compared on the page that has it.
         (Some(_), None) => None,
         (Some(_), Some(before)) => {
             (pinned != Some(before.hash().to_string().as_str())).then_some("it does not follow the one before it")

@@ -136,8 +136,9 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
     let queue = waits.map(|waits| Queue::of(visit, waits, &narrowing)).transpose()?;
     let (form, no_form) = review_form(visit, &stored, &action, &attempted)?;
     let policy = context.decider.policy();
-    let binding = |name: &str| action.receipt.as_ref().and_then(|receipt| receipt.bound(name)).unwrap_or_default();
-    let policy = policy.filter(|policy| policy.hash().to_string() == binding("policy_hash"));
+    let bound = action.receipt.as_ref().and_then(|receipt| receipt.bound("policy_hash"));
+    // The names of another policy's rules would be wrong here.
+    let policy = policy.filter(|policy| Some(policy.hash().to_string().as_str()) == bound);
     let names = RuleNames { policy: policy.as_deref() };
     let title = format!("{} · {}", action.title().plain(), if waits.is_some() { "Waiting" } else { "Decision" });
     let here = if waits.is_some() { Here::Waiting } else { Here::Decisions };
@@ -240,6 +241,7 @@ impl Queue {
             Some(narrowing.address(&format!("/ui/decisions/{id}"), None))
         };
         Ok(Self {
+            // The store counts: the page has read only its neighbours.
             position: super::words::number(store.waiting_count(&before)?.saturating_add(1)),
             total: super::words::number(store.waiting_count(&wanted)?),
             previous: address(store.waiting(&before, 1)?.0),
@@ -251,6 +253,7 @@ impl Queue {
 impl Genuine {
     fn of(visit: &Visit<'_>, stored: &StoredDecision) -> Self {
         let decider = visit.context.decider;
+        // The signature is verified for each visit: anyone who can write to the database can change a document and its columns.
         let verification = decider.check(stored.document.as_bytes()).verification;
         let own = decider.key().signer();
         let signer = verification.signer.map_or_else(String::new, |signer| signer.fingerprint());

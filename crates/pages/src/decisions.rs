@@ -1,6 +1,7 @@
 //! `/ui/decisions`: all decisions, newest first.
 
 use askama::Template;
+use proofmark_boundary::Outcome;
 use proofmark_receipt::Timestamp;
 use proofmark_server::context::invalid_parameter;
 use proofmark_server::problem::Problem;
@@ -18,11 +19,11 @@ use super::words::{When, address, encoded};
 const PAGE: usize = 50;
 
 /// The outcomes, and how they are called here.
-const OUTCOMES: [(&str, &str); 4] = [
-    ("allow", "Allowed"),
-    ("allow_with_warning", "Allowed with a warning"),
-    ("replan_required", "Stopped"),
-    ("goal_fail_terminal", "Stopped for good"),
+const OUTCOMES: [(Outcome, &str); 4] = [
+    (Outcome::Allow, "Allowed"),
+    (Outcome::AllowWithWarning, "Allowed with a warning"),
+    (Outcome::ReplanRequired, "Stopped"),
+    (Outcome::GoalFailTerminal, "Stopped for good"),
 ];
 
 #[derive(Template)]
@@ -71,8 +72,7 @@ impl Filters {
     fn wanted(&self, visit: &Visit<'_>) -> Result<DecisionsWanted, Problem> {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         // An unknown outcome would find nothing and look like an empty store.
-        let known = self.outcome.is_empty() || OUTCOMES.iter().any(|(word, _)| *word == self.outcome);
-        if !known {
+        if !self.outcome.is_empty() && Outcome::from_word(&self.outcome).is_none() {
             return Err(invalid_parameter("outcome", "one of the outcomes of the list"));
         }
         Ok(DecisionsWanted {
@@ -95,7 +95,7 @@ impl Filters {
     }
 
     fn outcomes(&self) -> Vec<(&'static str, &'static str, bool)> {
-        OUTCOMES.iter().map(|(word, name)| (*word, *name, *word == self.outcome)).collect()
+        OUTCOMES.map(|(outcome, name)| (outcome.as_str(), name, outcome.as_str() == self.outcome)).to_vec()
     }
 
     fn address(&self, after: &str) -> String {
@@ -154,12 +154,12 @@ impl DecisionRow {
 
 /// The class, the picture and the word of a decision's tag.
 pub(crate) fn look(stored: &StoredDecision) -> (&'static str, &'static str, &'static str) {
-    match (stored.outcome.as_str(), stored.about.review) {
-        ("allow", _) => ("pass", "ok", "allowed"),
-        ("allow_with_warning", _) => ("wait", "warn", "allowed with a warning"),
-        ("goal_fail_terminal", _) => ("fail", "no", "stopped for good"),
-        (_, true) => ("wait", "hand", "stopped for a review"),
-        _ => ("fail", "stop", "stopped"),
+    match (Outcome::from_word(&stored.outcome), stored.about.review) {
+        (Some(Outcome::Allow), _) => ("pass", "ok", "allowed"),
+        (Some(Outcome::AllowWithWarning), _) => ("wait", "warn", "allowed with a warning"),
+        (Some(Outcome::GoalFailTerminal), _) => ("fail", "no", "stopped for good"),
+        (Some(Outcome::ReplanRequired) | None, true) => ("wait", "hand", "stopped for a review"),
+        (Some(Outcome::ReplanRequired) | None, false) => ("fail", "stop", "stopped"),
     }
 }
 

@@ -26,10 +26,10 @@ pub(crate) fn parts(expected: &str, came: &str) -> (Vec<Part>, Vec<Part>) {
     let (first, second) = (one.get(in_one.clone()).unwrap_or(&[]), other.get(in_other.clone()).unwrap_or(&[]));
     let (same_first, same_second) = common(first, second);
     let mark = |words: &[&str], range: std::ops::Range<usize>, same: &[bool]| {
-        let differs = |index: usize| {
-            range.contains(&index) && !same.get(index.saturating_sub(range.start)).copied().unwrap_or_default()
-        };
-        joined(words.iter().enumerate().map(|(index, word)| (*word, differs(index))))
+        joined(words.iter().enumerate().map(|(index, word)| {
+            let is_same = index.checked_sub(range.start).and_then(|place| same.get(place)).copied();
+            (*word, range.contains(&index) && !is_same.unwrap_or_default())
+        }))
     };
     (mark(&one, in_one, &same_first), mark(&other, in_other, &same_second))
 }

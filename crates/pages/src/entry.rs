@@ -82,6 +82,7 @@ async fn unsigned_answer(
     body: Body,
     answer: fn(&AppState, &Parts, &Form) -> Result<Reply, Problem>,
 ) -> Result<Reply, Problem> {
+    // Without API keys there is nothing to sign in with, and nobody who has to.
     if state.keys().is_none() {
         return Ok(Reply::see_other(START));
     }
@@ -144,6 +145,7 @@ fn enter(state: &AppState, method: Method, role: Option<Role>, parts: &Parts) ->
         None => origin::is_to_this_host(uri, headers)?,
         Some(_) => origin::is_addressed(uri, headers)?,
     }
+    // This comes before the cookie is looked at: a page of another site learns nothing, also not whether somebody is signed in.
     match (method, origin::Visit::of(headers)) {
         (Method::Post | Method::Delete, _) => drop(origin::is_own_form(uri, headers)?),
         (Method::Get, origin::Visit::Own) => {}
@@ -222,11 +224,12 @@ async fn in_thread(
     let stop = state.stops.flag();
     let (state, flag, span) = (Arc::clone(state), stop.shared(), Span::current());
     let head = Head { caller, key, variables, parts, format: Format::Json };
-    let work = move || {
+    // The thread has the place and the memory: it goes on after a timeout, and what it uses is not free before it ends.
+    let work = tokio::task::spawn_blocking(move || {
         let (_place, mut memory) = (place, memory);
         span.in_scope(|| answer(&Visit::of(&state, head, form, &mut memory, flag)?))
-    };
-    match tokio::time::timeout(MAX_ANSWER_TIME, tokio::task::spawn_blocking(work)).await {
+    });
+    match tokio::time::timeout(MAX_ANSWER_TIME, work).await {
         Ok(Ok(reply)) => reply.map(|reply| (reply, share)),
         // The thread panicked; only this request fails.
         Ok(Err(_)) => Err(Problem::internal()),
@@ -290,6 +293,7 @@ fn problem_page(problem: &Problem, visitor: Option<(&AppState, &Caller)>) -> Res
     };
     let (message, help) = (sentence(problem.message()), problem.way_out().map(sentence));
     let page = ProblemPage { frame, title, message, help };
+    // Where even this page fails, the problem goes as the API sends it.
     let Ok(reply) = html(&page) else { return problem.clone().into_response() };
     let mut response = reply.status(problem.status()).into_response();
     // For the log, which has the code and the cause.

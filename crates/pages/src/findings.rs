@@ -1,6 +1,7 @@
 //! `/ui/findings`: executions that are not as they were decided.
 
 use askama::Template;
+use proofmark_decider::FindingCode;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
 use proofmark_store::{Cursor, Finding};
@@ -14,16 +15,6 @@ use super::words::{When, address, encoded, spaced};
 
 /// How many findings a page has.
 const PAGE: usize = 50;
-
-/// What is found, and how it is called here.
-const CODES: [(&str, &str); 6] = [
-    ("executed_blocked", "Executed though not allowed"),
-    ("executed_undecided", "Executed without a decision"),
-    ("executed_other_arguments", "Executed with other arguments"),
-    ("executed_twice", "Executed more than once"),
-    ("executed_after_expiry", "Executed too late"),
-    ("never_reported", "Allowed, and never reported"),
-];
 
 #[derive(Template)]
 #[template(path = "findings.html")]
@@ -46,7 +37,7 @@ struct FindingRow {
 
 impl FindingsPage {
     fn codes(&self) -> Vec<(&'static str, &'static str, bool)> {
-        CODES.iter().map(|(code, name)| (*code, *name, *code == self.code)).collect()
+        FindingCode::ALL.map(|code| (code.as_str(), title(code), code.as_str() == self.code)).to_vec()
     }
 }
 
@@ -68,15 +59,28 @@ impl FindingRow {
     fn of(visit: &Visit<'_>, finding: &Finding) -> Result<Self, Problem> {
         let stored = visit.context.store().decision(&finding.decision_id)?;
         let action = stored.as_ref().map(Action::of);
-        let name = CODES.iter().find(|(code, _)| *code == finding.code).map(|(_, name)| (*name).to_owned());
+        // A code that only another version knows is shown as it is.
+        let code = FindingCode::from_word(&finding.code);
         Ok(Self {
-            class: if finding.code == "never_reported" { "wait" } else { "fail" },
-            title: Shown::line(&name.unwrap_or_else(|| spaced(&finding.code)), 120),
+            class: if code == Some(FindingCode::NeverReported) { "wait" } else { "fail" },
+            title: Shown::line(&code.map_or_else(|| spaced(&finding.code), |code| title(code).to_owned()), 120),
             agent: action.as_ref().and_then(|action| action.agent.clone()),
             action: action.map(|action| (action.title(), format!("/ui/decisions/{}", encoded(&finding.decision_id)))),
             message: finding.message.as_str().into(),
             decision: Shown::line(&finding.decision_id, 80),
             when: When::full(finding.found_at),
         })
+    }
+}
+
+/// How what is found is called here.
+fn title(code: FindingCode) -> &'static str {
+    match code {
+        FindingCode::ExecutedBlocked => "Executed though not allowed",
+        FindingCode::ExecutedUndecided => "Executed without a decision",
+        FindingCode::ExecutedOtherArguments => "Executed with other arguments",
+        FindingCode::ExecutedTwice => "Executed more than once",
+        FindingCode::ExecutedAfterExpiry => "Executed too late",
+        FindingCode::NeverReported => "Allowed, and never reported",
     }
 }

@@ -28,6 +28,7 @@ impl Form {
         let bytes = body::read(headers, body, MAX_FORM, memory).await?;
         let text = String::from_utf8(bytes).map_err(|_| Problem::bad("not_utf8", "the form is not UTF-8"))?;
         let fields = pairs(&text)?;
+        // Of two fields with one name, the page and this function might read different ones.
         refuse_repeated(&fields)?;
         Ok(Self(fields))
     }

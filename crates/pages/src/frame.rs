@@ -130,16 +130,17 @@ impl Frame {
     }
 
     pub(crate) fn navigation(&self) -> Vec<NavigationEntry> {
-        let entry = |(here, href, name): &(Here, &'static str, &'static str)| NavigationEntry {
-            href,
-            name,
-            is_here: *here == self.here,
-            count: self.waiting.filter(|count| *here == Here::Waiting && *count > 0).map(number),
-        };
         // Strangers would only be led to the sign-in.
         let Some(who) = &self.who else { return Vec::new() };
         // A page that is only refused is not offered.
-        PAGES.iter().filter(|(here, _, _)| *here != Here::Sessions || who.may_review).map(entry).collect()
+        let offered = PAGES.into_iter().filter(|(here, _, _)| *here != Here::Sessions || who.may_review);
+        let entries = offered.map(|(here, href, name)| NavigationEntry {
+            href,
+            name,
+            is_here: here == self.here,
+            count: self.waiting.filter(|count| here == Here::Waiting && *count > 0).map(number),
+        });
+        entries.collect()
     }
 
     pub(crate) fn icon(&self, name: &'static str) -> Icon {

@@ -124,6 +124,7 @@ pub(crate) fn cancel(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let id = visit.context.variable("id").parse::<ReceiptId>().map_err(|_| no_job())?;
     let cancelled = visit.context.services.verifications.cancel(&visit.context.caller.tenant, &id)?;
     match cancelled {
+        // A job that was over already shows what came of it.
         Cancelled::Now | Cancelled::Over(_) => Ok(Reply::see_other(&format!("/ui/jobs/{id}"))),
         Cancelled::Unknown => Err(no_job()),
     }

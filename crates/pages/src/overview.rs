@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
+use proofmark_boundary::Disposition;
+use proofmark_receipt::Verdict;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
 use proofmark_store::{AgentCount, DecisionCount, Review, TaskTypeCount, VerdictCount, WaitingWanted};
@@ -107,7 +109,7 @@ impl Bars {
     fn label(&self, index: usize) -> String {
         let at = self.since.saturating_add(self.length.saturating_mul(i64::try_from(index).unwrap_or_default()));
         let words = When::full(at).words();
-        // Whole hours: without the seconds.
+        // The bars are of whole hours, so seconds would only take room.
         match self.length {
             DAY => super::words::date(at),
             _ => words.replace(":00:00 UTC", ":00 UTC"),
@@ -153,7 +155,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         period,
         tiles: tiles(visit, &decisions, &verdicts)?,
         decisions: bars.plot("Decisions", &OUTCOMES, decisions.iter().map(outcome)),
-        verdicts: bars.plot("Verdicts", &VERDICTS, verdicts.iter().filter_map(verdict)),
+        verdicts: bars.plot("Verdicts", &VERDICTS, verdicts.iter().map(verdict)),
         rules: rules(&decisions, policy.as_deref()),
         agents: by_agent(&agents),
         types: by_type(&store.task_type_counts(TOP)?),
@@ -164,25 +166,30 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
 }
 
 fn periods(chosen: i64) -> Vec<(&'static str, String, bool)> {
-    let period = |(days, words, _): (i64, &'static str, i64)| {
-        (words, address("/ui", &[("days", &days.to_string())]), days == chosen)
-    };
-    PERIODS.into_iter().map(period).collect()
+    let periods = PERIODS.into_iter();
+    periods.map(|(days, words, _)| (words, address("/ui", &[("days", &days.to_string())]), days == chosen)).collect()
 }
 
 /// When a group of decisions was made, its kind, and how many they are.
 fn outcome(count: &DecisionCount) -> (i64, usize, u64) {
-    let kind = match (count.allowed, count.mode.as_str()) {
+    let is_held = Disposition::from_words(&count.outcome, &count.mode) == Some(Disposition::HumanReview);
+    let kind = match (count.allowed, is_held) {
         (true, _) => 0,
-        (false, "human_review") => 1,
-        (false, _) => 2,
+        (false, true) => 1,
+        (false, false) => 2,
     };
     (count.hour, kind, count.decisions)
 }
 
-fn verdict(count: &VerdictCount) -> Option<(i64, usize, u64)> {
-    let kind = VERDICTS.iter().position(|(_, verdict)| *verdict == count.verdict)?;
-    Some((count.hour, kind, count.receipts))
+/// As [`outcome`], of receipts.
+fn verdict(count: &VerdictCount) -> (i64, usize, u64) {
+    let kind = match count.verdict {
+        Verdict::Pass => 0,
+        Verdict::Partial => 1,
+        Verdict::Fail => 2,
+        Verdict::Error => 3,
+    };
+    (count.hour, kind, count.receipts)
 }
 
 fn tiles(visit: &Visit<'_>, decisions: &[DecisionCount], verdicts: &[VerdictCount]) -> Result<Vec<Tile>, Problem> {
@@ -192,7 +199,7 @@ fn tiles(visit: &Visit<'_>, decisions: &[DecisionCount], verdicts: &[VerdictCoun
     let decided: u64 = decisions.iter().map(|count| count.decisions).sum();
     let allowed: u64 = decisions.iter().filter(|count| count.allowed).map(|count| count.decisions).sum();
     let receipts: u64 = verdicts.iter().map(|count| count.receipts).sum();
-    let passed: u64 = verdicts.iter().filter(|count| count.verdict == "pass").map(|count| count.receipts).sum();
+    let passed: u64 = verdicts.iter().filter(|count| count.verdict == Verdict::Pass).map(|count| count.receipts).sum();
     let findings = store.findings(None, MAX_FINDINGS, None)?;
     let newest = findings.findings.first();
     // Counting all of them would read every finding there ever was.
@@ -226,7 +233,7 @@ fn tiles(visit: &Visit<'_>, decisions: &[DecisionCount], verdicts: &[VerdictCoun
             figure: format!("{}{more}", findings.findings.len()),
             words: if findings.findings.len() == 1 { "finding".to_owned() } else { "findings".to_owned() },
             more: newest.map_or_else(
-                || "all was executed as decided".to_owned(),
+                || "every execution matches its decision".to_owned(),
                 |newest| format!("the newest {}", super::words::ago(visit.now, newest.found_at)),
             ),
             href: "/ui/findings",
@@ -238,6 +245,7 @@ fn tiles(visit: &Visit<'_>, decisions: &[DecisionCount], verdicts: &[VerdictCoun
 fn share(part: u64, whole: u64, word: &str) -> String {
     match whole {
         0 => "none in this time".to_owned(),
+        // The share is rounded down, so that "100 %" means all.
         whole => format!("{} % {word}", u128::from(part) * 100 / u128::from(whole)),
     }
 }
@@ -261,30 +269,30 @@ fn rules(decisions: &[DecisionCount], policy: Option<&proofmark_boundary::Action
 }
 
 fn by_agent(agents: &[AgentCount]) -> Rows<Shown> {
-    let row = |count: &AgentCount| {
+    let rows = agents.iter().map(|count| {
         let named = !count.agent.is_empty();
         let name = if named { Shown::line(&count.agent, 80) } else { "without a name".into() };
         // The list cannot be narrowed to agents without a name.
         let href = named.then(|| address("/ui/decisions", &[("agent", &count.agent)]));
         (name, href, vec![count.allowed, count.stopped])
-    };
-    Rows::new(&AGENT_PARTS, agents.iter().map(row).collect())
+    });
+    Rows::new(&AGENT_PARTS, rows.collect())
 }
 
 fn by_type(types: &[TaskTypeCount]) -> Rows<Shown> {
-    let row = |count: &TaskTypeCount| {
+    let rows = types.iter().map(|count| {
         let name =
             count.task_type.as_deref().map_or_else(|| "without a type".into(), |name| Shown::line(&spaced(name), 80));
         (name, None, vec![count.passed, count.others])
-    };
-    Rows::new(&TYPE_PARTS, types.iter().map(row).collect())
+    });
+    Rows::new(&TYPE_PARTS, rows.collect())
 }
 
 /// How long decisions waited for their reviews.
 fn waits(reviews: &[(Review, i64)]) -> Waits {
     let mut all: Vec<i64> =
         reviews.iter().map(|(review, decided)| review.reviewed_at.saturating_sub(*decided)).collect();
-    // Percentiles, because one decision over a weekend would move a mean by hours.
+    // These are percentiles, because one decision over a weekend would move a mean by hours.
     all.sort_unstable();
     let at = |percent: usize| all.get((all.len() * percent / 100).min(all.len().saturating_sub(1))).copied();
     let mut spans: BTreeMap<usize, u64> = BTreeMap::new();
@@ -303,6 +311,7 @@ fn waits(reviews: &[(Review, i64)]) -> Waits {
 
 impl Waits {
     fn words(&self) -> String {
+        // The store was asked for so many, and may have more.
         let at_least = if self.count == MAX_REVIEWS { "the last " } else { "" };
         format!("{at_least}{}", counted(self.count as u64, "review"))
     }

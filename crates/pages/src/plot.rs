@@ -52,7 +52,6 @@ const LONGEST: u64 = 1_000;
 impl Stacks {
     /// `kinds` are the classes and names of the parts, from the bottom; each bar has a label and as many counts.
     pub(crate) fn new(kinds: &[(&'static str, &'static str)], bars: Vec<(String, Vec<u64>)>) -> Self {
-        let total = |counts: &Vec<u64>| counts.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
         let most = bars.iter().map(|(_, counts)| total(counts)).max().unwrap_or_default();
         let (mut parts, mut columns) = (Vec::new(), Vec::new());
         for (index, (label, counts)) in bars.into_iter().enumerate() {
@@ -85,9 +84,8 @@ impl Stacks {
 impl<T> Rows<T> {
     /// As [`Stacks::new`], with a name and an address for each row.
     pub(crate) fn new(kinds: &[(&'static str, &'static str)], rows: Vec<(T, Option<String>, Vec<u64>)>) -> Self {
-        let total = |counts: &Vec<u64>| counts.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
         let most = rows.iter().map(|(_, _, counts)| total(counts)).max().unwrap_or_default();
-        let row = |(name, href, counts): (T, Option<String>, Vec<u64>)| {
+        let rows = rows.into_iter().map(|(name, href, counts)| {
             let (mut x, mut parts, mut words) = (0, Vec::new(), Vec::new());
             for ((class, kind), count) in kinds.iter().zip(&counts).filter(|(_, count)| **count > 0) {
                 let width = scaled(*count, most, LONGEST);
@@ -96,9 +94,14 @@ impl<T> Rows<T> {
                 words.push(format!("{} {kind}", number(*count)));
             }
             Row { name, href, parts, words: words.join(", ") }
-        };
-        Self { rows: rows.into_iter().map(row).collect() }
+        });
+        Self { rows: rows.collect() }
     }
+}
+
+/// The sum of the counts, which come from a database and may be any number.
+fn total(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 /// A count as a part of a length; one that is not zero can be seen.
@@ -106,6 +109,7 @@ fn scaled(count: u64, most: u64, length: u64) -> u64 {
     if count == 0 || most == 0 {
         return 0;
     }
+    // In 128 bits: the product of two counts may be larger than 64 bits.
     u64::try_from(u128::from(count) * u128::from(length) / u128::from(most)).unwrap_or(length).max(1)
 }
 

@@ -121,14 +121,15 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let (rules, decided) = rule_counts(&counts, &policy);
     let (boundaries, rest) = explain_boundaries(&policy);
     let hash = policy.hash().to_string();
-    let is_other = |count: &DecisionCount| count.judged.as_ref().is_some_and(|judged| judged.policy != policy.hash());
+    let judged = counts.iter().filter_map(|count| count.judged.as_ref());
+    let others = judged.map(|judged| judged.policy).any(|hash| hash != policy.hash());
     let page = PolicyPage {
         frame,
         hash: (short_digest(&hash), hash),
         is_shadow: policy.mode() == Mode::Shadow,
         boundaries: boundaries.into_iter().map(|boundary| BoundaryView::of(boundary, &rules, decided)).collect(),
         rest: rest.into_iter().map(|(depth, line)| (depth > 0, Shown::with_code(&line))).collect(),
-        others: counts.iter().any(is_other),
+        others,
         decided: number(decided),
         days: DAYS,
     };

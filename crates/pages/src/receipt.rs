@@ -147,6 +147,7 @@ fn heading(receipt: &Receipt) -> Shown {
     let (title, results) = (title(receipt), receipt.results());
     match results.total {
         _ if is_approval(receipt) => title,
+        // "All 0 checks passed" would sound like a result.
         0 => title,
         total if total == results.passed => {
             let all =
@@ -229,6 +230,7 @@ impl Genuine {
             Some(_) if verification.trust.as_str() == "trusted" => {
                 ("ok", "ok", "Signed by a signer who is trusted here")
             }
+            // Anyone can make a key and sign with it: a valid signature alone says nothing.
             Some(_) => ("bad", "no", "Signed by a signer who is not trusted here"),
             None => ("open", "ring", "The signer is not known"),
         };

@@ -2,10 +2,10 @@
 
 use askama::Template;
 use proofmark_contract::State;
-use proofmark_receipt::{Json, Receipt};
+use proofmark_receipt::Receipt;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
-use proofmark_store::StepRun;
+use proofmark_store::{Cursor, ListedStep, StepRun};
 use proofmark_verifier::{chain_name, stored_state};
 
 use super::frame::{Frame, Here};
@@ -15,8 +15,8 @@ use super::text::{Coded, Shown};
 use super::visit::Visit;
 use super::words::{When, address, encoded};
 
-/// How many steps the list looks at.
-const MAX_STEPS: usize = 300;
+/// How many runs a page has.
+const PAGE: usize = 50;
 /// The most attempts at a step that are shown: the last ones.
 const MAX_ATTEMPTS: usize = 20;
 
@@ -25,6 +25,7 @@ const MAX_ATTEMPTS: usize = 20;
 struct RunsPage {
     frame: Frame,
     runs: Vec<RunRow>,
+    next: Option<String>,
 }
 
 struct RunRow {
@@ -66,26 +67,27 @@ struct AttemptRow {
 
 /// `GET /ui/runs`.
 pub(crate) fn list(visit: &Visit<'_>) -> Result<Reply, Problem> {
-    visit.context.only(&[])?;
-    let mut runs: Vec<RunRow> = Vec::new();
-    for listed in visit.context.store().newest_step_runs(MAX_STEPS)? {
-        let (run, by) = (&listed.step.run, &listed.step.begun_by);
-        let href = address(&format!("/ui/runs/{}", encoded(run)), &[("begun_by", by)]);
-        let step = (Shown::line(&listed.step.step, 80), state_look(&listed.step));
-        // Two callers may have begun runs of one name; the address tells them apart.
-        match runs.iter_mut().find(|row| row.href == href) {
+    visit.context.only(&["after"])?;
+    let after = visit.context.parsed::<Cursor>("after", "the place at the end of the page before")?;
+    let found = visit.context.store().runs(PAGE, after)?;
+    let runs = found.runs.iter().filter_map(|steps| RunRow::of(steps)).collect();
+    let next = found.next.map(|next| address("/ui/runs", &[("after", &next.to_string())]));
+    html(&RunsPage { frame: Frame::of(visit, Here::Runs, "Runs")?, runs, next })
+}
+
+impl RunRow {
+    fn of(steps: &[ListedStep]) -> Option<Self> {
+        let ListedStep { step, changed_at, .. } = steps.first()?;
+        Some(Self {
+            name: Shown::line(&step.run, 120),
+            // Two callers may have begun runs of one name; the address tells them apart.
+            href: address(&format!("/ui/runs/{}", encoded(&step.run)), &[("begun_by", &step.begun_by)]),
+            begun_by: Shown::line(&step.begun_by, 80),
+            changed: When::full(*changed_at),
             // The store lists the newest first, and people read steps in their order.
-            Some(row) => row.steps.insert(0, step),
-            None => runs.push(RunRow {
-                name: Shown::line(run, 120),
-                href,
-                begun_by: Shown::line(by, 80),
-                changed: When::full(listed.changed_at),
-                steps: vec![step],
-            }),
-        }
+            steps: steps.iter().rev().map(|one| (Shown::line(&one.step.step, 80), state_look(&one.step))).collect(),
+        })
     }
-    html(&RunsPage { frame: Frame::of(visit, Here::Runs, "Runs")?, runs })
 }
 
 /// `GET /ui/runs/{run}?begun_by=`.
@@ -105,9 +107,8 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let mut steps = Vec::new();
     for step in found.iter().filter(|step| step.begun_by == begun_by) {
         let receipts = store.chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
-        let named = |receipt: &Receipt| receipt.metadata().get("workflow").and_then(Json::as_str).map(Shown::from);
         // A step without attempts has no receipt that names the workflow.
-        workflow = workflow.or_else(|| receipts.first().and_then(named));
+        workflow = workflow.or_else(|| receipts.first()?.metadata().get("workflow")?.as_str().map(Shown::from));
         steps.push(StepRow::of(step, &receipts));
     }
     // In the order in which they were first judged.
@@ -146,20 +147,20 @@ impl StepRow {
 
 impl AttemptRow {
     fn of(number: usize, receipt: &Receipt) -> Self {
-        let rule = |detail: &proofmark_receipt::Detail| {
+        let rules = receipt.results().details.iter().map(|detail| {
             let look = match detail.status {
                 proofmark_receipt::Status::Pass => ("pass", "ok", "met"),
                 proofmark_receipt::Status::Fail => ("fail", "no", "not met"),
                 proofmark_receipt::Status::Error => ("none", "warn", "unknown"),
             };
             (look, Shown::line(&detail.name, 200), detail.message.as_deref().map(Shown::with_code))
-        };
+        });
         Self {
             number: number.to_string(),
             look: look(receipt.verdict()),
             href: format!("/ui/receipts/{}", receipt.receipt_id()),
             when: When::full(receipt.verified_at().unix_millis()),
-            rules: receipt.results().details.iter().map(rule).collect(),
+            rules: rules.collect(),
         }
     }
 }
@@ -173,6 +174,7 @@ fn state_look(step: &StepRun) -> Look {
         Ok(State::Aborted { .. }) => ("fail", "no", "given up"),
         Ok(State::Evaluating { .. }) => ("plain", "clock", "being judged"),
         Ok(State::Pending) => ("plain", "ring", "not begun"),
+        // The step is listed all the same: without it the run would look further than it is.
         Err(_) => ("fail", "stop", "cannot be read"),
     }
 }

@@ -4,14 +4,15 @@ use askama::Template;
 use proofmark_receipt::{Json, Timestamp};
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
-use proofmark_session::{CallResult, CallStatus, Decided, Event, Executed, SessionDocument};
+use proofmark_session::{Event, SessionDocument};
+use proofmark_statement::{Bearing, EntryStatement, Kind, Statement, of_entry};
 use proofmark_store::{Cursor, SessionEntry};
 
 use super::frame::{Frame, Here};
 use super::html::html;
 use super::text::Shown;
 use super::visit::Visit;
-use super::words::{When, address, counted, encoded, number, spaced, span};
+use super::words::{When, address, counted, encoded, number, short_digest, spaced, span};
 
 /// How many sessions a page has.
 const PAGE: usize = 50;
@@ -54,13 +55,13 @@ struct EntryRow {
     when: When,
     /// `is-pass`, `is-fail`, `is-wait` or nothing.
     class: &'static str,
-    word: &'static str,
+    word: Shown,
     what: Shown,
     href: Option<String>,
-    /// Signs of text that tries to steer the agent.
-    signs: Vec<Shown>,
+    /// What else it says in a few words.
+    tags: Vec<Shown>,
     /// The name of each, how it begins, and the text.
-    texts: Vec<(&'static str, Shown, Shown)>,
+    texts: Vec<(Shown, Shown, Shown)>,
 }
 
 /// `GET /ui/sessions`.
@@ -92,9 +93,15 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         return Err(Problem::not_found("session").help("it does not exist, or belongs to another tenant"));
     }
     let path = format!("/ui/sessions/{}", encoded(name));
-    let entries: Vec<_> = found.iter().take(ENTRIES).filter_map(EntryRow::of).collect();
-    let decided = entries.iter().filter(|entry| entry.href.is_some()).count() as u64;
-    let blocked = entries.iter().filter(|entry| entry.word == "blocked").count() as u64;
+    let (mut entries, mut decided, mut blocked) = (Vec::new(), 0, 0);
+    for entry in found.iter().take(ENTRIES) {
+        let document = Json::parse(entry.document.as_bytes()).ok().and_then(SessionDocument::read);
+        if let Some(Event::Decided(event)) = document.as_ref().and_then(SessionDocument::event) {
+            decided += 1;
+            blocked += u64::from(!event.was_forwarded());
+        }
+        entries.push(EntryRow::of(entry, document.as_ref()));
+    }
     let page = SessionPage {
         frame: Frame::of(visit, Here::Sessions, format!("Session {}", Shown::line(name, 80).plain()))?,
         name: Shown::line(name, 120),
@@ -107,74 +114,50 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
 }
 
 impl EntryRow {
-    /// None for an entry that cannot be read.
-    fn of(entry: &SessionEntry) -> Option<Self> {
-        let read = Json::parse(entry.document.as_bytes()).ok().and_then(SessionDocument::read);
-        let Some(document) = read else {
-            return Some(Self::plain(entry.at, "is-fail", "damaged", "This entry cannot be read.".into()));
+    fn of(entry: &SessionEntry, document: Option<&SessionDocument>) -> Self {
+        let Some(document) = document else {
+            return Self {
+                when: When::clock(entry.at),
+                class: "is-fail",
+                word: "damaged".into(),
+                what: "This entry cannot be read.".into(),
+                href: None,
+                tags: Vec::new(),
+                texts: Vec::new(),
+            };
         };
+        // The time that is signed, and not the column beside it.
         let at = document.at().parse::<Timestamp>().map_or(entry.at, |at| at.unix_millis());
-        let plain = |class, word, what: &str| Self::plain(at, class, word, Shown::line(what, 400));
-        Some(match document.event() {
-            Some(Event::Decided(event)) => decided(at, &event),
-            Some(Event::Result(event)) => result(at, &event),
-            Some(Event::Opened(opened)) => {
-                let (by, name) = opened.host.map_or(("server", opened.server), |host| ("host", Some(host)));
-                Self::plain(at, "", "opened", Shown::line(&format!("{by} {}", name.unwrap_or_default()), 160))
-            }
-            Some(Event::Closed(_)) => plain("", "closed", "The session ended."),
-            Some(Event::Refused(refused)) => plain("is-fail", "refused", &refused.reason),
-            Some(Event::Cancelled(cancelled)) => {
-                let executed = match (cancelled.declined, cancelled.executed) {
-                    (Some(_), _) => "The user of the client declined the call while it waited.",
-                    (None, Executed::No) => "The call was cancelled before the server saw it.",
-                    (None, Executed::Unknown) => "The call was cancelled; whether it was executed is not known.",
-                };
-                plain("is-wait", "cancelled", executed)
-            }
-            Some(Event::Tools(listed)) if listed.quarantined.is_empty() => {
-                plain("", "noted", "The server listed its tools; all are as they were pinned.")
-            }
-            Some(Event::Tools(listed)) => {
-                let names = listed.quarantined.join(", ");
-                plain("", "noted", &format!("The server listed its tools. Not passed on: {names}"))
-            }
-            Some(_) | None => plain("", "noted", &spaced(document.kind())),
-        })
+        let EntryStatement { word, bearing, what, statements } = of_entry(document);
+        let mut row = Self {
+            when: When::clock(at),
+            class: match bearing {
+                Bearing::Good => "is-pass",
+                Bearing::Bad => "is-fail",
+                Bearing::Open => "is-wait",
+                Bearing::Plain => "",
+            },
+            word: Shown::line(&spaced(&word), 40),
+            what: Shown::line(&what, 400),
+            href: None,
+            tags: Vec::new(),
+            texts: Vec::new(),
+        };
+        statements.into_iter().for_each(|statement| row.take(statement));
+        row
     }
 
-    fn plain(at: i64, class: &'static str, word: &'static str, what: Shown) -> Self {
-        Self { when: When::clock(at), class, word, what, href: None, signs: Vec::new(), texts: Vec::new() }
-    }
-}
-
-fn decided(at: i64, decided: &Decided) -> EntryRow {
-    let (class, word) = match (decided.allowed, decided.was_forwarded()) {
-        (true, _) => ("is-pass", "allowed"),
-        (false, true) => ("is-wait", "passed on in shadow mode"),
-        (false, false) => ("is-fail", "blocked"),
-    };
-    let what = match decided.method.as_deref() {
-        Some("tools/call") | None => decided.tool.as_deref().unwrap_or_default(),
-        Some(method) => method,
-    };
-    let arguments = decided.arguments.as_deref();
-    EntryRow {
-        href: decided.decision.as_ref().map(|id| format!("/ui/decisions/{}", encoded(id))),
-        texts: arguments.map(|text| ("arguments", Shown::line(text, MAX_GIST), cut(text))).into_iter().collect(),
-        ..EntryRow::plain(at, class, word, Shown::line(what, 160))
-    }
-}
-
-fn result(at: i64, result: &CallResult) -> EntryRow {
-    let signs: Vec<_> = result.signs.iter().map(|sign| Shown::line(&spaced(sign), 60)).collect();
-    let kept = result.text.as_deref().or(result.excerpt.as_deref()).filter(|text| !text.is_empty());
-    let word = if result.status == Some(CallStatus::Failed) { "failed" } else { "result" };
-    let class = if signs.is_empty() { "" } else { "is-fail" };
-    EntryRow {
-        texts: kept.map(|kept| ("result", Shown::line(kept, MAX_GIST), cut(kept))).into_iter().collect(),
-        signs,
-        ..EntryRow::plain(at, class, word, Shown::line(&result.tool, 160))
+    fn take(&mut self, Statement { name, value, kind }: Statement) {
+        let name = name.unwrap_or_default();
+        match kind {
+            // The entry is about one of these, so what it says leads there.
+            Kind::Decision => self.href = Some(format!("/ui/decisions/{}", encoded(&value))),
+            Kind::Receipt => self.href = Some(format!("/ui/receipts/{}", encoded(&value))),
+            Kind::Data | Kind::Text => self.texts.push((name.into(), Shown::line(&value, MAX_GIST), cut(&value))),
+            Kind::Digest => self.tags.push(Shown::line(&format!("{name}: {}", short_digest(&value)), 200)),
+            Kind::Words if name.is_empty() => self.tags.push(Shown::line(&value, 200)),
+            Kind::Words => self.tags.push(Shown::line(&format!("{name}: {value}"), 200)),
+        }
     }
 }
 

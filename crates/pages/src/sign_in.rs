@@ -64,12 +64,14 @@ pub(crate) fn sign_out(state: &AppState, parts: &Parts, _: &Form) -> Result<Repl
 
 /// A page of this server; the first one in place of anything else, so that no link leads away from here after a sign-in.
 fn own_page(to: Option<&str>) -> String {
-    let own = |to: &&str| {
-        // A header has nothing but ASCII: with another character the answer would lead nowhere.
-        let is_sent = to.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-        (to.starts_with("/ui/") || *to == "/ui") && is_sent && !to.starts_with("/ui/sign-")
-    };
-    to.filter(own).unwrap_or(START).to_owned()
+    to.filter(|to| is_own_page(to)).unwrap_or(START).to_owned()
+}
+
+fn is_own_page(path: &str) -> bool {
+    // A header has nothing but ASCII: with another character the answer would lead nowhere. Browsers read `\` as `/`.
+    let is_sent = path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    // A sign-in that leads to the sign-in again would look as if it had failed.
+    (path.starts_with("/ui/") || path == "/ui") && is_sent && !path.starts_with("/ui/sign-")
 }
 
 fn page(to: String, note: Option<String>, refused: bool) -> Result<Reply, Problem> {

@@ -25,9 +25,10 @@ pub(crate) struct StatedRow {
 
 impl Stated {
     pub(crate) fn all(sections: Vec<Section>) -> Vec<Self> {
-        let stated =
-            |Section { heading, statements }| Self { heading, rows: statements.into_iter().map(row).collect() };
-        sections.into_iter().map(stated).collect()
+        let sections = sections.into_iter();
+        sections
+            .map(|Section { heading, statements }| Self { heading, rows: statements.into_iter().map(row).collect() })
+            .collect()
     }
 
     /// Whether the statements are values alone, for which HTML has another element.
@@ -42,7 +43,7 @@ fn row(Statement { name, value, kind }: Statement) -> StatedRow {
         // The issuer may have written anything there; only an id leads somewhere.
         Kind::Receipt => value.parse::<ReceiptId>().ok().map(|id| format!("/ui/receipts/{id}")),
         Kind::Decision => Some(format!("/ui/decisions/{}", encoded(&value))),
-        Kind::Words | Kind::Digest | Kind::Data => None,
+        Kind::Words | Kind::Digest | Kind::Data | Kind::Text => None,
     };
     let name = name.map(|name| Shown::line(&name, 60));
     match kind {

@@ -52,6 +52,7 @@ impl<T: Into<String>> From<T> for Shown {
     }
 }
 
+// `Display` escapes, so a template must not escape again.
 impl HtmlSafe for Shown {}
 
 impl fmt::Display for Shown {
@@ -85,10 +86,12 @@ impl fmt::Display for Coded {
         let last = parts.len().saturating_sub(1);
         for (index, part) in parts.into_iter().enumerate() {
             let text = Shown::from(part);
-            match index % 2 == 1 {
-                true if index < last => write!(f, "<code>{text}</code>")?,
-                true => write!(f, "`{text}")?,
-                false => write!(f, "{text}")?,
+            if index % 2 == 0 {
+                write!(f, "{text}")?;
+            } else if index < last {
+                write!(f, "<code>{text}</code>")?;
+            } else {
+                write!(f, "`{text}")?;
             }
         }
         Ok(())

@@ -110,6 +110,7 @@ impl Narrowing {
 }
 
 fn each_once(all: impl Iterator<Item = Shown>) -> Vec<Shown> {
+    // This is not a set: the visitor's own roles come first, and stay there.
     let mut once: Vec<Shown> = Vec::new();
     for one in all {
         if !once.contains(&one) {
@@ -163,6 +164,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
 fn heading(count: u64, may_review: bool, narrowed: bool) -> String {
     let whom = if may_review { "for you" } else { "for a reviewer" };
     match (count, narrowed) {
+        // The words are not "Nothing waits": a filter must not hide from a reviewer that there is work.
         (0, true) => "Nothing that waits matches".to_owned(),
         (0, false) => "Nothing waits".to_owned(),
         (1, _) => format!("One decision waits {whom}"),

@@ -33,6 +33,7 @@ pub(crate) fn span(millis: i64) -> String {
 /// How long ago, in words.
 pub(crate) fn ago(now: i64, then: i64) -> String {
     match now.saturating_sub(then) {
+        // Also of a moment that is still to come: the clocks of two machines differ a little.
         ..SECOND => "just now".to_owned(),
         millis => format!("{} ago", span(millis)),
     }
@@ -70,6 +71,7 @@ pub(crate) fn short_digest(text: &str) -> String {
     let (kind, digits) = text.split_once(':').map_or(("", text), |(kind, digits)| (kind, digits));
     let tail = digits.len().checked_sub(HEAD).and_then(|from| digits.get(from..));
     match (digits.get(..HEAD), tail) {
+        // Of a text that is hardly longer, the middle is shown too: leaving it out would save nothing.
         (Some(head), Some(tail)) if digits.len() > 2 * HEAD => {
             format!("{kind}{}{head}…{tail}", if kind.is_empty() { "" } else { ":" })
         }
@@ -87,6 +89,12 @@ pub(crate) fn spaced(word: &str) -> String {
     word.replace('_', " ")
 }
 
+/// The name of a role as one of those who hold it: `an owner`, `a dba`.
+pub(crate) fn with_article(role: &str) -> String {
+    let article = if role.starts_with(['a', 'e', 'i', 'o', 'A', 'E', 'I', 'O']) { "an" } else { "a" };
+    format!("{article} {role}")
+}
+
 /// A text as one part of a path, or as a value of a query.
 pub(crate) fn encoded(text: &str) -> String {
     utf8_percent_encode(text, UNRESERVED).to_string()
@@ -94,6 +102,7 @@ pub(crate) fn encoded(text: &str) -> String {
 
 /// An address with those of these parameters that have a value.
 pub(crate) fn address(path: &str, pairs: &[(&str, &str)]) -> String {
+    // A form sends its empty fields too, and a link is meant to be read.
     let pairs = pairs.iter().filter(|(_, value)| !value.is_empty());
     let pairs: Vec<_> = pairs.map(|(name, value)| format!("{name}={}", encoded(value))).collect();
     if pairs.is_empty() { path.to_owned() } else { format!("{path}?{}", pairs.join("&")) }
@@ -190,6 +199,7 @@ mod tests {
         assert_eq!((ago(5, 9), ago(60_000, 0)), ("just now".to_owned(), "1 min ago".to_owned()));
         assert_eq!([1, 999, 1_000, 1_234_567].map(number), ["1", "999", "1,000", "1,234,567"]);
         assert_eq!([0, 3, 12, 13].map(spelled), ["No", "Three", "Twelve", "13"]);
+        assert_eq!((with_article("owner"), with_article("dba")), ("an owner".to_owned(), "a dba".to_owned()));
         assert_eq!(counted(1, "decision") + &counted(2, "decision"), "1 decision2 decisions");
     }
 

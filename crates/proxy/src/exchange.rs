@@ -152,11 +152,11 @@ impl Exchange {
     pub(super) async fn failed(&mut self, text: Vec<u8>) -> Failed {
         self.is_in(Phase::Over);
         let (session, request) = (self.session.clone(), self.request.clone());
-        let work = move || {
+        let failed = tokio::task::spawn_blocking(move || {
             let failed = session.guard.failed(request.as_ref(), &String::from_utf8_lossy(&text));
             Failed { text, suspicious: failed.suspicious }
-        };
-        tokio::task::spawn_blocking(work).await.unwrap_or(Failed { text: Vec::new(), suspicious: true })
+        });
+        failed.await.unwrap_or(Failed { text: Vec::new(), suspicious: true })
     }
 
     pub(super) fn log(&mut self, text: &str) {

@@ -166,11 +166,12 @@ async fn rounds(proxy: Arc<Proxy>) {
     loop {
         every.tick().await;
         let proxy = Arc::clone(&proxy);
-        let work = move || {
+        let round = tokio::task::spawn_blocking(move || {
             proxy.sessions.end_silent();
             proxy.sessions.round();
-        };
-        drop(tokio::task::spawn_blocking(work).await);
+        });
+        // One that panicked is no reason to have no others.
+        drop(round.await);
     }
 }
 
@@ -256,9 +257,12 @@ fn is_session_id(id: &str) -> bool {
 /// Whether a path is this place or below it, spelt in the one way that every program reads alike.
 fn is_below(path: &str, place: &str) -> bool {
     let Some(rest) = path.strip_prefix(place) else { return false };
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
-    let is_name = |name: &str| !matches!(name, "" | "." | "..") && name.bytes().all(plain);
-    rest.is_empty() || rest.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_name))
+    rest.is_empty() || rest.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_plain_name))
+}
+
+fn is_plain_name(name: &str) -> bool {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
+    is_plain && !matches!(name, "" | "." | "..")
 }
 
 /// A document that says how a client is authorized by the server. It is not a message, so it is passed on unchanged.

@@ -20,11 +20,11 @@ impl Client {
     /// The headers of a message that the guard sends in place of this client.
     pub(super) fn own_headers(&self) -> HeaderMap {
         let mut headers = self.headers.clone();
-        let of_request = |name: &HeaderName| {
+        let names = headers.keys().filter(|name| {
             let name = name.as_str();
             name == LAST_EVENT || name == "mcp-method" || name == "mcp-name" || name.starts_with("mcp-param-")
-        };
-        let names: Vec<_> = headers.keys().filter(|name| of_request(name)).cloned().collect();
+        });
+        let names: Vec<HeaderName> = names.cloned().collect();
         names.iter().for_each(|name| drop(headers.remove(name)));
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));

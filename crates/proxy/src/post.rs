@@ -78,7 +78,7 @@ async fn judge(
     place: Place,
 ) -> Result<PostedMessage, Problem> {
     let (session, phase) = (exchange.session.clone(), exchange.phase());
-    let judging = move || {
+    let judging = tokio::task::spawn_blocking(move || {
         let _place = place;
         let id = request_id(&message);
         let posted = session.guard.posted(message, &headers);
@@ -94,8 +94,8 @@ async fn judge(
             (_, _) => *phase = Phase::Over,
         }
         posted
-    };
-    tokio::task::spawn_blocking(judging).await.map_err(|_| Problem::internal())
+    });
+    judging.await.map_err(|_| Problem::internal())
 }
 
 /// Does what follows from the judgment. `held` is what a call holds that may wait.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::{io, iter};
 
 use axum::body::Body;
-use axum::http::header::{self, HeaderName};
+use axum::http::header;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -212,14 +212,13 @@ pub(super) fn is_plain(headers: &HeaderMap) -> bool {
 fn passed(headers: &HeaderMap, without: &[&str], terminates: bool) -> HeaderMap {
     let named = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
     let named: Vec<String> = named.flat_map(|names| names.split(',')).map(|name| name.trim().to_lowercase()).collect();
-    let passes = |name: &HeaderName| {
+    let passed = headers.iter().filter(|(name, _)| {
         let name = name.as_str();
         // Those of the protocol were held against the body, so they stay.
         let of_connection = named.iter().any(|named| named == name) && !name.starts_with("mcp-");
         let of_credentials = terminates && OF_CREDENTIALS.contains(&name);
         !(of_connection || of_credentials || OF_ONE_CONNECTION.contains(&name) || without.contains(&name))
-    };
-    let passed = headers.iter().filter(|(name, _)| passes(name));
+    });
     passed.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
@@ -255,6 +254,8 @@ where
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header::HeaderName;
+
     use super::*;
 
     fn refused(url: &str, credential: Option<&str>) -> Option<UpstreamError> {

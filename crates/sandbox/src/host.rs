@@ -65,11 +65,11 @@ impl Host {
     /// What every level lacks here: `None` for one that passed its self-test.
     pub fn survey() -> Vec<(Level, Option<String>)> {
         let ground = Ground::find();
-        let test = |level| match &ground {
-            Ok(ground) => selftest::run(level, ground).err().map(|failure: Failure| failure.to_string()),
-            Err(error) => Some(error.to_string()),
-        };
-        Level::ALL.map(|level| (level, test(level))).into()
+        let levels = Level::ALL.map(|level| match &ground {
+            Ok(ground) => (level, selftest::run(level, ground).err().map(|failure: Failure| failure.to_string())),
+            Err(error) => (level, Some(error.to_string())),
+        });
+        levels.into()
     }
 
     /// The level in force, or what is missing for every level tried.

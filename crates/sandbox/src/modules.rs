@@ -19,8 +19,8 @@ pub(crate) fn likely(sets: &'static [&'static str], job: &Job) -> &'static str {
     let imported = imports(source).filter(|_| job.cases.iter().all(|case| !needs_more(&case.input)));
     let all = sets.last().copied().unwrap_or_default();
     let Some(imported) = imported else { return all };
-    let has = |set: &str, name: &str| set.split_whitespace().any(|module| module == name);
-    sets.iter().copied().find(|set| imported.iter().all(|name| has(set, name))).unwrap_or(all)
+    let mut sets = sets.iter().copied();
+    sets.find(|set| imported.iter().all(|name| set.split_whitespace().any(|module| module == *name))).unwrap_or(all)
 }
 
 fn needs_more(text: &str) -> bool {

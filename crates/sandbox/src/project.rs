@@ -105,8 +105,7 @@ pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]
     for variable in variables {
         // Of two variables of a name, programs differ in which they take.
         let name = variable.split('=').next().unwrap_or_default().len() + 1;
-        let same = |other: &CString| other.as_bytes().get(..name) == variable.as_bytes().get(..name);
-        launch.env.retain(|other| !same(other));
+        launch.env.retain(|other| other.as_bytes().get(..name) != variable.as_bytes().get(..name));
         launch.env.push(CString::new(variable).map_err(io::Error::other)?);
     }
     Ok(launch)

@@ -50,7 +50,8 @@ const LIBRARY_FOLDERS: [&str; 5] = ["/lib", "/lib64", "/usr/lib64", "/usr/lib/lo
 /// Looks interpreters up on `PATH`, and asks each binary once.
 #[derive(Default)]
 pub(crate) struct Finder {
-    probed: Mutex<BTreeMap<(Language, PathBuf), Option<Runtime>>>,
+    /// What was found, by the names of toolchains and by files: languages with the same interpreter have the same toolchain's name.
+    probed: Mutex<BTreeMap<(&'static str, PathBuf), Option<Runtime>>>,
 }
 
 /// Who must be able to reach an interpreter by its path.
@@ -90,11 +91,10 @@ impl Finder {
 
     /// Every runtime of one language, also those that are too old for it: each binary once.
     pub(crate) fn survey_of(&self, language: Language, reach: Reach) -> Vec<Runtime> {
-        let mut places = BTreeSet::new();
-        let mut files: Vec<PathBuf> =
-            executables(toolchain::of(language)).iter().flat_map(|name| on_path(name)).collect();
-        // `/bin` may be `/usr/bin`. The name counts too: a link may lead to a program that goes by the name it has.
-        files.retain(|file| places.insert((file.canonicalize().ok(), file.file_name().map(OsString::from))));
+        let names = executables(toolchain::of(language));
+        let mut programs = BTreeSet::new();
+        let mut files: Vec<PathBuf> = names.iter().flat_map(|name| on_path(name)).collect();
+        files.retain(|file| programs.insert(program(file, &names)));
         let mut seen = BTreeSet::new();
         let runtimes = self.probe_all(language, &files, reach).into_iter().flatten();
         runtimes.filter(|runtime| seen.insert(runtime.path.clone())).collect()
@@ -110,7 +110,7 @@ impl Finder {
     }
 
     fn probe(&self, language: Language, file: &Path, reach: Reach) -> Option<Runtime> {
-        let key = (language, file.to_owned());
+        let key = (toolchain::of(language).name, file.to_owned());
         let known = self.probed.lock().ok()?.get(&key).cloned();
         let found = known.unwrap_or_else(|| {
             let found = probe(language, file);
@@ -119,7 +119,8 @@ impl Finder {
             }
             found
         });
-        found.filter(|found| reach == Reach::Own || open_to_others(&found.path))
+        let found = found.filter(|found| reach == Reach::Own || open_to_others(&found.path))?;
+        Some(Runtime { language, ..found })
     }
 }
 
@@ -152,6 +153,16 @@ fn executables(toolchain: &Toolchain) -> Vec<String> {
         toolchain.versions.iter().flat_map(|(major, minors)| minors.clone().map(move |minor| (major, minor)));
     let versioned = versions.map(|(major, minor)| format!("{}{major}.{minor}", toolchain.name));
     toolchain.executables.iter().map(ToString::to_string).chain(versioned).collect()
+}
+
+/// What starting a file runs: the file that it leads to, since `/bin` may be `/usr/bin` and `python3` a link to `python3.11`. The
+/// name is part of it unless that file has one of `names`: what a link leads to may go by the name that it is started with.
+fn program(file: &Path, names: &[String]) -> (Option<PathBuf>, Option<OsString>) {
+    let target = file.canonicalize().ok();
+    let name_of = |path: &Path| path.file_name().map(OsString::from);
+    let is_named = target.as_deref().and_then(name_of).is_some_and(|name| names.iter().any(|one| name == one.as_str()));
+    let name = if is_named { None } else { name_of(file) };
+    (target, name)
 }
 
 fn on_path(program: &str) -> Vec<PathBuf> {
@@ -243,5 +254,30 @@ impl Runtime {
         let mut parts = self.version.split('.').map(|part| part.parse().unwrap_or(0));
         let own = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
         self.toolchain().minimum.is_none_or(|minimum| own >= minimum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::write;
+    use std::os::unix::fs::symlink;
+
+    use super::program;
+
+    #[test]
+    fn a_link_to_an_interpreter_is_that_interpreter_and_one_to_another_program_counts_by_its_name() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        for (name, target) in [("node", None), ("nodejs", Some("node")), ("manager", None), ("node20", Some("manager"))]
+        {
+            match target {
+                Some(target) => symlink(at(target), at(name)).unwrap(),
+                None => write(at(name), "").unwrap(),
+            }
+        }
+        let names = ["node", "nodejs", "node20"].map(str::to_owned);
+        let [node, linked, managed] = ["node", "nodejs", "node20"].map(|name| program(&at(name), &names));
+        assert_eq!(node, linked);
+        assert_ne!(managed, program(&at("manager"), &names));
     }
 }

@@ -203,8 +203,8 @@ pub(crate) fn watch(
         let over = over.or(cancelled.then_some(Why::Cancelled)).or_else(|| {
             (now >= next_tick && !gone).then(|| next_tick = now + MEMORY_TICK)?;
             if meter.is_none() && bounds.group.is_none() {
-                let family = |root| Family { root, root_is_init: bounds.watches_init, apart: bounds.apart };
-                meter = sys::pid_of(pidfd).map(|root| Meter::new(family(root)));
+                meter = sys::pid_of(pidfd)
+                    .map(|root| Meter::new(Family { root, root_is_init: bounds.watches_init, apart: bounds.apart }));
             }
             meter.as_mut().is_some_and(|meter| meter.exceeds(bounds.memory_bytes)).then_some(Why::Memory)
         });

@@ -355,7 +355,7 @@ impl Backend {
         job: &[u8],
         deadline: Instant,
     ) -> Result<Exited, ZygoteError> {
-        // Out of the map while in use: an error on the way drops it, and with it
+        // It is out of the map while in use: an error on the way drops it, and with it
         // whatever state it was in.
         let mut zygote = self.take_zygote(runtime)?;
         let (mut pipes, theirs) = Pipes::open(job.to_vec(), limits)?;

@@ -63,7 +63,7 @@ fn hold(level: Level) {
     let baits = Baits::lay(&folder);
     let start = HostState::now(&folder);
     let mut failures = attack(level, &baits, &folder);
-    let left = HostState::now(&folder).left_since(&start);
+    let left = HostState::left_at_last(&folder, &start);
     failures.extend(left.into_iter().map(|left| format!("{level}: at the end {left}")));
     drop(baits);
     std::fs::remove_dir_all(&folder).unwrap();

@@ -23,6 +23,8 @@ use proofmark_checks::{Case, End, Job, Language, Limits, Program};
 use proofmark_sandbox::{Host, Level, Worker};
 
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Longer than any test may take.
+const NEVER: Duration = Duration::from_secs(3_600);
 /// More than one launcher starts.
 const MANY: usize = 2_100;
 
@@ -30,7 +32,7 @@ const MANY: usize = 2_100;
 static TURN: Mutex<()> = Mutex::new(());
 
 fn job(language: Language, program: Program, inputs: &[&str]) -> Job {
-    let limits = Limits { memory_mb: 256, total_timeout: PATIENCE, output_bytes: 1 << 16, processes: 32, disk_mb: 0 };
+    let limits = Limits { memory_mb: 256, total_timeout: NEVER, output_bytes: 1 << 16, processes: 32, disk_mb: 0 };
     Job {
         language,
         runtime: None,
@@ -153,7 +155,7 @@ fn many_cases_leave_nothing() {
         let left = HostState::now(&folder).left_since(&warm);
         assert!(left.is_empty(), "{level}: {left:?}");
     }
-    let left = HostState::now(&folder).left_since(&start);
+    let left = HostState::left_at_last(&folder, &start);
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(left.is_empty(), "{left:?}");
 }

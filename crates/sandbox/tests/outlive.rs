@@ -135,16 +135,8 @@ fn nothing_outlives_a_supervisor_that_is_killed() {
                 // SAFETY: takes no pointer; the pid is of a child not yet reaped.
                 unsafe { libc::kill(supervisor.id() as libc::pid_t, signal) };
                 supervisor.wait().unwrap();
-                let gone = || {
-                    leftovers::reap_orphans();
-                    HostState::now(&folder).left_since(&before).is_empty()
-                };
-                let end = Instant::now() + PATIENCE;
-                while !gone() {
-                    let left = HostState::now(&folder).left_since(&before);
-                    assert!(Instant::now() < end, "{level} {mode}, signal {signal}: left {left:?}");
-                    std::thread::sleep(Duration::from_millis(20));
-                }
+                let left = HostState::left_at_last(&folder, &before);
+                assert!(left.is_empty(), "{level} {mode}, signal {signal}: left {left:?}");
             }
         }
     }
@@ -165,7 +157,7 @@ fn holds(pid: u32, wanted: &[u8]) -> bool {
         .any(|(start, end)| {
             let mut bytes = vec![0; (end - start) as usize];
             let count = memory.read_at(&mut bytes, start).unwrap_or(0);
-            bytes[..count].windows(wanted.len()).any(|window| window == wanted)
+            memchr::memmem::find(&bytes[..count], wanted).is_some()
         })
 }
 

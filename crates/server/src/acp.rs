@@ -22,7 +22,7 @@ pub(crate) async fn evaluate(state: Arc<AppState>, head: Head, body: Body) -> Re
         Answer::Job(view) => accepted(&view),
         Answer::Receipt(receipt) => {
             let id = receipt.receipt_id();
-            // Judged as stored: what a receipt is worth depends on the request and the receipts stored with it.
+            // It is judged as stored: what a receipt is worth depends on the request and the receipts stored with it.
             let evaluated = submit::blocking(&state.services, move |services| {
                 services.decider.evaluation(&tenant, &id, &Subject::default())
             });

@@ -137,7 +137,7 @@ fn unpack(bytes: &[u8], most: usize, memory: &mut Share) -> Result<Vec<u8>, Prob
     // gzip allows several members (RFC 1952, section 2.2); a decoder of one would silently ignore the rest.
     let mut packed = MultiGzDecoder::new(bytes);
     loop {
-        // Piece by piece, with both limits checked after each: gzip can unpack to a thousand times its length.
+        // It is unpacked piece by piece, with both limits checked after each: gzip can unpack to a thousand times its length.
         let read = packed.by_ref().take(UNPACKED_AT_ONCE as u64).read_to_end(&mut unpacked).map_err(|error| {
             Problem::bad("invalid_gzip", format!("the body cannot be unpacked ({error})")).help("compress it again")
         })?;
@@ -195,7 +195,7 @@ impl HttpBody for Until {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         match self.end.as_mut().poll(cx) {
-            // Polled after this only if the caller breaks the contract of streams; `end` is one that can be polled again.
+            // It is polled after this only if the caller breaks the contract of streams; `end` is one that can be polled again.
             Poll::Ready(()) => {
                 self.body = Body::empty();
                 self.end = Box::pin(std::future::ready(()));

@@ -89,7 +89,7 @@ impl Open {
         let idle = idle.filter_map(|(number, entry)| Some((entry.asked, entry.idle_since?, *number)));
         // `false` is less than `true`, so connections that never had a request are first; then the longest idle.
         let (_, _, number) = idle.min()?;
-        // Removed at once, so that it is not chosen twice. `notify_one` is kept for a task that does not wait yet.
+        // It is removed at once, so that it is not chosen twice. `notify_one` is kept for a task that does not wait yet.
         self.all.remove(&number)?.give_way.notify_one();
         Some(())
     }

@@ -152,17 +152,20 @@ pub fn invalid_parameter(name: &str, what: &str) -> Problem {
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let is_key = |key: &str| (1..=MAX_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
     let mut values = headers.get_all("idempotency-key").iter().map(|value| value.to_str());
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(Ok(key)), None) if is_key(key) => Ok(Some(key.to_owned())),
+        (Some(Ok(key)), None) if is_idempotency_key(key) => Ok(Some(key.to_owned())),
         (Some(_), None) => Err(Problem::bad("invalid_idempotency_key", "invalid idempotency key")
             .help(format!("write 1 to {MAX_KEY} visible ASCII characters"))),
         // Which of two keys a repetition is recognised by would be a guess.
         (Some(_), Some(_)) => Err(Problem::bad("invalid_idempotency_key", "the idempotency key is repeated")
             .help("send one `Idempotency-Key`")),
     }
+}
+
+fn is_idempotency_key(key: &str) -> bool {
+    (1..=MAX_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// Which of two values of one parameter is meant is a guess that proxies and servers make differently.
@@ -179,22 +182,24 @@ pub fn refuse_repeated(query: &[(String, String)]) -> Result<(), Problem> {
 
 /// The names and values of a query or of a form, decoded.
 pub fn pairs(query: &str) -> Result<Vec<(String, String)>, Problem> {
-    let pair = |part: &str| {
+    let pairs = query.split('&').filter(|part| !part.is_empty()).map(|part| {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         Some((decoded(name)?, decoded(value)?))
-    };
-    let pairs: Option<Vec<_>> = query.split('&').filter(|part| !part.is_empty()).map(pair).collect();
-    pairs.ok_or_else(|| Problem::bad("invalid_query", "the query is not percent-encoded UTF-8"))
+    });
+    pairs
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| Problem::bad("invalid_query", "the query is not percent-encoded UTF-8"))
 }
 
 /// The decoder passes a `%` without two digits on as text, so those are refused before.
 fn decoded(text: &str) -> Option<String> {
-    let is_escape = |rest: &str| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
-    if !text.split('%').skip(1).all(is_escape) {
+    let mut escapes = text.split('%').skip(1);
+    if !escapes.all(|rest| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2) {
         return None;
     }
     // Forms write a space as `+`. Before decoding, because `%2B` is a plus.
     let spaced = text.replace('+', " ");
     let decoded = percent_decode_str(&spaced).decode_utf8().ok()?;
+    // PostgreSQL stores no NUL, and programs in C end a text there.
     (!decoded.contains('\0')).then(|| decoded.into_owned())
 }

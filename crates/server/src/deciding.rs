@@ -57,11 +57,11 @@ async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Res
         // After the body, so that a client that sends slowly occupies no place.
         let place = state.limits.places.take(&tenant).await?;
         let (services, span) = (Arc::clone(&state.services), Span::current());
-        let first = move || {
+        let begun = state.pool.run(move || {
             let _place = place;
             span.in_scope(|| Asking::read(&services, form, head, bytes, memory, flag)?.begin(&services))
-        };
-        let (begun, asking) = state.pool.run(first).await??;
+        });
+        let (begun, asking) = begun.await??;
         let made = match begun {
             Some(deciding) => deciding.await?,
             None => None,
@@ -86,11 +86,12 @@ async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Res
 async fn in_thread(state: &AppState, asking: Asking) -> Result<Decided, Problem> {
     let place = state.limits.places.take(&asking.caller.tenant).await?;
     let (services, span) = (Arc::clone(&state.services), Span::current());
-    let decide = move || {
+    let decided = tokio::task::spawn_blocking(move || {
         let _place = place;
         span.in_scope(|| services.decider.decide(&asking.asked()))
-    };
-    Ok(tokio::task::spawn_blocking(decide).await.map_err(|_| Problem::internal())??)
+    });
+    // The thread panicked; only this request fails.
+    Ok(decided.await.map_err(|_| Problem::internal())??)
 }
 
 impl Asking {

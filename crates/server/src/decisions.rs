@@ -1,8 +1,6 @@
 //! Decisions, findings and reviews, for people and their tools.
 
-use std::collections::BTreeSet;
-
-use proofmark_boundary::Disposition;
+use proofmark_boundary::Outcome as OutcomeWord;
 use proofmark_decider::NewReview;
 use proofmark_evidence::Reviewer;
 use proofmark_receipt::document::{DocumentError, Field};
@@ -241,12 +239,11 @@ fn page_parameters(context: &RequestContext<'_>) -> Result<DecisionsWanted, Prob
 
 /// A misspelt outcome would find nothing, and look as if there was nothing.
 fn outcome(context: &RequestContext<'_>) -> Result<Option<String>, Problem> {
-    let words: BTreeSet<&str> = Disposition::ALL.iter().map(|disposition| disposition.outcome().as_str()).collect();
     match context.parameter("outcome") {
-        Some(outcome) if !words.contains(outcome) => {
-            let words = words.into_iter().collect::<Vec<_>>().join(", ");
-            Err(invalid_parameter("outcome", &format!("one of {words}")))
-        }
+        Some(outcome) if OutcomeWord::from_word(outcome).is_none() => Err(invalid_parameter(
+            "outcome",
+            &format!("one of {}", OutcomeWord::ALL.map(OutcomeWord::as_str).join(", ")),
+        )),
         outcome => Ok(outcome.map(str::to_owned)),
     }
 }

@@ -64,6 +64,7 @@ pub(crate) async fn file(path: RawPathParams) -> Result<Response, Problem> {
     let bytes = match file {
         File::Own(text) => text.as_bytes().into(),
         File::Plain(bytes) => bytes.into(),
+        // Few people open this page, and unpacked it would make the program larger.
         File::Packed(packed) => {
             let mut bytes = Vec::new();
             let read = DeflateDecoder::new(packed).read_to_end(&mut bytes);

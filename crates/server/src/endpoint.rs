@@ -160,7 +160,7 @@ async fn in_thread(
     let stop = state.stops.flag();
     let (services, flag, span) = (Arc::clone(&state.services), stop.shared(), Span::current());
     let work = move || {
-        // Given back when the work is done, whether or not its client still waits.
+        // It is given back when the work is done, whether or not its client still waits.
         let (_place, mut memory) = (place, memory);
         let content = Content::read(&head, bytes, &mut memory)?;
         // What is logged there has the id of the request.

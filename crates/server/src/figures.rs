@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use metrics::{Counter, Gauge, Histogram, HistogramFn, Key, KeyName, Label, Metadata, Recorder, SharedString, Unit};
+use metrics::{Counter, Gauge, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit};
 
 /// All figures, by their names.
 pub(crate) struct Figures {
@@ -101,6 +101,7 @@ impl Samples {
         let comma = if labels.is_empty() { "" } else { "," };
         let mut up_to = 0;
         for (bound, within) in self.bounds.iter().zip(within) {
+            // Each bucket counts what is in those below it, too.
             up_to += within;
             writeln!(text, r#"{name}_bucket{{{labels}{comma}le="{bound}"}} {up_to}"#)?;
         }
@@ -133,6 +134,7 @@ impl Recorder for Figures {
         let family = families.entry(key.name().to_owned()).or_insert_with(|| Family::Counters(BTreeMap::new()));
         match family {
             Family::Counters(counters) => Counter::from_arc(Arc::clone(counters.entry(labels(key)).or_default())),
+            // Two kinds of one name would make the whole text invalid for its reader.
             Family::Gauges(_) | Family::Histograms(_) => Counter::noop(),
         }
     }
@@ -162,9 +164,11 @@ impl Recorder for Figures {
 
 /// The labels as they are written, without braces.
 fn labels(key: &Key) -> String {
-    let escaped = |label: &Label| label.value().replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n");
-    let written: Vec<String> = key.labels().map(|label| format!(r#"{}="{}""#, label.key(), escaped(label))).collect();
-    written.join(",")
+    let written = key.labels().map(|label| {
+        let value = label.value().replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n");
+        format!(r#"{}="{value}""#, label.key())
+    });
+    written.collect::<Vec<_>>().join(",")
 }
 
 fn braced(labels: &str) -> String {

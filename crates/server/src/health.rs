@@ -68,6 +68,7 @@ pub(crate) struct Index {
 pub(crate) async fn index(headers: HeaderMap) -> Result<Reply, Problem> {
     let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
     let is_browser = accepted.split(',').any(|one| one.split(';').next().is_some_and(|one| one.trim() == "text/html"));
+    // Programs that ask for the index accept anything; only browsers name HTML.
     if is_browser {
         return Ok(Reply::see_other(START).header(header::VARY, "accept"));
     }
@@ -123,6 +124,7 @@ pub(crate) async fn ready(State(state): State<Arc<AppState>>) -> Result<Reply, P
 /// The public key that decisions are signed with, and those of the workers, as a set of JWKs (RFC 7517).
 pub(crate) async fn keys(State(state): State<Arc<AppState>>) -> Reply {
     let own = state.services.decider.key().signer();
+    // A worker may sign with the server's key, which is listed once.
     let workers = state.services.worker_keys.iter().copied().filter(|signer| *signer != own);
     let keys: Vec<Json> = std::iter::once(own).chain(workers).map(|signer| Json::from(signer.jwk())).collect();
     Json::from(object! { "keys": keys }).into()

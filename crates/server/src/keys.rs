@@ -122,7 +122,7 @@ impl ApiKeys {
             let caller = Caller {
                 id: checked_id(fields.need("id", "name the caller")?.text()?)?,
                 role: fields.need("role", "say what the caller may do")?.choice(&Role::WORDS)?,
-                // Never `local`: what the command line stores counts as evidence for every tenant.
+                // A key is never of `local`: what the command line stores counts as evidence for every tenant.
                 tenant: Tenant::of_key(tenant.text()?)
                     .map_err(|error| KeysError::Tenant { at: tenant.at.to_string(), error })?,
                 roles: fields.get("roles").map_or_else(|| Ok(Vec::new()), |field| roles(&field))?,
@@ -163,10 +163,9 @@ impl ApiKeys {
 
     /// Tells two files of keys apart, whatever their spelling.
     pub(crate) fn fingerprint(&self) -> Sha256Digest {
-        let line = |(digest, caller): &(Sha256Digest, Caller)| {
-            format!("{digest} {}\n", Json::from(caller.to_json()).to_text())
-        };
-        Sha256Digest::of(self.keys.iter().map(line).collect::<String>().as_bytes())
+        let keys = self.keys.iter();
+        let lines = keys.map(|(digest, caller)| format!("{digest} {}\n", Json::from(caller.to_json()).to_text()));
+        Sha256Digest::of(lines.collect::<String>().as_bytes())
     }
 }
 
@@ -222,9 +221,10 @@ fn signer(field: &Field<'_>) -> Result<SignerId, DocumentError> {
 
 /// An id is shown to people, and stands in the names of chains.
 fn checked_id(id: &str) -> Result<String, KeysError> {
-    match (1..=MAX_ID).contains(&id.len()) && !id.contains(char::is_control) {
-        true => Ok(id.to_owned()),
-        false => Err(KeysError::Id(document::shown(id))),
+    if (1..=MAX_ID).contains(&id.len()) && !id.contains(char::is_control) {
+        Ok(id.to_owned())
+    } else {
+        Err(KeysError::Id(document::shown(id)))
     }
 }
 

@@ -129,7 +129,7 @@ impl KeysFile {
         let mut entries = if text.is_empty() { Vec::new() } else { self.entries(&text)? };
         change(&mut entries)?;
         let written = written(&entries);
-        // Read back before it is written: the server must not find a file that it refuses.
+        // The text is read back before it is written: the server must not find a file that it refuses.
         let document = Json::parse(written.as_bytes()).map_err(|_| KeysFileError::NotJson(self.path.clone()))?;
         ApiKeys::read(&document).map_err(|error| self.unusable(error))?;
         let replaced = replace_file(&self.path, &written, MODE);

@@ -185,7 +185,7 @@ pub async fn accept(listener: TcpListener, router: &Router, stop: impl Future<Ou
                     converse(stream, peer, connection, router, &graceful);
                 }
             }
-            // Out of descriptors, most likely: those in use have to end first.
+            // Most likely there are no descriptors left: those in use have to end first.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
@@ -197,7 +197,7 @@ async fn finish(state: &AppState, graceful: GracefulShutdown) {
     // Streams of events do not end by themselves; without this `graceful` would wait for them until the time is over.
     state.stops.begin();
     let mut ended = std::pin::pin!(graceful.shutdown());
-    // Borrowed: connections that are not done go on, and the last line waits for their answers.
+    // It is borrowed: connections that are not done go on, and the last line waits for their answers.
     let in_time = tokio::time::timeout(MAX_GOODBYE, &mut ended).await.is_ok();
     state.stops.stop_all();
     // Stored jobs run again after a restart; a client that waits for another is told that it was cancelled.

@@ -34,7 +34,7 @@ impl LiveKeys {
 
     /// Whose key has this hash.
     pub fn admit_digest(&self, digest: Sha256Digest) -> Option<KeyInUse> {
-        // Subscribed before the look-up: a key that is revoked in between is noticed.
+        // It subscribes before the look-up: a key that is revoked in between is noticed.
         let keys = self.keys.subscribe();
         let caller = keys.borrow().caller(&digest)?.clone();
         Some(KeyInUse { digest, caller, keys })

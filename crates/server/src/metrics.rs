@@ -25,12 +25,12 @@ const GROUP_SIZE: &str = "proofmark_store_group_size";
 /// Begins to count, for the whole process: servers in one process share their figures. None where other code counts.
 pub(crate) fn start() -> Option<Arc<Figures>> {
     static FIGURES: OnceLock<Option<Arc<Figures>>> = OnceLock::new();
-    let install = || {
+    let figures = FIGURES.get_or_init(|| {
         let figures = Figures::new(&[(Some(GROUP_SIZE), &SIZES), (None, &SECONDS)]);
         metrics::set_global_recorder(Arc::clone(&figures)).ok()?;
         Some(figures)
-    };
-    FIGURES.get_or_init(install).clone()
+    });
+    figures.clone()
 }
 
 /// Counts the groups of writes of this process.
@@ -42,6 +42,7 @@ pub(crate) fn watch_store(store: &Store) {
             GroupOutcome::Unknown => "unknown",
         };
         metrics::counter!("proofmark_store_groups_total", "outcome" => outcome).increment(1);
+        // How long a failure took says nothing about the disk.
         if group.outcome == GroupOutcome::Stored {
             metrics::histogram!(GROUP_SIZE).record(group.size as f64);
             metrics::histogram!("proofmark_store_group_seconds").record(group.took.as_secs_f64());

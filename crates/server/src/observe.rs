@@ -58,6 +58,7 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     // Only here are both the problem and the id of the request known.
     let problem = response.extensions_mut().remove::<Problem>();
     let as_page = response.extensions_mut().remove::<ShownAsPage>().is_some();
+    // A page has its own words for the problem; the id is in its header.
     if let Some(problem) = problem.as_ref().filter(|_| !as_page) {
         *response.body_mut() = problem.to_body(Some(&id));
     }
@@ -124,9 +125,9 @@ fn log(answered: &Answered<'_>) {
 
 /// The id that a proxy gave, where it is one that a log line can hold; else a new one.
 fn request_id(headers: &HeaderMap) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
-    let given = given.filter(|id| (1..=MAX_REQUEST_ID).contains(&id.len()) && id.bytes().all(plain));
+    let given = given.filter(|id| (1..=MAX_REQUEST_ID).contains(&id.len()));
+    let given = given.filter(|id| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte)));
     given.map_or_else(new_id, str::to_owned)
 }
 

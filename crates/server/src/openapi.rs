@@ -87,7 +87,7 @@ fn paths(endpoints: &[Endpoint]) -> Result<Object, DescriptionError> {
         if !open && let Some(Json::Object(responses)) = described.get_mut("responses") {
             add_admission(responses);
         }
-        // Merged below and not inserted: a path can have several methods, and a second row of one is an error.
+        // Rows are merged below and not inserted: a path can have several methods, and a second row of one is an error.
         let mut item = Object::new();
         item.insert(endpoint.method.as_str(), described);
         let mut path = Object::new();

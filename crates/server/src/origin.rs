@@ -85,10 +85,12 @@ impl Visit {
             let mut values = headers.get_all(name).iter();
             values.next().is_some_and(|found| found.as_bytes() == value) && values.next().is_none()
         };
-        match is_from_same_site(headers) {
-            true => Self::Own,
-            false if only(SEC_FETCH_MODE, b"navigate") && only(SEC_FETCH_DEST, b"document") => Self::ByLink,
-            false => Self::Embedded,
+        if is_from_same_site(headers) {
+            Self::Own
+        } else if only(SEC_FETCH_MODE, b"navigate") && only(SEC_FETCH_DEST, b"document") {
+            Self::ByLink
+        } else {
+            Self::Embedded
         }
     }
 }
@@ -100,7 +102,7 @@ pub fn is_own_form(uri: &Uri, headers: &HeaderMap) -> Result<bool, Problem> {
         Problem::new(StatusCode::FORBIDDEN, "foreign_origin", "a page of another origin has sent this form")
             .help("send it from the page itself; a proxy has to pass the `Host` on as the browser sent it")
     };
-    // First, so that what is refused for its host is refused with that reason.
+    // This comes first, so that what is refused for its host is refused with that reason.
     authority(uri, headers)?;
     // Browsers send `Origin` with every form.
     let mut origins = headers.get_all(header::ORIGIN).iter();
@@ -182,8 +184,7 @@ impl Authority {
 
 impl Host {
     fn named(name: &str) -> Option<Self> {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        if name.is_empty() || !name.bytes().all(plain) {
+        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
             return None;
         }
         // Other spellings of 127.0.0.1, such as `2130706433`, stay names and are not the loopback.

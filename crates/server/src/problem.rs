@@ -162,7 +162,7 @@ impl Problem {
     pub(crate) fn too_often(wait: Duration) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "this caller sends requests too often")
             .help("wait for the seconds of `Retry-After`, or ask for a higher `--rate`")
-            // Rounded up, so that a client that waits this long is not refused again.
+            // The time is rounded up, so that a client that waits this long is not refused again.
             .retry_after(wait.as_secs().saturating_add(1))
     }
 

@@ -227,7 +227,7 @@ pub(crate) fn chain(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let from = after.map_or(0, |after| after.saturating_add(1));
     let receipts = context.store().chain_from(&chain, from, limit)?;
     let last = from.saturating_add(receipts.len() as u64).checked_sub(1);
-    // Read after the receipts: one appended in between leads to a `next` and is not missed.
+    // The head is read after the receipts: one appended in between leads to a `next` and is not missed.
     let head = chain_head(&context.store(), &chain, context.decider.key())?;
     let more = last.filter(|last| last.saturating_add(1) < head.length());
     Reply::json(&ChainPage {
@@ -259,6 +259,7 @@ pub(crate) fn receive(context: &RequestContext<'_>) -> Result<Reply, Problem> {
 
 fn receive_many(context: &RequestContext<'_>, many: Json) -> Result<Reply, Problem> {
     let Json::Array(many) = many else { return Err(Problem::bad("wrong_type", "`receipts` is not a list")) };
+    // Each has a signature to verify, so the body's length alone is no limit on the work.
     if many.is_empty() || many.len() > MAX_BROUGHT {
         let message = format!("`receipts` has {} receipts, and not 1 to {MAX_BROUGHT}", many.len());
         return Err(Problem::bad("too_many", message).help("send more in several requests"));
@@ -311,6 +312,7 @@ pub(crate) async fn recheck(state: Arc<AppState>, head: Head, _: Body) -> Result
         Answer::Receipt(new) => {
             let differences = differences(&old.receipt, &new);
             let reply = Reply::json(&Rechecked {
+                // An error says nothing about the work, so the old receipt goes on counting.
                 supersedes: (new.verdict() != Verdict::Error).then(|| id.to_string()),
                 same: differences.is_empty(),
                 differences,

@@ -149,6 +149,7 @@ impl Watched {
 
 /// Logs what is suspicious about a file.
 pub fn log_warnings(file: &'static str, warnings: &[String]) {
+    // A long policy may have very many, and the log is read by people.
     for warning in warnings.iter().take(MAX_WARNINGS) {
         warn!(file, warning = warning.as_str(), "the file has a finding; `proofmark lint` shows it");
     }
@@ -207,11 +208,11 @@ pub async fn watch_files(mut files: Vec<Watched>, stale: Arc<Stale>, hangups: bo
             info!("SIGHUP: there are no files to read again");
         }
         let stale = Arc::clone(&stale);
-        let round = move || {
+        let round = tokio::task::spawn_blocking(move || {
             files.iter_mut().for_each(|file| file.round(asked, &stale));
             files
-        };
-        match tokio::task::spawn_blocking(round).await {
+        });
+        match round.await {
             Ok(back) => files = back,
             Err(panicked) => {
                 let cause = panicked.to_string();
@@ -227,6 +228,7 @@ async fn next(hangup: &mut Option<Signal>) {
         Some(signal) => signal.recv().await,
         None => None,
     };
+    // Without signals nobody asks, and the rounds go on.
     if received.is_none() {
         std::future::pending().await
     }

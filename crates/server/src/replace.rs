@@ -19,7 +19,7 @@ pub fn replace_file(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     }
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    // Left by a process with this number that was killed.
+    // An earlier process with this number was killed, and left it.
     drop(fs::remove_file(&beside));
     let result = write(&path, &beside, text, mode);
     if result.is_err() {

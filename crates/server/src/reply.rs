@@ -73,6 +73,7 @@ impl IntoResponse for Reply {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.media_type));
         for (name, value) in self.headers {
+            // It is appended and not put in place: an answer may have several links.
             if let Ok(value) = HeaderValue::from_str(&value) {
                 headers.append(name, value);
             }
@@ -107,7 +108,7 @@ impl From<String> for Document {
 
 impl Serialize for Document {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Checks the syntax, and writes the text unchanged. A `Value` would pass numbers through doubles.
+        // This checks the syntax, and writes the text unchanged. A `Value` would pass numbers through doubles.
         let raw: &RawValue = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
         raw.serialize(serializer)
     }

@@ -175,7 +175,7 @@ fn retry_directive(receipt: &DecisionReceipt) -> Object {
         }
     };
     object! {
-        // Fail closed: without the member there is no retry.
+        // This fails closed: without the member there is no retry.
         "can_retry": retry.unwrap_or(false),
         "replan_scope": scope,
         "same_goal_state": inner("same_goal_state").unwrap_or(Json::Bool(true)),

@@ -18,7 +18,7 @@ const PARTS: usize = 4;
 /// The most requests that arrive, are worked on or are answered at once.
 const MAX_REQUESTS: usize = 4_096;
 /// The most requests and calls of tools that are worked on at once, each by a thread of its own.
-// Half of the 512 threads that tokio has for blocking work: reads outside of places need threads, too.
+// This is half of the 512 threads that tokio has for blocking work: reads outside of places need threads, too.
 const MAX_PLACES: usize = 256;
 /// The most verifications that tools wait for at once.
 const MAX_VERIFYING: usize = 1_024;

@@ -59,7 +59,11 @@ pub type PathVariables = Result<RawPathParams, RawPathParamsRejection>;
 impl AppState {
     /// # Errors
     /// When the system gives no thread.
-    pub(crate) fn new(services: Services, callers: Callers, description: String) -> io::Result<Self> {
+    pub(crate) fn new(mut services: Services, callers: Callers, description: String) -> io::Result<Self> {
+        // Without API keys, nobody knows which person sends a request.
+        if callers.keys.is_some() {
+            services.decider = services.decider.vouching_for_reviewers();
+        }
         let (services, limits, stops) = (Arc::new(services), Limits::new(), Stops::new());
         Ok(Self {
             pool: Pool::start()?,
@@ -101,7 +105,7 @@ impl AppState {
         let (caller, key) = authorize(self.callers.keys.as_ref(), &parts, role)?;
         self.take_rate(&caller)?;
         let format = body::format(&parts.headers, &body)?;
-        // Last, so that a refused request takes no share.
+        // This comes last, so that a refused request takes no share.
         let share = self.limits.requests.take(&caller.tenant, 1)?;
         Ok((Head { caller, key, variables, parts, format }, body, share))
     }

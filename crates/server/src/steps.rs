@@ -32,7 +32,7 @@ pub(crate) fn attempt(context: &RequestContext<'_>) -> Result<Reply, Problem> {
         return Err(Problem::bad("wrong_type", "the body is not an object").help("send `workflow` and `response`"));
     };
     for name in ["run", "step"] {
-        // Refused even where both agree: which one counts would otherwise be a guess.
+        // It is refused even where both agree: which one counts would otherwise be a guess.
         if body.insert(name, context.variable(name)).is_some() {
             let message = format!("`{name}` is in the path and in the body");
             return Err(Problem::bad("unknown_field", message).help("leave it out of the body"));

@@ -37,7 +37,7 @@ impl Stops {
     /// A flag for one piece of work.
     pub fn flag(&self) -> Stop {
         let mut flags = self.flags.lock().unwrap_or_else(PoisonError::into_inner);
-        // Under the lock of `stop_all`: work is either in the list that it goes through, or begins with its flag set.
+        // This is under the lock of `stop_all`: work is either in the list that it goes through, or begins with its flag set.
         let flag = Arc::new(AtomicBool::new(flags.all_set));
         // Work that is over leaves the list here; otherwise it would grow with every request.
         flags.all.retain(|one| one.strong_count() > 0);

@@ -70,15 +70,15 @@ pub(crate) async fn begin(
 ) -> Result<Pending, Problem> {
     let shared = Arc::clone(services);
     // The guard is made where the work is submitted: a client may be gone before this future learns of it.
-    let begun = move |services: &Services| {
+    let begun = blocking(services, move |services| {
         let submission = submission(services)?;
         let wait = submission.wait.min(MAX_WAIT);
         let cancel = submit(&shared, submission)?;
         let (id, tenant) = (cancel.id, cancel.tenant.clone());
         let views = views(services, &tenant, id)?.ok_or_else(gone)?;
         Ok(Pending { id, tenant, wait, views, cancel })
-    };
-    blocking(services, begun).await?
+    });
+    begun.await?
 }
 
 impl Pending {
@@ -161,8 +161,8 @@ pub(crate) async fn blocking<T: Send + 'static>(
 /// The name of a chain that a client may choose. It has no slash, so it cannot be the chain of a step.
 pub(crate) fn chain_name(name: Option<&str>) -> Result<String, Problem> {
     let name = name.unwrap_or(CHAIN);
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
-    if name.is_empty() || name.len() > MAX_CHAIN || !name.chars().all(plain) {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c));
+    if name.is_empty() || name.len() > MAX_CHAIN || !is_plain {
         return Err(Problem::bad("invalid_chain", "invalid name of a chain")
             .help(format!("write 1 to {MAX_CHAIN} letters, digits, `-`, `_`, `.` and `:`")));
     }

@@ -24,6 +24,7 @@ impl Trace {
         };
         match parent {
             Some((theirs, _)) => trace = theirs,
+            // A header that is repeated or malformed starts a new trace (Trace Context, section 4).
             None => getrandom::fill(&mut trace).ok()?,
         }
         Some(Self { trace, span, parent: parent.map(|(_, parent)| parent) })

@@ -172,6 +172,7 @@ pub(crate) async fn cancel(state: Arc<AppState>, head: Head, _: Body) -> Result<
     let of = tenant.clone();
     match submit::blocking(&state.services, move |services| services.verifications.cancel(&of, &id)).await?? {
         Cancelled::Now => show_cancelled(&state, &tenant, id).await,
+        // Not as if it had been cancelled: there may be a receipt.
         Cancelled::Over(_) => {
             Err(Problem::new(StatusCode::CONFLICT, "job_over", "the job is over").help("get it instead"))
         }
@@ -206,6 +207,7 @@ fn receipt_reply(receipt: &Receipt) -> Reply {
 
 /// The headers that carry a receipt, or lead to it, on any answer.
 pub(crate) fn with_receipt(reply: Reply, text: &str) -> Reply {
+    // The receipt is the answer already; a header that cannot carry it takes nothing away.
     let Ok(header) = x402::header(text) else { return reply };
     let fields = header.fields().into_iter();
     let named = fields.filter_map(|(name, value)| Some((HeaderName::from_bytes(name.as_bytes()).ok()?, value)));
@@ -215,6 +217,7 @@ pub(crate) fn with_receipt(reply: Reply, text: &str) -> Reply {
 }
 
 pub(crate) fn accepted(view: &JobView) -> Result<Reply, Problem> {
+    // The client asked for a job, which it reads when it is over: the receipt then comes with it.
     let job = Job { receipt: None, ..Job::from(view) };
     Ok(Reply::json(&job)?
         .status(StatusCode::ACCEPTED)

@@ -5,6 +5,7 @@
 //! has to make it harmless.
 
 mod decision;
+mod entry;
 mod head;
 mod metadata;
 mod receipt;
@@ -12,6 +13,7 @@ mod receipt;
 use proofmark_receipt::{Json, Object};
 
 pub use decision::of_decision;
+pub use entry::{Bearing, EntryStatement, of_entry};
 pub use head::of_head;
 pub use receipt::{TIERS, of_receipt};
 
@@ -35,6 +37,8 @@ pub enum Kind {
     Decision,
     /// A value that only its issuer knows the meaning of.
     Data,
+    /// What a tool returned, which may be long.
+    Text,
 }
 
 /// Statements that belong together.

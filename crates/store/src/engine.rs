@@ -224,8 +224,11 @@ fn answer(connection: &Connection, question: &Question) -> Result<Vec<Record>, F
     let mut rows = statement.raw_query();
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
-        let value = |column| Ok(Value::from(row.get::<_, rusqlite::types::Value>(column)?));
-        records.push(Record((0..columns).map(value).collect::<rusqlite::Result<_>>()?));
+        records.push(Record(
+            (0..columns)
+                .map(|column| Ok(Value::from(row.get::<_, rusqlite::types::Value>(column)?)))
+                .collect::<rusqlite::Result<_>>()?,
+        ));
     }
     Ok(records)
 }

@@ -67,7 +67,7 @@ pub use rows::read::{Filter, MAX_FOUND, MIN_PREFIX, Page};
 pub use rows::receipt_meta::StoredReceipt;
 pub use rows::receipts::{NewReceipt, ReceiptSource, SignReceipt};
 pub use rows::reviews::{JudgedReview, Review, ReviewVerdict};
-pub use rows::runs::{ListedStep, StepRun};
+pub use rows::runs::{ListedStep, Runs, StepRun};
 pub use rows::sessions::{NewEntries, NewEntry, SessionEntry, Sessions, SignEntry, StoredPin, StoredSession};
 pub use rows::spends::{Spend, Spends, Spent};
 pub use rows::workers::{JobProgress, LEASE_MS, MAX_WORKERS, Presence, StoredWorker};

@@ -21,8 +21,15 @@ pub(crate) struct Question {
 pub(crate) enum Text {
     /// It is asked by itself.
     Alone(Cow<'static, str>),
-    /// It may be asked about many values at once: the text, with what stands for each of its values.
-    Shared(fn(Parameters) -> String),
+    /// It may be asked about many values at once.
+    Shared(&'static Texts),
+}
+
+/// The text of a question in both spellings of its values: made once, since a group has the question hundreds of times.
+#[derive(Debug)]
+pub(crate) struct Texts {
+    pub(crate) given: String,
+    pub(crate) columns: String,
 }
 
 /// How the values of a question are spelled.
@@ -56,8 +63,12 @@ macro_rules! question {
             $($(let $part = $sql;)+)?
             format!($text)
         }
+        static TEXTS: std::sync::LazyLock<$crate::statement::Texts> = std::sync::LazyLock::new(|| {
+            use $crate::statement::{Parameters, Texts};
+            Texts { given: text(Parameters::Given), columns: text(Parameters::Columns) }
+        });
         $crate::statement::Question {
-            text: $crate::statement::Text::Shared(text),
+            text: $crate::statement::Text::Shared(&TEXTS),
             values: vec![$($crate::value::Value::from($value)),+],
         }
     }};
@@ -88,7 +99,7 @@ impl Question {
     pub(crate) fn sql(&self) -> Cow<'static, str> {
         match &self.text {
             Text::Alone(sql) => sql.clone(),
-            Text::Shared(text) => text(Parameters::Given).into(),
+            Text::Shared(texts) => Cow::Borrowed(&texts.given),
         }
     }
 }
@@ -126,9 +137,9 @@ mod tests {
         let question =
             question!("SELECT a FROM t WHERE b = {name} AND c <> {other} OR d = {name}", name: "x", other: 1_i64);
         assert_eq!(question.sql(), "SELECT a FROM t WHERE b = $1 AND c <> $2 OR d = $1");
-        let Text::Shared(text) = question.text else { panic!("it is shared") };
+        let Text::Shared(texts) = question.text else { panic!("it is shared") };
         let many = "SELECT a FROM t WHERE b = batch.value_1 AND c <> batch.value_2 OR d = batch.value_1";
-        assert_eq!(text(Parameters::Columns), many);
+        assert_eq!(texts.columns, many);
         assert_eq!(question.values, [Value::from("x"), Value::from(1_i64)]);
     }
 }

@@ -25,7 +25,7 @@ use crate::rows::jobs::{self, StoredJob};
 use crate::rows::page::Cursor;
 use crate::rows::read::{self, Filter, MIN_PREFIX, Page};
 use crate::rows::receipt_meta::{self, StoredReceipt};
-use crate::rows::runs::{self, ListedStep};
+use crate::rows::runs::{self, Runs};
 use crate::rows::workers::{self, Presence, StoredWorker};
 use crate::tenant::Tenant;
 use crate::upkeep::check::{self, CheckedStore, Checking};
@@ -261,12 +261,12 @@ impl Store {
         Ok(pruned.try_iter().last().unwrap_or_default())
     }
 
-    /// The states of all tenants' steps, last changed first; at most [`crate::MAX_LISTED`].
+    /// As [`TenantStore::runs`], of all tenants.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn all_tenants_step_runs(&self) -> Result<Vec<ListedStep>, StoreError> {
-        self.read(runs::all_runs)
+    pub fn all_tenants_runs(&self, limit: usize, after: Option<Cursor>) -> Result<Runs, StoreError> {
+        self.read(|db| runs::newest(db, None, limit, after))
     }
 
     /// The decision with this id, and its tenant.

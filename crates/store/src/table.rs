@@ -232,9 +232,13 @@ impl Table {
         let parts: Vec<String> = columns.chain(key).chain(within).chain(checks).collect();
         let mut text =
             format!("CREATE TABLE {} (\n    {}\n){};\n", self.name, parts.join(",\n    "), engine.options(self));
-        self.indexes.iter().for_each(|index| text += &index.print(self, engine));
-        // PostgreSQL takes the index that was made last where it knows no better one, as in a young table: that is to be a key, which
-        // finds one row, and not the index of a list, which finds all rows of a tenant.
+        let mut indexes: Vec<&Index> = self.indexes.iter().collect();
+        if engine == Spelling::Postgres {
+            // PostgreSQL takes the index that was made last where it knows no better one, as in a young table: that is to be one that
+            // finds one row, and not the index of a list, which finds all rows of a tenant.
+            indexes.sort_by_key(|index| index.is_unique);
+        }
+        indexes.into_iter().for_each(|index| text += &index.print(self, engine));
         behind.iter().for_each(|key| text += &format!("ALTER TABLE {} ADD {key};\n", self.name));
         text
     }
@@ -246,8 +250,11 @@ impl Table {
 
     /// As [`Table::list`], with an empty text in the place of a column that may be long and is not wanted.
     pub(crate) fn list_without(&self, long: &str) -> String {
-        let name = |column: &Column| if column.name == long { "''" } else { column.name };
-        self.columns.iter().map(name).collect::<Vec<_>>().join(", ")
+        self.columns
+            .iter()
+            .map(|column| if column.name == long { "''" } else { column.name })
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// The place of a column, from 0.

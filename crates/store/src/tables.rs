@@ -290,6 +290,8 @@ pub(crate) static REVIEWS: Table = Table {
 pub(crate) static RUNS: Table = Table {
     name: "runs",
     columns: &[
+        // Of the last change.
+        integer("sequence"),
         text("tenant"),
         text("begun_by"),
         text("run"),
@@ -301,9 +303,10 @@ pub(crate) static RUNS: Table = Table {
     // Who began it comes last: a run is looked up by its name, whoever began it.
     key: &["tenant", "run", "step", "begun_by"],
     indexes: &[
-        index("runs_by_change", &["updated_at DESC", "tenant", "run", "step", "begun_by"]),
-        // The order of a tenant's list; the index before has that of the whole store.
-        index("runs_of_tenant", &["tenant", "updated_at DESC", "run", "step", "begun_by"]),
+        // The orders of lists: of the whole store, of a tenant, and of a run.
+        index("runs_by_change", &["sequence"]).unique(),
+        index("runs_of_tenant", &["tenant", "sequence"]),
+        index("runs_of_name", &["tenant", "run", "begun_by", "sequence"]),
     ],
     fate: Fate::Change(70),
     ..PLAIN

@@ -23,7 +23,7 @@ use crate::rows::queue::{self, WaitingDecision, WaitingWanted};
 use crate::rows::read::{self, Filter, Page};
 use crate::rows::receipt_meta::{self, StoredReceipt};
 use crate::rows::reviews::{self, Review};
-use crate::rows::runs::{self, ListedStep, StepRun};
+use crate::rows::runs::{self, Runs, StepRun};
 use crate::rows::sessions::{self, SessionEntry, Sessions, StoredPin};
 use crate::rows::spends::{self, Spend, Spends, Spent};
 use crate::store::Store;
@@ -209,8 +209,9 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn action_state(&self, fingerprint: &str, subject: &str) -> Result<ActionState, StoreError> {
-        let now = |reading| self.store.clock.of_reading(reading);
-        self.read(|db, tenant| decisions::state(db, tenant, fingerprint, subject, now))
+        self.read(|db, tenant| {
+            decisions::state(db, tenant, fingerprint, subject, |reading| self.store.clock.of_reading(reading))
+        })
     }
 
     /// How often the action of this decision was reported as executed.
@@ -332,12 +333,12 @@ impl TenantStore<'_> {
         self.read(|db, tenant| activity::verdicts(db, tenant, since))
     }
 
-    /// The states of steps, last changed first; at most `limit` and [`crate::MAX_LISTED`].
+    /// Runs with their steps, those that changed last first, after this place; at most `limit` and [`crate::MAX_PAGE`].
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn newest_step_runs(&self, limit: usize) -> Result<Vec<ListedStep>, StoreError> {
-        self.read(|db, tenant| runs::newest(db, tenant, limit))
+    pub fn runs(&self, limit: usize, after: Option<Cursor>) -> Result<Runs, StoreError> {
+        self.read(|db, tenant| runs::newest(db, Some(tenant), limit, after))
     }
 
     /// The guarded session in which a decision was made.
@@ -524,11 +525,12 @@ impl TenantStore<'_> {
     /// When the store cannot be read.
     pub fn session_since(
         &self,
-        place: (&str, u64),
+        session: &str,
+        position: u64,
         kinds: &[&str],
         take: &mut dyn FnMut(&str),
     ) -> Result<u64, StoreError> {
-        self.read(|db, tenant| sessions::since(db, tenant, place, kinds, take))
+        self.read(|db, tenant| sessions::since(db, tenant, session, position, kinds, take))
     }
 
     /// The guarded sessions, those begun last first, at most `limit` after the place `after`.

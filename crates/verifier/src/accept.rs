@@ -429,8 +429,8 @@ impl Step<'_> {
 /// # Errors
 /// [`AcceptError::State`] when what is stored is not a state.
 pub fn stored_state(run: &StepRun) -> Result<State, AcceptError> {
-    let read = || Ok(State::from_json(&Json::parse(run.state.as_bytes())?)?);
-    read().map_err(|error| AcceptError::State { run: run.run.clone(), error })
+    let state = Json::parse(run.state.as_bytes()).map_err(Into::into).and_then(|state| Ok(State::from_json(&state)?));
+    state.map_err(|error| AcceptError::State { run: run.run.clone(), error })
 }
 
 /// A stored step of a run.

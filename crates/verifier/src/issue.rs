@@ -128,8 +128,8 @@ impl Issuer {
             None => NewReceipt::single(sign(draft, self.key.as_deref())?),
             Some(chain) => {
                 let key = self.key.clone();
-                let about = (draft.receipt_id, key.as_deref().map(SigningKey::signer));
-                NewReceipt::chained(about, chain, move |tip| {
+                let issuer = key.as_deref().map(SigningKey::signer);
+                NewReceipt::chained(draft.receipt_id, issuer, chain, move |tip| {
                     let mut draft = draft.clone();
                     draft.link(tip);
                     sign(draft, key.as_deref())

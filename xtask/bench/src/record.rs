@@ -29,7 +29,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         bail!("the benchmark ended with {status}, so nothing was recorded");
     }
     let name = arguments.join(" ");
-    let section = format!("## {name}\n\n{}\n\n{}\n", origin()?, printed.trim());
+    let section = format!("## {name}\n\n`cargo xtask bench {name}`; {}\n\n{}\n", origin()?, printed.trim());
     let before = fs::read_to_string(FILE).context("failed to read bench/RESULTS.md")?;
     fs::write(FILE, with_section(&before, &name, &section)).context("failed to write bench/RESULTS.md")
 }

@@ -7,7 +7,7 @@ use proofmark_evidence::{
     Accepts, ApprovalDemand, Condition, Evidence, Person, ReceiptFact, SignerDemand, Statement, TextExpression,
 };
 use proofmark_predicate::Predicate;
-use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp};
+use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp};
 use proofmark_session::CallStatus;
 
 use super::memo::{Memo, Task};
@@ -25,7 +25,7 @@ const MAX_PASSES: usize = 3;
 /// How long an approval of a hypothesis counts, in milliseconds.
 const APPROVED_FOR_MILLIS: i64 = 3_600_000;
 /// The most people who are made up for one rule.
-const MAX_MADE_UP: usize = 255;
+const MAX_SUPPOSED: usize = 255;
 
 /// How a search chooses, and what it remembers.
 #[derive(Clone, Copy)]
@@ -287,7 +287,7 @@ fn approve(
         demand.approvals(&input.policy.roles, &subject, &evidence, now).counted.len()
     };
     let mut there = counted(documents);
-    for person in reviewers(input.policy, demand, documents.len()) {
+    for person in reviewers(input.policy, demand) {
         if there >= demand.count {
             break;
         }
@@ -303,33 +303,24 @@ fn approve(
         ));
         match counted(documents) {
             more if more > there => there = more,
-            // Someone who approved before, or holds another role, adds nothing, and the witness shows only what counts.
+            // Someone who approved before adds nothing, and the witness shows only what counts.
             _ => drop(documents.pop()),
         }
     }
     (there >= demand.count).then_some(())
 }
 
-/// Who may approve in the role: the pinned people, else as many made-up ones as it takes. `first` numbers the first of these:
-/// one who has approved in another role would take back that approval.
-fn reviewers<'a>(
-    policy: &'a ActionPolicy,
-    demand: &ApprovalDemand,
-    first: usize,
-) -> Box<dyn Iterator<Item = Person> + 'a> {
-    match policy.roles.members(&demand.role) {
-        Some(members) if demand.distinct => Box::new(members.iter().cloned()),
+/// Who may approve in the role: those whom the policy lists, else as many supposed ones as it takes, to whom a server would
+/// give the role.
+fn reviewers<'a>(policy: &'a ActionPolicy, demand: &'a ApprovalDemand) -> Box<dyn Iterator<Item = Person> + 'a> {
+    let members = policy.roles.members(&demand.role);
+    let people = members.clone().map(|member| member.person.clone());
+    match members.count() {
+        0 => Box::new((0..MAX_SUPPOSED).map(Person::supposed)),
+        _ if demand.distinct => Box::new(people),
         // One person may approve repeatedly. `take` ends the cycle where each of them has approved as often as needed.
-        Some(members) => Box::new(members.iter().cloned().cycle().take(members.len() * demand.count)),
-        None => Box::new((first..).take(MAX_MADE_UP).map(made_up)),
+        count => Box::new(people.cycle().take(count * demand.count)),
     }
-}
-
-/// A person with a key of their own, which verifies nothing.
-fn made_up(number: usize) -> Person {
-    let mut key = [0xFF; 32];
-    key.iter_mut().zip(number.to_be_bytes()).for_each(|(byte, of_number)| *byte = of_number);
-    Person::Key(SignerId::from_bytes(key))
 }
 
 /// The id of a made-up document.

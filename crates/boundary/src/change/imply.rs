@@ -185,11 +185,11 @@ fn edited(facts: &Value, place: &[Segment], edit: &Edit) -> Option<Value> {
 
 impl Compared {
     fn choice(&self, tried: &Tried) -> Choice {
-        let in_list = || self.place.iter().any(|segment| matches!(segment, Segment::Index(_)));
+        let is_in_list = self.place.iter().any(|segment| matches!(segment, Segment::Index(_)));
         match tried {
             Tried::Value(json) => proofmark_evidence::facts::value(json).ok().map(Edit::Set),
             // An element of a list cannot be absent without moving the others, so it is null, which is tried anyway.
-            Tried::Absent if in_list() => Some(Edit::Set(Value::Null)),
+            Tried::Absent if is_in_list => Some(Edit::Set(Value::Null)),
             Tried::Absent => Some(Edit::Remove),
         }
     }

@@ -94,6 +94,9 @@ pub(crate) fn refused<'e>(rule: &ReceiptRule, digests: &Digests, input: &Input<'
     let (wanted, now) = (digests.wanted(), &input.moment.now);
     let receipts = input.evidence.documents().iter().filter(|fact| fact.approval.is_none());
     // A receipt that meets the rule and is not assigned to it is assigned to another rule.
-    let refusal = |fact| rule.demand.meets(&wanted, fact, now).err().unwrap_or(Refusal::UsedByAnotherRule);
-    nearest(receipts.map(|fact| (fact, Some(refusal(fact)))).collect())
+    let refused = receipts.map(|fact| {
+        let refusal = rule.demand.meets(&wanted, fact, now).err();
+        (fact, Some(refusal.unwrap_or(Refusal::UsedByAnotherRule)))
+    });
+    nearest(refused.collect())
 }

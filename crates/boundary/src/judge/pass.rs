@@ -54,10 +54,11 @@ pub(super) fn fact_item(rule: &SharedText, condition: &Condition, truth: &Truth)
         Truth::True | Truth::False => Vec::new(),
     };
     // Comparing it with the time does not turn what the agent wrote into an observation.
-    let own = |name: &str| matches!(name, "action" | "now");
     let status = match truth {
         Truth::Unknown(_) => EvidenceStatus::Absent,
-        Truth::True | Truth::False if condition.names().iter().all(|name| own(name)) => EvidenceStatus::SelfReported,
+        Truth::True | Truth::False if condition.names().iter().all(|name| matches!(&**name, "action" | "now")) => {
+            EvidenceStatus::SelfReported
+        }
         Truth::True | Truth::False => EvidenceStatus::Observed,
     };
     let word = match truth {

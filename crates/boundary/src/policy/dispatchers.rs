@@ -54,7 +54,8 @@ mod tests {
     fn the_example_classes_every_dispatcher_also_before_an_entry_for_all_tools() {
         let open = EXAMPLE.replace("boundaries:", "  - {tool: '*', class: generic}\nboundaries:");
         let policy = policy(&open);
-        assert_eq!(policy.warnings(), []);
+        let codes: Vec<_> = policy.warnings().iter().map(|warning| warning.code).collect();
+        assert_eq!(codes, ["role-of-nobody"], "who may approve is added by its user");
         let args = Json::Object(Object::new());
         for tool in DISPATCHERS {
             let call = ToolCall { tool, server: None, args: &args, said_to_change: false };
@@ -76,7 +77,7 @@ mod tests {
             ("{tool: eval, class: system_change}, {tool: eval, class: generic}", false),
         ] {
             let policy = policy(&format!(
-                "version: 1\ntools: [{tools}]\nboundaries: [{{id: b, match: {{}}, require: [{{approval: {{role: r}}}}]}}]\nroles: {{r: trusted}}"
+                "version: 1\ntools: [{tools}]\nboundaries: [{{id: b, match: {{}}, require: [{{approval: {{role: r}}}}]}}]"
             ));
             let codes: Vec<_> = policy.warnings().iter().map(|warning| warning.code).collect();
             assert_eq!(codes.contains(&"weak-dispatcher"), warns, "{tools}: {codes:?}");

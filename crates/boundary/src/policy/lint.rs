@@ -15,6 +15,8 @@ pub struct Warning {
     pub code: &'static str,
     pub message: String,
     pub help: &'static str,
+    /// Whether the rule can never be met as it stands.
+    pub is_error: bool,
 }
 
 /// The warnings of a policy, in its order.
@@ -35,7 +37,7 @@ pub(super) fn warnings(policy: &ActionPolicy) -> Vec<Warning> {
 }
 
 fn warning(at: &str, code: &'static str, message: impl Into<String>, help: &'static str) -> Warning {
-    Warning { at: at.to_owned(), code, message: message.into(), help }
+    Warning { at: at.to_owned(), code, message: message.into(), help, is_error: false }
 }
 
 /// A tool that runs what its arguments say, classed as one that changes nothing.
@@ -108,18 +110,17 @@ fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
 }
 
 fn of_approval(policy: &ActionPolicy, at: &str, demand: &ApprovalDemand) -> Option<Warning> {
-    let role = &demand.role;
-    match policy.roles.members(role) {
-        None if policy.open_roles.contains(role) => None,
-        None => {
-            let message = format!("any trusted signer can claim the role `{}`", shown(role));
-            let help = "list who holds it under `roles`, or write `trusted` there if every trusted signer does";
-            Some(warning(at, "role-without-keys", message, help))
+    let role = shown(&demand.role);
+    match policy.roles.members(&demand.role).count() {
+        0 => {
+            let message = format!("nobody can approve as `{role}`: the policy lists nobody who holds the role");
+            let help = "list who holds it, with `proofmark reviewer add NAME --key KEY --role ROLE --policy FILE`";
+            Some(Warning { is_error: true, ..warning(at, "role-of-nobody", message, help) })
         }
-        Some(members) if demand.distinct && members.len() < demand.count => {
-            let message = format!("the role `{}` has fewer members than the rule asks approvals", shown(role));
-            Some(warning(at, "too-few-keys", message, "add members under `roles`, or ask for fewer approvals"))
+        members if demand.distinct && members < demand.count => {
+            let message = format!("the role `{role}` has fewer members than the rule asks approvals");
+            Some(warning(at, "too-few-keys", message, "add members under `reviewers`, or ask for fewer approvals"))
         }
-        Some(_) => None,
+        _ => None,
     }
 }

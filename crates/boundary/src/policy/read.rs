@@ -2,17 +2,16 @@
 
 mod rule;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use proofmark_evidence::{Person, PersonError, Roles, span};
+use proofmark_evidence::{Roles, span};
 use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest};
 
 use super::text::text;
 use super::tools::ToolClass;
-use super::{ActionPolicy, ActionPolicyError, Boundary, Demand, Exemption, Matcher, Mode, OnBlock, Repeat, Unmatched};
+use super::{ActionPolicy, ActionPolicyError, Boundary, Exemption, Matcher, Mode, OnBlock, Repeat, Unmatched};
 use crate::facts;
 use rule::Reader;
 
@@ -25,7 +24,7 @@ const VALID_FOR_MILLIS: i64 = 5 * 60 * 1000;
 /// The limit on denials without `repeat`.
 const REPEAT: Repeat = Repeat { limit: 3, then: OnBlock::HumanReview };
 
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 13] = [
     "version",
     "boundaries",
     "repeat",
@@ -35,6 +34,7 @@ const FIELDS: [&str; 12] = [
     "valid_for",
     "presentation",
     "roles",
+    "reviewers",
     "classes",
     "tools",
     "results",
@@ -51,15 +51,13 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
     let tools = optional(&fields, "tools", super::tools::read)?.unwrap_or_default();
     known_classes(&fields, &boundaries, &tools, &classes)?;
     let exemptions = optional(&fields, "exemptions", exemptions)?.unwrap_or_default();
-    let (pinned, open_roles) = optional(&fields, "roles", roles)?.unwrap_or_default();
     Ok(ActionPolicy {
         repeat: optional(&fields, "repeat", repeat)?.unwrap_or(REPEAT),
         unmatched: unmatched(&fields, &exemptions)?,
         mode: optional(&fields, "mode", mode)?.unwrap_or(Mode::Enforce),
         valid_for_millis: optional(&fields, "valid_for", span::read)?.unwrap_or(VALID_FOR_MILLIS),
         presentation: optional(&fields, "presentation", presentation)?.unwrap_or_default(),
-        roles: Roles { asked: asked(&boundaries), pinned },
-        open_roles,
+        roles: Roles { reviewers: super::reviewers::read(&fields)? },
         hash: Sha256Digest::of(&document.canonical_vrf()),
         boundaries,
         exemptions,
@@ -258,48 +256,6 @@ fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
         }
     };
     field.items()?.into_iter().map(path).collect()
-}
-
-/// Roles and those who hold them.
-type Pinned = Vec<(String, Vec<Person>)>;
-
-/// The roles with those who hold them, and the roles that any trusted signer may claim.
-fn roles(field: &Field<'_>) -> Result<(Pinned, Vec<String>), DocumentError> {
-    let (mut pinned, mut open) = (Vec::new(), Vec::new());
-    for (name, field) in field.fields()?.iter() {
-        match field.json.as_str() {
-            Some("trusted") => open.push(name.to_owned()),
-            Some(_) => pinned.push((name.to_owned(), vec![person(&field)?])),
-            None => pinned.push((name.to_owned(), members(&field)?)),
-        }
-    }
-    Ok((pinned, open))
-}
-
-/// The roles that rules ask approvals of.
-fn asked(boundaries: &[Boundary]) -> Vec<String> {
-    let required = boundaries.iter().flat_map(|boundary| &boundary.require).filter_map(|rule| match &rule.demand {
-        Demand::Approval(demand) => Some(demand),
-        Demand::Fact(_) | Demand::Receipt(_) | Demand::ToolCall(_) => None,
-    });
-    let lifting = boundaries.iter().flat_map(|boundary| &boundary.deny).filter_map(|rule| rule.unless.as_ref());
-    let roles: BTreeSet<_> = required.chain(lifting).map(|demand| demand.role.clone()).collect();
-    roles.into_iter().collect()
-}
-
-/// One or more people, by their keys or as callers of a server.
-fn members(field: &Field<'_>) -> Result<Vec<Person>, DocumentError> {
-    let items = field.items()?;
-    if items.is_empty() {
-        return Err(field.error(Cause::Empty, "the list has no keys").with_help("write one"));
-    }
-    items.iter().map(person).collect()
-}
-
-fn person(field: &Field<'_>) -> Result<Person, DocumentError> {
-    field.text()?.parse().map_err(|error: PersonError| {
-        field.error(Cause::InvalidValue, error.to_string()).with_help(error.help().unwrap_or_default())
-    })
 }
 
 fn classes(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {

@@ -1,12 +1,12 @@
 //! Who approves, and what of.
 
 use proofmark_boundary::{
-    Admission, DecisionReceipt, Denial, Disposition, History, Moment, Recomputed, admits, decide, replay,
+    ActionPolicy, Admission, DecisionReceipt, Denial, Disposition, History, Moment, Recomputed, admits, decide, replay,
 };
 use proofmark_evidence::{Evidence, ReceiptFact, Reviewer};
-use proofmark_receipt::{ReceiptId, SigningKey};
+use proofmark_receipt::{ReceiptId, SignerId, SigningKey};
 
-use crate::support::{approval, causes, codes, decided, moment, now, policy, request, reviewer};
+use crate::support::{approval, causes, codes, decided, moment, now, own, policy, request, reviewer};
 
 fn asked(environment: &str, agent: &str) -> proofmark_boundary::Request {
     request(&format!(
@@ -18,11 +18,12 @@ fn approving(demand: &str) -> String {
     format!("version: 1\nboundaries:\n  - id: b\n    match: {{}}\n    require:\n      - approval: {{{demand}}}\n")
 }
 
-/// An approval a server signed for the caller with this id.
+/// An approval the server that decides signed for the caller with this id, to whom it gives the role.
 fn vouched(id: &str, role: &str, of: &proofmark_boundary::Request) -> ReceiptFact {
-    let mut fact = ReceiptFact { vouched: true, ..approval(9, role, of) };
+    let mut fact = approval(9, role, of);
     fact.content = proofmark_receipt::Sha256Digest::of(format!("{id} as {role}").as_bytes());
-    fact.approval.as_mut().unwrap().reviewer = Some(Reviewer { id: id.to_owned(), key: None, roles: Vec::new() });
+    fact.approval.as_mut().unwrap().reviewer =
+        Some(Reviewer { id: id.to_owned(), key: None, roles: vec![role.to_owned()] });
     fact
 }
 
@@ -70,63 +71,72 @@ fn what_would_change_it_and_resuming_know_what_binds() {
     }
 }
 
+/// An approval that names this key as its reviewer's.
+fn naming(key: SignerId, mut fact: ReceiptFact) -> ReceiptFact {
+    fact.approval.as_mut().unwrap().reviewer.as_mut().unwrap().key = Some(key);
+    fact
+}
+
 #[test]
 fn callers_of_a_server_are_different_people() {
     let action = asked("p", "a");
-    let policy = policy(&approving("role: lead, count: 2"));
+    let text = approving("role: lead, count: 2");
     let both = vec![vouched("ann", "lead", &action), vouched("bob", "lead", &action)];
-    assert_eq!(decided(&policy, &action, both.clone()).disposition(), Disposition::Allow);
+    assert_eq!(decided(&policy(&text), &action, both.clone()).disposition(), Disposition::Allow);
     // A signer who is not the server gives one approval, no matter who is named in it.
-    let unvouched = both.into_iter().map(|fact| ReceiptFact { vouched: false, ..fact }).collect();
-    assert_eq!(causes(&decided(&policy, &action, unvouched)), ["same_reviewer"]);
+    let listed = policy(&format!("{text}roles: {{lead: ['{}', '{}']}}\n", reviewer(1), reviewer(9)));
+    assert_eq!(causes(&decided(&listed, &action, both.into_iter().map(own).collect())), ["same_reviewer"]);
     // The caller's own key makes one person of both ways to approve.
-    let mut by_server = vouched("ann", "lead", &action);
-    by_server.approval.as_mut().unwrap().reviewer.as_mut().unwrap().key = Some(reviewer(1));
-    let twice = vec![by_server, approval(1, "lead", &action)];
-    assert_eq!(causes(&decided(&policy, &action, twice)), ["same_reviewer"]);
+    let by_server = naming(reviewer(1), holding(&[], vouched("ann", "lead", &action)));
+    let twice = vec![by_server, own(approval(1, "lead", &action))];
+    assert_eq!(causes(&decided(&listed, &action, twice)), ["same_reviewer"]);
 }
 
 #[test]
-fn a_pinned_role_is_of_keys_of_callers_and_of_who_holds_it() {
+fn an_approval_is_its_signers() {
     let action = asked("p", "a");
     let text = approving("role: lead");
-    let pinned = |member: String| policy(&format!("{text}roles: {{lead: ['{member}']}}\n"));
-    let ann = || vouched("ann", "lead", &action);
-    let server = reviewer(9);
-    let elsewhere = ReceiptFact { vouched: false, ..ann() };
-    let key = pinned(reviewer(1).to_string());
-    assert_eq!(causes(&decided(&key, &action, vec![ann()])), ["signer_not_trusted"]);
-    assert_eq!(decided(&key, &action, vec![holding(&["lead"], ann())]).disposition(), Disposition::Allow);
-    assert_eq!(causes(&decided(&key, &action, vec![holding(&["lead"], elsewhere.clone())])), ["signer_not_trusted"]);
-    let named = pinned(format!("reviewer:ann@{server}"));
-    assert_eq!(decided(&named, &action, vec![ann()]).disposition(), Disposition::Allow);
-    assert_eq!(
-        decided(&named, &action, vec![elsewhere]).disposition(),
-        Disposition::Allow,
-        "the policy names the server"
-    );
-    assert_eq!(causes(&decided(&named, &action, vec![vouched("bob", "lead", &action)])), ["signer_not_trusted"]);
-    let open = policy(&text);
-    assert_eq!(causes(&decided(&open, &action, vec![holding(&["owner"], ann())])), ["signer_not_trusted"]);
+    let listing = |members: &str| policy(&format!("{text}roles: {{{members}}}\n"));
+    let causes = |policy: &ActionPolicy, fact: ReceiptFact| causes(&decided(policy, &action, vec![fact]));
+    let counts = |policy: &ActionPolicy, fact: ReceiptFact| causes(policy, fact).is_empty();
+    let (ann, server) = (reviewer(1), reviewer(9));
+    let by_ann = || own(approval(1, "lead", &action));
+    let for_ann = || naming(ann, vouched("ann", "lead", &action));
+    // Nobody is listed, so nobody can approve: neither a key that somebody made nor the key of the decider.
+    let nobody = policy(&text);
+    assert_eq!(causes(&nobody, by_ann()), ["role_of_nobody"]);
+    assert_eq!(causes(&nobody, own(for_ann())), ["role_of_nobody"]);
+    assert!(counts(&nobody, for_ann()), "the server that decides gives the role to its caller");
+    let key = listing(&format!("lead: ['{ann}']"));
+    assert!(counts(&key, by_ann()));
+    assert_eq!(causes(&key, own(approval(2, "lead", &action))), ["signer_not_trusted"]);
+    // The key that decides names her, and where nobody vouches for callers that is its own word.
+    assert_eq!(causes(&key, own(for_ann())), ["signer_not_trusted"]);
+    assert_eq!(causes(&key, own(naming(ann, approval(9, "lead", &action)))), ["signer_not_trusted"]);
+    assert!(counts(&key, holding(&[], for_ann())), "her API key names her key, which the policy lists");
+    assert_eq!(causes(&key, holding(&["owner"], vouched("bob", "lead", &action))), ["signer_not_trusted"]);
+    // Only a policy that lists the very key lets it approve.
+    assert!(counts(&listing(&format!("lead: ['{server}']")), own(for_ann())));
+    let caller = listing(&format!("lead: ['reviewer:ann@{server}']"));
+    assert!(counts(&caller, own(vouched("ann", "lead", &action))), "the policy lists the caller of another server");
+    assert_eq!(causes(&caller, own(vouched("bob", "lead", &action))), ["signer_not_trusted"]);
+    // That the policy takes a server's word on one caller is no word on the holders of keys.
+    let mixed = listing(&format!("lead: ['{ann}'], owner: ['reviewer:bob@{server}']"));
+    assert_eq!(causes(&mixed, own(naming(ann, vouched("bob", "lead", &action)))), ["signer_not_trusted"]);
 }
 
 #[test]
-fn one_reviewer_is_not_two_roles_unless_both_are_theirs() {
+fn a_reviewer_approves_in_the_roles_that_they_hold() {
     let action = asked("p", "a");
     let text = format!("{}      - approval: {{role: owner}}\n", approving("role: lead"));
-    let roles = |pins: &str| policy(&format!("{text}{pins}"));
-    let (one, two) = (reviewer(1), reviewer(2));
-    let both = || vec![approval(1, "lead", &action), approval(1, "owner", &action)];
-    for pins in [String::new(), format!("roles: {{lead: ['{one}']}}\n")] {
-        assert_eq!(causes(&decided(&roles(&pins), &action, both())).len(), 1, "{pins}");
-    }
-    let held = roles(&format!("roles: {{lead: ['{one}', '{two}'], owner: ['{one}']}}\n"));
+    let listing = |name: &str, key: u8, roles: &str| {
+        format!("  - {{name: {name}, key: '{}', roles: [{roles}]}}\n", reviewer(key))
+    };
+    let both = || ["lead", "owner"].map(|role| own(approval(1, role, &action))).to_vec();
+    let lead = policy(&format!("{text}reviewers:\n{}{}", listing("ann", 1, "lead"), listing("bob", 2, "owner")));
+    assert_eq!(causes(&decided(&lead, &action, both())), ["signer_not_trusted"]);
+    let held = policy(&format!("{text}reviewers:\n{}", listing("ann", 1, "lead, owner")));
     assert_eq!(decided(&held, &action, both()).disposition(), Disposition::Allow);
-    let people = vec![approval(1, "owner", &action), approval(2, "lead", &action)];
-    assert_eq!(decided(&roles(""), &action, people).disposition(), Disposition::Allow);
-    let vouching = |held: &[&str]| ["lead", "owner"].map(|role| holding(held, vouched("ann", role, &action))).to_vec();
-    assert_eq!(decided(&roles(""), &action, vouching(&["lead", "owner"])).disposition(), Disposition::Allow);
-    assert_eq!(decided(&roles(""), &action, vouching(&["lead"])).disposition(), Disposition::HumanReview);
 }
 
 #[test]
@@ -156,7 +166,7 @@ fn a_denial_answers_and_replays() {
 #[test]
 fn decisions_on_reviewed_actions_replay() {
     let action = asked("p", "a");
-    let text = format!("{}      - approval: {{role: owner}}\n", approving("role: lead, count: 2"));
+    let text = format!("{}      - approval: {{role: owner}}\n", approving("role: lead, count: 3"));
     let policy = policy(&text);
     let key = SigningKey::from_seed([1; 32]);
     let documents = vec![

@@ -10,6 +10,13 @@ fn refused(text: &str) -> (String, String, String) {
     (error.code().to_owned(), error.at(), format!("{error}; {}", error.help().unwrap_or_default()))
 }
 
+const TWO_ANNS: &str = "version: 1
+boundaries: []
+reviewers:
+  - {name: ann, key: 'ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a', roles: [r]}
+  - {name: ann, key: 'ed25519:3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c', roles: [r]}
+";
+
 #[test]
 fn policies_are_refused_by_code_and_place() {
     let with = |rule: &str| format!("version: 1\nboundaries: [{{id: b, match: {{}}, {rule}}}]\n");
@@ -43,6 +50,15 @@ fn policies_are_refused_by_code_and_place() {
         ("version: 1\nboundaries: []\nvalid_for: forever", "invalid_value", "valid_for"),
         ("version: 1\nboundaries: []\npresentation: [target]", "invalid_value", "presentation[0]"),
         ("version: 1\nboundaries: []\nroles: {r: [nokey]}", "invalid_value", "roles.r[0]"),
+        ("version: 1\nboundaries: []\nroles: {r: trusted}", "invalid_value", "roles.r"),
+        ("version: 1\nboundaries: []\nreviewers: []", "empty", "reviewers"),
+        (
+            "version: 1\nboundaries: []\nreviewers: [{name: ann, key: trusted, roles: [r]}]",
+            "invalid_value",
+            "reviewers[0].key",
+        ),
+        ("version: 1\nboundaries: []\nreviewers: [{name: ann, roles: [r]}]", "missing_field", "reviewers[0].key"),
+        (TWO_ANNS, "duplicate_name", "reviewers[1]"),
         ("version: 1\nboundaries: []\nclasses: [upload]", "duplicate_name", "classes"),
         (
             "version: 1\nboundaries: []\nrepeat: {same_action_denied: 0, then: human_review}",
@@ -174,7 +190,7 @@ exemptions: [{reason: r, approver: a, expires: 2026-01-01T00:00:00Z}]
             "any-suite",
             "receipt-without-end",
             "specification-of-agent",
-            "role-without-keys",
+            "role-of-nobody",
             "call-of-any-status",
             "exempts-everything"
         ]

@@ -4,7 +4,7 @@ use proofmark_boundary::{Disposition, EvidenceItem, Request, outputs_wanted};
 use proofmark_evidence::{Comparison, ReceiptFact, ReceiptKind, Spend};
 use proofmark_receipt::{Sha256Digest, Trust, Verdict};
 
-use crate::support::{approval, causes, decided, now, policy, receipt, request, reviewer};
+use crate::support::{approval, causes, decided, now, own, policy, receipt, request, reviewer};
 
 const RECEIPT: &str = "version: 1
 boundaries:
@@ -213,7 +213,7 @@ fn approvals_are_of_exactly_this_action_by_different_people() {
         (approval(2, "intern", &action), "absent"),
         (ReceiptFact { content: Sha256Digest::of(b"again"), ..one.clone() }, "same_reviewer"),
         (second(|fact| fact.valid = false), "not_valid"),
-        (second(|fact| fact.trust = Trust::Untrusted), "signer_not_trusted"),
+        (own(two.clone()), "role_of_nobody"),
         (second(|fact| fact.tier = 0), "other_tier"),
         (second(|fact| fact.verdict = Verdict::Fail), "other_verdict"),
         (second(|fact| fact.spent = true), "spent"),
@@ -238,10 +238,10 @@ fn approvals_are_of_exactly_this_action_by_different_people() {
 }
 
 #[test]
-fn pinned_roles_cannot_be_claimed() {
+fn roles_cannot_be_claimed() {
     let policy = policy(&format!("{APPROVAL}roles: {{manager: ['{}', '{}']}}\n", reviewer(1), reviewer(2)));
     let action = patching("diff");
-    let by = |number| approval(number, "manager", &action);
+    let by = |number| own(approval(number, "manager", &action));
     assert_eq!(decided(&policy, &action, vec![by(1), by(2)]).disposition(), Disposition::Allow);
     assert_eq!(causes(&decided(&policy, &action, vec![by(1), by(3)])), ["signer_not_trusted"]);
 }

@@ -64,7 +64,7 @@ impl World {
             match fault % 6 {
                 1 => ReceiptFact { valid: false, trust: Trust::Unknown, ..fact },
                 2 => ReceiptFact { spent: true, ..fact },
-                3 => ReceiptFact { trust: Trust::Untrusted, ..fact },
+                3 => ReceiptFact { trust: Trust::Untrusted, vouched: false, ..fact },
                 _ => fact,
             }
         };

@@ -15,10 +15,11 @@ fn id(number: u8) -> ReceiptId {
 
 #[test]
 fn blocked_then_verified_then_approved_then_allowed_then_spent() {
-    let policy = policy(POLICY.replace("count: 2", "count: 1").as_str());
+    let reviewer = SigningKey::from_seed([2; 32]);
+    let roles = format!("roles: {{release-manager: '{}'}}\n", reviewer.signer());
+    let policy = policy(&(POLICY.replace("count: 2", "count: 1") + &roles));
     let request = request(REQUEST);
     let key = SigningKey::from_seed([1; 32]);
-    let reviewer = SigningKey::from_seed([2; 32]);
     let blocked = decide(&policy, &request, &Evidence::default(), &moment(0));
     let first = DecisionReceipt::draft(&blocked, &request, id(1), None).sign(&key).unwrap();
     assert_eq!(first.disposition(), Disposition::HumanReview);

@@ -183,7 +183,7 @@ fn tools_of_hosts_keep_what_the_host_says_of_them() {
 
 #[test]
 fn a_policy_that_is_added_to_keeps_what_it_has() {
-    let text = "{version: 1, classes: [read], mode: enforce, repeat: {same_action_denied: 3, then: human_review}, roles: {owner: trusted}, tools: [{tool: read, class: read}], boundaries: [{id: write, match: {action_class: read}, require: [{fact: 'size(action.args) < 3'}]}]}";
+    let text = "{version: 1, classes: [read], mode: enforce, repeat: {same_action_denied: 3, then: human_review}, roles: {owner: 'ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'}, tools: [{tool: read, class: read}], boundaries: [{id: write, match: {action_class: read}, require: [{fact: 'size(action.args) < 3'}]}]}";
     let document = parse(text.as_bytes(), Format::Yaml).unwrap();
     let suggestion = suggest("s1", &seen(&[("write", "{}")]), document.as_object()).unwrap();
     let policy = read(&suggestion);

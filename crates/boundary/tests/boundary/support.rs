@@ -2,7 +2,7 @@
 
 use proofmark_boundary::{ActionPolicy, Decision, History, Moment, Request, decide};
 use proofmark_evidence::Evidence;
-use proofmark_evidence::{ApprovalFact, ReceiptFact, ReceiptKind};
+use proofmark_evidence::{ApprovalFact, ReceiptFact, ReceiptKind, Reviewer};
 use proofmark_receipt::document::{Format, parse};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp};
 
@@ -51,21 +51,27 @@ pub(crate) fn receipt(name: &str, over: &str) -> ReceiptFact {
     }
 }
 
-/// A good approval of the request's action.
+/// A good approval of the request's action, by somebody to whom the server that decides gives the role.
 pub(crate) fn approval(number: u8, role: &str, of: &Request) -> ReceiptFact {
     ReceiptFact {
         kind: Some(ReceiptKind::Approval),
         tier: 3,
         output: of.action_hash(),
         signer: Some(reviewer(number)),
+        vouched: true,
         approval: Some(ApprovalFact {
             role: role.to_owned(),
             subject: of.subject(),
-            reviewer: None,
+            reviewer: Some(Reviewer { roles: vec![role.to_owned()], ..Reviewer::of_key(reviewer(number)) }),
             expires_at: "2026-03-01T12:30:00Z".parse().unwrap(),
         }),
         ..receipt(&format!("approval {number} as {role}"), "")
     }
+}
+
+/// The same approval where nobody vouches for its reviewer: it is its signer's.
+pub(crate) fn own(approval: ReceiptFact) -> ReceiptFact {
+    ReceiptFact { vouched: false, ..approval }
 }
 
 pub(crate) fn reviewer(number: u8) -> SignerId {

@@ -52,7 +52,7 @@ fn met(rule: &Rule, subject: &Subject<'_>) -> Result<Met, TooMuch> {
     let budget = subject.budget;
     budget.charge(1)?;
     Ok(match rule {
-        // Paid for before it is read: a text too long for the rest of the budget is not read at all.
+        // The text is paid for before it is read: a text too long for the rest of the budget is not read at all.
         Rule::JsonParse => {
             subject.pay_for_json()?;
             match subject.json() {
@@ -103,7 +103,7 @@ fn met(rule: &Rule, subject: &Subject<'_>) -> Result<Met, TooMuch> {
             )),
             Err(together) => Err(together),
         })?,
-        // Pays for the JSON even if only `text` is asked for: the facts hold the output as JSON either way.
+        // The JSON is paid for even if only `text` is asked for: the facts hold the output as JSON either way.
         Rule::Predicate(predicate) => {
             subject.pay_for_json()?;
             holds(predicate, subject)

@@ -84,7 +84,7 @@ pub(super) fn tree(json: &Json) -> Option<serde_json::Value> {
         Json::Null => serde_json::Value::Null,
         Json::Bool(truth) => (*truth).into(),
         Json::Number(number) => number
-            // Integers first: as doubles they would lose digits past 2^53.
+            // Integers are tried first: as doubles they would lose digits past 2^53.
             .as_i64()
             .map(serde_json::Value::from)
             .or_else(|| number.as_u64().map(serde_json::Value::from))

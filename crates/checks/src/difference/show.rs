@@ -218,7 +218,7 @@ impl Show {
                 Part::Rest => return None,
             };
             sides.iter_mut().zip(texts).for_each(|(side, text)| side.extend(text));
-            // Long before a list of thousands is put together.
+            // It ends long before a list of thousands is put together.
             if sides.iter().any(|side| side.iter().map(String::len).sum::<usize>() > MAX_LINE_CHARS * 4) {
                 return None;
             }
@@ -244,7 +244,7 @@ fn label(container: &Value, member: &Member<'_>, notation: &Notation) -> String 
 }
 
 fn members(value: &Value) -> Vec<Member<'_>> {
-    // More are never shown.
+    // More than these are never shown.
     let most = MAX_SIDE_LINES;
     match value {
         Value::List(items) | Value::Tuple(items) | Value::Set(items) => {

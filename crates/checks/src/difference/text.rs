@@ -303,7 +303,7 @@ impl Body<'_, '_> {
             if self.empty.get(side) == Some(&true) {
                 self.page.line(sign, 0, "(empty)");
             } else {
-                // Room for the other side.
+                // This leaves room for the other side.
                 let few = pieces.len().min(12);
                 for index in 0..few {
                     let text = self.alone(side, index);
@@ -393,7 +393,7 @@ fn differing(piece: &[u8], at: usize, escapes: bool) -> String {
     let start = char_start(piece, at.saturating_sub(before));
     let end = (at + after).min(piece.len());
     let [head, tail] = [piece.get(start..at), piece.get(at..end)].map(Option::unwrap_or_default);
-    // Together, for a character may begin before the first byte that differs.
+    // Both are cut together, for a character may begin before the first byte that differs.
     let whole = piece.get(start..end).unwrap_or_default();
     let mut text = visible(whole, escapes);
     if end == piece.len() {
@@ -409,8 +409,9 @@ fn differing(piece: &[u8], at: usize, escapes: bool) -> String {
 
 /// The start of the character that a byte belongs to.
 fn char_start(text: &[u8], at: usize) -> usize {
-    let inside = |index: &usize| text.get(*index).is_some_and(|byte| byte & 0xc0 == 0x80);
-    (at.saturating_sub(3)..=at).rev().find(|index| !inside(index)).unwrap_or(at)
+    // Each byte of a character but its first has these two high bits.
+    let mut places = (at.saturating_sub(3)..=at).rev();
+    places.find(|place| text.get(*place).is_none_or(|byte| byte & 0xc0 != 0x80)).unwrap_or(at)
 }
 
 /// Text in which every character is seen: others are escaped, and backslashes too where asked.

@@ -183,7 +183,7 @@ fn offset(container: &Value, member: Member<'_>, notation: &Notation) -> usize {
         Value::Tuple(list) => items(notation.tuple[0], list),
         Value::Dict(dict) => pairs("{", dict, notation.between),
         Value::Map(map) => pairs("Map {", map, " => "),
-        // Written sorted, so the place is where the member's text is.
+        // It was written sorted, so the place is where the member's text is.
         Value::Set(_) => render(container, notation).find(&render(member.value, notation)).unwrap_or(0),
         _ => 0,
     }

@@ -126,7 +126,7 @@ impl Walk {
         if start == expected.len() && start == answer.len() {
             return parts.0;
         }
-        // Counted again below, if the two belong together at all.
+        // It is counted again below, if the two belong together at all.
         self.found = before;
         let end = if expected.len() == answer.len() { 0 } else { self.equal_end(expected, answer, start) };
         let (left_end, right_end) = (expected.len() - end, answer.len() - end);
@@ -233,7 +233,7 @@ impl Walk {
                     };
                     match known.inspect(|_| self.found += 1).or_else(|| self.differ(left.value, right.value)) {
                         Some(found) => parts.0.push(Part::Pair(left, right, found)),
-                        // Equal within the tolerance, which the alignment does not know.
+                        // They are equal within the tolerance, which the alignment does not know.
                         None => parts.same(Some(left)),
                     }
                 }

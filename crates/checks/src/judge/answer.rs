@@ -24,7 +24,7 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
             judge_value(wire, |value| judge_json(language, test, wanted, &value))
         }
         (Wanted::Text(wanted, rule), End::Text(output)) => {
-            // Compared as bytes and shown as text: two outputs that are not UTF-8 may look the same.
+            // Outputs are compared as bytes and shown as text: two outputs that are not UTF-8 may look the same.
             let shown = String::from_utf8_lossy(output).into_owned();
             if text::equal(output, wanted, *rule) {
                 Check::right(shown)

@@ -133,12 +133,9 @@ pub(super) fn advice(said: &str, Allowed { limits, language, .. }: Allowed) -> O
 /// What there is to say of a program that could not be started.
 fn missing_program(said: &str) -> Option<String> {
     const NONE: &str = "the sandbox has no other programs";
-    let is_plain = |name: &str| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+'))
-    };
     let between = |before: &str, after: &str| {
         let mut found = said.split(before).skip(1).filter_map(|rest| rest.split(after).next());
-        found.find(|name| is_plain(name))
+        found.find(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_+".contains(c)))
     };
     // Node, and Ruby, which says `@ rb_sysopen` of a file.
     let started = between("spawn ", " ENOENT").or_else(|| between("spawnSync ", " ENOENT"));

@@ -44,7 +44,7 @@ pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) 
             Ok(value) => Ok(Wanted::Value(value)),
             Err(error) => Err(Box::new(unusable(&error.to_string()))),
         },
-        // Never the submission's fault: the process that evaluated it has not loaded the submission.
+        // This is never the submission's fault: the process that evaluated it has not loaded the submission.
         (Expected::Expression(_), Some(end)) => Err(Box::new(failed(end))),
         (Expected::Expression(_), None) => {
             Err(Box::new(Check::broken("the expected value was not evaluated; run the request again")))

@@ -48,7 +48,7 @@ pub(super) const FUNCTIONS: Functions = Functions {
             ("true", Value::Bool(true)),
             ("false", Value::Bool(false)),
         ],
-        // Safe integers have these at least.
+        // Safe integers have these digits at least.
         max_digits: 15,
         tuples: false,
         dicts: false,

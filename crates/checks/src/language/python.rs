@@ -74,15 +74,15 @@ fn escape(point: u32) -> String {
 
 fn bytes(bytes: &[u8]) -> String {
     let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
-    let shown = |byte: &u8| match char::from(*byte) {
+    let shown = bytes.iter().map(|byte| match char::from(*byte) {
         char if char == quote || char == '\\' => format!("\\{char}"),
         '\n' => "\\n".to_owned(),
         '\r' => "\\r".to_owned(),
         '\t' => "\\t".to_owned(),
         char @ ' '..='~' => char.to_string(),
         _ => format!("\\x{byte:02x}"),
-    };
-    format!("b{quote}{}{quote}", bytes.iter().map(shown).collect::<String>())
+    });
+    format!("b{quote}{}{quote}", shown.collect::<String>())
 }
 
 const OPERATORS: Operators = Operators {

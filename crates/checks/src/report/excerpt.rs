@@ -154,8 +154,11 @@ pub(super) fn dedented(lines: &[&str]) -> String {
 
 /// The end of an output, without the headings of pytest; `None` where nothing was written.
 pub(super) fn output(text: &str) -> Option<String> {
-    let heading = |line: &&str| line.starts_with("-----") && line.ends_with("-----") && line.contains(" Captured ");
-    let text = text.lines().filter(|line| !heading(line)).collect::<Vec<_>>().join("\n");
+    let lines = text.lines().filter(|line| {
+        let is_heading = line.starts_with("-----") && line.ends_with("-----") && line.contains(" Captured ");
+        !is_heading
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
     let text = text.trim_matches('\n').trim_end();
     if text.trim().is_empty() {
         return None;

@@ -66,7 +66,7 @@ impl Reader<'_> {
     }
 
     fn number(&mut self) -> Option<Value> {
-        // Letters too, so that `1e3`, `0x10` and `1n` are one token, which is refused as a whole.
+        // Letters belong to it too, so that `1e3`, `0x10` and `1n` are one token, which is refused as a whole.
         let end = self.rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '.' | '_' | 'a'..='z' | 'A'..='Z'));
         let (token, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         let digits = token.strip_prefix('-').unwrap_or(token);

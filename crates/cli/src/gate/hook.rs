@@ -30,7 +30,7 @@ const MAX_HOOK: u64 = 64 << 10;
 
 /// Write a git hook that lets only trees pass that the policy allows
 ///
-/// The hook names this program, the policy and the folder of keys by their absolute paths. It is not written over another.
+/// The hook names this program, the policy and the folder of keys by their absolute paths. A hook that exists is never overwritten.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark gate install --pre-push --policy gate.yaml
@@ -64,10 +64,10 @@ pub(crate) struct Uninstall {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// Where pushes arrive: it refuses a push for everyone
+    /// Where pushes arrive: the hook refuses pushes of everyone
     #[arg(long)]
     pre_receive: bool,
-    /// Where pushes begin: it reminds, since a push can skip it
+    /// Where pushes begin: the hook only reminds, because `git push --no-verify` skips it
     #[arg(long)]
     pre_push: bool,
 }

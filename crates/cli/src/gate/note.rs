@@ -17,7 +17,7 @@ use crate::out;
 use crate::paint::printable;
 use crate::receipt::read;
 
-/// Put receipts into the notes of the repository, beside the tree that they are about
+/// Put the receipts of a tree into the notes of the repository
 ///
 /// Notes are pushed by their own reference, as in `git push origin refs/notes/proofmark`.
 #[derive(Args)]

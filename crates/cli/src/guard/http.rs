@@ -100,7 +100,7 @@ impl HttpOptions {
         let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
         check_address(listen, keys.as_ref())?;
         let settings = LogSettings { format: LogFormat::Text, detailed: false, also: None };
-        // Named, because `_` would drop the log at once; it must live as long as the guard.
+        // The log has a name, because `_` would drop it at once; it must live as long as the guard.
         let _log = start_log(settings).context("start the log")?;
         if let Err(error) = allow_many_files() {
             out::note(format_args!("the limit of open connections stays low: {error}"));

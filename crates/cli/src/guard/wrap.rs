@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Parser};
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, Object, object};
 
 use super::Guard;
 use super::servers_file::{Edit, NoCommand, Place, ServersFile, command};
@@ -46,6 +46,9 @@ pub(crate) struct Wrap {
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print one JSON object per server whose command changes
+    #[arg(long)]
+    json: bool,
     /// More options of `proofmark guard`, after --
     #[arg(last = true, value_name = "OPTION")]
     options: Vec<String>,
@@ -66,6 +69,9 @@ pub(crate) struct Unwrap {
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print one JSON object per server whose command changes
+    #[arg(long)]
+    json: bool,
 }
 
 /// The arguments of a guard, as a host gives them.
@@ -86,7 +92,7 @@ struct Rewritten {
 
 /// A server whose entry changes.
 struct Change {
-    name: String,
+    place: Place,
     before: Vec<String>,
     after: Vec<String>,
 }
@@ -124,7 +130,7 @@ impl Wrap {
             edits.extend(home.as_deref().map(|home| Edit { path: vec!["env", HOME], value: Some(home.into()) }));
             Ok(Rewritten { before, after, edits })
         })?;
-        show(&changes)?;
+        show(&changes, self.json)?;
         if !self.dry_run && !changes.is_empty() {
             servers.keep(&unguarded)?;
             servers.write(servers.document.text())?;
@@ -151,7 +157,7 @@ impl Unwrap {
         let mut servers = ServersFile::read(&self.file, config)?;
         let kept = servers.kept()?;
         let changes = change(&mut servers, &self.only, |place, entry| unguard(kept.as_ref(), place, entry))?;
-        show(&changes)?;
+        show(&changes, self.json)?;
         if self.dry_run || changes.is_empty() {
             return Ok(Exit::Yes);
         }
@@ -220,7 +226,7 @@ fn change(
         match servers.entry(&place).map_or(Err(unknown), |entry| rewrite(&place, entry)) {
             Ok(Rewritten { before, after, edits }) => {
                 servers.edit(&place, &edits)?;
-                changes.push(Change { name: place.shown(), before, after });
+                changes.push(Change { place, before, after });
             }
             Err(why) => why.report(&place.shown())?,
         }
@@ -281,10 +287,16 @@ impl Unchanged {
     }
 }
 
-fn show(changes: &[Change]) -> anyhow::Result<()> {
+fn show(changes: &[Change], as_json: bool) -> anyhow::Result<()> {
     let (mut out, paint) = (out::stdout(), Paint::for_stdout());
-    for Change { name, before, after } in changes {
-        writeln!(out, "{name}")?;
+    for Change { place, before, after } in changes {
+        if as_json {
+            let words = |command: &[String]| command.iter().map(|word| Json::from(word.as_str())).collect::<Vec<_>>();
+            let line = object! { "server": place.name(), "before": words(before), "after": words(after) };
+            out.json(&Json::from(line).to_text())?;
+            continue;
+        }
+        writeln!(out, "{}", place.shown())?;
         writeln!(out, "{}", paint.bad(&format!("  - {}", printable(&before.join(" ")))))?;
         writeln!(out, "{}", paint.good(&format!("  + {}", printable(&after.join(" ")))))?;
     }

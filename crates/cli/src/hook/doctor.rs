@@ -18,13 +18,13 @@ use crate::paint::{Paint, printable};
 
 /// Check that a host's hooks are installed, and that they stop a call which the policy forbids
 ///
-/// Runs the installed hook as the host does, with a call that makes a marker file, and looks at the answer. The calls are
-/// recorded in the session `proofmark-doctor`.
+/// The command runs the installed hook as the host does, with a call that makes a marker file, and looks at the answer. The calls
+/// are recorded in the session `proofmark-doctor`.
 #[derive(Args)]
 #[command(after_help = "Example:
   proofmark hook doctor claude
 
-Exit codes: 0 the hooks are in place and stopped the call; 1 they are not, or did not; 2 it cannot be told.")]
+Exit codes: 0 the hooks are in place and stopped the call; 1 they are not, or did not; 2 the command could not find out.")]
 pub(crate) struct Doctor {
     /// The host
     #[arg(value_parser = super::hosts())]

@@ -25,8 +25,8 @@ use crate::shell_words;
 
 /// Have a coding agent ask before each tool: write `proofmark hook` into the host's configuration
 ///
-/// Shows what changes, and keeps what the file was beside it, as FILE.unhooked. Other hooks stay. Paths are written as absolute
-/// paths, and the folder of keys and the store with them, because hosts start hooks in other folders and with other variables.
+/// The command shows what changes, and keeps the earlier file as FILE.unhooked. Other hooks stay. Paths are written as absolute
+/// paths, and so are the folder of keys and the store, because hosts start hooks in other folders and with other variables.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark hook install claude --policy examples/hooks/agent.yaml --dry-run
@@ -46,7 +46,7 @@ pub(crate) struct Install {
     /// The step of the workflow
     #[arg(long, value_name = "ID", requires = "workflow")]
     step: Option<String>,
-    /// Codex: have it trust these hooks, as its own question would
+    /// Codex only: make Codex trust these hooks, as if you had answered its question
     #[arg(long, conflicts_with = "dry_run")]
     trust: bool,
     #[command(flatten)]

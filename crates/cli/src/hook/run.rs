@@ -42,7 +42,7 @@ pub(super) struct Run {
     #[arg(long, conflicts_with = "home")]
     own_home: bool,
     /// The action policy
-    // Required, and never taken from the project or a variable: the agent that is asked for could write or set that.
+    // The policy is required, and never taken from the project or a variable: the agent that is asked for could write or set that.
     #[arg(long, value_name = "FILE", required = true)]
     policy: Option<PathBuf>,
     /// The name of the session [default: the host's name and that of its session]

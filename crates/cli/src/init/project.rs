@@ -193,13 +193,13 @@ impl Files {
         };
         // What `npm test` runs decides, then what is installed.
         let runners = [("vitest", Runner::Vitest), ("jest", Runner::Jest), ("mocha", Runner::Mocha)];
-        let named = || runners.iter().find(|(name, _)| script.split([' ', '/']).any(|word| word == *name));
-        let present = || runners.iter().find(|(name, _)| installed(name));
+        let named = runners.iter().find(|(name, _)| script.split([' ', '/']).any(|word| word == *name));
+        let found = named.or_else(|| runners.iter().find(|(name, _)| installed(name)));
         let runner =
             if script.contains("node --test") || self.tests(is_node_test).any(|(_, text)| text.contains("node:test")) {
                 Runner::Node
             } else {
-                named().or_else(present).map_or(Runner::Node, |(_, runner)| *runner)
+                found.map_or(Runner::Node, |(_, runner)| *runner)
             };
         Some((runner, first.clone()))
     }
@@ -250,13 +250,13 @@ impl ScriptKind {
 }
 
 fn is_plain(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') && name.chars().all(plain)
+    name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
 fn is_source(name: &str) -> bool {
-    let ends = |endings: &[&str]| name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending));
-    ends(&["py", "js", "mjs", "cjs", "rb", "toml", "cfg", "ini"])
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    ["py", "js", "mjs", "cjs", "rb", "toml", "cfg", "ini"].contains(&ending)
         || ["package.json", "package-lock.json", "npm-shrinkwrap.json", "requirements.txt"].contains(&name)
 }
 

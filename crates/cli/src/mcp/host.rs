@@ -91,7 +91,7 @@ impl HostConfig {
         let server = Json::from(server);
         document.put(&[self.host.member, NAME], &server).map_err(|error| refuse(error.to_string()))?;
         if file.before().is_some_and(|before| before == document.text().as_bytes()) {
-            out::note(format_args!("{shown} has it already"));
+            out::note(format_args!("{shown} has this server already"));
             return Ok(());
         }
         if let Some(before) = file.before() {

@@ -37,7 +37,7 @@ pub(crate) struct Suggest {
     policy: Option<PathBuf>,
     #[command(flatten)]
     store: StoreAt,
-    /// Print the policy and what is said of it as one JSON object
+    /// Print the policy and the remarks on it as one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -13,7 +13,7 @@ use crate::out;
 
 /// Print the signed head of a chain: its length and its last receipt
 ///
-/// Kept elsewhere, it shows later whether receipts are missing at the end: `proofmark receipt verify --as-chain --head`.
+/// Keep the head elsewhere: with it, `proofmark receipt verify --as-chain --head` finds receipts that are missing at the end.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark receipt head --chain nightly > head.json

@@ -57,7 +57,7 @@ impl List {
             chain: self.chain,
             since: self.period.since.from,
             until: self.period.until,
-            limit: self.paging.limit.most,
+            limit: self.paging.limit,
             after: self.paging.after,
             ..Filter::default()
         };

@@ -58,9 +58,8 @@ impl Page<'_> {
     }
 
     pub(crate) fn head(&self, out: &mut impl Write, head: &ChainHead, checked: &Verification) -> io::Result<()> {
-        let text = |name: &str| head.document().get(name).and_then(Json::as_str);
         let length = usize::try_from(head.length()).unwrap_or(usize::MAX);
-        let chain = printable(text("chain").unwrap_or_default());
+        let chain = printable(head.document().get("chain").and_then(Json::as_str).unwrap_or_default());
         writeln!(out, "head of the chain `{chain}`: {}", count(length, "receipt"))?;
         self.signature(out, checked)?;
         sections(out, &of_head(head))

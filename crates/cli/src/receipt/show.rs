@@ -19,8 +19,8 @@ use crate::source::Source;
 
 /// Show a signed document as a page: a receipt, an approval, a decision, a chain head
 ///
-/// The page says whether the signature is valid. A document with an invalid signature is shown, too: `proofmark receipt
-/// verify` is the command whose exit code says whether it is.
+/// The page says whether the signature is valid. A document with an invalid signature is shown, too; the exit code of
+/// `proofmark receipt verify` says whether the signature is valid.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark receipt show 3f2a9c1e

@@ -70,15 +70,14 @@ impl Verify {
         let mut worst = Exit::Yes;
         let mut chain = self.as_chain.then(Chain::default);
         let printing = Printing { format, paint: Paint::for_stdout(), known: &known };
-        let verify = |text: Text| {
-            let checked = trusted.check(&text.bytes, self.profile);
-            let linked = if self.as_chain { LinkedDocument::read(&text.bytes) } else { None };
-            (Exit::from(&checked.verification), linked, printing.shown(&text, &checked))
-        };
         in_order(
             texts.into_iter().flatten(),
             |text| text.bytes.len(),
-            verify,
+            |text: Text| {
+                let checked = trusted.check(&text.bytes, self.profile);
+                let linked = if self.as_chain { LinkedDocument::read(&text.bytes) } else { None };
+                (Exit::from(&checked.verification), linked, printing.shown(&text, &checked))
+            },
             |(exit, linked, shown)| {
                 worst = worst.max(exit);
                 // A document that is not a receipt is reported as undecidable, and leaves a gap in the chain.
@@ -105,7 +104,7 @@ impl Verify {
         trusted: &TrustedSigners,
     ) -> anyhow::Result<Exit> {
         let (head, head_exit) = self.head(reporter, printing, trusted)?;
-        // Verifies no signature: those of the receipts are verified in `run`, that of the head in `head`.
+        // No signature is verified here: those of the receipts are verified in `run`, that of the head in `head`.
         let checked = chain.verifier.finish(head.as_ref().map(|head| SignedEnd { head, trusted: trusted.signers() }));
         let (answer, cause) = match &checked {
             Ok(()) => ("valid", None),

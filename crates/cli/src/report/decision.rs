@@ -17,28 +17,28 @@ pub(crate) fn of_decision(receipt: &DecisionReceipt, request: &Path, policy: Opt
     let location =
         request.is_file().then(|| Location { file: request.display().to_string(), line: Some(1), column: None });
     let reasons = document.get("reasons").and_then(Json::as_array).unwrap_or_default();
-    let named = |place: &str| policy.map_or_else(|| place.to_owned(), |policy| policy.rule_name(place));
-    let case = |reason: &Json| {
+    let cases = reasons.iter().map(|reason| {
         let member = |name: &str| reason.as_object()?.get(name)?.as_str();
+        // Where the policy is known, its rules are named as it names them.
+        let rule =
+            member("rule").map(|place| policy.map_or_else(|| place.to_owned(), |policy| policy.rule_name(place)));
         let words = [member("message"), member("detail")].into_iter().flatten().collect::<Vec<_>>().join("\n");
         Case {
             code: member("code").map(str::to_owned),
             message: Some(words),
             location: location.clone(),
             help: (!changes.is_empty()).then(|| format!("it would be allowed if:\n{}", changes.join("\n"))),
-            ..Case::new(
-                member("rule").map(named).or(member("code").map(str::to_owned)).unwrap_or_default(),
-                Status::Fail,
-            )
+            ..Case::new(rule.or(member("code").map(str::to_owned)).unwrap_or_default(), Status::Fail)
         }
-    };
+    });
+    let cases = cases.collect();
     let id = receipt.decision_id().to_string();
     let group = Group {
         summary: Some(outcome.to_owned()),
         receipt: Some(id.clone()),
         qualifies: true,
         json: vec![receipt.to_text()],
-        ..Group::of_cases(format!("decision {id}"), reasons.iter().map(case).collect())
+        ..Group::of_cases(format!("decision {id}"), cases)
     };
     group.with_result(outcome, receipt.disposition().allows())
 }

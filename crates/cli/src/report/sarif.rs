@@ -79,7 +79,9 @@ fn message(text: &str) -> String {
 
 /// A path as a relative reference (RFC 3986).
 fn uri(path: &str) -> String {
-    let kept = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b'~');
-    let encoded = |byte: u8| if kept(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    path.bytes().map(encoded).collect()
+    let bytes = path.bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    bytes.collect()
 }

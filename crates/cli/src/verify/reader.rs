@@ -97,7 +97,7 @@ impl Reader {
     pub(crate) fn next_window(&mut self) -> Option<Window> {
         let mut window = Window::default();
         let mut bytes = 0;
-        // Taken once: the project is part of the first window only.
+        // The project is taken once: it is part of the first window only.
         if let Some(Project { folder, request, packages }) = self.first.take() {
             window.packages = packages;
             let places = Places { folder: Some(folder.clone()), ..Places::default() };

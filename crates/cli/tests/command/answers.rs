@@ -83,7 +83,8 @@ fn receipts_are_listed_shown_and_exported() {
 fn decide_prints_the_decision_and_what_would_change_it() {
     let place = Place::new();
     place.run(&["key", "new"]);
-    let (action, policy) = (decide("request.json"), decide("policy.yaml"));
+    let own = place.run(&["key", "show", "--as", "signer-id"]).stdout;
+    let (action, policy) = (decide("request.json"), crate::decide::policy(&place, own.trim()));
     let mut transcript = Transcript::new(&place);
     transcript.run(&["decide", &action, "--policy", &policy]);
     let blocked = transcript.run(&["decide", &action, "--policy", &policy, "--json"]);
@@ -91,7 +92,6 @@ fn decide_prints_the_decision_and_what_would_change_it() {
     transcript.run(&["receipt", "show", &decision]);
     transcript.run(&["decide", &action, "--policy", &policy, "--replay", &decision]);
     transcript.run(&["decide", &action, "--policy", &policy, "--resume", &decision]);
-    let own = place.run(&["key", "show", "--as", "signer-id"]).stdout;
     let trust = ["decide", &action, "--policy", &policy, "--trust", own.trim()];
     place.run(&["verify", &project_file("examples/sort.json")]);
     let asked = place.file("asked.json", place.run(&[&trust[..], &["--json"]].concat()).stdout);

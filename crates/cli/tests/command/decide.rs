@@ -6,10 +6,18 @@ fn example(name: &str) -> String {
     project_file(&format!("examples/decide/{name}"))
 }
 
+/// The policy of the example, which lists this key as the release manager's.
+pub(crate) fn policy(place: &Place, reviewer: &str) -> String {
+    let text = std::fs::read_to_string(example("policy.yaml")).unwrap();
+    let text = text.replace("../sort.json", &project_file("examples/sort.json"));
+    place.file("policy.yaml", format!("{text}roles: {{release-manager: '{reviewer}'}}\n"))
+}
+
 /// A place with the issuer's key and a reviewer's, and both to trust.
 struct Story {
     place: Place,
     trusted: [String; 2],
+    policy: String,
 }
 
 impl Story {
@@ -19,13 +27,13 @@ impl Story {
             place.run(&["key", "new", name]);
             place.run(&["key", "show", name, "--as", "signer-id"]).stdout.trim().to_owned()
         });
-        Story { place, trusted }
+        let policy = policy(&place, &trusted[1]);
+        Story { place, trusted, policy }
     }
 
     fn decide(&self, request: &str, more: &[&str]) -> Done {
         let [issuer, reviewer] = &self.trusted;
-        let policy = example("policy.yaml");
-        let arguments = ["decide", request, "--policy", &policy, "--trust", issuer, "--trust", reviewer, "--json"];
+        let arguments = ["decide", request, "--policy", &self.policy, "--trust", issuer, "--trust", reviewer, "--json"];
         self.place.run(&[&arguments[..], more].concat())
     }
 }

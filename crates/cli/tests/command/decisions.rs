@@ -39,6 +39,10 @@ fn place() -> Place {
     place.run(&["key", "new"]);
     place.run(&["key", "new", "ann"]);
     place.file("policy.yaml", POLICY);
+    for (key, role) in [("ann", "finance"), ("default", "finance"), ("ann", "dba")] {
+        let name = format!("{key}-{role}");
+        place.run(&["reviewer", "add", &name, "--key", key, "--role", role, "--policy", "policy.yaml"]);
+    }
     place
 }
 

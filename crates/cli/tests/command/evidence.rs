@@ -172,7 +172,7 @@ fn a_denial_that_an_approval_lifts_finds_it_in_the_store() {
     let (place, signer) = place();
     let policy = place.file(
         "denial.yaml",
-        "version: 1\nboundaries:\n  - id: b\n    match: {}\n    deny: [{when: 'true', unless: {approval: {role: lead}}, reason: {code: never, message: Never.}}]\n",
+        format!("version: 1\nboundaries:\n  - id: b\n    match: {{}}\n    deny: [{{when: 'true', unless: {{approval: {{role: lead}}}}, reason: {{code: never, message: Never.}}}}]\nroles: {{lead: '{signer}'}}\n"),
     );
     let action = place.file("action.json", r#"{"action":{"tool":"t","class":"upload","args":{}}}"#);
     let ask = || place.run(&["decide", &action, "--policy", &policy, "--trust", &signer, "--json"]);

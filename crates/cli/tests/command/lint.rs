@@ -71,7 +71,11 @@ fn warnings_alone_fail_only_where_they_are_denied() {
     let done = lint(&[]);
     assert!(done.code == 0 && done.stdout.contains("warning"), "{done:?}");
     assert_eq!((lint(&["--deny", "warnings"]).code, lint(&["--deny", "nothing"]).code), (1, 2));
+    let allowed = lint(&["--deny", "warnings", "--allow", "any-suite", "--allow", "missing-retry-metadata"]);
+    assert!(allowed.code == 0 && !allowed.stdout.contains("missing-retry-metadata"), "{allowed:?}");
+    assert_eq!(lint(&["--deny", "warnings", "--allow", "any-suite"]).code, 1, "another code is allowed");
     let wrong = project_file("crates/cli/tests/bad_workflows/cycle.yaml");
+    assert_eq!(place.run(&["lint", &wrong, "--allow", "cycle"]).code, 1, "an error is never left out");
     assert_eq!(place.run(&["lint", &warned, &wrong]).code, 1, "an error is one beside a warning");
 }
 

@@ -18,7 +18,7 @@ boundaries:
 const REFUND: &str = r#"{"action": {"tool": "refund", "class": "system_change", "args": {"amount": 200}},
     "agent": {"id": "bot", "environment": "staging"}}"#;
 
-/// A place with two people of finance, and both to trust.
+/// A place with two people of finance.
 struct Finance {
     place: Place,
     people: [String; 2],
@@ -36,8 +36,9 @@ impl Finance {
     }
 
     fn decide(&self, policy: &str, request: &str) -> Done {
-        let (policy, request) = (self.place.file("policy.yaml", policy), self.place.file("request.json", request));
         let [ann, bob] = &self.people;
+        let policy = format!("{policy}roles: {{finance: ['{ann}', '{bob}']}}\n");
+        let (policy, request) = (self.place.file("policy.yaml", policy), self.place.file("request.json", request));
         self.place.run(&["decide", &request, "--policy", &policy, "--trust", ann, "--trust", bob, "--json"])
     }
 

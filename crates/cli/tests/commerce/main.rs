@@ -104,6 +104,10 @@ fn a_receipt_goes_through_a_header_and_comes_back_byte_for_byte() {
             continue;
         }
         assert_eq!(decoded.stdout, receipt);
+        let as_json = proofmark(&home, &["x402", "encode", "-", "--json"], &receipt);
+        for (name, value) in object(as_json.stdout.trim_ascii()).iter() {
+            assert!(said(&encoded).contains(&format!("{name}: {}", value.as_str().unwrap())), "{}", said(&as_json));
+        }
         let verified = proofmark(&home, &["receipt", "verify", "-"], &decoded.stdout);
         assert!(verified.status.success(), "{}", said(&verified));
     }

@@ -13,7 +13,13 @@ fn a_host_configuration_is_wrapped_and_unwrapped_exactly() {
     std::fs::write(place.at("mcp.json"), before).unwrap();
     let now = || std::fs::read_to_string(place.at("mcp.json")).unwrap();
     let wrap = ["guard", "wrap", "mcp.json", "--policy", "policy.yaml"];
-    assert!(place.proofmark(&[&wrap[..], &["--dry-run"]].concat()).status.success() && now() == before);
+    let shown = place.proofmark(&[&wrap[..], &["--dry-run", "--json"]].concat());
+    assert!(shown.status.success() && now() == before, "{}", said(&shown));
+    let change = proofmark_receipt::Json::parse(shown.stdout.trim_ascii()).unwrap();
+    let change = change.as_object().unwrap();
+    assert_eq!(change.get("server").unwrap().as_str(), Some("files"));
+    assert_eq!(change.get("before").unwrap().to_text(), r#"["npx","-y","x"]"#);
+    assert!(change.get("after").unwrap().to_text().ends_with(r#","--","npx","-y","x"]"#), "{}", said(&shown));
     assert!(place.proofmark(&wrap).status.success());
     assert!(now().contains(r#""--server", "files", "--", "npx", "-y", "x"]"#), "{}", now());
     assert!(now().contains("\"other\": 1.50"), "{}", now());
@@ -44,7 +50,8 @@ fn a_wrapped_configuration_keeps_every_byte_that_is_not_about_the_guard() {
     let run = |arguments: &[&str]| {
         let mut command = Command::new(BINARY);
         command.args(arguments).current_dir(place.folder.path()).envs(place.home.variables());
-        let done = command.env_remove("PROOFMARK_HOME").env_remove("PROOFMARK_STORE").output().unwrap();
+        command.env_remove("PROOFMARK_HOME").env_remove("PROOFMARK_STORE").env_remove("XDG_DATA_HOME");
+        let done = command.env("HOME", place.at("user")).output().unwrap();
         assert!(done.status.success(), "{}", said(&done));
     };
     run(&["guard", "wrap", "mcp.json", "--policy", "policy.yaml"]);

@@ -68,7 +68,7 @@ fn the_tools_of_mcp_servers_are_classed_as_under_guard() {
 #[test]
 fn a_call_that_a_person_approves_passes_once() {
     let place = Place::new();
-    place.said(&["key", "new", "reviewer"]);
+    place.add_reviewer();
     let input = r#"{"file_path":"a","content":"x"}"#;
     let denied = place.claude("Write", input, "t1");
     let id =
@@ -95,7 +95,7 @@ fn what_a_result_says_is_a_fact_of_later_decisions() {
     let answer = place.claude("Bash", r#"{"command":"ls"}"#, "t2");
     assert!(answer.contains("The agent has read a text that gives orders."), "{answer}");
     let shown = place.said(&["session", "show", "claude-s1"]);
-    assert!(shown.contains("shell succeeded signs of steering: prompt_injection"), "{shown}");
+    assert!(shown.contains("shell succeeded; signs of steering: prompt_injection"), "{shown}");
     let exported = place.said(&["session", "export", "claude-s1"]);
     assert!(exported.contains("[masked]") && !exported.contains("sk-abcdef"), "{exported}");
     // Another session has not read it.
@@ -200,15 +200,13 @@ fn a_call_that_ran_without_being_asked_about_is_found() {
     assert!(findings.contains("t1 executed_undecided") && findings.contains("executed_blocked"), "{findings}");
     assert_eq!(findings.lines().count(), 2, "{findings}");
     let shown = place.said(&["session", "show", "claude-s1"]);
-    assert_eq!(shown.matches("no decision:").count(), 2, "{shown}");
+    assert_eq!(shown.matches("no decision").count(), 2, "{shown}");
 }
 
 #[test]
 fn an_approval_of_a_command_is_of_the_folder_that_it_runs_in() {
-    let place = Place::with(
-        "{version: 1, boundaries: [{id: all, match: {}, require: [{approval: {role: owner}}]}], roles: {owner: trusted}}",
-    );
-    place.said(&["key", "new", "reviewer"]);
+    let place = Place::with("version: 1\nboundaries: [{id: all, match: {}, require: [{approval: {role: owner}}]}]\n");
+    place.add_reviewer();
     for (number, host) in Host::all().enumerate() {
         // A folder for each host: otherwise the approval for one is one for the other.
         let (folder, other) = (format!("/r/{number}"), format!("/r/other/{number}"));

@@ -9,8 +9,6 @@ use tempfile::TempDir;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
 const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients/js");
-/// Where the pictures of the page are kept.
-const PICTURES: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/pictures");
 /// The oldest Node.js that the package runs on.
 const NODE: u32 = 20;
 
@@ -86,14 +84,7 @@ fn chromium_verifies_as_the_binary_does_and_shows_it() {
     }
     let Some(modules) = proofmark_testing::node_modules_with(&["axe-core", "playwright-core"]) else { return };
     let chromium = String::from_utf8(run(Command::new("sh").args(["-c", "command -v chromium"])).stdout).unwrap();
-    tested(
-        &["browser"],
-        &[
-            ("PROOFMARK_NODE_MODULES", &modules),
-            ("PROOFMARK_CHROMIUM", Path::new(chromium.trim())),
-            ("PROOFMARK_SCREENSHOTS", Path::new(PICTURES)),
-        ],
-    );
+    tested(&["browser"], &[("PROOFMARK_NODE_MODULES", &modules), ("PROOFMARK_CHROMIUM", Path::new(chromium.trim()))]);
 }
 
 /// A copy of what the package is made from, in a folder where making it leaves nothing in the repository.

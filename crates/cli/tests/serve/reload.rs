@@ -112,6 +112,13 @@ fn a_check_reads_everything_and_changes_nothing() {
     };
     let (code, out, _) = check(&["--policy", POLICY, "--api-keys", "keys.json", "--listen", "0.0.0.0:0"]);
     assert!(code == 0 && out.ends_with("ok") && out.contains("sha256:"), "{out}");
+    let (code, out, _) = check(&["--policy", POLICY, "--api-keys", "keys.json", "--json"]);
+    let found = Json::parse(out.as_bytes()).unwrap();
+    let found = found.as_object().unwrap();
+    let member = |name: &str| found.get(name).map(Json::to_text);
+    assert!(code == 0 && member("action_policy").unwrap().starts_with("\"sha256:"), "{out}");
+    assert_eq!(member("api_keys").as_deref(), Some("1"));
+    assert_eq!((member("signing_key"), member("has_store").as_deref()), (None, Some("false")), "{out}");
     let mut files: Vec<_> = std::fs::read_dir(home.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -142,12 +142,12 @@ pub(crate) fn serve_by(policy: &Path, home: &Home, more: &[&str]) -> Command {
     command
 }
 
-/// A new API key, and its entry for the file of keys.
+/// A new API key, which holds the role `reviewer`, and its entry for the file of keys.
 pub(crate) fn new_key(id: &str, role: &str, tenant: &str) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keys.json");
     let mut add = Command::new(PROOFMARK);
-    add.args(["api-key", "add", "--api-keys"]).arg(&file).args([id, role, "--tenant", tenant]);
+    add.args(["api-key", "add", "--api-keys"]).arg(&file).args([id, role, "--tenant", tenant, "--holds", "reviewer"]);
     let added = add.output().unwrap();
     assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
     let text = std::fs::read_to_string(&file).unwrap();

@@ -296,7 +296,7 @@ fn streams_of_one_tenant_leave_streams_for_another() {
     let (server, one, two) = of_two(&home);
     let job = |key: &str| {
         let head = format!("POST /v1/verifications HTTP/1.1\r\nprefer: respond-async\r\nauthorization: Bearer {key}");
-        let (status, job) = server.send(&head, &suite("def f(x):\n    while True: pass\n"));
+        let (status, job) = server.send(&head, &suite("import time\ndef f(x):\n    while True: time.sleep(60)\n"));
         assert_eq!(status, 202, "{job}");
         text(&proofmark_receipt::Json::parse(job.as_bytes()).unwrap(), "job_id")
     };
@@ -324,7 +324,7 @@ fn a_job_that_runs_nothing_does_not_wait_for_those_that_run() {
     let (server, one, two) = of_two(&home);
     let head = format!("POST /v1/verifications HTTP/1.1\r\nprefer: respond-async\r\nauthorization: Bearer {one}");
     for _ in 0..3 {
-        assert_eq!(server.send(&head, &suite("def f(x):\n    while True: pass\n")).0, 202);
+        assert_eq!(server.send(&head, &suite("import time\ndef f(x):\n    while True: time.sleep(60)\n")).0, 202);
     }
     let quick = r#"{"output": {"content": "x"}, "verification": {"kind": "schema_check",
                     "checks": [{"name": "short", "constraint": "length <= 10"}]}}"#;

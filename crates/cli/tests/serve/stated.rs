@@ -1,20 +1,33 @@
 //! What the pages and the terminal say of one document is the same.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::Command;
 
 use proofmark_testing::Home;
 
-use crate::client::{GOOD, MAIL, NOTE, WRONG, suite, text};
-use crate::server::{PROOFMARK, Server};
+use crate::client::{GOOD, MAIL, NOTE, POLICY, WRONG, suite, text};
+use crate::server::{PROOFMARK, Server, serve_by};
 
 /// The statements, each as the terminal writes it.
 type Said = BTreeSet<String>;
 
+/// A policy that lists the key of this home's server: what is approved without API keys is signed by it and named after nobody.
+pub(crate) fn policy_of_own_key(home: &Home) -> PathBuf {
+    let policy = home.path().join("policy.yaml");
+    std::fs::copy(POLICY, &policy).unwrap();
+    let add = ["reviewer", "add", "server", "--key", "default", "--role", "reviewer", "--policy"];
+    for (arguments, file) in [(&["key", "new", "default"][..], None), (&add, Some(&policy))] {
+        let done = Command::new(PROOFMARK).args(arguments).args(file).envs(home.variables()).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+    policy
+}
+
 #[test]
 fn pages_and_terminal_state_the_same() {
     let home = Home::new();
-    let server = Server::start(&home, &[]);
+    let server = Server::begin(serve_by(&policy_of_own_key(&home), &home, &[]));
     let verified = |source: &str| {
         let (status, receipt) = server.post("/v1/verifications?chain=work", "", &suite(source));
         assert_eq!(status, 200, "{}", receipt.to_text());

@@ -145,7 +145,7 @@ fn a_server_ends_while_attempts_are_judged_and_actions_decided_on() {
 fn a_server_ends_while_jobs_run_and_clients_listen() {
     let home = Home::new();
     let server = Server::start(&home, &["--jobs", "1"]);
-    let endless = suite("def f(x):\n    while True: pass\n");
+    let endless = suite("import time\ndef f(x):\n    while True: time.sleep(60)\n");
     let (status, job) = server.send("POST /v1/verifications HTTP/1.1\r\nprefer: respond-async", &endless);
     assert_eq!(status, 202);
     let id = text(&Json::parse(job.as_bytes()).unwrap(), "job_id");

@@ -8,7 +8,8 @@ use proofmark_receipt::Json;
 use proofmark_testing::Home;
 
 use crate::client::{GOOD, MAIL, NOTE, POLICY, VERIFY, WRONG, code, job, json, listed, once, suite, text, verified};
-use crate::server::{PROOFMARK, Server, keys_file, new_key, serve};
+use crate::server::{PROOFMARK, Server, keys_file, new_key, serve, serve_by};
+use crate::stated::policy_of_own_key;
 
 #[test]
 fn keys_name_tenants_that_are_nobody_elses() {
@@ -77,7 +78,7 @@ fn a_decision_no_reader_would_read_is_not_made() {
 #[test]
 fn what_had_expired_stays_expired_when_the_clock_is_set_back() {
     let home = Home::new();
-    let server = Server::start(&home, &[]);
+    let server = Server::begin(serve_by(&policy_of_own_key(&home), &home, &[]));
     let decided = text(&server.post("/v1/decisions", "", MAIL).1, "decision_id");
     let word = r#"{"verdict": "approve", "note": "read it", "expires_in": 1800}"#;
     assert_eq!(server.post(&format!("/v1/reviews/{decided}"), "", word).0, 200);

@@ -6,7 +6,6 @@ import { readFileSync } from "node:fs";
 const modules = process.env.PROOFMARK_NODE_MODULES;
 const require = createRequire(`${modules}/`);
 const { chromium } = require("playwright-core");
-export const pictures = process.env.PROOFMARK_PICTURES;
 const axe = readFileSync(`${modules}/axe-core/axe.min.js`, "utf8");
 
 /** How long anything may take, in milliseconds, on a machine with much to do. */
@@ -42,6 +41,12 @@ export async function findings(page) {
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(node => `${node.target} ${node.failureSummary}`).join("; ")}`);
+}
+
+/** Leaves a picture of the whole page for people, where PROOFMARK_PICTURES names a folder for them. */
+export async function picture(page, name) {
+  const folder = process.env.PROOFMARK_PICTURES;
+  if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
 }
 
 export function client(address, key) {

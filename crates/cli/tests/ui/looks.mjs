@@ -1,6 +1,6 @@
 // Every page in light and dark, wide and narrow, with forced colours, and without script.
 
-import { browser, check, client, findings, open, pictures, refund, verification } from "./browser.mjs";
+import { browser, check, client, findings, open, picture, refund, verification } from "./browser.mjs";
 
 const [address] = process.argv.slice(2);
 const api = client(address);
@@ -71,7 +71,7 @@ for (const { name: look, isSearched, ...options } of LOOKS) {
     (await page.evaluate(tooLong, MAX_LINE)).forEach(line => say(`a line of ${line}`));
     if (isSearched) (await findings(page)).forEach(say);
     faults.splice(0).forEach(say);
-    await page.screenshot({ path: `${pictures}/${name}-${look}.png`, fullPage: true });
+    await picture(page, `${name}-${look}`);
   }
   await context.close();
 }

@@ -1,6 +1,6 @@
 // The example agent's mail: denied with a note in the browser, changed by the agent, approved in the browser.
 
-import { browser, check, equal, open, pictures } from "./browser.mjs";
+import { browser, check, equal, open, picture } from "./browser.mjs";
 
 const [address, ann] = process.argv.slice(2);
 const { page, faults } = await open(address);
@@ -25,7 +25,7 @@ const first = await opened();
 for (const part of ["Nobody has read the mail.", "Waits for a support-lead", "Your refund for T-8812 is on its way.", "What to do", "Approve it to let it happen once, or deny it"]) {
   check(first.includes(part), `${part}: ${first}`);
 }
-await page.screenshot({ path: `${pictures}/mail-waits.png`, fullPage: true });
+await picture(page, "mail-waits");
 const denied = page.url();
 await page.keyboard.press("d");
 await page.keyboard.type("Say when: \"It takes 5 days.\"");
@@ -38,7 +38,7 @@ const second = await opened();
 const marked = await page.locator(".args ins").innerText();
 check(marked.includes("It takes 5 days."), marked);
 check(second.includes("when ann denied it"), second);
-await page.screenshot({ path: `${pictures}/mail-changed.png`, fullPage: true });
+await picture(page, "mail-changed");
 const approved = page.url();
 await page.keyboard.press("a");
 await page.keyboard.type("It says when.");
@@ -49,7 +49,7 @@ await page.waitForURL("**/ui/waiting?said=*");
 await page.goto(denied);
 const one = await page.locator("main").innerText();
 check(one.includes("Denied by ann") && one.includes("ann denied it: “Say when: \"It takes 5 days.\"”"), one);
-await page.screenshot({ path: `${pictures}/mail-denied.png`, fullPage: true });
+await picture(page, "mail-denied");
 await page.goto(approved);
 let two = await page.locator("main").innerText();
 // The agent asks twice a second, on a machine with much to do less often.

@@ -10,8 +10,6 @@ use proofmark_testing::Home;
 const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ui");
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
-/// Where pictures of the pages are left for people to look at.
-const PICTURES: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/ui");
 
 /// How many links the chain has that a browser checks: more than it gets at once.
 const LINKS: &str = "620";
@@ -60,12 +58,10 @@ fn served_by(home: &Home, policy: &str, more: &[&str]) -> (Running, String) {
 
 /// Runs a script of this folder, which fails with a message.
 fn tell(modules: &Path, script: &str, arguments: &[&str]) {
-    std::fs::create_dir_all(PICTURES).unwrap();
     let told = Command::new("node")
         .arg(format!("{HERE}/{script}"))
         .args(arguments)
         .env("PROOFMARK_NODE_MODULES", modules)
-        .env("PROOFMARK_PICTURES", PICTURES)
         .output()
         .unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
@@ -76,7 +72,9 @@ fn tell(modules: &Path, script: &str, arguments: &[&str]) {
 fn keys(home: &Home) -> (String, [String; 3]) {
     let file = home.path().join("keys.json").display().to_string();
     let key = |id: &str, role: &str| {
-        proofmark(home, &["api-key", "add", "--api-keys", &file, id, role, "--tenant", "acme.support"])
+        let holds = ["--holds", "finance-lead", "--holds", "support-lead"];
+        let add = ["api-key", "add", "--api-keys", &file, id, role, "--tenant", "acme.support"];
+        proofmark(home, &[&add[..], &holds].concat())
     };
     let keys = [("bot", "agent"), ("ann", "reviewer"), ("bob", "reviewer")].map(|(id, role)| key(id, role));
     (file, keys)
@@ -197,6 +195,10 @@ fn every_page_is_for_everybody() {
         .output()
         .unwrap();
     assert!(agent.status.success(), "{}", String::from_utf8_lossy(&agent.stderr));
-    let (_server, address) = served(&home, &[]);
+    // Without API keys, approvals are those of the server's key.
+    let policy = home.path().join("policy.yaml").display().to_string();
+    std::fs::copy(format!("{HERE}/policy.yaml"), &policy).unwrap();
+    proofmark(&home, &["reviewer", "add", "server", "--key", "default", "--role", "finance-lead", "--policy", &policy]);
+    let (_server, address) = served_by(&home, &policy, &[]);
     tell(&modules, "looks.mjs", &[&address]);
 }

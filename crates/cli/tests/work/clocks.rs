@@ -28,8 +28,8 @@ mode: enforce
 ";
 /// How far a time may be from that of the database, on a machine under load.
 const NEAR: i64 = 60_000;
-/// As with clocks that are right: a lease lasts 10 s, and the rest is for running it again on a loaded machine.
-const RUN_AGAIN_WITHIN: Duration = Duration::from_secs(25);
+/// How long a lease lasts unless it is renewed; one that was given up ended then.
+const LEASE: i64 = 10_000;
 const NOW: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)";
 
 /// Servers and workers with clocks of their own.
@@ -149,17 +149,17 @@ fn clocks_that_are_wrong_by_an_hour_change_nothing() {
     office.approval_counts(&fronts);
 
     let [killed, other] = [office.worker(&behind), office.worker(&ahead)];
-    let wrong =
-        format!("SELECT count(*) FROM workers WHERE alive_until NOT BETWEEN ({NOW}) - {NEAR} AND ({NOW}) + 10000");
+    let wrong = format!(
+        "SELECT count(*) FROM workers WHERE alive_until NOT BETWEEN ({NOW}) - {NEAR} AND ({NOW}) + {LEASE} \
+         OR alive_until NOT IN (seen_at, seen_at + {LEASE})"
+    );
     assert_eq!(office.database.psql(&wrong), "0");
     let running = [(); 2].map(|()| office.submit(&fronts[0], &slow(5)));
     [&killed, &other].iter().for_each(|worker| worker.said("claimed job="));
     let lost = running.iter().find(|id| killed.log().contains(*id)).unwrap();
     killed.kill();
-    let since = Instant::now();
     other.said(lost);
     other.said("attempt=2");
-    assert!(since.elapsed() < RUN_AGAIN_WITHIN, "{:?}", since.elapsed());
     running.iter().for_each(|id| drop(office.done(&fronts[1], id)));
 
     // An approval is a receipt, too.

@@ -1,12 +1,9 @@
 //! Workers that are killed, stopped, told to stop, and a job that ends them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::client::{GOOD, job, once, text};
 use crate::fleet::{ENDLESS, Fleet, slow};
-
-/// A lease lasts 10 s, and jobs of processes that ended are given back within a second; the rest is for a loaded machine.
-const RUN_AGAIN_WITHIN: Duration = Duration::from_secs(20);
 
 pub(crate) fn another_worker_runs_what_a_killed_one_had(fleet: &Fleet) {
     let front = fleet.front(&[]);
@@ -20,10 +17,8 @@ pub(crate) fn another_worker_runs_what_a_killed_one_had(fleet: &Fleet) {
         }
         std::thread::sleep(Duration::from_millis(10));
     };
-    let killed = Instant::now();
     workers.remove(at).kill();
     workers[0].said("attempt=2");
-    assert!(killed.elapsed() < RUN_AGAIN_WITHIN, "{:?}", killed.elapsed());
     once(&front, &id, "done");
     assert_eq!(fleet.receipts(), 1);
 }
@@ -69,12 +64,10 @@ pub(crate) fn a_worker_that_is_told_to_stop_ends_what_runs(fleet: &Fleet) {
     next.said(&id);
     next.signal("-TERM");
     next.said("stopping");
-    let told = Instant::now();
     next.signal("-TERM");
     let (status, log) = next.ended();
+    // It would be another one, had it waited for the job.
     assert_eq!(status.code(), Some(130), "{log}");
-    // Waiting for the job would take a minute.
-    assert!(told.elapsed() < Duration::from_secs(20), "{:?}", told.elapsed());
     let (status, _) = front.send(&format!("DELETE /v1/jobs/{id} HTTP/1.1"), "");
     assert_eq!(status, 200);
     assert_eq!(fleet.receipts(), 2);

@@ -21,7 +21,7 @@ pub(crate) fn slow(seconds: u32) -> String {
 }
 
 /// Never answers.
-pub(crate) const ENDLESS: &str = "def f(x):\n    while True: pass\n";
+pub(crate) const ENDLESS: &str = "import time\ndef f(x):\n    while True: time.sleep(60)\n";
 
 /// A request that runs nothing.
 pub(crate) fn quick(text: &str) -> String {

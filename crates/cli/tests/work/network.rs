@@ -13,11 +13,15 @@ use proofmark_testing::Network;
 use proofmark_testing::postgres::{Cluster, Proxy, psql};
 
 use crate::client::{GOOD, POLICY, job, once};
-use crate::fleet::{ENDLESS, Fleet, PATIENCE, Worker, slow};
+use crate::fleet::{Fleet, PATIENCE, Worker, slow};
 use crate::server::{PROOFMARK, serves_at};
 
 /// No request waits longer for its answer, on a machine under load.
 const MAX_WAIT: Duration = Duration::from_secs(40);
+
+/// Never answers, and works for long enough to be found.
+const ENDLESS: &str =
+    "import time\ndef f(x):\n    while time.process_time() < 1: pass\n    while True: time.sleep(60)\n";
 
 /// Asks for decisions, one after another, and says how each was answered.
 const ASKS: &str = r#"

@@ -116,8 +116,8 @@ fn targets(workflow: &Workflow, from: usize) -> Vec<(String, String)> {
         Next::Step(id) => vec![(id.clone(), at(&format!(".{}", next_name(workflow, from))))],
         Next::Branches(branches) => {
             let name = next_name(workflow, from);
-            let path = |index: usize| at(&format!(".{name}[{index}].goto"));
-            branches.iter().enumerate().map(|(index, branch)| (branch.goto.clone(), path(index))).collect()
+            let branches = branches.iter().enumerate();
+            branches.map(|(index, branch)| (branch.goto.clone(), at(&format!(".{name}[{index}].goto")))).collect()
         }
     };
     let (on_failure, place) = match (&step.on_failure, &workflow.on_failure) {
@@ -138,8 +138,7 @@ pub(super) fn next_name(workflow: &Workflow, position: usize) -> &'static str {
 }
 
 fn reserved(workflow: &Workflow) -> Vec<Finding> {
-    let named = |name: &str| name == ABORT || name == "context";
-    let steps = workflow.steps.iter().enumerate().filter(|(_, step)| named(&step.id));
+    let steps = workflow.steps.iter().enumerate().filter(|(_, step)| step.id == ABORT || step.id == "context");
     let findings = steps.map(|(position, step)| {
         let message = format!("`{}` has another meaning where steps are named", step.id);
         Finding::error("reserved-step-id", format!("steps[{position}].id"), message, "give the step another id")

@@ -32,11 +32,10 @@ pub(crate) fn violations(
     };
     let class = policy.map_or_else(|| workflow.class_of(step), |policy| policy.class_of(workflow, step));
     let demands = policy.map_or_else(|| Demands::of_class(class), |policy| policy.demands_on(workflow, step));
-    let exempt = |demand: DemandKind| policy.is_some_and(|policy| lifts(policy, workflow, step, demand, now_ms));
     let at = format!("steps[{position}]");
     let mut found = verification_violations(step, class, &demands, &at);
     found.extend(failure_violations(workflow, step, class, &demands, &at));
-    found.retain(|violation| !exempt(violation.demand));
+    found.retain(|violation| !policy.is_some_and(|policy| lifts(policy, workflow, step, violation.demand, now_ms)));
     found
 }
 

@@ -210,7 +210,7 @@ impl Hooks {
         unseen
             .iter()
             .take(MAX_UNSEEN)
-            .try_for_each(|one| self.find(one.id.as_deref().unwrap_or(&one.tool), &EXECUTED_UNDECIDED))
+            .try_for_each(|one| self.find(one.id.as_deref().unwrap_or(&one.tool), EXECUTED_UNDECIDED))
     }
 
     /// Records that the host's own record cannot be read: it could have calls that no hook was asked about.
@@ -239,9 +239,8 @@ impl Hooks {
     /// The calls of the session, or of a subagent, as a trace.
     fn trace(&self, subagent: Option<&str>) -> Result<String, DecideError> {
         let (mut lines, mut own) = (String::new(), HashSet::new());
-        let place = (self.settings.session.as_str(), 0);
         let kinds = TRACE_KINDS.map(Kind::as_str);
-        self.decider.store().of(&Tenant::LOCAL).session_since(place, &kinds, &mut |document| {
+        self.decider.store().of(&Tenant::LOCAL).session_since(&self.settings.session, 0, &kinds, &mut |document| {
             let wanted = subagent.is_none_or(|subagent| {
                 let entry = Json::parse(document.as_bytes()).ok();
                 let entry = entry.and_then(|entry| Entry::read(entry.as_object()?));

@@ -36,6 +36,7 @@ impl Connection {
                 return Err(invalid("the `requestState` was not handed out for this request"));
             }
         }
+        // A longer record would slow down each later decision, which is made on all of its calls.
         if self.session.is_full() {
             self.deciding.remove(&id);
             let why = format!("This session has had {MAX_CALLS} calls. Start a new one.");
@@ -121,10 +122,12 @@ impl Connection {
     /// The action of a request that calls no tool: its method is the tool, and what it names the target.
     fn other_action(&self, message: &Message, method: &str, policy: &ActionPolicy) -> Object {
         let params = message.params().cloned().unwrap_or_default();
+        // Whatever the method is, what it is about stands in one of these.
         let target = ["uri", "name", "url"].iter().find_map(|name| params.get(name)?.as_str().map(str::to_owned));
         let args = Json::Object(requests::arguments(params));
         let server = Some(self.settings.server.as_str());
         let mut action = policy.action_of(&ToolCall { tool: method, server, args: &args, said_to_change: false });
+        // The policy's own word comes first; without it, to read is not to change anything.
         if !policy.classes_tool(method, server) && requests::only_reads(method) {
             action.insert("class", "generic");
         }

@@ -79,6 +79,7 @@ impl Connection {
     /// Keeps the task and the state that a result hands out.
     fn remember(&mut self, message: &Message, open: &Open) {
         let (Some(result), Some(call)) = (message.result(), &open.call) else { return };
+        // One task too many is not remembered, and then refused: requests about it are those of an unknown task.
         if let Some(task) = observed::task(result).filter(|_| self.tasks.len() < MAX_REMEMBERED) {
             self.tasks.insert(task.to_owned(), Task { call: call.clone(), decision: open.decision.clone() });
         }
@@ -125,6 +126,7 @@ impl Connection {
                 continue;
             }
             let params = request.get("params").and_then(Json::as_object).cloned().unwrap_or_default();
+            // The same facts as for a request that comes by itself, so that one rule is enough for both.
             let server = Some(self.settings.server.as_str());
             let target = params.get("url").and_then(Json::as_str).map(str::to_owned);
             let args = Json::Object(params);

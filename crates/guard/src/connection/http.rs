@@ -186,6 +186,7 @@ impl Connection {
         if !message.resumable {
             return;
         }
+        // What is forgotten here is judged anew when it comes again, and refused: it answers no open request.
         if self.delivered.len() >= MAX_DELIVERED {
             self.delivered.pop_front();
         }
@@ -201,6 +202,7 @@ impl Connection {
         match stream {
             Stream::Of { request, .. } => request == id,
             Stream::Standing { .. } => false,
+            // A request whose own stream is still there gets its answer from that stream alone.
             Stream::Resumed { .. } => self.open.get(id).is_some_and(|open| open.left),
         }
     }
@@ -208,6 +210,7 @@ impl Connection {
     fn given_up(&mut self, id: &MessageId, executed: Executed) -> Vec<Output> {
         let Some(open) = self.open.remove(id) else { return Vec::new() };
         let Some((call, _)) = open.call else { return Vec::new() };
+        // Otherwise it stays pending: a rule must not take it for a call that did not happen.
         if executed == Executed::No {
             self.session.ended(call, CallStatus::Blocked);
         }

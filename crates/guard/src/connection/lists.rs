@@ -217,6 +217,7 @@ impl Connection {
     pub(super) fn ask_first(&mut self, list: List, parked: Parked) -> Result<Step, MessageError> {
         let bytes = |parked: &Parked| parked.message.text.len();
         let waiting: usize = self.lists.parked.iter().map(|(_, parked)| bytes(parked)).sum();
+        // A server that does not answer must not make the guard collect requests without an end.
         if waiting.saturating_add(bytes(&parked)) > MAX_PARKED_BYTES {
             let reason = format!("more than {MAX_PARKED_BYTES} bytes of requests wait for a list of the server");
             return Err(MessageError::invalid(Some(parked.id), reason));
@@ -255,6 +256,7 @@ impl Connection {
         asked.entries.extend(items.unwrap_or_default().iter().cloned());
         (asked.pages, asked.bytes) = (asked.pages + 1, asked.bytes + message.text.len());
         let next = result.and_then(|result| result.get("nextCursor")?.as_str());
+        // A list that is too long is compared as far as it came; what is not on it is not listed.
         let is_short = asked.pages < MAX_PAGES && asked.entries.len() < MAX_ENTRIES && asked.bytes < MAX_LIST_BYTES;
         if let Some(cursor) = next.filter(|_| is_short) {
             asked.id = self.own_id();
@@ -333,6 +335,7 @@ impl Connection {
         let items = result.get(list.member())?.as_array()?;
         let is_whole = open.from_begin && result.get("nextCursor").is_none_or(Json::is_null);
         self.compare(list, items, is_whole, outputs);
+        // A page says nothing of what is on the others.
         if is_whole && !self.lists.known.contains(&list) {
             self.lists.known.push(list);
         }

@@ -70,6 +70,7 @@ fn marked(message: &Message, tool: &str, signs: &str) -> Option<String> {
     );
     let mut body = message.body.clone();
     if let Some(Json::Object(error)) = body.get_mut("error") {
+        // An error has no content: its message is what the model reads.
         let said = error.get("message").and_then(Json::as_str).unwrap_or_default();
         let said = format!("{text} {said}");
         error.insert("message", said);
@@ -88,6 +89,7 @@ fn mark(result: &mut Object, text: &str) -> Option<()> {
             "content" => text_block(text),
             "messages" => object! { "role": "user", "content": text_block(text) }.into(),
             _ => {
+                // Each content of a resource has a URI; a warning without one would be left out.
                 let uri = items.first().and_then(|first| first.as_object()?.get("uri")).cloned();
                 object! { "uri"?: uri, "mimeType": "text/plain", "text": text }.into()
             }

@@ -22,11 +22,13 @@ impl Connection {
         }
         let blocking = rulings.iter().find(|ruling| match ruling {
             Ruling::Decided(receipt) => !receipt.disposition().allows() && !self.settings.shadow,
+            // Also in shadow mode, which lets pass what a policy blocks, and not what no policy has judged.
             Ruling::Failed(_) => true,
         });
         let block = match blocking {
             Some(Ruling::Decided(receipt)) => Some(Block::by(receipt, held.detail.as_deref())),
             Some(Ruling::Failed(why)) => Some(Block::without_decision("policy_unavailable", why)),
+            // Fewer rulings than actions would let the rest go on unjudged.
             None if !rulings.is_empty() && rulings.len() == held.actions.len() => None,
             None => Some(Block::without_decision("policy_unavailable", "The action could not be decided.")),
         };
@@ -70,7 +72,7 @@ impl Connection {
     fn forwarded(&mut self, held: Held, decision: Option<String>, now: &str, outputs: &mut Vec<Output>) {
         let action = held.actions.first();
         if !self.deciding.remove(&held.id) {
-            // Cancelled while it was decided.
+            // Cancelled while it was decided: the server never sees it.
             if let Some(action) = action {
                 self.session.called(action, CallStatus::Blocked, now);
             }

@@ -113,6 +113,7 @@ impl Connection {
     fn question(&self, wait: &mut Wait, receipt: &DecisionReceipt) -> Option<Output> {
         let id = MessageId::text(&format!("{QUESTION}{}", wait.decision));
         let message = &wait.parked.message;
+        // The answer comes as a message of its own, which has to find its way back to this session.
         let may_ask = self.asks_user && !message.is_stateless() && wait.parked.id.is_of_session();
         if !may_ask || self.asked.contains_key(&id) {
             return None;
@@ -136,6 +137,7 @@ impl Connection {
         };
         wait.waited.question = None;
         let action = message.result().and_then(|result| result.get("action")?.as_str());
+        // Accepting approves nothing: an agent's own client gives this answer.
         let Some(declined) = action.filter(|action| matches!(*action, "decline" | "cancel")) else {
             return Some(Step::default());
         };
@@ -159,6 +161,7 @@ impl Connection {
         let limit = u64::try_from(self.settings.wait.as_millis()).unwrap_or(u64::MAX);
         for wait in self.waits.values_mut() {
             let waited = millis.saturating_sub(*wait.waited.since.get_or_insert(millis));
+            // Clients give up a call that is silent for too long.
             if waited < limit && waited.saturating_sub(wait.waited.told) >= TELL_EVERY {
                 wait.waited.told = waited;
                 outputs.push(wait.tell());

@@ -214,6 +214,7 @@ fn read(object: &Object) -> Result<Message, String> {
 
 /// What all events of this form have.
 pub(super) fn envelope(object: &Object) -> Result<Message, String> {
+    // An empty id is none: a subagent is known by its id, and the first agent has no id.
     let id = text(object, "agent_id")?.filter(|id| !id.is_empty());
     let kind = text(object, "agent_type")?;
     Ok(Message {
@@ -228,6 +229,7 @@ pub(super) fn envelope(object: &Object) -> Result<Message, String> {
 
 fn call(object: &Object, message: &Message) -> Result<Call, String> {
     let (name, args) = (need_text(object, "tool_name")?, fields::arguments(object, "tool_input")?);
+    // No tool of the host itself has such a name, so a server cannot pass its tool off as one of them.
     let call = if name.starts_with("mcp__") {
         of_server(object, &name, args)?
     } else {
@@ -241,6 +243,7 @@ fn of_server(object: &Object, name: &str, args: Json) -> Result<Call, String> {
     let provenance = object.get("mcp_server").and_then(Json::as_object);
     let server = provenance.map(|provenance| need_text(provenance, "name")).transpose()?;
     let known = server.as_ref().and_then(|server| {
+        // The host writes `_` for each letter that the name of a tool cannot have.
         let plain: String =
             server.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect();
         let tool = name.strip_prefix("mcp__")?.strip_prefix(&plain)?.strip_prefix("__")?;
@@ -300,6 +303,7 @@ fn message(line: &Object) -> Option<String> {
 /// Of no hook asked are tools that the service runs, and calls with invalid arguments or that the user stopped before they began.
 fn was_asked_about(recorded: &RecordedCall<'_>) -> bool {
     let is_of_the_service = recorded.call.id.as_ref().is_some_and(|id| id.starts_with("srvtoolu_"));
+    // Of calls that failed, only those of a command have run: their result begins with the exit code.
     !is_of_the_service && (!recorded.failed || recorded.returned(&["Exit code "]))
 }
 

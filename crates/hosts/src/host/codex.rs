@@ -46,6 +46,7 @@ pub(super) static HOST: Host = Host {
         has_open_stop: None,
         calls: Some(RecordedCalls {
             form: "codex",
+            // `function_call`, `custom_tool_call`, `local_shell_call` and their outputs.
             may_be_in: |line| line.contains("_call"),
             alone_has_exit_codes: true,
             compared_name: record::same_name,
@@ -253,6 +254,7 @@ fn listed_hook(hook: &Object) -> Option<ListedHook> {
         command: text("command")?,
         event: text("eventName")?,
         is_enabled: fields::flag(hook, "enabled"),
+        // Hooks of an administrator are run without being trusted by the user.
         is_trusted: ["trusted", "managed"].contains(&trust.as_str()),
         trust,
         key: text("key")?,
@@ -262,6 +264,7 @@ fn listed_hook(hook: &Object) -> Option<ListedHook> {
 
 fn trust(hooks: &[&ListedHook]) -> Question {
     let mut states = Object::new();
+    // With the digest that it listed: a hook that was changed since then is not trusted by this.
     for hook in hooks {
         states.insert(hook.key.as_str(), object! { "trusted_hash": hook.hash.as_str() });
     }
@@ -278,6 +281,7 @@ fn skipped(hook: Option<&ListedHook>) -> Option<(&'static str, &'static str)> {
         )),
         Some(hook) if !hook.is_enabled => Some(("has hooks switched off", "switch them on with `/hooks` in `codex`")),
         Some(hook) if hook.is_trusted => None,
+        // Its own words: the person did trust it, and wonders why that is not enough.
         Some(hook) if hook.trust == "modified" => {
             Some(("skips hooks that have changed since they were trusted", TRUST))
         }
@@ -295,6 +299,7 @@ fn findings(installed: &[InstalledHook], listed: Option<&[ListedHook]>) -> Vec<F
     let mut reasons: Vec<((&str, &str), Vec<&str>)> = Vec::new();
     for InstalledHook { event, line } in installed {
         let Some(why) = skipped(listed.iter().find(|hook| hook.is(event, line))) else { continue };
+        // Most often all hooks have the same trouble, which is said once.
         match reasons.iter_mut().find(|(known, _)| *known == why) {
             Some((_, events)) => events.push(event),
             None => reasons.push((why, vec![event])),

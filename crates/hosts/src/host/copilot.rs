@@ -190,20 +190,20 @@ fn common_name(tool: &str) -> Option<&'static str> {
 /// more than those of a call; a host that adds members to it is answered as for an event that is not known.
 fn unnamed(object: &Object) -> Option<&'static str> {
     let has = |name: &str| object.contains(name);
-    Some(match () {
-        () if has("toolName") && has("toolResult") => "PostToolUse",
-        () if has("toolName") && has("error") => "PostToolUseFailure",
-        () if has("toolName") => "PreToolUse",
-        () if has("stopReason") && (has("agentName") || has("agentId")) => "SubagentStop",
-        () if has("stopReason") => "Stop",
-        () if has("agentName") => "SubagentStart",
-        () if has("transformedPrompt") || has("prompt") => "UserPromptSubmit",
-        () if has("errorContext") => "ErrorOccurred",
-        () if has("trigger") => "PreCompact",
-        () if has("source") => "SessionStart",
-        () if has("reason") => "SessionEnd",
-        () => return None,
-    })
+    let events = [
+        (has("toolName") && has("toolResult"), "PostToolUse"),
+        (has("toolName") && has("error"), "PostToolUseFailure"),
+        (has("toolName"), "PreToolUse"),
+        (has("stopReason") && (has("agentName") || has("agentId")), "SubagentStop"),
+        (has("stopReason"), "Stop"),
+        (has("agentName"), "SubagentStart"),
+        (has("transformedPrompt") || has("prompt"), "UserPromptSubmit"),
+        (has("errorContext"), "ErrorOccurred"),
+        (has("trigger"), "PreCompact"),
+        (has("source"), "SessionStart"),
+        (has("reason"), "SessionEnd"),
+    ];
+    events.into_iter().find(|(is_it, _)| *is_it).map(|(_, event)| event)
 }
 
 fn envelope(object: &Object) -> Result<Message, String> {
@@ -226,6 +226,7 @@ fn envelope(object: &Object) -> Result<Message, String> {
 }
 
 fn call(object: &Object, message: &Message) -> Result<Call, String> {
+    // The two spellings of the host's events name the same members differently.
     let named = |one: &'static str, other: &'static str| if object.contains(one) { one } else { other };
     let name = need_text(object, named("toolName", "tool_name"))?;
     let args = fields::arguments(object, named("toolArgs", "tool_input"))?;
@@ -240,6 +241,7 @@ fn status(call: &Call, response: &Json) -> CallStatus {
         let response = response.as_object()?;
         response.get(one).or_else(|| response.get(other))?.as_str().map(str::to_owned)
     };
+    // Rejected and denied calls are not successes either.
     if member("resultType", "result_type").is_some_and(|kind| kind != "success") {
         return CallStatus::Failed;
     }

@@ -152,6 +152,7 @@ fn read(object: &Object) -> Result<Message, String> {
         "postToolUseFailure" => {
             let kind = text(object, "failure_type")?;
             let status = match kind.as_deref() {
+                // What was cut off may have changed something before.
                 _ if fields::flag(object, "is_interrupt") => CallStatus::Doubtful,
                 Some("timeout") => CallStatus::Doubtful,
                 Some("permission_denied") => CallStatus::Blocked,
@@ -222,6 +223,7 @@ fn named_call(object: &Object, cwd: Option<&str>) -> Result<Call, String> {
 }
 
 fn shell_call(object: &Object) -> Result<Call, String> {
+    // With the arguments of the tool, so that a policy sees the same call in both events.
     let command = need_text(object, "command")?;
     let args = object! { "command": command.as_str() };
     let call = tools::own(TOOLS, "Shell", args.into(), None);
@@ -244,6 +246,7 @@ fn read_call(object: &Object, cwd: Option<&str>) -> Result<Call, String> {
 }
 
 fn twin_of_mcp(tool: &str, args: &Json) -> Option<String> {
+    // Without the server: only one of the two events names it.
     Some(format!("mcp {tool} {}", args.to_text()))
 }
 
@@ -293,6 +296,7 @@ fn layers(place: &Surroundings) -> Vec<Layer> {
 }
 
 fn hook(moment: Moment, line: &str) -> Object {
+    // The other events cannot forbid anything, so their failure has nothing to block.
     let fail_closed = (moment == Moment::Before).then_some(true);
     let loops = (moment == Moment::Stop).then_some(LOOPS);
     object! {

@@ -164,6 +164,7 @@ fn call(object: &Object, message: &Message) -> Result<Call, String> {
     let (name, args) = (need_text(object, "tool_name")?, fields::arguments(object, "tool_input")?);
     if let Some(context) = object.get("mcp_context").and_then(Json::as_object) {
         let (server, tool) = (need_text(context, "server_name")?, need_text(context, "tool_name")?);
+        // What the host says beside the name, and not what the name seems to say: a server chooses how its tools are called.
         return Ok(Call::of_server(&name, Some(&server), &tool, args));
     }
     if name.starts_with("mcp_") {

@@ -130,6 +130,7 @@ const FIRST: &str = "// Written by `proofmark hook install opencode`.";
 
 fn read(object: &Object) -> Result<Message, String> {
     if object.get("protocol").and_then(Json::as_number).and_then(|version| version.as_u64()) != Some(PROTOCOL) {
+        // The plugin is a copy in the host's folder, and may be of another version of this program.
         return Err(format!("`protocol` is not {PROTOCOL}: install the plugin again"));
     }
     let agent = text(object, "agentID")?.filter(|agent| !agent.is_empty());
@@ -183,6 +184,7 @@ fn layers(place: &Surroundings) -> Vec<Layer> {
 
 /// The plugin that starts this command.
 fn plugin(command: &[String]) -> String {
+    // A list of JSON is a list of JavaScript: no word can end its string and become code.
     let words: Vec<Json> = command.iter().map(|word| Json::from(word.as_str())).collect();
     PLUGIN.replacen(&format!("{COMMAND}[];"), &format!("{COMMAND}{};", Json::from(words).to_text()), 1)
 }
@@ -192,6 +194,7 @@ fn command_of(text: &str) -> Option<Vec<String>> {
     let list = text.lines().find_map(|line| line.strip_prefix(COMMAND)?.strip_suffix(';'))?;
     let words = Json::parse(list.as_bytes()).ok()?;
     let words = words.as_array()?.iter().map(|word| word.as_str().map(str::to_owned));
+    // Without the first line it is a program of somebody else, which is neither changed nor removed.
     words.collect::<Option<Vec<_>>>().filter(|words| text.starts_with(FIRST) && !words.is_empty())
 }
 

@@ -45,6 +45,7 @@ pub(super) static HOST: Host = Host {
         }),
     },
     installation: Installation {
+        // Copilot CLI reads the same file, and its reader knows events of both.
         runs_as: "copilot",
         form: Form::Entries,
         has_comments: false,
@@ -115,6 +116,7 @@ const TOOLS: &[Tool] = &[
 const OTHERS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PreCompact", "SubagentStart"];
 
 pub(super) fn read(object: &Object) -> Result<Message, String> {
+    // Its versions spell the member differently.
     let session = first_text(object, &["sessionId", "session_id"])?.filter(|session| !session.is_empty());
     let message = Message { session, ..claude::envelope(object)? };
     let event = first_text(object, &["hookEventName", "hook_event_name"])?.ok_or("`hookEventName` is missing")?;

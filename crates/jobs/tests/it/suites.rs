@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proofmark_checks::{Caps, Format, Request};
 use proofmark_jobs::{Cancelled, JobState, JobView, Submitted, Verifications, Work};
-use proofmark_receipt::{Json, Receipt, ReceiptId, SigningKey, Verdict};
+use proofmark_receipt::{Json, Receipt, ReceiptId, SigningKey};
 use proofmark_sandbox::Host;
 use proofmark_store::{Store, Tenant};
 use proofmark_testing::Home;
@@ -13,6 +13,9 @@ use proofmark_verifier::{Batch, Issuer, VerifyError};
 
 /// Longer than any test may take.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Limits of tests that are cancelled: as long as any may be.
+const ENDLESS: &str = r#"{"timeout_ms": 60000, "total_timeout_ms": 600000}"#;
 
 /// A suite of this many tests for the function `f`, which doubles.
 fn suite(source: &str, tests: usize, limits: &str) -> String {
@@ -122,32 +125,26 @@ fn tenant(name: &str) -> Tenant {
 #[test]
 fn idle_workers_of_a_server_join_a_suite() {
     let (_home, jobs) = jobs(3);
-    // Each test waits for a time, so that several at a time are seen on a machine with one core, too.
-    let text = suite("import time\ndef f(x):\n    time.sleep(0.5)\n    return 2 * x", 30, "{}");
+    // The first two do not end, and keep a worker each: all others end only where a third one runs them.
+    let text = suite("import time\ndef f(x):\n    while x < 2: time.sleep(60)\n    return 2 * x", 30, ENDLESS);
     let id = submit(&jobs, "a", text);
-    let seen = views(&jobs, "a", &id, |view| view.state.is_end());
-    let receipt = seen.last().unwrap().receipt.clone().unwrap();
-    assert_eq!(receipt.verdict(), Verdict::Pass);
-    // One worker needs as long as all tests together, however slow the machine is.
-    let took = receipt.metadata().get("execution_ms").unwrap().to_text().parse::<u64>().unwrap();
-    let together: u64 = receipt.results().details.iter().filter_map(|detail| detail.elapsed_ms).sum();
-    assert!(together >= 15_000 && took < together * 4 / 5, "{took} ms, of {together} that one worker needs");
+    let seen = views(&jobs, "a", &id, |view| view.done == 28);
     assert!(seen.is_sorted_by_key(|view| view.done), "{seen:?}");
-    assert!(seen.iter().all(|view| view.done <= 30));
+    assert_eq!(jobs.cancel(&tenant("a"), &id).unwrap(), Cancelled::Now);
 }
 
 #[test]
 fn a_new_job_does_not_wait_for_workers_that_joined_another() {
     let (_home, jobs) = jobs(2);
-    let endless = suite("def f(x):\n    while x: pass\n    return 0", 9, r#"{"timeout_ms": 60000}"#);
+    let endless = suite("import time\ndef f(x):\n    while x: time.sleep(60)\n    return 0", 9, ENDLESS);
     let long = submit(&jobs, "a", endless);
     // The first test ends at once; by the time the worker that joins has one, both are in endless ones.
     views(&jobs, "a", &long, |view| view.done == 1);
     std::thread::sleep(Duration::from_secs(3));
     let quick = submit(&jobs, "b", suite("def f(x): return 2 * x", 2, "{}"));
-    let started = std::time::Instant::now();
     let seen = views(&jobs, "b", &quick, |view| view.state.is_end());
     assert_eq!(seen.last().unwrap().state, JobState::Done);
-    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+    let [other] = &views(&jobs, "a", &long, |_| true)[..] else { panic!("one view is enough") };
+    assert_eq!((&other.state, other.done), (&JobState::Running, 1));
     assert_eq!(jobs.cancel(&tenant("a"), &long).unwrap(), Cancelled::Now);
 }

@@ -40,12 +40,12 @@ impl Value {
 
 /// The arguments of an action, beside those of an earlier one on the same target.
 pub(crate) fn arguments(action: &Action, before: Option<&Action>) -> Vec<Argument> {
-    let earlier = |name: &str| before?.args.iter().find(|(known, _)| known == name).map(|(_, value)| value);
     let mut all: Vec<_> = action
         .args
         .iter()
         .map(|(name, value)| {
-            let was = earlier(name);
+            let was = before.and_then(|before| before.args.iter().find(|(known, _)| known == name));
+            let was = was.map(|(_, value)| value);
             Argument {
                 name: name.as_str().into(),
                 value: Some(Value::of(value)),
@@ -54,6 +54,7 @@ pub(crate) fn arguments(action: &Action, before: Option<&Action>) -> Vec<Argumen
             }
         })
         .collect();
+    // Leaving an argument out may change what a tool does as much as another value.
     let dropped = before.iter().flat_map(|before| &before.args);
     let dropped = dropped.filter(|(name, _)| !action.args.iter().any(|(known, _)| known == name));
     all.extend(dropped.map(|(name, value)| Argument {

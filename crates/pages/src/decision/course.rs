@@ -89,15 +89,20 @@ fn similar(store: &TenantStore<'_>, this: &StoredDecision, action: &Action) -> R
 }
 
 fn is_form(asked: &Action, action: &Action) -> bool {
-    let same = || asked.args.iter().filter(|pair| action.args.contains(pair)).count();
-    asked.target == action.target && (action.target.is_some() || same() * 2 > asked.args.len().max(action.args.len()))
+    if asked.target != action.target || action.target.is_some() {
+        return asked.target == action.target;
+    }
+    let same = asked.args.iter().filter(|pair| action.args.contains(pair)).count();
+    same * 2 > asked.args.len().max(action.args.len())
 }
 
 /// The last of the similar actions, and what was said about it.
 fn before(similar: &[StoredDecision], reviews: &[Review], this: &StoredDecision) -> Option<Before> {
     let last = similar.iter().max_by_key(|decision| decision.position)?;
-    let of_last = |review: &&Review| review.subject == last.about.subject && review.reviewed_at <= this.decided_at;
-    let words = match reviews.iter().filter(of_last).max_by_key(|review| review.reviewed_at) {
+    // A review that was given later could not have led to this form of the action.
+    let of_last =
+        reviews.iter().filter(|review| review.subject == last.about.subject && review.reviewed_at <= this.decided_at);
+    let words = match of_last.max_by_key(|review| review.reviewed_at) {
         Some(review) => {
             let word = if review.verdict == ReviewVerdict::Denied { "denied" } else { "approved" };
             format!("when {} {word} it at {}", review.reviewer, When::clock(review.reviewed_at).words())
@@ -143,7 +148,7 @@ fn different(asked: &Action, other: &Action) -> String {
         .args
         .iter()
         .filter(|pair| !other.args.contains(pair))
-        // Enough to tell two forms of an action apart on one line; the page of each has the whole.
+        // This is enough to tell two forms of an action apart on one line; the page of each has the whole.
         .map(|(name, value)| format!("{name} {}", value.to_text().chars().take(60).collect::<String>()))
         .collect();
     if parts.is_empty() { "fewer arguments".to_owned() } else { parts.join(", ") }

@@ -105,6 +105,7 @@ pub(crate) fn evidence(receipt: &DecisionReceipt, names: &RuleNames<'_>) -> Vec<
             Some(EvidenceRow { blocks: blocks(rule), rule: names.words(rule), ..row(item)? })
         })
         .collect();
+    // The sort is stable: among those that block, and among the others, the order of the receipt stays.
     rows.sort_by_key(|row| !row.blocks);
     rows
 }
@@ -114,6 +115,7 @@ fn row(item: &Object) -> Option<EvidenceRow> {
         "verified" => ("pass", "ok", "verified"),
         "observed" => ("plain", "seen", "observed"),
         "self_reported" => ("none", "said", "self-reported"),
+        // A status that this version does not know is no evidence.
         _ => ("wait", "stop", "absent"),
     };
     let empty = EvidenceRow {
@@ -139,6 +141,7 @@ fn fact(item: &Object, row: EvidenceRow) -> EvidenceRow {
     let title = match text(item, "truth") {
         Some("true") => "This condition is true",
         Some("false") => "This condition is false",
+        // Unknown counts as false, but the reader has to know that a fact is missing.
         _ => "This condition cannot be judged",
     };
     let more = match (missing.is_empty(), row.look.2) {
@@ -154,6 +157,7 @@ fn tool_call(item: &Object, row: EvidenceRow) -> EvidenceRow {
     let tool = text(item, "tool").unwrap_or_default();
     let call = item.get("call").and_then(|call| call.as_number()?.as_u64());
     let title = match call {
+        // People count calls from one.
         Some(call) => format!("Call {} was of {tool}", call.saturating_add(1)),
         None => format!("{tool} was not called before"),
     };

@@ -46,6 +46,7 @@ pub(crate) fn review_form(
     if action.document.is_empty() {
         return Ok((None, Some("The action cannot be read, so nobody can know what an approval would allow.")));
     }
+    // After a refusal the form stays: it has what the reviewer typed, and says why it was refused.
     if let Some(why) = no_form(visit, stored)?.filter(|_| refused.is_none()) {
         return Ok((None, Some(why)));
     }
@@ -128,6 +129,7 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
         reviewer: &reviewer(context),
         approve,
         note: &note,
+        // A denial needs no role: it stops the action whoever of the reviewers gives it.
         role: form.get("role").filter(|role| approve && !role.is_empty()),
         // How long a denial stands is not asked for: it has its own default.
         expires_in: seconds.filter(|_| approve).map(|seconds| seconds.saturating_mul(1_000)),
@@ -164,17 +166,16 @@ impl Refused {
 fn is_repeated(visit: &Visit<'_>, stored: &StoredDecision, approve: bool) -> Result<bool, Problem> {
     let Some(seen) = seen(visit) else { return Ok(false) };
     let reviews = visit.context.store().reviews_on(&stored.about.subject, MAX_REVIEWS)?;
-    // Newest first: those that the page did not show.
+    // The newest come first, so these are the ones that the page did not show.
     let unseen = reviews.get(..reviews.len().saturating_sub(seen)).unwrap_or_default();
     let reviewer = reviewer(&visit.context);
-    let is_this = |review: &&Review| {
+    Ok(unseen.iter().any(|review| {
         review.decision_id == stored.decision_id
             && review.reviewer == reviewer.id
             && (review.verdict == ReviewVerdict::Approved) == approve
             && visit.form.get("role").is_none_or(|role| !approve || role == review.role)
             && review.note == visit.form.text("note")
-    };
-    Ok(unseen.iter().any(|review| is_this(&review)))
+    }))
 }
 
 /// How many reviews the page of the form showed.
@@ -204,6 +205,7 @@ fn meanwhile(visit: &Visit<'_>, stored: &StoredDecision) -> Result<Option<Refuse
         return Ok(Some(Refused::of(&error)));
     }
     let newest = store.waiting_on(&stored.about.subject)?;
+    // The reviewer may insist: `again` is a field of the form that says so.
     let is_other = newest.is_some_and(|newest| newest.decision.decision_id != stored.decision_id);
     Ok((is_other && visit.form.get("again").is_none()).then(|| {
         said(

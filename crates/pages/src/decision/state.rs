@@ -1,5 +1,6 @@
 //! What has become of a decision, and what to do about it.
 
+use proofmark_boundary::{Disposition, Outcome};
 use proofmark_server::Role;
 use proofmark_server::problem::Problem;
 use proofmark_store::{Decision as StoredDecision, Review};
@@ -7,7 +8,7 @@ use proofmark_store::{Decision as StoredDecision, Review};
 use super::super::action::Action;
 use super::super::text::{Coded, Shown};
 use super::super::visit::Visit;
-use super::super::words::When;
+use super::super::words::{When, with_article};
 
 /// What has become of the decision.
 pub(crate) struct State {
@@ -37,8 +38,9 @@ impl State {
         if waits {
             return Ok(waiting(action, visit.context.caller.role.may(Role::Reviewer)));
         }
+        // What the decision itself says comes before what others said about it later.
         if stored.allowed {
-            return Ok(if stored.outcome == "allow_with_warning" {
+            return Ok(if Outcome::from_word(&stored.outcome) == Some(Outcome::AllowWithWarning) {
                 Self::new("wait", "warn", "Allowed with a warning", &[])
             } else {
                 Self::new("pass", "ok", "Allowed", &[])
@@ -79,8 +81,8 @@ impl State {
 
 fn waiting(action: &Action, may_review: bool) -> State {
     // Each of them has to approve, so all are named.
-    let roles = action.roles().join(" and a ");
-    let whom = if roles.is_empty() { "a reviewer".to_owned() } else { format!("a {roles}") };
+    let roles: Vec<_> = action.roles().iter().map(|role| with_article(role)).collect();
+    let whom = if roles.is_empty() { "a reviewer".to_owned() } else { roles.join(" and ") };
     let todo = if may_review {
         "Read what exactly would be done. Approve it to let it happen once, or deny it and write what the agent \
                  has to change."
@@ -108,17 +110,19 @@ fn denied(review: &Review) -> State {
 }
 
 fn stopped(stored: &StoredDecision, action: &Action) -> State {
-    let (words, todo) = match stored.about.mode.as_str() {
-        "terminal_block" => (
+    let (words, todo) = match Disposition::from_words(&stored.outcome, &stored.about.mode) {
+        Some(Disposition::TerminalBlock) => (
             "Stopped for good",
             "The agent may not try this again. If it should be possible, the policy has to change.",
         ),
-        "upstream_replan" => (
+        Some(Disposition::UpstreamReplan) => (
             "Stopped: its parent must supply something",
             "What started the agent has to supply what is missing. Then the agent asks again.",
         ),
-        "human_review" => ("Stopped until it is reviewed", "The agent has to ask again; then it waits for a review."),
-        _ => (
+        Some(Disposition::HumanReview) => {
+            ("Stopped until it is reviewed", "The agent has to ask again; then it waits for a review.")
+        }
+        Some(Disposition::LocalReplan | Disposition::Allow | Disposition::AllowWithWarning) | None => (
             "Stopped: the agent must find another way",
             "Nobody has to review it. The agent changes the action and asks again, or does without it.",
         ),

@@ -51,7 +51,9 @@ impl Meter {
         let mut from = 0;
         let parts = shown.into_iter().map(|(class, count)| {
             // By way of 128 bits: the issuer of a receipt may count as far as it likes.
-            let width = u64::try_from(u128::from(room) * u128::from(count) / u128::from(total)).unwrap_or(room).max(8);
+            let width = u64::try_from(u128::from(room) * u128::from(count) / u128::from(total)).unwrap_or(room);
+            // One failure among thousands of passes must be seen.
+            let width = width.max(8);
             let bar = Bar { class, from, width };
             from += width + GAP;
             bar
@@ -86,6 +88,7 @@ impl CheckRow {
 }
 
 fn lines(detail: &Detail) -> Vec<Line> {
+    // A line end behind the last line would be shown as an empty line.
     let whole = |text: &String| vec![Part { text: text.trim_end_matches('\n').into(), differs: false }];
     let (expected, came) = match (&detail.expected, &detail.actual) {
         (Some(expected), Some(came)) => {

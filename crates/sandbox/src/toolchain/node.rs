@@ -53,7 +53,7 @@ pub(super) const NODE: Toolchain = Toolchain {
     modules: &[],
     whole: &[QUIET, PATH_AS_GIVEN],
     extension: "",
-    // Denied is not absent: node gives up over a configuration it may not read.
+    // A file that is denied is not absent: node gives up over a configuration it may not read.
     variables: &["UV_THREADPOOL_SIZE=1", "OPENSSL_CONF=/dev/null"],
     project_variables: &[],
     threads: 16,

@@ -113,7 +113,7 @@ impl Backend {
 
     fn launch(&mut self, start: &Start<'_>, fds: &[OwnedFd]) -> Result<Running, ZygoteError> {
         let Start { runtime, limits, deadline, source } = *start;
-        // Out of the map while in use: an error on the way drops it, and with it whatever state it was in.
+        // It is out of the map while in use: an error on the way drops it, and with it whatever state it was in.
         let mut launcher = self.take_launcher(runtime, start.role())?;
         if let Some(source) = source {
             launcher.put(source)?;

@@ -7,12 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The lowest of the host uids submissions run under where the tests are root.
 const FIRST_OUTER_ID: u32 = 0x6000_0000;
 
 /// Every file the programs write is named so.
 const MARK: &str = "hostile-";
+
+/// How long a loaded machine may take to end a few processes.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How the folder of one run of the tests is named.
 const OWN: &str = "besieged-";
@@ -76,6 +80,19 @@ impl HostState {
         left.extend((self.mounts != before.mounts).then(|| "mounts".to_owned()));
         left.extend((self.cgroups != before.cgroups).then(|| format!("cgroups {:?}", self.cgroups)));
         left
+    }
+
+    /// As [`HostState::left_since`], once what was killed is gone: the system may take a moment to end it.
+    pub fn left_at_last(folder: &Path, before: &HostState) -> Vec<String> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            reap_orphans();
+            let left = HostState::now(folder).left_since(before);
+            if left.is_empty() || Instant::now() > end {
+                return left;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// How many processes of ours there are.

@@ -79,7 +79,7 @@ pub(super) async fn call(server: &Server, mut request: Request, says: &Says) -> 
         None | Some(Json::Null) => Object::new().into(),
         Some(_) => return Err(Refusal::invalid("`params.arguments` is not an object")),
     };
-    // Checked before any work: `answer` takes every name that it does not know for `get_receipt`.
+    // The name is checked before any work: `answer` takes every name that it does not know for `get_receipt`.
     if !tools::is_known(&name)? {
         let message = format!("unknown tool `{}`; `tools/list` names the tools", document::shown(&name));
         return Err(Refusal::invalid(message));
@@ -126,7 +126,7 @@ async fn in_thread(server: &Server, caller: Caller, name: String, arguments: Jso
     let stop = server.stops.flag();
     let (services, flag, span) = (Arc::clone(&server.services), stop.shared(), Span::current());
     let work = tokio::task::spawn_blocking(move || {
-        // Given back when the work is done, whether or not its client still waits.
+        // It is given back when the work is done, whether or not its client still waits.
         let _held = place;
         span.in_scope(|| answer(&services, &caller, &name, &arguments, &flag))
     });
@@ -248,8 +248,9 @@ fn answer(
                 .map_err(|error| Failure::new(format_args!("read the arguments: {error}"), error.help()))?;
             let receipt = services.receipt(tenant, &id)?.map(|receipt| receipt.to_text());
             let found = receipt.map_or_else(|| services.decision(tenant, &id), |text| Ok(Some(text)))?;
-            let none = || Failure(format!("find `{}`: no receipt with that id is stored here", document::shown(&id)));
-            Ok(Answer::of(found.ok_or_else(none)?))
+            Ok(Answer::of(found.ok_or_else(|| {
+                Failure(format!("find `{}`: no receipt with that id is stored here", document::shown(&id)))
+            })?))
         }
     }
 }

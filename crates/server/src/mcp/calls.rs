@@ -65,7 +65,7 @@ fn work(
             Ok(result) => id.result(&result),
             Err(refusal) => refusal.answer(&id),
         };
-        // First: the client may use the id again as soon as it has the answer. Until then, what hears it keeps the request open.
+        // This comes first: the client may use the id again as soon as it has the answer. Until then, what hears it keeps the request open.
         drop(open);
         says.answer(answer);
     };
@@ -84,7 +84,7 @@ impl Calls {
         id: MessageId,
         request: Request,
     ) -> Result<(u64, Hears), Refusal> {
-        // Locked until the call is among the others: it may be over by then, and is removed after that.
+        // The lock is held until the call is among the others: it may be over by then, and is removed after that.
         let mut open = self.open();
         if open.calls.contains_key(&id) {
             let message = "a call with this id is open; give each call of a session its own id";

@@ -295,8 +295,8 @@ fn no_session() -> Problem {
 
 /// Refuses a request about a session in a revision that has none.
 fn check_has_sessions(headers: &HeaderMap) -> Result<(), Problem> {
-    let refused = |error: MessageError| Problem::bad("invalid_header", error.reason);
-    let headers = Headers::read(pairs(headers)).map_err(refused)?;
+    let headers =
+        Headers::read(pairs(headers)).map_err(|error: MessageError| Problem::bad("invalid_header", error.reason))?;
     match headers.version() {
         Some(version) if version > super::request::LAST_WITH_SESSIONS => Err(Problem::method_not_allowed()),
         Some(version) if !REVISIONS.contains(&version) => {

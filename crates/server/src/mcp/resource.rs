@@ -43,7 +43,7 @@ pub(super) async fn read(server: &Server, request: &Request) -> Result<Object, R
     let place = server.limits.places.take(&tenant).await.map_err(|problem| Refusal::busy(&problem))?;
     let (services, asked) = (Arc::clone(&server.services), uri.to_owned());
     let found = tokio::task::spawn_blocking(move || {
-        // Given back when the document is read, whether or not its client still waits.
+        // It is given back when the document is read, whether or not its client still waits.
         let _held = place;
         if let Some(id) = asked.strip_prefix(RECEIPT) {
             return Ok(services.receipt(&tenant, id)?.map(|receipt| (receipt.to_text(), RECEIPT_TYPE)));

@@ -44,6 +44,7 @@ pub(super) fn channel() -> (Says, watch::Receiver<Said>) {
 impl Says {
     pub(super) fn report(&self, report: String) {
         self.0.send_modify(|said| {
+            // Only the last report is kept: a client that reads slowly must not make the server hold them all.
             said.reports += 1;
             said.report = report.into();
         });

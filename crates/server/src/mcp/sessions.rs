@@ -46,6 +46,7 @@ impl Sessions {
     /// If the caller's tenant, or its peer, has its share of sessions.
     pub(super) fn begin(&self, owner: Caller, from: Option<&PeerAddress>) -> Result<String, Problem> {
         let share = self.server.limits.session(&owner, from)?;
+        // The id is random, because it is all that a client of the same key has to know to use the session.
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| Problem::internal().cause(error))?;
         let id = format!("{:032x}", u128::from_be_bytes(bytes));
@@ -78,6 +79,7 @@ impl Sessions {
             return Err(Problem::not_found("session").help("begin one with `initialize`"));
         }
         let ended = all.remove(id);
+        // Outside of the lock, as in `end_where`.
         drop(all);
         drop(ended);
         Ok(())
@@ -112,6 +114,7 @@ impl Session {
 
     fn is_silent(&self) -> bool {
         let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        // While a call runs its client waits, and has nothing to say.
         self.calls.is_empty() && heard.elapsed() > MAX_SILENCE
     }
 }

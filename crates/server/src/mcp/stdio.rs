@@ -152,7 +152,7 @@ async fn next(lines: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io
     if line.is_empty() {
         return Ok(Read::End);
     }
-    // Short and without a line feed: the last line before the end of the input.
+    // It is short and without a line feed: the last line before the end of the input.
     if line.ends_with(b"\n") || line.len() <= MAX_MESSAGE {
         return Ok(Read::Line);
     }

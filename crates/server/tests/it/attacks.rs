@@ -79,7 +79,7 @@ fn approved(server: &Server, key: &str, id: &str) -> Json {
 fn a_receipt_brought_under_a_jobs_id_is_not_the_jobs() {
     let home = Home::new();
     let (server, [agent]) = served(&home, [("a", "agent", "one")]);
-    let endless = suite("def f(x):\n    while True: pass\n");
+    let endless = suite("import time\ndef f(x):\n    while True: time.sleep(60)\n");
     let head = format!("POST /v1/verifications HTTP/1.1\r\nauthorization: Bearer {agent}\r\nprefer: respond-async");
     let (status, job) = server.send(&head, &endless);
     assert_eq!(status, 202, "{job}");

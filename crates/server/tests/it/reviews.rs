@@ -127,7 +127,7 @@ fn a_review_that_cannot_count_is_refused_with_the_way_out() {
 }
 
 #[test]
-fn several_roles_are_of_several_people_unless_one_holds_them() {
+fn a_reviewer_approves_in_the_roles_that_they_hold() {
     let office = Office::open();
     let lead = r#"{"verdict": "approve", "note": "yes", "role": "lead"}"#;
     let owner = r#"{"verdict": "approve", "note": "yes", "role": "owner"}"#;
@@ -135,7 +135,7 @@ fn several_roles_are_of_several_people_unless_one_holds_them() {
     assert_eq!(office.review(&asked, 0, lead).0, 200);
     let (status, refused) = office.review(&asked, 0, owner);
     assert_eq!((status, code(&refused).as_str()), (422, "cannot_count"), "{refused:?}");
-    assert_eq!(office.review(&asked, 1, owner).0, 200);
+    assert_eq!(office.review(&asked, 2, owner).0, 200);
     assert_eq!(office.outcome(&action("launch")), "allow");
     let asked = office.ask(&action("launch"));
     assert_eq!((office.review(&asked, 2, lead).0, office.review(&asked, 2, owner).0), (200, 200));

@@ -9,8 +9,8 @@ use std::time::Duration;
 use proofmark_decider::Decider;
 use proofmark_jobs::{SelfTest, Verifications};
 use proofmark_keys::Keyring;
-use proofmark_receipt::Json;
 use proofmark_receipt::document::{self, Format};
+use proofmark_receipt::{Json, object};
 use proofmark_sandbox::Host;
 use proofmark_server::{ApiKeys, Files, ReviewerEntry, Role, Services, Settings, serve_until};
 use proofmark_store::Store;
@@ -90,13 +90,19 @@ impl Drop for Server {
 /// What `proofmark serve --policy` makes of this home: its key, its store and the languages of this host.
 pub(crate) fn settings(home: &Home, options: Options) -> Settings {
     let policy = std::fs::read(POLICY).unwrap();
-    let policy = document::parse(&policy, Format::Yaml).unwrap();
-    let policy = proofmark_boundary::ActionPolicy::read(&policy).unwrap();
+    let mut policy = document::parse(&policy, Format::Yaml).unwrap();
     let keyring = Keyring::new(home.path());
     let key = match keyring.has("default") {
         true => keyring.load("default", None).unwrap(),
         false => keyring.create("default", None).unwrap(),
     };
+    if let (Json::Object(policy), None) = (&mut policy, &options.keys) {
+        // Without API keys, approvals are those of the server's key.
+        let roles: Vec<_> = ["manager", "reviewer", "finance"].map(Json::from).into();
+        let own = object! { "name": "own", "key": key.signer().to_string(), "roles": roles };
+        policy.insert("reviewers", vec![Json::Object(own)]);
+    }
+    let policy = proofmark_boundary::ActionPolicy::read(&policy).unwrap();
     let store = Arc::new(Store::open(home.store()).unwrap());
     let verifications =
         Verifications::start(|| Host::probe(None), key.clone(), Arc::clone(&store), options.jobs).unwrap();
@@ -120,7 +126,7 @@ pub(crate) fn settings(home: &Home, options: Options) -> Settings {
     }
 }
 
-/// A new API key, and its entry for a file of keys.
+/// A new API key, and its entry for a file of keys. Who may review holds every role of the policy but `owner` and `dba`.
 pub(crate) fn new_key(id: &str, role: &str, tenant: &str) -> (String, String) {
     let role = match role {
         "agent" => Role::Agent,
@@ -128,7 +134,9 @@ pub(crate) fn new_key(id: &str, role: &str, tenant: &str) -> (String, String) {
         "admin" => Role::Admin,
         other => panic!("unknown role {other}"),
     };
-    let (key, entry) = proofmark_server::new_key(id, role, tenant, &ReviewerEntry::default()).unwrap();
+    let roles = if role == Role::Agent { &[][..] } else { &["manager", "reviewer", "finance", "lead"] };
+    let reviewer = ReviewerEntry { roles: roles.iter().copied().map(str::to_owned).collect(), signer: None };
+    let (key, entry) = proofmark_server::new_key(id, role, tenant, &reviewer).unwrap();
     (key, entry.to_text())
 }
 

@@ -25,7 +25,7 @@ impl Clock {
     }
 
     /// The time now, by what the [`columns`] of the clock were.
-    pub(crate) fn of_reading(&self, (latest, shown): Reading) -> i64 {
+    pub(crate) fn of_reading(&self, Reading { latest, shown }: Reading) -> i64 {
         match shown {
             Some(shown) => self.of_database(shown, latest),
             None => self.now(latest),
@@ -63,8 +63,14 @@ impl Clock {
     }
 }
 
-/// The latest time that was recorded, and what the database's own clock shows, where it has one.
-pub(crate) type Reading = (i64, Option<i64>);
+/// What the clock of the store was when it was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// The latest time that was recorded.
+    pub(crate) latest: i64,
+    /// What the database's own clock shows, where it has one.
+    pub(crate) shown: Option<i64>,
+}
 
 fn system_time() -> i64 {
     // A clock before 1970 counts as 1970, which is behind whatever the store has recorded.

@@ -121,9 +121,9 @@ fn without_header(path: &Path) -> StoreError {
     if let Err(error) = read {
         return StoreError::of_io(path, &error);
     }
-    let is_signed = |sign: &str| start.windows(sign.len()).any(|window| window == sign.as_bytes());
+    let sign = sqlite::SIGN.as_bytes();
     // A text that quotes our schema is not a damaged store: pages of a database have zero bytes.
-    if start.contains(&0) && is_signed(sqlite::SIGN) {
+    if start.contains(&0) && start.windows(sign.len()).any(|window| window == sign) {
         StoreError::Damaged { place: Place::File(path.to_owned()), detail: "its header is overwritten".to_owned() }
     } else {
         StoreError::Foreign { place: Place::File(path.to_owned()) }

@@ -35,8 +35,8 @@ impl Listening {
     /// When the operating system cannot start a thread.
     pub(crate) fn to_file(path: PathBuf, hear: Hear) -> io::Result<Self> {
         let (stop, stopped) = mpsc::channel();
-        let run = move || watch(&path, &stopped, &hear);
-        let thread = thread::Builder::new().name("store-hints".to_owned()).spawn(run)?;
+        let thread =
+            thread::Builder::new().name("store-hints".to_owned()).spawn(move || watch(&path, &stopped, &hear))?;
         Ok(Self(Source::File { stop: Some(stop), thread: Some(thread) }))
     }
 

@@ -57,8 +57,9 @@ impl Log {
         let state = Arc::new(State::default());
         let (wake, woken) = mpsc::sync_channel(1);
         let (thread_state, thread_path) = (Arc::clone(&state), path.to_owned());
-        let run = move || move_when_woken(&thread_path, &thread_state, &woken);
-        let thread = thread::Builder::new().name("store-log".to_owned()).spawn(run)?;
+        let thread = thread::Builder::new()
+            .name("store-log".to_owned())
+            .spawn(move || move_when_woken(&thread_path, &thread_state, &woken))?;
         let counted = Arc::clone(&state);
         // This replaces SQLite's own moving. Without it the log is moved at the end of a commit, as before.
         let _kept = writer.wal_hook(Some(move |_: &mut _, pages| {

@@ -77,12 +77,11 @@ pub(crate) fn open_to_move(path: &Path) -> rusqlite::Result<Connection> {
 /// # Errors
 /// As [`crate::Store::open`].
 pub(crate) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
-    let open = || {
-        let connection = connect(path)?;
+    let connection = connect(path).and_then(|connection| {
         connection.pragma_update(None, "query_only", true)?;
         Ok(connection)
-    };
-    open().map_err(|error| StoreError::of_sqlite(path, &error))
+    });
+    connection.map_err(|error| StoreError::of_sqlite(path, &error))
 }
 
 /// What the header of a file says.

@@ -57,8 +57,11 @@ impl Pending {
     pub fn wait(self) -> Result<Written, StoreError> {
         let mut state = self.slot.lock();
         state.waiter = Some(Waiter::Thread);
-        let waiting = |state: &mut State| state.answer.is_none() && !state.over;
-        let mut state = self.slot.answered.wait_while(state, waiting).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self
+            .slot
+            .answered
+            .wait_while(state, |state| state.answer.is_none() && !state.over)
+            .unwrap_or_else(PoisonError::into_inner);
         self.answer(&mut state)
     }
 

@@ -17,7 +17,7 @@ use crate::hint::Hint;
 use crate::insert::Insert;
 pub(crate) use crate::statement::{Question, Record, Statement};
 use crate::table::Table;
-use crate::tables::{CHAINS, DECISIONS, EXECUTIONS, FINDINGS, RECEIPTS, REVIEWS, SESSION_ENTRIES};
+use crate::tables::{CHAINS, DECISIONS, EXECUTIONS, FINDINGS, RECEIPTS, REVIEWS, RUNS, SESSION_ENTRIES};
 use crate::tenant::Tenant;
 use crate::value::Value;
 
@@ -49,14 +49,17 @@ pub(crate) struct End {
     pub(crate) chain_id: Option<i64>,
 }
 
-/// Tables whose rows the store numbers: the key of each is the number.
-pub(crate) static NUMBERED: [&Table; 7] =
-    [&RECEIPTS, &DECISIONS, &CHAINS, &REVIEWS, &EXECUTIONS, &FINDINGS, &SESSION_ENTRIES];
+/// Tables whose rows the store numbers, in the first column of each.
+pub(crate) static NUMBERED: [&Table; 8] =
+    [&RECEIPTS, &DECISIONS, &CHAINS, &REVIEWS, &EXECUTIONS, &FINDINGS, &RUNS, &SESSION_ENTRIES];
 
 /// Asks for the greatest number of each table so far, in the order of [`NUMBERED`].
 pub(crate) fn greatest_numbers() -> Question {
-    let greatest = NUMBERED.map(|table| format!("(SELECT max({}) FROM {})", table.key.concat(), table.name));
-    Question::alone(format!("SELECT {}", greatest.join(", ")), [])
+    let greatest = NUMBERED.iter().filter_map(|table| {
+        let number = table.columns.first()?;
+        Some(format!("(SELECT max({}) FROM {})", number.name, table.name))
+    });
+    Question::alone(format!("SELECT {}", greatest.collect::<Vec<_>>().join(", ")), [])
 }
 
 /// Rows that a group stores once, however many of its writes change them: by their tables and their keys.

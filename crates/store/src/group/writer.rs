@@ -98,8 +98,9 @@ impl Writer {
     pub(crate) fn start(engine: Engine, place: &Place, groups: Arc<Groups>) -> io::Result<Self> {
         let (queue, submissions) = mpsc::sync_channel(MAX_GROUP);
         let own_place = place.clone();
-        let run = move || run(engine, &own_place, &groups, &submissions);
-        let thread = thread::Builder::new().name("store-writer".to_owned()).spawn(run)?;
+        let thread = thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(move || run(engine, &own_place, &groups, &submissions))?;
         Ok(Self { queue: Some(queue), thread: Some(thread), place: place.clone() })
     }
 
@@ -391,8 +392,10 @@ impl Group {
 
     fn unknown<'a>(&self, units: impl Iterator<Item = &'a Unit>) -> Vec<Chain> {
         let mut seen = HashSet::new();
-        let is_unknown = |chain: &Chain| !self.known.ends.contains_key(chain) && seen.insert(chain.clone());
-        units.flat_map(Unit::chains).filter(is_unknown).collect()
+        units
+            .flat_map(Unit::chains)
+            .filter(|chain| !self.known.ends.contains_key(chain) && seen.insert(chain.clone()))
+            .collect()
     }
 
     fn learn<'a>(&mut self, units: impl Iterator<Item = &'a Unit>, facts: &mut Facts<'_>) -> Result<(), Fault> {
@@ -409,7 +412,8 @@ impl Group {
         Ok(())
     }
 
-    fn note(&mut self, (member, part): Order, outcome: Result<i64, StoreError>) {
+    fn note(&mut self, order: Order, outcome: Result<i64, StoreError>) {
+        let (member, part) = order;
         let Some(member) = self.members.get_mut(member) else { return };
         match (part, &mut member.each) {
             (Some(part), Some((refused, _))) => {

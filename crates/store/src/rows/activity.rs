@@ -1,12 +1,11 @@
 //! How much was decided and verified in which hour, counted as it is stored, so that no overview looks through rows.
 
-use proofmark_receipt::Sha256Digest;
+use proofmark_receipt::{Sha256Digest, Verdict};
 
 use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::group::settle::Draft;
 use crate::insert::{Insert, Set};
-use crate::row::Row;
 use crate::rows::page::MAX_LISTED;
 use crate::statement::row;
 use crate::tables::{AGENT_COUNTS, DECISION_COUNTS, VERDICT_COUNTS};
@@ -57,7 +56,7 @@ pub struct AgentCount {
 pub struct VerdictCount {
     /// When the hour began, in milliseconds after 1970-01-01T00:00:00Z.
     pub hour: i64,
-    pub verdict: String,
+    pub verdict: Verdict,
     pub receipts: u64,
 }
 
@@ -103,9 +102,12 @@ pub(crate) fn note_decision(draft: &mut Draft<'_>, deciding: &Deciding<'_>) {
     draft.note(&AGENT, row);
 }
 
-pub(crate) fn note_receipt(draft: &mut Draft<'_>, verified_at: i64, verdict: &str) {
+pub(crate) fn note_receipt(draft: &mut Draft<'_>, verified_at: i64, verdict: Verdict) {
     let (tenant, hour) = (draft.tenant.as_str(), verified_at.div_euclid(HOUR));
-    draft.note(&VERDICT, row!(VERDICT_COUNTS { tenant: tenant, hour: hour, verdict: verdict, receipts: 1_i64 }));
+    draft.note(
+        &VERDICT,
+        row!(VERDICT_COUNTS { tenant: tenant, hour: hour, verdict: verdict.as_str(), receipts: 1_i64 }),
+    );
 }
 
 /// The counts of the hours since a time, the newest first; at most [`MAX_COUNTS`].
@@ -116,7 +118,7 @@ pub(crate) fn decisions(db: &Db<'_>, tenant: &Tenant, since: i64) -> Result<Vec<
          ORDER BY hour DESC, outcome DESC, mode DESC, allowed DESC, policy DESC, rules DESC LIMIT $3",
         DECISION_COUNTS.list()
     );
-    let read = |row: &Row<'_>| {
+    db.all(&sql, &values![tenant.as_str(), since.div_euclid(HOUR), MAX_COUNTS], |row| {
         let row = DECISION_COUNTS.fields(row);
         let policy: Vec<u8> = row.get("policy")?;
         let policy = <[u8; 32]>::try_from(policy).ok().map(Sha256Digest::from_bytes);
@@ -129,8 +131,7 @@ pub(crate) fn decisions(db: &Db<'_>, tenant: &Tenant, since: i64) -> Result<Vec<
             judged: policy.map(|policy| JudgedRules { policy, rules }),
             decisions: row.get("decisions")?,
         })
-    };
-    db.all(&sql, &values![tenant.as_str(), since.div_euclid(HOUR), MAX_COUNTS], read)
+    })
 }
 
 /// The agents that asked since a time, those that asked most first; at most `limit`.
@@ -141,17 +142,18 @@ pub(crate) fn agents(db: &Db<'_>, tenant: &Tenant, since: i64, limit: usize) -> 
                FROM (SELECT agent, allowed, decisions FROM agent_counts WHERE tenant = $1 AND day >= $2
                      ORDER BY day DESC, agent DESC, allowed DESC LIMIT $3) AS newest
                GROUP BY agent ORDER BY sum(decisions) DESC, agent LIMIT $4";
-    let read = |row: &Row<'_>| Ok(AgentCount { agent: row.get(0)?, allowed: row.get(1)?, stopped: row.get(2)? });
-    db.all(sql, &values![tenant.as_str(), since.div_euclid(DAY), MAX_COUNTS, limit.min(MAX_LISTED)], read)
+    db.all(sql, &values![tenant.as_str(), since.div_euclid(DAY), MAX_COUNTS, limit.min(MAX_LISTED)], |row| {
+        Ok(AgentCount { agent: row.get(0)?, allowed: row.get(1)?, stopped: row.get(2)? })
+    })
 }
 
 /// The counts of the hours since a time, the newest first; at most [`MAX_COUNTS`].
 pub(crate) fn verdicts(db: &Db<'_>, tenant: &Tenant, since: i64) -> Result<Vec<VerdictCount>, Fault> {
     let sql = "SELECT hour, verdict, receipts FROM verdict_counts WHERE tenant = $1 AND hour >= $2
                ORDER BY hour DESC, verdict DESC LIMIT $3";
-    let read = |row: &Row<'_>| {
+    db.all(sql, &values![tenant.as_str(), since.div_euclid(HOUR), MAX_COUNTS], |row| {
         let hour = row.get::<i64>(0)?.saturating_mul(HOUR);
-        Ok(VerdictCount { hour, verdict: row.get(1)?, receipts: row.get(2)? })
-    };
-    db.all(sql, &values![tenant.as_str(), since.div_euclid(HOUR), MAX_COUNTS], read)
+        let verdict = row.text(1)?.parse().map_err(|error| Fault::changed(1, error))?;
+        Ok(VerdictCount { hour, verdict, receipts: row.get(2)? })
+    })
 }

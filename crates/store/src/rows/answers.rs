@@ -7,7 +7,6 @@ use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::settle::{Draft, Facts, Key, Question, Settle, Stop};
 use crate::insert::Insert;
-use crate::row::Row;
 use crate::statement::{question, row};
 use crate::tables::ANSWERS;
 use crate::tenant::Tenant;
@@ -58,9 +57,8 @@ impl Settle for Answer {
 
 pub(crate) fn answer(db: &Db<'_>, tenant: &Tenant, key: &str) -> Result<Option<Answer>, Fault> {
     let sql = "SELECT key, request, document FROM answers WHERE tenant = $1 AND key = $2";
-    let read = |row: &Row<'_>| {
+    db.one(sql, &values![tenant.as_str(), key], |row| {
         let request = Sha256Digest::from_bytes(row.get(1)?);
         Ok(Answer { key: row.get(0)?, request, document: row.get(2)? })
-    };
-    db.one(sql, &values![tenant.as_str(), key], read)
+    })
 }

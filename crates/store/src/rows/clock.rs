@@ -10,7 +10,9 @@ pub(crate) fn columns(db: &Db<'_>) -> &'static str {
 }
 
 pub(crate) fn reading(db: &Db<'_>) -> Result<Reading, Fault> {
-    db.only(&format!("SELECT {} FROM clock", columns(db)), &[], |row| Ok((row.get(0)?, row.get(1)?)))
+    db.only(&format!("SELECT {} FROM clock", columns(db)), &[], |row| {
+        Ok(Reading { latest: row.get(0)?, shown: row.get(1)? })
+    })
 }
 
 /// The latest time that was recorded, in milliseconds after 1970-01-01T00:00:00Z.

@@ -8,7 +8,6 @@ use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::group::settle::Draft;
 use crate::insert::{Insert, Set};
-use crate::row::Row;
 use crate::rows::chains::chain_id;
 use crate::rows::page::MAX_LISTED;
 use crate::statement::row;
@@ -165,12 +164,11 @@ pub(crate) fn by_task_type(db: &Db<'_>, tenant: &Tenant, limit: usize) -> Result
                       CAST(sum(receipts) AS BIGINT) AS whole
                FROM receipt_counts WHERE tenant = $1 AND chain_id = $2 AND standing IN ('own', 'trusted')
                GROUP BY task_type ORDER BY whole DESC, task_type LIMIT $3";
-    let read = |row: &Row<'_>| {
+    db.all(sql, &values![tenant.as_str(), ALL_CHAINS, limit.min(MAX_LISTED)], |row| {
         let (passed, whole): (u64, u64) = (row.get(1)?, row.get(2)?);
         let task_type = row.text(0)?.strip_prefix('=').map(str::to_owned);
         Ok(TaskTypeCount { task_type, passed, others: whole.saturating_sub(passed) })
-    };
-    db.all(sql, &values![tenant.as_str(), ALL_CHAINS, limit.min(MAX_LISTED)], read)
+    })
 }
 
 impl VerdictCounts {

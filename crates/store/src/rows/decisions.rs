@@ -165,11 +165,11 @@ impl DecisionWrite {
 
     /// Links the receipt to the tip of the chain, and signs it.
     fn link(&mut self, tip: Option<&ChainTip>) -> Result<(SignedLink, ChainTip), Stop> {
-        let not_linked = || StoreError::NotLinked(Chain::Decisions.to_string());
-        let signed = signing::call(&Chain::Decisions.to_string(), || (self.new.sign)(tip))?;
+        let chain = Chain::Decisions.to_string();
+        let signed = signing::call(&chain, || (self.new.sign)(tip))?;
         // The store trusts no closure with the order of its chains, as with receipts.
         let own = signed.follows(tip).filter(|own| own.receipt_id == self.new.decision_id).cloned();
-        Ok((signed, own.ok_or_else(not_linked)?))
+        Ok((signed, own.ok_or(StoreError::NotLinked(chain))?))
     }
 
     fn columns(&self, tenant: &Tenant, sequence: i64, own: &ChainTip, document: &str) -> Vec<Value> {
@@ -308,7 +308,7 @@ pub(crate) fn state(
     let read = |row: &Row<'_>| {
         let review = REVIEWS.fields_after(4, row);
         let denial = review.get::<Option<i64>>("sequence")?.map(|_| reviews::read(&review)).transpose()?;
-        Ok((denial, (row.get(0)?, row.get(1)?), read_history(row, 2)?))
+        Ok((denial, Reading { latest: row.get(0)?, shown: row.get(1)? }, read_history(row, 2)?))
     };
     let (denial, reading, history) = db.only(&sql, &values![tenant.as_str(), fingerprint, subject], read)?;
     let now = now(reading);
@@ -338,8 +338,7 @@ pub(crate) fn decision(db: &Db<'_>, tenant: &Tenant, id: &str) -> Result<Option<
 pub(crate) fn at(db: &Db<'_>, sequences: &[i64]) -> Result<Vec<(i64, Decision)>, Fault> {
     let among = db.among("sequence", "$1");
     let sql = format!("SELECT {} FROM decisions WHERE {among} ORDER BY sequence DESC", DECISIONS.list());
-    let read = |row: &Row<'_>| Ok((DECISIONS.fields(row).get("sequence")?, read_decision(row)?));
-    db.all(&sql, &[Value::numbers(sequences)], read)
+    db.all(&sql, &[Value::numbers(sequences)], |row| Ok((DECISIONS.fields(row).get("sequence")?, read_decision(row)?)))
 }
 
 /// How many bytes each of these decisions has, by its sequence number.
@@ -376,11 +375,10 @@ pub(crate) fn between(db: &Db<'_>, first: &str, last: &str) -> Result<Vec<String
 /// The end of the chain of decisions. The document of the last one need not be readable.
 pub(crate) fn last_decision(db: &Db<'_>) -> Result<Option<ChainTip>, Fault> {
     let sql = "SELECT decision_id, hash, position FROM decisions ORDER BY position DESC LIMIT 1";
-    let tip = |row: &Row<'_>| {
+    db.one(sql, &[], |row| {
         let receipt_id = row.text(0)?.parse().map_err(|error| Fault::changed(0, error))?;
         Ok(ChainTip { receipt_id, hash: Sha256Digest::from_bytes(row.get(1)?), position: row.get(2)? })
-    };
-    db.one(sql, &[], tip)
+    })
 }
 
 /// The decisions, as lists have them.

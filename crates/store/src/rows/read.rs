@@ -7,7 +7,6 @@ use std::ops::ControlFlow;
 
 use crate::engine::db::Db;
 use crate::fault::Fault;
-use crate::row::Row;
 use crate::rows::chains::chain_id;
 use crate::rows::column::{self, RECEIPT};
 use crate::rows::counts;
@@ -160,7 +159,7 @@ fn parts(db: &Db<'_>, tenant: Option<&Tenant>, filter: &Filter) -> Result<Vec<Pa
                 Some(id) => Some(("chain_id", Value::from(*id))),
             },
         };
-        parts.extend(part(db, &tenant, (task, chain, issuer))?);
+        parts.extend(part(db, &tenant, task, chain, issuer)?);
     }
     Ok(parts)
 }
@@ -182,7 +181,9 @@ fn chain_ids(db: &Db<'_>, tenants: &[Tenant], name: &str) -> Result<HashMap<Tena
 fn part(
     db: &Db<'_>,
     tenant: &Tenant,
-    (task, chain, issuer): (Option<Condition>, Option<Condition>, Option<Condition>),
+    task: Option<Condition>,
+    chain: Option<Condition>,
+    issuer: Option<Condition>,
 ) -> Result<Option<Part>, Fault> {
     let own = ("tenant", Value::from(tenant.as_str()));
     // Of a chain and a signer either may have nearly all receipts, and few or none the other's.
@@ -302,12 +303,11 @@ pub(crate) fn tip(db: &Db<'_>, tenant: &Tenant, chain: &str) -> Result<Option<Ch
     let sql = "SELECT receipt_id, hash, position FROM receipts
                WHERE chain_id = (SELECT chain_id FROM chains WHERE tenant = $1 AND name = $2)
                ORDER BY position DESC LIMIT 1";
-    let tip = |row: &Row<'_>| {
+    db.one(sql, &values![tenant.as_str(), chain], |row| {
         Ok(ChainTip {
             receipt_id: column::receipt_id(row, 0)?,
             hash: Sha256Digest::from_bytes(row.get(1)?),
             position: row.get(2)?,
         })
-    };
-    db.one(sql, &values![tenant.as_str(), chain], tip)
+    })
 }

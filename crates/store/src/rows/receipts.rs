@@ -54,7 +54,8 @@ impl NewReceipt {
     /// (none: it is unsigned).
     #[must_use]
     pub fn chained(
-        (receipt_id, issuer): (ReceiptId, Option<SignerId>),
+        receipt_id: ReceiptId,
+        issuer: Option<SignerId>,
         chain: impl Into<String>,
         sign: impl Fn(Option<&ChainTip>) -> Result<Receipt, SignError> + Send + 'static,
     ) -> Self {
@@ -194,8 +195,10 @@ impl ReceiptWrite {
 
 impl Settle for ReceiptWrite {
     fn keys(&self, tenant: &Tenant) -> Vec<Key> {
-        let key = |id: &ReceiptId| Key::new("receipt", &[tenant.as_str(), &id.to_string()]);
-        std::iter::once(&self.receipt_id).chain(&self.supersedes).map(key).collect()
+        std::iter::once(&self.receipt_id)
+            .chain(&self.supersedes)
+            .map(|id| Key::new("receipt", &[tenant.as_str(), &id.to_string()]))
+            .collect()
     }
 
     fn chain(&self, tenant: &Tenant) -> Option<Chain> {
@@ -307,7 +310,7 @@ impl ReceiptRow {
         counted.add(draft, 1);
         // Not those brought here: anyone can issue receipts.
         if write.trust.is_none() {
-            activity::note_receipt(draft, verified_at, self.receipt.verdict().as_str());
+            activity::note_receipt(draft, verified_at, self.receipt.verdict());
         }
         sequence
     }

@@ -1,16 +1,18 @@
 //! Runs of workflows: the state of each of their steps.
 
+use std::ops::ControlFlow;
+
 use crate::engine::db::Db;
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::settle::{Draft, Facts, Key, Question, Settle, Stop};
 use crate::insert::{Insert, Set};
 use crate::row::Row;
-use crate::rows::page::MAX_LISTED;
+use crate::rows::page::{self, Cursor, MAX_LISTED, MAX_PAGE};
 use crate::statement::{question, row};
 use crate::tables::RUNS;
 use crate::tenant::Tenant;
-use crate::value::values;
+use crate::value::{Value, values};
 
 /// The state of one step in one run of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,15 @@ pub struct StepRun {
     pub state: String,
 }
 
+/// Some runs, those that changed last first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runs {
+    /// The steps of each, those that changed last first.
+    pub runs: Vec<Vec<ListedStep>>,
+    /// Where the next page begins; none when this is the last.
+    pub next: Option<Cursor>,
+}
+
 /// A stored step of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedStep {
@@ -35,8 +46,16 @@ pub struct ListedStep {
     pub changed_at: i64,
 }
 
-static PUT: Insert =
-    Insert::or_change(&RUNS, &[Set::Replace("version"), Set::Replace("state"), Set::Replace("updated_at")]);
+static PUT: Insert = Insert::or_change(
+    &RUNS,
+    &[Set::Replace("sequence"), Set::Replace("version"), Set::Replace("state"), Set::Replace("updated_at")],
+);
+
+impl ListedStep {
+    fn is_of_same_run(&self, other: &Self) -> bool {
+        (&self.tenant, &self.step.run, &self.step.begun_by) == (&other.tenant, &other.step.run, &other.step.begun_by)
+    }
+}
 
 impl Settle for StepRun {
     fn keys(&self, tenant: &Tenant) -> Vec<Key> {
@@ -61,6 +80,7 @@ impl Settle for StepRun {
             return Err(StoreError::RunMoved { run: self.run.clone(), step: self.step.clone() }.into());
         }
         let row = row!(RUNS {
+            sequence: draft.number(&RUNS),
             tenant: draft.tenant.as_str(),
             begun_by: &self.begun_by,
             run: &self.run,
@@ -92,19 +112,44 @@ pub(crate) fn runs(db: &Db<'_>, tenant: &Tenant, run: &str) -> Result<Vec<StepRu
     db.all(&sql, &values![tenant.as_str(), run, MAX_LISTED], read_run)
 }
 
-pub(crate) fn all_runs(db: &Db<'_>) -> Result<Vec<ListedStep>, Fault> {
-    let sql =
-        format!("SELECT {} FROM runs ORDER BY updated_at DESC, tenant, run, step, begun_by LIMIT $1", RUNS.list());
-    db.all(&sql, &values![MAX_LISTED], read_listed)
-}
-
-/// The states of a tenant's steps, last changed first; at most `limit`.
-pub(crate) fn newest(db: &Db<'_>, tenant: &Tenant, limit: usize) -> Result<Vec<ListedStep>, Fault> {
+/// Runs, those that changed last first; of all tenants, unless one is given.
+pub(crate) fn newest(db: &Db<'_>, tenant: Option<&Tenant>, limit: usize, after: Option<Cursor>) -> Result<Runs, Fault> {
+    let limit = limit.clamp(1, MAX_PAGE);
+    let of_tenant = if tenant.is_some() { "tenant = $4 AND" } else { "" };
+    // A run has the place of its last change. The limit of steps is that of memory: nobody counts the steps of a run.
     let sql = format!(
-        "SELECT {} FROM runs WHERE tenant = $1 ORDER BY updated_at DESC, run, step, begun_by LIMIT $2",
+        "SELECT {} FROM
+             (SELECT tenant, begun_by, run, sequence AS place FROM runs AS last
+              WHERE {of_tenant} sequence < $1 AND sequence =
+                  (SELECT max(sequence) FROM runs AS same
+                   WHERE same.tenant = last.tenant AND same.run = last.run AND same.begun_by = last.begun_by)
+              ORDER BY sequence DESC LIMIT $2) AS listed
+             JOIN runs USING (tenant, begun_by, run)
+         ORDER BY place DESC, sequence DESC LIMIT $3",
         RUNS.list()
     );
-    db.all(&sql, &values![tenant.as_str(), limit.min(MAX_LISTED)], read_listed)
+    let before = after.map_or(i64::MAX, |after| after.0);
+    let mut values = values![before, page::one_more(limit), page::one_more(MAX_LISTED)].to_vec();
+    values.extend(tenant.map(|tenant| Value::from(tenant.as_str())));
+    let mut runs: Vec<(i64, Vec<ListedStep>)> = Vec::new();
+    let mut steps = 0;
+    db.each(&sql, &values, |row| {
+        let step = read_listed(row)?;
+        steps += 1;
+        match runs.last_mut() {
+            Some((_, run)) if run.first().is_some_and(|first| first.is_of_same_run(&step)) => run.push(step),
+            _ => runs.push((RUNS.fields(row).get("sequence")?, vec![step])),
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let is_cut = steps > MAX_LISTED;
+    // The last one may lack steps. By itself it is shown without them.
+    if is_cut && runs.len() > 1 {
+        runs.pop();
+    }
+    let last = runs.last().map(|(place, _)| Cursor(*place)).filter(|_| is_cut);
+    let (runs, next) = page::cut(runs, limit);
+    Ok(Runs { runs, next: next.or(last) })
 }
 
 /// Whether `by` began a run of this name, and who else did, if anyone.

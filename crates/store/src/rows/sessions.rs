@@ -10,7 +10,6 @@ use crate::fault::Fault;
 use crate::group::settle::{Chain, Draft, End, Facts, Key, Settle, Stop};
 use crate::group::signing;
 use crate::insert::{Insert, Set};
-use crate::row::Row;
 use crate::rows::page::{self, Cursor, MAX_PAGE};
 use crate::statement::row;
 use crate::tables::{PINS, SESSION_ENTRIES};
@@ -182,11 +181,10 @@ impl Settle for StoredPin {
 fn tip(db: &Db<'_>, tenant: &Tenant, session: &str) -> Result<Option<ChainTip>, Fault> {
     let sql = "SELECT entry_id, hash, position FROM session_entries WHERE tenant = $1 AND session = $2
                ORDER BY position DESC LIMIT 1";
-    let read = |row: &Row<'_>| {
+    db.one(sql, &values![tenant.as_str(), session], |row| {
         let receipt_id = row.text(0)?.parse().map_err(|error| Fault::changed(0, error))?;
         Ok(ChainTip { receipt_id, hash: Sha256Digest::from_bytes(row.get(1)?), position: row.get(2)? })
-    };
-    db.one(sql, &values![tenant.as_str(), session], read)
+    })
 }
 
 /// The entries of a session from this position on, first to last.
@@ -199,10 +197,9 @@ pub(crate) fn entries(
 ) -> Result<Vec<SessionEntry>, Fault> {
     let sql = "SELECT kind, decision_id, stored_at, document FROM session_entries
                WHERE tenant = $1 AND session = $2 AND position >= $3 ORDER BY position LIMIT $4";
-    let read = |row: &Row<'_>| {
+    db.all(sql, &values![tenant.as_str(), session, position, limit.clamp(1, MAX_PAGE)], |row| {
         Ok(SessionEntry { kind: row.get(0)?, decision_id: row.get(1)?, at: row.get(2)?, document: row.get(3)? })
-    };
-    db.all(sql, &values![tenant.as_str(), session, position, limit.clamp(1, MAX_PAGE)], read)
+    })
 }
 
 /// The session in which a decision was made.
@@ -216,7 +213,8 @@ pub(crate) fn of_decision(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Re
 pub(crate) fn since(
     db: &Db<'_>,
     tenant: &Tenant,
-    (session, position): (&str, u64),
+    session: &str,
+    position: u64,
     kinds: &[&str],
     take: &mut dyn FnMut(&str),
 ) -> Result<u64, Fault> {
@@ -244,13 +242,12 @@ pub(crate) fn sessions(db: &Db<'_>, tenant: &Tenant, limit: usize, after: Option
                        WHERE last.tenant = first.tenant AND last.session = first.session)
                FROM session_entries AS first
                WHERE tenant = $1 AND position = 0 AND sequence < $2 ORDER BY sequence DESC LIMIT $3";
-    let read = |row: &Row<'_>| {
+    let before = after.map_or(i64::MAX, |after| after.0);
+    let found = db.all(sql, &values![tenant.as_str(), before, page::one_more(limit)], |row| {
         let session =
             StoredSession { session: row.get(1)?, begun_at: row.get(2)?, last_at: row.get(3)?, entries: row.get(4)? };
         Ok((row.get(0)?, session))
-    };
-    let before = after.map_or(i64::MAX, |after| after.0);
-    let found = db.all(sql, &values![tenant.as_str(), before, page::one_more(limit)], read)?;
+    })?;
     let (sessions, next) = page::cut(found, limit);
     Ok(Sessions { sessions, next })
 }
@@ -259,7 +256,7 @@ pub(crate) fn sessions(db: &Db<'_>, tenant: &Tenant, limit: usize, after: Option
 pub(crate) fn pins(db: &Db<'_>, tenant: &Tenant) -> Result<Vec<StoredPin>, Fault> {
     let sql = "SELECT server, tool, definition, document, waits, is_approved FROM pins WHERE tenant = $1
                ORDER BY server, tool, is_pinned DESC";
-    let read = |row: &Row<'_>| {
+    db.all(sql, &values![tenant.as_str()], |row| {
         let definition = Sha256Digest::from_bytes(row.get(2)?);
         Ok(StoredPin {
             server: row.get(0)?,
@@ -269,6 +266,5 @@ pub(crate) fn pins(db: &Db<'_>, tenant: &Tenant) -> Result<Vec<StoredPin>, Fault
             is_approved: row.get(5)?,
             waits: row.get(4)?,
         })
-    };
-    db.all(sql, &values![tenant.as_str()], read)
+    })
 }

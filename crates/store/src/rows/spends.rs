@@ -67,13 +67,15 @@ impl Settle for Spends {
         let key = |spend: &Spend| Key::new("spent", &[&spend.content.to_string()]);
         let receipt =
             |tenant: &Tenant, spend: &Spend| Key::new("receipt", &[tenant.as_str(), &spend.receipt_id.to_string()]);
-        let keys = |spend| [key(spend), receipt(tenant, spend), receipt(&Tenant::LOCAL, spend)];
-        self.documents.iter().flat_map(keys).collect()
+        self.documents
+            .iter()
+            .flat_map(|spend| [key(spend), receipt(tenant, spend), receipt(&Tenant::LOCAL, spend)])
+            .collect()
     }
 
     fn questions(&self, tenant: &Tenant) -> Vec<Question> {
         // Whether it is spent, whether another receipt has taken its place, and whether the command line stores it.
-        let ask = |spend: &Spend| {
+        self.documents.iter().map(|spend| {
             question!(
                 "SELECT {spent},
                         EXISTS (SELECT 1 FROM receipts WHERE tenant IN ({tenant}, 'local') AND receipt_id = {id}
@@ -84,8 +86,7 @@ impl Settle for Spends {
                 id: spend.receipt_id.as_bytes();
                 spent = is_spent_sql(&tenant, &content, &id)
             )
-        };
-        self.documents.iter().map(ask).collect()
+        }).collect()
     }
 
     /// Spends the documents for the tenant, and for the command line those that it stores.

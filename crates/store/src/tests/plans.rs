@@ -36,7 +36,7 @@ use crate::tenant::Tenant;
 /// Statements that sort or scan, and why that is fine.
 const FINE: [(&str, &str); 15] = [
     ("FROM decisions ORDER BY position DESC LIMIT 1", "reads the end of an index"),
-    ("FROM runs ORDER BY updated_at DESC, tenant, run, step, begun_by LIMIT $1", "reads the end of an index"),
+    ("ORDER BY place DESC, sequence DESC LIMIT $3", "sorts the steps of each run on a page"),
     ("FROM clock", "a table of one row"),
     ("UPDATE clock", "a table of one row"),
     ("AND owner IS NULL AND needs", "reads the index of what waits in order, up to what it wants"),
@@ -129,8 +129,8 @@ fn write_all(connection: Connection) -> Connection {
         state: "{}".to_owned(),
     };
     let chained = |number| {
-        let about = (ReceiptId::from_random_bytes([number; 16]), Some(SigningKey::from_seed([7; 32]).signer()));
-        NewReceipt::chained(about, "main", move |tip| Ok(receipt(number, tip)))
+        let (id, issuer) = (ReceiptId::from_random_bytes([number; 16]), SigningKey::from_seed([7; 32]).signer());
+        NewReceipt::chained(id, Some(issuer), "main", move |tip| Ok(receipt(number, tip)))
     };
     let finding = |code: &str| Finding {
         decision_id: "d".to_owned(),
@@ -269,13 +269,13 @@ fn ask_all(connection: &Connection) {
     activity::verdicts(db, &ours, 0).unwrap();
     counts::by_task_type(db, &ours, 9).unwrap();
     sessions::of_decision(db, &ours, &id).unwrap();
-    assert_eq!(runs::newest(db, &ours, 9).unwrap().len(), 1);
+    assert_eq!(runs::newest(db, Some(&ours), 9, Some(Cursor(9))).unwrap().runs.len(), 1);
     assert_eq!(executions::all_findings(db, 9, None).unwrap().findings.len(), 2);
     executions::unreported(db, 9).unwrap();
     runs::step_run(db, &ours, "local", "r", "s").unwrap();
     runs::begun(db, &ours, "r", "local").unwrap();
     assert_eq!(runs::runs(db, &ours, "r").unwrap().len(), 1);
-    assert_eq!(runs::all_runs(db).unwrap().len(), 1);
+    assert_eq!(runs::newest(db, None, 9, None).unwrap().runs.len(), 1);
     answers::answer(db, &ours, "k").unwrap();
     jobs::job(db, &ours, &ReceiptId::from_random_bytes([2; 16])).unwrap();
     jobs::jobs(db, &[ReceiptId::from_random_bytes([2; 16])]).unwrap();
@@ -381,7 +381,7 @@ fn steps(rows: u32) -> i32 {
     let mut writes = Vec::new();
     for row in 0..rows {
         let id = ReceiptId::from_random_bytes((u128::from(row) + 1).to_be_bytes());
-        let new = NewReceipt::chained((id, None), "main", move |tip| {
+        let new = NewReceipt::chained(id, None, "main", move |tip| {
             let mut draft = draft(&row.to_be_bytes());
             draft.receipt_id = id;
             draft.tier = u8::try_from(row % 3).unwrap();

@@ -77,6 +77,39 @@ fn a_long_answer_comes_in_portions_and_can_be_left() {
     assert_eq!(number(&session, "SELECT CAST(2 AS bigint)").unwrap(), 2);
 }
 
+/// Nobody counts the rows of a new store for a minute, and connections keep the plans that they made meanwhile.
+#[test]
+fn in_a_new_store_each_question_is_answered_by_the_index_that_finds_the_fewest_rows() {
+    let Some(theirs) = server::database() else { return };
+    drop(writing(&theirs));
+    for (question, index) in [
+        ("SELECT max(nth) FROM decisions WHERE tenant = 'a' AND fingerprint = 'b'", "decisions_by_action"),
+        ("SELECT max(nth) FROM decisions WHERE tenant = 'a' AND fingerprint = 'b' AND allowed", "decisions_allowed"),
+        (
+            "SELECT document FROM decisions WHERE tenant = 'a' AND subject = 'b' ORDER BY sequence DESC LIMIT 1",
+            "decisions_by_subject",
+        ),
+        ("SELECT document FROM decisions WHERE tenant = 'a' AND decision_id = 'b'", "decisions_decision_id_key"),
+        ("SELECT 1 FROM waiting WHERE tenant = 'a' AND subject = 'b'", "waiting_on"),
+        (
+            "SELECT sequence FROM receipts WHERE output = 'a' AND tenant = 'b' AND superseded_by IS NULL",
+            "receipts_by_output",
+        ),
+        ("SELECT sequence FROM receipts WHERE chain_id = 1 ORDER BY position DESC LIMIT 1", "receipts_by_position"),
+        (
+            "SELECT hash FROM receipts WHERE tenant = 'a' AND receipt_id = 'b' AND issuer = 'c'",
+            "receipts_tenant_receipt_id_issuer_key",
+        ),
+        (
+            "SELECT hash FROM session_entries WHERE tenant = 'a' AND session = 'b' ORDER BY position DESC LIMIT 1",
+            "session_entries_tenant_session_position_key",
+        ),
+    ] {
+        let plan = theirs.psql(&format!("EXPLAIN (COSTS OFF) {question}"));
+        assert!(plan.contains(&format!("using {index} on")), "{question}:\n{plan}");
+    }
+}
+
 #[test]
 fn the_questions_of_a_moment_see_the_same_rows() {
     let Some(theirs) = server::database() else { return };

@@ -87,14 +87,14 @@ pub(crate) fn check(db: &Db<'_>, checking: Checking<'_>) -> Result<CheckedStore,
 }
 
 impl Check<'_> {
-    fn wrong(&mut self, code: &'static str, (table, row): (&'static str, String), detail: impl fmt::Display) {
+    fn wrong(&mut self, code: &'static str, table: &'static str, row: String, detail: impl fmt::Display) {
         self.checked.faults += 1;
         (self.checking.found)(Wrong { code, table, row, detail: detail.to_string() });
     }
 
     fn judge(&mut self, table: &'static str, row: &str, document: StoredDocument<'_>) {
         if let Err(detail) = (self.checking.judge)(document) {
-            self.wrong("signature", (table, row.to_owned()), detail);
+            self.wrong("signature", table, row.to_owned(), detail);
         }
     }
 
@@ -109,7 +109,7 @@ impl Check<'_> {
         // So many and no more: one damaged page can make thousands of lines.
         let found: Vec<String> = db.all("PRAGMA quick_check(20)", &[], |row| row.get(0))?;
         for line in found.into_iter().filter(|line| line != "ok") {
-            self.wrong("file", ("file", "page".to_owned()), line);
+            self.wrong("file", "file", "page".to_owned(), line);
         }
         Ok(())
     }

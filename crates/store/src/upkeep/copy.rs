@@ -270,11 +270,10 @@ impl Copying {
             // As many from both, so that a row that is missing shows where it is missing.
             let theirs = self.destination.page(table, after.as_deref(), rows)?;
             if ours != theirs {
-                let differs = |(ours, theirs): (Option<&Record>, Option<&Record>)| {
-                    (ours != theirs).then(|| ours.or(theirs).map(|row| named(table, row))).flatten()
-                };
                 let longest = ours.len().max(theirs.len());
-                let row = (0..longest).find_map(|at| differs((ours.get(at), theirs.get(at)))).unwrap_or_default();
+                let differs = (0..longest).find(|at| ours.get(*at) != theirs.get(*at));
+                let row = differs.and_then(|at| ours.get(at).or(theirs.get(at)));
+                let row = row.map(|row| named(table, row)).unwrap_or_default();
                 return Err(CopyError::Differs { table: table.name, row });
             }
             if ours.is_empty() {
@@ -469,8 +468,13 @@ fn last_key(table: &Table) -> String {
 
 /// The key of a row, for messages.
 fn named(table: &Table, row: &Record) -> String {
-    let part = |(column, value): (&&str, &Value)| format!("{column} {}", value.shown());
-    table.key.iter().zip(key(table, row)).map(part).collect::<Vec<_>>().join(", ")
+    table
+        .key
+        .iter()
+        .zip(key(table, row))
+        .map(|(column, value): (&&str, &Value)| format!("{column} {}", value.shown()))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The place, with the whole path of a file.

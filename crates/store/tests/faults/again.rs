@@ -14,7 +14,7 @@ use crate::samples::{Local, chained, id, linked, signer, single};
 fn disturbed(number: u32, fault: impl Fn() + Send + 'static) -> (NewReceipt, Arc<AtomicUsize>) {
     let signed = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&signed);
-    let receipt = NewReceipt::chained((id(0, number), Some(signer())), "main", move |tip| {
+    let receipt = NewReceipt::chained(id(0, number), Some(signer()), "main", move |tip| {
         if count.fetch_add(1, Ordering::Relaxed) == 0 {
             fault();
         }

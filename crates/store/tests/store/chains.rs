@@ -53,8 +53,8 @@ fn a_receipt_that_is_not_linked_to_the_tip_is_refused_alone(home: &Home) {
         sign(half),
     ];
     let wrong = wrong.map(|receipt| {
-        let about = (receipt.receipt_id(), Some(signer()));
-        store.local().submit(NewReceipt::chained(about, "main", move |_| Ok(receipt.clone())))
+        let id = receipt.receipt_id();
+        store.local().submit(NewReceipt::chained(id, Some(signer()), "main", move |_| Ok(receipt.clone())))
     });
     let follows = store.local().submit(chained(id(0, 7), "main"));
     let answers = wrong.map(|one| one.wait().map(drop));
@@ -64,7 +64,7 @@ fn a_receipt_that_is_not_linked_to_the_tip_is_refused_alone(home: &Home) {
 
     let early = linked(id(0, 8), Some(&tip));
     let early =
-        store.local().submit(NewReceipt::chained((id(0, 8), Some(signer())), "new", move |_| Ok(early.clone()))).wait();
+        store.local().submit(NewReceipt::chained(id(0, 8), Some(signer()), "new", move |_| Ok(early.clone()))).wait();
     assert_eq!(early.map(drop), Err(StoreError::NotLinked("new".to_owned())));
     assert_eq!(store.local().chains().unwrap(), [("main".to_owned(), 2)]);
 }
@@ -75,9 +75,9 @@ fn a_receipt_that_cannot_be_signed_fails_alone(home: &Home) {
     // One group: the writer waits for a lock while all of this is submitted.
     let other = home.hold();
     let before = store.local().submit(chained(id(0, 0), "main"));
-    let unsigned = store.local().submit(NewReceipt::chained((id(0, 9), None), "main", move |_| Err(unsafe_number())));
+    let unsigned = store.local().submit(NewReceipt::chained(id(0, 9), None, "main", move |_| Err(unsafe_number())));
     let panicked =
-        store.local().submit(NewReceipt::chained((id(0, 10), None), "main", |_| panic!("a bug of the caller")));
+        store.local().submit(NewReceipt::chained(id(0, 10), None, "main", |_| panic!("a bug of the caller")));
     let after = store.local().submit(chained(id(0, 2), "main"));
     other.release();
     before.wait().unwrap();

@@ -89,7 +89,7 @@ fn receipt(row: u32) -> (Stored, NewReceipt) {
     let unlinked = draft.clone().sign(&key(row)).unwrap();
     let brought = chain.is_none() && chance(row, 13, 2) == 0;
     let new = match chain {
-        Some(chain) => NewReceipt::chained((draft.receipt_id, Some(key(row).signer())), chain, move |tip| {
+        Some(chain) => NewReceipt::chained(draft.receipt_id, Some(key(row).signer()), chain, move |tip| {
             let mut draft = draft.clone();
             draft.link(tip);
             draft.sign(&key(row))

@@ -7,9 +7,9 @@ use proofmark_receipt::{
     Draft, Object, Prepared, Receipt, ReceiptId, SigningKey, Task, Timestamp, Trust, Verdict, object,
 };
 use proofmark_store::{
-    Answer, CountFilter, DecisionIndex, DecisionsWanted, Execution, Filter, Finding, JobEnd, JobState, JudgedRules,
-    NEVER_REPORTED, NewDecision, NewEntries, NewEntry, NewJob, NewReceipt, Pending, Review, ReviewVerdict, Spend,
-    Spends, StepRun, Store, StoreError, StoredPin, Tenant, TenantStore, WaitingWanted, Write,
+    Answer, CountFilter, Cursor, DecisionIndex, DecisionsWanted, Execution, Filter, Finding, JobEnd, JobState,
+    JudgedRules, NEVER_REPORTED, NewDecision, NewEntries, NewEntry, NewJob, NewReceipt, Pending, Review, ReviewVerdict,
+    Runs, Spend, Spends, StepRun, Store, StoreError, StoredPin, Tenant, TenantStore, WaitingWanted, Write,
 };
 use proptest::prelude::*;
 
@@ -87,7 +87,7 @@ fn new_receipt(step: Step) -> NewReceipt {
         0 => NewReceipt::received(receipt(step), Trust::Trusted),
         1 => NewReceipt::received(receipt(step), Trust::Untrusted),
         2 | 3 => NewReceipt::single(receipt(step)),
-        chain => NewReceipt::chained((draft.receipt_id, Some(key.signer())), format!("chain {chain}"), move |tip| {
+        chain => NewReceipt::chained(draft.receipt_id, Some(key.signer()), format!("chain {chain}"), move |tip| {
             let mut draft = draft.clone();
             draft.link(tip);
             draft.sign(&key)
@@ -246,8 +246,7 @@ fn answer(pending: Pending) -> Result<String, StoreError> {
 /// What a store of either kind answers to every question, without times that its clock told.
 fn everything(store: &Store) -> Vec<String> {
     let mut all = Answers(Vec::new());
-    let steps = store.all_tenants_step_runs().unwrap();
-    all.note_sorted("all steps", steps.into_iter().map(|one| (one.tenant, one.step)).collect());
+    of_runs(&mut all, |limit, after| store.all_tenants_runs(limit, after));
     all.note("last decision", store.all_tenants_last_decision());
     all.note("all findings", store.all_tenants_findings(99, None));
     all.note("unreported", store.all_tenants_unreported(LATE));
@@ -326,17 +325,36 @@ fn of_tenant(store: &TenantStore<'_>, all: &mut Answers) {
         let entries = store.session_entries(text, 1, 9).unwrap();
         let entries: Vec<_> = entries.into_iter().map(|one| (one.kind, one.decision_id, one.document)).collect();
         let mut results = Vec::new();
-        let count = store.session_since((text, 0), &["result"], &mut |document| results.push(document.to_owned()));
+        let count = store.session_since(text, 0, &["result"], &mut |document| results.push(document.to_owned()));
         all.note("entries", (entries, count, results));
     }
-    let newest = store.newest_step_runs(99).unwrap();
-    all.note_sorted("newest steps", newest.into_iter().map(|one| one.step).collect());
+    of_runs(all, |limit, after| store.runs(limit, after));
     for limit in [2, 99] {
         let sessions = store.sessions(limit, None).unwrap();
         let named: Vec<_> = sessions.sessions.into_iter().map(|one| (one.session, one.entries)).collect();
         all.note("sessions", (named, sessions.next));
     }
     all.note("pins", store.pins());
+}
+
+/// All runs on one page, and on pages of two.
+fn of_runs(all: &mut Answers, list: impl Fn(usize, Option<Cursor>) -> Result<Runs, StoreError>) {
+    let steps =
+        |page: Runs| page.runs.into_iter().map(|run| run.into_iter().map(|one| (one.tenant, one.step)).collect());
+    let whole = list(99, None).unwrap();
+    assert_eq!(whole.next, None);
+    let whole: Vec<Vec<_>> = steps(whole).collect();
+    let (mut paged, mut after) = (Vec::new(), None);
+    loop {
+        let page = list(2, after).unwrap();
+        after = page.next;
+        paged.extend(steps(page));
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(paged, whole);
+    all.note("runs", whole);
 }
 
 fn of_receipts(store: &TenantStore<'_>, all: &mut Answers) {

@@ -169,7 +169,7 @@ pub(crate) fn single(id: ReceiptId) -> NewReceipt {
 
 /// A receipt that is linked to the tip of this chain when it is stored.
 pub(crate) fn chained(id: ReceiptId, chain: &str) -> NewReceipt {
-    NewReceipt::chained((id, Some(signer())), chain, move |tip| Ok(linked(id, tip)))
+    NewReceipt::chained(id, Some(signer()), chain, move |tip| Ok(linked(id, tip)))
 }
 
 /// A receipt that is linked to this tip.

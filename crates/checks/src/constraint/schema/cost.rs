@@ -138,7 +138,7 @@ impl Cost {
             }
         }
         visits.places = applied.values().fold(visits.places, |sum, count| sum.saturating_add(*count));
-        // Checked at every place, so a hostile document ends the count early as well.
+        // The budget is checked at every place, so a hostile document ends the count early as well.
         if visits.places > MAX_VISITS {
             return None;
         }
@@ -299,7 +299,7 @@ impl<'a> Places<'a> {
         let references = REFERENCES.iter().filter_map(|name| node.get(name)?.as_str());
         found.extend(references.flat_map(|reference| self.referred(reference)));
         if node.get("unevaluatedProperties").or_else(|| node.get("unevaluatedItems")).is_some() {
-            // Twice in the list is twice in the counts.
+            // What is twice in the list is twice in the counts.
             found.extend(found.clone());
         }
         found

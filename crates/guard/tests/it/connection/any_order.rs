@@ -36,7 +36,6 @@ tools: [{tool: write_file, class: record_mutation}, {tool: read_file, class: gen
 boundaries:
   - {id: reads, match: {tool: read_file}}
   - {id: writes, match: {tool: write_file}, require: [{approval: {role: owner}}]}
-roles: {owner: trusted}
 "#;
 const ALLOWS: &str = r#"
 version: 1

@@ -18,7 +18,6 @@ boundaries:
       - approval: {role: owner}
   - id: others
     match: {action_class: record_mutation, tool: call_tool}
-roles: {owner: trusted}
 "#;
 const ALLOWED: &str =
     r#"{version: 1, tools: [{tool: write_file, class: generic}], boundaries: [{id: all, match: {}}]}"#;

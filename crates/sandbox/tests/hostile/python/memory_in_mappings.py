@@ -10,7 +10,7 @@ def f(n):
         start = _libc.mmap(None, 60_000 * 4096, 0, 0x4022, -1, 0)
         for page in range(0, 60_000, 2):
             protect(start + page * 4096, 4096, 1)
-        time.sleep(60)
+        time.sleep(600)
     for _ in range(14):
         fork(split)
-    time.sleep(60)
+    time.sleep(600)

@@ -15,7 +15,7 @@ def f(n):
                     except BlockingIOError:
                         pass
         except OSError:
-            time.sleep(60)
+            time.sleep(600)
     for _ in range(14):
         fork(fill)
-    time.sleep(60)
+    time.sleep(600)

@@ -5,6 +5,6 @@ def f(n):
             keep = bytearray(40_000_000)
             for at in range(0, len(keep), 4096):
                 keep[at] = 1
-            time.sleep(60)
+            time.sleep(600)
         fork(work)
-    time.sleep(60)
+    time.sleep(600)

@@ -10,7 +10,7 @@ use crate::engine::postgres::bind::Kind;
 use crate::engine::postgres::connection::Connection;
 use crate::engine::postgres::flight::Ready;
 use crate::fault::Fault;
-use crate::statement::{Parameters, Question, Record, Text};
+use crate::statement::{Question, Record, Text, Texts};
 use crate::value::Value;
 
 /// Which of the questions a statement answers, by their places.
@@ -30,15 +30,15 @@ pub(crate) async fn ready(
 ) -> Result<(Vec<Ready>, Vec<Asked>), Fault> {
     let Connection { client, statements: prepared, .. } = connection;
     let (mut all, mut asked) = (Vec::new(), Vec::new());
-    for Alike { sql, text, places, mut rows } in alike(questions) {
+    for Alike { sql, texts, places, mut rows } in alike(questions) {
         let numbered = rows.len() > 1;
-        match text.filter(|_| numbered) {
+        match texts.filter(|_| numbered) {
             None => all.push(prepared.ready(client, &sql, rows.pop().unwrap_or_default()).await?),
-            Some(text) => {
+            Some(texts) => {
                 // The server knows the types of the parameters; a value that is NULL does not tell its own.
                 let one = prepared.prepare(client, &sql).await?;
                 let kinds = one.params().iter().map(Kind::of).collect::<Result<Vec<_>, _>>()?;
-                let statement = prepared.prepare(client, &of_many(&text(Parameters::Columns), &kinds)).await?;
+                let statement = prepared.prepare(client, &of_many(&texts.columns, &kinds)).await?;
                 let columns = columns(rows, kinds.len()).into_iter().zip(kinds);
                 let values = columns.map(|(column, kind)| kind.bind_all(column)).collect::<Result<_, _>>()?;
                 all.push(Ready { statement, values });
@@ -75,8 +75,8 @@ pub(crate) fn answers(rows: Vec<Vec<Record>>, asked: &[Asked], questions: usize)
 /// Questions that become one statement.
 struct Alike {
     sql: Cow<'static, str>,
-    /// The text for many; none where there is one by itself.
-    text: Option<fn(Parameters) -> String>,
+    /// The texts of a question that may be shared.
+    texts: Option<&'static Texts>,
     /// The place and the values of each question.
     places: Vec<usize>,
     rows: Vec<Vec<Value>>,
@@ -87,11 +87,11 @@ fn alike(questions: Vec<Question>) -> Vec<Alike> {
     let mut all: Vec<Alike> = Vec::new();
     for (place, question) in questions.into_iter().enumerate() {
         let sql = question.sql();
-        let text = match question.text {
-            Text::Shared(text) => Some(text),
+        let texts = match question.text {
+            Text::Shared(texts) => Some(texts),
             Text::Alone(_) => None,
         };
-        let other = if text.is_some() { known.get(&sql).and_then(|at| all.get_mut(*at)) } else { None };
+        let other = if texts.is_some() { known.get(&sql).and_then(|at| all.get_mut(*at)) } else { None };
         match other {
             Some(alike) => {
                 alike.places.push(place);
@@ -99,7 +99,7 @@ fn alike(questions: Vec<Question>) -> Vec<Alike> {
             }
             None => {
                 known.insert(sql.clone(), all.len());
-                all.push(Alike { sql, text, places: vec![place], rows: vec![question.values] });
+                all.push(Alike { sql, texts, places: vec![place], rows: vec![question.values] });
             }
         }
     }
@@ -145,9 +145,8 @@ mod tests {
         let all = alike(vec![one("x", 1), change(1), one("y", 2), change(2), none(), none()]);
         let places: Vec<_> = all.iter().map(|alike| alike.places.clone()).collect();
         assert_eq!(places, [vec![0, 2], vec![1], vec![3], vec![4], vec![5]]);
-        let text = all[0].text.unwrap();
         assert_eq!(
-            of_many(&text(Parameters::Columns), &[Kind::Text, Kind::Integer]),
+            of_many(&all[0].texts.unwrap().columns, &[Kind::Text, Kind::Integer]),
             "SELECT batch.number, answer.* FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY \
              AS batch (value_1, value_2, number), \
              LATERAL (SELECT a FROM t WHERE b = batch.value_1 AND c = batch.value_2 AND d = '?') AS answer"

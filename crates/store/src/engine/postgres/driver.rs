@@ -34,14 +34,13 @@ impl Driver {
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let (alive, mut all_ended) = mpsc::channel::<()>(1);
-        let run = move || {
+        let thread = thread::Builder::new().name("store-postgres".to_owned()).spawn(move || {
             runtime.block_on(async {
                 let _dropped = stopped.await;
                 // A connection that is cut off does not end by itself.
                 let _ended_or_not = time::timeout(ENDING, all_ended.recv()).await;
             });
-        };
-        let thread = thread::Builder::new().name("store-postgres".to_owned()).spawn(run)?;
+        })?;
         Ok(Self { handle, alive: Some(Alive(alive)), stop: Some(stop), thread: Some(thread) })
     }
 

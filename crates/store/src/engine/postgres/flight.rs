@@ -117,6 +117,5 @@ fn answer(
 }
 
 fn record(row: &tokio_postgres::Row) -> Result<Record, Fault> {
-    let value = |column| Row::Postgres(row).get::<Value>(column);
-    (0..row.len()).map(value).collect::<Result<_, _>>().map(Record)
+    (0..row.len()).map(|column| Row::Postgres(row).get::<Value>(column)).collect::<Result<_, _>>().map(Record)
 }

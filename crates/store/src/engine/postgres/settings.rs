@@ -84,11 +84,12 @@ enum Verification {
 impl Environment {
     pub(crate) fn read() -> Self {
         let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-        let home = || variable("HOME").map(|home| Path::new(&home).join(".pgpass"));
         Self {
             user: variable("PGUSER").and_then(|user| user.into_string().ok()),
             password: variable("PGPASSWORD"),
-            passfile: variable("PGPASSFILE").map(PathBuf::from).or_else(home),
+            passfile: variable("PGPASSFILE")
+                .map(PathBuf::from)
+                .or_else(|| variable("HOME").map(|home| Path::new(&home).join(".pgpass"))),
         }
     }
 }

@@ -105,11 +105,11 @@ impl State<'_, '_> {
             Ok(receipt) => {
                 if let Some(columns) = stored.differences(receipt) {
                     let (code, detail) = columns;
-                    self.check.wrong(code, (TABLE, name.clone()), detail);
+                    self.check.wrong(code, TABLE, name.clone(), detail);
                 }
                 self.check.judge(TABLE, &name, StoredDocument::Receipt(receipt));
             }
-            Err(error) => self.check.wrong("unreadable", (TABLE, name), error),
+            Err(error) => self.check.wrong("unreadable", TABLE, name, error),
         }
         self.count(&stored);
         self.link(&stored, receipt.as_ref().ok());
@@ -134,13 +134,18 @@ impl State<'_, '_> {
         }
         let before = self.chain.as_ref().map(|chain| &chain.tip);
         let due = before.map_or(0, |tip| tip.position.saturating_add(1));
-        let row = (TABLE, stored.id.to_string());
+        let row = stored.id.to_string();
         if position != due {
-            self.check.wrong("gap", row, format!("position {position} of chain {chain_id} follows where {due} is due"));
+            self.check.wrong(
+                "gap",
+                TABLE,
+                row,
+                format!("position {position} of chain {chain_id} follows where {due} is due"),
+            );
         } else if receipt.is_some_and(|receipt| receipt.link().follows(before).is_none()) {
-            self.check.wrong("link", row, format!("it is not linked to position {due} - 1 of chain {chain_id}"));
+            self.check.wrong("link", TABLE, row, format!("it is not linked to position {due} - 1 of chain {chain_id}"));
         } else if self.chain.as_ref().is_some_and(|chain| chain.sequence >= stored.sequence) {
-            self.check.wrong("order", row, "it was stored before the receipt that it is linked to");
+            self.check.wrong("order", TABLE, row, "it was stored before the receipt that it is linked to");
         }
         // Also behind a fault: the next receipt is compared with what is stored before it, so one fault is reported once.
         let tip = ChainTip { receipt_id: stored.id, hash: stored.hash, position };
@@ -167,7 +172,7 @@ impl State<'_, '_> {
         for mut chain in std::mem::take(&mut self.ended) {
             // PostgreSQL has no constraint for it (`Column::references`).
             if !db.exists("SELECT 1 FROM chains WHERE chain_id = $1", &values![chain.chain_id])? {
-                self.check.wrong("orphan", ("chains", chain.chain_id.to_string()), "the chain of receipts has no row");
+                self.check.wrong("orphan", "chains", chain.chain_id.to_string(), "the chain of receipts has no row");
             }
             let sql = "SELECT tenant, issuer, task_type, verdict, standing, receipts FROM receipt_counts
                        WHERE tenant = $1 AND chain_id = $2";
@@ -207,12 +212,12 @@ impl State<'_, '_> {
         if of_chains != counted {
             let detail =
                 format!("{} receipts of chains without receipts are counted", of_chains.saturating_sub(counted));
-            check.wrong("counts", ("receipt_counts", "chains".to_owned()), detail);
+            check.wrong("counts", "receipt_counts", "chains".to_owned(), detail);
         }
         let scan =
             Scan { table: "verdict_counts", key: VERDICT_COUNTS.key, columns: "receipts", condition: "receipts <> 0" };
-        hours.compare(db, check, ("verdict_counts", &scan, 3))?;
-        times(db, check, (TABLE, "receipt_times", "verified_at"))
+        hours.compare(db, check, &scan, 3)?;
+        times(db, check, TABLE, "receipt_times", "verified_at")
     }
 }
 
@@ -274,8 +279,8 @@ impl Stored {
             ("output", receipt.hashes().output.to_string() == self.output),
         ];
         let wrong: Vec<&str> = columns.iter().filter(|(_, is_same)| !is_same).map(|(name, _)| *name).collect();
-        let detail = || ("column", format!("the document has another value than the columns {}", wrong.join(", ")));
-        (!wrong.is_empty()).then(detail)
+        (!wrong.is_empty())
+            .then(|| ("column", format!("the document has another value than the columns {}", wrong.join(", "))))
     }
 }
 
@@ -283,7 +288,9 @@ impl Stored {
 pub(super) fn times(
     db: &Db<'_>,
     check: &mut Check<'_>,
-    (rows, times, time): (&'static str, &'static str, &str),
+    rows: &'static str,
+    times: &'static str,
+    time: &str,
 ) -> Result<(), Fault> {
     let of_block = |function: &str| {
         format!(
@@ -301,7 +308,7 @@ pub(super) fn times(
     windows(db, &format!("SELECT max(block) FROM {times}"), |first, last| {
         for block in db.all(&wrong, &values![first, last], |row| row.get::<i64>(0))? {
             let detail = format!("it does not say when the rows of the block in `{rows}` were made");
-            check.wrong("times", (times, block.to_string()), detail);
+            check.wrong("times", times, block.to_string(), detail);
         }
         Ok(())
     })?;
@@ -311,7 +318,7 @@ pub(super) fn times(
     );
     windows(db, &format!("SELECT max(sequence) FROM {rows}"), |first, last| {
         for sequence in db.all(&missing, &values![first, last], |row| row.get::<i64>(0))? {
-            check.wrong("times", (times, (sequence >> 8).to_string()), "the block of stored rows is missing");
+            check.wrong("times", times, (sequence >> 8).to_string(), "the block of stored rows is missing");
         }
         Ok(())
     })

@@ -29,7 +29,8 @@ impl Counts {
         mut self,
         db: &Db<'_>,
         check: &mut Check<'_>,
-        (table, scan, parts): (&'static str, &Scan<'_>, usize),
+        scan: &Scan<'_>,
+        parts: usize,
     ) -> Result<(), Fault> {
         scan.each(
             db,
@@ -41,7 +42,7 @@ impl Counts {
             },
             |_, _| Ok(()),
         )?;
-        self.report(check, table);
+        self.report(check, scan.table);
         Ok(())
     }
 
@@ -58,7 +59,7 @@ impl Counts {
             } else {
                 format!("{} {rows} fewer than it counts", left.saturating_neg())
             };
-            check.wrong("counts", (table, row), detail);
+            check.wrong("counts", table, row, detail);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use proofmark_receipt::json::{Json, Limits, MAX_DEPTH};
-use proofmark_receipt::{ChainTip, Link, Sha256Digest};
+use proofmark_receipt::{ChainTip, Link, ReceiptId, Sha256Digest};
 
 use super::counts::Counts;
 use super::scan::{Scan, windows};
@@ -40,11 +40,11 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
     })?;
     let State { check, hours, days, latest, .. } = state;
     if db.exists("SELECT 1 FROM clock WHERE latest < $1", &values![latest])? {
-        check.wrong("clock", ("clock", "0".to_owned()), "a decision is later than the recorded time");
+        check.wrong("clock", "clock", "0".to_owned(), "a decision is later than the recorded time");
     }
     compare_counts(db, check, hours, days)?;
     numbers(db, check)?;
-    chains::times(db, check, (TABLE, "decision_times", "decided_at"))?;
+    chains::times(db, check, TABLE, "decision_times", "decided_at")?;
     kept(db, check)
 }
 
@@ -66,42 +66,37 @@ impl State<'_, '_> {
 
     /// Verifies a decision and its place in the chain.
     fn link(&mut self, decision: &Decision, sequence: i64) {
-        let row = (TABLE, decision.decision_id.clone());
+        let row = decision.decision_id.clone();
         let Ok(id) = decision.decision_id.parse() else {
-            return self.check.wrong("column", row, "invalid id");
+            return self.check.wrong("column", TABLE, row, "invalid id");
         };
         // As long as it was stored: what a reader would refuse to read is verified all the same.
         let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
         let document = match Json::parse_with(decision.document.as_bytes(), limits) {
             Ok(Json::Object(document)) => document,
-            Ok(_) => return self.unreadable(decision, (id, sequence), "it is not an object"),
-            Err(error) => return self.unreadable(decision, (id, sequence), error),
+            Ok(_) => return self.unreadable(decision, id, sequence, "it is not an object"),
+            Err(error) => return self.unreadable(decision, id, sequence, error),
         };
         let hash = Sha256Digest::of(&document.canonical_vrf());
         if decision.hash != hash {
-            self.check.wrong("changed", row.clone(), "the document was changed after it was stored");
+            self.check.wrong("changed", TABLE, row.clone(), "the document was changed after it was stored");
         }
         let before = self.before.as_ref().map(|(tip, _)| tip);
         let due = before.map_or(0, |tip| tip.position.saturating_add(1));
         if decision.position != due {
             let detail = format!("position {} follows where {due} is due", decision.position);
-            self.check.wrong("gap", row, detail);
+            self.check.wrong("gap", TABLE, row, detail);
         } else if (Link { id, document: &document }).follows(before).is_none() {
-            self.check.wrong("link", row, "it is not linked to the decision before it");
+            self.check.wrong("link", TABLE, row, "it is not linked to the decision before it");
         } else if self.before.as_ref().is_some_and(|(_, earlier)| *earlier >= sequence) {
-            self.check.wrong("order", row, "it was stored before the decision that it is linked to");
+            self.check.wrong("order", TABLE, row, "it was stored before the decision that it is linked to");
         }
         self.before = Some((ChainTip { receipt_id: id, hash: decision.hash, position: decision.position }, sequence));
         self.check.judge(TABLE, &decision.decision_id, StoredDocument::Decision(decision));
     }
 
-    fn unreadable(
-        &mut self,
-        decision: &Decision,
-        (id, sequence): (proofmark_receipt::ReceiptId, i64),
-        why: impl std::fmt::Display,
-    ) {
-        self.check.wrong("unreadable", (TABLE, decision.decision_id.clone()), why);
+    fn unreadable(&mut self, decision: &Decision, id: ReceiptId, sequence: i64, why: impl std::fmt::Display) {
+        self.check.wrong("unreadable", TABLE, decision.decision_id.clone(), why);
         // What the next one is linked to.
         self.before = Some((ChainTip { receipt_id: id, hash: decision.hash, position: decision.position }, sequence));
     }
@@ -110,9 +105,9 @@ impl State<'_, '_> {
 fn compare_counts(db: &Db<'_>, check: &mut Check<'_>, hours: Counts, days: Counts) -> Result<(), Fault> {
     let scan =
         Scan { table: "decision_counts", key: DECISION_COUNTS.key, columns: "decisions", condition: "decisions <> 0" };
-    hours.compare(db, check, ("decision_counts", &scan, 5))?;
+    hours.compare(db, check, &scan, 5)?;
     let scan = Scan { table: "agent_counts", key: AGENT_COUNTS.key, columns: "decisions", condition: "decisions <> 0" };
-    days.compare(db, check, ("agent_counts", &scan, 4))
+    days.compare(db, check, &scan, 4)
 }
 
 /// Verifies that the decisions on each action are numbered without gaps.
@@ -132,7 +127,7 @@ fn numbers(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
             };
             if action.2 != due {
                 let row = format!("{} of {}", action.2, action.1);
-                check.wrong("gap", (TABLE, row), format!("decision {due} on the action is missing"));
+                check.wrong("gap", TABLE, row, format!("decision {due} on the action is missing"));
             }
             before = Some(action);
             Ok(())
@@ -181,7 +176,7 @@ fn kept(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
                 } else {
                     format!("the decision does not wait for {what}")
                 };
-                check.wrong(code, (table, row.get(0)?), detail);
+                check.wrong(code, table, row.get(0)?, detail);
                 Ok(ControlFlow::Continue(()))
             })
         })?;

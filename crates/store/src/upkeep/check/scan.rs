@@ -15,7 +15,7 @@ const WINDOW: i64 = 20_000;
 
 /// Rows of a table in the order of a key that an index has.
 pub(super) struct Scan<'a> {
-    pub(super) table: &'a str,
+    pub(super) table: &'static str,
     pub(super) key: &'a [&'a str],
     pub(super) columns: &'a str,
     pub(super) condition: &'a str,

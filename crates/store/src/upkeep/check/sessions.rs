@@ -42,9 +42,9 @@ impl State<'_, '_> {
         if same.is_none() {
             self.check.checked.sessions += 1;
         }
-        let at = (TABLE, id.to_owned());
+        let at = id.to_owned();
         let Ok(receipt_id) = id.parse() else {
-            self.check.wrong("column", at, "invalid id");
+            self.check.wrong("column", TABLE, at, "invalid id");
             return Ok(());
         };
         let tip = ChainTip { receipt_id, hash: Sha256Digest::from_bytes(stored), position };
@@ -54,18 +54,18 @@ impl State<'_, '_> {
         match Json::parse_with(text.as_bytes(), limits) {
             Ok(Json::Object(document)) => {
                 if Sha256Digest::of(&document.canonical_vrf()) != tip.hash {
-                    self.check.wrong("changed", at.clone(), "the document was changed after it was stored");
+                    self.check.wrong("changed", TABLE, at.clone(), "the document was changed after it was stored");
                 }
                 if position != due {
                     let detail = format!("position {position} of the session follows where {due} is due");
-                    self.check.wrong("gap", at, detail);
+                    self.check.wrong("gap", TABLE, at, detail);
                 } else if (Link { id: receipt_id, document: &document }).follows(same.as_ref()).is_none() {
-                    self.check.wrong("link", at, "it is not linked to the entry before it");
+                    self.check.wrong("link", TABLE, at, "it is not linked to the entry before it");
                 }
                 self.check.judge(TABLE, id, StoredDocument::Entry { id, document: text });
             }
-            Ok(_) => self.check.wrong("unreadable", at, "it is not an object"),
-            Err(error) => self.check.wrong("unreadable", at, error),
+            Ok(_) => self.check.wrong("unreadable", TABLE, at, "it is not an object"),
+            Err(error) => self.check.wrong("unreadable", TABLE, at, error),
         }
         self.before = Some((session, tip));
         Ok(())

@@ -79,7 +79,7 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         );
         windows(db, &format!("SELECT max(sequence) FROM {table}"), |first, last| {
             for sequence in db.all(&sql, &values![first, last], |row| row.get::<i64>(0))? {
-                check.wrong(code, (table, format!("sequence {sequence}")), detail);
+                check.wrong(code, table, format!("sequence {sequence}"), detail);
             }
             Ok(())
         })?;
@@ -94,7 +94,7 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
             |check, row| {
                 let values: Vec<Value> = (0..key.len()).map(|column| row.get(column)).collect::<Result<_, _>>()?;
                 let row = values.iter().map(Value::shown).collect::<Vec<_>>().join(", ");
-                check.wrong(code, (table, row), detail);
+                check.wrong(code, table, row, detail);
                 Ok(())
             },
             |_, _| Ok(()),

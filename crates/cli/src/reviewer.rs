@@ -1,0 +1,205 @@
+//! `proofmark reviewer`.
+
+use std::io::Write;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use proofmark_boundary::ActionPolicy;
+use proofmark_evidence::Person;
+use proofmark_hosts::JsonText;
+use proofmark_receipt::document::{self, Format};
+use proofmark_receipt::{Json, Object, SignerId, object};
+use proofmark_server::replace_file;
+
+use crate::config::Config;
+use crate::document::{failure, read_document};
+use crate::error::with_help;
+use crate::exit::Exit;
+use crate::out;
+use crate::paint::printable;
+use crate::policy_option::PolicyOption;
+use crate::source::format_of;
+
+/// The field of a policy that lists the reviewers.
+const FIELD: &str = "reviewers";
+/// The mode of a new policy file. There is one already, whose mode stays.
+const MODE: u32 = 0o644;
+
+/// List in an action policy who may approve
+#[derive(Subcommand)]
+pub(crate) enum Reviewer {
+    /// Add a reviewer to an action policy
+    Add(Add),
+}
+
+/// Add a reviewer to an action policy
+///
+/// Everything else in the file stays as it is. Whoever can write the policy decides who may approve: keep it where the agent
+/// cannot write.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark reviewer add ann --key ann --role release-manager --policy examples/decide/policy.yaml
+  proofmark reviewer add bob --key ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a --role release-manager")]
+pub(crate) struct Add {
+    /// A name of your choice, which the policy does not have yet
+    name: String,
+    /// The key that they sign with: a name of the trust store or of a key, a signer id, or a public key file; or
+    /// `reviewer:ID@KEY`, the caller with this id of the server with this key
+    #[arg(long, value_name = "SIGNER")]
+    key: String,
+    /// A role of the policy that they hold; can be repeated
+    #[arg(long, value_name = "ROLE", required = true)]
+    role: Vec<String>,
+    #[command(flatten)]
+    policy: PolicyOption,
+    /// Print the entry as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Reviewer {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        match self {
+            Reviewer::Add(command) => command.run(config),
+        }
+    }
+}
+
+impl Add {
+    fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let path = self.policy.file(config)?;
+        let policy = read_document(&path, "action policy")?;
+        let entry = self.entry(config)?;
+        let mut changed = policy.json.clone();
+        push(&mut changed, &entry);
+        ActionPolicy::read(&changed).map_err(|error| failure("action policy", policy.finding(&error)))?;
+        let text = String::from_utf8(policy.text).context("read the action policy: it is not UTF-8")?;
+        let added = with_entry(&text, format_of(&path), &entry).ok_or_else(|| by_hand(&entry))?;
+        let context = || format!("write the action policy `{}`", path.display());
+        replace_file(&path, &added, MODE).with_context(context)?;
+        let mut out = out::stdout();
+        if self.json {
+            out.json(&Json::from(entry).to_text())?;
+        } else {
+            let said = format!("added {} as {} to {}", self.name, self.role.join(", "), path.display());
+            writeln!(out, "{}", printable(&said))?;
+        }
+        Ok(Exit::Yes)
+    }
+
+    fn entry(&self, config: &Config) -> anyhow::Result<Object> {
+        let person = match self.key.parse() {
+            Ok(person) => person,
+            Err(_) => Person::Key(one_signer(&self.key, config)?),
+        };
+        let roles: Vec<_> = self.role.iter().map(|role| Json::from(role.as_str())).collect();
+        Ok(object! { "name": self.name.as_str(), "key": person.to_string(), "roles": roles })
+    }
+}
+
+/// The one signer that a name of the trust store or of a key, a signer id or a public key file stands for.
+pub(crate) fn one_signer(name: &str, config: &Config) -> anyhow::Result<SignerId> {
+    let named = config.known_signers()?.trusted(&[name.to_owned()])?;
+    match named.signers() {
+        [signer] => Ok(*signer),
+        signers => {
+            let message = format!("use the signer `{}`: it has {} keys", printable(name), signers.len());
+            Err(with_help(message, "name the one that the reviewer signs with, by its signer id"))
+        }
+    }
+}
+
+/// Adds the entry at the end of the list in a document.
+fn push(document: &mut Json, entry: &Object) {
+    let Json::Object(policy) = document else { return };
+    let mut entries = policy.get(FIELD).and_then(Json::as_array).unwrap_or_default().to_vec();
+    entries.push(entry.clone().into());
+    policy.insert(FIELD, entries);
+}
+
+/// The text of a policy with the entry at the end of its list; `None` where its form cannot be kept.
+fn with_entry(text: &str, format: Format, entry: &Object) -> Option<String> {
+    let changed = match format {
+        Format::Json => {
+            let mut json = JsonText::read(text.as_bytes(), false).ok()?;
+            json.push(&[FIELD], &entry.clone().into()).ok()?;
+            json.text().to_owned()
+        }
+        Format::Yaml => with_item(text, &flow(entry)),
+    };
+    let mut expected = document::parse(text.as_bytes(), format).ok()?;
+    push(&mut expected, entry);
+    // The change is by lines. A policy in an unusual form is left alone, whatever was made of it.
+    (document::parse(changed.as_bytes(), format).ok()? == expected).then_some(changed)
+}
+
+/// The entry in one line of YAML.
+fn flow(entry: &Object) -> String {
+    let members: Vec<_> = entry.iter().map(|(name, value)| format!("{name}: {}", value.to_text())).collect();
+    format!("{{{}}}", members.join(", "))
+}
+
+/// The text of a document of YAML with an item behind the last line of the list, or with a list of it at the end.
+fn with_item(text: &str, item: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let begins = |line: &&str| line.strip_prefix(FIELD).is_some_and(|rest| rest.starts_with(':'));
+    let Some(start) = lines.iter().position(begins) else {
+        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return format!("{text}{end}{FIELD}:\n  - {item}\n");
+    };
+    let is_within = |line: &&&str| line.is_empty() || line.starts_with([' ', '-', '#']);
+    let within: Vec<&str> = lines.iter().skip(start + 1).take_while(is_within).copied().collect();
+    let is_item = |line: &&str| line.trim_start().starts_with('-');
+    let is_content = |line: &&str| line.starts_with([' ', '-']) && !line.trim().is_empty();
+    let indent = within.iter().find(|line| is_item(line)).map_or(2, |line| line.len() - line.trim_start().len());
+    let length = within.iter().rposition(|line| is_content(&line)).map_or(0, |last| last + 1);
+    let line = format!("{}- {item}", " ".repeat(indent));
+    lines.insert(start + 1 + length, &line);
+    lines.join("\n") + "\n"
+}
+
+fn by_hand(entry: &Object) -> anyhow::Error {
+    with_help(
+        "add the reviewer: the policy has a form that cannot be changed in place",
+        format!("add `{}` to the list `{FIELD}` by hand", flow(entry)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> Object {
+        object! { "name": "bob", "key": "k", "roles": vec![Json::from("owner")] }
+    }
+
+    #[test]
+    fn a_policy_keeps_its_form() {
+        let line = r#"{name: "bob", key: "k", roles: ["owner"]}"#;
+        let begun = "version: 1 # one\nboundaries: []\n";
+        let listed = "reviewers:\n# people\n- {name: ann}\n\n# the end\nmode: shadow\n";
+        for (text, expected) in [
+            (begun.to_owned(), format!("{begun}reviewers:\n  - {line}\n")),
+            (begun.trim_end().to_owned(), format!("{begun}reviewers:\n  - {line}\n")),
+            (
+                format!("{begun}{listed}"),
+                format!("{begun}reviewers:\n# people\n- {{name: ann}}\n- {line}\n\n# the end\nmode: shadow\n"),
+            ),
+            (
+                format!("reviewers:\n    - name: ann\n      key: k\n{begun}"),
+                format!("reviewers:\n    - name: ann\n      key: k\n    - {line}\n{begun}"),
+            ),
+        ] {
+            assert_eq!(with_entry(&text, Format::Yaml, &entry()), Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_form_that_cannot_be_kept_is_left_alone() {
+        for text in ["{version: 1, boundaries: []}", "reviewers: [{name: ann}]\n", "reviewers:\n\t- {name: ann}\n"] {
+            assert_eq!(with_entry(text, Format::Yaml, &entry()), None, "{text}");
+        }
+        let json = with_entry("{\n  \"version\": 1\n}\n", Format::Json, &entry()).unwrap();
+        assert!(json.starts_with("{\n  \"version\": 1,\n  \"reviewers\": ["), "{json}");
+    }
+}

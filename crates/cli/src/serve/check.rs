@@ -1,0 +1,99 @@
+//! `proofmark serve --check`.
+
+use std::io::{self, Write};
+
+use proofmark_receipt::{Json, Object, object};
+use proofmark_server::check_address;
+use proofmark_store::{Store, StoreError};
+
+use super::Serve;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::out;
+use crate::paint::printable;
+use crate::served_files;
+
+/// What a server would start with. What is `None` is not there; a key and a store are made at the first start.
+struct Found {
+    /// The digest of the action policy.
+    action_policy: Option<String>,
+    /// The name of the workflow policy.
+    workflow_policy: Option<String>,
+    api_keys: Option<u64>,
+    trusted_signers: u64,
+    worker_keys: Option<u64>,
+    /// The fingerprint of the signing key.
+    signing_key: Option<String>,
+    has_store: bool,
+    warnings: Vec<String>,
+}
+
+impl Serve {
+    /// Reads everything that a server needs, and changes nothing.
+    pub(super) fn check(&self, config: &Config) -> anyhow::Result<Exit> {
+        let found = self.find(config)?;
+        if self.json {
+            out::stdout().json(&Json::from(found.object()).to_text())?;
+        } else {
+            found.print()?;
+        }
+        Ok(Exit::Yes)
+    }
+
+    fn find(&self, config: &Config) -> anyhow::Result<Found> {
+        let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
+        check_address(self.listen, keys.as_ref())?;
+        let policies = self.service.policies()?;
+        Ok(Found {
+            warnings: policies.warnings().cloned().collect(),
+            action_policy: policies.action.map(|policy| policy.value.hash().to_string()),
+            workflow_policy: policies.workflow.map(|policy| policy.value.name),
+            api_keys: keys.map(|keys| keys.list().len() as u64),
+            trusted_signers: self.service.trusting.signers(config)?.signers().len() as u64,
+            worker_keys: self.workers(config)?.map(|workers| workers.len() as u64),
+            signing_key: self.service.signing.existing_key(config)?.map(|key| key.signer().fingerprint()),
+            has_store: match Store::inspect(self.service.store.place(config)) {
+                Err(StoreError::Missing { .. }) => false,
+                inspected => inspected.map(|()| true)?,
+            },
+        })
+    }
+}
+
+impl Found {
+    fn object(self) -> Object {
+        object! {
+            "action_policy"?: self.action_policy,
+            "workflow_policy"?: self.workflow_policy,
+            "api_keys"?: self.api_keys,
+            "trusted_signers": self.trusted_signers,
+            "worker_keys"?: self.worker_keys,
+            "signing_key"?: self.signing_key,
+            "has_store": self.has_store,
+            "warnings": self.warnings.into_iter().map(Json::from).collect::<Vec<_>>(),
+        }
+    }
+
+    fn print(self) -> io::Result<()> {
+        const LATER: &str = "created at the first start";
+        for warning in &self.warnings {
+            out::note(format_args!("warning: {}", printable(warning)));
+        }
+        let count = |number: Option<u64>| number.map(|number| number.to_string());
+        let mut out = out::stdout();
+        for (name, value) in [
+            ("action policy", self.action_policy),
+            ("workflow policy", self.workflow_policy.map(|name| printable(&name))),
+            ("API keys", count(self.api_keys)),
+            ("trusted signers", count(Some(self.trusted_signers))),
+            ("worker keys", count(self.worker_keys)),
+            ("signing key", Some(self.signing_key.unwrap_or_else(|| LATER.to_owned()))),
+            ("store", (!self.has_store).then(|| LATER.to_owned())),
+        ] {
+            if let Some(value) = value {
+                writeln!(out, "{name:<15}  {value}")?;
+            }
+        }
+        writeln!(out, "ok")
+    }
+}

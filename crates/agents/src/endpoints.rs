@@ -89,6 +89,7 @@ fn happened(guards: &Guards, context: &RequestContext<'_>) -> Result<Reply, Prob
     let guard = &kept.guard;
     let mut passages: Vec<Passage> = match happened {
         Happened::ClientSaid => guard.from_client(context.body()),
+        Happened::NotForwarded => guard.not_forwarded(context.body()),
         Happened::ServerSaid => guard.from_server(context.body()),
         Happened::TimePassed => guard.tick(),
         Happened::Moved => guard.moved(moving(context.body())?),

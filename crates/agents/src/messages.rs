@@ -44,6 +44,8 @@ pub struct Begun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happened {
     ClientSaid,
+    /// What the client said goes nowhere, because the guarded server does not read.
+    NotForwarded,
     ServerSaid,
     TimePassed,
     Moved,
@@ -61,8 +63,6 @@ pub enum Passage {
     Moved(Moving),
     /// For the operator.
     Log(String),
-    /// The same, of a request that waited.
-    Late(Box<Passage>),
 }
 
 /// What follows from what happened.
@@ -126,8 +126,9 @@ pub trait Sent: Sized {
 }
 
 impl Happened {
-    const WORDS: [(&'static str, Self); 7] = [
+    const WORDS: [(&'static str, Self); 8] = [
         ("client", Self::ClientSaid),
+        ("not-forwarded", Self::NotForwarded),
         ("server", Self::ServerSaid),
         ("time", Self::TimePassed),
         ("moved", Self::Moved),
@@ -151,7 +152,7 @@ impl From<Decided> for Passage {
         match passage {
             Decided::ToClient(text) | Decided::Progress(text) => Self::ToClient(text),
             Decided::ToServer(text) | Decided::Ask(_, text) => Self::ToServer(text),
-            Decided::Of(_, passage) => Self::Late(Box::new(Self::from(*passage))),
+            Decided::Of(_, passage) => Self::from(*passage),
             Decided::Moved(moving) => Self::Moved(moving),
             Decided::Log(text) => Self::Log(text),
         }
@@ -218,36 +219,27 @@ impl Sent for Follows {
 }
 
 fn passage_to_json(passage: &Passage) -> Json {
-    let (to, text, late) = match passage {
-        Passage::ToClient(text) => ("client", text.as_str(), false),
-        Passage::ToServer(text) => ("server", text.as_str(), false),
-        Passage::Log(text) => ("log", text.as_str(), false),
-        Passage::Moved(moving) => ("moved", moving.as_str(), false),
-        Passage::Late(inner) => {
-            let mut json = passage_to_json(inner);
-            if let Json::Object(object) = &mut json {
-                object.insert("late", true);
-            }
-            return json;
-        }
+    let (to, text) = match passage {
+        Passage::ToClient(text) => ("client", text.as_str()),
+        Passage::ToServer(text) => ("server", text.as_str()),
+        Passage::Log(text) => ("log", text.as_str()),
+        Passage::Moved(moving) => ("moved", moving.as_str()),
     };
-    object! { "to": to, "text": text, "late": late }.into()
+    object! { "to": to, "text": text }.into()
 }
 
 fn read_passage(field: &Field<'_>) -> Result<Passage, DocumentError> {
     let fields = field.fields()?;
-    fields.only(&["to", "text", "late"])?;
+    fields.only(&["to", "text"])?;
     let field = fields.need("text", "write the text")?;
     let text = field.text()?.to_owned();
-    let passage = match fields.need("to", "say where it goes")?.text()? {
+    Ok(match fields.need("to", "say where it goes")?.text()? {
         "client" => Passage::ToClient(text),
         "server" => Passage::ToServer(text),
         "log" => Passage::Log(text),
         "moved" => Passage::Moved(Moving::from_word(&text).ok_or_else(|| field.wrong_type("the name of a list"))?),
         _ => return Err(field.wrong_type("the text of a passage")),
-    };
-    let is_late = fields.need("late", "write true or false")?.boolean()?;
-    Ok(if is_late { Passage::Late(Box::new(passage)) } else { passage })
+    })
 }
 
 impl Sent for HookEvent {
@@ -348,14 +340,13 @@ mod tests {
     }
 
     fn passage() -> impl Strategy<Value = Passage> {
-        let plain = prop_oneof![
+        prop_oneof![
             any::<String>().prop_map(Passage::ToClient),
             any::<String>().prop_map(Passage::ToServer),
             any::<String>().prop_map(Passage::Log),
             prop::sample::select(vec!["tools/list", "prompts/list", "resources/templates/list"])
                 .prop_map(|word| Passage::Moved(Moving::from_word(word).unwrap())),
-        ];
-        (plain, any::<bool>()).prop_map(|(one, late)| if late { Passage::Late(Box::new(one)) } else { one })
+        ]
     }
 
     proptest! {
@@ -396,8 +387,8 @@ mod tests {
     fn what_is_more_than_was_agreed_on_is_refused() {
         for refused in [
             r#"{"passages":[],"waits_for_list":false,"approve":"1"}"#,
-            r#"{"passages":[{"to":"store","text":"","late":false}],"waits_for_list":false}"#,
-            r#"{"passages":[{"to":"moved","text":"tools/call","late":false}],"waits_for_list":false}"#,
+            r#"{"passages":[{"to":"store","text":""}],"waits_for_list":false}"#,
+            r#"{"passages":[{"to":"moved","text":"tools/call"}],"waits_for_list":false}"#,
             r#"{"passages":[{"to":"client","text":""}],"waits_for_list":false}"#,
         ] {
             assert!(Follows::parse(refused.as_bytes()).is_err(), "{refused}");

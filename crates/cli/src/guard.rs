@@ -5,6 +5,8 @@ mod judge;
 mod lines;
 mod pins;
 mod reload;
+mod server_pipes;
+mod servers_file;
 mod stdio;
 mod watch;
 mod wrap;
@@ -140,7 +142,7 @@ impl Guard {
         match self.command {
             Some(Command::Pin(command)) => return command.run(config),
             Some(Command::Wrap(command)) => return command.run(config),
-            Some(Command::Unwrap(command)) => return command.run(),
+            Some(Command::Unwrap(command)) => return command.run(config),
             Some(Command::WatchServer(command)) => return Ok(command.run()),
             None => {}
         }

@@ -87,13 +87,21 @@ impl HostFile {
 
     /// What is kept beside it.
     pub(crate) fn backup(&self, suffix: &str) -> anyhow::Result<Option<Vec<u8>>> {
-        let backup = self.backup_path(suffix);
-        backup.is_file().then(|| input::read_limited(&backup, MAX_CONFIGURATION)).transpose()
+        Self::kept(&self.backup_path(suffix))
     }
 
-    /// Keeps what the file had, readable by those who could read it: configurations of other servers may have secrets.
+    /// What is kept at this path.
+    pub(crate) fn kept(backup: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+        backup.is_file().then(|| input::read_limited(backup, MAX_CONFIGURATION)).transpose()
+    }
+
+    /// Keeps what the file had beside it.
     pub(crate) fn back_up(&self, suffix: &str, bytes: &[u8]) -> anyhow::Result<()> {
-        let backup = self.backup_path(suffix);
+        self.keep(&self.backup_path(suffix), bytes)
+    }
+
+    /// Keeps what the file had at this path, readable by those who could read it: configurations of other servers may have secrets.
+    pub(crate) fn keep(&self, backup: &Path, bytes: &[u8]) -> anyhow::Result<()> {
         let context = || format!("write `{}`", backup.display());
         let about = fs::metadata(&self.path).with_context(context)?;
         if !about.is_file() {
@@ -104,14 +112,18 @@ impl HostFile {
         }
         let mode = about.permissions().mode() & 0o777;
         // One that is there keeps its own mode, so it goes first.
-        drop(fs::remove_file(&backup));
-        replace_file(&backup, &String::from_utf8_lossy(bytes), mode).with_context(context)
+        drop(fs::remove_file(backup));
+        replace_file(backup, &String::from_utf8_lossy(bytes), mode).with_context(context)
     }
 
     /// Removes what is kept beside it, if anything is.
     pub(crate) fn remove_backup(&self, suffix: &str) -> anyhow::Result<()> {
-        let backup = self.backup_path(suffix);
-        match fs::remove_file(&backup) {
+        Self::forget(&self.backup_path(suffix))
+    }
+
+    /// Removes what is kept at this path, if anything is.
+    pub(crate) fn forget(backup: &Path) -> anyhow::Result<()> {
+        match fs::remove_file(backup) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(error).with_context(|| format!("remove `{}`", backup.display()))
             }

@@ -51,8 +51,7 @@ async fn named_or_own(proxy: Arc<Proxy>, client: Client, headers: &HeaderMap) ->
         Some(id) => proxy.sessions.with_id(id, &client.caller).ok_or_else(unknown_session)?,
         None => {
             let (proxy, client) = (Arc::clone(&proxy), client.clone());
-            let session =
-                tokio::task::spawn_blocking(move || proxy.sessions.of_caller_or_new(&client.who, &client.caller));
+            let session = tokio::task::spawn_blocking(move || proxy.sessions.of_caller_or_new(&client));
             session.await.map_err(|_| Problem::internal())??
         }
     };

@@ -37,7 +37,7 @@ use proofmark_server::stop::Stops;
 use proofmark_server::{ApiKeys, Caller, Role};
 use proofmark_server::{KeyInUse, LiveKeys};
 use proofmark_server::{MAX_GOODBYE, MAX_LAST_ANSWERS, ServeError, accept, check_address, told_to_stop};
-use proofmark_server::{Source, Stale, Watched, watch_files, watched_keys};
+use proofmark_server::{PeerAddress, Source, Stale, Watched, watch_files, watched_keys};
 use tokio::net::TcpListener;
 
 use sessions::Sessions;
@@ -90,6 +90,8 @@ struct Proxy {
 struct Client {
     caller: Caller,
     key: Option<KeyInUse>,
+    /// Where it is, as far as that is known.
+    from: Option<PeerAddress>,
     /// Tells clients without a session of the protocol apart.
     who: Sha256Digest,
     /// Whether it authenticated itself to the guard, and not to the server.
@@ -232,7 +234,8 @@ impl Proxy {
         let caller_name = format!("{}\0{}\0", caller.tenant, caller.id);
         let who = [caller_name.as_bytes(), shown.map_or(&[][..], |shown| shown.as_bytes())].concat();
         let headers = self.upstream.headers_there(&parts.headers, terminates);
-        Ok(Client { caller, key, who: Sha256Digest::of(&who), terminates, headers })
+        let from = parts.extensions.get().copied();
+        Ok(Client { caller, key, from, who: Sha256Digest::of(&who), terminates, headers })
     }
 }
 

@@ -171,8 +171,8 @@ fn read(
                 return Ok(Err(NotTaken { status: StatusCode::NOT_FOUND, text: refusal.answer() }));
             }
         },
-        _ if begins => (proxy.sessions.begin_for(&client.who, &client.caller)?, None),
-        _ => (proxy.sessions.of_caller_or_new(&client.who, &client.caller)?, None),
+        _ if begins => (proxy.sessions.begin_for(&client)?, None),
+        _ => (proxy.sessions.of_caller_or_new(&client)?, None),
     };
     if named.is_none() {
         // Revisions without sessions ignore it, and no server may take the message for one of another's session.

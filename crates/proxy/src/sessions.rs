@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 use proofmark_decider::{Decider, Guard, Owner, Passage};
 use proofmark_guard::{HungUp, MessageId, Pinning, Settings as GuardSettings};
 use proofmark_receipt::Sha256Digest;
-use proofmark_server::Caller;
 use proofmark_server::problem::Problem;
-use proofmark_server::share::{Limits, Share};
+use proofmark_server::share::{Limits, SessionShare};
+use proofmark_server::{Caller, PeerAddress};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tracing::{error, warn};
+
+use super::Client;
 
 /// How long a session may be without a request and without a stream.
 const MAX_SILENCE: Duration = Duration::from_secs(30 * 60);
@@ -53,7 +55,7 @@ pub(super) struct Session {
     used: Mutex<Used>,
     /// The exchanges that are worked on, by their requests: each is told what follows for it.
     waiting: Mutex<HashMap<MessageId, UnboundedSender<Passage>>>,
-    _share: Share,
+    _share: SessionShare,
 }
 
 struct Used {
@@ -88,32 +90,32 @@ impl Sessions {
     }
 
     /// The same, which begins if it has not. It may wait for the store.
-    pub(super) fn of_caller_or_new(&self, who: &Sha256Digest, caller: &Caller) -> Result<InUse, Problem> {
-        match self.of_caller(who) {
+    pub(super) fn of_caller_or_new(&self, client: &Client) -> Result<InUse, Problem> {
+        match self.of_caller(&client.who) {
             Some(session) => Ok(session),
             None => {
-                let session = self.begin(caller)?;
-                Ok(self.share(who, session))
+                let session = self.begin(&client.caller, client.from.as_ref())?;
+                Ok(self.share(&client.who, session))
             }
         }
     }
 
     /// The session of a client that begins one of the protocol. It may wait for the store.
-    pub(super) fn begin_for(&self, who: &Sha256Digest, caller: &Caller) -> Result<InUse, Problem> {
+    pub(super) fn begin_for(&self, client: &Client) -> Result<InUse, Problem> {
         // Clients probe before they begin. What nothing happened in is theirs.
         let mut known = self.known();
-        if let Some(probed) = known.by_caller.get(who).filter(|session| session.is_unused()) {
+        if let Some(probed) = known.by_caller.get(&client.who).filter(|session| session.is_unused()) {
             let session = probed.in_use();
-            known.by_caller.remove(who);
+            known.by_caller.remove(&client.who);
             session.is_shared.store(false, Ordering::Relaxed);
             return Ok(session);
         }
         drop(known);
-        self.begin(caller)
+        self.begin(&client.caller, client.from.as_ref())
     }
 
-    fn begin(&self, caller: &Caller) -> Result<InUse, Problem> {
-        let share = self.limits.sessions.take(&caller.tenant, 1);
+    fn begin(&self, caller: &Caller, from: Option<&PeerAddress>) -> Result<InUse, Problem> {
+        let share = self.limits.session(caller, from);
         // What nothing happened in gives way to the next; not before the round in which it is closed.
         let share = share.inspect_err(|_| self.known().end_unused())?;
         let mut settings = self.settings.clone();

@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-/// The descriptors that every program has: standard input, output and error.
-const STANDARD: libc::c_uint = 3;
+/// How many descriptors every program has: standard input, output and error.
+const STANDARD: libc::c_int = 3;
 
 /// Takes the variables whose names begin with `prefix` out of the environment of this process, and returns them. What it starts
 /// from here on has neither these variables nor any descriptor beside the standard ones that was open by now, so no program can
@@ -27,10 +27,14 @@ pub fn keep_from_children(prefix: &str) -> io::Result<BTreeMap<OsString, OsStrin
         // SAFETY: this is the only thread, so nothing else reads or changes the environment.
         unsafe { erase(name) };
     }
-    // SAFETY: it only changes a flag of descriptors.
-    let closed =
-        unsafe { libc::syscall(libc::SYS_close_range, STANDARD, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-    if closed == 0 { Ok(taken) } else { Err(io::Error::last_os_error()) }
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let Some(number) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        if number >= STANDARD {
+            // SAFETY: it only changes a flag, also where the descriptor was that of the folder that is read here.
+            unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+    }
+    Ok(taken)
 }
 
 /// Lets no program of the same account read the memory, the environment or the open files of this process, for as long as it runs.

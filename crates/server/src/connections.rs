@@ -18,7 +18,7 @@ const MAX_OF_PEER: usize = 1_024;
 const PEER_OF_V6: u128 = !0 << 64;
 
 /// Who a connection is of, as far as it takes places from others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Who {
     Address(IpAddr),
     Account(u32),

@@ -30,6 +30,7 @@ use crate::live_keys::LiveKeys;
 use crate::metrics;
 use crate::openapi::{DescriptionError, describe};
 use crate::peer::Peer;
+use crate::peer_address::PeerAddress;
 use crate::rate::Rate;
 use crate::reload::{self, Files, Watched};
 use crate::router::router;
@@ -224,28 +225,39 @@ pub async fn accept(listener: TcpListener, router: &Router, stop: impl Future<Ou
 trait Listener {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    /// The next connection, and whose it is.
-    async fn next(&self) -> io::Result<(Self::Stream, Who, Peer)>;
+    /// The next connection.
+    async fn next(&self) -> io::Result<Accepted<Self::Stream>>;
+}
+
+/// A connection, and whose it is.
+struct Accepted<Stream> {
+    stream: Stream,
+    who: Who,
+    peer: Peer,
+    /// Both ends, where it came by TCP.
+    address: Option<PeerAddress>,
 }
 
 impl Listener for TcpListener {
     type Stream = TcpStream;
 
-    async fn next(&self) -> io::Result<(TcpStream, Who, Peer)> {
-        let (stream, address) = self.accept().await?;
+    async fn next(&self) -> io::Result<Accepted<TcpStream>> {
+        let (stream, peer) = self.accept().await?;
         // Answers are small; waiting to fill a packet only delays them.
         drop(stream.set_nodelay(true));
         // This covers clients that read nothing, too: a window that stays shut is a peer that does not answer (tcp(7)).
         drop(SockRef::from(&stream).set_tcp_user_timeout(Some(MAX_UNREAD_TIME)));
-        Ok((stream, address.ip().into(), Peer::at(address)))
+        let address = stream.local_addr().ok().map(|own| PeerAddress { peer, own });
+        Ok(Accepted { stream, who: peer.ip().into(), peer: Peer::at(peer), address })
     }
 }
 
 impl Listener for Socket {
     type Stream = UnixStream;
 
-    async fn next(&self) -> io::Result<(UnixStream, Who, Peer)> {
-        self.accept().await
+    async fn next(&self) -> io::Result<Accepted<UnixStream>> {
+        let (stream, who, peer) = self.accept().await?;
+        Ok(Accepted { stream, who, peer, address: None })
     }
 }
 
@@ -277,10 +289,10 @@ async fn accept_into(
             () = &mut stop => return,
         };
         match accepted {
-            Ok((stream, who, peer)) => {
+            Ok(accepted) => {
                 // Where no other connection can give way, this one is closed at once.
-                if let Some(connection) = connections.open(who) {
-                    converse(stream, peer, connection, router, graceful);
+                if let Some(connection) = connections.open(accepted.who) {
+                    converse(accepted, connection, router, graceful);
                 }
             }
             // Most likely there are no descriptors left: those in use have to end first.
@@ -308,15 +320,16 @@ async fn finish(state: &AppState, graceful: GracefulShutdown) {
 }
 
 fn converse(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    peer: Peer,
+    accepted: Accepted<impl AsyncRead + AsyncWrite + Unpin + Send + 'static>,
     connection: Arc<Connection>,
     router: &Router,
     graceful: &GracefulShutdown,
 ) {
+    let Accepted { stream, peer, address, .. } = accepted;
     let (router, of) = (TowerToHyperService::new(router.clone()), Arc::clone(&connection));
     let answers = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer.clone());
+        address.map(|address| request.extensions_mut().insert(address));
         // Before the router runs: from here until the answer is written this connection does not give way to another.
         let begun = of.begin();
         let answer = router.call(request);

@@ -2,9 +2,11 @@
 
 use proofmark_boundary::{DecisionReceipt, Disposition, taint};
 use proofmark_decider::Report;
+use proofmark_receipt::document::shown;
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 use serde::Serialize;
+use tracing::warn;
 use utoipa::ToSchema;
 
 use crate::context::RequestContext;
@@ -67,6 +69,11 @@ pub(crate) fn report(context: &RequestContext<'_>) -> Result<Reply, Problem> {
         replayable: context.replayable(),
     };
     let reported = context.decider.report(&report)?;
+    for finding in &reported.findings {
+        // At once: an SDK may execute a second time what was allowed once.
+        let decision = shown(decision_id.unwrap_or_default());
+        warn!(decision = &*decision, finding = &**finding, "an execution differs from what was decided");
+    }
     Reply::json(&Reported { accepted: true, findings: reported.findings })
 }
 

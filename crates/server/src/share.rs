@@ -1,12 +1,16 @@
 //! What tenants share: each has at most a quarter of it, and all together no more than there is.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use proofmark_store::Tenant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::keys::Caller;
+use crate::connections::Who;
+use crate::peer_address::PeerAddress;
 use crate::problem::Problem;
 
 /// A tenant has at most one part of so many, so no tenant alone can leave nothing for the others.
@@ -25,6 +29,8 @@ const MAX_BYTES: usize = 512 << 20;
 const MAX_STREAMS: usize = 1_024;
 /// The most sessions of the Model Context Protocol that there are at once.
 const MAX_SESSIONS: usize = 1_024;
+/// The most of them that clients without keys have: a peer has a quarter of these, which is half of the tenant's share.
+const MAX_KEYLESS_SESSIONS: usize = 512;
 
 /// How long a request waits for a thread.
 const MAX_WAIT_FOR_PLACE: Duration = Duration::from_secs(10);
@@ -37,7 +43,9 @@ pub struct Limits {
     pub(crate) verifying: Arc<Shares>,
     pub bytes: Arc<Shares>,
     pub streams: Arc<Shares>,
-    pub sessions: Arc<Shares>,
+    sessions: Arc<Shares>,
+    /// Of those, what clients without keys have, who are all of one tenant.
+    keyless_sessions: Arc<Shares<Who>>,
 }
 
 impl Limits {
@@ -51,52 +59,67 @@ impl Limits {
             bytes: Shares::of(MAX_BYTES),
             streams: Shares::of(MAX_STREAMS),
             sessions: Shares::of(MAX_SESSIONS),
+            keyless_sessions: Shares::of(MAX_KEYLESS_SESSIONS),
         })
+    }
+
+    /// A session for this caller. Of callers without a key, who are told apart by where they are, none can leave nothing for the others.
+    pub fn session(&self, caller: &Caller, from: Option<&PeerAddress>) -> Result<SessionShare, Problem> {
+        let of_peer = match from.filter(|_| *caller == Caller::local()) {
+            Some(from) => Some(self.keyless_sessions.take(&from.who(), 1)?),
+            None => None,
+        };
+        Ok(SessionShare { _of_tenant: self.sessions.take(&caller.tenant, 1)?, _of_peer: of_peer })
     }
 }
 
 /// A bounded amount of something.
-pub struct Shares {
+pub struct Shares<K = Tenant> {
     all: usize,
-    taken: Mutex<Taken>,
+    taken: Mutex<Taken<K>>,
 }
 
-#[derive(Default)]
-struct Taken {
+struct Taken<K> {
     all: usize,
-    by: HashMap<Tenant, usize>,
+    by: HashMap<K, usize>,
 }
 
-/// An amount that one tenant holds until this is dropped.
-pub struct Share {
-    of: Arc<Shares>,
-    tenant: Tenant,
+/// What a session holds.
+pub struct SessionShare {
+    _of_tenant: Share,
+    _of_peer: Option<Share<Who>>,
+}
+
+/// An amount that one tenant, or one peer, holds until this is dropped.
+pub struct Share<K: Clone + Eq + Hash = Tenant> {
+    of: Arc<Shares<K>>,
+    holder: K,
     amount: usize,
 }
 
-impl Shares {
+impl<K: Clone + Eq + Hash> Shares<K> {
     fn of(all: usize) -> Arc<Self> {
-        Arc::new(Self { all, taken: Mutex::default() })
+        Arc::new(Self { all, taken: Mutex::new(Taken { all: 0, by: HashMap::new() }) })
     }
 
-    /// So much for this tenant, or [`Problem::busy`].
-    pub fn take(self: &Arc<Self>, tenant: &Tenant, amount: usize) -> Result<Share, Problem> {
-        let mut share = Share { of: Arc::clone(self), tenant: tenant.clone(), amount: 0 };
+    /// So much for this tenant or peer, or [`Problem::busy`].
+    pub fn take(self: &Arc<Self>, holder: &K, amount: usize) -> Result<Share<K>, Problem> {
+        let mut share = Share { of: Arc::clone(self), holder: holder.clone(), amount: 0 };
         share.grow(amount)?;
         Ok(share)
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, Taken<K>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Share {
+impl<K: Clone + Eq + Hash> Share<K> {
     /// Gives so much of it back.
     pub(crate) fn shrink(&mut self, less: usize) {
         let less = less.min(self.amount);
         // A share of its own, which gives back when it is dropped.
-        drop(Share { of: Arc::clone(&self.of), tenant: self.tenant.clone(), amount: less });
+        drop(Share { of: Arc::clone(&self.of), holder: self.holder.clone(), amount: less });
         self.amount -= less;
     }
 
@@ -115,13 +138,13 @@ impl Share {
     pub fn grow(&mut self, more: usize) -> Result<(), Problem> {
         let mut taken = self.of.taken();
         // Both limits are checked before anything changes: a refusal takes nothing.
-        let mine = taken.by.get(&self.tenant).copied().unwrap_or(0).saturating_add(more);
+        let mine = taken.by.get(&self.holder).copied().unwrap_or(0).saturating_add(more);
         if mine > self.of.all / PARTS || taken.all.saturating_add(more) > self.of.all {
             return Err(Problem::busy());
         }
         if more > 0 {
             taken.all += more;
-            taken.by.insert(self.tenant.clone(), mine);
+            taken.by.insert(self.holder.clone(), mine);
             self.amount += more;
         }
         Ok(())
@@ -183,20 +206,20 @@ impl Shares {
 }
 
 #[cfg(test)]
-impl Share {
+impl<K: Clone + Eq + Hash> Share<K> {
     pub(crate) fn amount(&self) -> usize {
         self.amount
     }
 }
 
-impl Drop for Share {
+impl<K: Clone + Eq + Hash> Drop for Share<K> {
     fn drop(&mut self) {
         let mut taken = self.of.taken();
         taken.all -= self.amount;
-        if let Some(mine) = taken.by.get_mut(&self.tenant) {
+        if let Some(mine) = taken.by.get_mut(&self.holder) {
             *mine -= self.amount;
             if *mine == 0 {
-                taken.by.remove(&self.tenant);
+                taken.by.remove(&self.holder);
             }
         }
     }

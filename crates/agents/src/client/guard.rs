@@ -67,10 +67,13 @@ impl RemoteGuard {
                 Err(why) => why,
             }
         };
-        undecidable(&line, &format!("The action could not be decided: {why}."))
-            .map(Passage::ToClient)
-            .into_iter()
-            .collect()
+        not_decided(&line, &why)
+    }
+
+    /// Takes in a line of the client that goes nowhere, because the guarded server does not read. What is to be moved.
+    pub fn not_forwarded(&self, line: Vec<u8>) -> Vec<Passage> {
+        let line = Bytes::from(line);
+        self.tell(Happened::NotForwarded, line.clone(), TAKEN_WITHIN).unwrap_or_else(|why| not_decided(&line, &why))
     }
 
     /// Takes in a line of the guarded server; what is to be moved, in this order.
@@ -189,4 +192,9 @@ impl RemoteGuard {
         // Nothing panics while it is locked, so its content is whole.
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn not_decided(line: &[u8], why: &str) -> Vec<Passage> {
+    let text = undecidable(line, &format!("The action could not be decided: {why}."));
+    text.map(Passage::ToClient).into_iter().collect()
 }

@@ -8,6 +8,8 @@ use proofmark_guard::Moving;
 pub(super) trait Judge: Send + Sync + 'static {
     /// Takes in a line of the client.
     fn from_client(&self, line: Vec<u8>) -> Vec<Passage>;
+    /// Takes in a line of the client that goes nowhere, because the server does not read.
+    fn not_forwarded(&self, line: Vec<u8>) -> Vec<Passage>;
     /// Takes in a line of the server.
     fn from_server(&self, line: Vec<u8>) -> Vec<Passage>;
     /// Takes in that time has passed.
@@ -29,6 +31,10 @@ pub(super) trait Judge: Send + Sync + 'static {
 impl Judge for Guard {
     fn from_client(&self, line: Vec<u8>) -> Vec<Passage> {
         passages(Guard::from_client(self, line))
+    }
+
+    fn not_forwarded(&self, line: Vec<u8>) -> Vec<Passage> {
+        passages(Guard::not_forwarded(self, line))
     }
 
     fn from_server(&self, line: Vec<u8>) -> Vec<Passage> {
@@ -67,6 +73,10 @@ impl Judge for Guard {
 impl Judge for RemoteGuard {
     fn from_client(&self, line: Vec<u8>) -> Vec<Passage> {
         RemoteGuard::from_client(self, line)
+    }
+
+    fn not_forwarded(&self, line: Vec<u8>) -> Vec<Passage> {
+        RemoteGuard::not_forwarded(self, line)
     }
 
     fn from_server(&self, line: Vec<u8>) -> Vec<Passage> {

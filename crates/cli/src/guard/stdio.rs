@@ -1,15 +1,14 @@
 //! A guarded server on standard input and output.
 //!
-//! One thread reads the client, one the server. A message that goes on is written whole, by one thread at a time for each
-//! side. The server's standard input closes when the client's does, and when this process ends in any way; a server that goes on
+//! One thread reads the client, one the server, and one writes to the server: a server that does not read keeps nobody from an answer
+//! that needs no server. A message that goes on is written whole, by one thread at a time for each side. The server's standard input closes when the client's does, and when this process ends in any way; a server that goes on
 //! all the same is ended ([`super::watch`]), so a server is never left without its guard.
 
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +19,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::judge::Judge;
 use super::lines::{self, Line};
+use super::server_pipes::{Stderr, ToServer};
 use super::watch::{GRACE, Watch, end_group};
 use crate::error::with_help;
 use crate::exit::Exit;
@@ -42,15 +42,9 @@ const PIPE: usize = 256 << 10;
 /// Both sides of the connection, as far as they are written to.
 struct Wires {
     client: Mutex<io::Stdout>,
-    /// `None` after the client has closed its side.
-    server: Mutex<Option<ChildStdin>>,
+    server: ToServer,
     /// Read while something is decided and moved; written to close the server's side, so that nothing is on its way then.
     moving: RwLock<()>,
-    /// What follows for requests that waited, for a thread of its own. The one that reads the server must not wait until the
-    /// server reads.
-    released: mpsc::Sender<Vec<Passage>>,
-    /// How much of that is not moved yet.
-    unmoved: AtomicUsize,
 }
 
 /// Starts the server, and moves messages until it ends. `each_round` is called from time to time.
@@ -70,25 +64,14 @@ pub(super) fn run<J: Judge>(
     // Where it is not a pipe, or may not be longer, it stays as it is.
     let _as_before = rustix::pipe::fcntl_setpipe_size(io::stdout(), PIPE);
     let _as_before = stdout.as_ref().map(|stdout| rustix::pipe::fcntl_setpipe_size(stdout, PIPE));
-    let (released, to_move) = mpsc::channel();
+    let stderr = server.stderr.take().map(Stderr::pass_on).transpose()?;
     let wires = Arc::new(Wires {
         client: Mutex::new(io::stdout()),
-        server: Mutex::new(server.stdin.take()),
+        server: ToServer::new(server.stdin.take())?,
         moving: RwLock::default(),
-        released,
-        unmoved: AtomicUsize::new(0),
     });
     // What the operator is told of the beginning.
     carry(&*guard, &wires, guard.tick());
-    {
-        let (guard, wires) = (Arc::clone(&guard), Arc::clone(&wires));
-        thread::Builder::new().name("released".to_owned()).spawn(move || {
-            for passages in to_move {
-                carry(&*guard, &wires, passages);
-                wires.unmoved.fetch_sub(1, Ordering::Release);
-            }
-        })?;
-    }
     {
         let (guard, wires) = (Arc::clone(&guard), Arc::clone(&wires));
         // Not waited for: where the server ends first, it still reads from a client that says nothing.
@@ -108,6 +91,7 @@ pub(super) fn run<J: Judge>(
     // What it started may hold on to what is not ours.
     let status = end(&mut server, group)?;
     watch.stop();
+    stderr.into_iter().for_each(Stderr::wait);
     if let Err(error) = guard.close() {
         out::note(format_args!("failed to record the end of the session: {error}"));
         return Ok(Exit::NoAnswer);
@@ -118,7 +102,7 @@ pub(super) fn run<J: Judge>(
 fn start(command: &[String]) -> anyhow::Result<Child> {
     let (program, arguments) = command.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
     let mut server = Command::new(program);
-    server.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    server.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Ctrl-C is for this process, which then ends the server in order.
     server.process_group(0);
     server.spawn().map_err(|error| {
@@ -131,6 +115,7 @@ fn from_client(guard: &impl Judge, wires: &Wires) {
     loop {
         match lines::next(&mut input, MAX_MESSAGE_BYTES) {
             Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => {}
+            Ok(Some(Line::Whole(line))) if wires.server.is_full() => carry(guard, wires, guard.not_forwarded(line)),
             Ok(Some(Line::Whole(line))) => carry(guard, wires, guard.from_client(line)),
             // As a line that is no JSON: it has no id that could be read.
             Ok(Some(Line::TooLong)) => carry(guard, wires, guard.from_client(b"the line is too long".to_vec())),
@@ -142,25 +127,16 @@ fn from_client(guard: &impl Judge, wires: &Wires) {
     loop {
         // What the client has sent before it closed its side is still decided. A side may read nothing more.
         let is_over = match wires.moving.try_write() {
-            Ok(_nothing_moves) if wires.unmoved.load(Ordering::Acquire) > 0 => since.elapsed() > PATIENCE,
             Ok(_nothing_moves) if guard.waits_for_list() => false,
-            Ok(_nothing_moves) => {
-                close(wires);
-                return;
-            }
+            Ok(_nothing_moves) => true,
             Err(_) => since.elapsed() > PATIENCE,
         };
         if is_over {
-            close(wires);
+            wires.server.close();
             return;
         }
         thread::sleep(SHORT_ROUND);
     }
-}
-
-/// Closes the server's side.
-fn close(wires: &Wires) {
-    drop(wires.server.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 fn from_server(guard: &impl Judge, wires: &Wires, mut output: impl io::BufRead) {
@@ -177,14 +153,7 @@ fn from_server(guard: &impl Judge, wires: &Wires, mut output: impl io::BufRead) 
 /// Moves what follows from an event that is not the client's.
 fn moving(guard: &impl Judge, wires: &Wires, follows: impl FnOnce() -> Vec<Passage>) {
     let _moving = wires.moving.read().unwrap_or_else(PoisonError::into_inner);
-    let mut passages = follows();
-    let first = passages.iter().position(|passage| matches!(passage, Passage::Late(_) | Passage::Moved(_)));
-    if let Some(first) = first {
-        wires.unmoved.fetch_add(1, Ordering::Release);
-        // Its thread ends with the process only.
-        let _gone = wires.released.send(passages.split_off(first));
-    }
-    carry(guard, wires, passages);
+    carry(guard, wires, follows());
 }
 
 /// Moves what is to be moved. A side that cannot be written to has gone: its reader notices.
@@ -197,13 +166,8 @@ fn carry(guard: &impl Judge, wires: &Wires, passages: Vec<Passage>) {
                 let mut client = wires.client.lock().unwrap_or_else(PoisonError::into_inner);
                 let _gone = client.write_all(text.as_bytes()).and_then(|()| client.flush());
             }
-            Passage::Late(passage) => passages.push_front(*passage),
             Passage::Moved(moving) => passages.extend(guard.moved(moving)),
-            Passage::ToServer(mut text) => {
-                text.push('\n');
-                let mut server = wires.server.lock().unwrap_or_else(PoisonError::into_inner);
-                let _gone = server.as_mut().map(|server| server.write_all(text.as_bytes()));
-            }
+            Passage::ToServer(text) => wires.server.send(text),
             Passage::Log(text) => out::note(format_args!("proofmark guard: {}", printable(&text))),
         }
     }

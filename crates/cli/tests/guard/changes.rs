@@ -201,15 +201,16 @@ fn a_configuration_that_is_wrapped_again_is_unwrapped_as_it_was() {
 }
 
 #[test]
-fn a_server_with_a_guard_of_somebody_else_is_named() {
+fn a_guard_of_somebody_else_is_replaced_and_shown() {
     let place = Place::in_file();
     let wrap = ["guard", "wrap", "mcp.json", "--policy", "policy.yaml"];
     let theirs = r#"{"mcpServers": {"theirs": {"command": "proofmark", "args": ["guard", "--shadow", "--policy", "p", "--", "x"]}}}"#;
     std::fs::write(place.at("mcp.json"), theirs).unwrap();
     let wrapped = said(&place.proofmark(&wrap));
-    assert!(wrapped.contains("theirs is left as it is: its guard has other options"), "{wrapped}");
-    assert!(wrapped.contains("--shadow --policy p"), "{wrapped}");
-    // One that was written here is not.
+    // It is guarded as this command says from then on, and what it was is shown.
+    assert!(wrapped.contains("- proofmark guard --shadow --policy p -- x"), "{wrapped}");
+    let now = std::fs::read_to_string(place.at("mcp.json")).unwrap();
+    assert!(!now.contains("--shadow") && now.contains(r#""--", "x""#), "{now}");
     std::fs::write(place.at("mcp.json"), r#"{"mcpServers": {"ours": {"command": "x"}}}"#).unwrap();
     assert!(place.proofmark(&wrap).status.success());
     let again = said(&place.proofmark(&wrap));

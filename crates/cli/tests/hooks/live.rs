@@ -85,8 +85,10 @@ fn an_approval_counts_once(agent: Agent) {
     let Some(place) = installed(agent) else { return };
     assert!(place.proofmark(&["key", "new", "owner"]).status.success());
     place.write("policy.yaml", "version: 1\nboundaries:\n  - id: commands\n    match: {tool: shell}\n    require:\n      - approval: {role: owner}\n");
-    let add = ["reviewer", "add", "ann", "--key", "owner", "--role", "owner", "--policy", "policy.yaml"];
-    assert!(place.proofmark(&add).status.success());
+    let policy = place.at("policy.yaml").display().to_string();
+    let add = ["reviewer", "add", "ann", "--key", "owner", "--role", "owner", "--policy", &policy];
+    let added = place.proofmark(&add);
+    assert!(added.status.success(), "{}", said(&added));
     let turns = shell(agent, "echo x >> made");
     let made = || place.read("project/made").unwrap_or_default();
     let ran = agent.run(&place, &turns).unwrap();

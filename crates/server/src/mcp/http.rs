@@ -26,7 +26,6 @@ use super::sessions::Session;
 use super::{MAX_MESSAGE, MESSAGE, answer, calls};
 use crate::body;
 use crate::context::Head;
-use crate::keys::Caller;
 use crate::problem::Problem;
 use crate::reply::JSON;
 use crate::state::AppState;
@@ -71,7 +70,9 @@ pub(crate) async fn post(state: Arc<AppState>, head: Head, body: Body) -> Result
             let response = match session {
                 _ if is_alone => alone(&state, &id, request).await,
                 Some(session) => within(&state, session, &id, request),
-                None if method == "initialize" => greet(&state, &id, request, caller)?,
+                None if method == "initialize" => {
+                    greet(&id, request, || state.sessions.begin(caller, parts.extensions.get()))?
+                }
                 None => return Err(no_session()),
             };
             Ok(body::holding(response, held))
@@ -208,16 +209,15 @@ fn within(state: &AppState, session: Arc<Session>, id: &MessageId, request: Resu
 
 /// Begins a session.
 fn greet(
-    state: &AppState,
     id: &MessageId,
     request: Result<Request, Refusal>,
-    caller: Caller,
+    begin: impl FnOnce() -> Result<String, Problem>,
 ) -> Result<Response, Problem> {
     let greeted = match request.and_then(|request| answer::greeted(&request)) {
         Ok(greeted) => greeted,
         Err(refusal) => return Ok(json(StatusCode::BAD_REQUEST, refusal.answer(id))),
     };
-    let session = state.sessions.begin(caller)?;
+    let session = begin()?;
     let mut response = json(StatusCode::OK, id.result(&greeted));
     // Its digits are those of a header.
     response.headers_mut().extend(HeaderValue::from_str(&session).map(|session| (SESSION, session)));

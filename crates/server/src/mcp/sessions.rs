@@ -9,9 +9,10 @@ use tokio::sync::watch;
 use super::calls::Calls;
 use super::server::Server;
 use crate::keys::Caller;
+use crate::peer_address::PeerAddress;
 use crate::problem::Problem;
 use crate::services::Services;
-use crate::share::{Limits, Share};
+use crate::share::{Limits, SessionShare};
 use crate::stop::Stops;
 
 /// How long a session may be silent: longer than any verification takes.
@@ -30,7 +31,7 @@ pub(super) struct Session {
     /// When its client said something last.
     heard: Mutex<Instant>,
     over: watch::Sender<()>,
-    _share: Share,
+    _share: SessionShare,
 }
 
 impl Sessions {
@@ -42,9 +43,9 @@ impl Sessions {
     /// Begins a session, and returns its id.
     ///
     /// # Errors
-    /// If the caller's tenant has its share of sessions.
-    pub(super) fn begin(&self, owner: Caller) -> Result<String, Problem> {
-        let share = self.server.limits.sessions.take(&owner.tenant, 1)?;
+    /// If the caller's tenant, or its peer, has its share of sessions.
+    pub(super) fn begin(&self, owner: Caller, from: Option<&PeerAddress>) -> Result<String, Problem> {
+        let share = self.server.limits.session(&owner, from)?;
         // The id is random, because it is all that a client of the same key has to know to use the session.
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| Problem::internal().cause(error))?;

@@ -2,6 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use proofmark_testing::Home;
 
@@ -240,4 +243,38 @@ pub(crate) fn post(address: &str, head: &str, body: &str) -> (u16, String) {
     stream.read_to_string(&mut answer).unwrap();
     let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
     (status, answer)
+}
+
+/// Begins sessions as a client, each by a connection of its own, and prints the status of each.
+const FLOOD: &str = r#"
+for number in $(seq "$2"); do
+  exec 3<>"/dev/tcp/${1%:*}/${1##*:}"
+  printf 'POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\naccept: application/json, text/event-stream\r\n' >&3
+  printf 'content-type: application/json\r\ncontent-length: %s\r\n\r\n%s' "${#3}" "$3" >&3
+  read -r version status rest <&3
+  echo "$status"
+  exec 3>&-
+done
+"#;
+
+/// An account without rights.
+const NOBODY: u32 = 65_534;
+
+#[test]
+fn without_keys_one_account_leaves_sessions_for_another() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    let mut flood = Command::new("bash");
+    flood.args(["-c", FLOOD, "flood", &server.address, "140", GREETING]);
+    if is_root {
+        flood.uid(NOBODY).gid(NOBODY);
+    }
+    let told = flood.output().unwrap();
+    let statuses = String::from_utf8_lossy(&told.stdout);
+    let count = |status: &str| statuses.lines().filter(|line| *line == status).count();
+    assert_eq!((count("200"), count("429")), (128, 12), "{statuses}{}", String::from_utf8_lossy(&told.stderr));
+    // Where the test is not run by root, there is no other account.
+    let own = post(&server.address, "host: localhost", GREETING).0;
+    assert_eq!(own, if is_root { 200 } else { 429 });
 }

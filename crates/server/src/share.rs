@@ -8,8 +8,8 @@ use std::time::Duration;
 use proofmark_store::Tenant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::keys::Caller;
 use crate::connections::Who;
+use crate::keys::Caller;
 use crate::peer_address::PeerAddress;
 use crate::problem::Problem;
 

@@ -110,19 +110,18 @@ enum Unchanged {
 
 impl Wrap {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let decides = match &self.policy {
+        let (decides, options) = match &self.policy {
             Some(policy) => {
-                let words = ["--policy".to_owned(), absolute_file(policy)?];
                 // A host that starts a guard with a policy that cannot be read has no server.
                 document::action_policy(policy)?;
-                [&words[..], &absolute_options(&self.options, config)?].concat()
+                (vec!["--policy".to_owned(), absolute_file(policy)?], absolute_options(&self.options, config)?)
             }
-            None => [&self.remote.words()?[..], &self.options].concat(),
+            None => (self.remote.words()?, self.options.clone()),
         };
+        check(&[&decides[..], &options].concat())?;
         let program = std::env::current_exe().context("find the path of this program")?;
         let program =
             program.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
-        Self::check(&decides)?;
         let mut servers = ServersFile::read(&self.file, config)?;
         let unguarded = unguarded(ServersFile::read(&self.file, config)?)?;
         let home = config.named_home()?.filter(|_| self.policy.is_some());
@@ -131,7 +130,7 @@ impl Wrap {
             let named = ["--name".to_owned(), place.name().to_owned()];
             let inner = guarded(&before).unwrap_or_else(|| before.clone());
             let guard = [program.clone(), "guard".to_owned()];
-            let after = [&guard[..], &decides, &named, &[END.to_owned()], &inner].concat();
+            let after = [&guard[..], &decides, &named, &options, &[END.to_owned()], &inner].concat();
             if before == after {
                 return Err(Unchanged::Guarded);
             }
@@ -156,12 +155,12 @@ impl Wrap {
         }
         Ok(Exit::Yes)
     }
+}
 
-    /// Refuses now what a guard with these options would refuse when a host starts it.
-    fn check(options: &[String]) -> anyhow::Result<()> {
-        let given = [options, &["--name", "name", END, "server"].map(str::to_owned)].concat();
-        Given::try_parse_from(given).map(drop).map_err(|error| wrong_arguments("proofmark guard", &error))
-    }
+/// Refuses now what a guard with these options would refuse when a host starts it.
+fn check(options: &[String]) -> anyhow::Result<()> {
+    let given = [options, &["--name", "name", END, "server"].map(str::to_owned)].concat();
+    Given::try_parse_from(given).map(drop).map_err(|error| wrong_arguments("proofmark guard", &error))
 }
 
 impl Unwrap {

@@ -65,7 +65,6 @@ pub struct Settings {
 
 /// What is to be done, in this order.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "few outputs exist at a time, and events are most of them")]
 pub enum Output {
     ToClient(String),
     ToServer(String),

@@ -97,10 +97,10 @@ impl Install {
     pub(crate) fn run(mut self, config: &Config) -> anyhow::Result<Exit> {
         let decides = match &self.policy {
             Some(policy) => {
-                let words = vec!["--policy".to_owned(), absolute_file(policy)?];
+                let words = ["--policy".to_owned(), absolute_file(policy)?];
                 // A hook whose policy cannot be read refuses every call.
                 document::action_policy(policy)?;
-                words
+                [self.home(config)?, words.to_vec()].concat()
             }
             None => self.remote.words()?,
         };
@@ -119,7 +119,8 @@ impl Install {
         let exit = self.change.finish(self.host, &file, &before)?;
         let project = surroundings()?.project;
         let program = std::env::current_exe().context("find the path of this program")?;
-        let named = [self.policy.as_ref(), self.workflow.as_ref(), Some(&program), Some(&config.home)];
+        let home = self.policy.is_some().then_some(&config.home);
+        let named = [self.policy.as_ref(), self.workflow.as_ref(), Some(&program), home];
         // Anyone who writes these files decides what the hook allows, and the agent writes in the project.
         for path in named.into_iter().flatten().filter(|path| is_within(path, &project)) {
             let shown = printable(&path.display().to_string());
@@ -134,6 +135,19 @@ impl Install {
         Ok(exit)
     }
 
+    /// Where the keys and the store are. A project may set variables of its host, and would choose whose approvals count: so the
+    /// folder is always settled here.
+    fn home(&self, config: &Config) -> anyhow::Result<Vec<String>> {
+        let named = |home: String| vec!["--home".to_owned(), home];
+        Ok(match (self.change.scope, config.named_home()?) {
+            (Scope::System, None) => vec!["--own-home".to_owned()],
+            (Scope::System, Some(home)) => named(home),
+            (Scope::User | Scope::Project, _) => {
+                named(absolute_path(config.home.to_str().context("write a path: it is not UTF-8")?)?)
+            }
+        })
+    }
+
     /// The words of the command that the host is to start.
     fn command(&self, decides: &[String], config: &Config) -> anyhow::Result<Vec<String>> {
         let program = std::env::current_exe().context("find the path of this program")?;
@@ -142,14 +156,6 @@ impl Install {
         let mut command = vec![text(&program)?, "hook".to_owned()];
         let arguments = command.len();
         command.push(self.host.installation.runs_as.to_owned());
-        // A project may set variables of its host, and would choose whose approvals count: so the folder is always settled here.
-        match (self.change.scope, config.named_home()?) {
-            (Scope::System, None) => command.push("--own-home".to_owned()),
-            (Scope::System, Some(home)) => command.extend(["--home".to_owned(), home]),
-            (Scope::User | Scope::Project, _) => {
-                command.extend(["--home".to_owned(), absolute_path(&text(&config.home)?)?]);
-            }
-        }
         command.extend_from_slice(decides);
         if let (Some(workflow), Some(step)) = (&self.workflow, &self.step) {
             let file = absolute_file(workflow)?;
@@ -163,7 +169,11 @@ impl Install {
         }
         // What the hook would refuse is refused now, and not at each call of the agent.
         Run::check(&[command.get(arguments..).unwrap_or_default(), &self.options[..]].concat())?;
-        command.extend(absolute_options(&self.options, config)?);
+        command.extend(if self.policy.is_some() {
+            absolute_options(&self.options, config)?
+        } else {
+            self.options.clone()
+        });
         // Hosts put variables in place of their names, within quotes, too.
         match command.iter().find(|word| word.contains('$') || word.chars().any(char::is_control)) {
             Some(word) => Err(with_help(

@@ -70,8 +70,8 @@ fn a_policy_that_is_replaced_counts_for_the_next_call() {
     // The server looks at its files from time to time.
     let blocked = (2..).map(|id| guard.call(id, "read")).find(|answer| answer.contains("Not executed"));
     assert!(blocked.is_some());
-    let shown = said(&place.judge(&["session", "show", "60002/s1"]));
-    assert!(shown.contains("policy"), "{shown}");
+    let exported = said(&place.judge(&["session", "export", "60002/s1"]));
+    assert!(exported.contains("\"policy\""), "{exported}");
 }
 
 #[test]

@@ -189,11 +189,10 @@ impl Judge {
     fn request(&self, method: &str, path: &str, body: &str) -> (u16, String) {
         let mut stream = UnixStream::connect(&self.socket).unwrap();
         let length = body.len();
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
-        )
-        .unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close");
+        let about = format!("Content-Type: application/json\r\nContent-Length: {length}");
+        // A server that refuses does not read all of it.
+        drop(stream.write_all(format!("{head}\r\n{about}\r\n\r\n{body}").as_bytes()));
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();

@@ -7,7 +7,7 @@ use ed25519_dalek::VerifyingKey as Ed25519Key;
 use p256::ecdsa::VerifyingKey as P256Key;
 use p256::ecdsa::signature::Verifier as _;
 
-use crate::passkey::PasskeyError;
+use crate::error::PasskeyError;
 
 /// The words of the algorithms.
 const ES256: &str = "es256";

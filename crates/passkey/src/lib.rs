@@ -9,12 +9,14 @@
 
 mod approval;
 mod assertion;
+mod error;
 mod key;
 mod origin;
 mod passkey;
 
 pub use approval::{Approved, approved, statement};
 pub use assertion::{Assertion, AssertionError};
+pub use error::PasskeyError;
 pub use key::PublicKey;
 pub use origin::Origin;
-pub use passkey::{Passkey, PasskeyError};
+pub use passkey::Passkey;

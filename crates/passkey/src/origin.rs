@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use proofmark_receipt::Sha256Digest;
 
-use crate::passkey::PasskeyError;
+use crate::error::PasskeyError;
 
 /// The longest name of a host, in bytes (RFC 1035).
 const MAX_HOST: usize = 253;

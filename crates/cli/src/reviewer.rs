@@ -152,7 +152,7 @@ fn with_item(text: &str, item: &str) -> String {
     let is_item = |line: &&str| line.trim_start().starts_with('-');
     let is_content = |line: &&str| line.starts_with([' ', '-']) && !line.trim().is_empty();
     let indent = within.iter().find(|line| is_item(line)).map_or(2, |line| line.len() - line.trim_start().len());
-    let length = within.iter().rposition(|line| is_content(&line)).map_or(0, |last| last + 1);
+    let length = within.iter().rposition(is_content).map_or(0, |last| last + 1);
     let line = format!("{}- {item}", " ".repeat(indent));
     lines.insert(start + 1 + length, &line);
     lines.join("\n") + "\n"

@@ -7,9 +7,9 @@ use proofmark_guard::Moving;
 /// What is told of everything that happens at a connection, and says what is to be moved.
 pub(super) trait Judge: Send + Sync + 'static {
     /// Takes in a line of the client.
-    fn from_client(&self, line: Vec<u8>) -> Vec<Passage>;
+    fn client_said(&self, line: Vec<u8>) -> Vec<Passage>;
     /// Takes in a line of the server.
-    fn from_server(&self, line: Vec<u8>) -> Vec<Passage>;
+    fn server_said(&self, line: Vec<u8>) -> Vec<Passage>;
     /// Takes in that time has passed.
     fn tick(&self) -> Vec<Passage>;
     /// Takes in that everything before [`Passage::Moved`] has been moved.
@@ -27,11 +27,11 @@ pub(super) trait Judge: Send + Sync + 'static {
 }
 
 impl Judge for Guard {
-    fn from_client(&self, line: Vec<u8>) -> Vec<Passage> {
+    fn client_said(&self, line: Vec<u8>) -> Vec<Passage> {
         passages(Guard::from_client(self, line))
     }
 
-    fn from_server(&self, line: Vec<u8>) -> Vec<Passage> {
+    fn server_said(&self, line: Vec<u8>) -> Vec<Passage> {
         passages(Guard::from_server(self, line))
     }
 
@@ -65,11 +65,11 @@ impl Judge for Guard {
 }
 
 impl Judge for RemoteGuard {
-    fn from_client(&self, line: Vec<u8>) -> Vec<Passage> {
+    fn client_said(&self, line: Vec<u8>) -> Vec<Passage> {
         RemoteGuard::from_client(self, line)
     }
 
-    fn from_server(&self, line: Vec<u8>) -> Vec<Passage> {
+    fn server_said(&self, line: Vec<u8>) -> Vec<Passage> {
         RemoteGuard::from_server(self, line)
     }
 

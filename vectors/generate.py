@@ -6,6 +6,8 @@ import hashlib
 import json
 import pathlib
 
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, utils
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 HERE = pathlib.Path(__file__).parent
@@ -293,7 +295,7 @@ def json_accept(case):
 
 def case(name, rejects, receipt, expect="valid", **more):
     where = {"receipt_hex": receipt.hex()} if isinstance(receipt, bytes) else {"receipt": receipt if isinstance(receipt, str) else as_written(receipt)}
-    invalid = ("content_hash_mismatch", "signature_mismatch", "issuer_key_mismatch")
+    invalid = ("content_hash_mismatch", "signature_mismatch", "issuer_key_mismatch", "passkey_mismatch")
     answer = "valid" if expect == "valid" else "invalid" if expect in invalid else "undecidable"
     return {"name": name, "rejects": rejects, **where, **more, "expect": expect, "answer": answer}
 
@@ -940,6 +942,118 @@ def signer_cases():
         yield {"name": name, "rejects": why, "text": text, "expect": "invalid_signer_id"}
 
 
+# passkey.json
+
+P256 = ec.derive_private_key(7, ec.SECP256R1())
+PAGE = "https://approvals.example"
+
+
+def es256(private=P256):
+    numbers = private.public_key().public_numbers()
+    return "es256:" + numbers.x.to_bytes(32, "big").hex() + numbers.y.to_bytes(32, "big").hex()
+
+
+def sign_es256(message, private=P256):
+    r, s = utils.decode_dss_signature(private.sign(message, ec.ECDSA(hashes.SHA256(), deterministic_signing=True)))
+    return r.to_bytes(32, "big") + s.to_bytes(32, "big")
+
+
+def statement(document):
+    approval = {name: value for name, value in document["metadata"]["approval"].items() if name != "passkey"}
+    return {**{name: document[name] for name in ("receipt_id", "verified_at", "hashes")}, "approval": approval}
+
+
+def approval():
+    given = {
+        "role": "finance", "action_hash": "sha256:" + sha256("action"), "environment": "prod", "agent": "bot",
+        "decision_id": "8f14e45f-ceea-4c1b-9d2a-3f6f1b7a2c55", "expires_at": "2026-02-19T01:46:00.000Z", "note": "checked",
+    }
+    document = {**body(approval=given), "tier": Number("3"), "verdict": "pass"}
+    document["task"] = {"task_id": given["decision_id"], "task_type": "approval"}
+    document["results"] = {"total": Number("1"), "passed": Number("1"), "failed": Number("0"), "errors": Number("0"), "details": []}
+    return document
+
+
+def approved(page=PAGE, flags=5, counter=3, host=None, key=None, private=P256, signs=None, client=None, rest=b"", **changes):
+    """An approval and the assertion in it, each part of which can be made wrong. `signs` changes what is signed."""
+    document = approval()
+    signed = statement(document if signs is None else signs(document))
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(vrf(signed).encode()).digest()).decode().rstrip("=")
+    fields = {"type": "webauthn.get", "challenge": challenge, "origin": page, "crossOrigin": False, **(client or {})}
+    client_data = json.dumps({name: value for name, value in fields.items() if value is not None}, separators=(",", ":"))
+    host = host or "approvals.example"
+    data = hashlib.sha256(host.encode()).digest() + bytes([flags]) + counter.to_bytes(4, "big") + rest
+    message = data + hashlib.sha256(client_data.encode()).digest()
+    signature = sign_es256(message, private) if isinstance(private, ec.EllipticCurvePrivateKey) else private.sign(message)
+    kept = {
+        "key": (key or es256()) + "@" + PAGE, "credential": "AQID", "authenticator_data": data.hex(), "client_data": client_data,
+        "signature": signature.hex(), **changes,
+    }
+    document["metadata"]["approval"]["passkey"] = kept
+    return document
+
+
+def listed_for(page):
+    """An approval by a passkey for pages of this origin."""
+    document = approved(page=page)
+    document["metadata"]["approval"]["passkey"]["key"] = es256() + "@" + page
+    return document
+
+
+def passkey_case(name, rejects, document, expect="passkey_mismatch"):
+    return decision_case(name, rejects, sign(document), expect, kind="receipt")
+
+
+def passkey_cases():
+    eddsa = "eddsa:" + OTHER.raw.hex()
+    other = ec.derive_private_key(8, ec.SECP256R1())
+    cut = lambda name: approved()["metadata"]["approval"]["passkey"][name][:-2]
+    yield passkey_case("es256", "everything", approved(), "valid")
+    yield passkey_case("eddsa", "only one algorithm", approved(key=eddsa, private=OTHER.private), "valid")
+    yield passkey_case("counter_of_zero", "wanting a counter", approved(counter=0), "valid")
+    yield passkey_case("backed_up", "wanting flags to be exactly two", approved(flags=0x1D), "valid")
+    yield passkey_case("no_cross_origin", "wanting an optional member", approved(client={"crossOrigin": None}), "valid")
+    yield passkey_case("not_an_object", "a passkey of another type skipped", changed(approved(), "metadata", "approval", "passkey", True))
+    yield passkey_case("null", "null for none", changed(approved(), "metadata", "approval", "passkey", None))
+    for field in ("key", "credential", "authenticator_data", "client_data", "signature"):
+        yield passkey_case(f"without_{field}", "a default for it", without(approved(), "metadata", "approval", "passkey", field))
+    for field in ("authenticator_data", "signature"):
+        yield passkey_case(f"short_{field}", "padding with zeros", approved(**{field: cut(field)}))
+        yield passkey_case(f"upper_case_{field}", "two spellings", approved(**{field: cut(field) + "AB"}))
+    yield passkey_case("other_role", "a challenge that is not compared", approved(signs=lambda one: changed(one, "metadata", "approval", "role", "owner")))
+    yield passkey_case("other_note", "signing only the hash of the action", approved(signs=lambda one: changed(one, "metadata", "approval", "note", "no")))
+    yield passkey_case("other_expiry", "signing only the hash of the action", approved(signs=lambda one: changed(one, "metadata", "approval", "expires_at", "2026-02-20T01:46:00.000Z")))
+    yield passkey_case("other_receipt", "an assertion that counts again under another id", approved(signs=lambda one: changed(one, "receipt_id", "16fd2706-8baf-433b-82eb-8c7fada847da")))
+    yield passkey_case("other_time", "a time that is not signed", approved(signs=lambda one: changed(one, "verified_at", "2026-02-19T00:46:01.000Z")))
+    yield passkey_case("other_decision", "a digest that is not signed", approved(signs=lambda one: changed(one, "hashes", "specification", "sha256:" + sha256("x"))))
+    yield passkey_case("padded_challenge", "a lenient base64", approved(client={"challenge": "AAAA="}))
+    yield passkey_case("of_creation", "any type of client data", approved(client={"type": "webauthn.create"}))
+    yield passkey_case("of_another_page", "an origin that is not compared", approved(page="https://evil.example"))
+    yield passkey_case("of_a_subdomain", "comparing the ends of origins", approved(page="https://evil.approvals.example"))
+    yield passkey_case("of_another_port", "comparing hosts", approved(page=PAGE + ":8443"))
+    yield passkey_case("of_another_scheme", "comparing hosts", approved(page="http://approvals.example"))
+    yield passkey_case("in_a_frame", "a page that is shown in another", approved(client={"crossOrigin": True}))
+    yield passkey_case("in_a_frame_of_a_name", "a type that is not checked", approved(client={"crossOrigin": "false"}))
+    yield passkey_case("below_another_page", "a page that is shown in another", approved(client={"topOrigin": "https://evil.example"}))
+    yield passkey_case("of_another_party", "a relying party that is not compared", approved(host="evil.example"))
+    yield passkey_case("user_not_present", "only one flag", approved(flags=4))
+    yield passkey_case("user_not_verified", "only one flag", approved(flags=1))
+    yield passkey_case("flag_of_a_credential", "flags of what is not there", approved(flags=0x45))
+    yield passkey_case("flag_of_extensions", "flags of what is not there", approved(flags=0x85))
+    yield passkey_case("bytes_behind", "cutting off", approved(flags=0x85, rest=b"\xa0"))
+    yield passkey_case("of_another_key", "any key", approved(private=other))
+    yield passkey_case("of_a_key_that_is_no_point", "a library that does not check", approved(key="es256:" + "01" * 64))
+    yield passkey_case("of_an_algorithm_unknown", "guessing the algorithm", approved(key=es256().replace("es256", "es384")))
+    yield passkey_case("of_a_key_of_small_order", "a library that is not strict", approved(key="eddsa:" + IDENTITY.hex(), private=OTHER.private, signature=(IDENTITY + bytes(32)).hex()))
+    yield passkey_case("of_the_wrong_algorithm", "trying both", approved(key=eddsa))
+    for name, page in {
+        "no_scheme": "approvals.example", "of_an_address": "https://127.0.0.1", "insecure": "http://approvals.example",
+        "implied_port": PAGE + ":443", "path": PAGE + "/", "upper_case": "https://Approvals.example", "user": "https://u@approvals.example",
+        "long_port": PAGE + ":99999", "zeros_in_port": PAGE + ":08443",
+    }.items():
+        yield passkey_case(f"origin_{name}", "a lenient reader of URLs", listed_for(page))
+
+
 BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 BASE64_NEXT = {letter: BASE64[index ^ 1] for index, letter in enumerate(BASE64)}
 
@@ -950,4 +1064,5 @@ if __name__ == "__main__":
     write("head.json", "signed chain heads, and what verifying them answers", list(head_cases()))
     write("decision.json", "signed documents, which kind each is, and what verifying it answers", list(decision_cases()))
     write("linked.json", "decision receipts or entries of sessions in order, and whether they are one whole chain", list(linked_cases()))
+    write("passkey.json", "receipts of approvals that a passkey has signed, and what verifying them answers", list(passkey_cases()))
     write("signer.json", "spellings of a public key", list(signer_cases()))

@@ -535,6 +535,21 @@ async function verifyStrictly(key, message, signature) {
   return verifyByWebCrypto(key, message, signature);
 }
 
+async function verifyP256(key, message, signature) {
+  const crypto = subtle(), curve = { name: "ECDSA", namedCurve: "P-256" };
+  const point = new Uint8Array(65);
+  point[0] = 4;
+  point.set(key, 1);
+  let imported;
+  try {
+    imported = await crypto.importKey("raw", point, curve, false, ["verify"]);
+  } catch {
+    // It is not a point of the curve, or encodes one otherwise than with its coordinates.
+    return false;
+  }
+  return crypto.verify({ name: "ECDSA", hash: "SHA-256" }, imported, signature, message);
+}
+
 function isOfLargeOrder(encoded) {
   // The highest bit is the sign of x.
   const y = integer(encoded) & (2n ** 255n - 1n);
@@ -586,7 +601,7 @@ function withoutEd25519() {
   const message = "this browser cannot check Ed25519 signatures";
   return new Refused("cannot_check_here", message, { help: `use Chrome 137, Firefox 129, Safari 17 or later, ${ELSEWHERE}` });
 }
-return { sha256, verifyStrictly };
+return { sha256, verifyStrictly, verifyP256 };
 })();
 
 const $receipt = (() => {
@@ -1080,6 +1095,116 @@ function base58(text) {
 return { signerKey, signerId, fingerprint, readSigners };
 })();
 
+const $passkey = (() => {
+const { canonical } = $canonical;
+const { sha256, verifyP256, verifyStrictly } = $ed25519;
+const { parse } = $json;
+const { Refused } = $refused;
+const { unhex, utf8 } = $text;
+const MAX_CREDENTIAL = 2046;
+const MAX_CLIENT_DATA = 4096;
+const MAX_HOST = 253;
+const DATA_BYTES = 37;
+const LABEL = "[0-9a-z](?:[0-9a-z-]*[0-9a-z])?";
+const ORIGIN = new RegExp(`^(https?)://(${LABEL}(?:\\.${LABEL})*)(?::([1-9][0-9]{0,4}))?$`);
+const WHY = {
+  malformed: "it is not complete, or longer than it may be",
+  clientData: "its client data is not what a browser writes for an approval",
+  challenge: "it is over something else than this approval",
+  origin: "it was made on a page of another origin",
+  relyingParty: "it is for another relying party",
+  user: "the authenticator has not verified the user",
+  signature: "its signature is not that of the passkey",
+};
+
+async function checkPasskey(receipt) {
+  const approval = object(object(receipt.get("metadata"))?.get("approval"));
+  const kept = approval?.get("passkey");
+  if (approval === undefined || kept === undefined) return;
+  const read = readAssertion(object(kept));
+  if (!read) throw refused("malformed");
+  const { key, host, origin, data, clientData, signature } = read;
+  checkClientData(clientData, await challengeOf(receipt, approval), origin);
+  const [relyingParty, flags] = [data.slice(0, 32), data[32] ?? 0];
+  if (!same(relyingParty, await digest(utf8(host)))) throw refused("relyingParty");
+  if ((flags & 0x05) !== 0x05) throw refused("user");
+  if ((flags & 0xc0) !== 0) throw refused("malformed");
+  const signed = joined(data, await digest(utf8(clientData)));
+  const holds = key.length === 64 ? await verifyP256(key, signed, signature) : await verifyStrictly(key, signed, signature);
+  if (!holds) throw refused("signature");
+}
+
+function readAssertion(kept) {
+  const text = name => { const value = kept?.get(name); return typeof value === "string" ? value : null; };
+  const [passkey, credential, clientData] = [text("key"), text("credential"), text("client_data")];
+  const [data, signature] = [unhex(text("authenticator_data") ?? "", DATA_BYTES), unhex(text("signature") ?? "", 64)];
+  if (passkey === null || credential === null || clientData === null || !data || !signature) return null;
+  if (utf8(credential).length > MAX_CREDENTIAL || utf8(clientData).length > MAX_CLIENT_DATA) return null;
+  const at = passkey.indexOf("@"), [key, origin] = [readKey(passkey.slice(0, Math.max(at, 0))), passkey.slice(at + 1)];
+  const host = hostOf(origin);
+  return at < 0 || !key || host === null ? null : { key, host, origin, data, clientData, signature };
+}
+
+function readKey(text) {
+  if (text.startsWith("es256:")) return unhex(text.slice(6), 64);
+  return text.startsWith("eddsa:") ? unhex(text.slice(6), 32) : null;
+}
+
+function hostOf(origin) {
+  const [, scheme, host = "", port] = ORIGIN.exec(origin) ?? [];
+  const isSecure = scheme === "https" || scheme === "http" && host === "localhost";
+  const isPort = port === undefined || Number(port) <= 65535 && port !== (scheme === "https" ? "443" : "80");
+  return isSecure && isPort && host.length <= MAX_HOST && !/(?:^|\.)[0-9]+$/.test(host) ? host : null;
+}
+
+async function challengeOf(receipt, approval) {
+  const signed = new Map(approval);
+  signed.delete("passkey");
+  const names = ["receipt_id", "verified_at", "hashes"];
+  const statement = new Map([...names.map(name => /** @type {[string, Json]} */ ([name, receipt.get(name) ?? null])), ["approval", signed]]);
+  const bytes = await digest(canonical(/** @type {JsonObject} */ (statement)));
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function checkClientData(text, challenge, origin) {
+  let clientData;
+  try {
+    clientData = object(parse(text));
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+  }
+  const framed = clientData?.get("crossOrigin");
+  const isFramed = clientData?.has("topOrigin") || framed !== undefined && framed !== false;
+  if (clientData?.get("type") !== "webauthn.get" || isFramed) throw refused("clientData");
+  if (clientData.get("challenge") !== challenge) throw refused("challenge");
+  if (clientData.get("origin") !== origin) throw refused("origin");
+}
+
+function object(value) {
+  return value instanceof Map ? value : undefined;
+}
+
+async function digest(bytes) {
+  return /** @type {Uint8Array<ArrayBuffer>} */ (unhex((await sha256(bytes)).slice(7), 32));
+}
+
+function same(one, other) {
+  return one.length === other.length && one.every((byte, index) => byte === other[index]);
+}
+
+function joined(one, other) {
+  const all = new Uint8Array(one.length + other.length);
+  all.set(one);
+  all.set(other, one.length);
+  return all;
+}
+
+function refused(why) {
+  return new Refused("passkey_mismatch", `the passkey that the approval names has not signed it: ${WHY[why]}`, { answer: "invalid" });
+}
+return { checkPasskey };
+})();
+
 const $signature = (() => {
 const { canonical, checkNumbers } = $canonical;
 const { sha256, verifyStrictly } = $ed25519;
@@ -1152,6 +1277,7 @@ const { PROFILES } = $canonical;
 const { claimsDecision, readDecision } = $decision;
 const { parse } = $json;
 const { readHead } = $head;
+const { checkPasskey } = $passkey;
 const { readReceipt } = $receipt;
 const { Refused } = $refused;
 const { claimsSession } = $session;
@@ -1173,7 +1299,13 @@ async function verify(source, { trusted = [], profile = "vrf" } = {}) {
   if (document instanceof Map && claimsSession(document)) {
     return judged("session_entry", document, signers, () => verifyDocument(document));
   }
-  const verification = await judged("receipt", document, signers, () => verifyReceipt(readReceipt(document), profile));
+  const verification = await judged("receipt", document, signers, async () => {
+    const receipt = readReceipt(document);
+    const signer = await verifyReceipt(receipt, profile);
+    // An approval that names a passkey is what it says only if the passkey has signed it, too.
+    await checkPasskey(receipt.document);
+    return signer;
+  });
   return { ...verification, wouldVerifyUnder: await hint(verification, profile) };
 }
 

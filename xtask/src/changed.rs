@@ -22,8 +22,14 @@ const BESIDE: [(&str, Option<&str>); 5] = [
 ];
 
 /// Tests of `cli` that take as long as all others together: with coding agents, in browsers, of programs of others, and of many
-/// processes that share a store. They run where they differ themselves.
-const SLOW: [&str; 5] = ["hooks", "js", "real", "ui", "work"];
+/// processes that share a store. They run where they differ themselves, or what they are about, which is in the folder beside.
+const SLOW: [(&str, &str); 5] = [
+    ("hooks", "crates/hosts/"),
+    ("js", "clients/js/"),
+    ("real", "crates/guard/"),
+    ("ui", "crates/pages/"),
+    ("work", "crates/jobs/"),
+];
 
 /// The filter of nextest for the tests of packages that differ from where this branch left `main`, uncommitted changes included, and of
 /// those that depend on them, but for those that are slow; `None` where no package differs.
@@ -40,11 +46,16 @@ pub(crate) fn filter_of_changes(workspace: &Metadata) -> anyhow::Result<Option<S
     Ok((!filters.is_empty()).then(|| format!("({}) - ({})", filters.join(" + "), left_out(&files))))
 }
 
-/// The filter of nextest for slow tests that do not differ.
+/// The filter of nextest for slow tests that these files leave as they are.
 fn left_out(files: &str) -> String {
-    let differs = |name: &str| files.lines().any(|file| file.starts_with(&format!("crates/cli/tests/{name}/")));
-    let slow = SLOW.into_iter().filter(|name| !differs(name)).map(|name| format!("binary({name})"));
-    slow.chain([OF_OTHERS.to_owned()]).collect::<Vec<_>>().join(" + ")
+    let mut filter = OF_OTHERS.to_owned();
+    for (name, about) in SLOW {
+        let own = format!("crates/cli/tests/{name}/");
+        if !files.lines().any(|file| file.starts_with(&own) || file.starts_with(about)) {
+            filter += &format!(" + binary({name})");
+        }
+    }
+    filter
 }
 
 /// The folder of a package below the workspace, with a slash at its end.
@@ -79,11 +90,16 @@ mod tests {
     use super::{left_out, package_of};
 
     #[test]
-    fn slow_tests_run_where_they_differ() {
-        let of_src = left_out("crates/cli/src/main.rs\ncrates/pages/tests/ui.rs\n");
-        assert!(of_src.contains("binary(ui) + binary(work) + test("), "{of_src}");
-        let of_tests = left_out("crates/cli/tests/ui/looks.mjs\n");
-        assert!(!of_tests.contains("binary(ui)") && of_tests.contains("binary(work)"), "{of_tests}");
+    fn slow_tests_run_where_they_differ_or_what_they_are_about() {
+        for (file, is_left_out) in [
+            ("crates/cli/src/main.rs", true),
+            ("crates/cli/tests/ui/looks.mjs", false),
+            ("crates/pages/src/lib.rs", false),
+        ] {
+            let left_out = left_out(&format!("README.md\n{file}\n"));
+            assert_eq!(left_out.contains("binary(ui)"), is_left_out, "{file}");
+            assert!(left_out.contains("binary(work)"), "{file}");
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 /**
- * SHA-256 and strict Ed25519 by WebCrypto.
+ * SHA-256, strict Ed25519 and ECDSA over P-256 by WebCrypto.
  *
  * WebCrypto alone is not strict: implementations differ on keys and commitments of small order and on encodings that are
  * not canonical. These are refused first, so that every verifier gives the same answer.
@@ -50,6 +50,30 @@ export async function verifyStrictly(key, message, signature) {
   if (key.length !== 32 || signature.length !== 64 || !points.every(isOfLargeOrder)) return false;
   if (integer(signature.slice(32)) >= ORDER) return false;
   return verifyByWebCrypto(key, message, signature);
+}
+
+/**
+ * ECDSA-verify over P-256 with SHA-256.
+ *
+ * @param {Uint8Array<ArrayBuffer>} key x and y, 64 bytes
+ * @param {Uint8Array<ArrayBuffer>} message
+ * @param {Uint8Array<ArrayBuffer>} signature r and s, 64 bytes
+ * @returns {Promise<boolean>}
+ * @throws {Refused} `cannot_check_here` where there is no WebCrypto
+ */
+export async function verifyP256(key, message, signature) {
+  const crypto = subtle(), curve = { name: "ECDSA", namedCurve: "P-256" };
+  const point = new Uint8Array(65);
+  point[0] = 4;
+  point.set(key, 1);
+  let imported;
+  try {
+    imported = await crypto.importKey("raw", point, curve, false, ["verify"]);
+  } catch {
+    // It is not a point of the curve, or encodes one otherwise than with its coordinates.
+    return false;
+  }
+  return crypto.verify({ name: "ECDSA", hash: "SHA-256" }, imported, signature, message);
 }
 
 /**

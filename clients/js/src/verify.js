@@ -4,6 +4,7 @@ import { PROFILES } from "./canonical.js";
 import { claimsDecision, readDecision } from "./decision.js";
 import { parse } from "./json.js";
 import { readHead } from "./head.js";
+import { checkPasskey } from "./passkey.js";
 import { readReceipt } from "./receipt.js";
 import { Refused } from "./refused.js";
 import { claimsSession } from "./session.js";
@@ -65,7 +66,13 @@ export async function verify(source, { trusted = [], profile = "vrf" } = {}) {
   if (document instanceof Map && claimsSession(document)) {
     return judged("session_entry", document, signers, () => verifyDocument(document));
   }
-  const verification = await judged("receipt", document, signers, () => verifyReceipt(readReceipt(document), profile));
+  const verification = await judged("receipt", document, signers, async () => {
+    const receipt = readReceipt(document);
+    const signer = await verifyReceipt(receipt, profile);
+    // An approval that names a passkey is what it says only if the passkey has signed it, too.
+    await checkPasskey(receipt.document);
+    return signer;
+  });
   return { ...verification, wouldVerifyUnder: await hint(verification, profile) };
 }
 

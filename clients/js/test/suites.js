@@ -20,6 +20,7 @@ const VECTORS = {
   "linked.json": chain,
   "head.json": head,
   "decision.json": document,
+  "passkey.json": document,
   "signer.json": signer,
 };
 

@@ -114,5 +114,6 @@ pub(crate) fn bound(name: &str, binds: Binds) -> String {
         (false, true) => "_for_agent",
         (false, false) => "_of_action",
     };
-    format!("{name}{of}")
+    let with = if binds.passkey { "_with_passkey" } else { "" };
+    format!("{name}{of}{with}")
 }

@@ -173,8 +173,9 @@ fn approval(policy: &ActionPolicy, demand: &ApprovalDemand) -> String {
         (false, false) => ", for any agent in any environment",
     };
     let holders = policy.holders(&demand.role);
+    let with = if demand.binds.passkey { " with a passkey" } else { "" };
     let who = if holders.is_empty() { "nobody".to_owned() } else { holders.join(", ") };
-    format!("{} as {}{distinct}{bound} (held by {who})", counted(demand.count as u64, "approval"), demand.role)
+    format!("{} as {}{with}{distinct}{bound} (held by {who})", counted(demand.count as u64, "approval"), demand.role)
 }
 
 fn explain_finding(text: &mut String, policy: &ActionPolicy, finding: &RuleFinding) {

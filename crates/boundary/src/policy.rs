@@ -14,7 +14,8 @@ mod tools;
 
 use std::sync::Arc;
 
-use proofmark_evidence::{Condition, Roles};
+use proofmark_evidence::{Condition, Person, Roles};
+use proofmark_passkey::{Origin, Passkey};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 
 pub use error::ActionPolicyError;
@@ -163,6 +164,21 @@ impl ActionPolicy {
     #[must_use]
     pub fn holders(&self, role: &str) -> Vec<&str> {
         self.roles.members(role).map(|member| member.name.as_str()).collect()
+    }
+
+    /// The passkeys that hold a role, with the names of their holders.
+    pub fn passkeys(&self, role: &str) -> impl Iterator<Item = (&str, &Passkey)> {
+        self.roles.members(role).filter_map(|member| match &member.person {
+            Person::Passkey(passkey) => Some((member.name.as_str(), passkey)),
+            Person::Key(_) | Person::Caller { .. } => None,
+        })
+    }
+
+    /// Whether anybody is listed with a passkey for pages of this origin.
+    #[must_use]
+    pub fn lists_passkeys_of(&self, origin: &Origin) -> bool {
+        let is_of = |person: &Person| matches!(person, Person::Passkey(passkey) if passkey.origin == *origin);
+        self.roles.reviewers.iter().any(|reviewer| is_of(&reviewer.person))
     }
 
     /// A rule's place with the id of its boundary: `deploy.require[0]` for `boundaries[2].require[0]`.

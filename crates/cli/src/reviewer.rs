@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use proofmark_boundary::ActionPolicy;
 use proofmark_evidence::Person;
 use proofmark_hosts::JsonText;
+use proofmark_passkey::Passkey;
 use proofmark_receipt::document::{self, Format};
 use proofmark_receipt::{Json, Object, SignerId, object};
 use proofmark_server::replace_file;
@@ -38,15 +39,18 @@ pub(crate) enum Reviewer {
 /// cannot write.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark reviewer add ann --key ann --role release-manager --policy examples/decide/policy.yaml
-  proofmark reviewer add bob --key ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a --role release-manager")]
+  proofmark reviewer add ann --key ~/.ssh/ann.pub --role release-manager --policy policy.yaml
+  proofmark reviewer add bob --key reviewer --role release-manager --policy policy.yaml")]
 pub(crate) struct Add {
     /// A name of your choice, which the policy does not have yet
     name: String,
     /// The key that they sign with: a name of the trust store or of a key, a signer id, or a public key file; or
     /// `reviewer:ID@KEY`, the caller with this id of the server with this key
-    #[arg(long, value_name = "SIGNER")]
-    key: String,
+    #[arg(long, value_name = "SIGNER", required_unless_present = "passkey")]
+    key: Option<String>,
+    /// Their passkey, as the page `/ui/passkey` of a server shows it
+    #[arg(long, value_name = "PASSKEY", conflicts_with = "key")]
+    passkey: Option<Passkey>,
     /// A role of the policy that they hold; can be repeated
     #[arg(long, value_name = "ROLE", required = true)]
     role: Vec<String>,
@@ -88,12 +92,14 @@ impl Add {
     }
 
     fn entry(&self, config: &Config) -> anyhow::Result<Object> {
-        let person = match self.key.parse() {
-            Ok(person) => person,
-            Err(_) => Person::Key(one_signer(&self.key, config)?),
+        let key = match self.key.as_deref() {
+            Some(key) if key.parse::<Person>().is_ok() => Some(key.to_owned()),
+            Some(name) => Some(one_signer(name, config)?.to_string()),
+            None => None,
         };
+        let passkey = self.passkey.as_ref().map(ToString::to_string);
         let roles: Vec<_> = self.role.iter().map(|role| Json::from(role.as_str())).collect();
-        Ok(object! { "name": self.name.as_str(), "key": person.to_string(), "roles": roles })
+        Ok(object! { "name": self.name.as_str(), "key"?: key, "passkey"?: passkey, "roles": roles })
     }
 }
 

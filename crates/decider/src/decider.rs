@@ -8,8 +8,8 @@
 //! that the decision spends was spent or superseded meanwhile. Decisions on different actions never wait for each other, and
 //! share the store's commits; the store links all of them into one chain.
 //!
-//! **Locks.** A thread takes names in this order, and holds at most one of each kind: the client's key, then the action, the
-//! report's decision, or the review's subject.
+//! **Locks.** A thread takes names in this order, and holds at most one of each kind: the client's key or the page of a passkey,
+//! then the action, the report's decision, or the review's subject.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};

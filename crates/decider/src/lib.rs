@@ -14,6 +14,7 @@ mod evaluation;
 mod finding;
 mod guard;
 mod hooks;
+mod passkey;
 mod pins;
 mod policy_diff;
 mod receive;
@@ -32,6 +33,7 @@ pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
 pub use hooks::{
     HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, followed, not_executed, session_of,
 };
+pub use passkey::{PasskeyRefusal, SignedApproval};
 pub use pins::{KnownPin, PinStatus, approve_pins, pins};
 pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
 pub use receive::{NotStored, Received};

@@ -5,15 +5,17 @@ use std::sync::atomic::AtomicBool;
 use proofmark_boundary::{
     ActionPolicy, DecisionReceipt, EvidenceItem, History, Moment, Request, judge_rules, roles_asked,
 };
-use proofmark_evidence::{Approval, ApprovalError, Evidence, Refusal, Reviewer};
+use proofmark_evidence::{Approval, ApprovalError, Evidence, Person, Refusal, Reviewer};
+use proofmark_passkey::approved;
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{Json, Receipt, SignError, Timestamp};
+use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Sha256Digest, SignError, Timestamp};
 use proofmark_store::{Decision, JudgedReview, NewReceipt, Review, ReviewVerdict, StoreError, Tenant, TenantStore};
 use proofmark_verifier::clock;
 use proofmark_verifier::presented::{self, Presented};
 
 use crate::decide::{self, DecideError, Question};
 use crate::decider::{Decider, settled};
+use crate::passkey::{self, PasskeyRefusal, SignedApproval};
 
 /// How long an approval counts by default, in milliseconds.
 const APPROVED_FOR: i64 = 3_600_000;
@@ -41,6 +43,8 @@ pub struct NewReview<'a> {
     pub role: Option<&'a str>,
     /// How long it counts, in milliseconds.
     pub expires_in: Option<i64>,
+    /// What the reviewer's passkey has signed, which then says who reviews it.
+    pub signed: Option<&'a SignedApproval>,
 }
 
 /// Why a review is not stored.
@@ -92,6 +96,9 @@ pub enum ReviewError {
     /// It would expire too soon or too late.
     #[error("review: a review counts for at least a second and at most 30 days")]
     Expiry,
+    /// What a passkey signed does not count.
+    #[error("approve: what the passkey signed does not count: {0}")]
+    Passkey(#[from] PasskeyRefusal),
     /// It cannot be approved.
     #[error("approve: {0}")]
     Approval(#[from] ApprovalError),
@@ -123,6 +130,7 @@ impl ReviewError {
             Self::CannotCount { why, .. } => way_out(*why),
             Self::Enough(_) => "let the agent ask again",
             Self::NoFacts(_) => "let the agent ask again, and review that decision",
+            Self::Passkey(refusal) => refusal.help(),
             Self::Note => "say why",
             Self::Expiry => "choose another `expires_in`",
             Self::Sign(error) => return error.help(),
@@ -162,6 +170,8 @@ impl Decider {
         let Some(stored) = store.decision(new.decision_id)? else {
             return Err(ReviewError::Unknown(new.decision_id.to_owned()));
         };
+        // What an authenticator counts is compared with what it counted before.
+        let _same_page = new.signed.map(|signed| self.lock("passkey", new.tenant, signed.origin.as_str()));
         // Whether an approval counts depends on those before it.
         let _same_subject = self.lock("review", new.tenant, &stored.about.subject);
         settled(|| match self.review_once(new, &stored) {
@@ -195,13 +205,19 @@ impl Decider {
             return Ok((review, None));
         }
         not_denied(&store, stored, &period.from)?;
+        let (role, draft) = self.draft(&decide::read(stored)?, new, &period)?;
+        let review = Review { role: role.clone(), ..review };
+        let (review, draft) = match new.signed {
+            Some(signed) => self.with_passkey(&store, review, draft, signed)?,
+            None => (review, draft),
+        };
         // The writer refuses this, too; here, so that no approval is signed that is then not stored.
         if store.reviews(&stored.decision_id)?.iter().any(|earlier| is_again(earlier, &review, new.role)) {
             return Err(StoreError::Reviewed(stored.decision_id.clone()).into());
         }
-        let (role, approval) = self.approval(&decide::read(stored)?, new.reviewer, new, &period)?;
+        let approval = draft.sign(&self.key)?;
         self.would_count(new.tenant, stored, &role, &approval, &period.from)?;
-        let review = Review { role, receipt_id: Some(approval.receipt_id().to_string()), ..review };
+        let review = Review { receipt_id: Some(approval.receipt_id().to_string()), ..review };
         let judged = JudgedReview { review: review.clone(), seen };
         let writes = vec![NewReceipt::single(approval.clone()).into(), judged.into()];
         store.submit_all(writes).wait()?;
@@ -235,6 +251,7 @@ impl Decider {
             note,
             role,
             expires_in: Some(expires_in),
+            signed: None,
         };
         let store = self.store.of(&tenant);
         let period = Period::new(clock::now_in(&self.store)?, &new)?;
@@ -242,7 +259,8 @@ impl Decider {
             open_to_review(&store, stored)?;
             not_denied(&store, stored, &period.from)?;
         }
-        let (role, approval) = self.approval(decision, &reviewer, &new, &period)?;
+        let (role, draft) = self.draft(decision, &new, &period)?;
+        let approval = draft.sign(&self.key)?;
         let review = Review {
             subject: stored.map_or_else(|| decision_id.clone(), |stored| stored.about.subject),
             decision_id,
@@ -259,24 +277,55 @@ impl Decider {
         Ok(approval)
     }
 
-    /// The signed approval of a decision, and its role.
-    fn approval(
+    /// What a reviewer signs with a passkey to approve a decision, from now on for `expires_in`.
+    ///
+    /// # Errors
+    /// [`ReviewError`] when there is nothing to approve.
+    pub fn statement(&self, new: &NewReview<'_>) -> Result<Object, ReviewError> {
+        let store = self.store.of(new.tenant);
+        let unknown = || ReviewError::Unknown(new.decision_id.to_owned());
+        let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
+        open_to_review(&store, &stored)?;
+        let period = Period::new(clock::now_in(&self.store)?, new)?;
+        let id = clock::receipt_id().map_err(DecideError::from)?;
+        let (_, draft) = approval(&decide::read(&stored)?, new, &period, id, None)?;
+        Ok(passkey::statement_of(draft)?)
+    }
+
+    /// The review and the approval of the holder of a passkey. The policy says who that is.
+    fn with_passkey(
+        &self,
+        store: &TenantStore<'_>,
+        review: Review,
+        draft: Draft,
+        signed: &SignedApproval,
+    ) -> Result<(Review, Draft), ReviewError> {
+        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
+        let statement = passkey::statement_of(draft.clone())?;
+        let (name, passkey) = signed.holder(&policy, &review.role, &statement)?;
+        let person = Person::Passkey(passkey.clone()).to_string();
+        signed.counts_on(last_counter(store, &person)?)?;
+        let mut metadata = draft.metadata;
+        if let Some(Json::Object(approval)) = metadata.get_mut("approval") {
+            approval.insert("passkey", signed.assertion.write(passkey));
+        }
+        Ok((Review { reviewer: name.to_owned(), person, ..review }, Draft { metadata, ..draft }))
+    }
+
+    /// The approval of a decision that is to be signed, and its role.
+    fn draft(
         &self,
         decision: &DecisionReceipt,
-        reviewer: &Reviewer,
         new: &NewReview<'_>,
         period: &Period,
-    ) -> Result<(String, Receipt), ReviewError> {
-        let role = role(new.role, decision)?;
-        let approval = Approval {
-            reviewer: reviewer.clone(),
-            role: role.clone(),
-            note: new.note.to_owned(),
-            expires_at: period.until.clone(),
-        };
-        let id = clock::receipt_id().map_err(DecideError::from)?;
-        let receipt = approval.draft(decision.document(), id, period.from.clone())?.sign(&self.key)?;
-        Ok((role, receipt))
+    ) -> Result<(String, Draft), ReviewError> {
+        match new.signed {
+            Some(signed) => approval(decision, new, period, signed.receipt_id, None),
+            None => {
+                let id = clock::receipt_id().map_err(DecideError::from)?;
+                approval(decision, new, period, id, Some(new.reviewer.clone()))
+            }
+        }
     }
 
     /// Whether an approval would be one of those that are asked for, if the action was asked for again now.
@@ -307,8 +356,10 @@ impl Decider {
         let evidence = decide::evidence(&question, &store, now)?;
         let mut fact = [presented::fact(approval, trusted, Some(&store))?];
         decide::vouch(&mut fact, vouching);
-        let documents = evidence.documents().iter().cloned().chain(fact).collect();
-        counted(&policy, &request, &Evidence::new(documents), now, role, approval)
+        let [fact] = fact;
+        let content = fact.content;
+        let documents = evidence.documents().iter().cloned().chain([fact]).collect();
+        counted(&policy, &request, &Evidence::new(documents), now, role, content)
     }
 }
 
@@ -327,8 +378,13 @@ impl Period {
         if !(MIN_EXPIRY..=MAX_EXPIRY).contains(&expires_in) {
             return Err(ReviewError::Expiry);
         }
-        let until = Timestamp::from_unix_millis(now.unix_millis().saturating_add(expires_in));
-        Ok(Self { from: now, until })
+        // A passkey has signed the time from when on it counts.
+        let from = match new.signed {
+            Some(signed) => signed.begins(&now)?,
+            None => now,
+        };
+        let until = Timestamp::from_unix_millis(from.unix_millis().saturating_add(expires_in));
+        Ok(Self { from, until })
     }
 }
 
@@ -339,11 +395,11 @@ fn counted(
     evidence: &Evidence,
     now: &Timestamp,
     role: &str,
-    receipt: &Receipt,
+    content: Sha256Digest,
 ) -> Result<(), ReviewError> {
     let moment = Moment { now: now.clone(), history: History::default() };
     let findings = judge_rules(policy, request, evidence, &moment);
-    let (content, mut refused) = (receipt.content(), None);
+    let mut refused = None;
     for item in findings.iter().flat_map(|finding| &finding.evidence) {
         match item {
             EvidenceItem::Document { document, refusal, .. } if document.content == content => match refusal {
@@ -364,6 +420,27 @@ fn counted(
         None if roles.contains(&role) => ReviewError::Enough(role),
         None => ReviewError::NotAsked { role, roles },
     })
+}
+
+/// The signature counter of the newest approval by a passkey.
+fn last_counter(store: &TenantStore<'_>, person: &str) -> Result<u32, ReviewError> {
+    let id = store.last_approval_of(person)?.and_then(|id| id.parse().ok());
+    let last = id.map(|id| store.receipt(&id)).transpose()?.flatten();
+    Ok(last.and_then(|last| approved(&last.receipt).ok().flatten()).map_or(0, |last| last.counter))
+}
+
+/// The approval of a decision with this id, and its role.
+fn approval(
+    decision: &DecisionReceipt,
+    new: &NewReview<'_>,
+    period: &Period,
+    id: ReceiptId,
+    reviewer: Option<Reviewer>,
+) -> Result<(String, Draft), ReviewError> {
+    let role = role(new.role, decision)?;
+    let approval =
+        Approval { reviewer, role: role.clone(), note: new.note.to_owned(), expires_at: period.until.clone() };
+    Ok((role, approval.draft(decision.document(), id, period.from.clone())?))
 }
 
 /// The role of an approval: the one that is named, by default the one that the decision asks for.

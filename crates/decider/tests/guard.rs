@@ -77,6 +77,7 @@ impl Place {
             note: "seen",
             role: None,
             expires_in: None,
+            signed: None,
         };
         self.decider().review(&new).unwrap();
     }

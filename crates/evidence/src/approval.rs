@@ -19,19 +19,22 @@ const MAX_ROLE_BYTES: usize = 1_024;
 /// The longest note of an approval, in bytes.
 const MAX_NOTE_BYTES: usize = 4_096;
 
-/// Which parts of its subject bind an approval, beside the action, which always does.
+/// What an approval must match beside the action and the role, which it always must.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binds {
     /// It counts only in the environment it was given for.
     pub environment: bool,
     /// It counts only for the agent it was given to.
     pub agent: bool,
+    /// It counts only if a passkey has signed it.
+    pub passkey: bool,
 }
 
 /// An approval that is to be signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    pub reviewer: Reviewer,
+    /// Who gives it; none where a passkey says so.
+    pub reviewer: Option<Reviewer>,
     pub role: String,
     pub note: String,
     pub expires_at: Timestamp,
@@ -84,13 +87,17 @@ pub struct Approvals<'e> {
 
 impl Binds {
     /// Environment and agent, the default of a policy.
-    pub const WHOLE: Self = Self { environment: true, agent: true };
+    pub const WHOLE: Self = Self { environment: true, agent: true, passkey: false };
     /// All combinations.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 8] = [
         Self::WHOLE,
-        Self { environment: true, agent: false },
-        Self { environment: false, agent: true },
-        Self { environment: false, agent: false },
+        Self { agent: false, ..Self::WHOLE },
+        Self { environment: false, ..Self::WHOLE },
+        Self { environment: false, agent: false, passkey: false },
+        Self { passkey: true, ..Self::WHOLE },
+        Self { environment: true, agent: false, passkey: true },
+        Self { environment: false, agent: true, passkey: true },
+        Self { environment: false, agent: false, passkey: true },
     ];
 
     /// Reads `binds: [action, environment, agent]`; the action is always among them.
@@ -101,7 +108,7 @@ impl Binds {
             bound.push(item.choice(&words)?);
         }
         if bound.contains(&"action") {
-            Ok(Self { environment: bound.contains(&"environment"), agent: bound.contains(&"agent") })
+            Ok(Self { environment: bound.contains(&"environment"), agent: bound.contains(&"agent"), passkey: false })
         } else {
             let error = field.error(Cause::MissingField, "an approval is always of one action");
             Err(error.with_help("list `action`"))
@@ -109,25 +116,28 @@ impl Binds {
     }
 
     /// Whether an approval of `given` counts for `asked`.
-    fn hold(self, given: &Subject, asked: &Subject) -> Result<(), Refusal> {
+    fn hold(self, fact: &ReceiptFact, given: &Subject, asked: &Subject) -> Result<(), Refusal> {
+        refuse(self.passkey && fact.passkey.is_none(), Refusal::NoPasskey)?;
         refuse(self.environment && given.environment != asked.environment, Refusal::OtherEnvironment)?;
         refuse(self.agent && given.agent != asked.agent, Refusal::OtherAgent)
     }
 }
 
 impl ApprovalDemand {
-    /// Reads a demand: `{role, count, distinct, binds}`.
+    /// Reads a demand: `{role, count, distinct, binds, passkey}`.
     ///
     /// # Errors
     /// [`DocumentError`] names the field and what to write.
     pub fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
         let fields = field.fields()?;
-        fields.only(&["role", "count", "distinct", "binds"])?;
+        fields.only(&["role", "count", "distinct", "binds", "passkey"])?;
+        let binds = fields.get("binds").map_or(Ok(Binds::WHOLE), |field| Binds::read(&field))?;
+        let passkey = fields.get("passkey").map_or(Ok(false), |field| field.boolean())?;
         Ok(Self {
             role: read_role(&fields.need("role", "say whose approval it takes")?)?,
             count: fields.get("count").map_or(Ok(1), |field| read_count(&field))?,
             distinct: fields.get("distinct").map_or(Ok(true), |field| field.boolean())?,
-            binds: fields.get("binds").map_or(Ok(Binds::WHOLE), |field| Binds::read(&field))?,
+            binds: Binds { passkey, ..binds },
         })
     }
 
@@ -185,7 +195,7 @@ fn counts(roles: &Roles, subject: &Subject, binds: Binds, fact: &ReceiptFact, no
     refuse(fact.tier != HUMAN_TIER, Refusal::Tier)?;
     refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
     refuse(approval.expires_at.unix_millis() <= now.unix_millis(), Refusal::Expired)?;
-    binds.hold(&approval.subject, subject)?;
+    binds.hold(fact, &approval.subject, subject)?;
     // There is no `single_use` to ask for: every approval serves one decision.
     refuse(fact.spent, Refusal::Spent)
 }
@@ -228,23 +238,22 @@ impl ReceiptFact {
     ) -> Self {
         // A person without a key of their own is the caller of a server, which signs for them.
         let (signer, reviewer, vouched) = match person {
-            Person::Key(key) => (*key, Reviewer::of_key(*key), false),
+            Person::Key(key) => (Some(*key), Some(Reviewer::of_key(*key)), false),
             Person::Caller { id, server } => {
-                (*server, Reviewer { id: id.clone(), key: None, roles: vec![role.to_owned()] }, true)
+                let reviewer = Reviewer { id: id.clone(), key: None, roles: vec![role.to_owned()] };
+                (Some(*server), Some(reviewer), true)
             }
+            Person::Passkey(_) => (None, None, false),
         };
+        let passkey = if let Person::Passkey(passkey) = person { Some(passkey.clone()) } else { None };
         Self {
             kind: Some(ReceiptKind::Approval),
             tier: HUMAN_TIER,
             output: subject.action,
-            signer: Some(signer),
+            signer,
             vouched,
-            approval: Some(ApprovalFact {
-                role: role.to_owned(),
-                subject: subject.clone(),
-                reviewer: Some(reviewer),
-                expires_at,
-            }),
+            passkey,
+            approval: Some(ApprovalFact { role: role.to_owned(), subject: subject.clone(), reviewer, expires_at }),
             ..Self::blank(name, now)
         }
     }
@@ -282,7 +291,7 @@ impl Approval {
         if self.expires_at.unix_millis() <= now.unix_millis() {
             return Err(ApprovalError::Expired);
         }
-        let mut approval = object! { "reviewer": self.reviewer.to_json(), "role": self.role };
+        let mut approval = object! { "reviewer"?: self.reviewer.map(|reviewer| reviewer.to_json()), "role": self.role };
         subject.write(&mut approval);
         approval.insert("decision_id", decision_id);
         approval.insert("expires_at", self.expires_at.as_str());

@@ -1,5 +1,6 @@
 //! Receipts as facts: what is known about each document.
 
+use proofmark_passkey::{Approved, Passkey};
 use proofmark_receipt::{
     Json, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verdict, Verification,
 };
@@ -63,6 +64,8 @@ pub struct ReceiptFact {
     pub spent_by: Option<String>,
     /// Whether the signer is the server that decides, whose statement about who approved counts.
     pub vouched: bool,
+    /// The passkey that has signed the approval. The identity of the document (`content`) is then what the passkey signed.
+    pub passkey: Option<Passkey>,
     pub approval: Option<ApprovalFact>,
 }
 
@@ -158,6 +161,13 @@ impl Comparison {
 }
 
 impl ReceiptFact {
+    /// The approval, which the holder of a passkey has signed.
+    #[must_use]
+    pub fn with_passkey(self, approved: Approved) -> Self {
+        // Whoever signs another receipt around the same assertion has the same approval, which counts once.
+        Self { content: approved.statement, passkey: Some(approved.passkey), ..self }
+    }
+
     /// The fact from a document and its verification.
     #[must_use]
     pub fn new(receipt: &Receipt, verification: &Verification, spent: bool) -> Self {
@@ -181,6 +191,7 @@ impl ReceiptFact {
             spent,
             spent_by: None,
             vouched: false,
+            passkey: None,
             // A document that is marked as two kinds counts as neither, so its approval is not read.
             approval: approval.filter(|_| kind == Some(ReceiptKind::Approval)),
         }
@@ -207,6 +218,7 @@ impl ReceiptFact {
             spent: false,
             spent_by: None,
             vouched: false,
+            passkey: None,
             approval: None,
         }
     }

@@ -28,6 +28,8 @@ pub enum Refusal {
     InTheFuture,
     TooOld,
     Expired,
+    /// A rule asks for a passkey, and it was given otherwise.
+    NoPasskey,
     OtherEnvironment,
     OtherAgent,
     /// It was used up before.
@@ -57,6 +59,7 @@ impl Refusal {
             Self::InTheFuture => "dated_in_the_future",
             Self::TooOld => "too_old",
             Self::Expired => "expired",
+            Self::NoPasskey => "no_passkey",
             Self::OtherEnvironment => "other_environment",
             Self::OtherAgent => "other_agent",
             Self::Spent => "spent",
@@ -84,6 +87,7 @@ impl Refusal {
             Self::InTheFuture => "is dated in the future",
             Self::TooOld => "is too old",
             Self::Expired => "has expired",
+            Self::NoPasskey => "was not given with a passkey",
             Self::OtherEnvironment => "was given for another environment",
             Self::OtherAgent => "was given to another agent",
             Self::Spent => "was used up before",

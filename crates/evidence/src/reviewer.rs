@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use proofmark_passkey::{Passkey, PasskeyError};
 use proofmark_receipt::{Json, SignerId, object};
 
 /// The longest id of a reviewer, in bytes.
@@ -26,18 +27,30 @@ pub enum Person {
     Key(SignerId),
     /// A caller of a server, which vouches for the id.
     Caller { id: String, server: SignerId },
+    /// The holder of this passkey.
+    Passkey(Passkey),
 }
 
 /// A text does not name a person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid reviewer")]
-pub struct PersonError;
+pub enum PersonError {
+    #[error("invalid reviewer")]
+    Reviewer,
+    #[error(transparent)]
+    Passkey(#[from] PasskeyError),
+}
 
 impl PersonError {
     /// What to write instead.
     #[must_use]
-    pub fn help(&self) -> Option<&'static str> {
-        Some("write a public key, or `reviewer:ID@KEY` for the caller with this id of the server with this key")
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Reviewer => {
+                "write a public key, `passkey:…` as the page `/ui/passkey` shows it, or `reviewer:ID@KEY` for the caller with this \
+                 id of the server with this key"
+            }
+            Self::Passkey(error) => error.help(),
+        }
     }
 }
 
@@ -98,6 +111,7 @@ impl fmt::Display for Person {
         match self {
             Self::Key(key) => key.fmt(f),
             Self::Caller { id, server } => write!(f, "reviewer:{id}@{server}"),
+            Self::Passkey(passkey) => write!(f, "passkey:{passkey}"),
         }
     }
 }
@@ -106,6 +120,9 @@ impl FromStr for Person {
     type Err = PersonError;
 
     fn from_str(text: &str) -> Result<Self, PersonError> {
+        if let Some(passkey) = text.strip_prefix("passkey:") {
+            return Ok(Self::Passkey(passkey.parse()?));
+        }
         let person = match text.strip_prefix("reviewer:") {
             None => text.parse().ok().map(Self::Key),
             // An id may hold an `@`, a key does not.
@@ -114,6 +131,6 @@ impl FromStr for Person {
                 (1..=MAX_ID_BYTES).contains(&id.len()).then(|| Self::Caller { id: id.to_owned(), server })
             }),
         };
-        person.ok_or(PersonError)
+        person.ok_or(PersonError::Reviewer)
     }
 }

@@ -25,9 +25,13 @@ impl Roles {
         self.reviewers.iter().filter(move |reviewer| reviewer.roles.iter().any(|held| held == role))
     }
 
-    /// Who gave an approval: its signer, unless the signer names a reviewer for whom it may speak.
+    /// Who gave an approval: the holder of the passkey that signed it; else the signer of its receipt, unless the signer names a
+    /// reviewer for whom it may speak.
     #[must_use]
     pub fn person(&self, fact: &ReceiptFact) -> Option<Person> {
+        if let Some(passkey) = &fact.passkey {
+            return Some(Person::Passkey(passkey.clone()));
+        }
         let signer = fact.signer?;
         let is_listed = || self.reviewers.iter().any(|listed| is_caller(fact, &listed.person));
         // A signer that may speak for nobody counts as itself; otherwise one key could pose as several reviewers.
@@ -38,11 +42,13 @@ impl Roles {
     /// Whether the reviewer of an approval holds this role: by the policy, or by the server that vouches for the reviewer.
     pub(crate) fn holds(&self, fact: &ReceiptFact, role: &str) -> Result<(), Refusal> {
         // Another server speaks for the callers that the policy lists, and not for the holders of keys.
-        let own = if fact.vouched { self.person(fact) } else { fact.signer.map(Person::Key) };
+        let is_known = fact.vouched || fact.passkey.is_some();
+        let own = if is_known { self.person(fact) } else { fact.signer.map(Person::Key) };
         let is_member =
             |member: &ListedReviewer| own.as_ref() == Some(&member.person) || is_caller(fact, &member.person);
-        let by_server =
-            fact.vouched && reviewer(fact).is_some_and(|reviewer| reviewer.roles.iter().any(|held| held == role));
+        let by_server = fact.passkey.is_none()
+            && fact.vouched
+            && reviewer(fact).is_some_and(|reviewer| reviewer.roles.iter().any(|held| held == role));
         let mut members = self.members(role).peekable();
         let is_of_nobody = members.peek().is_none();
         if by_server || members.any(is_member) {
@@ -56,9 +62,12 @@ impl Roles {
 /// Whether the approval names this person as a caller of its signer.
 fn is_caller(fact: &ReceiptFact, person: &Person) -> bool {
     match person {
-        Person::Key(_) => false,
+        Person::Key(_) | Person::Passkey(_) => false,
         Person::Caller { id, server } => {
-            fact.signer == Some(*server) && reviewer(fact).is_some_and(|reviewer| reviewer.id == *id)
+            // What a passkey signed is its holder's, whoever signed the receipt around it.
+            fact.passkey.is_none()
+                && fact.signer == Some(*server)
+                && reviewer(fact).is_some_and(|reviewer| reviewer.id == *id)
         }
     }
 }

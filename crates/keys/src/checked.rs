@@ -1,9 +1,10 @@
 //! Verifies signed documents: receipts and decision receipts.
 
 use proofmark_boundary::DecisionReceipt;
+use proofmark_passkey::approved;
 use proofmark_receipt::{
-    Json, Object, Profile, Receipt, ReceiptError, SignatureStatus, SignerId, Trust, UndecidableCause, Verification,
-    object, verify_document, verify_receipt,
+    InvalidCause, Json, Object, Profile, Receipt, ReceiptError, SignatureStatus, SignerId, Trust, UndecidableCause,
+    Verification, object, verify_document, verify_receipt,
 };
 
 use proofmark_session::SessionDocument;
@@ -32,7 +33,7 @@ pub fn check_document(bytes: &[u8], profile: Profile, trusted: &[SignerId]) -> C
 
 fn check_receipt(receipt: Result<Receipt, ReceiptError>, profile: Profile, trusted: &[SignerId]) -> Checked {
     let verification = match receipt {
-        Ok(receipt) => verify_receipt(&receipt, profile, trusted),
+        Ok(receipt) => with_passkey(&receipt, verify_receipt(&receipt, profile, trusted)),
         Err(error) => Verification {
             answer: SignatureStatus::Undecidable(UndecidableCause::Malformed(error)),
             trust: Trust::Unknown,
@@ -41,6 +42,17 @@ fn check_receipt(receipt: Result<Receipt, ReceiptError>, profile: Profile, trust
         },
     };
     Checked { kind: "receipt", verification }
+}
+
+/// An approval that names a passkey is what it says only if the passkey has signed it, too.
+fn with_passkey(receipt: &Receipt, verification: Verification) -> Verification {
+    match (&verification.answer, approved(receipt)) {
+        (SignatureStatus::Valid, Err(error)) => {
+            let answer = SignatureStatus::Invalid(InvalidCause::Passkey(error.to_string()));
+            Verification { answer, trust: Trust::Unknown, signer: None, hint: None }
+        }
+        (SignatureStatus::Valid | SignatureStatus::Invalid(_) | SignatureStatus::Undecidable(_), _) => verification,
+    }
 }
 
 /// The signature first, and then the format: a document that its signer did not sign is invalid, whatever its format.

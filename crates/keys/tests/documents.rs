@@ -1,4 +1,5 @@
-//! Runs the language-neutral vectors of signed documents, `vectors/decision.json` and `vectors/linked.json`.
+//! Runs the language-neutral vectors of signed documents, `vectors/decision.json`, `vectors/passkey.json` and
+//! `vectors/linked.json`.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop anywhere")]
 
@@ -10,7 +11,7 @@ use proofmark_receipt::{ChainHead, ChainVerifier, Json, Object, Profile, SignedE
 
 #[test]
 fn every_document_is_of_one_kind_and_judged_as_that() {
-    for case in cases("decision.json", 200) {
+    for case in cases("decision.json", 200).into_iter().chain(cases("passkey.json", 40)) {
         let profile = text(&case, "profile").map_or(Profile::Vrf, |name| name.parse().unwrap());
         let checked = check_document(text(&case, "document").unwrap().as_bytes(), profile, &trusted(&case));
         let (name, answer) = (text(&case, "name"), &checked.verification.answer);

@@ -23,11 +23,12 @@ macro_rules! verifier {
 }
 
 /// Name, type and content.
-const FILES: [(&str, &str, &[u8]); 21] = [
+const FILES: [(&str, &str, &[u8]); 23] = [
     ("sheet.css", "text/css; charset=utf-8", include_bytes!("../assets/sheet.css")),
     ("theme.js", SCRIPT, include_bytes!("../assets/theme.js")),
     ("page.js", SCRIPT, include_bytes!("../assets/page.js")),
     ("checked.js", SCRIPT, include_bytes!("../assets/checked.js")),
+    ("webauthn.js", SCRIPT, include_bytes!("../assets/webauthn.js")),
     ("whole.js", SCRIPT, include_bytes!("../assets/whole.js")),
     ("icon.svg", "image/svg+xml", include_bytes!("../assets/icon.svg")),
     verifier!("canonical.js"),
@@ -38,6 +39,7 @@ const FILES: [(&str, &str, &[u8]); 21] = [
     verifier!("json.js"),
     verifier!("members.js"),
     verifier!("number.js"),
+    verifier!("passkey.js"),
     verifier!("receipt.js"),
     verifier!("refused.js"),
     verifier!("session.js"),

@@ -29,8 +29,8 @@ use arguments::{Argument, arguments, without};
 use course::{Course, Happened, course};
 pub(crate) use evidence::RuleNames;
 use evidence::{EvidenceRow, ReasonRow, evidence, reasons};
-pub(crate) use review::review;
 use review::{ReviewForm, review_form};
+pub(crate) use review::{review, statement};
 use state::State;
 
 #[derive(Template)]

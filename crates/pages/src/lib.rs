@@ -7,7 +7,7 @@
 //! | where | what |
 //! |---|---|
 //! | `pages`, `entry`, `sign_in`, `visit`, `forms` | the table of pages, and a request on its way to one of them |
-//! | `overview`, `waiting`, `decisions`, `decision`, `policy`, `findings` | what agents asked for, and what became of it |
+//! | `overview`, `waiting`, `decisions`, `decision`, `policy`, `passkey`, `findings` | what agents asked for, and what became of it |
 //! | `receipts`, `receipt`, `chain`, `runs`, `job` | what was verified and accepted |
 //! | `sessions` | what passed through a guard |
 //! | `frame`, `html`, `assets` | what every page has: navigation, headers, style and scripts |
@@ -29,6 +29,7 @@ mod frame;
 mod html;
 mod job;
 mod overview;
+mod passkey;
 mod plot;
 mod policy;
 mod receipt;
@@ -63,6 +64,7 @@ pub fn pages() -> Vec<Endpoint> {
         page("/ui/decisions", decisions::show),
         page("/ui/decisions/{id}", decision::show),
         form("/ui/decisions/{id}", REVIEWER, decision::review),
+        form("/ui/decisions/{id}/statement", REVIEWER, decision::statement),
         page("/ui/receipts", receipts::show),
         page("/ui/receipts/{id}", receipt::show),
         page("/ui/receipts/{id}/json", receipt::json),
@@ -84,6 +86,7 @@ pub fn pages() -> Vec<Endpoint> {
         entry::stream("/ui/jobs/{id}/events", job::events),
         form("/ui/jobs/{id}/cancel", AGENT, job::cancel),
         page("/ui/policy", policy::show),
+        entry::page_for("/ui/passkey", REVIEWER, passkey::show),
         entry::unsigned(Method::Get, "/ui/sign-in", sign_in::show),
         entry::unsigned(Method::Post, "/ui/sign-in", sign_in::sign_in),
         entry::unsigned(Method::Post, "/ui/sign-out", sign_in::sign_out),

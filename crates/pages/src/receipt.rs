@@ -10,7 +10,8 @@ use proofmark_receipt::{Receipt, ReceiptId, SignatureStatus, SignerId};
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::{JSON, Reply};
 use proofmark_statement::{TIERS, of_receipt};
-use proofmark_store::{Spend, StoredReceipt};
+use proofmark_store::StoredReceipt;
+use proofmark_verifier::presented::spend_of_stored;
 
 use super::frame::{Frame, Here};
 use super::html::html;
@@ -185,7 +186,7 @@ fn notices(visit: &Visit<'_>, stored: &StoredReceipt) -> Result<Vec<Notice>, Pro
         });
     }
     if stored.spent {
-        let by = visit.context.store().spent_by(&Spend::of(&stored.receipt))?;
+        let by = visit.context.store().spent_by(&spend_of_stored(&stored.receipt))?;
         // What has used it up may be a name that a caller chose.
         let href = by.as_deref().filter(|by| by.parse::<ReceiptId>().is_ok());
         let words = match by.as_deref() {

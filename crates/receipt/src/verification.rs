@@ -32,6 +32,9 @@ pub enum InvalidCause {
         "the signed `issuer_key` is not the same text as `signature.signer_id`: another key signed the same content, or the key was respelled"
     )]
     IssuerKey,
+    /// Of an approval that names a passkey, which has not signed it.
+    #[error("the passkey that the approval names has not signed it: {0}")]
+    Passkey(String),
 }
 
 /// Why a signature cannot be verified.
@@ -97,6 +100,7 @@ impl SignatureStatus {
                 InvalidCause::ContentHash => "content_hash_mismatch",
                 InvalidCause::Signature => "signature_mismatch",
                 InvalidCause::IssuerKey => "issuer_key_mismatch",
+                InvalidCause::Passkey(_) => "passkey_mismatch",
             }),
             Self::Undecidable(cause) => Some(match cause {
                 UndecidableCause::Malformed(error) => error.code(),

@@ -177,6 +177,7 @@ pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
         note: review.note,
         role: review.role,
         expires_in: expires_in(&body)?,
+        signed: None,
     })?;
     let entry = ReviewEntry::from(stored);
     Reply::json(&Reviewed {

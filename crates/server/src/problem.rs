@@ -342,6 +342,7 @@ impl From<ReviewError> for Problem {
             ReviewError::Enough(_) => Self::conflict("enough_approvals", message),
             ReviewError::Denied { .. } => Self::conflict("denied", message),
             ReviewError::NoFacts(_) => Self::conflict("no_facts", message),
+            ReviewError::Passkey(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "passkey_refused", message),
             ReviewError::NotAsked { .. } | ReviewError::CannotCount { .. } => {
                 Self::unprocessable("cannot_count", message)
             }

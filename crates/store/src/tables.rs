@@ -280,6 +280,7 @@ pub(crate) static REVIEWS: Table = Table {
     unique: &[&["tenant", "decision_id", "person", "role"]],
     indexes: &[
         index("reviews_by_subject", &["tenant", "subject"]),
+        index("reviews_by_person", &["tenant", "person", "sequence"]),
         // For people: what was reviewed lately.
         index("reviews_by_time", &["tenant", "reviewed_at"]),
     ],

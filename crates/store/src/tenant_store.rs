@@ -290,6 +290,14 @@ impl TenantStore<'_> {
         self.read(|db, tenant| reviews::on_subject(db, tenant, subject, limit))
     }
 
+    /// The id of the receipt of the newest approval that a person gave.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn last_approval_of(&self, person: &str) -> Result<Option<String>, StoreError> {
+        self.read(|db, tenant| reviews::last_approval_of(db, tenant, person))
+    }
+
     /// How many reviews there are of decisions on a subject.
     ///
     /// # Errors

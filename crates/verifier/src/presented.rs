@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use proofmark_evidence::ReceiptFact;
+use proofmark_passkey::{Approved, approved};
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Profile, Receipt, ReceiptError, SignerId, verify_receipt};
 use proofmark_store::{Spend, StoreError, Tenant, TenantStore};
@@ -120,7 +121,8 @@ pub fn fact(
     trusted: &[SignerId],
     store: Option<&TenantStore<'_>>,
 ) -> Result<ReceiptFact, StoreError> {
-    let spend = Spend::of(receipt);
+    let approved = approved(receipt);
+    let spend = spend_of(receipt, approved.as_ref().ok().and_then(Option::as_ref));
     let spent = store.map(|store| store.is_spent(&spend)).transpose()?.unwrap_or(false);
     let by = match (store, spent) {
         (Some(store), true) => store.spent_by(&spend)?,
@@ -128,7 +130,27 @@ pub fn fact(
         (None, _) => None,
     };
     let fact = ReceiptFact::new(receipt, &verify_receipt(receipt, Profile::Vrf, trusted), spent || by.is_some());
-    Ok(ReceiptFact { spent_by: by, ..fact })
+    let fact = ReceiptFact { spent_by: by, ..fact };
+    Ok(match approved {
+        Ok(Some(approved)) => fact.with_passkey(approved),
+        Ok(None) => fact,
+        // The passkey that it names has not signed it.
+        Err(_) => ReceiptFact { valid: false, ..fact },
+    })
+}
+
+/// What spending a receipt is recorded by. What a passkey signed is spent as that, whoever signed a receipt around it.
+fn spend_of(receipt: &Receipt, approved: Option<&Approved>) -> Spend {
+    match approved {
+        Some(approved) => Spend { receipt_id: receipt.receipt_id(), content: approved.statement },
+        None => Spend::of(receipt),
+    }
+}
+
+/// How the store spends a stored receipt.
+#[must_use]
+pub fn spend_of_stored(receipt: &Receipt) -> Spend {
+    spend_of(receipt, approved(receipt).ok().flatten().as_ref())
 }
 
 /// The facts of the receipts of the store over one of these digests that may count for its tenant: its own, and those of the

@@ -222,10 +222,11 @@ fn approval_words(demand: &ApprovalDemand) -> String {
         (false, true) => "exactly this action for this agent",
         (false, false) => "exactly this action",
     };
+    let with = if demand.binds.passkey { ", with a passkey" } else { "" };
     match (demand.count, demand.distinct) {
-        (1, _) => format!("One `{}` has approved {of}.", demand.role),
-        (count, true) => format!("{count} different reviewers have approved {of}, as `{}`.", demand.role),
-        (count, false) => format!("There are {count} approvals of {of}, as `{}`.", demand.role),
+        (1, _) => format!("One `{}` has approved {of}{with}.", demand.role),
+        (count, true) => format!("{count} different reviewers have approved {of}, as `{}`{with}.", demand.role),
+        (count, false) => format!("There are {count} approvals of {of}, as `{}`{with}.", demand.role),
     }
 }
 

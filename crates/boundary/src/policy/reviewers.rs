@@ -1,6 +1,7 @@
 //! Reads who may approve: `reviewers`, and `roles`.
 
 use proofmark_evidence::{ListedReviewer, Person, PersonError};
+use proofmark_passkey::PasskeyError;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 
 use super::text::text;
@@ -35,14 +36,24 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<Vec<ListedReviewer>, DocumentE
     Ok(listed)
 }
 
-/// `{name, key, roles}`, or with `caller` in place of `key`.
+/// `{name, key, roles}`, or with `passkey` in place of `key`.
 fn reviewer(field: &Field<'_>) -> Result<ListedReviewer, DocumentError> {
     let fields = field.fields()?;
-    fields.only(&["name", "key", "roles"])?;
+    fields.only(&["name", "key", "passkey", "roles"])?;
     let roles = fields.need("roles", "name the roles that they may approve in")?;
+    let person = match (fields.get("key"), fields.get("passkey")) {
+        (Some(_), Some(passkey)) => {
+            let error = passkey.error(Cause::ConflictingFields, "the reviewer has a `key` and a `passkey`");
+            return Err(error.with_help("list them twice, under two names"));
+        }
+        (None, Some(field)) => Person::Passkey(field.text()?.parse().map_err(|error: PasskeyError| {
+            field.error(Cause::InvalidValue, error.to_string()).with_help(error.help())
+        })?),
+        (_, None) => person(&fields.need("key", "write their public key, `reviewer:ID@KEY`, or a `passkey`")?)?,
+    };
     Ok(ListedReviewer {
         name: text(&fields.need("name", "say who it is")?)?.to_owned(),
-        person: person(&fields.need("key", "write their public key, or `reviewer:ID@KEY`")?)?,
+        person,
         roles: filled(&roles)?.iter().map(|role| Ok(text(role)?.to_owned())).collect::<Result<_, DocumentError>>()?,
     })
 }
@@ -58,7 +69,8 @@ fn filled<'a>(field: &Field<'a>) -> Result<Vec<Field<'a>>, DocumentError> {
 }
 
 fn person(field: &Field<'_>) -> Result<Person, DocumentError> {
-    field.text()?.parse().map_err(|error: PersonError| {
-        field.error(Cause::InvalidValue, error.to_string()).with_help(error.help().unwrap_or_default())
-    })
+    field
+        .text()?
+        .parse()
+        .map_err(|error: PersonError| field.error(Cause::InvalidValue, error.to_string()).with_help(error.help()))
 }

@@ -106,6 +106,7 @@ fn fact_object(fact: &ReceiptFact) -> Object {
         "suite"?: digest(fact.suite),
         "approval"?: fact.approval.as_ref().map(approval_object),
         "vouched"?: (!work).then_some(fact.vouched),
+        "passkey"?: fact.passkey.as_ref().map(ToString::to_string),
     }
 }
 
@@ -157,6 +158,10 @@ fn fact(object: &Object) -> Option<ReceiptFact> {
         spent: flag("spent")?,
         spent_by: text("spent_by").map(str::to_owned),
         vouched: approval.is_some() && flag("vouched")?,
+        passkey: object
+            .get("passkey")
+            .map(|passkey| passkey.as_str()?.parse().ok())
+            .map_or(Some(None), |passkey| passkey.map(Some))?,
         approval,
     })
 }

@@ -140,6 +140,59 @@ fn a_reviewer_approves_in_the_roles_that_they_hold() {
 }
 
 #[test]
+fn what_a_passkey_signed_is_its_holders() {
+    let action = asked("p", "a");
+    let passkey = |digit: &str| format!("eddsa:{}@https://a.example", digit.repeat(64));
+    let signed = |digit: &str, fact| ReceiptFact { passkey: Some(passkey(digit).parse().unwrap()), ..fact };
+    let listing = |demand: &str| {
+        policy(&format!(
+            "{}reviewers:\n  - {{name: ann, passkey: '{}', roles: [lead]}}\n  - {{name: bob, key: '{}', roles: [lead]}}\n",
+            approving(demand),
+            passkey("1"),
+            reviewer(2)
+        ))
+    };
+    let causes = |policy: &ActionPolicy, facts: Vec<ReceiptFact>| causes(&decided(policy, &action, facts));
+    let (any, only) = (listing("role: lead"), listing("role: lead, passkey: true"));
+    // Whoever signed the receipt around it, and whomever the receipt names.
+    for around in [own(approval(9, "lead", &action)), approval(2, "lead", &action)] {
+        assert!(causes(&only, vec![signed("1", around.clone())]).is_empty());
+        assert_eq!(causes(&any, vec![signed("3", around)]), ["signer_not_trusted"]);
+    }
+    assert!(causes(&any, vec![own(approval(2, "lead", &action))]).is_empty());
+    assert_eq!(causes(&only, vec![own(approval(2, "lead", &action))]), ["no_passkey"]);
+    // The roles of an API key are those of its caller, and not of a passkey.
+    assert_eq!(
+        causes(&policy(&approving("role: lead")), vec![signed("1", vouched("ann", "lead", &action))]),
+        ["role_of_nobody"]
+    );
+    // One assertion in two receipts is one approval.
+    let two = listing("role: lead, count: 2, distinct: false");
+    let again = ReceiptFact { receipt_id: "again".to_owned(), ..signed("1", approval(9, "lead", &action)) };
+    assert_eq!(causes(&two, vec![signed("1", approval(9, "lead", &action)), again]), ["absent"]);
+    // What would change it, and a replay, know it.
+    let blocked = decided(&only, &action, vec![]);
+    assert!(
+        blocked.changes().iter().any(|change| change.words().contains("with a passkey")),
+        "{:?}",
+        blocked.changes()
+    );
+    let receipt = DecisionReceipt::draft(&blocked, &action, ReceiptId::from_random_bytes([1; 16]), None);
+    for (fact, admitted) in
+        [(signed("1", approval(9, "lead", &action)), true), (own(approval(2, "lead", &action)), false)]
+    {
+        let admission = admits(&receipt, &only, &action, &Evidence::new(vec![fact]), &moment(1));
+        assert_eq!(admission == Admission::Admitted, admitted, "{admission:?}");
+    }
+    let key = SigningKey::from_seed([1; 32]);
+    let allowed = decided(&only, &action, vec![signed("1", approval(9, "lead", &action))]);
+    let receipt =
+        DecisionReceipt::draft(&allowed, &action, ReceiptId::from_random_bytes([1; 16]), None).sign(&key).unwrap();
+    let again = DecisionReceipt::parse(receipt.to_text().as_bytes()).unwrap();
+    assert!(replay(&again, &action, &only, &[], &[key.signer()]).is_same());
+}
+
+#[test]
 fn a_denial_answers_and_replays() {
     let action = asked("p", "a");
     let policy = policy(&approving("role: lead"));

@@ -14,11 +14,15 @@ const SCHEMA: &str = include_str!("../../../../schemas/action-policy.schema.json
 #[test]
 fn the_examples_of_the_reference_are_read() {
     let blocks: Vec<_> = REFERENCE.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [policy, rare, request, reviewers, cases] = blocks.as_slice() else { panic!("{} examples", blocks.len()) };
+    let [policy, rare, request, reviewers, passkeys, cases] = blocks.as_slice() else {
+        panic!("{} examples", blocks.len())
+    };
     let policy = ActionPolicy::read(&yaml(policy)).unwrap();
     Request::read(&yaml(request)).unwrap();
     ActionPolicy::read(&yaml(rare)).unwrap();
-    ActionPolicy::read(&yaml(reviewers)).unwrap();
+    for listed in [reviewers, passkeys] {
+        assert!(!ActionPolicy::read(&yaml(listed)).unwrap().holders("finance").is_empty());
+    }
     let cases = Cases::read(&yaml(cases)).unwrap();
     for case in &cases.cases {
         let result = case.run(&policy);
@@ -36,6 +40,7 @@ fn the_schema_has_the_fields_the_reader_knows() {
     let wrong = "zzzzzzzzzzzzzzzzzz: 1";
     for (at, text) in [
         (vec!["properties"], wrong.to_owned()),
+        (vec!["$defs", "reviewer", "properties"], format!("version: 1\nboundaries: []\nreviewers: [{{{wrong}}}]")),
         (vec!["$defs", "boundary", "properties"], format!("version: 1\nboundaries: [{{{wrong}}}]")),
         (vec!["$defs", "match", "properties"], format!("version: 1\nboundaries: [{{id: b, match: {{{wrong}}}}}]")),
         (vec!["$defs", "require", "properties"], rule("require", wrong)),

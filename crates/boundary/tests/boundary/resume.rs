@@ -27,7 +27,7 @@ fn blocked_then_verified_then_approved_then_allowed_then_spent() {
 
     assert_eq!(Approval::roles_asked(first.document()), ["release-manager"]);
     let said = Approval {
-        reviewer: Reviewer::of_key(reviewer.signer()),
+        reviewer: Some(Reviewer::of_key(reviewer.signer())),
         role: "release-manager".to_owned(),
         note: "checked".to_owned(),
         expires_at: "2026-03-01T13:00:00Z".parse().unwrap(),
@@ -246,7 +246,7 @@ fn approvals_need_a_decision_a_role_a_note_and_time() {
     let decision = decide(&policy(POLICY), &request(REQUEST), &Evidence::default(), &moment(0));
     let receipt = DecisionReceipt::draft(&decision, &request(REQUEST), id(1), None);
     let said = |role: &str, note: &str, until: &str| Approval {
-        reviewer: Reviewer::of_key(crate::support::reviewer(2)),
+        reviewer: Some(Reviewer::of_key(crate::support::reviewer(2))),
         role: role.to_owned(),
         note: note.to_owned(),
         expires_at: until.parse().unwrap(),

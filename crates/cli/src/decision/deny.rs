@@ -59,6 +59,7 @@ impl Deny {
             note: &self.by.note,
             role: None,
             expires_in: Some(self.expires),
+            signed: None,
         })?;
         let until = Timestamp::from_unix_millis(denial.until);
         let mut out = out::stdout();

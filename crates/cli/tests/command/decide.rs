@@ -104,10 +104,10 @@ fn only_a_trusted_signers_receipt_replays_as_the_same() {
     let story = Story::new();
     let request = example("request.json");
     let blocked = story.decide(&request, &[]).stdout;
-    let policy = example("policy.yaml");
+    let policy = &story.policy;
     let replay = |text: &str, trust: &[&str]| {
         let file = story.place.file("replayed.json", text);
-        story.place.run(&[&["decide", &request, "--policy", &policy, "--replay", &file], trust].concat())
+        story.place.run(&[&["decide", &request, "--policy", policy, "--replay", &file], trust].concat())
     };
     let [issuer, reviewer] = &story.trusted;
     let same = replay(&blocked, &["--trust", issuer]);
@@ -115,7 +115,7 @@ fn only_a_trusted_signers_receipt_replays_as_the_same() {
     assert!(same.stdout.starts_with("same") && same.stdout.contains("signed by default (your key)"), "{same:?}");
     // Without `--trust`, receipts of own keys count.
     assert_eq!(replay(&blocked, &[]).code, 0);
-    let elsewhere = Story::new().decide(&request, &[]).stdout;
+    let elsewhere = Story { policy: policy.clone(), ..Story::new() }.decide(&request, &[]).stdout;
     let unknown = replay(&elsewhere, &[]);
     assert!(unknown.code == 1 && unknown.stdout.starts_with("untrusted"), "{unknown:?}");
     let stranger = replay(&blocked, &["--trust", reviewer]);

@@ -1,10 +1,12 @@
 //! Approving on the command line: once a person, only what waits, and only where it was asked.
 
 use insta::assert_snapshot;
-use proofmark_receipt::{Json, Timestamp};
-use proofmark_store::Store;
+use proofmark_evidence::{Approval, Reviewer};
+use proofmark_keys::Keyring;
+use proofmark_receipt::{Json, ReceiptId, Timestamp};
+use proofmark_store::{NewReceipt, Store, Tenant};
 
-use crate::run::{Done, Place};
+use crate::run::{Done, Place, project_file};
 use crate::transcript::Transcript;
 
 const POLICY: &str = "version: 1
@@ -189,6 +191,43 @@ fn a_role_that_is_not_asked_for_is_refused() {
     let approve = ["decision", "approve", &decision, "--key", "ann", "--note", "ok", "--role", "chief"];
     let refused = finance.place.run(&approve);
     assert!(refused.code == 2 && refused.stderr.contains("finance"), "{refused:?}");
+}
+
+#[test]
+fn an_agent_with_a_shell_approves_nothing() {
+    let finance = Finance::new();
+    let place = &finance.place;
+    let blocked = finance.decide(POLICY, REFUND);
+    // With a key that it makes.
+    place.run(&["key", "new", "agent"]);
+    assert_eq!(finance.approve(&blocked, "agent").code, 0);
+    // With the key that decides, which lies there unencrypted, in Ann's name and with her key.
+    assert_eq!(finance.approve(&blocked, "default").code, 0);
+    let key = Keyring::new(place.home.path()).load("default", None).unwrap();
+    let ann = Reviewer { id: "ann".to_owned(), key: finance.people[0].parse().ok(), roles: vec!["finance".to_owned()] };
+    let now = proofmark_verifier::now();
+    let approval = Approval {
+        reviewer: Some(ann),
+        role: "finance".to_owned(),
+        note: "ok".to_owned(),
+        expires_at: Timestamp::from_unix_millis(now.unix_millis() + 3_600_000),
+    };
+    let decision = Json::parse(blocked.stdout.as_bytes()).unwrap();
+    let id = ReceiptId::from_random_bytes([7; 16]);
+    let forged = approval.draft(decision.as_object().unwrap(), id, now).unwrap().sign(&key).unwrap();
+    let store = Store::open(place.home.store()).unwrap();
+    store.of(&Tenant::LOCAL).submit(NewReceipt::single(forged)).wait().unwrap();
+    let again = finance.decide(POLICY, REFUND);
+    assert!(again.code == 1 && again.stdout.matches("signer_not_trusted").count() >= 3, "{again:?}");
+    // Nor where nobody is listed, as in the policies of the examples.
+    let policy = place.file("nobody.yaml", POLICY);
+    let request = place.file("request.json", REFUND);
+    let nobody = place.run(&["decide", &request, "--policy", &policy, "--json"]);
+    assert!(nobody.code == 1 && nobody.stdout.contains("role_of_nobody"), "{nobody:?}");
+    for example in ["decide", "guard", "agent"] {
+        let linted = place.run(&["lint", &project_file(&format!("examples/{example}/policy.yaml"))]);
+        assert!(linted.code == 1 && linted.stdout.contains("role-of-nobody"), "{example}: {linted:?}");
+    }
 }
 
 #[test]

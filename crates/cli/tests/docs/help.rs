@@ -62,6 +62,8 @@ const BEFORE: &[(&str, &str)] = &[
     ("proofmark trust remove", "proofmark trust add ci ci.pem"),
     ("proofmark api-key list", "proofmark api-key add --api-keys keys.json support-bot agent"),
     ("proofmark api-key revoke", "proofmark api-key add --api-keys keys.json support-bot agent"),
+    // Else npx fetches the package and all that it needs.
+    ("npx ", "test -z \"$PROOFMARK_NODE_MODULES\" || ln -s \"$PROOFMARK_NODE_MODULES\" node_modules"),
 ];
 
 /// A test of each of these commands and its subcommands.
@@ -99,6 +101,7 @@ examples_run!(
     mcp,
     policy,
     receipt,
+    reviewer,
     run,
     serve,
     session,

@@ -37,8 +37,14 @@ fn next_commands_work(session: &Session, arguments: &str) {
     for (command, done) in next.iter().zip(session.run(&next)) {
         assert_eq!(done.code, Some(0), "{command}: {}", done.output);
     }
-    let policy = session.run(&["find . -name policy.yaml -exec proofmark lint '{}' ';'"]).remove(0);
-    assert!(policy.output.starts_with("ok 1 file checked, no findings"), "{}", policy.output);
+    let of_policy =
+        |command: &str| session.run(&[&format!("find . -name policy.yaml -exec {command} '{{}}' ';'")]).remove(0);
+    let linted = of_policy("proofmark lint").output;
+    assert!(linted.contains("role-of-nobody") && linted.contains("1 finding in 1 file"), "{linted}");
+    session.run(&["proofmark key new ann"]);
+    of_policy("proofmark reviewer add ann --key ann --role operator --policy");
+    let linted = of_policy("proofmark lint").output;
+    assert!(linted.starts_with("ok 1 file checked, no findings"), "{linted}");
     let coverage = session.run(&["find . -name cases.yaml -exec proofmark policy coverage '{}' ';'"]).remove(0);
     assert!(!coverage.output.contains("never hit"), "{}", coverage.output);
 }

@@ -26,7 +26,7 @@ const PAGES = {
   decision: `/ui/decisions/${waiting.decision_id}`, denied: `/ui/decisions/${denied.decision_id}`,
   hostile: `/ui/decisions/${hostile.decision_id}`, receipts: "/ui/receipts", receipt: `/ui/receipts/${receipt.receipt_id}`,
   approval: `/ui/receipts/${approval.approval.receipt_id}`, chains: "/ui/chains", chain: "/ui/chains/verifications",
-  sessions: "/ui/sessions", session: "/ui/sessions/nightly", runs: "/ui/runs", run: "/ui/runs/demo", findings: "/ui/findings", policy: "/ui/policy",
+  sessions: "/ui/sessions", session: "/ui/sessions/nightly", runs: "/ui/runs", run: "/ui/runs/demo", findings: "/ui/findings", policy: "/ui/policy", passkey: "/ui/passkey",
 };
 // What makes a page hard to use depends on its colours and on whether it is narrow, so two of the looks are searched for it.
 const LOOKS = [

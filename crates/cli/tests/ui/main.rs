@@ -107,6 +107,20 @@ fn a_job_is_followed_and_run_again() {
 }
 
 #[test]
+fn a_passkey_approves_what_its_holder_saw_and_nothing_else() {
+    let Some(modules) = packages() else { return };
+    let home = Home::new();
+    let policy = home.path().join("policy.yaml");
+    let text = std::fs::read_to_string(format!("{HERE}/policy.yaml")).unwrap();
+    std::fs::write(&policy, text.replace("role: finance-lead,", "role: finance-lead, passkey: true,")).unwrap();
+    let policy = policy.display().to_string();
+    let (_server, address) = served_by(&home, &policy, &[]);
+    // Browsers bind passkeys to names.
+    let address = address.replace("127.0.0.1", "localhost");
+    tell(&modules, "passkey.mjs", &[&address, BINARY, &policy]);
+}
+
+#[test]
 fn a_review_outlives_the_server() {
     let Some(modules) = packages() else { return };
     let home = Home::new();

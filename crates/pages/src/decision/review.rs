@@ -2,13 +2,15 @@
 
 use axum::http::StatusCode;
 use proofmark_decider::NewReview;
+use proofmark_evidence::Reviewer;
 use proofmark_server::Role;
 use proofmark_server::problem::Problem;
-use proofmark_server::reply::Reply;
+use proofmark_server::reply::{JSON, Reply};
 use proofmark_server::reviewer;
 use proofmark_store::{Decision as StoredDecision, Review, ReviewVerdict, StoreError, WaitingWanted};
 
 use super::super::action::Action;
+use super::super::passkey;
 use super::super::text::{Coded, Shown};
 use super::super::visit::Visit;
 use super::super::waiting::Narrowing;
@@ -27,6 +29,8 @@ pub(crate) struct ReviewForm {
     pub(crate) roles: Vec<(Shown, bool)>,
     pub(crate) spans: Vec<(&'static str, &'static str, bool)>,
     pub(crate) note: String,
+    /// Whether the policy lists passkeys of pages here.
+    pub(crate) takes_passkeys: bool,
     /// How many reviews the page shows: with another one since, the form asks again.
     pub(crate) seen: usize,
     /// Why the last one was not stored.
@@ -63,6 +67,7 @@ pub(crate) fn review_form(
         roles,
         spans: SPANS.iter().map(|(seconds, words)| (*seconds, *words, *seconds == span)).collect(),
         note: attempted.note.clone().or_else(draft).unwrap_or_default(),
+        takes_passkeys: passkey::are_listed(visit),
         seen: store.reviews_on(&stored.about.subject, MAX_REVIEWS)?.len(),
         message: refused.map(|refused| refused.message.clone()),
         help: refused.and_then(|refused| refused.help.clone()),
@@ -122,18 +127,11 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
     }
     // Before the review is stored: after it, this one does not wait any more.
     let next = next(visit, &stored)?;
-    let seconds = form.get("expires_in").and_then(|seconds| seconds.parse::<i64>().ok());
-    let reviewed = context.decider.review(&NewReview {
-        tenant: &context.caller.tenant,
-        decision_id: id,
-        reviewer: &reviewer(context),
-        approve,
-        note: &note,
-        // A denial needs no role: it stops the action whoever of the reviewers gives it.
-        role: form.get("role").filter(|role| approve && !role.is_empty()),
-        // How long a denial stands is not asked for: it has its own default.
-        expires_in: seconds.filter(|_| approve).map(|seconds| seconds.saturating_mul(1_000)),
-    });
+    let signed = form.get("passkey").filter(|signed| approve && !signed.is_empty());
+    let signed = signed.map(|signed| passkey::signed(visit, signed)).transpose()?;
+    let reviewer = reviewer(context);
+    let reviewed =
+        context.decider.review(&NewReview { signed: signed.as_ref(), ..new_review(visit, &reviewer, &note, approve) });
     match reviewed {
         Ok(_) => {
             if let Some(token) = visit.token {
@@ -146,6 +144,35 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
             // What the store cannot do now is not about this form.
             if problem.status().is_server_error() { Err(problem) } else { refuse(Refused::of(&problem)) }
         }
+    }
+}
+
+/// `POST /ui/decisions/{id}/statement`: `note`, `role`, `expires_in`. What a passkey signs to approve the decision.
+pub(crate) fn statement(visit: &Visit<'_>) -> Result<Reply, Problem> {
+    let (context, note) = (&visit.context, visit.form.text("note"));
+    let reviewer = reviewer(context);
+    let new = new_review(visit, &reviewer, &note, true);
+    let statement = context.decider.statement(&new)?;
+    // The very bytes whose digest is the challenge.
+    let text = String::from_utf8(statement.canonical_vrf()).map_err(|error| Problem::internal().cause(error))?;
+    Ok(Reply::text(JSON, text))
+}
+
+/// The review that a form asks for.
+fn new_review<'a>(visit: &'a Visit<'_>, reviewer: &'a Reviewer, note: &'a str, approve: bool) -> NewReview<'a> {
+    let (context, form) = (&visit.context, &visit.form);
+    let seconds = form.get("expires_in").and_then(|seconds| seconds.parse::<i64>().ok());
+    NewReview {
+        tenant: &context.caller.tenant,
+        decision_id: context.variable("id"),
+        reviewer,
+        approve,
+        note,
+        // A denial needs no role: it stops the action whoever of the reviewers gives it.
+        role: form.get("role").filter(|role| approve && !role.is_empty()),
+        // How long a denial stands is not asked for: it has its own default.
+        expires_in: seconds.filter(|_| approve).map(|seconds| seconds.saturating_mul(1_000)),
+        signed: None,
     }
 }
 

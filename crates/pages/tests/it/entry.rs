@@ -126,6 +126,13 @@ fn roles_and_tenants_hold() {
     assert!(!page.body.contains("What the agent stated"), "agents do not see the facts of others");
     assert_eq!(agent.post(&path, &[("verdict", "approve"), ("note", "yes")]).status, 403);
     assert_eq!(agent.get("/ui/sessions").status, 403);
+    let (statement, asked) = (format!("{path}/statement"), [("note", "yes")]);
+    assert_eq!((agent.get("/ui/passkey").status, agent.post(&statement, &asked).status), (403, 403));
+    assert_eq!(stranger.post(&statement, &asked).status, 404);
+    let ann = office.browser(&office.ann);
+    assert!(ann.get("/ui/passkey").words().contains("Make a passkey"));
+    let signed = ann.post(&statement, &asked);
+    assert!(signed.status == 200 && signed.body.contains("\"decision_id\""), "{}", signed.body);
     assert_eq!(
         (stranger.get(&path).status, stranger.post(&path, &[("verdict", "deny"), ("note", "no")]).status),
         (404, 404)

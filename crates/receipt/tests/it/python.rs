@@ -72,7 +72,7 @@ fn the_vectors_are_what_their_generator_writes() {
 #[test]
 fn a_few_lines_of_python_verify_a_receipt() {
     let Some(python) = python() else { return };
-    let [signature, format] = documented_verifier();
+    let [signature, format, _] = documented_verifier();
     assert!(signature.lines().count() <= 18, "too many lines to read at a glance");
     let verifier = signature + &format;
     let text = draft().sign(&SigningKey::from_seed([7; 32])).unwrap().to_text();
@@ -100,6 +100,18 @@ fn what_is_valid_here_is_valid_there_and_the_other_way_round() {
     }
     println!("{} receipts, {valid} valid in both", texts.len());
     assert!(valid * 10 > texts.len() && valid * 2 < texts.len(), "{valid} of {} are valid", texts.len());
+}
+
+#[test]
+fn a_few_lines_of_python_verify_the_passkey_of_an_approval() {
+    let Some(python) = python() else { return };
+    let cases = cases("passkey.json");
+    let member = |case: &Object, name: &str| case.get(name).and_then(Json::as_str).unwrap().to_owned();
+    let documents: Vec<_> = cases.iter().map(|case| member(case, "document").into_bytes()).collect();
+    let valid = python.valid(&documented_verifier().concat(), &documents);
+    for (number, case) in cases.iter().enumerate() {
+        assert_eq!(valid.contains(&number), member(case, "expect") == "valid", "{}", member(case, "name"));
+    }
 }
 
 #[test]
@@ -149,28 +161,28 @@ fn one_byte_changes(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// The two blocks of Python in the page: the signature, and the format.
-fn documented_verifier() -> [String; 2] {
+/// The blocks of Python in the page: the signature, the format, and the passkey of an approval.
+fn documented_verifier() -> [String; 3] {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/receipts.md");
     let document = std::fs::read_to_string(path).unwrap();
     let blocks: Vec<_> = document.split("```python\n").skip(1).map(|rest| rest.split_once("```").unwrap().0).collect();
-    let [signature, format] = blocks.as_slice() else { panic!("the page shows {} blocks of Python", blocks.len()) };
-    [(*signature).to_owned(), (*format).to_owned()]
+    let blocks: Vec<_> = blocks.into_iter().map(str::to_owned).collect();
+    blocks.try_into().unwrap_or_else(|blocks: Vec<_>| panic!("the page shows {} blocks of Python", blocks.len()))
 }
 
 /// The receipts of the vectors that are verified under the profile `vrf`.
 fn vectors() -> Vec<Vec<u8>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/receipt.json");
+    let text = |case: Object| case.get("receipt").and_then(Json::as_str).map(|text| text.as_bytes().to_vec());
+    cases("receipt.json").into_iter().filter(|case| !case.contains("profile")).filter_map(text).collect()
+}
+
+/// The cases of a file of vectors.
+fn cases(file: &str) -> Vec<Object> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(file);
     let limits = Limits { max_bytes: 64 << 20, max_depth: 128, ..Limits::default() };
     let vectors = Json::parse_with(&std::fs::read(path).unwrap(), limits).unwrap();
     let cases = vectors.as_object().and_then(|vectors| vectors.get("cases")).and_then(Json::as_array).unwrap();
-    cases
-        .iter()
-        .filter_map(|case| match case.as_object().unwrap() {
-            case if case.contains("profile") => None,
-            case => case.get("receipt").and_then(Json::as_str).map(|text| text.as_bytes().to_vec()),
-        })
-        .collect()
+    cases.iter().map(|case| case.as_object().unwrap().clone()).collect()
 }
 
 struct Python(PathBuf);

@@ -194,6 +194,13 @@ pub(crate) fn denial(db: &Db<'_>, tenant: &Tenant, subject: &str, now: i64) -> R
     db.one(&sql, &values![tenant.as_str(), subject, now], read_review)
 }
 
+/// The newest approval that a person gave, by the id of its receipt.
+pub(crate) fn last_approval_of(db: &Db<'_>, tenant: &Tenant, person: &str) -> Result<Option<String>, Fault> {
+    let sql = "SELECT receipt_id FROM reviews WHERE tenant = $1 AND person = $2 AND receipt_id IS NOT NULL
+               ORDER BY sequence DESC LIMIT 1";
+    db.one(sql, &values![tenant.as_str(), person], |row| row.get(0))
+}
+
 /// SQL for the sequence number of the denial of the subject `$3` of the tenant `$1` that expires last, expired or not.
 pub(crate) const LAST_DENIAL: &str =
     "(SELECT sequence FROM reviews WHERE tenant = $1 AND subject = $3 AND verdict = 'denied'

@@ -263,6 +263,7 @@ fn ask_all(connection: &Connection) {
     queue::on_subject(db, &ours, "s").unwrap();
     decisions::on_subject(db, &ours, "s", 9).unwrap();
     reviews::on_subject(db, &ours, "s", 9).unwrap();
+    reviews::last_approval_of(db, &ours, "p").unwrap();
     reviews::since(db, &ours, 1, 9).unwrap();
     activity::decisions(db, &ours, 0).unwrap();
     activity::agents(db, &ours, 0, 9).unwrap();

@@ -396,7 +396,15 @@ fn of_decisions(store: &TenantStore<'_>, all: &mut Answers) {
         let state = store.action_state(text, text).unwrap();
         // Nothing here lasts until now, so no denial does.
         all.note("action", (store.action_history(text), state.history, state.denial));
-        all.note("subject", (store.decisions_on(text, 3), store.reviews_on(text, 9), store.waiting_on(text)));
+        all.note(
+            "subject",
+            (
+                store.decisions_on(text, 3),
+                store.reviews_on(text, 9),
+                store.last_approval_of(text),
+                store.waiting_on(text),
+            ),
+        );
         all.note("denial", (store.denial(text, 0), store.denial(text, time(6)), store.newest_facts(text)));
     }
     let text = |text: &str| WaitingWanted { text: Some(text.to_owned()), ..WaitingWanted::default() };

@@ -43,7 +43,7 @@ pub(crate) struct Hook {
 
 #[derive(Subcommand)]
 enum Command {
-    Install(install::Install),
+    Install(Box<install::Install>),
     Uninstall(install::Uninstall),
     Doctor(doctor::Doctor),
 }

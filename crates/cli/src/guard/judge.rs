@@ -7,11 +7,11 @@ use proofmark_guard::Moving;
 /// What is told of everything that happens at a connection, and says what is to be moved.
 pub(super) trait Judge: Send + Sync + 'static {
     /// Takes in a line of the client.
-    fn from_client(&self, line: Vec<u8>) -> Vec<Passage>;
+    fn client_said(&self, line: Vec<u8>) -> Vec<Passage>;
     /// Takes in a line of the client that goes nowhere, because the server does not read.
     fn not_forwarded(&self, line: Vec<u8>) -> Vec<Passage>;
     /// Takes in a line of the server.
-    fn from_server(&self, line: Vec<u8>) -> Vec<Passage>;
+    fn server_said(&self, line: Vec<u8>) -> Vec<Passage>;
     /// Takes in that time has passed.
     fn tick(&self) -> Vec<Passage>;
     /// Takes in that everything before [`Passage::Moved`] has been moved.
@@ -29,7 +29,7 @@ pub(super) trait Judge: Send + Sync + 'static {
 }
 
 impl Judge for Guard {
-    fn from_client(&self, line: Vec<u8>) -> Vec<Passage> {
+    fn client_said(&self, line: Vec<u8>) -> Vec<Passage> {
         passages(Guard::from_client(self, line))
     }
 
@@ -37,7 +37,7 @@ impl Judge for Guard {
         passages(Guard::not_forwarded(self, line))
     }
 
-    fn from_server(&self, line: Vec<u8>) -> Vec<Passage> {
+    fn server_said(&self, line: Vec<u8>) -> Vec<Passage> {
         passages(Guard::from_server(self, line))
     }
 
@@ -71,7 +71,7 @@ impl Judge for Guard {
 }
 
 impl Judge for RemoteGuard {
-    fn from_client(&self, line: Vec<u8>) -> Vec<Passage> {
+    fn client_said(&self, line: Vec<u8>) -> Vec<Passage> {
         RemoteGuard::from_client(self, line)
     }
 
@@ -79,7 +79,7 @@ impl Judge for RemoteGuard {
         RemoteGuard::not_forwarded(self, line)
     }
 
-    fn from_server(&self, line: Vec<u8>) -> Vec<Passage> {
+    fn server_said(&self, line: Vec<u8>) -> Vec<Passage> {
         RemoteGuard::from_server(self, line)
     }
 

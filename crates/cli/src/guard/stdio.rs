@@ -116,9 +116,9 @@ fn from_client(guard: &impl Judge, wires: &Wires) {
         match lines::next(&mut input, MAX_MESSAGE_BYTES) {
             Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => {}
             Ok(Some(Line::Whole(line))) if wires.server.is_full() => carry(guard, wires, guard.not_forwarded(line)),
-            Ok(Some(Line::Whole(line))) => carry(guard, wires, guard.from_client(line)),
+            Ok(Some(Line::Whole(line))) => carry(guard, wires, guard.client_said(line)),
             // As a line that is no JSON: it has no id that could be read.
-            Ok(Some(Line::TooLong)) => carry(guard, wires, guard.from_client(b"the line is too long".to_vec())),
+            Ok(Some(Line::TooLong)) => carry(guard, wires, guard.client_said(b"the line is too long".to_vec())),
             Ok(None) | Err(_) => break,
         }
     }
@@ -143,7 +143,7 @@ fn from_server(guard: &impl Judge, wires: &Wires, mut output: impl io::BufRead) 
     loop {
         match lines::next(&mut output, MAX_MESSAGE_BYTES) {
             Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => {}
-            Ok(Some(Line::Whole(line))) => moving(guard, wires, || guard.from_server(line)),
+            Ok(Some(Line::Whole(line))) => moving(guard, wires, || guard.server_said(line)),
             Ok(Some(Line::TooLong)) => out::note("the server wrote a line that is too long; it is not forwarded"),
             Ok(None) | Err(_) => return,
         }

@@ -85,3 +85,9 @@ pub(crate) fn names_file(option: &str, value: &str, config: &Config) -> bool {
         _ => false,
     }
 }
+
+/// The folder that `$PROOFMARK_HOME` names, for programs that are started later, with few variables of this environment.
+pub(crate) fn named_home(config: &Config) -> anyhow::Result<Option<String>> {
+    let Some(home) = config.named_home() else { return Ok(None) };
+    absolute_path(home.to_str().context("write PROOFMARK_HOME: it is not UTF-8")?).map(Some)
+}

@@ -11,7 +11,6 @@ use proofmark_sandbox::keep_from_children;
 use proofmark_store::Place as StorePlace;
 use zeroize::Zeroizing;
 
-use crate::absolute::absolute_path;
 use crate::error::with_help;
 
 /// How the names of our own variables begin.
@@ -94,13 +93,9 @@ impl Config {
         Config { store: None, home: home.unwrap_or_else(|| self.home.clone()), ..self.clone() }
     }
 
-    /// The folder that `$PROOFMARK_HOME` names, for programs that are started later, with few variables of this environment.
-    pub(crate) fn named_home(&self) -> anyhow::Result<Option<String>> {
-        if !self.is_home_named {
-            return Ok(None);
-        }
-        let home = self.home.to_str().context("write PROOFMARK_HOME: it is not UTF-8")?;
-        absolute_path(home).map(Some)
+    /// The folder that `$PROOFMARK_HOME` names.
+    pub(crate) fn named_home(&self) -> Option<&Path> {
+        self.is_home_named.then_some(&self.home)
     }
 
     /// The passphrase of key files: from the file given, else from the environment.

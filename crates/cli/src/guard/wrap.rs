@@ -9,7 +9,7 @@ use proofmark_receipt::{Json, Object, object};
 
 use super::Guard;
 use super::servers_file::{Edit, NoCommand, Place, ServersFile, command};
-use crate::absolute::{absolute_file, absolute_options};
+use crate::absolute::{absolute_file, absolute_options, named_home};
 use crate::config::Config;
 use crate::document;
 use crate::error::{with_help, wrong_arguments};
@@ -124,7 +124,7 @@ impl Wrap {
             program.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
         let mut servers = ServersFile::read(&self.file, config)?;
         let unguarded = unguarded(ServersFile::read(&self.file, config)?)?;
-        let home = config.named_home()?.filter(|_| self.policy.is_some());
+        let home = named_home(config)?.filter(|_| self.policy.is_some());
         let changes = change(&mut servers, &self.only, |place, entry| {
             let before = command(entry)?;
             let named = ["--name".to_owned(), place.name().to_owned()];

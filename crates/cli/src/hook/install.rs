@@ -12,7 +12,7 @@ use proofmark_receipt::{Json, object};
 use super::config_file::{ConfigFile, Installed};
 use super::hook_server::RunningServer;
 use super::{hosts, is_within, surroundings};
-use crate::absolute::{absolute_file, absolute_options, absolute_path};
+use crate::absolute::{absolute_file, absolute_options, absolute_path, named_home};
 use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
@@ -139,7 +139,7 @@ impl Install {
     /// folder is always settled here.
     fn home(&self, config: &Config) -> anyhow::Result<Vec<String>> {
         let named = |home: String| vec!["--home".to_owned(), home];
-        Ok(match (self.change.scope, config.named_home()?) {
+        Ok(match (self.change.scope, named_home(config)?) {
             (Scope::System, None) => vec!["--own-home".to_owned()],
             (Scope::System, Some(home)) => named(home),
             (Scope::User | Scope::Project, _) => {

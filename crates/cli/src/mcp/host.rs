@@ -9,7 +9,7 @@ use clap::{Args, Parser};
 use proofmark_hosts::Servers;
 use proofmark_receipt::{Json, Object, object};
 
-use crate::absolute::absolute_options;
+use crate::absolute::{absolute_options, named_home};
 use crate::config::Config;
 use crate::error::{with_help, wrong_arguments};
 use crate::exit::Exit;
@@ -112,7 +112,7 @@ impl HostConfig {
         service.check_policies()?;
         let arguments = absolute_options(&self.arguments, config)?;
         let arguments = ["mcp".to_owned()].into_iter().chain(arguments).map(Json::from);
-        let home = config.named_home()?.map(|home| object! { "PROOFMARK_HOME": home });
+        let home = named_home(config)?.map(|home| object! { "PROOFMARK_HOME": home });
         Ok(
             object! { "type"?: self.host.program_type, "command": path, "args": arguments.collect::<Vec<_>>(), "env"?: home },
         )

@@ -261,7 +261,7 @@ impl Store {
         Ok(pruned.try_iter().last().unwrap_or_default())
     }
 
-    /// As [`TenantStore::runs`], of all tenants.
+    /// As [`crate::TenantStore::runs`], of all tenants.
     ///
     /// # Errors
     /// When the store cannot be read.

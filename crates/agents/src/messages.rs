@@ -389,7 +389,7 @@ mod tests {
             r#"{"passages":[],"waits_for_list":false,"approve":"1"}"#,
             r#"{"passages":[{"to":"store","text":""}],"waits_for_list":false}"#,
             r#"{"passages":[{"to":"moved","text":"tools/call"}],"waits_for_list":false}"#,
-            r#"{"passages":[{"to":"client","text":""}],"waits_for_list":false}"#,
+            r#"{"passages":[{"to":"client"}],"waits_for_list":false}"#,
         ] {
             assert!(Follows::parse(refused.as_bytes()).is_err(), "{refused}");
         }

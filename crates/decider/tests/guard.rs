@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use proofmark_boundary::ActionPolicy;
-use proofmark_decider::{Decider, Guard, NewReview, Owner, Passage};
+use proofmark_decider::{Decider, Guard, NewReview, Owner, Passage, approve_pins};
 use proofmark_evidence::Reviewer;
 use proofmark_guard::{Pinning, Settings as GuardSettings};
 use proofmark_keys::TrustedSigners;
@@ -176,7 +176,7 @@ fn many_definitions_are_pinned_in_one_write() {
     let place = Place::new();
     let guard = place.guard();
     let tools: Vec<_> =
-        (0..2_000).map(|number| format!(r#"{{"name":"t{number}","description":"does {number}"}}"#)).collect();
+        (0..900).map(|number| format!(r#"{{"name":"t{number}","description":"does {number}"}}"#)).collect();
     guard.from_client(br#"{"jsonrpc":"2.0","id":"m","method":"tools/list"}"#);
     let list = format!(r#"{{"jsonrpc":"2.0","id":"m","result":{{"tools":[{}]}}}}"#, tools.join(","));
     let store = Store::open(place.home.store()).unwrap();
@@ -192,12 +192,13 @@ fn many_definitions_are_pinned_in_one_write() {
             }
             seen
         });
-        assert_eq!(guard.from_server(list.as_bytes()).len(), 1);
+        let passages = guard.from_server(list.as_bytes());
         done.store(true, Ordering::Relaxed);
+        assert_eq!(passages.len(), 1);
         looking.join().unwrap()
     });
-    assert!(seen.is_subset(&BTreeSet::from([before, before + 2_000])), "{seen:?}");
-    assert_eq!(pinned(), 2_002);
+    assert!(seen.is_subset(&BTreeSet::from([before, before + 900])), "{seen:?}");
+    assert_eq!(pinned(), 902);
 }
 
 #[test]
@@ -216,6 +217,9 @@ fn servers_that_begin_at_the_same_time_are_compared_with_each_other() {
     let [first, second, third] =
         [("notes", "a"), ("other", "b"), ("notes", "c")].map(|(server, session)| begin(server, session));
     lists(&first, r#"{"name":"read"}"#);
+    // Only the name of a tool that a person approved is kept from other servers.
+    let store = Store::open(place.home.store()).unwrap();
+    assert_eq!(approve_pins(&store.of(&Tenant::LOCAL), "notes", None).unwrap().len(), 1);
     lists(&second, r#"{"name":"read"},{"name":"look"}"#);
     lists(&third, r#"{"name":"read","description":"Send it."}"#);
     assert!(matches!(first.from_client(read).as_slice(), [Passage::ToServer(_)]));

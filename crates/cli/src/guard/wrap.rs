@@ -112,9 +112,10 @@ impl Wrap {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let (decides, options) = match &self.policy {
             Some(policy) => {
+                let words = vec!["--policy".to_owned(), absolute_file(policy)?];
                 // A host that starts a guard with a policy that cannot be read has no server.
                 document::action_policy(policy)?;
-                (vec!["--policy".to_owned(), absolute_file(policy)?], absolute_options(&self.options, config)?)
+                (words, absolute_options(&self.options, config)?)
             }
             None => (self.remote.words()?, self.options.clone()),
         };

@@ -1,7 +1,7 @@
 //! What stands beside an agent, and the server that decides for it, when these are two programs.
 //!
-//! Beside the agent are no policy, no key and no store: [`Server`] passes on what happens, and does what it is answered. The
-//! guards and the hooks themselves live in the server ([`endpoints`]), in the sessions of whoever the server knows to ask: an
+//! The agent's side has neither policy nor key nor store: [`Server`] passes on what happens, and does what it is answered. The
+//! guards and the hooks themselves live in the server ([`endpoints`]), in the sessions of the caller that the server knows: an
 //! account of the host, or the holder of an API key. They can ask for decisions, record what happened, and read their own
 //! sessions. Nothing here approves, trusts, or writes anything else.
 

@@ -26,7 +26,7 @@ pub struct NewGuard {
     pub server: String,
     /// What the guarded server is reached by.
     pub origin: Vec<String>,
-    /// What the session is called among those of whoever asks.
+    /// What the session is called among those of the caller.
     pub session: String,
     pub agent: Option<String>,
     pub environment: Option<String>,
@@ -40,7 +40,7 @@ pub struct Begun {
     pub guard: String,
 }
 
-/// What happened at a guarded connection. A line is the body of its request, as it was read.
+/// What happened at a guarded connection. A line is the body of its request, byte for byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happened {
     ClientSaid,
@@ -80,7 +80,7 @@ pub struct HookEvent {
     pub host: String,
     /// As the host wrote it.
     pub event: String,
-    /// What the session is called among those of whoever asks; by default as the host names it.
+    /// What the session is called among those of the caller; by default as the host names it.
     pub session: Option<String>,
     pub agent: Option<String>,
     pub environment: Option<String>,

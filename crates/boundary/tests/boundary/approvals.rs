@@ -120,7 +120,7 @@ fn an_approval_is_its_signers() {
     let caller = listing(&format!("lead: ['reviewer:ann@{server}']"));
     assert!(counts(&caller, own(vouched("ann", "lead", &action))), "the policy lists the caller of another server");
     assert_eq!(causes(&caller, own(vouched("bob", "lead", &action))), ["signer_not_trusted"]);
-    // That the policy takes a server's word on one caller is no word on the holders of keys.
+    // A policy that takes a server's word on one caller does not take it on the holders of keys.
     let mixed = listing(&format!("lead: ['{ann}'], owner: ['reviewer:bob@{server}']"));
     assert_eq!(causes(&mixed, own(naming(ann, vouched("bob", "lead", &action)))), ["signer_not_trusted"]);
 }

@@ -168,7 +168,7 @@ fn a_connection_is_the_same_beside_an_agent_and_in_one_process() {
         answers
     };
     let own = |command: &mut Command| {
-        command.args(["--name", "lenient", "--", "python3", SERVER, "effects"]);
+        command.args(["--name", "lenient", "--", "python3", &place.server(), "effects"]);
         said(Conversation::of(command))
     };
     let policy = place.at("policy.yaml");

@@ -27,7 +27,7 @@ fn a_key_of_a_host_of_agents_asks_for_decisions_and_nothing_else() {
             "lenient",
             "--",
             "python3",
-            SERVER,
+            &place.server(),
             "effects",
         ]);
         command.env("PROOFMARK_API_KEY", key);

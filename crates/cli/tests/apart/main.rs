@@ -85,6 +85,9 @@ impl Place {
         open(place.folder.path());
         // Whoever could replace the program would decide.
         fs::copy(BINARY, place.at("proofmark")).unwrap();
+        // Other accounts need not reach the folder of the tests.
+        fs::copy(SERVER, place.at("server.py")).unwrap();
+        open(&place.at("server.py"));
         for (name, account) in [("judge", JUDGE), ("run", JUDGE), ("agent", AGENT), ("other", OTHER)] {
             fs::create_dir_all(place.at(name)).unwrap();
             chown(place.at(name), Some(account), Some(account)).unwrap();
@@ -97,6 +100,11 @@ impl Place {
 
     fn at(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// The script of the guarded server.
+    fn server(&self) -> String {
+        self.at("server.py").display().to_string()
     }
 
     fn write_policy(&self, text: &str) {
@@ -166,7 +174,7 @@ impl Place {
     fn guard(&self, account: u32, session: &str) -> Conversation {
         let mut command = self.proofmark(account);
         command.args(["guard", "--server", &self.address(), "--session", session, "--name", "lenient"]);
-        command.args(["--agent", "coder", "--", "python3", SERVER, "effects"]);
+        command.args(["--agent", "coder", "--", "python3", &self.server(), "effects"]);
         let mut guard = Conversation::of(&mut command);
         guard.ask(LIST);
         guard

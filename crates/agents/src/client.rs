@@ -61,7 +61,7 @@ pub enum ServerError {
     System(#[from] io::Error),
 }
 
-/// Why there is no answer, completing "failed to …".
+/// Why a server gave no answer, completing "failed to …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
     /// Nothing was sent.

@@ -154,7 +154,7 @@ fn what_a_passkey_signed_is_its_holders() {
     };
     let causes = |policy: &ActionPolicy, facts: Vec<ReceiptFact>| causes(&decided(policy, &action, facts));
     let (any, only) = (listing("role: lead"), listing("role: lead, passkey: true"));
-    // Whoever signed the receipt around it, and whomever the receipt names.
+    // This holds for every signer of the receipt around it, and for every name in the receipt.
     for around in [own(approval(9, "lead", &action)), approval(2, "lead", &action)] {
         assert!(causes(&only, vec![signed("1", around.clone())]).is_empty());
         assert_eq!(causes(&any, vec![signed("3", around)]), ["signer_not_trusted"]);

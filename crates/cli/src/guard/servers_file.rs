@@ -20,7 +20,7 @@ const ADDRESSES: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 /// A host's file with servers.
 pub(super) struct ServersFile {
     file: HostFile,
-    /// Where the file is kept as it was.
+    /// Where the unguarded file is kept.
     kept_at: PathBuf,
     pub(super) document: JsonText,
     /// Where the entries of servers are.

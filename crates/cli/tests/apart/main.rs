@@ -83,7 +83,7 @@ impl Place {
         let home = Home::in_file_at(folder.path().join("judge"));
         let place = Self { folder, home };
         open(place.folder.path());
-        // Whoever could replace the program would decide.
+        // An account that could replace the program would decide.
         fs::copy(BINARY, place.at("proofmark")).unwrap();
         // Other accounts need not reach the folder of the tests.
         fs::copy(SERVER, place.at("server.py")).unwrap();

@@ -258,7 +258,7 @@ fn an_exception_that_is_expected_must_come_from_the_call_itself() {
         assert_eq!(judge(PLAIN, value(r#"{"x":"Account"}"#)), fail("a value of the type `Account`"));
         assert_eq!(judge(WITH_TEXT, thrown(&types, "a negative amount")), pass("Refused: a negative amount"));
         assert_eq!(judge(WITH_TEXT, thrown(&types, "an amount")), fail("Refused: an amount"));
-        // What was raised before the call, and what is no answer at all.
+        // What was raised before the call, and what cannot be an answer.
         let unanswered = (Status::Error, Some(Fault::Submission), String::new());
         for end in [raised("ValueError", "negative"), value("nonsense"), End::Timeout, End::MemoryLimit, End::Signal(9)]
         {

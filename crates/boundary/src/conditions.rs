@@ -49,8 +49,11 @@ fn judged<'e>(
     if evidence.documents().iter().all(|fact| fact.approval.is_none()) {
         return Binds::ALL.map(|binds| (binds, Vec::new()));
     }
-    let subject = request.subject();
-    Binds::ALL.map(|binds| (binds, approval::judged(&policy.roles, &subject, binds, evidence, &moment.now)))
+    let (subject, occasion) = (request.subject(), request.occasion());
+    Binds::ALL.map(|binds| {
+        let scopes = |role: &str| policy.scopes(role, binds);
+        (binds, approval::judged(&policy.roles, (&subject, &occasion), binds, scopes, evidence, &moment.now))
+    })
 }
 
 fn receipt_value(fact: &ReceiptFact) -> Value {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, SignerDemand, span};
+use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, Scopes, SignerDemand, span};
 use proofmark_receipt::document::counted;
 
 use crate::decide::Decision;
@@ -175,7 +175,19 @@ fn approval(policy: &ActionPolicy, demand: &ApprovalDemand) -> String {
     let holders = policy.holders(&demand.role);
     let with = if demand.binds.passkey { " with a passkey" } else { "" };
     let who = if holders.is_empty() { "nobody".to_owned() } else { holders.join(", ") };
-    format!("{} as {}{with}{distinct}{bound} (held by {who})", counted(demand.count as u64, "approval"), demand.role)
+    let count = counted(demand.count as u64, "approval");
+    format!("{count} as {}{with}{distinct}{bound}{} (held by {who})", demand.role, scopes(demand.scopes))
+}
+
+/// What an approval may reach beyond one action.
+fn scopes(scopes: Scopes) -> String {
+    let reach = match (scopes.session, scopes.pattern) {
+        (false, false) => return String::new(),
+        (true, false) => "a session",
+        (false, true) => "a pattern of arguments",
+        (true, true) => "a session or a pattern of arguments",
+    };
+    format!(", also for {reach}, for {} at most", span::words(scopes.longest_millis))
 }
 
 fn explain_finding(text: &mut String, policy: &ActionPolicy, finding: &RuleFinding) {

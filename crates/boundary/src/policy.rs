@@ -14,7 +14,7 @@ mod tools;
 
 use std::sync::Arc;
 
-use proofmark_evidence::{Condition, Person, Roles};
+use proofmark_evidence::{ApprovalDemand, Binds, Condition, Person, Roles, Scopes};
 use proofmark_passkey::{Origin, Passkey};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 
@@ -179,6 +179,27 @@ impl ActionPolicy {
     pub fn lists_passkeys_of(&self, origin: &Origin) -> bool {
         let is_of = |person: &Person| matches!(person, Person::Passkey(passkey) if passkey.origin == *origin);
         self.roles.reviewers.iter().any(|reviewer| is_of(&reviewer.person))
+    }
+
+    /// The rules that ask for approvals in a role.
+    fn approvals(&self, role: &str) -> impl Iterator<Item = &ApprovalDemand> {
+        let rules = self.boundaries.iter().flat_map(|boundary| &boundary.require);
+        rules.filter_map(move |rule| match &rule.demand {
+            Demand::Approval(demand) if demand.role == role => Some(demand),
+            Demand::Approval(_) | Demand::Fact(_) | Demand::Receipt(_) | Demand::ToolCall(_) => None,
+        })
+    }
+
+    /// What an approval in this role may reach beyond one action by at least one rule. A decision judges by each rule.
+    #[must_use]
+    pub fn offered(&self, role: &str) -> Scopes {
+        self.approvals(role).map(|demand| demand.scopes).fold(Scopes::default(), Scopes::or)
+    }
+
+    /// What an approval may reach by every rule that asks for it in this role with these bindings.
+    pub(crate) fn scopes(&self, role: &str, binds: Binds) -> Scopes {
+        let demands = self.approvals(role).filter(|demand| demand.binds == binds);
+        demands.map(|demand| demand.scopes).reduce(Scopes::and).unwrap_or_default()
     }
 
     /// A rule's place with the id of its boundary: `deploy.require[0]` for `boundaries[2].require[0]`.

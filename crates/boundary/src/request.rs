@@ -6,7 +6,7 @@ mod wire;
 
 use std::sync::{Arc, OnceLock};
 
-use proofmark_evidence::Subject;
+use proofmark_evidence::{Occasion, Subject};
 use proofmark_predicate::{Key, Map, Value};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Place};
 use proofmark_receipt::{Json, Object, Sha256Digest};
@@ -145,6 +145,20 @@ impl Request {
     pub fn subject(&self) -> Subject {
         let named = |member| self.text("agent", member).map(str::to_owned);
         Subject { action: self.action_hash(), environment: named("environment"), agent: named("id") }
+    }
+
+    /// The action, and who asks for it where: what a grant is held against.
+    #[must_use]
+    pub fn occasion(&self) -> Occasion<'_> {
+        let named = |member| self.text("agent", member);
+        Occasion {
+            action: self.facts().get("action").unwrap_or(&Json::Null),
+            agent: named("id"),
+            environment: named("environment"),
+            account: self.asker().account.as_deref(),
+            project: named("project"),
+            run: named("run"),
+        }
     }
 
     /// SHA-256 of the action in canonical form.

@@ -2,6 +2,8 @@
 
 mod approve;
 mod deny;
+mod revoke;
+mod scope;
 
 use clap::{Args, Subcommand};
 use proofmark_boundary::Outcome;
@@ -21,7 +23,7 @@ use crate::receipt::read;
 const NONE: &str = "no decisions: `proofmark decide`, `guard`, `hook`, `gate` and `serve` store those that they make";
 const NONE_WAITS: &str = "no decision waits for a review: one that asks for an approval does";
 
-/// List, show, approve and deny decisions
+/// List, show, approve and deny decisions, and revoke approvals
 #[derive(Subcommand)]
 pub(crate) enum DecisionCommand {
     /// List the decisions in the store, newest first
@@ -32,6 +34,8 @@ pub(crate) enum DecisionCommand {
     Approve(approve::Approve),
     /// Deny the action of a stored decision, as a human reviewer
     Deny(deny::Deny),
+    /// End an approval that reaches beyond one action
+    Revoke(revoke::Revoke),
 }
 
 #[derive(Args)]
@@ -85,6 +89,7 @@ impl DecisionCommand {
             DecisionCommand::Show(command) => command.run(config),
             DecisionCommand::Approve(command) => command.run(config),
             DecisionCommand::Deny(command) => command.run(config),
+            DecisionCommand::Revoke(command) => command.run(config),
         }
     }
 }

@@ -12,6 +12,7 @@ mod decide;
 mod decider;
 mod evaluation;
 mod finding;
+mod grant;
 mod guard;
 mod hooks;
 mod passkey;
@@ -29,6 +30,7 @@ pub use decide::{DecideError, replay};
 pub use decider::{Asked, Decided, Decider, Deciding, Replayable, StoredWith};
 pub use evaluation::{Evaluation, evaluation};
 pub use finding::FindingCode;
+pub use grant::{Revocation, RevokeError};
 pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
 pub use hooks::{
     HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, followed, not_executed, session_of,

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use proofmark_boundary::{
     ActionPolicy, DecisionReceipt, EvidenceItem, History, Moment, Request, judge_rules, roles_asked,
 };
-use proofmark_evidence::{Approval, ApprovalError, Evidence, Person, Refusal, Reviewer};
+use proofmark_evidence::{Approval, ApprovalError, Evidence, Person, Refusal, Reviewer, Scope, ScopeError, WantedScope};
 use proofmark_passkey::approved;
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Sha256Digest, SignError, Timestamp};
@@ -15,6 +15,7 @@ use proofmark_verifier::presented::{self, Presented};
 
 use crate::decide::{self, DecideError, Question};
 use crate::decider::{Decider, settled};
+use crate::grant;
 use crate::passkey::{self, PasskeyRefusal, SignedApproval};
 
 /// How long an approval counts by default, in milliseconds.
@@ -26,7 +27,7 @@ const MIN_EXPIRY: i64 = 1_000;
 /// The longest either counts, in milliseconds.
 const MAX_EXPIRY: i64 = 30 * 86_400_000;
 /// The longest note, in bytes.
-const MAX_NOTE: usize = 4_096;
+pub(crate) const MAX_NOTE: usize = 4_096;
 
 /// A review to store.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +46,8 @@ pub struct NewReview<'a> {
     pub expires_in: Option<i64>,
     /// What the reviewer's passkey has signed, which then says who reviews it.
     pub signed: Option<&'a SignedApproval>,
+    /// What an approval reaches beyond the one action; by default nothing.
+    pub scope: Option<&'a WantedScope>,
 }
 
 /// Why a review is not stored.
@@ -99,6 +102,9 @@ pub enum ReviewError {
     /// What a passkey signed does not count.
     #[error("approve: what the passkey signed does not count: {0}")]
     Passkey(#[from] PasskeyRefusal),
+    /// It cannot reach so far.
+    #[error("approve: {0}")]
+    Scope(#[from] ScopeError),
     /// It cannot be approved.
     #[error("approve: {0}")]
     Approval(#[from] ApprovalError),
@@ -131,6 +137,7 @@ impl ReviewError {
             Self::Enough(_) => "let the agent ask again",
             Self::NoFacts(_) => "let the agent ask again, and review that decision",
             Self::Passkey(refusal) => refusal.help(),
+            Self::Scope(error) => error.help(),
             Self::Note => "say why",
             Self::Expiry => "choose another `expires_in`",
             Self::Sign(error) => return error.help(),
@@ -151,6 +158,8 @@ fn way_out(why: Refusal) -> &'static str {
              the policy, name the role"
         }
         Refusal::SameReviewer => "let another person approve",
+        Refusal::ScopeNotOffered => "approve this action once, or let the owner of the policy offer more in `scopes` of the rule",
+        Refusal::GrantTooLong => "choose a shorter time",
         Refusal::RoleOfNobody => {
             "list who holds the role, with `proofmark reviewer add NAME --key KEY --role ROLE --policy FILE`, or give it to the \
              reviewer's API key with `proofmark api-key add … --holds ROLE`"
@@ -176,7 +185,8 @@ impl Decider {
         let _same_subject = self.lock("review", new.tenant, &stored.about.subject);
         settled(|| match self.review_once(new, &stored) {
             // Through another server, at the same time: whether this one counts is judged again.
-            Err(ReviewError::Store(StoreError::ReviewedMeanwhile(_))) => Ok(None),
+            // The same where a grant that a denial ends was ended meanwhile.
+            Err(ReviewError::Store(StoreError::ReviewedMeanwhile(_) | StoreError::Spent(_))) => Ok(None),
             reviewed => reviewed.map(Some),
         })
     }
@@ -201,11 +211,14 @@ impl Decider {
         };
         // Not asked whether it would count: a denial can only block.
         if !new.approve {
-            store.submit(review.clone()).wait()?;
+            let said = (new.reviewer, new.note);
+            let mut writes = grant::ended_by_denial(&store, stored, said, &period.from, &self.key)?;
+            writes.push(review.clone().into());
+            store.submit_all(writes).wait()?;
             return Ok((review, None));
         }
         not_denied(&store, stored, &period.from)?;
-        let (role, draft) = self.draft(&decide::read(stored)?, new, &period)?;
+        let (role, draft) = self.draft(&store, &decide::read(stored)?, new, &period)?;
         let review = Review { role: role.clone(), ..review };
         let (review, draft) = match new.signed {
             Some(signed) => self.with_passkey(&store, review, draft, signed)?,
@@ -235,6 +248,7 @@ impl Decider {
         role: Option<&str>,
         note: &str,
         expires_in: i64,
+        scope: Option<&WantedScope>,
     ) -> Result<Receipt, ReviewError> {
         let decision_id = decision.decision_id().to_string();
         if decision.disposition().allows() {
@@ -252,6 +266,7 @@ impl Decider {
             role,
             expires_in: Some(expires_in),
             signed: None,
+            scope,
         };
         let store = self.store.of(&tenant);
         let period = Period::new(clock::now_in(&self.store)?, &new)?;
@@ -259,7 +274,7 @@ impl Decider {
             open_to_review(&store, stored)?;
             not_denied(&store, stored, &period.from)?;
         }
-        let (role, draft) = self.draft(decision, &new, &period)?;
+        let (role, draft) = self.draft(&store, decision, &new, &period)?;
         let approval = draft.sign(&self.key)?;
         let review = Review {
             subject: stored.map_or_else(|| decision_id.clone(), |stored| stored.about.subject),
@@ -288,7 +303,9 @@ impl Decider {
         open_to_review(&store, &stored)?;
         let period = Period::new(clock::now_in(&self.store)?, new)?;
         let id = clock::receipt_id().map_err(DecideError::from)?;
-        let (_, draft) = approval(&decide::read(&stored)?, new, &period, id, None)?;
+        let decision = decide::read(&stored)?;
+        let scope = grant::scope(&store, &decision, new.scope)?;
+        let (_, draft) = approval(&decision, new, &period, (id, None), scope)?;
         Ok(passkey::statement_of(draft)?)
     }
 
@@ -315,15 +332,17 @@ impl Decider {
     /// The approval of a decision that is to be signed, and its role.
     fn draft(
         &self,
+        store: &TenantStore<'_>,
         decision: &DecisionReceipt,
         new: &NewReview<'_>,
         period: &Period,
     ) -> Result<(String, Draft), ReviewError> {
+        let scope = grant::scope(store, decision, new.scope)?;
         match new.signed {
-            Some(signed) => approval(decision, new, period, signed.receipt_id, None),
+            Some(signed) => approval(decision, new, period, (signed.receipt_id, None), scope),
             None => {
                 let id = clock::receipt_id().map_err(DecideError::from)?;
-                approval(decision, new, period, id, Some(new.reviewer.clone()))
+                approval(decision, new, period, (id, Some(new.reviewer.clone())), scope)
             }
         }
     }
@@ -434,12 +453,12 @@ fn approval(
     decision: &DecisionReceipt,
     new: &NewReview<'_>,
     period: &Period,
-    id: ReceiptId,
-    reviewer: Option<Reviewer>,
+    (id, reviewer): (ReceiptId, Option<Reviewer>),
+    scope: Option<Scope>,
 ) -> Result<(String, Draft), ReviewError> {
     let role = role(new.role, decision)?;
     let approval =
-        Approval { reviewer, role: role.clone(), note: new.note.to_owned(), expires_at: period.until.clone() };
+        Approval { reviewer, role: role.clone(), note: new.note.to_owned(), expires_at: period.until.clone(), scope };
     Ok((role, approval.draft(decision.document(), id, period.from.clone())?))
 }
 

@@ -78,6 +78,7 @@ impl Place {
             role: None,
             expires_in: None,
             signed: None,
+            scope: None,
         };
         self.decider().review(&new).unwrap();
     }

@@ -1,6 +1,6 @@
 //! Approvals: a human's attestation over the hash of one action, as a VRF receipt of tier 3, and whether one counts.
 
-use proofmark_receipt::document::{Cause, DocumentError, Field};
+use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_receipt::{
     Detail, Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, Status, Task, Timestamp, Verdict, object,
 };
@@ -10,12 +10,18 @@ use crate::receipt::{Evidence, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, nearest, refuse};
 use crate::reviewer::{Person, Reviewer};
 use crate::roles::Roles;
+use crate::scope::{Occasion, Scope, Scopes};
+use crate::span;
 
 /// The most approvals one rule may ask for.
 const MAX_APPROVALS: u64 = 16;
 /// The longest role, in bytes.
 const MAX_ROLE_BYTES: usize = 1_024;
 
+/// How long a grant counts at most where the rule does not say it, in milliseconds.
+const DEFAULT_LONGEST: i64 = 8 * 3_600_000;
+/// How long a rule may let a grant count, in milliseconds.
+const MAX_LONGEST: i64 = 30 * 86_400_000;
 /// The longest note of an approval, in bytes.
 const MAX_NOTE_BYTES: usize = 4_096;
 
@@ -38,6 +44,8 @@ pub struct Approval {
     pub role: String,
     pub note: String,
     pub expires_at: Timestamp,
+    /// What it reaches beyond the one action.
+    pub scope: Option<Scope>,
 }
 
 /// Why an approval cannot be drafted.
@@ -75,6 +83,8 @@ pub struct ApprovalDemand {
     /// Whether they have to be by different people.
     pub distinct: bool,
     pub binds: Binds,
+    /// What an approval may reach beyond the one action.
+    pub scopes: Scopes,
 }
 
 /// The approvals found for a demand.
@@ -124,13 +134,13 @@ impl Binds {
 }
 
 impl ApprovalDemand {
-    /// Reads a demand: `{role, count, distinct, binds, passkey}`.
+    /// Reads a demand: `{role, count, distinct, binds, passkey, scopes, longest}`.
     ///
     /// # Errors
     /// [`DocumentError`] names the field and what to write.
     pub fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
         let fields = field.fields()?;
-        fields.only(&["role", "count", "distinct", "binds", "passkey"])?;
+        fields.only(&["role", "count", "distinct", "binds", "passkey", "scopes", "longest"])?;
         let binds = fields.get("binds").map_or(Ok(Binds::WHOLE), |field| Binds::read(&field))?;
         let passkey = fields.get("passkey").map_or(Ok(false), |field| field.boolean())?;
         Ok(Self {
@@ -138,6 +148,7 @@ impl ApprovalDemand {
             count: fields.get("count").map_or(Ok(1), |field| read_count(&field))?,
             distinct: fields.get("distinct").map_or(Ok(true), |field| field.boolean())?,
             binds: Binds { passkey, ..binds },
+            scopes: read_scopes(&fields)?,
         })
     }
 
@@ -147,10 +158,11 @@ impl ApprovalDemand {
         &self,
         roles: &Roles,
         subject: &Subject,
+        occasion: &Occasion<'_>,
         evidence: &'e Evidence,
         now: &Timestamp,
     ) -> Approvals<'e> {
-        let mut judged = judged(roles, subject, self.binds, evidence, now);
+        let mut judged = judged(roles, (subject, occasion), self.binds, |_| self.scopes, evidence, now);
         judged.retain(|(fact, _)| fact.approval.as_ref().is_some_and(|approval| approval.role == self.role));
         let mut counted: Vec<&ReceiptFact> = Vec::new();
         for (fact, refusal) in judged.iter_mut().filter(|(_, refusal)| refusal.is_none()) {
@@ -170,24 +182,43 @@ impl ApprovalDemand {
 #[must_use]
 pub fn judged<'e>(
     roles: &Roles,
-    subject: &Subject,
+    asked: (&Subject, &Occasion<'_>),
     binds: Binds,
+    scopes: impl Fn(&str) -> Scopes,
     evidence: &'e Evidence,
     now: &Timestamp,
 ) -> Vec<(&'e ReceiptFact, Option<Refusal>)> {
-    let approvals = evidence.documents().iter().filter(|fact| fact.approval.is_some());
-    let mut judged: Vec<_> = approvals.map(|fact| (fact, counts(roles, subject, binds, fact, now).err())).collect();
+    let approvals = evidence.documents().iter().filter_map(|fact| Some((fact, fact.approval.as_ref()?)));
+    let judge = |(fact, approval)| (fact, counts(roles, asked, binds, &scopes, fact, approval, now).err());
+    let mut judged: Vec<_> = approvals.map(judge).collect();
     // The oldest first, so that an approval that comes later cannot take one away that counted.
     judged.sort_by_key(|(fact, _)| (fact.verified_at.unix_millis(), fact.content));
     judged
 }
 
-/// Whether an approval by itself counts for this subject, in its own role.
-fn counts(roles: &Roles, subject: &Subject, binds: Binds, fact: &ReceiptFact, now: &Timestamp) -> Result<(), Refusal> {
-    let Some(approval) = &fact.approval else { return Err(Refusal::OtherKind) };
-    let action = subject.action;
-    // Independent verifiers read `hashes.output`, this crate the metadata: the two must name the same action.
-    refuse(approval.subject.action != action || fact.output != action, Refusal::OtherOutput)?;
+/// Whether an approval by itself counts for what is asked, in its own role.
+fn counts(
+    roles: &Roles,
+    (subject, occasion): (&Subject, &Occasion<'_>),
+    binds: Binds,
+    scopes: impl Fn(&str) -> Scopes,
+    fact: &ReceiptFact,
+    approval: &ApprovalFact,
+    now: &Timestamp,
+) -> Result<(), Refusal> {
+    match &approval.scope {
+        // Independent verifiers read `hashes.output`, this crate the metadata: the two must name the same action.
+        None => refuse(
+            approval.subject.action != subject.action || fact.output != subject.action,
+            Refusal::OtherOutput,
+        )?,
+        Some(scope) => {
+            let Subject { agent, environment, .. } = &approval.subject;
+            refuse(fact.output != scope.key(agent.as_deref(), environment.as_deref()), Refusal::OtherOutput)?;
+            refuse(occasion.key() != Some(fact.output), Refusal::OutOfScope)?;
+            scope.reaches(occasion)?;
+        }
+    }
     refuse(!fact.valid, Refusal::NotValid)?;
     refuse(fact.kind != Some(ReceiptKind::Approval), Refusal::OtherKind)?;
     roles.holds(fact, &approval.role)?;
@@ -196,8 +227,44 @@ fn counts(roles: &Roles, subject: &Subject, binds: Binds, fact: &ReceiptFact, no
     refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
     refuse(approval.expires_at.unix_millis() <= now.unix_millis(), Refusal::Expired)?;
     binds.hold(fact, &approval.subject, subject)?;
-    // There is no `single_use` to ask for: every approval serves one decision.
+    if let Some(scope) = &approval.scope {
+        let length = approval.expires_at.unix_millis().saturating_sub(fact.verified_at.unix_millis());
+        scopes(&approval.role).offer(scope.reach, length)?;
+    }
+    // There is no `single_use` to ask for: every approval serves one decision, but for one that reaches further.
     refuse(fact.spent, Refusal::Spent)
+}
+
+/// `scopes: [once, session, pattern]`, and `longest`, which bounds the time of a grant.
+fn read_scopes(fields: &Fields<'_>) -> Result<Scopes, DocumentError> {
+    let words = [("once", "once"), ("session", "session"), ("pattern", "pattern")];
+    let longest = fields.get("longest");
+    let Some(field) = fields.get("scopes") else {
+        return match longest {
+            Some(longest) => {
+                let error = longest.error(Cause::ConflictingFields, "every approval is of one action");
+                Err(error.with_help("write `scopes` with it, or leave it out"))
+            }
+            None => Ok(Scopes::default()),
+        };
+    };
+    let offered = field.items()?.iter().map(|item| item.choice(&words)).collect::<Result<Vec<_>, _>>()?;
+    if !offered.contains(&"once") {
+        let error = field.error(Cause::MissingField, "an action can always be approved once");
+        return Err(error.with_help("list `once`"));
+    }
+    let longest_millis = longest.as_ref().map_or(Ok(DEFAULT_LONGEST), span::read)?;
+    match longest {
+        Some(longest) if longest_millis > MAX_LONGEST => {
+            let error = longest.error(Cause::TooLarge, "a grant counts for 30 days at most");
+            Err(error.with_help("write a shorter span"))
+        }
+        _ => Ok(Scopes {
+            session: offered.contains(&"session"),
+            pattern: offered.contains(&"pattern"),
+            longest_millis,
+        }),
+    }
 }
 
 fn read_role(field: &Field<'_>) -> Result<String, DocumentError> {
@@ -253,7 +320,13 @@ impl ReceiptFact {
             signer,
             vouched,
             passkey,
-            approval: Some(ApprovalFact { role: role.to_owned(), subject: subject.clone(), reviewer, expires_at }),
+            approval: Some(ApprovalFact {
+                role: role.to_owned(),
+                subject: subject.clone(),
+                reviewer,
+                expires_at,
+                scope: None,
+            }),
             ..Self::blank(name, now)
         }
     }
@@ -296,6 +369,14 @@ impl Approval {
         approval.insert("decision_id", decision_id);
         approval.insert("expires_at", self.expires_at.as_str());
         approval.insert("note", self.note.as_str());
+        // A grant is over what later actions have in common, so that no reader takes it for an approval of one.
+        let output = match &self.scope {
+            Some(scope) => scope.key(subject.agent.as_deref(), subject.environment.as_deref()),
+            None => subject.action,
+        };
+        if let Some(scope) = &self.scope {
+            approval.insert("scope", scope.to_json());
+        }
         let metadata = object! { "approval": approval };
         let task =
             Task { task_id: Some(decision_id.to_owned()), task_type: Some("approval".to_owned()), description: None };
@@ -309,7 +390,7 @@ impl Approval {
             hashes: Hashes {
                 // The whole decision that the reviewer read, so that the receipt says which one was approved.
                 specification: Sha256Digest::of(&decision.canonical_vrf()),
-                output: subject.action,
+                output,
                 tests: None,
             },
             metadata,

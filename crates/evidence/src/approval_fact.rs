@@ -3,6 +3,7 @@
 use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp};
 
 use crate::reviewer::Reviewer;
+use crate::scope::Scope;
 
 /// The tier of a human's attestation (VRF 1.0, "Tier 3").
 pub const HUMAN_TIER: u8 = 3;
@@ -26,6 +27,8 @@ pub struct ApprovalFact {
     /// The reviewer that the signer names. Whether the signer may name one is decided by [`crate::Roles::person`].
     pub reviewer: Option<Reviewer>,
     pub expires_at: Timestamp,
+    /// What it reaches beyond the one action; `None` for an approval that one decision uses up.
+    pub scope: Option<Scope>,
 }
 
 impl Subject {
@@ -63,6 +66,8 @@ impl ApprovalFact {
             subject: Subject::read(object)?,
             reviewer: object.get("reviewer").map(Reviewer::read).map_or(Some(None), |read| read.map(Some))?,
             expires_at: text("expires_at")?.parse().ok()?,
+            // One that cannot be read could be of less than it seems.
+            scope: object.get("scope").map(Scope::read).map_or(Some(None), |read| read.map(Some))?,
         })
     }
 }

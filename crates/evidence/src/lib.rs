@@ -14,7 +14,7 @@
 //! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
 //!
 //! Begin with `receipt`, `demand` and `refusal`, which hold the question that every rule asks. `approval`,
-//! `approval_fact`, `reviewer` and `roles` are about what people sign, `assign` and `suite` about receipts alone, and
+//! `approval_fact`, `scope`, `reviewer` and `roles` are about what people sign, `assign` and `suite` about receipts alone, and
 //! `status` says how far either can be relied on. `condition`, `path`, `glob`, `span` and `facts` do not know receipts. In
 //! `trace`, `records` splits what was recorded, `detect` finds its form, one file for each form reads it, and `collect`
 //! pairs calls with their results.
@@ -33,6 +33,7 @@ mod receipt;
 mod refusal;
 mod reviewer;
 mod roles;
+mod scope;
 pub mod span;
 mod status;
 mod suite;
@@ -49,5 +50,6 @@ pub use receipt::{Comparison, Evidence, MAX_AHEAD_MILLIS, ReceiptFact, ReceiptKi
 pub use refusal::{Refusal, nearest};
 pub use reviewer::{Person, PersonError, Reviewer};
 pub use roles::{ListedReviewer, Roles};
+pub use scope::{Bound, Free, Occasion, Reach, Scope, ScopeError, Scopes, WantedScope};
 pub use status::EvidenceStatus;
 pub use suite::{resolve_suites, suite_digest};

@@ -244,6 +244,12 @@ impl ReceiptFact {
         }
     }
 
+    /// Whether it is an approval that reaches beyond one action, and is not used up.
+    #[must_use]
+    pub fn is_grant(&self) -> bool {
+        self.approval.as_ref().is_some_and(|approval| approval.scope.is_some())
+    }
+
     /// The entry that uses up the document.
     #[must_use]
     pub fn spend(&self) -> Spend {

@@ -11,6 +11,10 @@ const MAX_REFUSED: usize = 4;
 pub enum Refusal {
     /// It is over other bytes, or approves another action.
     OtherOutput,
+    /// It is for more than one action, and not for this one.
+    OutOfScope,
+    /// It is for another session.
+    OtherSession,
     NotValid,
     /// It is about something else, or claims to be two things.
     OtherKind,
@@ -32,6 +36,10 @@ pub enum Refusal {
     NoPasskey,
     OtherEnvironment,
     OtherAgent,
+    /// It is for more than one action, which the rule does not offer.
+    ScopeNotOffered,
+    /// It is for more than one action, and counts for longer than the rule offers.
+    GrantTooLong,
     /// It was used up before.
     Spent,
     /// Another approval of the same reviewer counts.
@@ -46,6 +54,7 @@ impl Refusal {
     pub fn code(self) -> &'static str {
         match self {
             Self::OtherOutput => "other_output",
+            Self::OutOfScope => "out_of_scope",
             Self::NotValid => "not_valid",
             Self::OtherKind => "other_kind",
             Self::RoleOfNobody => "role_of_nobody",
@@ -62,6 +71,9 @@ impl Refusal {
             Self::NoPasskey => "no_passkey",
             Self::OtherEnvironment => "other_environment",
             Self::OtherAgent => "other_agent",
+            Self::OtherSession => "other_session",
+            Self::ScopeNotOffered => "scope_not_offered",
+            Self::GrantTooLong => "grant_too_long",
             Self::Spent => "spent",
             Self::SameReviewer => "same_reviewer",
             Self::UsedByAnotherRule => "used_by_another_rule",
@@ -74,6 +86,7 @@ impl Refusal {
     pub fn words(self) -> &'static str {
         match self {
             Self::OtherOutput => "is over other bytes than asked for",
+            Self::OutOfScope => "does not reach this action",
             Self::NotValid => "does not verify",
             Self::OtherKind => "is of another kind",
             Self::RoleOfNobody => "is in a role that the policy gives to nobody",
@@ -90,6 +103,9 @@ impl Refusal {
             Self::NoPasskey => "was not given with a passkey",
             Self::OtherEnvironment => "was given for another environment",
             Self::OtherAgent => "was given to another agent",
+            Self::OtherSession => "was given for another session",
+            Self::ScopeNotOffered => "is for more than one action, which the rule does not offer",
+            Self::GrantTooLong => "is for more than one action, and counts for longer than the rule offers",
             Self::Spent => "was used up before",
             Self::SameReviewer => "is by a reviewer whose approval counts already",
             Self::UsedByAnotherRule => "is used up by another rule",

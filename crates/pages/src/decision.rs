@@ -4,6 +4,7 @@ mod arguments;
 mod course;
 mod evidence;
 mod review;
+mod scope;
 mod state;
 
 use askama::Template;

@@ -38,6 +38,11 @@ impl Form {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// All fields, in the order of the form.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// A text of several lines: browsers end them with two characters.
     pub(crate) fn text(&self, name: &str) -> String {
         self.get(name).unwrap_or_default().replace("\r\n", "\n")

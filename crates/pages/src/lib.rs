@@ -71,6 +71,7 @@ pub fn pages() -> Vec<Endpoint> {
         // The request has the expected outputs, which the agent that is tested must not read.
         entry::page_for("/ui/receipts/{id}/request", ADMIN, receipt::request),
         form("/ui/receipts/{id}/recheck", AGENT, receipt::recheck),
+        form("/ui/receipts/{id}/revoke", REVIEWER, receipt::revoke),
         page("/ui/chains", chain::list),
         page("/ui/chains/{*name}", chain::show),
         page("/ui/chain-links/{*name}", chain::documents),

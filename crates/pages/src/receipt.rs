@@ -2,6 +2,7 @@
 
 mod again;
 mod check;
+mod grant;
 
 use askama::Template;
 use axum::http::header;
@@ -24,6 +25,8 @@ use super::words::{When, encoded, number, short_digest, short_id};
 use again::{Again, Repeats};
 pub(crate) use again::{recheck, request};
 use check::{CheckRow, Meter, checks};
+use grant::Granted;
+pub(crate) use grant::revoke;
 
 /// How many links of a chain are shown on either side.
 const NEIGHBOURS: u64 = 2;
@@ -46,6 +49,7 @@ struct ReceiptPage {
     stated: Vec<Stated>,
     notices: Vec<Notice>,
     genuine: Genuine,
+    granted: Option<Granted>,
     again: Option<Again>,
     repeats: Option<Repeats>,
     /// The digests of files that it may be about.
@@ -134,6 +138,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         stated: Stated::all(of_receipt(receipt)),
         notices: notices(visit, &stored)?,
         genuine: Genuine::of(visit, receipt),
+        granted: Granted::of(visit, &stored),
         again: Again::of(visit, &stored)?,
         repeats: Repeats::of(visit, receipt)?,
         about: if is_approval(receipt) { Vec::new() } else { about(receipt) },
@@ -189,12 +194,15 @@ fn notices(visit: &Visit<'_>, stored: &StoredReceipt) -> Result<Vec<Notice>, Pro
         let by = visit.context.store().spent_by(&spend_of_stored(&stored.receipt))?;
         // What has used it up may be a name that a caller chose.
         let href = by.as_deref().filter(|by| by.parse::<ReceiptId>().is_ok());
+        let revoked = by.as_deref().and_then(|by| by.strip_prefix("revocation "));
         let words = match by.as_deref() {
+            Some(_) if revoked.is_some() => "Ended by a reviewer.".to_owned(),
             Some(_) if href.is_some() => "Used up by a decision.".to_owned(),
             Some(by) => format!("Used up by {by}."),
             None => "Used up.".to_owned(),
         };
-        let href = href.map(|by| format!("/ui/decisions/{by}"));
+        let revoked = revoked.and_then(|id| id.parse::<ReceiptId>().ok()).map(|id| format!("/ui/receipts/{id}"));
+        let href = revoked.or(href.map(|by| format!("/ui/decisions/{by}")));
         notices.push(Notice { class: "plain", icon: "ring", words: Shown::line(&words, 200), href });
     }
     if let Some(trust) = stored.trust {

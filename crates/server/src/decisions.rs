@@ -1,8 +1,8 @@
 //! Decisions, findings and reviews, for people and their tools.
 
 use proofmark_boundary::Outcome as OutcomeWord;
-use proofmark_decider::NewReview;
-use proofmark_evidence::Reviewer;
+use proofmark_decider::{NewReview, Revocation};
+use proofmark_evidence::{Reviewer, WantedScope};
 use proofmark_receipt::document::{DocumentError, Field};
 use proofmark_receipt::{Json, Timestamp};
 use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Finding, Review, Tenant};
@@ -165,7 +165,7 @@ pub(crate) fn findings(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     })
 }
 
-/// `POST /v1/reviews/{id}`: `{verdict, note, role?, expires_in?}`.
+/// `POST /v1/reviews/{id}`: `{verdict, note, role?, expires_in?, scope?}`.
 pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let body = context.json()?;
     let review = ReviewBody::read(&body).map_err(|error| Problem::unreadable("read the review", &error))?;
@@ -178,6 +178,7 @@ pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
         role: review.role,
         expires_in: expires_in(&body)?,
         signed: None,
+        scope: review.scope.as_ref(),
     })?;
     let entry = ReviewEntry::from(stored);
     Reply::json(&Reviewed {
@@ -192,20 +193,40 @@ pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     })
 }
 
+/// `POST /v1/approvals/{id}/revoke`: `{note}`. Ends an approval that reaches beyond one action.
+pub(crate) fn revoke(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let body = context.json()?;
+    let note = || {
+        let fields = Field::root(&body).fields()?;
+        fields.only(&["note"])?;
+        fields.need("note", "say why")?.text()
+    };
+    let note = note().map_err(|error| Problem::unreadable("read the revocation", &error))?;
+    let receipt = context.decider.revoke(&Revocation {
+        tenant: &context.caller.tenant,
+        approval: context.variable("id"),
+        reviewer: &reviewer(context),
+        note,
+    })?;
+    Ok(Reply::text(JSON, receipt.to_text()))
+}
+
 struct ReviewBody<'a> {
     approve: bool,
     note: &'a str,
     role: Option<&'a str>,
+    scope: Option<WantedScope>,
 }
 
 impl<'a> ReviewBody<'a> {
     fn read(body: &'a Json) -> Result<Self, DocumentError> {
         let fields = Field::root(body).fields()?;
-        fields.only(&["verdict", "note", "role", "expires_in"])?;
+        fields.only(&["verdict", "note", "role", "expires_in", "scope"])?;
         let verdict = fields.need("verdict", "approve or deny")?;
         Ok(Self {
             note: fields.need("note", "say why")?.text()?,
             role: fields.get("role").map(|role| role.text()).transpose()?,
+            scope: fields.get("scope").map(|scope| WantedScope::read(&scope)).transpose()?.flatten(),
             approve: verdict.choice(&[("approve", true), ("deny", false)])?,
         })
     }

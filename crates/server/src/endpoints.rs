@@ -8,7 +8,7 @@ use crate::health::{Index, Status};
 use crate::keys::Role;
 use crate::opaque::{
     Acceptance, AcpJob, AnyReceipt, Attempt, Checked, DecisionReceipt, DecisionRequest, Description, EventBatch,
-    Excerpt, ExecutionReport, Jwks, PresentedReceipt, ReceiptsToStore, Request, ReviewRequest, SchemaRequest, Terms,
+    Excerpt, ExecutionReport, Jwks, PresentedReceipt, Receipt, ReceiptsToStore, Request, ReviewRequest, RevocationRequest, SchemaRequest, Terms,
     WireDecision, WireRequest,
 };
 use crate::receipts::{ChainPage, ReceiptPage, ReceivedAnswer, Rechecked, Redeemed, Stats};
@@ -121,9 +121,16 @@ fn decision_endpoints() -> Vec<Endpoint> {
             .ok::<DecisionPage>("A page"),
         blocking(Post, "/v1/reviews/{id}", REVIEWER, decisions::review)
             .operation("review", "reviews", "Approve or deny")
-            .description("An approval counts for this action, environment and agent, once. One that would not count is refused, with the reason.")
+            .description("An approval counts for this action, environment and agent, once, or as far as its `scope`, where the rule offers it. One that would not count is refused, with the reason. A denial ends the grants for such actions.")
             .body::<ReviewRequest>()
             .ok::<Reviewed>("The review, and the approval signed for it")
+            .not_found()
+            .conflict()
+            .unprocessable(),
+        blocking(Post, "/v1/approvals/{id}/revoke", REVIEWER, decisions::revoke)
+            .operation("revokeApproval", "reviews", "End an approval that reaches beyond one action")
+            .body::<RevocationRequest>()
+            .ok::<Receipt>("The signed revocation")
             .not_found()
             .conflict()
             .unprocessable(),

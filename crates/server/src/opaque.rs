@@ -22,6 +22,6 @@ macro_rules! schemas {
 schemas! {
     Acceptance AcpJob AnyReceipt Anything Attempt ChainHead Checked DecisionReceipt DecisionRequest Description EventBatch
     Excerpt ExecutionReport FindingCode Hashes JobStateName Jwks MaybeObject Mode Next Outcome PresentedReceipt Receipt
-    ReceiptsToStore Request ReviewRequest ReviewVerdictName SchemaRequest SignatureStatus StatusName StepState StoredTrust
+    ReceiptsToStore Request ReviewRequest ReviewVerdictName RevocationRequest SchemaRequest SignatureStatus StatusName StepState StoredTrust
     TaintLabel TaintRules Terms Time Trust Uuid VerdictName VerificationStatus WireDecision WireRequest
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use proofmark_decider::{DecideError, ReviewError, UseError, WorthError};
+use proofmark_decider::{DecideError, ReviewError, RevokeError, UseError, WorthError};
 use proofmark_jobs::SubmitError;
 use proofmark_receipt::SignError;
 use proofmark_receipt::document::DocumentError;
@@ -347,6 +347,21 @@ impl From<ReviewError> for Problem {
                 Self::unprocessable("cannot_count", message)
             }
             _ => Self::unprocessable("invalid_review", message),
+        };
+        problem.maybe_help(help)
+    }
+}
+
+impl From<RevokeError> for Problem {
+    fn from(error: RevokeError) -> Self {
+        let (message, help) = (error.to_string(), error.help());
+        let problem = match error {
+            RevokeError::Decide(error) => return error.into(),
+            RevokeError::Store(error) => return error.into(),
+            RevokeError::Unknown(_) => Self::new(StatusCode::NOT_FOUND, "not_found", message),
+            RevokeError::Ended(_) => Self::conflict("already_revoked", message),
+            RevokeError::NotAGrant(_) => Self::unprocessable("not_a_grant", message),
+            RevokeError::Note => Self::unprocessable("invalid_review", message),
         };
         problem.maybe_help(help)
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use proofmark_evidence::ReceiptFact;
+use proofmark_evidence::{ApprovalFact, ReceiptFact};
 use proofmark_passkey::{Approved, approved};
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Profile, Receipt, ReceiptError, SignerId, verify_receipt};
@@ -126,6 +126,8 @@ pub fn fact(
     let spent = store.map(|store| store.is_spent(&spend)).transpose()?.unwrap_or(false);
     let by = match (store, spent) {
         (Some(store), true) => store.spent_by(&spend)?,
+        // A grant allows further actions: only its end spends it.
+        (Some(_), false) if is_grant(receipt) => None,
         (Some(store), false) => of_decision(receipt).map(|id| store.allowed_since(id)).transpose()?.flatten(),
         (None, _) => None,
     };
@@ -180,6 +182,11 @@ fn is_of_other_tenant(receipt: &Receipt, store: &TenantStore<'_>) -> Result<bool
     let Some(decision) = of_decision(receipt) else { return Ok(false) };
     // Also true where the decision is stored nowhere: an approval of no decision of this tenant counts for nothing.
     Ok(store.decision(decision)?.is_none())
+}
+
+/// Whether it is an approval that reaches beyond one action.
+fn is_grant(receipt: &Receipt) -> bool {
+    receipt.metadata().get("approval").and_then(ApprovalFact::read).is_some_and(|approval| approval.scope.is_some())
 }
 
 /// The decision that an approval approves.

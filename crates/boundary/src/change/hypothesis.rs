@@ -284,7 +284,7 @@ fn approve(
     let (now, subject) = (&input.moment.now, request.subject());
     let counted = |documents: &[ReceiptFact]| {
         let evidence = Evidence::new(documents.to_vec());
-        demand.approvals(&input.policy.roles, &subject, &evidence, now).counted.len()
+        demand.approvals(&input.policy.roles, &subject, &request.occasion(), &evidence, now).counted.len()
     };
     let mut there = counted(documents);
     for person in reviewers(input.policy, demand) {

@@ -24,6 +24,9 @@ pub fn outputs_wanted(policy: &ActionPolicy, request: &Request, now: &Timestamp)
     if rules().any(|rule| matches!(rule.demand, Demand::Approval(_))) || denials.any(|rule| rule.unless.is_some()) {
         wanted.insert(request.action_hash().to_string());
     }
+    if rules().any(|rule| matches!(&rule.demand, Demand::Approval(demand) if demand.scopes.are_any())) {
+        wanted.extend(request.occasion().key().map(|key| key.to_string()));
+    }
     if rules().any(|rule| matches!(rule.demand, Demand::Receipt(_))) {
         let facts = request.value_at(now.as_str());
         let budget = Budget::new(MAX_DECISION_STEPS);

@@ -224,12 +224,14 @@ fn receipt(judge: &mut Judge<'_>, finding: &mut RuleFinding, rule: &ReceiptRule)
 /// Whether enough approvals count. Adds them to the evidence.
 fn approved(judge: &Judge<'_>, finding: &mut RuleFinding, demand: &ApprovalDemand) -> bool {
     let input = judge.input;
-    let found = demand.approvals(&input.policy.roles, &input.request.subject(), input.evidence, &input.moment.now);
+    let (roles, request) = (&input.policy.roles, input.request);
+    let found = demand.approvals(roles, &request.subject(), &request.occasion(), input.evidence, &input.moment.now);
     let role = SharedText::from(demand.role.as_str());
     let enough = found.counted.len() >= demand.count;
     for document in &found.counted {
-        // Every approval is single-use, so using it here spends it.
-        finding.evidence.push(document_item(&finding.rule, Some(&role), document, None, true));
+        // An approval of one action is single-use, so using it here spends it.
+        let single_use = !document.is_grant();
+        finding.evidence.push(document_item(&finding.rule, Some(&role), document, None, single_use));
     }
     if !enough {
         finding.missing_approvals = Some((role.clone(), demand.count.saturating_sub(found.counted.len())));

@@ -75,7 +75,10 @@ fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {
     for rule in &boundary.require {
         match &rule.demand {
             Demand::Receipt(receipt) => warnings.extend(of_receipt(&rule.at, receipt)),
-            Demand::Approval(demand) => warnings.extend(of_approval(policy, &rule.at, demand)),
+            Demand::Approval(demand) => {
+                warnings.extend(of_approval(policy, &rule.at, demand));
+                warnings.extend(of_scopes(boundary, &rule.at, demand));
+            }
             Demand::ToolCall(demand) if demand.status.is_none() => {
                 let message = "a call that failed, was blocked or never ended meets the rule too";
                 warnings.push(warning(&rule.at, "call-of-any-status", message, "write `status: succeeded`"));
@@ -107,6 +110,29 @@ fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
         warnings.push(warning(at, "receipt-without-end", message, "write `single_use` or `max_age`"));
     }
     warnings
+}
+
+/// Words that an action which spends has in its class, its tool, or what its rules look at.
+const SPENDING: [&str; 10] =
+    ["amount", "pay", "refund", "transfer", "purchase", "charge", "invoice", "spend", "payout", "withdraw"];
+
+/// A grant for many actions, where each of them may cost something.
+fn of_scopes(boundary: &Boundary, at: &str, demand: &ApprovalDemand) -> Option<Warning> {
+    demand.scopes.are_any().then_some(())?;
+    let conditions = boundary.require.iter().filter_map(|rule| match &rule.demand {
+        Demand::Fact(condition) => Some(condition.source().to_owned()),
+        Demand::Receipt(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
+    });
+    let denials = boundary.deny.iter().map(|rule| rule.when.source().to_owned());
+    let when = boundary.when.iter().map(|condition| condition.source().to_owned());
+    let texts = conditions.chain(denials).chain(when).chain([boundary.id.to_string(), boundary.matcher.shown()]);
+    let spends = texts.map(|text| text.to_ascii_lowercase()).any(|text| SPENDING.iter().any(|word| text.contains(word)));
+    let counts_once =
+        boundary.require.iter().any(|rule| matches!(&rule.demand, Demand::Receipt(rule) if rule.demand.single_use));
+    (spends || counts_once).then(|| {
+        let message = "the rule seems to be about spending, and one approval may allow many such actions";
+        warning(at, "scopes-of-spending", message, "leave `scopes` out, or bound the amount in a rule of its own")
+    })
 }
 
 fn of_approval(policy: &ActionPolicy, at: &str, demand: &ApprovalDemand) -> Option<Warning> {

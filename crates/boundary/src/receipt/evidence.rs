@@ -117,6 +117,9 @@ fn approval_object(approval: &ApprovalFact) -> Object {
         object.insert("reviewer", reviewer.to_json());
     }
     object.insert("expires_at", approval.expires_at.as_str());
+    if let Some(scope) = &approval.scope {
+        object.insert("scope", scope.to_json());
+    }
     object
 }
 

@@ -31,6 +31,7 @@ fn blocked_then_verified_then_approved_then_allowed_then_spent() {
         role: "release-manager".to_owned(),
         note: "checked".to_owned(),
         expires_at: "2026-03-01T13:00:00Z".parse().unwrap(),
+        scope: None,
     };
     let signed = said.draft(first.document(), id(2), now()).unwrap().sign(&reviewer).unwrap();
     let verified = verify_receipt(&signed, Profile::Vrf, &[reviewer.signer()]);
@@ -250,6 +251,7 @@ fn approvals_need_a_decision_a_role_a_note_and_time() {
         role: role.to_owned(),
         note: note.to_owned(),
         expires_at: until.parse().unwrap(),
+        scope: None,
     };
     let late = "2026-03-01T13:00:00Z";
     let tried = |said: Approval| said.draft(receipt.document(), id(2), now()).unwrap_err();

@@ -64,6 +64,7 @@ pub(crate) fn approval(number: u8, role: &str, of: &Request) -> ReceiptFact {
             subject: of.subject(),
             reviewer: Some(Reviewer { roles: vec![role.to_owned()], ..Reviewer::of_key(reviewer(number)) }),
             expires_at: "2026-03-01T12:30:00Z".parse().unwrap(),
+            scope: None,
         }),
         ..receipt(&format!("approval {number} as {role}"), "")
     }

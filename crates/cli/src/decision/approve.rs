@@ -16,6 +16,8 @@ use crate::out;
 use crate::paint::printable;
 use crate::receipt::read;
 
+use super::scope::ScopeBy;
+
 /// Approve the action of a decision receipt, as a human reviewer
 ///
 /// The approval is a signed receipt of tier 3. It is bound to this action, requested by this agent in this environment; it
@@ -23,16 +25,19 @@ use crate::receipt::read;
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark decision approve 97473953 --key reviewer --note \"checked with the customer\"
-  proofmark decision approve decision.json --key reviewer --note \"checked\" --expires 1h > approval.json")]
+  proofmark decision approve decision.json --key reviewer --note \"checked\" --expires 1h > approval.json
+  proofmark decision approve 97473953 --key reviewer --note \"this week\" --scope pattern --any args.title --until 7d")]
 pub(crate) struct Approve {
     #[command(flatten)]
     by: ReviewBy,
     /// How long the approval counts: 30m, 1h, 2d, at most 30d
-    #[arg(long, default_value = "1h", value_name = "DURATION", value_parser = review_expiry)]
+    #[arg(long, visible_alias = "until", default_value = "1h", value_name = "DURATION", value_parser = review_expiry)]
     expires: i64,
     /// The role in which the reviewer approves [default: the role that the decision asks for]
     #[arg(long)]
     role: Option<String>,
+    #[command(flatten)]
+    scope: ScopeBy,
     /// Print the approval as JSON, also on a terminal
     #[arg(long)]
     json: bool,
@@ -51,7 +56,9 @@ impl Approve {
         require_trusted(&decision, &trusted, &self.by.decision)?;
         let store = self.store.open(config)?;
         let reviewer = Decider::for_command_line(None, key, store, trusted);
-        let receipt = reviewer.approve(&decision, self.role.as_deref(), &self.by.note, self.expires)?;
+        let scope = self.scope.wanted()?;
+        ScopeBy::announce(&reviewer, &decision, scope.as_ref())?;
+        let receipt = reviewer.approve(&decision, self.role.as_deref(), &self.by.note, self.expires, scope.as_ref())?;
         let said = self.said(&decision, &receipt);
         if io::stdout().is_terminal() && !self.json {
             writeln!(out::stdout(), "{said}\n  approval {}", receipt.receipt_id())?;

@@ -60,6 +60,7 @@ impl Deny {
             role: None,
             expires_in: Some(self.expires),
             signed: None,
+            scope: None,
         })?;
         let until = Timestamp::from_unix_millis(denial.until);
         let mut out = out::stdout();

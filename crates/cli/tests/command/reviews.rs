@@ -211,6 +211,7 @@ fn an_agent_with_a_shell_approves_nothing() {
         role: "finance".to_owned(),
         note: "ok".to_owned(),
         expires_at: Timestamp::from_unix_millis(now.unix_millis() + 3_600_000),
+        scope: None,
     };
     let decision = Json::parse(blocked.stdout.as_bytes()).unwrap();
     let id = ReceiptId::from_random_bytes([7; 16]);

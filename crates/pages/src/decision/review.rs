@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use proofmark_decider::NewReview;
-use proofmark_evidence::Reviewer;
+use proofmark_evidence::{Reviewer, WantedScope};
 use proofmark_server::Role;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::{JSON, Reply};
@@ -15,6 +15,7 @@ use super::super::text::{Coded, Shown};
 use super::super::visit::Visit;
 use super::super::waiting::Narrowing;
 use super::super::words::encoded;
+use super::scope::{ScopeForm, wanted};
 use super::{Attempted, Refused, no_decision, page};
 
 /// How long an approval may count, in seconds and in words; the second is the default.
@@ -29,6 +30,8 @@ pub(crate) struct ReviewForm {
     pub(crate) roles: Vec<(Shown, bool)>,
     pub(crate) spans: Vec<(&'static str, &'static str, bool)>,
     pub(crate) note: String,
+    /// What can be approved beside the one action.
+    pub(crate) scope: Option<ScopeForm>,
     /// Whether the policy lists passkeys of pages here.
     pub(crate) takes_passkeys: bool,
     /// How many reviews the page shows: with another one since, the form asks again.
@@ -57,6 +60,7 @@ pub(crate) fn review_form(
     let mut roles = action.roles();
     // Those that the reviewer holds come first.
     roles.sort_by_key(|role| !context.caller.roles.contains(role));
+    let scope = ScopeForm::of(visit, stored, action, &roles)?;
     let chosen = attempted.role.as_ref().or(roles.first()).cloned();
     let roles = roles.iter().map(|role| (Shown::line(role, 64), Some(role) == chosen.as_ref())).collect();
     let span = attempted.expires_in.as_deref().unwrap_or(DEFAULT_SPAN);
@@ -67,6 +71,7 @@ pub(crate) fn review_form(
         roles,
         spans: SPANS.iter().map(|(seconds, words)| (*seconds, *words, *seconds == span)).collect(),
         note: attempted.note.clone().or_else(draft).unwrap_or_default(),
+        scope,
         takes_passkeys: passkey::are_listed(visit),
         seen: store.reviews_on(&stored.about.subject, MAX_REVIEWS)?.len(),
         message: refused.map(|refused| refused.message.clone()),
@@ -130,8 +135,9 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let signed = form.get("passkey").filter(|signed| approve && !signed.is_empty());
     let signed = signed.map(|signed| passkey::signed(visit, signed)).transpose()?;
     let reviewer = reviewer(context);
-    let reviewed =
-        context.decider.review(&NewReview { signed: signed.as_ref(), ..new_review(visit, &reviewer, &note, approve) });
+    let scope = wanted(form)?.filter(|_| approve);
+    let new = new_review(visit, &reviewer, &note, approve, scope.as_ref());
+    let reviewed = context.decider.review(&NewReview { signed: signed.as_ref(), ..new });
     match reviewed {
         Ok(_) => {
             if let Some(token) = visit.token {
@@ -151,7 +157,8 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
 pub(crate) fn statement(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let (context, note) = (&visit.context, visit.form.text("note"));
     let reviewer = reviewer(context);
-    let new = new_review(visit, &reviewer, &note, true);
+    let scope = wanted(&visit.form)?;
+    let new = new_review(visit, &reviewer, &note, true, scope.as_ref());
     let statement = context.decider.statement(&new)?;
     // The very bytes whose digest is the challenge.
     let text = String::from_utf8(statement.canonical_vrf()).map_err(|error| Problem::internal().cause(error))?;
@@ -159,7 +166,13 @@ pub(crate) fn statement(visit: &Visit<'_>) -> Result<Reply, Problem> {
 }
 
 /// The review that a form asks for.
-fn new_review<'a>(visit: &'a Visit<'_>, reviewer: &'a Reviewer, note: &'a str, approve: bool) -> NewReview<'a> {
+fn new_review<'a>(
+    visit: &'a Visit<'_>,
+    reviewer: &'a Reviewer,
+    note: &'a str,
+    approve: bool,
+    scope: Option<&'a WantedScope>,
+) -> NewReview<'a> {
     let (context, form) = (&visit.context, &visit.form);
     let seconds = form.get("expires_in").and_then(|seconds| seconds.parse::<i64>().ok());
     NewReview {
@@ -173,6 +186,7 @@ fn new_review<'a>(visit: &'a Visit<'_>, reviewer: &'a Reviewer, note: &'a str, a
         // How long a denial stands is not asked for: it has its own default.
         expires_in: seconds.filter(|_| approve).map(|seconds| seconds.saturating_mul(1_000)),
         signed: None,
+        scope,
     }
 }
 

@@ -112,7 +112,13 @@ fn one_demand<'a>(field: &Field<'a>, fields: &Fields<'a>) -> Result<(&'static st
 fn unless(field: &Field<'_>) -> Result<ApprovalDemand, DocumentError> {
     let fields = field.fields()?;
     fields.only(&["approval"])?;
-    ApprovalDemand::read(&fields.need("approval", "only an approval lifts a denial")?)
+    let demand = ApprovalDemand::read(&fields.need("approval", "only an approval lifts a denial")?)?;
+    if demand.scopes.are_any() {
+        // What is denied is lifted for an action that somebody has looked at.
+        let error = field.error(Cause::InvalidValue, "an approval lifts a denial for one action");
+        return Err(error.with_help("leave `scopes` out"));
+    }
+    Ok(demand)
 }
 
 fn tool_call(field: &Field<'_>) -> Result<ToolCallDemand, DocumentError> {

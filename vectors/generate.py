@@ -974,9 +974,18 @@ def approval():
     return document
 
 
-def approved(page=PAGE, flags=5, counter=3, host=None, key=None, private=P256, signs=None, client=None, rest=b"", **changes):
+def grant(document, **changes):
+    """The approval, reaching beyond one action: calls of a tool that are alike but for an argument."""
+    scope = {
+        "kind": "pattern", "tool": "pay", "server": None, "account": None, "project": None,
+        "free": [{"path": ["args", "amount"], "at_most": "600"}], "rest": "sha256:" + sha256("rest"), **changes,
+    }
+    return changed(document, "metadata", "approval", "scope", scope)
+
+
+def approved(page=PAGE, flags=5, counter=3, host=None, key=None, private=P256, signs=None, client=None, rest=b"", of=None, **changes):
     """An approval and the assertion in it, each part of which can be made wrong. `signs` changes what is signed."""
-    document = approval()
+    document = approval() if of is None else of(approval())
     signed = statement(document if signs is None else signs(document))
     challenge = base64.urlsafe_b64encode(hashlib.sha256(vrf(signed).encode()).digest()).decode().rstrip("=")
     fields = {"type": "webauthn.get", "challenge": challenge, "origin": page, "crossOrigin": False, **(client or {})}
@@ -1026,6 +1035,14 @@ def passkey_cases():
     yield passkey_case("other_receipt", "an assertion that counts again under another id", approved(signs=lambda one: changed(one, "receipt_id", "16fd2706-8baf-433b-82eb-8c7fada847da")))
     yield passkey_case("other_time", "a time that is not signed", approved(signs=lambda one: changed(one, "verified_at", "2026-02-19T00:46:01.000Z")))
     yield passkey_case("other_decision", "a digest that is not signed", approved(signs=lambda one: changed(one, "hashes", "specification", "sha256:" + sha256("x"))))
+    yield passkey_case("pattern", "a scope that is not signed", approved(of=grant), "valid")
+    yield passkey_case("session", "a scope that is not signed", approved(of=lambda one: changed(one, "metadata", "approval", "scope", {"kind": "session", "tool": "pay", "server": "bank", "account": "agent", "project": None, "run": "r1", "rest": "sha256:" + sha256("rest")})), "valid")
+    yield passkey_case("scope_added", "signing only the action", approved(of=grant, signs=lambda one: without(one, "metadata", "approval", "scope")))
+    yield passkey_case("scope_taken_out", "signing only the action", approved(signs=grant))
+    yield passkey_case("other_bound", "a scope that is not signed", approved(of=grant, signs=lambda one: grant(one, free=[{"path": ["args", "amount"], "at_most": "60"}])))
+    yield passkey_case("more_freed", "a scope that is not signed", approved(of=lambda one: grant(one, free=[{"path": ["args"], "any": True}]), signs=grant))
+    yield passkey_case("other_rest", "a scope that is not signed", approved(of=grant, signs=lambda one: grant(one, rest="sha256:" + sha256("other"))))
+    yield passkey_case("other_session", "a scope that is not signed", approved(of=lambda one: grant(one, kind="session", run="r2"), signs=lambda one: grant(one, kind="session", run="r1")))
     yield passkey_case("padded_challenge", "a lenient base64", approved(client={"challenge": "AAAA="}))
     yield passkey_case("of_creation", "any type of client data", approved(client={"type": "webauthn.create"}))
     yield passkey_case("of_another_page", "an origin that is not compared", approved(page="https://evil.example"))

@@ -8,8 +8,8 @@ use proofmark_boundary::{DecisionReceipt, Request};
 use proofmark_evidence::{ApprovalFact, HUMAN_TIER, Occasion, Reviewer, Scope, WantedScope};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{
-    Detail, Draft, Hashes, Json, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Status, Task, Timestamp, Verdict,
-    object,
+    Detail, Draft, Hashes, Json, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Status, Task, Timestamp,
+    Verdict, object,
 };
 use proofmark_store::{Decision, NewReceipt, Spends, StoreError, Tenant, TenantStore, Write};
 use proofmark_verifier::clock;
@@ -66,7 +66,9 @@ impl RevokeError {
             Self::Decide(error) => return error.help(),
             Self::Store(error) => return error.help(),
             Self::Unknown(_) => "name the id of a stored approval",
-            Self::NotAGrant(_) => "an approval of one action ends with the decision that it allows; deny the action to stop it",
+            Self::NotAGrant(_) => {
+                "an approval of one action ends with the decision that it allows; deny the action to stop it"
+            }
             Self::Note => "say why",
             Self::Ended(_) => return None,
         };

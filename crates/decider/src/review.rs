@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 use proofmark_boundary::{
     ActionPolicy, DecisionReceipt, EvidenceItem, History, Moment, Request, judge_rules, roles_asked,
 };
-use proofmark_evidence::{Approval, ApprovalError, Evidence, Person, Refusal, Reviewer, Scope, ScopeError, WantedScope};
+use proofmark_evidence::{
+    Approval, ApprovalError, Evidence, Person, Refusal, Reviewer, Scope, ScopeError, WantedScope,
+};
 use proofmark_passkey::approved;
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Sha256Digest, SignError, Timestamp};
@@ -158,7 +160,9 @@ fn way_out(why: Refusal) -> &'static str {
              the policy, name the role"
         }
         Refusal::SameReviewer => "let another person approve",
-        Refusal::ScopeNotOffered => "approve this action once, or let the owner of the policy offer more in `scopes` of the rule",
+        Refusal::ScopeNotOffered => {
+            "approve this action once, or let the owner of the policy offer more in `scopes` of the rule"
+        }
         Refusal::GrantTooLong => "choose a shorter time",
         Refusal::RoleOfNobody => {
             "list who holds the role, with `proofmark reviewer add NAME --key KEY --role ROLE --policy FILE`, or give it to the \

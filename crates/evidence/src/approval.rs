@@ -208,10 +208,9 @@ fn counts(
 ) -> Result<(), Refusal> {
     match &approval.scope {
         // Independent verifiers read `hashes.output`, this crate the metadata: the two must name the same action.
-        None => refuse(
-            approval.subject.action != subject.action || fact.output != subject.action,
-            Refusal::OtherOutput,
-        )?,
+        None => {
+            refuse(approval.subject.action != subject.action || fact.output != subject.action, Refusal::OtherOutput)?
+        }
         Some(scope) => {
             let Subject { agent, environment, .. } = &approval.subject;
             refuse(fact.output != scope.key(agent.as_deref(), environment.as_deref()), Refusal::OtherOutput)?;
@@ -259,11 +258,9 @@ fn read_scopes(fields: &Fields<'_>) -> Result<Scopes, DocumentError> {
             let error = longest.error(Cause::TooLarge, "a grant counts for 30 days at most");
             Err(error.with_help("write a shorter span"))
         }
-        _ => Ok(Scopes {
-            session: offered.contains(&"session"),
-            pattern: offered.contains(&"pattern"),
-            longest_millis,
-        }),
+        _ => {
+            Ok(Scopes { session: offered.contains(&"session"), pattern: offered.contains(&"pattern"), longest_millis })
+        }
     }
 }
 

@@ -190,7 +190,8 @@ impl WantedScope {
         let fields = field.fields()?;
         fields.only(&["kind", "free"])?;
         let kind = fields.need("kind", "write `once`, `session` or `pattern`")?;
-        let kind = kind.choice(&[("once", None), ("session", Some(Reach::Session)), ("pattern", Some(Reach::Pattern))])?;
+        let kind =
+            kind.choice(&[("once", None), ("session", Some(Reach::Session)), ("pattern", Some(Reach::Pattern))])?;
         let free = fields.get("free");
         match (kind, free) {
             (None, None) => Ok(None),
@@ -200,7 +201,9 @@ impl WantedScope {
                 let free = items.iter().map(|item| {
                     Free::read(item.json).ok_or_else(|| {
                         let error = item.error(Cause::InvalidValue, "the entry frees no argument");
-                        error.with_help("write `{path: [args, amount], at_most: \"600\"}`, or with `any: true` or `prefix: …/`")
+                        error.with_help(
+                            "write `{path: [args, amount], at_most: \"600\"}`, or with `any: true` or `prefix: …/`",
+                        )
                     })
                 });
                 Ok(Some(Self::Pattern(free.collect::<Result<_, _>>()?)))
@@ -326,7 +329,10 @@ fn number(text: &str) -> Option<Decimal> {
 /// address.
 fn is_below(text: &str, prefix: &str) -> bool {
     text.strip_prefix(prefix).is_some_and(|rest| {
-        !has_steps_up(rest) && rest.chars().all(|one| one.is_alphanumeric() || matches!(one, '/' | '.' | '_' | '-' | '+' | '@' | ',' | '='))
+        !has_steps_up(rest)
+            && rest
+                .chars()
+                .all(|one| one.is_alphanumeric() || matches!(one, '/' | '.' | '_' | '-' | '+' | '@' | ',' | '='))
     })
 }
 
@@ -503,7 +509,8 @@ impl Scope {
         let keeps = |free: &Free| free.bound.fits(at(occasion.action, &free.path));
         refuse(!self.free.iter().all(keeps), Refusal::OutOfScope)?;
         refuse(rest(self.reach, &self.free, occasion.action) != self.rest, Refusal::OutOfScope)?;
-        let is_other_session = self.reach == Reach::Session && (self.run.is_none() || !is_same(&self.run, occasion.run));
+        let is_other_session =
+            self.reach == Reach::Session && (self.run.is_none() || !is_same(&self.run, occasion.run));
         refuse(is_other_session, Refusal::OtherSession)
     }
 
@@ -518,7 +525,8 @@ impl Scope {
                 vec![format!("every call of {tool}{of} in session {run}, with any arguments")]
             }
             Reach::Pattern => {
-                let first = format!("every call of {tool}{of}, in any session, that is as this one but for these arguments:");
+                let first =
+                    format!("every call of {tool}{of}, in any session, that is as this one but for these arguments:");
                 let free = self.free.iter().map(|free| format!("{}: {}", dotted(&free.path), free.bound.words()));
                 let none = self.free.is_empty().then(|| "none: the same call, any number of times".to_owned());
                 [first].into_iter().chain(free).chain(none).collect()
@@ -549,7 +557,8 @@ fn with_derived(wanted: &[Free], action: &Json) -> Result<Vec<Free>, ScopeError>
     let mut all = wanted.to_vec();
     for name in DERIVED {
         let path = [name.to_owned()];
-        let Some(value) = at(action, &path).filter(|_| !all.iter().any(|free| free.path.first() == path.first())) else {
+        let Some(value) = at(action, &path).filter(|_| !all.iter().any(|free| free.path.first() == path.first()))
+        else {
             continue;
         };
         let has_value = |free: &&Free| at(action, &free.path).is_some_and(|argument| follows(value, argument));

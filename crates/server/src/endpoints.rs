@@ -8,8 +8,8 @@ use crate::health::{Index, Status};
 use crate::keys::Role;
 use crate::opaque::{
     Acceptance, AcpJob, AnyReceipt, Attempt, Checked, DecisionReceipt, DecisionRequest, Description, EventBatch,
-    Excerpt, ExecutionReport, Jwks, PresentedReceipt, Receipt, ReceiptsToStore, Request, ReviewRequest, RevocationRequest, SchemaRequest, Terms,
-    WireDecision, WireRequest,
+    Excerpt, ExecutionReport, Jwks, PresentedReceipt, Receipt, ReceiptsToStore, Request, ReviewRequest,
+    RevocationRequest, SchemaRequest, Terms, WireDecision, WireRequest,
 };
 use crate::receipts::{ChainPage, ReceiptPage, ReceivedAnswer, Rechecked, Redeemed, Stats};
 use crate::runtime::{EventsAccepted, Probed, Reported};

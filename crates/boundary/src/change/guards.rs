@@ -53,7 +53,8 @@ fn is_new(input: &Input<'_>, guard: &Op, witness: &Hypothesis<'_>) -> bool {
     let Op::Approval { source } = guard else { return false };
     approval_demand(input.policy, *source).is_some_and(|demand| {
         let (subject, now) = (witness.request.subject(), &input.moment.now);
-        demand.approvals(&input.policy.roles, &subject, &witness.request.occasion(), input.evidence, now).counted.len() < demand.count
+        demand.approvals(&input.policy.roles, &subject, &witness.request.occasion(), input.evidence, now).counted.len()
+            < demand.count
     })
 }
 

@@ -126,7 +126,8 @@ fn of_scopes(boundary: &Boundary, at: &str, demand: &ApprovalDemand) -> Option<W
     let denials = boundary.deny.iter().map(|rule| rule.when.source().to_owned());
     let when = boundary.when.iter().map(|condition| condition.source().to_owned());
     let texts = conditions.chain(denials).chain(when).chain([boundary.id.to_string(), boundary.matcher.shown()]);
-    let spends = texts.map(|text| text.to_ascii_lowercase()).any(|text| SPENDING.iter().any(|word| text.contains(word)));
+    let spends =
+        texts.map(|text| text.to_ascii_lowercase()).any(|text| SPENDING.iter().any(|word| text.contains(word)));
     let counts_once =
         boundary.require.iter().any(|rule| matches!(&rule.demand, Demand::Receipt(rule) if rule.demand.single_use));
     (spends || counts_once).then(|| {

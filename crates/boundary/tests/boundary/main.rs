@@ -14,6 +14,7 @@ mod cases;
 mod changes;
 mod consistency;
 mod evidence;
+mod grants;
 mod properties;
 mod reference;
 mod results;

@@ -18,6 +18,7 @@ mod decisions;
 mod evidence;
 mod examples;
 mod formats;
+mod grants;
 mod help;
 mod key;
 mod lint;

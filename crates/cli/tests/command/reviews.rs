@@ -21,13 +21,13 @@ const REFUND: &str = r#"{"action": {"tool": "refund", "class": "system_change", 
     "agent": {"id": "bot", "environment": "staging"}}"#;
 
 /// A place with two people of finance.
-struct Finance {
-    place: Place,
-    people: [String; 2],
+pub(crate) struct Finance {
+    pub(crate) place: Place,
+    pub(crate) people: [String; 2],
 }
 
 impl Finance {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let place = Place::new();
         assert_eq!(place.run(&["key", "new", "default"]).code, 0);
         let people = ["ann", "bob"].map(|name| {
@@ -37,7 +37,7 @@ impl Finance {
         Self { place, people }
     }
 
-    fn decide(&self, policy: &str, request: &str) -> Done {
+    pub(crate) fn decide(&self, policy: &str, request: &str) -> Done {
         let [ann, bob] = &self.people;
         let policy = format!("{policy}roles: {{finance: ['{ann}', '{bob}']}}\n");
         let (policy, request) = (self.place.file("policy.yaml", policy), self.place.file("request.json", request));
@@ -50,7 +50,7 @@ impl Finance {
     }
 }
 
-fn member(json: &Json, name: &str) -> Json {
+pub(crate) fn member(json: &Json, name: &str) -> Json {
     json.as_object().unwrap().get(name).unwrap().clone()
 }
 

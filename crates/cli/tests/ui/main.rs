@@ -112,7 +112,11 @@ fn a_passkey_approves_what_its_holder_saw_and_nothing_else() {
     let home = Home::new();
     let policy = home.path().join("policy.yaml");
     let text = std::fs::read_to_string(format!("{HERE}/policy.yaml")).unwrap();
-    std::fs::write(&policy, text.replace("role: finance-lead,", "role: finance-lead, passkey: true,")).unwrap();
+    std::fs::write(
+        &policy,
+        text.replace("role: finance-lead,", "role: finance-lead, passkey: true, scopes: [once, session, pattern],"),
+    )
+    .unwrap();
     let policy = policy.display().to_string();
     let (_server, address) = served_by(&home, &policy, &[]);
     // Browsers bind passkeys to names.

@@ -134,6 +134,28 @@ await again(90);
 equal((await sent(second)).status, 0, "a redirection: it was stored");
 equal(await outcome("O-2"), "allow");
 
+// ---- what it signed may reach further, where its holder chose so, until somebody ends it
+const third = await ask("O-5");
+await opened(third);
+await page.fill("#note", "Parts of this order come back.");
+await page.check("input[name=scope][value=pattern]");
+await page.selectOption("select[name='bound args.amount']", "at_most");
+await page.fill("input[name='limit args.amount']", "900");
+await page.click("#approve-with-passkey");
+await page.waitForURL("**said=*");
+check((await page.request.get(`${address}/ui/decisions/${third}`)).ok(), "its page");
+const part = amount => api("POST", "/v1/decisions", refund("O-5", amount));
+const parts = [await part(800), await part(900), await part(901)];
+equal(parts.map(decision => decision.outcome), ["allow", "allow", "replan_required"]);
+const grant = parts[0].evidence.find(item => item.kind === "approval").document;
+equal(grant.approval.scope.free, [{ path: ["args", "amount"], at_most: "900" }]);
+await page.goto(`${address}/ui/receipts/${grant.receipt_id}`);
+check((await page.locator("section[aria-labelledby=granted]").innerText()).includes("args.amount: a number from 0 to 900"), "the words of the grant");
+await page.fill("#note", "The last part came back.");
+await page.click("button:has-text('End it now')");
+await page.waitForSelector("text=Ended by a reviewer");
+equal((await part(800)).outcome, "replan_required", "it has ended");
+
 // ---- a passkey that the policy does not list
 await devtools.send("WebAuthn.clearCredentials", { authenticatorId });
 await made("mallory");

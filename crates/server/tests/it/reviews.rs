@@ -213,3 +213,29 @@ fn asking_thrice_waits_once_with_what_a_reviewer_has_to_see() {
     assert_eq!(office.outcome(&told), "allow");
     assert!(office.waiting().is_empty());
 }
+
+#[test]
+fn more_than_one_action_is_approved_only_where_a_rule_offers_it() {
+    let office = Office::open();
+    let asked = office.ask(MAIL);
+    let with = |scope: &str| format!(r#"{{"verdict": "approve", "note": "read it", "scope": {scope}}}"#);
+    let any = with(r#"{"kind": "pattern", "free": []}"#);
+    let (status, refused) = office.review(&asked, 2, &any);
+    assert_eq!(status, 422, "{refused:?}");
+    for scope in [
+        r#"{"kind": "all"}"#,
+        r#"{"kind": "session", "free": []}"#,
+        r#"{"kind": "pattern", "free": [{"path": ["tool"], "any": true}]}"#,
+    ] {
+        assert_eq!(office.review(&asked, 2, &with(scope)).0, 400, "{scope}");
+    }
+    let revoke = |id: &str| {
+        office.server.post(&format!("/v1/approvals/{id}/revoke"), &office.reviewers[0], r#"{"note": "over"}"#)
+    };
+    let (status, approved) = office.review(&asked, 2, &with(r#"{"kind": "once"}"#));
+    assert_eq!(status, 200, "{approved:?}");
+    let id = member(&approved, &["approval", "receipt_id"]).as_str().unwrap().to_owned();
+    let (status, refused) = revoke(&id);
+    assert_eq!((status, code(&refused).as_str()), (422, "not_a_grant"), "{refused:?}");
+    assert_eq!(revoke("nothing").0, 404);
+}

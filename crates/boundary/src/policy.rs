@@ -166,12 +166,26 @@ impl ActionPolicy {
         self.roles.members(role).map(|member| member.name.as_str()).collect()
     }
 
+    /// The roles that the policy gives to a person.
+    #[must_use]
+    pub fn roles_of(&self, person: &Person) -> Vec<&str> {
+        let listed = self.roles.reviewers.iter().filter(|reviewer| reviewer.person == *person);
+        listed.flat_map(|reviewer| &reviewer.roles).map(String::as_str).collect()
+    }
+
     /// The passkeys that hold a role, with the names of their holders.
     pub fn passkeys(&self, role: &str) -> impl Iterator<Item = (&str, &Passkey)> {
         self.roles.members(role).filter_map(|member| match &member.person {
             Person::Passkey(passkey) => Some((member.name.as_str(), passkey)),
             Person::Key(_) | Person::Caller { .. } => None,
         })
+    }
+
+    /// The roles of those who are listed with a passkey for pages of this origin.
+    pub fn roles_of_passkeys(&self, origin: &Origin) -> impl Iterator<Item = &str> {
+        let is_of = |person: &Person| matches!(person, Person::Passkey(passkey) if passkey.origin == *origin);
+        let listed = self.roles.reviewers.iter().filter(move |reviewer| is_of(&reviewer.person));
+        listed.flat_map(|reviewer| &reviewer.roles).map(String::as_str)
     }
 
     /// Whether anybody is listed with a passkey for pages of this origin.

@@ -3,14 +3,14 @@
 use std::error::Error;
 
 use proofmark_boundary::{ActionPolicyError, ParseDecisionError};
-use proofmark_decider::{DecideError, ReviewError, StopError, SuggestSessionError};
+use proofmark_decider::{DecideError, ReviewError, RevokeError, StopError, SuggestSessionError};
 use proofmark_git::GitError;
 use proofmark_interop::x402::HeaderError;
 use proofmark_keys::{KeyringError, TrustError};
 use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{ChainError, ReceiptError, SignError};
-use proofmark_server::{KeysError, KeysFileError, ServeError};
+use proofmark_server::{KeysError, KeysFileError, ServeError, WebhookError};
 use proofmark_store::{CopyError, StoreError};
 use proofmark_verifier::{AcceptError, IssueError, ProjectError, VerifyError};
 
@@ -108,8 +108,10 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         ProjectError,
         ReceiptError,
         ReviewError,
+        RevokeError,
         IssueError,
         VerifyError,
+        WebhookError,
         ServeError,
         SignError,
         SourceError,

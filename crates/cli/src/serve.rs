@@ -20,12 +20,12 @@ use proofmark_pages::pages;
 use proofmark_receipt::SignerId;
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
-    Files, Loaded, Log, LogFormat, LogLayer, LogSettings, OwnFiles, Services, Settings, SocketSettings, check_place,
-    log_jobs, log_lost_jobs, log_note, log_warnings, probe_host, serve, start_log,
+    Files, Loaded, Log, LogFormat, LogLayer, LogSettings, OwnFiles, Services, Settings, SocketSettings, Webhook,
+    check_place, log_jobs, log_lost_jobs, log_note, log_warnings, probe_host, serve, start_log,
 };
 use proofmark_store::Place;
 
-use crate::config::Config;
+use crate::config::{Config, secret_file};
 use crate::document;
 use crate::exit::Exit;
 use crate::options::{Recording, Signing, StoreAt, Trusting};
@@ -62,6 +62,12 @@ pub(crate) struct Serve {
     /// Also decide for the guards and hooks of other accounts of this host, which ask by this socket
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
+    /// Tell this URL when a decision waits for a review, by an event signed with the secret of --webhook-secret-file
+    #[arg(long, value_name = "URL", requires = "webhook_secret_file")]
+    webhook: Option<String>,
+    /// The secret that the receiver of the webhook has, too: `whsec_` and base64, as Standard Webhooks writes it
+    #[arg(long, value_name = "FILE", requires = "webhook")]
+    webhook_secret_file: Option<PathBuf>,
     /// The API keys: a file that `proofmark api-key add` writes
     #[arg(long, value_name = "FILE")]
     api_keys: Option<PathBuf>,
@@ -97,6 +103,7 @@ impl Serve {
         // Before anything else is begun, so that a wrong address is reported at once.
         check_place(listen, self.socket.is_some(), keys.as_ref())?;
         let socket = self.socket_settings(config)?;
+        let webhook = self.webhook()?;
         let workers = self.workers(config)?;
         let (services, files) = self.service.services_with(config, workers)?;
         // With fewer open files the server still works: it closes idle connections earlier.
@@ -105,7 +112,7 @@ impl Serve {
         }
         let files = Files { api_keys: self.api_keys.map(served_files::api_keys), ..files };
         let more = pages().into_iter().chain(endpoints()).collect();
-        let settings = Settings { listen, socket, services, keys, rate: self.rate, files, more };
+        let settings = Settings { listen, socket, services, keys, rate: self.rate, files, webhook, more };
         serve(settings, |address| {
             let warning = if open { " to every local user, because there are no API keys" } else { "" };
             if let Some(address) = address {
@@ -117,6 +124,14 @@ impl Serve {
             }
         })?;
         Ok(Exit::Yes)
+    }
+
+    /// Where it is told what waits.
+    fn webhook(&self) -> anyhow::Result<Option<Webhook>> {
+        let Some((url, file)) = self.webhook.as_deref().zip(self.webhook_secret_file.as_deref()) else {
+            return Ok(None);
+        };
+        Ok(Some(Webhook::new(url, &secret_file(file, "secret of the webhook")?)?))
     }
 
     /// Where it listens, if not only on the socket.

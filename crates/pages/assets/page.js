@@ -60,8 +60,23 @@ if (fresh && counted) {
   question.delete("said");
   const list = `${location.pathname}${question.size ? `?${question}` : ""}`;
   question.set("seen", document.body.dataset.seen ?? "");
+  // Notifications come from this page alone, while it is open, and only where the reader asked for them here.
+  const notify = $("notify"), able = "Notification" in globalThis;
+  const notifies = () => able && Notification.permission === "granted" && stored("notify") === "yes";
+  const showNotify = () => {
+    notify.hidden = !able || Notification.permission === "denied";
+    notify.textContent = notifies() ? "Stop notifying me" : "Notify me in this browser";
+  };
+  if (notify) {
+    showNotify();
+    notify.addEventListener("click", async () => {
+      stored("notify", notifies() ? "no" : (await Notification.requestPermission()) === "granted" ? "yes" : "no");
+      showNotify();
+    });
+  }
+  let announced = 0;
   const ask = async () => {
-    if (document.hidden) return;
+    if (document.hidden && !notifies()) return;
     try {
       const answer = await fetch(`${counted}?${question}`, { headers: { accept: "application/json" } });
       if (!answer.ok || answer.redirected) return;
@@ -69,6 +84,11 @@ if (fresh && counted) {
       document.title = document.title.replace(/^(\(\d[\d,]*\) )?/, waiting ? `(${waiting}) ` : "");
       const link = fresh.querySelector("a");
       link.href = list;
+      if (more > announced && document.hidden && notifies()) {
+        // Without what it is about: a notification is seen by others, too.
+        new Notification(`${more} new ${more === 1 ? "decision waits" : "decisions wait"}`, { tag: "proofmark-waiting" });
+      }
+      announced = more;
       if (more > 0 && fresh.hidden) told(`${more} new`);
       link.textContent = `${more} new: show ${more === 1 ? "it" : "them"}`;
       fresh.hidden = !(more > 0);

@@ -1,6 +1,7 @@
 //! `/ui/decisions/{id}`: why an action was stopped, what exactly it would do, and a reviewer's approval or denial.
 
 mod arguments;
+mod before;
 mod course;
 mod evidence;
 mod review;
@@ -22,7 +23,7 @@ use super::html::html;
 use super::stated::Stated;
 use super::text::{Coded, Shown};
 use super::visit::Visit;
-use super::waiting::{Narrowing, Said, said};
+use super::waiting::{FILTERS, Narrowing, Said, said};
 use super::words::{When, encoded, short_digest};
 
 pub(crate) use arguments::indented;
@@ -67,6 +68,12 @@ struct DecisionPage {
     /// What the receipt says beside its reasons.
     stated: Vec<Stated>,
     seen_by_agent: Option<SeenByAgent>,
+    /// Why the agent says it wants this, argument by argument.
+    says: Vec<(Shown, Shown)>,
+    /// The calls before it in its session, the last ones.
+    calls: Vec<(Shown, Shown)>,
+    /// Who else looks at it.
+    looking: Vec<Shown>,
     genuine: Genuine,
     said: Option<Said>,
 }
@@ -116,7 +123,7 @@ pub(crate) struct Refused {
 
 /// `GET /ui/decisions/{id}`.
 pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
-    visit.context.only(&["find", "role", "agent", "said"])?;
+    visit.context.only(&[&FILTERS[..], &["said"]].concat())?;
     page(visit, Attempted::default())
 }
 
@@ -178,6 +185,9 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
         queue,
         list: narrowing.address("/ui/waiting", None),
         stated: action.receipt.as_ref().map(|receipt| Stated::all(of_decision(receipt))).unwrap_or_default(),
+        says: before::says(&action),
+        calls: seen.as_ref().map(|(facts, _)| before::calls(facts)).unwrap_or_default(),
+        looking: looking(visit, waits.is_some(), &stored),
         seen_by_agent: seen.map(|(_, seen)| seen),
         genuine: Genuine::of(visit, &stored),
         said: said(visit)?.filter(|said| !said.href.ends_with(&encoded(&stored.decision_id))),
@@ -196,6 +206,16 @@ fn reasons_beside(state: &State, receipt: Option<&DecisionReceipt>, names: &Rule
 
 fn changes(receipt: Option<&DecisionReceipt>) -> Vec<Coded> {
     receipt.map(|receipt| receipt.changes().into_iter().map(Shown::with_code).collect()).unwrap_or_default()
+}
+
+/// Who else has opened it lately, where it waits and visitors have names.
+fn looking(visit: &Visit<'_>, waits: bool, stored: &StoredDecision) -> Vec<Shown> {
+    let caller = &visit.context.caller;
+    if !waits || visit.token.is_none() {
+        return Vec::new();
+    }
+    let others = visit.context.services.viewers.look(caller.tenant.as_str(), &stored.decision_id, &caller.id);
+    others.iter().map(|who| Shown::line(who, 64)).collect()
 }
 
 /// Where and for what it was asked, in the words of the request.

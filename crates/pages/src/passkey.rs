@@ -32,6 +32,14 @@ pub(crate) fn are_listed(visit: &Visit<'_>) -> bool {
     policy.is_some_and(|policy| origins.iter().flatten().any(|origin| policy.lists_passkeys_of(origin)))
 }
 
+/// The roles in which somebody may approve with a passkey of pages with an origin of this host: who it is, is known once they sign.
+pub(crate) fn roles(visit: &Visit<'_>) -> Vec<String> {
+    let host = visit.host.as_deref().unwrap_or_default();
+    let origins = ["https", "http"].map(|scheme| format!("{scheme}://{host}").parse::<Origin>());
+    let Some(policy) = visit.context.decider.policy() else { return Vec::new() };
+    origins.iter().flatten().flat_map(|origin| policy.roles_of_passkeys(origin)).map(str::to_owned).collect()
+}
+
 /// What a passkey has signed, as the form of a page sends it: `{receipt_id, verified_at}` of the statement, and the assertion.
 pub(crate) fn signed(visit: &Visit<'_>, text: &str) -> Result<SignedApproval, Problem> {
     let unreadable = || Problem::bad("invalid_parameter", "invalid `passkey`").help("approve again on the page");

@@ -4,12 +4,14 @@ use askama::Template;
 use axum::http::header;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
+use proofmark_server::reviewer;
 use proofmark_store::{Cursor, Review, ReviewVerdict, WaitingDecision, WaitingWanted};
 use serde::Serialize;
 
 use super::action::Action;
 use super::frame::{Frame, Here};
 use super::html::html;
+use super::passkey;
 use super::text::Shown;
 use super::visit::Visit;
 use super::words::{DAY, When, address, ago, encoded, number, span, spelled};
@@ -18,6 +20,9 @@ use super::words::{DAY, When, address, ago, encoded, number, span, spelled};
 const PAGE: usize = 50;
 /// How many reviews of a day are looked at.
 const MAX_REVIEWS: usize = 1_000;
+
+/// The parameters that narrow the list.
+pub(crate) const FILTERS: [&str; 6] = ["find", "role", "agent", "environment", "amount", "whose"];
 
 #[derive(Template)]
 #[template(path = "waiting.html")]
@@ -32,6 +37,10 @@ struct WaitingPage {
     seen: String,
     said: Option<Said>,
     today: Option<String>,
+    /// How many wait for others, and where they are shown.
+    others: Option<(String, String)>,
+    /// Where only what the visitor can approve is shown.
+    own: Option<String>,
 }
 
 struct WaitingRow {
@@ -53,9 +62,16 @@ pub(crate) struct Narrowing {
     pub(crate) find: Option<Shown>,
     pub(crate) role: Option<Shown>,
     pub(crate) agent: Option<Shown>,
+    pub(crate) environment: Option<Shown>,
+    pub(crate) amount: Option<Shown>,
+    /// The roles in which the visitor can approve; none where everybody's decisions are shown.
+    mine: Option<Vec<String>>,
+    /// Whether the visitor can choose between their own and everybody's.
+    pub(crate) has_own: bool,
     /// What can be chosen.
     pub(crate) roles: Vec<Shown>,
     pub(crate) agents: Vec<Shown>,
+    pub(crate) environments: Vec<Shown>,
 }
 
 /// A review that was just given, for the page after it.
@@ -68,7 +84,24 @@ pub(crate) struct Said {
 impl Narrowing {
     pub(crate) fn of(visit: &Visit<'_>) -> Self {
         let text = |name: &str| visit.context.parameter(name).filter(|text| !text.is_empty()).map(Shown::from);
-        Self { find: text("find"), role: text("role"), agent: text("agent"), ..Self::default() }
+        let own = own_roles(visit);
+        let has_own = !own.is_empty();
+        let everybodys = visit.context.parameter("whose") == Some("all");
+        Self {
+            find: text("find"),
+            role: text("role"),
+            agent: text("agent"),
+            environment: text("environment"),
+            amount: text("amount").filter(|amount| amount.raw().parse::<f64>().is_ok_and(f64::is_finite)),
+            mine: (has_own && !everybodys).then_some(own),
+            has_own,
+            ..Self::default()
+        }
+    }
+
+    /// As [`Narrowing::of`], for what the visitor can approve.
+    fn of_visitor(visit: &Visit<'_>) -> Self {
+        Self { mine: Some(own_roles(visit)), ..Self::of(visit) }
     }
 
     pub(crate) fn wanted(&self) -> WaitingWanted {
@@ -77,23 +110,52 @@ impl Narrowing {
             text: text(&self.find),
             role: text(&self.role),
             agent: text(&self.agent),
+            roles: self.mine.clone(),
+            environment: text(&self.environment),
+            amount: self.amount.as_ref().and_then(|amount| amount.raw().parse().ok()),
             ..WaitingWanted::default()
         }
     }
 
     pub(crate) fn is_any(&self) -> bool {
-        self.find.is_some() || self.role.is_some() || self.agent.is_some()
+        self.find.is_some()
+            || self.role.is_some()
+            || self.agent.is_some()
+            || self.environment.is_some()
+            || self.amount.is_some()
+    }
+
+    /// Whether only what the visitor can approve is shown.
+    pub(crate) fn is_mine(&self) -> bool {
+        self.mine.is_some()
+    }
+
+    /// The same without regard to who can approve.
+    fn of_everybody(&self) -> Self {
+        Self { mine: None, ..self.clone() }
     }
 
     /// The address of a page with these filters and this parameter more.
     pub(crate) fn address(&self, path: &str, more: Option<(&str, &str)>) -> String {
-        let filters = [("find", &self.find), ("role", &self.role), ("agent", &self.agent)];
+        let filters = [
+            ("find", &self.find),
+            ("role", &self.role),
+            ("agent", &self.agent),
+            ("environment", &self.environment),
+            ("amount", &self.amount),
+        ];
         let filters = filters.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?.raw())));
-        address(path, &filters.chain(more).collect::<Vec<_>>())
+        // What is shown by default is not in the address.
+        let whose = (self.has_own && self.mine.is_none()).then_some(("whose", "all"));
+        address(path, &filters.chain(whose).chain(more).collect::<Vec<_>>())
     }
 
     fn is_role(&self, role: &Shown) -> bool {
         self.role.as_ref() == Some(role)
+    }
+
+    fn is_environment(&self, environment: &Shown) -> bool {
+        self.environment.as_ref() == Some(environment)
     }
 
     fn is_agent(&self, agent: &Shown) -> bool {
@@ -105,8 +167,23 @@ impl Narrowing {
         let roles = rows.iter().flat_map(|row| row.roles.iter().cloned());
         let roles = own.iter().map(|role| role.as_str().into()).chain(roles).chain(self.role.clone());
         self.roles = each_once(roles);
+        let environments = rows.iter().filter_map(|row| row.environment.clone());
+        self.environments = each_once(environments.chain(self.environment.clone()));
         self.agents = each_once(rows.iter().filter_map(|row| row.agent.clone()).chain(self.agent.clone()));
     }
+}
+
+/// The roles in which the visitor can approve: those of their API key, those that the policy gives them, and those in which a passkey
+/// counts here. None where nobody is signed in.
+fn own_roles(visit: &Visit<'_>) -> Vec<String> {
+    if visit.token.is_none() {
+        return Vec::new();
+    }
+    let context = &visit.context;
+    let person = reviewer(context).person(context.decider.key().signer());
+    let policy = context.decider.policy();
+    let listed = policy.iter().flat_map(|policy| policy.roles_of(&person)).map(str::to_owned);
+    context.caller.roles.iter().cloned().chain(listed).chain(passkey::roles(visit)).collect()
 }
 
 fn each_once(all: impl Iterator<Item = Shown>) -> Vec<Shown> {
@@ -123,7 +200,7 @@ fn each_once(all: impl Iterator<Item = Shown>) -> Vec<Shown> {
 /// `GET /ui/waiting`.
 pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let context = &visit.context;
-    context.only(&["find", "role", "agent", "after", "said"])?;
+    context.only(&[&FILTERS[..], &["after", "said"]].concat())?;
     let (store, now) = (context.store(), visit.now);
     let mut narrowing = Narrowing::of(visit);
     let after = context.parsed::<Cursor>("after", "the place at the end of the page before")?;
@@ -137,6 +214,11 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let rows: Vec<_> = found.iter().map(|one| WaitingRow::of(one, &narrowing, now)).collect();
     // After the rows: what is offered is what would find something, and the visitor's own roles.
     narrowing.offer(&rows, &context.caller.roles);
+    let all = narrowing.of_everybody();
+    let others = if narrowing.is_mine() { store.waiting_count(&all.wanted())?.saturating_sub(count) } else { 0 };
+    let others = (others > 0).then(|| (number(others), all.address("/ui/waiting", None)));
+    let own =
+        (narrowing.has_own && !narrowing.is_mine()).then(|| Narrowing::of_visitor(visit).address("/ui/waiting", None));
     let frame = Frame::of(
         visit,
         Here::Waiting,
@@ -156,6 +238,8 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         seen: newest.first().map(|one| one.place.to_string()).unwrap_or_default(),
         said: said(visit)?,
         today: today(&reviews),
+        others,
+        own,
         frame,
     };
     html(&page)
@@ -250,7 +334,7 @@ struct Count {
 
 /// `GET /ui/waiting/count`: what a page that is open asks, to say that there is more.
 pub(crate) fn count(visit: &Visit<'_>) -> Result<Reply, Problem> {
-    visit.context.only(&["find", "role", "agent", "seen"])?;
+    visit.context.only(&[&FILTERS[..], &["seen"]].concat())?;
     let (store, wanted) = (visit.context.store(), Narrowing::of(visit).wanted());
     let seen = visit.context.parameter("seen").filter(|seen| !seen.is_empty());
     let after = seen.and_then(|seen| seen.parse::<Cursor>().ok());

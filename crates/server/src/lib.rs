@@ -64,6 +64,8 @@ pub mod stop;
 mod submit;
 mod trace;
 mod verifications;
+mod viewers;
+mod webhook;
 mod work;
 
 pub use decisions::reviewer;
@@ -85,4 +87,6 @@ pub use replace::replace_file;
 pub use services::{Services, probe_host};
 pub use socket::SocketSettings;
 pub use verifications::follow_job;
+pub use viewers::Viewers;
+pub use webhook::{Webhook, WebhookError};
 pub use work::{Ended, WorkError, WorkSettings, log_jobs, log_lost_jobs, work};

@@ -37,6 +37,7 @@ use crate::router::router;
 use crate::services::Services;
 use crate::socket::{Socket, SocketSettings};
 use crate::state::{AppState, Callers};
+use crate::webhook::{self, Webhook};
 
 /// How long a client may take for the head of a request, and stay silent between two.
 const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
@@ -69,6 +70,8 @@ pub struct Settings {
     pub rate: NonZeroU32,
     /// What is read again while the server runs. A file of API keys counts only where there are `keys`.
     pub files: Files,
+    /// Where it is told that something waits for a review, if anywhere.
+    pub webhook: Option<Webhook>,
     /// The pages for people and what agents ask by, which `/openapi.json` does not describe.
     pub more: Vec<Endpoint>,
 }
@@ -150,6 +153,7 @@ pub fn serve_until<Stop: Future<Output = ()>>(
     let state = AppState::new(settings.services, callers, description).map_err(ServeError::Threads)?;
     let state = Arc::new(state.with_metrics(figures));
     let files = watched(settings.files, &state);
+    let webhook = settings.webhook;
     let served = runtime.block_on(async {
         let listener = match settings.listen {
             Some(address) => Some(bind(address).await?),
@@ -159,6 +163,7 @@ pub fn serve_until<Stop: Future<Output = ()>>(
         let stop = stop().shared();
         listening(listener.as_ref().map(|(_, address)| *address));
         let sweep = tokio::spawn(sweep(Arc::clone(&state)));
+        let told = webhook.map(|webhook| tokio::spawn(webhook::tell(webhook, Arc::clone(&state.services))));
         let reload = tokio::spawn(reload::watch_files(files, Arc::clone(&state.stale), true));
         let graceful = GracefulShutdown::new();
         let all = router(&endpoints, Arc::clone(&state));
@@ -178,6 +183,7 @@ pub fn serve_until<Stop: Future<Output = ()>>(
         finish(&state, graceful).await;
         reload.abort();
         sweep.abort();
+        told.inspect(tokio::task::JoinHandle::abort);
         Ok(())
     });
     // A thread that does not end must not hold up the process: what it does is not stored.

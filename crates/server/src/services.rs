@@ -18,6 +18,7 @@ use crate::attempt_body::AttemptBody;
 use crate::keys::Caller;
 use crate::observe::decided;
 use crate::receipt_body::ReceiptBody;
+use crate::viewers::Viewers;
 
 /// Tests the isolation of this host, which takes seconds, and logs the result.
 #[must_use]
@@ -41,6 +42,8 @@ pub struct Services {
     pub verifications: Verifications,
     /// The signers of receipts that workers make for this server.
     pub worker_keys: Vec<SignerId>,
+    /// Who looks at what waits.
+    pub viewers: Viewers,
     workflow_policy: RwLock<Option<Arc<WorkflowPolicy>>>,
 }
 
@@ -52,6 +55,7 @@ impl Services {
             decider: Arc::new(decider),
             verifications,
             worker_keys: Vec::new(),
+            viewers: Viewers::default(),
             workflow_policy: RwLock::default(),
         }
     }

@@ -23,6 +23,7 @@ use crate::rows::decisions::{self, Decision, Decisions, DecisionsWanted};
 use crate::rows::executions::{self, TenantsFindings};
 use crate::rows::jobs::{self, StoredJob};
 use crate::rows::page::Cursor;
+use crate::rows::queue::{self, WaitingNotice};
 use crate::rows::read::{self, Filter, MIN_PREFIX, Page};
 use crate::rows::receipt_meta::{self, StoredReceipt};
 use crate::rows::runs::{self, Runs};
@@ -275,6 +276,15 @@ impl Store {
     /// When the store cannot be read.
     pub fn all_tenants_decision(&self, id: &str) -> Result<Option<(Tenant, Decision)>, StoreError> {
         self.read(|db| decisions::any_decision(db, id))
+    }
+
+    /// That decisions of all tenants wait for a review, those that have waited longest first; at most `limit` and
+    /// [`crate::MAX_NOTICES`].
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn all_tenants_waiting(&self, limit: usize) -> Result<Vec<WaitingNotice>, StoreError> {
+        self.read(|db| queue::notices(db, limit))
     }
 
     /// The last decision, which the next one links to: decisions of all tenants are one chain.

@@ -26,7 +26,7 @@ use super::scope::ScopeBy;
 #[command(after_help = "Examples:
   proofmark decision approve 97473953 --key reviewer --note \"checked with the customer\"
   proofmark decision approve decision.json --key reviewer --note \"checked\" --expires 1h > approval.json
-  proofmark decision approve 97473953 --key reviewer --note \"this week\" --scope pattern --any args.title --until 7d")]
+  proofmark decision approve 97473953 --key reviewer --note \"this week\" --scope pattern --any args.source --until 7d")]
 pub(crate) struct Approve {
     #[command(flatten)]
     by: ReviewBy,

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use proofmark_decider::{Decider, Revocation};
+use proofmark_decider::{Decider, Revocation, RevokeError};
 use proofmark_evidence::Reviewer;
 
 use crate::config::Config;
@@ -11,6 +11,7 @@ use crate::exit::Exit;
 use crate::options::{StoreAt, Trusting, Unlock};
 use crate::out;
 use crate::paint::printable;
+use crate::receipt::read;
 
 /// End an approval that reaches beyond one action
 ///
@@ -18,9 +19,9 @@ use crate::paint::printable;
 /// receipt in the store. A denial of such an action ends it, too.
 #[derive(Args)]
 #[command(after_help = "Example:
-  proofmark decision revoke 0b0e3c1e-8a9b-4c8e-9d7b-2f3f6a5f7a11 --key reviewer --note \"the migration is over\"   # exit 2")]
+  proofmark decision revoke 5b1d0c2a --key reviewer --note \"the migration is over\"")]
 pub(crate) struct Revoke {
-    /// The approval: the id of its receipt
+    /// The approval: the id of its receipt (the first digits suffice)
     #[arg(value_name = "ID")]
     approval: String,
     /// The reviewer's key: a name, or the path of a key file
@@ -42,15 +43,19 @@ pub(crate) struct Revoke {
 
 impl Revoke {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let read::Stored::Receipt(approval) = read::stored(&self.approval, &self.store, config)? else {
+            return Err(RevokeError::Unknown(self.approval).into());
+        };
+        let approval = approval.receipt_id().to_string();
         let key = self.unlock.load(config, &self.key)?;
         let trusted = self.trusting.signers(config)?.with_own(key.signer());
         let store = self.store.open_existing(config)?;
         let reviewer = Reviewer::of_key(key.signer());
         let decider = Decider::for_command_line(None, key, store, trusted);
-        let tenant = decider.tenant_of_approval(&self.approval)?;
+        let tenant = decider.tenant_of_approval(&approval)?;
         let revocation = decider.revoke(&Revocation {
             tenant: &tenant,
-            approval: &self.approval,
+            approval: &approval,
             reviewer: &reviewer,
             note: &self.note,
         })?;
@@ -58,7 +63,7 @@ impl Revoke {
         if self.json {
             out.json(&revocation.to_text())?;
         } else {
-            let said = format!("revoked {} by {}, receipt {}", self.approval, self.key, revocation.receipt_id());
+            let said = format!("revoked {approval} by {}, receipt {}", self.key, revocation.receipt_id());
             writeln!(out, "{}", printable(&said))?;
         }
         Ok(Exit::Yes)

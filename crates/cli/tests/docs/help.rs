@@ -26,6 +26,10 @@ const FIXTURE: &[&str] = &[
     "proofmark receipt head --chain nightly > head.json; proofmark x402 encode receipt.json > headers.txt",
     "sed 's/\"target\": \"production\"/\"target\": \"staging\"/' examples/decide/request.json > action.json",
     "proofmark decide action.json --policy policy.yaml --json > decision.json; test -s decision.json",
+    "sed 's/\"target\": \"staging\"/\"target\": \"test\"/' action.json > granted.json",
+    "proofmark decide granted.json --policy policy.yaml --json > granted-decision.json; test -s granted-decision.json",
+    "proofmark decision approve granted-decision.json --key reviewer --note ok --scope pattern --json > grant.json",
+    "sed -n 's/.*\"receipt_id\":\"\\(........\\).*/\\1/p' grant.json > grant-id",
     "HEADER=$(sed -n 's/^X-VRF-Receipt: //p' headers.txt); echo \"HEADER='$HEADER'\" > header.sh",
     "sed -n 's/.*\"decision_id\":\"\\(........\\).*/\\1/p' decision.json > decision-id",
     "sed 's/count: 1/count: 2/' policy.yaml > new.yaml; cp ~/.ssh/id_ed25519.pub ~/.ssh/ann.pub",
@@ -37,8 +41,8 @@ const FIXTURE: &[&str] = &[
     "git init -q . && git add project && git commit -q -m one && git init -q --bare ci.git",
 ];
 
-/// In the help, these are the beginnings of the ids of a receipt and of a decision.
-const IDS: [(&str, &str); 2] = [("3f2a9c1e", "id"), ("97473953", "decision-id")];
+/// In the help, these are the beginnings of the ids of a receipt, of a decision, and of an approval that reaches further.
+const IDS: [(&str, &str); 3] = [("3f2a9c1e", "id"), ("97473953", "decision-id"), ("5b1d0c2a", "grant-id")];
 
 /// What these commands of the help need before, which would stop the examples of other commands.
 const BEFORE: &[(&str, &str)] = &[

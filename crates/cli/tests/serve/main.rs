@@ -16,4 +16,5 @@ mod shares;
 mod stated;
 mod stopping;
 mod storage;
+mod webhook;
 mod with_command;

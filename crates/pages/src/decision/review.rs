@@ -13,7 +13,7 @@ use super::super::action::Action;
 use super::super::passkey;
 use super::super::text::{Coded, Shown};
 use super::super::visit::Visit;
-use super::super::waiting::Narrowing;
+use super::super::waiting::{FILTERS, Narrowing};
 use super::super::words::encoded;
 use super::scope::{ScopeForm, wanted};
 use super::{Attempted, Refused, no_decision, page};
@@ -107,7 +107,7 @@ fn no_form(visit: &Visit<'_>, stored: &StoredDecision) -> Result<Option<&'static
 
 /// `POST /ui/decisions/{id}`: `verdict`, `note`, `role`, `expires_in`, `seen`. Leads to the next decision that waits.
 pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
-    visit.context.only(&["find", "role", "agent", "said"])?;
+    visit.context.only(&[&FILTERS[..], &["said"]].concat())?;
     let (context, form) = (&visit.context, &visit.form);
     let id = context.variable("id");
     let stored = context.store().decision(id)?.ok_or_else(no_decision)?;

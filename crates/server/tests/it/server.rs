@@ -123,6 +123,7 @@ pub(crate) fn settings(home: &Home, options: Options) -> Settings {
         keys,
         rate: NonZeroU32::new(options.rate).unwrap(),
         files: options.files,
+        webhook: None,
         more: crate::pages(),
     }
 }

@@ -27,13 +27,37 @@ pub struct WaitingDecision {
     pub asked: u64,
 }
 
+/// That a decision waits for a review, without what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingNotice {
+    pub tenant: Tenant,
+    /// The newest decision on its subject.
+    pub decision_id: String,
+    /// The decision with which the subject began to wait.
+    pub first: String,
+    /// When it began to wait, in milliseconds after 1970-01-01T00:00:00Z.
+    pub since: i64,
+    pub tool: Option<String>,
+    pub class: Option<String>,
+    pub agent: Option<String>,
+}
+
+/// The most notices that are read at a time.
+pub const MAX_NOTICES: usize = 1_000;
+
 /// Which of the decisions that wait to list. What is `None` does not narrow the list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WaitingWanted {
     /// Only those whose action, agent or reasons contain this text, in any letter case of ASCII.
     pub text: Option<String>,
     /// Only those of which a rule asks for an approval in this role.
     pub role: Option<String>,
+    /// Only those of which a rule asks for an approval in one of these roles.
+    pub roles: Option<Vec<String>>,
+    /// The environment that it was asked for (`binding.environment`).
+    pub environment: Option<String>,
+    /// The least amount of the action: its `amount`, else that of its arguments.
+    pub amount: Option<f64>,
     /// The agent that asked.
     pub agent: Option<String>,
     /// Only those that have waited less long than the one at this place.
@@ -65,6 +89,26 @@ pub(crate) fn list(
         }
     })?;
     Ok((found, more))
+}
+
+/// The decisions of all tenants that wait, those that have waited longest first; at most `limit` and [`MAX_NOTICES`].
+pub(crate) fn notices(db: &Db<'_>, limit: usize) -> Result<Vec<WaitingNotice>, Fault> {
+    let sql =
+        "SELECT newest.tenant, newest.decision_id, begun.decision_id, begun.decided_at, newest.tool, newest.class,
+                      newest.agent
+               FROM waiting JOIN decisions AS newest ON newest.sequence = waiting.sequence
+               JOIN decisions AS begun ON begun.sequence = waiting.first ORDER BY waiting.first LIMIT $1";
+    db.all(sql, &values![limit.min(MAX_NOTICES)], |row| {
+        Ok(WaitingNotice {
+            tenant: Tenant::stored(row.text(0)?),
+            decision_id: row.get(1)?,
+            first: row.get(2)?,
+            since: row.get(3)?,
+            tool: row.get(4)?,
+            class: row.get(5)?,
+            agent: row.get(6)?,
+        })
+    })
 }
 
 /// How many decisions wait.
@@ -126,7 +170,11 @@ impl WaitingWanted {
     }
 
     fn reads_documents(&self) -> bool {
-        self.text.is_some() || self.role.is_some()
+        self.text.is_some()
+            || self.role.is_some()
+            || self.roles.is_some()
+            || self.environment.is_some()
+            || self.amount.is_some()
     }
 
     /// `FROM … WHERE …`, and its values. They let more through than is wanted where documents have to be read.
@@ -171,7 +219,10 @@ impl WaitingWanted {
         let has = |place: &str, text: &str| place.to_ascii_lowercase().contains(text);
         let about = [&decision.about.action, &decision.about.agent];
         let text = text.filter(|text| !about.into_iter().flatten().any(|place| has(place, text)));
-        if text.is_none() && self.role.is_none() {
+        if self.amount.is_some_and(|least| amount(decision).is_none_or(|found| found < least)) {
+            return false;
+        }
+        if text.is_none() && self.role.is_none() && self.roles.is_none() && self.environment.is_none() {
             return true;
         }
         // As long as it was stored: one that is too long for other readers is still looked through.
@@ -185,8 +236,22 @@ impl WaitingWanted {
                 .is_some_and(|all| all.iter().any(|one| role_of(one) == Some(true)))
         };
         let in_reasons = |text: String| member("reasons").is_some_and(|reasons| has(&reasons.to_text(), &text));
-        self.role.as_ref().is_none_or(asks_role) && text.is_none_or(in_reasons)
+        let is_of = |environment: &String| {
+            let bound = member("binding").and_then(|binding| binding.as_object()?.get("environment")?.as_str());
+            bound == Some(environment)
+        };
+        self.role.as_ref().is_none_or(asks_role)
+            && self.roles.as_ref().is_none_or(|roles| roles.iter().any(asks_role))
+            && self.environment.as_ref().is_none_or(is_of)
+            && text.is_none_or(in_reasons)
     }
+}
+
+/// The amount of an action, for people who look for large ones.
+fn amount(decision: &Decision) -> Option<f64> {
+    let action = Json::parse(decision.about.action.as_ref()?.as_bytes()).ok()?;
+    let amount = |object: &Json| object.as_object()?.get("amount")?.as_number()?.as_f64();
+    amount(&action).or_else(|| amount(action.as_object()?.get("args")?))
 }
 
 const WAITING: &str = "waiting.sequence, waiting.first, waiting.asked, \

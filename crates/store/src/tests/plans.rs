@@ -353,7 +353,7 @@ fn waiting_filters() -> Vec<WaitingWanted> {
         none(),
         WaitingWanted { after: Some(Cursor(1)), ..none() },
         WaitingWanted { before: Some(Cursor(9)), ..none() },
-        WaitingWanted { text: text(), role: text(), agent: text(), after: Some(Cursor(1)), before: None },
+        WaitingWanted { text: text(), role: text(), agent: text(), after: Some(Cursor(1)), ..none() },
     ]
 }
 

@@ -1,0 +1,306 @@
+//! Tells a program of the operator what waits for a review: an event (CloudEvents 1.0) for each action that waits.
+//!
+//! What is to be told is read from the store, so nothing of it is lost in a restart, and other processes' decisions are told as well. An
+//! event is sent until it is taken, or the decision does not wait any more; only what was taken is remembered, so one may be sent again
+//! after a restart, under the same id. Decisions never wait for any of this. What is answered counts for nothing but having taken the event.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+use std::{io, iter};
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Method, Request, StatusCode, Uri, header};
+use base64ct::{Base64, Encoding};
+use hmac::{Hmac, KeyInit, Mac};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use proofmark_receipt::document::shown;
+use proofmark_receipt::{Json, SignerId, Timestamp, object};
+use proofmark_store::{MAX_NOTICES, WaitingNotice};
+use proofmark_verifier::clock;
+use sha2::Sha256;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use crate::origin;
+use crate::services::Services;
+
+/// How often the store is asked what waits.
+const ROUND: Duration = Duration::from_secs(1);
+/// How long an event may take to be sent and answered.
+const MAX_SENDING: Duration = Duration::from_secs(10);
+/// How long after a failure an event is sent again at first, and at most.
+const FIRST_DELAY: Duration = Duration::from_secs(1);
+const MAX_DELAY: Duration = Duration::from_secs(300);
+/// The shortest and the longest secret, in bytes (Standard Webhooks).
+const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
+/// How the text of a secret begins.
+const SECRET_PREFIX: &str = "whsec_";
+/// The longest name in an event, in characters.
+const MAX_NAME: usize = 120;
+/// What is told.
+const EVENT_TYPE: &str = "org.proofmark.decision.waiting";
+
+/// Where events go, and what they are signed with.
+pub struct Webhook {
+    address: Uri,
+    secret: Vec<u8>,
+    client: Client<HttpsConnector<HttpConnector>, Body>,
+}
+
+/// Why there is no webhook, completing "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    #[error("read the address of the webhook `{}`: it is not a URL like https://example.org/hook", shown(.0))]
+    Url(String),
+    #[error("send events to `{}`: they would be readable on the way; write `https://`", shown(.0))]
+    Plain(String),
+    #[error("read the secret of the webhook: it is not `whsec_` and 24 to 64 bytes in base64")]
+    Secret,
+    #[error("read the system's certificates ({0})")]
+    Certificates(io::Error),
+}
+
+impl WebhookError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Url(_) => Some("write it without a user and a password"),
+            Self::Plain(_) => Some("use https; only to this host are events sent over http"),
+            Self::Secret => Some("write one with `echo \"whsec_$(openssl rand -base64 32)\" > FILE`"),
+            Self::Certificates(_) => Some("install the package `ca-certificates`, or name a file in SSL_CERT_FILE"),
+        }
+    }
+}
+
+impl Webhook {
+    /// The webhook at this URL, whose receiver has the same secret. No other address is ever called: redirections are not followed.
+    ///
+    /// # Errors
+    /// [`WebhookError`] for an address or a secret that cannot be used.
+    pub fn new(url: &str, secret: &str) -> Result<Self, WebhookError> {
+        let invalid = || WebhookError::Url(url.to_owned());
+        let address: Uri = url.parse().map_err(|_| invalid())?;
+        let authority = address.authority().ok_or_else(invalid)?;
+        let is_tls = match address.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return Err(invalid()),
+        };
+        if authority.as_str().contains('@') || authority.host().is_empty() || url.contains('#') {
+            return Err(invalid());
+        }
+        if !is_tls && !origin::is_loopback(authority.as_str()) {
+            return Err(WebhookError::Plain(url.to_owned()));
+        }
+        let secret = secret.trim().strip_prefix(SECRET_PREFIX).and_then(|text| Base64::decode_vec(text).ok());
+        let secret = secret.filter(|secret| SECRET_BYTES.contains(&secret.len())).ok_or(WebhookError::Secret)?;
+        let mut tcp = HttpConnector::new();
+        tcp.set_connect_timeout(Some(MAX_SENDING));
+        tcp.enforce_http(false);
+        let tls = HttpsConnectorBuilder::new().with_native_roots().map_err(WebhookError::Certificates)?;
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .build(tls.https_or_http().enable_http1().wrap_connector(tcp));
+        Ok(Self { address, secret, client })
+    }
+
+    /// Sends an event.
+    async fn send(&self, id: &str, body: &str, seconds: i64) -> Result<(), Failed> {
+        let signature =
+            signature(&self.secret, id, seconds, body).ok_or_else(|| Failed::lost("the secret is empty"))?;
+        let mut request = Request::new(Body::from(body.to_owned()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.address.clone();
+        let headers = [
+            ("webhook-id", id.to_owned()),
+            ("webhook-timestamp", seconds.to_string()),
+            ("webhook-signature", signature),
+        ];
+        for (name, value) in headers {
+            let value = HeaderValue::try_from(value).map_err(|error| Failed::lost(&error))?;
+            request.headers_mut().insert(name, value);
+        }
+        let json = HeaderValue::from_static("application/cloudevents+json; charset=UTF-8");
+        request.headers_mut().insert(header::CONTENT_TYPE, json);
+        let answer = tokio::time::timeout(MAX_SENDING, self.client.request(request)).await;
+        // The body of the answer is not read: nothing that it could say counts.
+        match answer {
+            Ok(Ok(answer)) if answer.status().is_success() => Ok(()),
+            Ok(Ok(answer)) => Err(Failed::Answered(answer.status())),
+            Ok(Err(error)) => Err(Failed::lost(&causes(&error))),
+            Err(_) => Err(Failed::lost("it did not answer in time")),
+        }
+    }
+}
+
+/// Why an event was not taken.
+enum Failed {
+    Answered(StatusCode),
+    /// The receiver cannot be reached, so that others would fail as well.
+    Lost(String),
+}
+
+impl Failed {
+    fn lost(error: &(impl ToString + ?Sized)) -> Self {
+        Self::Lost(shown(&error.to_string()))
+    }
+}
+
+fn causes(error: &dyn std::error::Error) -> String {
+    let causes = iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// `v1,` and the base64 of HMAC-SHA256 over the id, the time and the body (Standard Webhooks).
+fn signature(secret: &[u8], id: &str, seconds: i64, body: &str) -> Option<String> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
+    mac.update(format!("{id}.{seconds}.{body}").as_bytes());
+    Some(format!("v1,{}", Base64::encode_string(&mac.finalize().into_bytes())))
+}
+
+/// The event: who waits with what tool. No argument is in it, since arguments hold secrets and the receiver is another program.
+fn event(notice: &WaitingNotice, signer: SignerId) -> String {
+    let name = |text: &Option<String>| text.as_ref().map(|text| text.chars().take(MAX_NAME).collect::<String>());
+    let data = object! {
+        "decision_id": notice.decision_id.as_str(),
+        "tenant": notice.tenant.as_str(),
+        "tool"?: name(&notice.tool),
+        "class"?: name(&notice.class),
+        "agent"?: name(&notice.agent),
+        "page": format!("/ui/decisions/{}", notice.decision_id),
+    };
+    let event = object! {
+        "specversion": "1.0",
+        // Of the first decision: asking for the same action again while it waits is no other event.
+        "id": notice.first.as_str(),
+        "source": format!("urn:proofmark:{signer}"),
+        "type": EVENT_TYPE,
+        "subject": notice.decision_id.as_str(),
+        "time": Timestamp::from_unix_millis(notice.since).as_str(),
+        "datacontenttype": "application/json",
+        "data": data,
+    };
+    Json::Object(event).to_text()
+}
+
+/// What was sent of what waits.
+#[derive(Default)]
+struct Sent {
+    taken: HashSet<String>,
+    /// How often an event failed, and when it is sent again.
+    failed: HashMap<String, (u32, Instant)>,
+}
+
+impl Sent {
+    /// Forgets what does not wait any more, so that no more is held than waits.
+    fn keep(&mut self, waiting: &[WaitingNotice]) {
+        let ids: HashSet<&str> = waiting.iter().map(|notice| notice.first.as_str()).collect();
+        self.taken.retain(|id| ids.contains(id.as_str()));
+        self.failed.retain(|id, _| ids.contains(id.as_str()));
+    }
+
+    fn is_due(&self, id: &str, now: Instant) -> bool {
+        !self.taken.contains(id) && self.failed.get(id).is_none_or(|(_, at)| *at <= now)
+    }
+
+    fn fail(&mut self, id: &str, now: Instant) {
+        let failed = self.failed.get(id).map_or(0, |(failed, _)| *failed);
+        let delay = FIRST_DELAY.saturating_mul(1_u32.checked_shl(failed).unwrap_or(u32::MAX)).min(MAX_DELAY);
+        self.failed.insert(id.to_owned(), (failed.saturating_add(1).min(31), now + delay));
+    }
+
+    fn take(&mut self, id: &str) {
+        self.failed.remove(id);
+        self.taken.insert(id.to_owned());
+    }
+}
+
+/// Tells what waits until the server ends.
+pub(crate) async fn tell(webhook: Webhook, services: Arc<Services>) {
+    let signer = services.decider.key().signer();
+    let (mut sent, mut rounds) = (Sent::default(), tokio::time::interval(ROUND));
+    rounds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        rounds.tick().await;
+        let services = Arc::clone(&services);
+        let read = move || services.decider.store().all_tenants_waiting(MAX_NOTICES);
+        let Ok(Ok(waiting)) = tokio::task::spawn_blocking(read).await else {
+            // The next round tries again; decisions say what the store cannot do.
+            continue;
+        };
+        sent.keep(&waiting);
+        for notice in &waiting {
+            let id = &notice.first;
+            if !sent.is_due(id, Instant::now()) {
+                continue;
+            }
+            let seconds = clock::now().unix_millis().div_euclid(1_000);
+            match webhook.send(id, &event(notice, signer), seconds).await {
+                Ok(()) => {
+                    info!(decision = &**id, "the webhook has taken that it waits");
+                    sent.take(id);
+                }
+                Err(failed) => {
+                    sent.fail(id, Instant::now());
+                    match failed {
+                        Failed::Answered(status) => {
+                            warn!(decision = &**id, status = status.as_u16(), "the webhook did not take that it waits");
+                        }
+                        Failed::Lost(cause) => {
+                            warn!(decision = &**id, cause, "the webhook cannot be reached");
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the specification of Standard Webhooks.
+    #[test]
+    fn the_signature_is_that_of_standard_webhooks() {
+        let secret = Base64::decode_vec("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let body = r#"{"test": 2432232314}"#;
+        let signature = signature(&secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, body);
+        assert_eq!(signature.unwrap(), "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn an_address_is_the_operators_and_a_secret_is_long() {
+        let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        for url in ["", "/hook", "ftp://h/hook", "https://u:p@h/hook", "https://h/#a"] {
+            assert!(matches!(Webhook::new(url, secret), Err(WebhookError::Url(_))), "{url}");
+        }
+        for url in ["http://example.org/hook", "http://localhost.example.org/hook", "http://169.254.169.254/hook"] {
+            assert!(matches!(Webhook::new(url, secret), Err(WebhookError::Plain(_))), "{url}");
+        }
+        for secret in ["", "whsec_", "whsec_c2hvcnQ=", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_%%%"] {
+            assert!(matches!(Webhook::new("http://localhost/hook", secret), Err(WebhookError::Secret)), "{secret}");
+        }
+        assert!(Webhook::new("http://127.0.0.1:9/hook", &format!("{secret}\n")).is_ok());
+    }
+
+    #[test]
+    fn what_failed_is_sent_again_later_and_later() {
+        let (mut sent, begun) = (Sent::default(), Instant::now());
+        for seconds in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
+            sent.fail("a", begun);
+            let (before, after) = (Duration::from_millis(seconds * 1_000 - 1), Duration::from_secs(seconds));
+            assert!(!sent.is_due("a", begun + before) && sent.is_due("a", begun + after), "{seconds}");
+        }
+        sent.take("a");
+        assert!(!sent.is_due("a", begun + MAX_DELAY * 9));
+        sent.keep(&[]);
+        assert!(sent.taken.is_empty() && sent.failed.is_empty(), "what does not wait is forgotten");
+    }
+}

@@ -205,8 +205,9 @@ pub(crate) fn ended_by_denial(
     let mut writes = Vec::new();
     for receipt in store.receipts_over(&key_of_grants.to_string())? {
         let Some(grant) = Grant::of(&receipt) else { continue };
-        // One of the command line is spent for everybody only by the command line, as it is stored there.
-        if !store.is_spent(&spend_of_stored(&receipt))? {
+        // Receipts of the command line are found for every tenant; a tenant ends the grants of its own decisions.
+        let is_own = grant.decision_id.map(|id| store.decision(id)).transpose()?.flatten().is_some();
+        if is_own && !store.is_spent(&spend_of_stored(&receipt))? {
             writes.extend(grant.end(reviewer, note, now.clone(), key)?.1);
         }
     }

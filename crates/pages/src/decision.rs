@@ -4,6 +4,7 @@ mod arguments;
 mod before;
 mod course;
 mod evidence;
+mod like;
 mod review;
 mod scope;
 mod state;

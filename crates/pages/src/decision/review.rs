@@ -15,6 +15,7 @@ use super::super::text::{Coded, Shown};
 use super::super::visit::Visit;
 use super::super::waiting::{FILTERS, Narrowing};
 use super::super::words::encoded;
+use super::like::{Like, chosen, like};
 use super::scope::{ScopeForm, wanted};
 use super::{Attempted, Refused, no_decision, page};
 
@@ -32,6 +33,8 @@ pub(crate) struct ReviewForm {
     pub(crate) note: String,
     /// What can be approved beside the one action.
     pub(crate) scope: Option<ScopeForm>,
+    /// Requests that can be reviewed with it, each for itself.
+    pub(crate) like: Vec<Like>,
     /// Whether the policy lists passkeys of pages here.
     pub(crate) takes_passkeys: bool,
     /// How many reviews the page shows: with another one since, the form asks again.
@@ -72,6 +75,7 @@ pub(crate) fn review_form(
         spans: SPANS.iter().map(|(seconds, words)| (*seconds, *words, *seconds == span)).collect(),
         note: attempted.note.clone().or_else(draft).unwrap_or_default(),
         scope,
+        like: like(visit, stored, action)?,
         takes_passkeys: passkey::are_listed(visit),
         seen: store.reviews_on(&stored.about.subject, MAX_REVIEWS)?.len(),
         message: refused.map(|refused| refused.message.clone()),
@@ -130,6 +134,7 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
     if let Some(refusal) = meanwhile(visit, &stored)? {
         return refuse(refusal);
     }
+    let also = chosen(form, &like(visit, &stored, &Action::of(&stored))?);
     // Before the review is stored: after it, this one does not wait any more.
     let next = next(visit, &stored)?;
     let signed = form.get("passkey").filter(|signed| approve && !signed.is_empty());
@@ -140,6 +145,10 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let reviewed = context.decider.review(&NewReview { signed: signed.as_ref(), ..new });
     match reviewed {
         Ok(_) => {
+            // With a passkey each needs an assertion of its own, so they wait on.
+            if signed.is_none() {
+                review_others(visit, &also, &reviewer, &note, approve)?;
+            }
             if let Some(token) = visit.token {
                 visit.sign_ins.forget_draft(token);
             }
@@ -151,6 +160,27 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
             if problem.status().is_server_error() { Err(problem) } else { refuse(Refused::of(&problem)) }
         }
     }
+}
+
+/// Gives the same review to each of these, signed for itself and of its action alone. One that does not count is not stored, and waits
+/// on.
+fn review_others(
+    visit: &Visit<'_>,
+    ids: &[String],
+    reviewer: &Reviewer,
+    note: &str,
+    approve: bool,
+) -> Result<(), Problem> {
+    for id in ids {
+        let new = NewReview { decision_id: id, ..new_review(visit, reviewer, note, approve, None) };
+        if let Err(error) = visit.context.decider.review(&new) {
+            let problem = Problem::from(error);
+            if problem.status().is_server_error() {
+                return Err(problem);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// `POST /ui/decisions/{id}/statement`: `note`, `role`, `expires_in`. What a passkey signs to approve the decision.

@@ -155,3 +155,75 @@ fn a_list_of_ten_thousand_has_pages_and_filters() {
     let used = proofmark_testing::cpu_time_of_process() - begun;
     assert!(used.as_secs() < 20, "{used:?}");
 }
+
+#[test]
+fn requests_that_are_alike_get_one_review_each_signed_for_itself() {
+    let office = Office::open();
+    let (first, second, pay) = (office.ask(MAIL), office.ask(OTHER), office.ask(PAY));
+    let third = office.ask(&OTHER.replace("b@", "c@"));
+    let ann = office.browser(&office.ann);
+    let page = ann.get(&format!("/ui/decisions/{first}"));
+    let is_offered = |id: &str| page.body.contains(&format!("also {id}"));
+    assert!(is_offered(&second) && is_offered(&third) && !is_offered(&pay) && !is_offered(&first), "{}", page.words());
+    let (also, not_alike) = (format!("also {second}"), format!("also {pay}"));
+    let form = [("verdict", "approve"), ("note", "all read"), (also.as_str(), "1"), (not_alike.as_str(), "1")];
+    assert_eq!(ann.post(&format!("/ui/decisions/{first}"), &form).status, 303);
+    let said = || ("ann".to_owned(), "all read".to_owned());
+    assert_eq!((office.reviews(&first), office.reviews(&second)), (vec![said()], vec![said()]));
+    assert!(office.reviews(&third).is_empty() && office.reviews(&pay).is_empty());
+    assert_eq!([office.outcome(MAIL), office.outcome(OTHER)], ["allow", "allow"]);
+    assert_eq!([office.outcome(MAIL), office.outcome(OTHER)], ["replan_required", "replan_required"]);
+}
+
+#[test]
+fn the_list_shows_what_the_visitor_can_approve_and_all_on_request() {
+    let office = Office::open();
+    let mail = office.ask(MAIL);
+    // Nobody here holds the role `dba`.
+    let drop = office.ask(r#"{"action": {"tool": "drop", "class": "system_change", "args": {"n": 1}}}"#);
+    let ann = office.browser(&office.ann);
+    let shown = |path: &str| {
+        let page = ann.get(path);
+        assert_eq!(page.status, 200, "{}", page.body);
+        [&mail, &drop].map(|id| page.body.contains(&format!("/ui/decisions/{id}")))
+    };
+    assert_eq!(shown("/ui/waiting"), [true, false]);
+    assert!(ann.get("/ui/waiting").words().contains("1 more for others"));
+    assert_eq!(shown("/ui/waiting?whose=all"), [true, true]);
+    assert!(ann.get("/ui/waiting?whose=all").words().contains("Show only what I can approve"));
+}
+
+#[test]
+fn filters_of_the_list_know_environments_and_amounts() {
+    let office = Office::open();
+    let asked = |to: &str, amount: u32, environment: &str| {
+        office.ask(&format!(
+            r#"{{"action": {{"tool": "send_email", "class": "external_message_send", "target": "{to}@example.org",
+                "args": {{"to": "{to}", "amount": {amount}, "reason": "The customer <b>waits</b>."}}}},
+                "agent": {{"id": "bot", "environment": "{environment}"}},
+                "calls": [{{"tool": "look_up", "status": "failed"}}]}}"#
+        ))
+    };
+    let (small, large) = (asked("a", 20, "staging"), asked("b", 900, "production"));
+    let ann = office.browser(&office.ann);
+    let shown = |path: &str| {
+        let page = ann.get(path);
+        [&small, &large].map(|id| page.body.contains(&format!("/ui/decisions/{id}")))
+    };
+    assert_eq!(shown("/ui/waiting"), [true, true]);
+    assert_eq!(shown("/ui/waiting?environment=production"), [false, true]);
+    assert_eq!(shown("/ui/waiting?amount=900"), [false, true]);
+    assert_eq!(shown("/ui/waiting?amount=900.5"), [false, false]);
+    assert_eq!(shown("/ui/waiting?amount=20&environment=staging"), [true, false]);
+    assert_eq!(shown("/ui/waiting?amount=much"), [true, true]);
+    // What led to it: the agent's own words, marked as such, and the calls before.
+    let page = ann.get(&format!("/ui/decisions/{small}"));
+    let words = page.words();
+    assert!(words.contains("The agent says (reason): “The customer <b>waits</b>.”"), "{words}");
+    assert!(words.contains("nobody has checked it") && words.contains("look_up") && words.contains("failed"), "{words}");
+    assert!(!page.body.contains("<b>waits"), "what an agent wrote is text");
+    assert!(!words.contains("in the last two minutes"), "{words}");
+    let bob = office.browser(&office.bob);
+    let words = bob.get(&format!("/ui/decisions/{small}")).words();
+    assert!(words.contains("ann has opened it in the last two minutes"), "{words}");
+}

@@ -129,6 +129,7 @@ fn decision_endpoints() -> Vec<Endpoint> {
             .unprocessable(),
         blocking(Post, "/v1/approvals/{id}/revoke", REVIEWER, decisions::revoke)
             .operation("revokeApproval", "reviews", "End an approval that reaches beyond one action")
+            .description("It counts for nothing from then on. Approvals of one action end with the decision that they allow.")
             .body::<RevocationRequest>()
             .ok::<Receipt>("The signed revocation")
             .not_found()

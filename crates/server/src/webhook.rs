@@ -178,7 +178,7 @@ fn event(notice: &WaitingNotice, signer: SignerId) -> String {
         "specversion": "1.0",
         // Of the first decision: asking for the same action again while it waits is no other event.
         "id": notice.first.as_str(),
-        "source": format!("urn:proofmark:{signer}"),
+        "source": format!("urn:proofmark:{}", signer.fingerprint()),
         "type": EVENT_TYPE,
         "subject": notice.decision_id.as_str(),
         "time": Timestamp::from_unix_millis(notice.since).as_str(),

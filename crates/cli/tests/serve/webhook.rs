@@ -123,7 +123,7 @@ fn what_waits_is_told_until_it_is_taken_and_an_answer_approves_nothing() {
     {
         assert_eq!(text(&event, name), value);
     }
-    assert!(text(&event, "source").starts_with("urn:proofmark:ed25519:"));
+    assert!(text(&event, "source").starts_with("urn:proofmark:sha256:"));
     let data = event.as_object().unwrap().get("data").unwrap();
     assert_eq!((text(data, "tool"), text(data, "page")), ("send_email".to_owned(), format!("/ui/decisions/{id}")));
     assert!(!taken[3].contains("secret"), "an argument is told: {}", taken[3]);

@@ -220,7 +220,10 @@ fn filters_of_the_list_know_environments_and_amounts() {
     let page = ann.get(&format!("/ui/decisions/{small}"));
     let words = page.words();
     assert!(words.contains("The agent says (reason): “The customer <b>waits</b>.”"), "{words}");
-    assert!(words.contains("nobody has checked it") && words.contains("look_up") && words.contains("failed"), "{words}");
+    assert!(
+        words.contains("nobody has checked it") && words.contains("look_up") && words.contains("failed"),
+        "{words}"
+    );
     assert!(!page.body.contains("<b>waits"), "what an agent wrote is text");
     assert!(!words.contains("in the last two minutes"), "{words}");
     let bob = office.browser(&office.bob);

@@ -409,6 +409,21 @@ def rule_rejects():
         yield case(name, "checking the signature only", sign(changed(body(), *change)), expect)
 
 
+def contradictions():
+    no_checks = {name: Number("0") for name in ("total", "passed", "failed", "errors")} | {"details": []}
+    one_check = {**no_checks, "total": Number("1")}
+    passed, failed = {**one_check, "passed": Number("1")}, {**one_check, "failed": Number("1")}
+    rejects = "believing the verdict alone"
+    for name, verdict, results in [
+        ("pass_with_a_failed_check", "pass", body()["results"]), ("pass_of_no_checks", "pass", no_checks),
+        ("pass_of_nothing_that_passed", "pass", failed), ("partial_of_all", "partial", passed),
+        ("partial_of_none", "partial", failed),
+    ]:
+        yield case(name, rejects, sign({**body(), "verdict": verdict, "results": results}), "verdict_mismatch")
+    for name, verdict, results in [("fail_of_a_command", "fail", passed), ("error_of_no_checks", "error", no_checks)]:
+        yield case(name, "refusing what a project's command may give", sign({**body(), "verdict": verdict, "results": results}))
+
+
 def signature_form_rejects():
     plain = sign(body())
     for field in ("algorithm", "signer_id", "content_hash", "signature"):
@@ -522,7 +537,7 @@ def issuer_rejects():
 
 
 def receipt_cases():
-    for cases in (receipt_accepts, json_rejects, rule_rejects, signature_form_rejects, number_rejects, content_rejects, signature_rejects, issuer_rejects):
+    for cases in (receipt_accepts, json_rejects, rule_rejects, contradictions, signature_form_rejects, number_rejects, content_rejects, signature_rejects, issuer_rejects):
         yield from cases()
 
 

@@ -665,6 +665,17 @@ function checkTier(top) {
   throw new Refused("tier_out_of_range", `\`tier\` is ${shown(tier.text)}, expected 0, 1, 2 or 3`);
 }
 
+function checkVerdict(document) {
+  const top = Members.top(document);
+  const verdict = top.string("verdict");
+  const results = top.object("results");
+  const [total, passed] = [results.count("total"), results.count("passed")];
+  const agrees = verdict === "pass" ? passed === total && total > 0n : verdict !== "partial" || passed > 0n && passed < total;
+  if (agrees) return;
+  const message = `\`verdict\` is \`${verdict}\`, but \`results\` say that ${passed} of ${total} checks passed`;
+  throw new Refused("verdict_mismatch", message);
+}
+
 function checkResults(results) {
   const [total, passed, failed, errors] =
     [results.count("total"), results.count("passed"), results.count("failed"), results.count("errors")];
@@ -698,7 +709,7 @@ function checkDetail(detail) {
   detail.optionalString("constraint");
   return status;
 }
-return { readReceipt, readSignature };
+return { readReceipt, readSignature, checkVerdict };
 })();
 
 const $head = (() => {
@@ -1278,7 +1289,7 @@ const { claimsDecision, readDecision } = $decision;
 const { parse } = $json;
 const { readHead } = $head;
 const { checkPasskey } = $passkey;
-const { readReceipt } = $receipt;
+const { checkVerdict, readReceipt } = $receipt;
 const { Refused } = $refused;
 const { claimsSession } = $session;
 const { unsigned, verifyDocument, verifySignature } = $signature;
@@ -1330,11 +1341,14 @@ function trustedSigners(trusted) {
   });
 }
 
-function verifyReceipt({ document, signature }, profile) {
+async function verifyReceipt({ document, signature }, profile) {
   if (!signature) throw unsigned();
   const metadata = document.get("metadata");
   const issuerKey = metadata instanceof Map ? metadata.get("issuer_key") : undefined;
-  return verifySignature(document, signature, issuerKey, profile);
+  const signer = await verifySignature(document, signature, issuerKey, profile);
+  // The signature first: a receipt whose verdict was changed is not what its signer signed.
+  checkVerdict(document);
+  return signer;
 }
 
 function read(source) {

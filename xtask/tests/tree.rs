@@ -26,7 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("otlp", &["receipt"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
-    ("keys", &["receipt", "boundary", "passkey", "session"]),
+    ("keys", &["receipt", "boundary", "evidence", "passkey", "session"]),
     ("git", &["receipt", "checks", "boundary"]),
     ("statement", &["receipt", "boundary", "session"]),
     (

@@ -5,7 +5,7 @@ import { claimsDecision, readDecision } from "./decision.js";
 import { parse } from "./json.js";
 import { readHead } from "./head.js";
 import { checkPasskey } from "./passkey.js";
-import { readReceipt } from "./receipt.js";
+import { checkVerdict, readReceipt } from "./receipt.js";
 import { Refused } from "./refused.js";
 import { claimsSession } from "./session.js";
 import { unsigned, verifyDocument, verifySignature } from "./signature.js";
@@ -111,12 +111,15 @@ export function trustedSigners(trusted) {
   });
 }
 
-/** @param {Receipt} receipt @param {Profile} profile */
-function verifyReceipt({ document, signature }, profile) {
+/** @param {Receipt} receipt @param {Profile} profile @returns {Promise<string>} */
+async function verifyReceipt({ document, signature }, profile) {
   if (!signature) throw unsigned();
   const metadata = document.get("metadata");
   const issuerKey = metadata instanceof Map ? metadata.get("issuer_key") : undefined;
-  return verifySignature(document, signature, issuerKey, profile);
+  const signer = await verifySignature(document, signature, issuerKey, profile);
+  // The signature first: a receipt whose verdict was changed is not what its signer signed.
+  checkVerdict(document);
+  return signer;
 }
 
 /** @param {Source} source @returns {[Json | undefined, Refused | null]} */

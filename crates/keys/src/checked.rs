@@ -9,22 +9,26 @@ use proofmark_receipt::{
 
 use proofmark_session::SessionDocument;
 
+use crate::claims::Claims;
+
 /// The verification of a document.
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// `receipt`, `decision_receipt`, `session_entry` or `chain_head`.
     pub kind: &'static str,
     pub verification: Verification,
+    /// What the document claims; nothing unless it is valid, because then nobody claims it.
+    pub claims: Option<Claims>,
 }
 
 /// Verifies a receipt, a decision receipt or an entry of a session, whichever the document says it is.
 pub fn check_document(bytes: &[u8], profile: Profile, trusted: &[SignerId]) -> Checked {
     match Json::parse(bytes) {
         Ok(Json::Object(object)) if DecisionReceipt::claimed_by(&object) => {
-            Checked { kind: "decision_receipt", verification: check_decision(object, trusted) }
+            check_decision(object, trusted)
         }
         Ok(Json::Object(object)) if SessionDocument::claimed_by(&object) => {
-            Checked { kind: "session_entry", verification: verify_document(&object, trusted) }
+            Checked { kind: "session_entry", verification: verify_document(&object, trusted), claims: None }
         }
         Ok(document) => check_receipt(Receipt::from_document(document), profile, trusted),
         Err(error) => check_receipt(Err(error.into()), profile, trusted),
@@ -32,16 +36,18 @@ pub fn check_document(bytes: &[u8], profile: Profile, trusted: &[SignerId]) -> C
 }
 
 fn check_receipt(receipt: Result<Receipt, ReceiptError>, profile: Profile, trusted: &[SignerId]) -> Checked {
-    let verification = match receipt {
-        Ok(receipt) => with_passkey(&receipt, verify_receipt(&receipt, profile, trusted)),
-        Err(error) => Verification {
-            answer: SignatureStatus::Undecidable(UndecidableCause::Malformed(error)),
-            trust: Trust::Unknown,
-            signer: None,
-            hint: None,
-        },
+    let (verification, claims) = match receipt {
+        Ok(receipt) => {
+            let verification = with_passkey(&receipt, verify_receipt(&receipt, profile, trusted));
+            let valid = verification.answer == SignatureStatus::Valid;
+            (verification, valid.then(|| Claims::of_receipt(&receipt)))
+        }
+        Err(error) => {
+            let answer = SignatureStatus::Undecidable(UndecidableCause::Malformed(error));
+            (Verification { answer, trust: Trust::Unknown, signer: None, hint: None }, None)
+        }
     };
-    Checked { kind: "receipt", verification }
+    Checked { kind: "receipt", verification, claims }
 }
 
 /// An approval that names a passkey is what it says only if the passkey has signed it, too.
@@ -56,17 +62,19 @@ fn with_passkey(receipt: &Receipt, verification: Verification) -> Verification {
 }
 
 /// The signature first, and then the format: a document that its signer did not sign is invalid, whatever its format.
-fn check_decision(object: Object, trusted: &[SignerId]) -> Verification {
+fn check_decision(object: Object, trusted: &[SignerId]) -> Checked {
     let verification = verify_document(&object, trusted);
-    match (&verification.answer, DecisionReceipt::from_document(Json::Object(object))) {
+    let (verification, claims) = match (&verification.answer, DecisionReceipt::from_document(Json::Object(object))) {
+        (SignatureStatus::Valid, Ok(decision)) => (verification, Some(Claims::of_decision(&decision))),
         (SignatureStatus::Valid, Err(error)) => {
             let (code, message) = (error.code(), error.to_string());
             let answer = SignatureStatus::Undecidable(UndecidableCause::Format { code, message });
             // The signature is good, but of something else than a decision: its signer must not vouch for one.
-            Verification { answer, trust: Trust::Unknown, signer: None, hint: None }
+            (Verification { answer, trust: Trust::Unknown, signer: None, hint: None }, None)
         }
-        (SignatureStatus::Valid | SignatureStatus::Invalid(_) | SignatureStatus::Undecidable(_), _) => verification,
-    }
+        (SignatureStatus::Invalid(_) | SignatureStatus::Undecidable(_), _) => (verification, None),
+    };
+    Checked { kind: "decision_receipt", verification, claims }
 }
 
 impl Checked {
@@ -83,6 +91,7 @@ impl Checked {
             "message"?: answer.cause(),
             "help"?: answer.help(),
             "signer_id"?: signer.as_ref().map(SignerId::to_string),
+            "claims"?: self.claims.map(Claims::to_json),
             "would_verify_under"?: hint.map(Profile::as_str),
         };
         document.into()

@@ -24,6 +24,9 @@ pub enum StoreError {
     /// The file is a Proofmark database, but cannot be relied on any more.
     #[error("use the store `{place}`: it is damaged ({detail})")]
     Damaged { place: Place, detail: String },
+    /// Since it was opened, the file at the path was deleted or replaced by another one.
+    #[error("use the store `{place}`: its file was deleted or replaced since it was opened")]
+    Replaced { place: Place },
     /// A later version of Proofmark has written the file.
     #[error("open the store `{place}`: it has version {found}, and this program knows versions up to {known}")]
     Newer {
@@ -158,6 +161,7 @@ impl StoreError {
             Self::Locked { .. } => "try again when that process has ended, or name another file with `--store`",
             Self::Damaged { place: Place::Database(_), .. } => "restore the database from a backup",
             Self::Damaged { .. } => "restore it from a backup, or move it and its `-wal` file away to begin a new one",
+            Self::Replaced { .. } => "put the file back with its `-wal` file, or restore a backup, and start the program again",
             Self::Newer { place: Place::Database(_), .. } => "use a newer `proofmark`",
             Self::Newer { .. } => "use a newer `proofmark`, or name another file with `--store`",
             Self::Earlier { place: Place::Database(_) } => {
@@ -221,6 +225,7 @@ impl StoreError {
             Self::Missing { .. }
             | Self::Locked { .. }
             | Self::Damaged { .. }
+            | Self::Replaced { .. }
             | Self::Newer { .. }
             | Self::Earlier { .. }
             | Self::Foreign { .. }

@@ -73,7 +73,7 @@ impl Claims {
                 "specification": claims.specification.to_string(),
                 "output": claims.output.to_string(),
             },
-            Self::Decision(disposition) => object! { "kind": kind, "outcome": disposition.as_str() },
+            Self::Decision(disposition) => object! { "kind": kind, "outcome": disposition.outcome().as_str() },
         };
         document.into()
     }

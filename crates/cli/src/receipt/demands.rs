@@ -130,7 +130,7 @@ pub(super) fn claimed(claims: &Claims, paint: Paint) -> String {
             text.push_str(&format!("  about the output {}\n", claims.output));
             text
         }
-        Claims::Decision(disposition) => format!("  decision: {}\n", disposition.as_str()),
+        Claims::Decision(disposition) => format!("  decision: {}\n", disposition.outcome()),
     }
 }
 

@@ -69,6 +69,9 @@ pub enum StoreError {
     /// A store needs a database that is set up otherwise.
     #[error("use the store `{place}`: {reason}")]
     Unfit { place: Place, reason: String },
+    /// A role of a database that cannot have rights of its own.
+    #[error("give the role `{}` the rights of a worker: {reason}", shown(.role))]
+    Role { role: String, reason: String },
     /// Text with the character U+0000, which PostgreSQL cannot store.
     #[error("store the text: it has the character U+0000, which the database cannot store")]
     Text,
@@ -190,6 +193,9 @@ impl StoreError {
             }
             Self::Unknown { .. } => "look for it in the store before you send it again",
             Self::Unfit { .. } => "change this setting of the database, or name another one with `--store`",
+            Self::Role { .. } => {
+                "name a role that may log in and owns nothing here, as `createuser NAME` makes it, and a store in PostgreSQL"
+            }
             Self::Text => "leave the character out",
             Self::LongKey { .. } => "make names and identifiers shorter",
             Self::Stopped { .. } => "open the store again",
@@ -239,7 +245,8 @@ impl StoreError {
             | Self::Unknown { .. }
             | Self::Unfit { .. }
             | Self::Stopped { .. } => false,
-            Self::Text
+            Self::Role { .. }
+            | Self::Text
             | Self::LongKey { .. }
             | Self::Duplicate(_)
             | Self::Stored(_)

@@ -1,8 +1,9 @@
 //! Files that a server reads again while it runs: the policies and the API keys.
 //!
-//! A file is read when it has changed and then stayed the same for one round, so that a file that is being written is not
-//! read half; and at once on SIGHUP. What it says is put in force as a whole. A file that cannot be read changes nothing: what
-//! was in force stays, the log has an error, and `/readyz` and `/metrics` say so until the file is read.
+//! A file is read once another one has taken its place by a rename, or once it has stayed the same for a time after it was
+//! written to, so that it is not read half; and at once on SIGHUP. What it says is put in force as a whole. A file that cannot be
+//! read, or that is not read yet, changes nothing: what was in force stays, and the log, `/readyz` and `/metrics` say so until the
+//! file is read. One that was cut off where it stands is never read.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use std::time::Duration;
 use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
 use proofmark_receipt::Sha256Digest;
-use proofmark_verifier::FileWatch;
+use proofmark_verifier::{FileWatch, Look, SETTLING};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{debug, error, info, warn};
 
@@ -55,7 +56,7 @@ pub struct Files {
     pub api_keys: Option<Source<ApiKeys>>,
 }
 
-/// The files whose last version could not be read.
+/// The files whose last version is not in force: it could not be read, or is not read yet.
 #[derive(Debug, Default)]
 pub struct Stale {
     names: Mutex<BTreeSet<&'static str>>,
@@ -103,8 +104,35 @@ impl Watched {
     }
 
     fn round(&mut self, asked: bool, stale: &Stale) {
-        if self.watch.round(&self.path, asked) {
-            self.reload(asked, stale);
+        match self.watch.round(&self.path, asked) {
+            (Look::Read, _) => self.reload(asked, stale),
+            (Look::Unchanged, _) => {}
+            (look @ (Look::Unsettled | Look::CutOff), is_new) => {
+                stale.set(self.name, true);
+                if is_new {
+                    self.log_waiting(look);
+                }
+            }
+        }
+    }
+
+    /// Says that the file has changed and is not in force.
+    fn log_waiting(&self, look: Look) {
+        let (file, path) = (self.name, &*self.path.to_string_lossy());
+        if look == Look::CutOff {
+            let help = "write the whole file beside it, and rename it";
+            error!(
+                file,
+                path, help, "the file has lost its end where it stands; what was in force before stays in force"
+            );
+        } else {
+            let seconds = SETTLING.as_secs();
+            warn!(
+                file,
+                path,
+                seconds,
+                "the file is being written; until it has stayed the same for a time, what was in force before stays in force"
+            );
         }
     }
 
@@ -259,14 +287,23 @@ mod tests {
             (0..number).for_each(|_| file.round(asked, &stale));
             (reads.load(Ordering::Relaxed), stale.names())
         };
+        let replace = |text: &str| {
+            let beside = folder.path().join("beside");
+            std::fs::write(&beside, text).unwrap();
+            // The clock of a file system has steps, and the rename has to come after the write.
+            std::fs::File::open(&beside).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+            std::fs::rename(beside, &path).unwrap();
+        };
         assert_eq!(rounds(1, false), (0, vec![]), "it may be in the middle of being written");
         assert_eq!(rounds(3, false), (1, vec![]), "it may have changed since the start");
-        std::fs::write(&path, "none").unwrap();
-        assert_eq!(rounds(1, false), (1, vec![]));
+        std::fs::write(&path, "half").unwrap();
+        assert_eq!(rounds(3, false), (1, vec!["policy"]), "it may be in the middle of being written");
+        replace("none");
+        assert_eq!(rounds(1, false), (1, vec!["policy"]));
         assert_eq!(rounds(3, false), (2, vec!["policy"]), "a bad file is read once");
         std::fs::remove_file(&path).unwrap();
         assert_eq!(rounds(3, false), (3, vec!["policy"]));
-        std::fs::write(&path, "2").unwrap();
+        replace("2");
         assert_eq!(rounds(3, false), (4, vec![]));
         assert_eq!(rounds(1, true), (5, vec![]), "it is read when somebody asks");
         std::fs::remove_file(&path).unwrap();

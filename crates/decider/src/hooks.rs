@@ -7,6 +7,7 @@ mod calls;
 mod links;
 mod stop;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -299,13 +300,15 @@ fn session_of_subagent(store: &TenantStore<'_>, prefix: &str, host: &Host, paren
     let recent = store.sessions(MAX_SESSIONS_SEARCHED, None)?.sessions;
     for session in recent.into_iter().map(|listed| listed.session).filter(|session| session.starts_with(&begin)) {
         let mut is_there = false;
-        store.session_since(&session, 0, &[Kind::Decided.as_str()], &mut |document| {
+        // What is found here is verified when the session is opened.
+        store.session_since(&session, 0, &mut |document| {
             // Few entries are read: the host waits.
             let entry = document.contains(&written).then(|| Json::parse(document.as_bytes()).ok()).flatten();
             let entry = entry.and_then(|entry| Entry::read(entry.as_object()?));
             if let Some(Entry { event: Event::Decided(decided), .. }) = entry {
                 is_there |= decided.subagent.is_some_and(|subagent| subagent.id == parent);
             }
+            if is_there { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         if is_there {
             return Ok(session);

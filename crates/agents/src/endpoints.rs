@@ -63,6 +63,7 @@ fn begin(guards: &Guards, context: &RequestContext<'_>) -> Result<Reply, Problem
         session: format!("{}{}", prefix(&context.caller), new.session),
         server: new.server,
         origin: new.origin,
+        process: None,
         agent: agent(&context.caller, new.agent.as_deref())?,
         environment: new.environment,
         keep: Keep::Excerpt,

@@ -201,6 +201,7 @@ impl Hooks {
             let host = HostTool { name: &call.host_tool, class: call.class, target: call.target.as_deref() };
             policy.action_of_host(&named, &host)
         };
+        action.insert("source", "hook");
         action.insert("surface", if call.mcp { "mcp" } else { "host" });
         let paths = call.paths.clone();
         // What a command does depends on where it runs, so an approval is of the call in this folder. Files that are known are

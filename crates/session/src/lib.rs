@@ -16,7 +16,9 @@ mod event;
 mod facts;
 mod kept;
 mod members;
+mod provenance;
 mod status;
+mod tool_name;
 
 pub use chain::{SessionChain, SessionError};
 pub use document::{Entry, SESSION_ENTRY, SessionDocument, sign_entry};
@@ -27,4 +29,6 @@ pub use event::{
 pub use facts::{Agent, FACT_KINDS, MAX_CALLS, SessionFacts};
 pub use kept::{Keep, TextDigest, arguments, masked};
 pub use members::{Executed, Side};
+pub use provenance::{PROVENANCE, copy_provenance};
 pub use status::CallStatus;
+pub use tool_name::{COMMON_TOOLS, name_on_server, server_tool, unknown_tool};

@@ -10,7 +10,7 @@ use proofmark_contract::{State, TransitionError, Workflow, WorkflowPolicy};
 use proofmark_evidence::trace::{self, FORMS};
 use proofmark_hosts::{Message, Stop};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp, object};
-use proofmark_session::{CallStatus, Ended, Entry, Event, Kind, Stopped, Undecided};
+use proofmark_session::{CallStatus, Ended, Event, Kind, Stopped, Undecided};
 use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, Sender, accept, clock};
 
 use super::calls::{self, made};

@@ -170,6 +170,7 @@ impl Guard {
         let settings = GuardSettings {
             session,
             server,
+            process: None,
             origin: self.http.upstream.clone().map_or_else(|| self.server_command.clone(), |url| vec![url]),
             agent: self.agent,
             environment: self.environment,

@@ -10,6 +10,7 @@
 
 mod decide;
 mod decider;
+mod entries;
 mod evaluation;
 mod finding;
 mod guard;
@@ -27,6 +28,7 @@ mod worth;
 
 pub use decide::{DecideError, replay};
 pub use decider::{Asked, Decided, Decider, Deciding, Replayable, StoredWith};
+pub use entries::session_entries;
 pub use evaluation::{Evaluation, evaluation};
 pub use finding::FindingCode;
 pub use guard::{FailedRequest, Guard, Passage, PostedMessage};

@@ -1216,6 +1216,24 @@ function refused(why) {
 return { checkPasskey };
 })();
 
+const $shown = (() => {
+const { canonical } = $canonical;
+const { sha256 } = $ed25519;
+const { Refused } = $refused;
+const SHOWN = ["action_hash", "environment", "agent", "separation", "account"];
+
+async function checkShown(receipt) {
+  const metadata = receipt.get("metadata");
+  const approval = metadata instanceof Map ? metadata.get("approval") : undefined;
+  if (!(approval instanceof Map) || !approval.has("shown")) return;
+  const members = SHOWN.filter(name => approval.has(name)).map(name => /** @type {[string, Json]} */ ([name, approval.get(name) ?? null]));
+  if (approval.get("shown") !== await sha256(canonical(/** @type {JsonObject} */ (new Map(members))))) {
+    throw new Refused("shown_mismatch", "the approval is of another action than its reviewer was shown", { answer: "invalid" });
+  }
+}
+return { checkShown };
+})();
+
 const $signature = (() => {
 const { canonical, checkNumbers } = $canonical;
 const { sha256, verifyStrictly } = $ed25519;
@@ -1292,6 +1310,7 @@ const { checkPasskey } = $passkey;
 const { checkVerdict, readReceipt } = $receipt;
 const { Refused } = $refused;
 const { claimsSession } = $session;
+const { checkShown } = $shown;
 const { unsigned, verifyDocument, verifySignature } = $signature;
 const { signerId, signerKey } = $signer;
 async function verify(source, { trusted = [], profile = "vrf" } = {}) {
@@ -1315,6 +1334,7 @@ async function verify(source, { trusted = [], profile = "vrf" } = {}) {
     const signer = await verifyReceipt(receipt, profile);
     // An approval that names a passkey is what it says only if the passkey has signed it, too.
     await checkPasskey(receipt.document);
+    await checkShown(receipt.document);
     return signer;
   });
   return { ...verification, wouldVerifyUnder: await hint(verification, profile) };

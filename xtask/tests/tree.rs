@@ -28,7 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["receipt"]),
     ("keys", &["receipt", "boundary", "evidence", "passkey", "session"]),
     ("git", &["receipt", "checks", "boundary"]),
-    ("statement", &["receipt", "boundary", "session"]),
+    ("statement", &["receipt", "boundary", "evidence", "session"]),
     (
         "verifier",
         &["receipt", "checks", "evidence", "contract", "boundary", "git", "passkey", "sandbox", "session", "store"],
@@ -37,8 +37,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "decider",
         &[
-            "receipt", "checks", "evidence", "contract", "boundary", "guard", "hosts", "interop", "keys", "passkey",
-            "session", "store", "verifier",
+            "receipt",
+            "checks",
+            "evidence",
+            "contract",
+            "boundary",
+            "guard",
+            "hosts",
+            "interop",
+            "keys",
+            "passkey",
+            "session",
+            "statement",
+            "store",
+            "verifier",
         ],
     ),
     (

@@ -8,6 +8,7 @@ import { checkPasskey } from "./passkey.js";
 import { checkVerdict, readReceipt } from "./receipt.js";
 import { Refused } from "./refused.js";
 import { claimsSession } from "./session.js";
+import { checkShown } from "./shown.js";
 import { unsigned, verifyDocument, verifySignature } from "./signature.js";
 import { signerId, signerKey } from "./signer.js";
 
@@ -71,6 +72,7 @@ export async function verify(source, { trusted = [], profile = "vrf" } = {}) {
     const signer = await verifyReceipt(receipt, profile);
     // An approval that names a passkey is what it says only if the passkey has signed it, too.
     await checkPasskey(receipt.document);
+    await checkShown(receipt.document);
     return signer;
   });
   return { ...verification, wouldVerifyUnder: await hint(verification, profile) };

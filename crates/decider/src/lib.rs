@@ -41,7 +41,7 @@ pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
 pub use receive::{NotStored, Received};
 pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
-pub use review::{NewReview, ReviewError};
+pub use review::{NewReview, ReviewError, stored_action};
 pub use session_decider::Owner;
 pub use suggest::{SessionSuggestion, SuggestSessionError, suggest_policy};
 pub use worth::{Subject, Terms, Worth, WorthError};

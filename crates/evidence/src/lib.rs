@@ -40,7 +40,7 @@ mod suite;
 pub mod trace;
 
 pub use approval::{Approval, ApprovalDemand, ApprovalError, Binds};
-pub use approval_fact::{ApprovalFact, HUMAN_TIER, Subject};
+pub use approval_fact::{ApprovalFact, AskedBy, HUMAN_TIER, Subject, shown, shown_of};
 pub use assign::assign;
 pub use call::Call;
 pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression};

@@ -1,6 +1,7 @@
 //! Verifies signed documents: receipts and decision receipts.
 
 use proofmark_boundary::DecisionReceipt;
+use proofmark_evidence::shown_of;
 use proofmark_passkey::approved;
 use proofmark_receipt::{
     InvalidCause, Json, Object, Profile, Receipt, ReceiptError, SignatureStatus, SignerId, Trust, UndecidableCause,
@@ -38,7 +39,7 @@ pub fn check_document(bytes: &[u8], profile: Profile, trusted: &[SignerId]) -> C
 fn check_receipt(receipt: Result<Receipt, ReceiptError>, profile: Profile, trusted: &[SignerId]) -> Checked {
     let (verification, claims) = match receipt {
         Ok(receipt) => {
-            let verification = with_passkey(&receipt, verify_receipt(&receipt, profile, trusted));
+            let verification = with_approval(&receipt, verify_receipt(&receipt, profile, trusted));
             let valid = verification.answer == SignatureStatus::Valid;
             (verification, valid.then(|| Claims::of_receipt(&receipt)))
         }
@@ -50,15 +51,23 @@ fn check_receipt(receipt: Result<Receipt, ReceiptError>, profile: Profile, trust
     Checked { kind: "receipt", verification, claims }
 }
 
-/// An approval that names a passkey is what it says only if the passkey has signed it, too.
-fn with_passkey(receipt: &Receipt, verification: Verification) -> Verification {
-    match (&verification.answer, approved(receipt)) {
-        (SignatureStatus::Valid, Err(error)) => {
-            let answer = SignatureStatus::Invalid(InvalidCause::Passkey(error.to_string()));
-            Verification { answer, trust: Trust::Unknown, signer: None, hint: None }
+/// An approval that names a passkey is what it says only if the passkey has signed it, too; and one that says what its reviewer was
+/// shown, only if that is what it approves.
+fn with_approval(receipt: &Receipt, verification: Verification) -> Verification {
+    let cause = match (&verification.answer, approved(receipt)) {
+        (SignatureStatus::Valid, Err(error)) => InvalidCause::Passkey(error.to_string()),
+        (SignatureStatus::Valid, Ok(_)) if !is_of_what_was_shown(receipt) => InvalidCause::Shown,
+        (SignatureStatus::Valid | SignatureStatus::Invalid(_) | SignatureStatus::Undecidable(_), _) => {
+            return verification;
         }
-        (SignatureStatus::Valid | SignatureStatus::Invalid(_) | SignatureStatus::Undecidable(_), _) => verification,
-    }
+    };
+    Verification { answer: SignatureStatus::Invalid(cause), trust: Trust::Unknown, signer: None, hint: None }
+}
+
+fn is_of_what_was_shown(receipt: &Receipt) -> bool {
+    let approval = receipt.metadata().get("approval").and_then(Json::as_object);
+    let said = approval.and_then(|approval| Some((approval, approval.get("shown")?)));
+    said.is_none_or(|(approval, said)| said.as_str() == Some(shown_of(approval).to_string().as_str()))
 }
 
 /// The signature first, and then the format: a document that its signer did not sign is invalid, whatever its format.

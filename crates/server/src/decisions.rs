@@ -3,8 +3,8 @@
 use proofmark_boundary::Outcome as OutcomeWord;
 use proofmark_decider::NewReview;
 use proofmark_evidence::Reviewer;
-use proofmark_receipt::document::{DocumentError, Field};
-use proofmark_receipt::{Json, Timestamp};
+use proofmark_receipt::document::{Cause, DocumentError, Field};
+use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Finding, Review, Tenant};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -165,7 +165,7 @@ pub(crate) fn findings(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     })
 }
 
-/// `POST /v1/reviews/{id}`: `{verdict, note, role?, expires_in?}`.
+/// `POST /v1/reviews/{id}`: `{verdict, note, role?, expires_in?, shown?}`.
 pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let body = context.json()?;
     let review = ReviewBody::read(&body).map_err(|error| Problem::unreadable("read the review", &error))?;
@@ -177,6 +177,7 @@ pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
         note: review.note,
         role: review.role,
         expires_in: expires_in(&body)?,
+        shown: review.shown,
         signed: None,
     })?;
     let entry = ReviewEntry::from(stored);
@@ -196,19 +197,28 @@ struct ReviewBody<'a> {
     approve: bool,
     note: &'a str,
     role: Option<&'a str>,
+    shown: Option<Sha256Digest>,
 }
 
 impl<'a> ReviewBody<'a> {
     fn read(body: &'a Json) -> Result<Self, DocumentError> {
         let fields = Field::root(body).fields()?;
-        fields.only(&["verdict", "note", "role", "expires_in"])?;
+        fields.only(&["verdict", "note", "role", "expires_in", "shown"])?;
         let verdict = fields.need("verdict", "approve or deny")?;
         Ok(Self {
             note: fields.need("note", "say why")?.text()?,
             role: fields.get("role").map(|role| role.text()).transpose()?,
+            shown: fields.get("shown").map(|shown| digest(&shown)).transpose()?,
             approve: verdict.choice(&[("approve", true), ("deny", false)])?,
         })
     }
+}
+
+fn digest(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
+    let digest = field.text()?.parse();
+    digest.map_err(|_| {
+        field.error(Cause::InvalidValue, "invalid digest").with_help("write `sha256:` and 64 hexadecimal digits")
+    })
 }
 
 /// In milliseconds. How long is too long depends on the verdict, so `Decider::review` decides that.

@@ -71,7 +71,8 @@ fn begin(guards: &Guards, context: &RequestContext<'_>) -> Result<Reply, Problem
         shadow: false,
     };
     let (session, caller) = (settings.session.clone(), context.caller.clone());
-    let guard = Guard::open(Arc::clone(context.decider), owner(context), settings, Pinning::Learn)?;
+    let owner = owner(context, new.policy.as_deref())?;
+    let guard = Guard::open(Arc::clone(context.decider), owner, settings, Pinning::Learn)?;
     let guard = guards.keep(guard, caller)?;
     info!(session, separation = context.asker.separation.as_str(), "a guard begins beside an agent");
     Ok(Begun { guard }.to_json().into())
@@ -128,7 +129,7 @@ fn hook(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let session = session.ok_or_else(unnamed)?;
     check_name(given.unwrap_or("-"), "session")?;
     let settings = HookSettings {
-        owner: owner(context),
+        owner: owner(context, told.policy.as_deref())?,
         host,
         session,
         agent: agent(&context.caller, told.agent.as_deref())?,
@@ -164,8 +165,9 @@ fn session(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     Ok(Json::from(object! { "entries": documents }).into())
 }
 
-fn owner(context: &RequestContext<'_>) -> Owner {
-    Owner { tenant: context.caller.tenant.clone(), asker: context.asker.clone() }
+/// Whose the session is, and the policy of this name, which is asked in it.
+fn owner(context: &RequestContext<'_>, policy: Option<&str>) -> Result<Owner, Problem> {
+    Ok(Owner { tenant: context.caller.tenant.clone(), asker: context.asks(policy)? })
 }
 
 /// How the names of a caller's sessions begin. No two callers of one tenant have the same.

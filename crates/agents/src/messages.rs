@@ -30,6 +30,8 @@ pub struct NewGuard {
     pub session: String,
     pub agent: Option<String>,
     pub environment: Option<String>,
+    /// The name of the policy that is asked.
+    pub policy: Option<String>,
     pub hide: bool,
     pub wait: Duration,
 }
@@ -84,6 +86,8 @@ pub struct HookEvent {
     pub session: Option<String>,
     pub agent: Option<String>,
     pub environment: Option<String>,
+    /// The name of the policy that is asked.
+    pub policy: Option<String>,
     /// The folder of the project.
     pub project: Option<String>,
     /// The files that the call is about, with those that links lead to from them.
@@ -168,6 +172,7 @@ impl Sent for NewGuard {
             "session": self.session.as_str(),
             "agent"?: self.agent.as_deref(),
             "environment"?: self.environment.as_deref(),
+            "policy"?: self.policy.as_deref(),
             "hide": self.hide,
             "wait_ms": u64::try_from(self.wait.as_millis()).unwrap_or(u64::MAX),
         }
@@ -175,7 +180,7 @@ impl Sent for NewGuard {
     }
 
     fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
-        fields.only(&["server", "origin", "session", "agent", "environment", "hide", "wait_ms"])?;
+        fields.only(&["server", "origin", "session", "agent", "environment", "policy", "hide", "wait_ms"])?;
         let wait = fields.need("wait_ms", "say how long a call may wait")?;
         let millis = wait.json.as_number().and_then(|number| number.as_u64());
         Ok(Self {
@@ -184,6 +189,7 @@ impl Sent for NewGuard {
             session: fields.need("session", "name the session")?.text()?.to_owned(),
             agent: maybe_text(fields, "agent")?,
             environment: maybe_text(fields, "environment")?,
+            policy: maybe_text(fields, "policy")?,
             hide: fields.need("hide", "write true or false")?.boolean()?,
             wait: Duration::from_millis(millis.ok_or_else(|| wait.wrong_type("a number of milliseconds"))?),
         })
@@ -256,6 +262,7 @@ impl Sent for HookEvent {
             "session"?: self.session.as_deref(),
             "agent"?: self.agent.as_deref(),
             "environment"?: self.environment.as_deref(),
+            "policy"?: self.policy.as_deref(),
             "project"?: self.project.as_deref(),
             "paths"?: paths.map(|paths| paths.iter().map(|path| Json::from(path.as_str())).collect::<Vec<_>>()),
             "record"?: record,
@@ -264,13 +271,14 @@ impl Sent for HookEvent {
     }
 
     fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
-        fields.only(&["host", "event", "session", "agent", "environment", "project", "paths", "record"])?;
+        fields.only(&["host", "event", "session", "agent", "environment", "policy", "project", "paths", "record"])?;
         Ok(Self {
             host: fields.need("host", "name the host")?.text()?.to_owned(),
             event: fields.need("event", "write the event")?.text()?.to_owned(),
             session: maybe_text(fields, "session")?,
             agent: maybe_text(fields, "agent")?,
             environment: maybe_text(fields, "environment")?,
+            policy: maybe_text(fields, "policy")?,
             project: maybe_text(fields, "project")?,
             paths: fields.get("paths").map(|field| texts(&field)).transpose()?,
             record: fields.get("record").map(|field| read_record(&field)).transpose()?,
@@ -353,22 +361,23 @@ mod tests {
         #[test]
         fn what_one_side_writes_the_other_reads(
             texts in prop::array::uniform4(any::<String>()),
-            maybe in prop::array::uniform3(any::<Option<String>>()),
+            maybe in prop::array::uniform4(any::<Option<String>>()),
             words in prop::collection::vec(any::<String>(), 0..4),
             passages in prop::collection::vec(passage(), 0..6),
             flag: bool,
             millis in 0..u64::from(u32::MAX),
         ) {
             let [server, session, host, event] = texts;
-            let [agent, environment, project] = maybe;
+            let [agent, environment, project, policy] = maybe;
             let wait = Duration::from_millis(millis);
-            let (a, e) = (agent.clone(), environment.clone());
-            same(&NewGuard { server, origin: words.clone(), session, agent: a, environment: e, hide: flag, wait });
+            let (a, e, p) = (agent.clone(), environment.clone(), policy.clone());
+            same(&NewGuard { server, origin: words.clone(), session, agent: a, environment: e, policy: p, hide: flag, wait });
             same(&Follows { passages, waits_for_list: flag });
             for record in [None, Some(HostRecord::Missing), Some(HostRecord::Lines(event.clone())), Some(HostRecord::Unreadable(event.clone()))] {
                 let (host, event, session) = (host.clone(), event.clone(), project.clone());
                 let (agent, environment, project) = (agent.clone(), environment.clone(), project.clone());
-                same(&HookEvent { host, event, session, agent, environment, project, paths: flag.then(|| words.clone()), record });
+                let policy = policy.clone();
+                same(&HookEvent { host, event, session, agent, environment, policy, project, paths: flag.then(|| words.clone()), record });
             }
             let rulings = [HookRuling::Allowed, HookRuling::Blocked(event)].map(HookAnswer::Ruled);
             rulings.iter().chain(&[HookAnswer::Recorded, HookAnswer::NeedsRecord]).for_each(same);
@@ -402,7 +411,7 @@ mod tests {
         ] {
             assert!(HookAnswer::parse(refused.as_bytes()).is_err(), "{refused}");
         }
-        assert!(HookEvent::parse(br#"{"host":"claude","event":"{}","policy":"policy.yaml"}"#).is_err());
+        assert!(HookEvent::parse(br#"{"host":"claude","event":"{}","policy_file":"policy.yaml"}"#).is_err());
         assert!(
             NewGuard::parse(br#"{"server":"a","origin":[],"session":"s","hide":false,"wait_ms":1,"shadow":true}"#)
                 .is_err()

@@ -207,6 +207,7 @@ impl Guard {
             session,
             agent: self.agent,
             environment: self.environment,
+            policy: self.remote.policy_name,
             hide: self.hide,
             wait: self.wait.unwrap_or_default(),
         };

@@ -1,5 +1,6 @@
 //! Reviews: a person's approval of a decision, stored as a signed receipt, or a denial that counts until it expires.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proofmark_boundary::{
@@ -8,14 +9,15 @@ use proofmark_boundary::{
 use proofmark_evidence::{Approval, ApprovalError, Evidence, Person, Refusal, Reviewer};
 use proofmark_passkey::approved;
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Sha256Digest, SignError, Timestamp};
+use proofmark_receipt::{Draft, Json, Receipt, ReceiptId, Sha256Digest, SignError, Timestamp};
 use proofmark_store::{Decision, JudgedReview, NewReceipt, Review, ReviewVerdict, StoreError, Tenant, TenantStore};
 use proofmark_verifier::clock;
 use proofmark_verifier::presented::{self, Presented};
 
 use crate::decide::{self, DecideError, Question};
 use crate::decider::{Decider, settled};
-use crate::passkey::{self, PasskeyRefusal, SignedApproval};
+use crate::passkey::{self, PasskeyRefusal, SignedApproval, Statement};
+use crate::policies::PolicyAsked;
 
 /// How long an approval counts by default, in milliseconds.
 const APPROVED_FOR: i64 = 3_600_000;
@@ -87,6 +89,15 @@ pub enum ReviewError {
     /// It has as many approvals as are asked for.
     #[error("approve as `{}`: there are as many unused approvals as are asked for", shown(.0))]
     Enough(String),
+    /// The policy that decided is not one of those here.
+    #[error(
+        "approve the decision `{decision_id}`: the policy that asks for it, {policy}, is not in force on this server"
+    )]
+    OtherPolicy {
+        decision_id: String,
+        /// Its name, where it has one, and its digest.
+        policy: String,
+    },
     /// The facts of the decision are not stored.
     #[error("approve the decision `{0}`: the facts it was made on are not stored")]
     NoFacts(String),
@@ -129,6 +140,9 @@ impl ReviewError {
             }
             Self::CannotCount { why, .. } => way_out(*why),
             Self::Enough(_) => "let the agent ask again",
+            Self::OtherPolicy { .. } => {
+                "approve with `proofmark decision approve`, or on a server that has this policy (`--policy`)"
+            }
             Self::NoFacts(_) => "let the agent ask again, and review that decision",
             Self::Passkey(refusal) => refusal.help(),
             Self::Note => "say why",
@@ -205,10 +219,11 @@ impl Decider {
             return Ok((review, None));
         }
         not_denied(&store, stored, &period.from)?;
-        let (role, draft) = self.draft(&decide::read(stored)?, new, &period)?;
+        let decision = decide::read(stored)?;
+        let (role, draft) = self.draft(&decision, new, &period)?;
         let review = Review { role: role.clone(), ..review };
         let (review, draft) = match new.signed {
-            Some(signed) => self.with_passkey(&store, review, draft, signed)?,
+            Some(signed) => self.with_passkey(&store, &decision, review, draft, signed)?,
             None => (review, draft),
         };
         // The writer refuses this, too; here, so that no approval is signed that is then not stored.
@@ -281,7 +296,7 @@ impl Decider {
     ///
     /// # Errors
     /// [`ReviewError`] when there is nothing to approve.
-    pub fn statement(&self, new: &NewReview<'_>) -> Result<Object, ReviewError> {
+    pub fn statement(&self, new: &NewReview<'_>) -> Result<Statement, ReviewError> {
         let store = self.store.of(new.tenant);
         let unknown = || ReviewError::Unknown(new.decision_id.to_owned());
         let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
@@ -289,18 +304,19 @@ impl Decider {
         let period = Period::new(clock::now_in(&self.store)?, new)?;
         let id = clock::receipt_id().map_err(DecideError::from)?;
         let (_, draft) = approval(&decide::read(&stored)?, new, &period, id, None)?;
-        Ok(passkey::statement_of(draft)?)
+        Ok(passkey::statement_of(draft)?.into())
     }
 
     /// The review and the approval of the holder of a passkey. The policy says who that is.
     fn with_passkey(
         &self,
         store: &TenantStore<'_>,
+        decision: &DecisionReceipt,
         review: Review,
         draft: Draft,
         signed: &SignedApproval,
     ) -> Result<(Review, Draft), ReviewError> {
-        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
+        let policy = self.judging(store.tenant(), decision)?;
         let statement = passkey::statement_of(draft.clone())?;
         let (name, passkey) = signed.holder(&policy, &review.role, &statement)?;
         let person = Person::Passkey(passkey.clone()).to_string();
@@ -328,6 +344,22 @@ impl Decider {
         }
     }
 
+    /// The policy that an approval of a decision is judged by: the one that asks for it.
+    fn judging(&self, tenant: &Tenant, decision: &DecisionReceipt) -> Result<Arc<ActionPolicy>, ReviewError> {
+        match self.policy_asked(tenant, decision) {
+            PolicyAsked::InForce(policy) | PolicyAsked::Changed(policy) => Ok(policy),
+            PolicyAsked::NotHere if !self.has_policy() => Err(DecideError::NoPolicy.into()),
+            PolicyAsked::NotHere => {
+                let digest = decision.bound("policy_hash").unwrap_or_default();
+                let policy = match decision.asker().policy {
+                    Some(name) => format!("`{}` ({digest})", shown(&name)),
+                    None => digest.to_owned(),
+                };
+                Err(ReviewError::OtherPolicy { decision_id: decision.decision_id().to_string(), policy })
+            }
+        }
+    }
+
     /// Whether an approval would be one of those that are asked for, if the action was asked for again now.
     fn would_count(
         &self,
@@ -337,7 +369,8 @@ impl Decider {
         approval: &Receipt,
         now: &Timestamp,
     ) -> Result<(), ReviewError> {
-        let (store, policy) = (self.store.of(tenant), self.policy().ok_or(DecideError::NoPolicy)?);
+        let (store, decision) = (self.store.of(tenant), decide::read(stored)?);
+        let policy = self.judging(tenant, &decision)?;
         // Those of the newest decision: when the agent asks again, it is judged on facts like these.
         let facts = store.newest_facts(&stored.about.subject)?.and_then(|text| Json::parse(text.as_bytes()).ok());
         let request = match facts {
@@ -345,7 +378,7 @@ impl Decider {
             _ => None,
         };
         let request = request.ok_or_else(|| ReviewError::NoFacts(stored.decision_id.clone()))?;
-        let request = request.asked_by(&decide::read(stored)?.asker());
+        let request = request.asked_by(&decision.asker());
         let vouching = self.vouching();
         // Its budget ends it; a review is stored even when its caller has gone.
         let stop = &AtomicBool::new(false);

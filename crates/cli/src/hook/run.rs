@@ -226,6 +226,7 @@ impl Run {
             session: self.session.clone(),
             agent: self.agent.clone(),
             environment: self.environment.clone(),
+            policy: self.remote.policy_name.clone(),
             project,
             paths: if let Event::Before(call) = message.event { call.paths } else { None },
             record: None,

@@ -4,6 +4,7 @@
 mod guarded;
 mod hooked;
 mod keys;
+mod team;
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};

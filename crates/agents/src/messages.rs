@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use proofmark_decider::{HookRuling, HostRecord, Passage as Decided};
+use proofmark_decider::{HookRuling, HostRecord, Passage as Decided, StopRuling};
 use proofmark_guard::Moving;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, Place};
 use proofmark_receipt::json::Limits;
@@ -92,14 +92,28 @@ pub struct HookEvent {
     pub project: Option<String>,
     /// The files that the call is about, with those that links lead to from them.
     pub paths: Option<Vec<String>>,
-    /// The host's own record, where the server has asked for it.
+    /// The host's own record, where the server has asked for it, or the agent is about to stop.
     pub record: Option<HostRecord>,
+    /// The step that is judged, where the agent is about to stop.
+    pub stop: Option<StepToJudge>,
+}
+
+/// A step that an agent has worked on, as its side says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepToJudge {
+    /// The text of the workflow.
+    pub workflow: String,
+    pub step: String,
+    /// The agent's last message.
+    pub message: Option<String>,
 }
 
 /// What a server answers to an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookAnswer {
     Ruled(HookRuling),
+    /// The step was judged.
+    Stopped(StopRuling),
     /// There was nothing to rule on.
     Recorded,
     /// The event is to be sent again with the host's own record.
@@ -251,6 +265,9 @@ fn read_passage(field: &Field<'_>) -> Result<Passage, DocumentError> {
 impl Sent for HookEvent {
     fn to_json(&self) -> Json {
         let paths = self.paths.as_ref();
+        let stop = self.stop.as_ref().map(|stop| {
+            object! { "workflow": stop.workflow.as_str(), "step": stop.step.as_str(), "message"?: stop.message.as_deref() }
+        });
         let record = self.record.as_ref().map(|record| match record {
             HostRecord::Missing => object! {},
             HostRecord::Lines(lines) => object! { "lines": lines.as_str() },
@@ -266,12 +283,24 @@ impl Sent for HookEvent {
             "project"?: self.project.as_deref(),
             "paths"?: paths.map(|paths| paths.iter().map(|path| Json::from(path.as_str())).collect::<Vec<_>>()),
             "record"?: record,
+            "stop"?: stop,
         }
         .into()
     }
 
     fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
-        fields.only(&["host", "event", "session", "agent", "environment", "policy", "project", "paths", "record"])?;
+        fields.only(&[
+            "host",
+            "event",
+            "session",
+            "agent",
+            "environment",
+            "policy",
+            "project",
+            "paths",
+            "record",
+            "stop",
+        ])?;
         Ok(Self {
             host: fields.need("host", "name the host")?.text()?.to_owned(),
             event: fields.need("event", "write the event")?.text()?.to_owned(),
@@ -282,6 +311,7 @@ impl Sent for HookEvent {
             project: maybe_text(fields, "project")?,
             paths: fields.get("paths").map(|field| texts(&field)).transpose()?,
             record: fields.get("record").map(|field| read_record(&field)).transpose()?,
+            stop: fields.get("stop").map(|field| read_stop(&field)).transpose()?,
         })
     }
 }
@@ -297,11 +327,25 @@ fn read_record(field: &Field<'_>) -> Result<HostRecord, DocumentError> {
     }
 }
 
+fn read_stop(field: &Field<'_>) -> Result<StepToJudge, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["workflow", "step", "message"])?;
+    Ok(StepToJudge {
+        workflow: fields.need("workflow", "write the workflow")?.text()?.to_owned(),
+        step: fields.need("step", "name the step")?.text()?.to_owned(),
+        message: maybe_text(&fields, "message")?,
+    })
+}
+
 impl Sent for HookAnswer {
     fn to_json(&self) -> Json {
         let (answer, reason) = match self {
             Self::Ruled(HookRuling::Allowed) => ("allowed", None),
             Self::Ruled(HookRuling::Blocked(reason)) => ("blocked", Some(reason.as_str())),
+            Self::Stopped(StopRuling::Accepted(told)) => ("accepted", Some(told.as_str())),
+            Self::Stopped(StopRuling::Refused(prompt)) => ("refused", Some(prompt.as_str())),
+            Self::Stopped(StopRuling::Over(told)) => ("over", Some(told.as_str())),
+            Self::Stopped(StopRuling::Judged) => ("judged", None),
             Self::Recorded => ("recorded", None),
             Self::NeedsRecord => ("needs-record", None),
         };
@@ -314,6 +358,10 @@ impl Sent for HookAnswer {
         match (field.text()?, maybe_text(fields, "reason")?) {
             ("allowed", None) => Ok(Self::Ruled(HookRuling::Allowed)),
             ("blocked", Some(reason)) => Ok(Self::Ruled(HookRuling::Blocked(reason))),
+            ("accepted", Some(told)) => Ok(Self::Stopped(StopRuling::Accepted(told))),
+            ("refused", Some(prompt)) => Ok(Self::Stopped(StopRuling::Refused(prompt))),
+            ("over", Some(told)) => Ok(Self::Stopped(StopRuling::Over(told))),
+            ("judged", None) => Ok(Self::Stopped(StopRuling::Judged)),
             ("recorded", None) => Ok(Self::Recorded),
             ("needs-record", None) => Ok(Self::NeedsRecord),
             _ => Err(field.wrong_type("an answer to an event")),
@@ -377,8 +425,11 @@ mod tests {
                 let (host, event, session) = (host.clone(), event.clone(), project.clone());
                 let (agent, environment, project) = (agent.clone(), environment.clone(), project.clone());
                 let policy = policy.clone();
-                same(&HookEvent { host, event, session, agent, environment, policy, project, paths: flag.then(|| words.clone()), record });
+                let stop = flag.then(|| StepToJudge { workflow: host.clone(), step: event.clone(), message: agent.clone() });
+                same(&HookEvent { host, event, session, agent, environment, policy, project, paths: flag.then(|| words.clone()), record, stop });
             }
+            let stops = [StopRuling::Accepted(event.clone()), StopRuling::Refused(event.clone()), StopRuling::Over(event.clone()), StopRuling::Judged];
+            stops.map(HookAnswer::Stopped).iter().for_each(same);
             let rulings = [HookRuling::Allowed, HookRuling::Blocked(event)].map(HookAnswer::Ruled);
             rulings.iter().chain(&[HookAnswer::Recorded, HookAnswer::NeedsRecord]).for_each(same);
             same(&Begun { guard: host });

@@ -114,8 +114,9 @@ enum Command {
     WatchServer(watch::WatchServer),
 }
 
+/// Whether definitions are pinned when they are first listed.
 #[derive(Clone, Copy, ValueEnum)]
-enum PinningName {
+pub(crate) enum PinningName {
     Learn,
     Locked,
 }
@@ -181,10 +182,7 @@ impl Guard {
         if self.shadow {
             out::note("proofmark guard: shadow mode: calls are decided and recorded, and nothing is enforced");
         }
-        let pinning = match self.pins {
-            PinningName::Learn => Pinning::Learn,
-            PinningName::Locked => Pinning::Locked,
-        };
+        let pinning = self.pins.into();
         let mut reload = reload::Reload::new(policy_file.clone(), self.trusting, config);
         match upstream {
             Some(upstream) => {
@@ -212,6 +210,15 @@ impl Guard {
             wait: self.wait.unwrap_or_default(),
         };
         stdio::run(RemoteGuard::begin(decides, &new)?, |_| {}, &self.server_command)
+    }
+}
+
+impl From<PinningName> for Pinning {
+    fn from(name: PinningName) -> Self {
+        match name {
+            PinningName::Learn => Self::Learn,
+            PinningName::Locked => Self::Locked,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use proofmark_agents::endpoints;
+use proofmark_agents::{Terms, endpoints};
 use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::{Decider, PolicyPlace};
@@ -30,6 +30,7 @@ use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
+use crate::guard::{KeepName, PinningName};
 use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::printable;
@@ -67,6 +68,12 @@ pub(crate) struct Serve {
     /// What the accounts that ask by the socket do belongs to this tenant: pages and reviewers with its API keys see it
     #[arg(long, value_name = "TENANT", requires = "socket", default_value_t = Tenant::LOCAL)]
     socket_tenant: Tenant,
+    /// For guards of agents elsewhere: whether tools are pinned when they are first listed, or blocked until `proofmark guard pin approve`
+    #[arg(long, value_enum, default_value = "learn", value_name = "HOW")]
+    pins: PinningName,
+    /// For guards and hooks of agents elsewhere: how much of a result is recorded: its digest, also how it begins, or all of it
+    #[arg(long, value_enum, default_value = "excerpt", value_name = "HOW")]
+    keep: KeepName,
     /// The API keys: a file that `proofmark api-key add` writes
     #[arg(long, value_name = "FILE")]
     api_keys: Option<PathBuf>,
@@ -110,7 +117,8 @@ impl Serve {
             out::announce(format_args!("the limit of open connections stays low: {error}"));
         }
         let files = Files { api_keys: self.api_keys.map(served_files::api_keys), ..files };
-        let more = pages().into_iter().chain(endpoints()).collect();
+        let terms = Terms { pinning: self.pins.into(), keep: self.keep.into() };
+        let more = pages().into_iter().chain(endpoints(terms)).collect();
         let settings = Settings { listen, socket, services, keys, rate: self.rate, files, more };
         serve(settings, |address| {
             let warning = if open { " to every local user, because there are no API keys" } else { "" };

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use proofmark_boundary::Asker;
-use proofmark_contract::WorkflowPolicy;
+use proofmark_contract::{Workflow, WorkflowPolicy};
 use proofmark_decider::{Asked, DecideError, Decider};
 use proofmark_jobs::Verifications;
 use proofmark_keys::{Checked, TrustedSigners, check_document};
@@ -15,9 +15,10 @@ use proofmark_store::{StoreError, StoredWorker, Tenant};
 use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, accept};
 use tracing::{error, info};
 
-use crate::attempt_body::AttemptBody;
+use crate::attempt_body::{AttemptBody, read_workflow, step_id};
 use crate::keys::Caller;
 use crate::observe::decided;
+use crate::problem::Problem;
 use crate::receipt_body::ReceiptBody;
 use crate::reload::Signers;
 
@@ -103,8 +104,19 @@ impl Services {
         self.workflow_policy.write().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(policy))
     }
 
-    fn workflow_policy(&self) -> Option<Arc<WorkflowPolicy>> {
+    /// The policy that workflows have to follow.
+    #[must_use]
+    pub fn workflow_policy(&self) -> Option<Arc<WorkflowPolicy>> {
         self.workflow_policy.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The workflow in this text, in YAML or JSON, of which a caller is at this step.
+    ///
+    /// # Errors
+    /// [`Problem`] where it is none, or this cannot be the id of a step.
+    pub fn read_workflow(&self, text: &str, step: &str) -> Result<Workflow, Problem> {
+        step_id(step)?;
+        Ok(read_workflow(&Json::from(text))?)
     }
 
     /// Whether there is a policy to decide by.

@@ -5,6 +5,7 @@ mod guarded;
 mod hooked;
 mod keys;
 mod team;
+mod tricks;
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};

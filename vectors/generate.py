@@ -837,6 +837,8 @@ def decision_kind_cases():
     for name, value in {"unknown": "Account", "null": None, "a_list": ["account"]}.items():
         yield decision_case(f"separation_{name}", "any text as a separation", sign(changed(plain, "binding", "separation", value)), "missing_field")
     yield decision_case("account_a_number", "any value as an account", sign(changed(plain, "binding", "account", Number("1001"))), "missing_field")
+    yield decision_case("policy_named", "knowing no `policy`", sign(changed(plain, "binding", "policy", "payments")))
+    yield decision_case("policy_a_list", "any value as the name of a policy", sign(changed(plain, "binding", "policy", ["payments"])), "missing_field")
     yield decision_case("without_issuer_key", "an optional name of the signer", sign(without(plain, "issuer_key")), "issuer_key_mismatch")
     yield decision_case("issuer_key_in_metadata", "looking where VRF receipts have it", sign({**without(plain, "issuer_key"), "metadata": {"issuer_key": ISSUER.spki}}), "issuer_key_mismatch")
     yield decision_case("signed_again_by_another", "no signed name of the signer", sign(plain, OTHER), "issuer_key_mismatch")

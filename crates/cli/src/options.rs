@@ -130,7 +130,7 @@ pub(crate) struct Paging {
 }
 
 /// Whose signatures count.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Trusting {
     /// Trust this signer: a name of the trust store or of a key, a signer id, or a public key file (PEM, OpenSSH, JWK or
     /// JWK set); can be repeated [default: the trust store and your own keys]

@@ -1,5 +1,6 @@
 //! Reviews: a person's approval of a decision, stored as a signed receipt, or a denial that counts until it expires.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proofmark_boundary::{
@@ -16,7 +17,8 @@ use proofmark_verifier::presented::{self, Presented};
 
 use crate::decide::{self, DecideError, Question};
 use crate::decider::{Decider, settled};
-use crate::passkey::{self, PasskeyRefusal, SignedApproval};
+use crate::passkey::{self, PasskeyRefusal, SignedApproval, Statement};
+use crate::policies::PolicyAsked;
 
 /// How long an approval counts by default, in milliseconds.
 const APPROVED_FOR: i64 = 3_600_000;
@@ -94,6 +96,15 @@ pub enum ReviewError {
     /// It has as many approvals as are asked for.
     #[error("approve as `{}`: there are as many unused approvals as are asked for", shown(.0))]
     Enough(String),
+    /// The policy that decided is not one of those here.
+    #[error(
+        "approve the decision `{decision_id}`: the policy that asks for it, {policy}, is not in force on this server"
+    )]
+    OtherPolicy {
+        decision_id: String,
+        /// Its name, where it has one, and its digest.
+        policy: String,
+    },
     /// The facts of the decision are not stored.
     #[error("approve the decision `{0}`: the facts it was made on are not stored")]
     NoFacts(String),
@@ -139,6 +150,9 @@ impl ReviewError {
             }
             Self::CannotCount { why, .. } => way_out(*why),
             Self::Enough(_) => "let the agent ask again",
+            Self::OtherPolicy { .. } => {
+                "approve with `proofmark decision approve`, or on a server that has this policy (`--policy`)"
+            }
             Self::NoFacts(_) => "let the agent ask again, and review that decision",
             Self::Passkey(refusal) => refusal.help(),
             Self::Note => "say why",
@@ -223,7 +237,7 @@ impl Decider {
         let (role, draft) = self.draft(&decision, new, shown, &period)?;
         let review = Review { role: role.clone(), ..review };
         let (review, draft) = match new.signed {
-            Some(signed) => self.with_passkey(&store, review, draft, signed)?,
+            Some(signed) => self.with_passkey(&store, &decision, review, draft, signed)?,
             None => (review, draft),
         };
         // The writer refuses this, too; here, so that no approval is signed that is then not stored.
@@ -299,7 +313,7 @@ impl Decider {
     ///
     /// # Errors
     /// [`ReviewError`] when there is nothing to approve.
-    pub fn statement(&self, new: &NewReview<'_>) -> Result<Object, ReviewError> {
+    pub fn statement(&self, new: &NewReview<'_>) -> Result<Statement, ReviewError> {
         let store = self.store.of(new.tenant);
         let unknown = || ReviewError::Unknown(new.decision_id.to_owned());
         let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
@@ -309,18 +323,19 @@ impl Decider {
         let decision = decide::read(&stored)?;
         let shown = digest_shown(&decision, &stored, new)?;
         let (_, draft) = approval(&decision, new, shown, &period, id, None)?;
-        Ok(passkey::statement_of(draft)?)
+        Ok(passkey::statement_of(draft)?.into())
     }
 
     /// The review and the approval of the holder of a passkey. The policy says who that is.
     fn with_passkey(
         &self,
         store: &TenantStore<'_>,
+        decision: &DecisionReceipt,
         review: Review,
         draft: Draft,
         signed: &SignedApproval,
     ) -> Result<(Review, Draft), ReviewError> {
-        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
+        let policy = self.judging(store.tenant(), decision)?;
         let statement = passkey::statement_of(draft.clone())?;
         let (name, passkey) = signed.holder(&policy, &review.role, &statement)?;
         let person = Person::Passkey(passkey.clone()).to_string();
@@ -349,6 +364,22 @@ impl Decider {
         }
     }
 
+    /// The policy that an approval of a decision is judged by: the one that asks for it.
+    fn judging(&self, tenant: &Tenant, decision: &DecisionReceipt) -> Result<Arc<ActionPolicy>, ReviewError> {
+        match self.policy_asked(tenant, decision) {
+            PolicyAsked::InForce(policy) | PolicyAsked::Changed(policy) => Ok(policy),
+            PolicyAsked::NotHere if !self.has_policy() => Err(DecideError::NoPolicy.into()),
+            PolicyAsked::NotHere => {
+                let digest = decision.bound("policy_hash").unwrap_or_default();
+                let policy = match decision.asker().policy {
+                    Some(name) => format!("`{}` ({digest})", shown(&name)),
+                    None => digest.to_owned(),
+                };
+                Err(ReviewError::OtherPolicy { decision_id: decision.decision_id().to_string(), policy })
+            }
+        }
+    }
+
     /// Whether an approval would be one of those that are asked for, if the action was asked for again now.
     fn would_count(
         &self,
@@ -358,7 +389,8 @@ impl Decider {
         approval: &Receipt,
         now: &Timestamp,
     ) -> Result<(), ReviewError> {
-        let (store, policy) = (self.store.of(tenant), self.policy().ok_or(DecideError::NoPolicy)?);
+        let (store, decision) = (self.store.of(tenant), decide::read(stored)?);
+        let policy = self.judging(tenant, &decision)?;
         // Those of the newest decision: when the agent asks again, it is judged on facts like these.
         let facts = store.newest_facts(&stored.about.subject)?.and_then(|text| Json::parse(text.as_bytes()).ok());
         let request = match facts {
@@ -366,7 +398,7 @@ impl Decider {
             _ => None,
         };
         let request = request.ok_or_else(|| ReviewError::NoFacts(stored.decision_id.clone()))?;
-        let request = request.asked_by(&decide::read(stored)?.asker());
+        let request = request.asked_by(&decision.asker());
         let vouching = self.vouching();
         // Its budget ends it; a review is stored even when its caller has gone.
         let stop = &AtomicBool::new(false);

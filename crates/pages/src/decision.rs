@@ -9,6 +9,7 @@ mod state;
 use askama::Template;
 use axum::http::StatusCode;
 use proofmark_boundary::{DecisionReceipt, Request};
+use proofmark_decider::PolicyAsked;
 use proofmark_receipt::{Json, Object, SignatureStatus};
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
@@ -18,6 +19,7 @@ use proofmark_store::{Decision as StoredDecision, WaitingDecision, WaitingWanted
 use super::action::{Action, stored_json};
 use super::frame::{Frame, Here};
 use super::html::html;
+use super::policy;
 use super::stated::Stated;
 use super::text::{Coded, Shown};
 use super::visit::Visit;
@@ -48,10 +50,12 @@ struct DecisionPage {
     allowed: bool,
     reasons: Vec<ReasonRow>,
     changes: Vec<Coded>,
-    /// Whether the policy that decided is still in force.
-    is_of_policy: bool,
     /// What the action says beside its arguments, and who asks.
     about: Vec<Stated>,
+    /// Where the policy that decided is shown, if it is still in force.
+    policy_page: Option<String>,
+    /// What became of it, if it is not.
+    policy_told: Option<Shown>,
     arguments: Vec<Argument>,
     arguments_json: String,
     before: Option<Shown>,
@@ -136,11 +140,15 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
     let narrowing = Narrowing::of(visit);
     let queue = waits.map(|waits| Queue::of(visit, waits, &narrowing)).transpose()?;
     let (form, no_form) = review_form(visit, &stored, &action, &attempted)?;
-    let policy = context.decider.policy();
-    let bound = action.receipt.as_ref().and_then(|receipt| receipt.bound("policy_hash"));
+    let asked = action.receipt.as_ref().map(|receipt| context.decider.policy_asked(&context.caller.tenant, receipt));
     // The names of another policy's rules would be wrong here.
-    let policy = policy.filter(|policy| Some(policy.hash().to_string().as_str()) == bound);
-    let names = RuleNames { policy: policy.as_deref() };
+    let policy = match &asked {
+        Some(PolicyAsked::InForce(policy)) => Some(policy),
+        Some(PolicyAsked::Changed(_) | PolicyAsked::NotHere) | None => None,
+    };
+    let names = RuleNames { policy: policy.map(|policy| &**policy) };
+    let policy_told =
+        asked.as_ref().zip(action.receipt.as_ref()).and_then(|(asked, receipt)| policy_told(asked, receipt));
     let title = format!("{} · {}", action.title().plain(), if waits.is_some() { "Waiting" } else { "Decision" });
     let here = if waits.is_some() { Here::Waiting } else { Here::Decisions };
     let seen = seen_by_agent(visit, &stored, &action)?;
@@ -164,7 +172,8 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
         reasons: reasons_beside(&state, action.receipt.as_ref(), &names),
         // What an approval would change is beside the point while a denial stands.
         changes: if state.denial.is_some() { Vec::new() } else { changes(action.receipt.as_ref()) },
-        is_of_policy: policy.is_some(),
+        policy_page: policy.map(|policy| policy::address_of(visit, policy)),
+        policy_told,
         state,
         about: about(&action),
         arguments: arguments(&action, before.as_ref().map(|before| &before.action)),
@@ -186,6 +195,22 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
         action,
     };
     Ok(html(&page)?.status(status))
+}
+
+/// What became of the policy that decided, where it is not in force any more.
+fn policy_told(asked: &PolicyAsked, receipt: &DecisionReceipt) -> Option<Shown> {
+    let name = receipt.asker().policy.map_or_else(String::new, |name| format!(" {name}"));
+    let digest = short_digest(receipt.bound("policy_hash").unwrap_or_default());
+    let told = match asked {
+        PolicyAsked::InForce(_) => return None,
+        PolicyAsked::Changed(_) => format!(
+            "The policy{name} has changed since this decision ({digest}). A review is judged by the one that is in force."
+        ),
+        PolicyAsked::NotHere => format!(
+            "The policy{name} that decided ({digest}) is not in force on this server: an approval given here would not count."
+        ),
+    };
+    Some(Shown::from(told.as_str()))
 }
 
 /// The reasons; without a denial that the page shows by itself.

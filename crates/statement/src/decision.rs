@@ -19,6 +19,7 @@ pub fn of_decision(receipt: &DecisionReceipt) -> Vec<Section> {
     let asker = receipt.asker();
     said.words("account", asker.account);
     said.words("separation", Some(separation(asker.separation)));
+    said.words("policy name", asker.policy);
     for (name, digest) in [("action", "action_hash"), ("policy", "policy_hash"), ("facts", "facts_hash")] {
         said.say(name, Kind::Digest, receipt.bound(digest));
     }

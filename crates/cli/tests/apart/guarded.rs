@@ -75,6 +75,20 @@ fn a_policy_that_is_replaced_counts_for_the_next_call() {
 }
 
 #[test]
+fn a_server_that_locks_pins_blocks_what_nobody_has_approved() {
+    let Some(place) = Place::new() else { return };
+    let _judge = place.serve_with(&["--pins", "locked"]);
+    assert!(place.guard(AGENT, "s1").call(1, "read").contains("Not executed"));
+    // The agent's side has no say in it.
+    let own = ["guard", "--server", &place.address(), "--pins", "learn", "--", "true"];
+    let refused = place.proofmark(AGENT).args(own).output().unwrap();
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("cannot be used with"), "{refused:?}");
+    let approved = place.judge(&["guard", "pin", "approve", "--server", "lenient", "--all"]);
+    assert!(approved.status.success(), "{approved:?}");
+    assert!(place.guard(AGENT, "s2").call(1, "read").contains("ok read"));
+}
+
+#[test]
 fn nobody_joins_or_reads_a_session_of_another_account() {
     let Some(place) = Place::new() else { return };
     let judge = place.serve();

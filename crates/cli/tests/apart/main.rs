@@ -5,6 +5,8 @@ mod guarded;
 mod hooked;
 mod keys;
 mod setup;
+mod team;
+mod tricks;
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};

@@ -17,10 +17,8 @@ use super::calls::{self, made};
 use super::{EXECUTED_UNDECIDED, HookSession, Hooks, undecided};
 use crate::decide::DecideError;
 use crate::entries::session_entries;
-use crate::session_decider::Known;
+use crate::session_decider::{Known, Owner};
 
-/// How long an attempt that comes too early is waited for.
-const MAX_WAIT: Duration = Duration::from_secs(20);
 /// The kinds of entries that are a trace.
 const TRACE_KINDS: [Kind; 5] = [Kind::Opened, Kind::Decided, Kind::Result, Kind::Ended, Kind::Undecided];
 /// The most calls without a decision that are recorded at once.
@@ -34,6 +32,8 @@ pub struct StepAt<'a> {
     pub workflow: &'a Workflow,
     pub policy: Option<&'a WorkflowPolicy>,
     pub step: &'a str,
+    /// How long an attempt that comes too early is waited for.
+    pub patience: Duration,
 }
 
 /// The host's own record of the session.
@@ -105,7 +105,7 @@ impl Hooks {
             workflow: at.workflow,
             policy: at.policy,
             step: at.step,
-            sender: Sender { tenant: &self.settings.owner.tenant, ..Sender::LOCAL },
+            sender: self.sender(),
             run: Some(&run),
             begun_by: None,
             number: None,
@@ -118,7 +118,7 @@ impl Hooks {
             purpose: Purpose::Attempt,
             stop: &self.stop,
         };
-        match self.attempt(&attempt) {
+        match self.attempt(&attempt, at.patience) {
             Ok(Some(accepted)) => {
                 let judged = Event::Stop(judged(at.step, subagent, &accepted));
                 session.append(&self.entries(session.is_empty(), None, judged))?;
@@ -136,8 +136,17 @@ impl Hooks {
         }
     }
 
+    /// Who the run belongs to: the account or the key that asks, where it is known.
+    fn sender(&self) -> Sender<'_> {
+        let Owner { tenant, asker } = &self.settings.owner;
+        match &asker.account {
+            Some(id) => Sender { tenant, id, orchestrates: false },
+            None => Sender { tenant, ..Sender::LOCAL },
+        }
+    }
+
     /// Judges the attempt, after waiting where it comes a little early. None where the step was judged for the last time before.
-    fn attempt(&self, attempt: &Attempt<'_>) -> Result<Option<Acceptance>, AcceptError> {
+    fn attempt(&self, attempt: &Attempt<'_>, patience: Duration) -> Result<Option<Acceptance>, AcceptError> {
         let issuer = self.decider.issuer();
         let mut waited = Duration::ZERO;
         loop {
@@ -147,7 +156,7 @@ impl Hooks {
                     ..
                 }) => return Ok(None),
                 Err(AcceptError::Refused { refusal: TransitionError::TooEarly { early_ms, .. }, .. })
-                    if waited + Duration::from_millis(early_ms) <= MAX_WAIT =>
+                    if waited + Duration::from_millis(early_ms) <= patience =>
                 {
                     // One more: the store's time has milliseconds.
                     let early = Duration::from_millis(early_ms.saturating_add(1));

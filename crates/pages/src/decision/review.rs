@@ -162,8 +162,7 @@ pub(crate) fn statement(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let new = new_review(visit, &reviewer, &note, true)?;
     let statement = context.decider.statement(&new)?;
     // The very bytes whose digest is the challenge.
-    let text = String::from_utf8(statement.canonical_vrf()).map_err(|error| Problem::internal().cause(error))?;
-    Ok(Reply::text(JSON, text))
+    Ok(Reply::text(JSON, context.decider.statement(&new)?.text))
 }
 
 /// The review that a form asks for.

@@ -25,9 +25,7 @@ pub struct Checked {
 /// Verifies a receipt, a decision receipt or an entry of a session, whichever the document says it is.
 pub fn check_document(bytes: &[u8], profile: Profile, trusted: &[SignerId]) -> Checked {
     match Json::parse(bytes) {
-        Ok(Json::Object(object)) if DecisionReceipt::claimed_by(&object) => {
-            check_decision(object, trusted)
-        }
+        Ok(Json::Object(object)) if DecisionReceipt::claimed_by(&object) => check_decision(object, trusted),
         Ok(Json::Object(object)) if SessionDocument::claimed_by(&object) => {
             Checked { kind: "session_entry", verification: verify_document(&object, trusted), claims: None }
         }

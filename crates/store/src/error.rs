@@ -164,7 +164,9 @@ impl StoreError {
             Self::Locked { .. } => "try again when that process has ended, or name another file with `--store`",
             Self::Damaged { place: Place::Database(_), .. } => "restore the database from a backup",
             Self::Damaged { .. } => "restore it from a backup, or move it and its `-wal` file away to begin a new one",
-            Self::Replaced { .. } => "put the file back with its `-wal` file, or restore a backup, and start the program again",
+            Self::Replaced { .. } => {
+                "put the file back with its `-wal` file, or restore a backup, and start the program again"
+            }
             Self::Newer { place: Place::Database(_), .. } => "use a newer `proofmark`",
             Self::Newer { .. } => "use a newer `proofmark`, or name another file with `--store`",
             Self::Earlier { place: Place::Database(_) } => {

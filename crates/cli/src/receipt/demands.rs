@@ -78,7 +78,8 @@ impl Demanded {
             Some(Claims::Decision(_)) | None => None,
         };
         let kind = checked.claims.as_ref().map_or(checked.kind, Claims::kind);
-        let digest = |digest: Option<Sha256Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
+        let digest =
+            |digest: Option<Sha256Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
         let demands = [
             ("other_kind", "kind", self.kind.map(str::to_owned), kind.to_owned()),
             (

@@ -155,7 +155,8 @@ impl Verify {
         let text = Text { label: path.display().to_string(), bytes };
         let head =
             ChainHead::parse(&text.bytes).map_err(|error| in_file(&text).error("read the chain head", &error))?;
-        let checked = Checked { kind: "chain_head", verification: trusted.judge(head.verify(trusted.signers())), claims: None };
+        let checked =
+            Checked { kind: "chain_head", verification: trusted.judge(head.verify(trusted.signers())), claims: None };
         printing.shown(&text, &checked, &[]).print(reporter)?;
         let exit = Exit::from(&checked.verification);
         Ok((Some(head), exit))

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use proofmark_receipt::object;
+use proofmark_receipt::{Json, object};
 use proofmark_store::Store;
 
 use crate::config::Config;
@@ -55,7 +55,7 @@ impl Grant {
         }
         let mut out = out::stdout();
         if self.json {
-            let line = object! { "role": self.role.as_str(), "granted": !self.dry_run, "statements": statements.iter().map(String::as_str).collect::<Vec<_>>() };
+            let line = object! { "role": self.role.as_str(), "granted": !self.dry_run, "statements": statements.iter().map(|sql| Json::from(sql.as_str())).collect::<Vec<_>>() };
             out.json(&line.to_text())?;
         } else if self.dry_run {
             statements.iter().try_for_each(|statement| writeln!(out, "{statement};"))?;

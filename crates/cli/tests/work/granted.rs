@@ -31,7 +31,18 @@ fn a_worker_with_a_role_of_its_own_runs_jobs_and_cannot_touch_decisions() {
     let can = |table: &str, right: &str| {
         psql(&url, &format!("SELECT has_table_privilege('{WORKER}', '{table}', '{right}')")) == "t"
     };
-    let kept = ["decisions", "asked", "waiting", "executions", "findings", "reviews", "runs", "answers", "session_entries", "pins"];
+    let kept = [
+        "decisions",
+        "asked",
+        "waiting",
+        "executions",
+        "findings",
+        "reviews",
+        "runs",
+        "answers",
+        "session_entries",
+        "pins",
+    ];
     for table in kept {
         for right in ["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE"] {
             assert!(!can(table, right), "{right} of {table}");
@@ -49,7 +60,8 @@ fn rights_are_given_only_where_they_mean_something() {
     let url = cluster.create_database();
     let fleet = Fleet::at(url.clone());
     drop(fleet.front(&[]));
-    let grant = |role: &str, more: &[&str]| fleet.run(&[&["store", "grant", "worker", role, "--store", &url], more].concat());
+    let grant =
+        |role: &str, more: &[&str]| fleet.run(&[&["store", "grant", "worker", role, "--store", &url], more].concat());
     let owner = psql(&url, "SELECT current_user");
     for (role, why) in [(owner.as_str(), "it owns the tables"), ("", "no role can have this name")] {
         let (code, said) = grant(role, &[]);

@@ -160,7 +160,6 @@ pub(crate) fn statement(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let (context, note) = (&visit.context, visit.form.text("note"));
     let reviewer = reviewer(context);
     let new = new_review(visit, &reviewer, &note, true)?;
-    let statement = context.decider.statement(&new)?;
     // The very bytes whose digest is the challenge.
     Ok(Reply::text(JSON, context.decider.statement(&new)?.text))
 }

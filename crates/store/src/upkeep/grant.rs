@@ -6,8 +6,8 @@ use crate::group::settle::NUMBERED;
 use crate::statement::Question;
 use crate::table::Table;
 use crate::tables::{
-    AWAITED, CHAINS, CLOCK, GROUPS, JOBS, PROBE, RECEIPT_COUNTS, RECEIPT_TIMES, RECEIPTS, REQUESTS, SPENT, VERDICT_COUNTS,
-    VERSION, WORKERS,
+    AWAITED, CHAINS, CLOCK, GROUPS, JOBS, PROBE, RECEIPT_COUNTS, RECEIPT_TIMES, RECEIPTS, REQUESTS, SPENT,
+    VERDICT_COUNTS, VERSION, WORKERS,
 };
 use crate::value::values;
 

@@ -11,6 +11,7 @@ use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{ChainError, ReceiptError, SignError};
 use proofmark_server::{KeysError, KeysFileError, ServeError, WebhookError};
+use proofmark_session::SessionError;
 use proofmark_store::{CopyError, StoreError};
 use proofmark_verifier::{AcceptError, IssueError, ProjectError, VerifyError};
 
@@ -113,6 +114,7 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         VerifyError,
         WebhookError,
         ServeError,
+        SessionError,
         SignError,
         SourceError,
         StopError,

@@ -5,7 +5,7 @@ use proofmark_receipt::{
     Detail, Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, Status, Task, Timestamp, Verdict, object,
 };
 
-use crate::approval_fact::{ApprovalFact, HUMAN_TIER, Subject};
+use crate::approval_fact::{ApprovalFact, AskedBy, HUMAN_TIER, Subject, shown};
 use crate::receipt::{Evidence, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, nearest, refuse};
 use crate::reviewer::{Person, Reviewer};
@@ -46,6 +46,8 @@ pub struct Approval {
     pub expires_at: Timestamp,
     /// What it reaches beyond the one action.
     pub scope: Option<Scope>,
+    /// The digest of what the reviewer was shown ([`shown`]).
+    pub shown: Sha256Digest,
 }
 
 /// Why an approval cannot be drafted.
@@ -60,6 +62,8 @@ pub enum ApprovalError {
     Role,
     #[error("the approval would expire before it is given")]
     Expired,
+    #[error("the action that was shown is not the one that was decided on")]
+    OtherAction,
 }
 
 impl ApprovalError {
@@ -71,6 +75,7 @@ impl ApprovalError {
             Self::Note => "say why you approve",
             Self::Role => "say in which role you approve",
             Self::Expired => "give a later time",
+            Self::OtherAction => "open the decision again, and read what it is about",
         })
     }
 }
@@ -225,6 +230,7 @@ fn counts(
     refuse(fact.tier != HUMAN_TIER, Refusal::Tier)?;
     refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
     refuse(approval.expires_at.unix_millis() <= now.unix_millis(), Refusal::Expired)?;
+    refuse(!approval.is_of_what_was_shown(), Refusal::OtherAction)?;
     binds.hold(fact, &approval.subject, subject)?;
     if let Some(scope) = &approval.scope {
         let length = approval.expires_at.unix_millis().saturating_sub(fact.verified_at.unix_millis());
@@ -320,6 +326,8 @@ impl ReceiptFact {
             approval: Some(ApprovalFact {
                 role: role.to_owned(),
                 subject: subject.clone(),
+                shown: Some(shown(subject, &AskedBy::default())),
+                asked_by: AskedBy::default(),
                 reviewer,
                 expires_at,
                 scope: None,
@@ -350,8 +358,9 @@ impl Approval {
     pub fn draft(self, decision: &Object, receipt_id: ReceiptId, now: Timestamp) -> Result<Draft, ApprovalError> {
         let text = |name: &'static str| decision.get(name).and_then(Json::as_str);
         let decision_id = text("decision_id").ok_or(ApprovalError::NotADecision("decision_id"))?;
-        let subject = decision.get("binding").and_then(|binding| Subject::read(binding.as_object()?));
-        let subject = subject.ok_or(ApprovalError::NotADecision("binding"))?;
+        let binding = decision.get("binding").and_then(Json::as_object);
+        let bound = binding.and_then(|binding| Some((Subject::read(binding)?, AskedBy::read(binding)?)));
+        let (subject, asked_by) = bound.ok_or(ApprovalError::NotADecision("binding"))?;
         if self.note.trim().is_empty() || self.note.len() > MAX_NOTE_BYTES {
             return Err(ApprovalError::Note);
         }
@@ -361,19 +370,27 @@ impl Approval {
         if self.expires_at.unix_millis() <= now.unix_millis() {
             return Err(ApprovalError::Expired);
         }
-        let mut approval = object! { "reviewer"?: self.reviewer.map(|reviewer| reviewer.to_json()), "role": self.role };
-        subject.write(&mut approval);
-        approval.insert("decision_id", decision_id);
-        approval.insert("expires_at", self.expires_at.as_str());
-        approval.insert("note", self.note.as_str());
         // A grant is over what later actions have in common, so that no reader takes it for an approval of one.
         let output = match &self.scope {
             Some(scope) => scope.key(subject.agent.as_deref(), subject.environment.as_deref()),
             None => subject.action,
         };
-        if let Some(scope) = &self.scope {
-            approval.insert("scope", scope.to_json());
+        let fact = ApprovalFact {
+            role: self.role,
+            subject,
+            asked_by,
+            shown: Some(self.shown),
+            reviewer: self.reviewer,
+            expires_at: self.expires_at,
+            scope: self.scope,
+        };
+        if !fact.is_of_what_was_shown() {
+            return Err(ApprovalError::OtherAction);
         }
+        let mut approval = Object::new();
+        fact.write(&mut approval);
+        approval.insert("decision_id", decision_id);
+        approval.insert("note", self.note.as_str());
         let metadata = object! { "approval": approval };
         let task =
             Task { task_id: Some(decision_id.to_owned()), task_type: Some("approval".to_owned()), description: None };

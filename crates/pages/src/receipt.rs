@@ -138,7 +138,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         stated: Stated::all(of_receipt(receipt)),
         notices: notices(visit, &stored)?,
         genuine: Genuine::of(visit, receipt),
-        granted: Granted::of(visit, &stored),
+        granted: Granted::of(visit, &stored)?,
         again: Again::of(visit, &stored)?,
         repeats: Repeats::of(visit, receipt)?,
         about: if is_approval(receipt) { Vec::new() } else { about(receipt) },
@@ -190,7 +190,8 @@ fn notices(visit: &Visit<'_>, stored: &StoredReceipt) -> Result<Vec<Notice>, Pro
             href: Some(format!("/ui/receipts/{by}")),
         });
     }
-    if stored.spent {
+    // What a passkey signed is spent as that, and not as the receipt around it.
+    if stored.spent || visit.context.store().is_spent(&spend_of_stored(&stored.receipt))? {
         let by = visit.context.store().spent_by(&spend_of_stored(&stored.receipt))?;
         // What has used it up may be a name that a caller chose.
         let href = by.as_deref().filter(|by| by.parse::<ReceiptId>().is_ok());
@@ -233,7 +234,7 @@ impl Genuine {
         let own = decider.key().signer();
         let signer = match verification.signer {
             Some(signer) if signer == own => ("ok", "ok", "Signed by this server"),
-            Some(signer) if visit.context.services.worker_keys.contains(&signer) => {
+            Some(signer) if visit.context.services.worker_keys().contains(&signer) => {
                 ("ok", "ok", "Signed by a worker of this server")
             }
             Some(_) if verification.trust.as_str() == "trusted" => {

@@ -181,8 +181,8 @@ fn own_roles(visit: &Visit<'_>) -> Vec<String> {
     }
     let context = &visit.context;
     let person = reviewer(context).person(context.decider.key().signer());
-    let policy = context.decider.policy();
-    let listed = policy.iter().flat_map(|policy| policy.roles_of(&person)).map(str::to_owned);
+    let policies = context.decider.policies_of(&context.caller.tenant);
+    let listed = policies.iter().flat_map(|(_, policy)| policy.roles_of(&person)).map(str::to_owned);
     context.caller.roles.iter().cloned().chain(listed).chain(passkey::roles(visit)).collect()
 }
 

@@ -1,7 +1,7 @@
 //! All endpoints: one row each, with its method, path, role, handler and description.
 
 use crate::deciding::deciding;
-use crate::decisions::{DecisionEntry, DecisionPage, FindingPage, Reviewed};
+use crate::decisions::{DecisionEntry, DecisionPage, FindingPage, Reviewed, ToSign};
 use crate::endpoint::Method::{Delete, Get, Post};
 use crate::endpoint::{Endpoint, blocking, open, waiting};
 use crate::health::{Index, Status};
@@ -9,7 +9,7 @@ use crate::keys::Role;
 use crate::opaque::{
     Acceptance, AcpJob, AnyReceipt, Attempt, Checked, DecisionReceipt, DecisionRequest, Description, EventBatch,
     Excerpt, ExecutionReport, Jwks, PresentedReceipt, Receipt, ReceiptsToStore, Request, ReviewRequest,
-    RevocationRequest, SchemaRequest, Terms, WireDecision, WireRequest,
+    RevocationRequest, SchemaRequest, StatementRequest, Terms, WireDecision, WireRequest,
 };
 use crate::receipts::{ChainPage, ReceiptPage, ReceivedAnswer, Rechecked, Redeemed, Stats};
 use crate::runtime::{EventsAccepted, Probed, Reported};
@@ -74,7 +74,7 @@ fn decision_endpoints() -> Vec<Endpoint> {
         deciding("/v4/runtime/boundaries/preflight", AGENT, runtime::PREFLIGHT)
             .operation("preflight", "runtime", "Decide on an action of the runtime SDK")
             .description("What the unmodified SDK `verifiedx` asks before each action, in its own form.")
-            .parameters(&["IdempotencyKey"])
+            .parameters(&["IdempotencyKey", "Policy"])
             .body::<WireRequest>()
             .ok::<WireDecision>("The decision, signed and stored")
             .unprocessable(),
@@ -98,7 +98,7 @@ fn decision_endpoints() -> Vec<Endpoint> {
         deciding("/v1/decisions", AGENT, decisions::DECIDE)
             .operation("decide", "decisions", "Decide on a request in the plain form or the runtime's")
             .description("Only an outcome that allows is a permission. It spends the receipts and approvals that count once.")
-            .parameters(&["IdempotencyKey"])
+            .parameters(&["IdempotencyKey", "Policy"])
             .body::<DecisionRequest>()
             .ok::<DecisionReceipt>("The receipt, signed and stored")
             .unprocessable(),
@@ -132,6 +132,14 @@ fn decision_endpoints() -> Vec<Endpoint> {
             .description("It counts for nothing from then on. Approvals of one action end with the decision that they allow.")
             .body::<RevocationRequest>()
             .ok::<Receipt>("The signed revocation")
+            .not_found()
+            .conflict()
+            .unprocessable(),
+        blocking(Post, "/v1/reviews/{id}/statement", REVIEWER, decisions::statement)
+            .operation("reviewStatement", "reviews", "Show what a passkey signs to approve")
+            .description("Send what it signed as `passkey` of the review, with the same note, role and expiry, within ten minutes.")
+            .body::<StatementRequest>()
+            .ok::<ToSign>("The statement and its challenge; nothing is stored")
             .not_found()
             .conflict()
             .unprocessable(),

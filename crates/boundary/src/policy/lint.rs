@@ -2,8 +2,10 @@
 
 use proofmark_evidence::{Accepts, ApprovalDemand};
 use proofmark_receipt::document::shown;
+use proofmark_session::COMMON_TOOLS;
 
 use super::dispatchers::DISPATCHERS;
+use super::rules::ToolCallDemand;
 use super::{ActionPolicy, Boundary, Demand, ReceiptRule, Unmatched};
 
 /// Something that looks like a mistake.
@@ -79,11 +81,8 @@ fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {
                 warnings.extend(of_approval(policy, &rule.at, demand));
                 warnings.extend(of_scopes(boundary, &rule.at, demand));
             }
-            Demand::ToolCall(demand) if demand.status.is_none() => {
-                let message = "a call that failed, was blocked or never ended meets the rule too";
-                warnings.push(warning(&rule.at, "call-of-any-status", message, "write `status: succeeded`"));
-            }
-            Demand::Fact(_) | Demand::ToolCall(_) => {}
+            Demand::ToolCall(demand) => warnings.extend(of_call(&rule.at, demand)),
+            Demand::Fact(_) => {}
         }
     }
     warnings
@@ -134,6 +133,21 @@ fn of_scopes(boundary: &Boundary, at: &str, demand: &ApprovalDemand) -> Option<W
         let message = "the rule seems to be about spending, and one approval may allow many such actions";
         warning(at, "scopes-of-spending", message, "leave `scopes` out, or bound the amount in a rule of its own")
     })
+}
+
+fn of_call(at: &str, demand: &ToolCallDemand) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if demand.status.is_none() {
+        let message = "a call that failed, was blocked or never ended meets the rule too";
+        warnings.push(warning(at, "call-of-any-status", message, "write `status: succeeded`"));
+    }
+    // A common name is that of the host's own tool, whatever servers call theirs.
+    let is_of_host = demand.name.all_are(|name| COMMON_TOOLS.contains(&name)) || demand.from.names_host();
+    if !is_of_host && !demand.from.names_server() {
+        let message = "a tool of this name of any server meets the rule, and servers choose how their tools are called";
+        warnings.push(warning(at, "call-of-any-server", message, "write `server`, or `surface: host`"));
+    }
+    warnings
 }
 
 fn of_approval(policy: &ActionPolicy, at: &str, demand: &ApprovalDemand) -> Option<Warning> {

@@ -69,7 +69,7 @@ fn a_grant_for_a_session_allows_further_calls_of_it_and_is_not_spent() {
     ] {
         assert_eq!(cause(&request(&format!("action: {action}\n{agent}"))), "out_of_scope", "{action}");
     }
-    let account = Asker { separation: Separation::Account, account: Some("else".to_owned()) };
+    let account = Asker { separation: Separation::Account, account: Some("else".to_owned()), ..Asker::default() };
     assert_eq!(cause(&move_to("/srv/a").asked_by(&account)), "out_of_scope");
 }
 

@@ -42,7 +42,9 @@ impl Moves {
     fn grant(&self, scope: &[&str]) -> Done {
         let blocked = self.decide("/srv/a", "r1");
         let id = text(&blocked, "decision_id");
-        self.0.place.run(&[&["decision", "approve", &id, "--key", "ann", "--note", "ok", "--json"], scope].concat())
+        self.0
+            .place
+            .run(&[&["decision", "approve", &id, "--key", "ann", "--note", "ok", "--json", "--yes"], scope].concat())
     }
 }
 
@@ -94,7 +96,7 @@ fn a_denial_of_such_an_action_ends_the_grant() {
     let other = moves.decide("/etc/b", "r1");
     assert!(moves.allows("/srv/b", "r1"));
     let id = text(&other, "decision_id");
-    let denied = moves.0.place.run(&["decision", "deny", &id, "--key", "bob", "--note", "stop moving things"]);
+    let denied = moves.0.place.run(&["decision", "deny", &id, "--yes", "--key", "bob", "--note", "stop moving things"]);
     assert_eq!(denied.code, 0, "{denied:?}");
     assert!(!moves.allows("/srv/b", "r1"));
     let checked = moves.0.place.run(&["store", "check"]);
@@ -112,7 +114,7 @@ fn a_grant_is_made_of_what_the_decision_signed() {
         .place
         .home
         .sql(&format!("UPDATE asked SET facts = replace(facts, '\"r1\"', '\"r2\"') WHERE decision_id = '{id}'"));
-    let scope = ["decision", "approve", &id, "--key", "ann", "--note", "ok", "--scope", "session"];
+    let scope = ["decision", "approve", &id, "--key", "ann", "--note", "ok", "--scope", "session", "--yes"];
     let refused = moves.0.place.run(&scope);
     assert!(refused.code == 2 && refused.stderr.contains("facts it was made on are not stored"), "{refused:?}");
 }

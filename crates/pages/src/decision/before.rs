@@ -15,7 +15,7 @@ const MAX_TEXT: usize = 400;
 /// What the agent says about why: nobody has checked it.
 pub(super) fn says(action: &Action) -> Vec<(Shown, Shown)> {
     let is_reason = |name: &str| REASONS.contains(&name.to_ascii_lowercase().as_str());
-    let said = action.args.iter().filter(|(name, _)| is_reason(name));
+    let said = action.args().iter().filter(|(name, _)| is_reason(name));
     let said = said.filter_map(|(name, value)| Some((name, value.as_str().filter(|text| !text.trim().is_empty())?)));
     said.map(|(name, text)| (Shown::line(name, 64), Shown::line(text, MAX_TEXT))).collect()
 }

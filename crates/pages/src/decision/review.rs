@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use proofmark_decider::NewReview;
 use proofmark_evidence::{Reviewer, WantedScope};
+use proofmark_receipt::Sha256Digest;
 use proofmark_server::Role;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::{JSON, Reply};
@@ -39,6 +40,8 @@ pub(crate) struct ReviewForm {
     pub(crate) takes_passkeys: bool,
     /// How many reviews the page shows: with another one since, the form asks again.
     pub(crate) seen: usize,
+    /// The digest of the action that the page shows, which an approval binds.
+    pub(crate) shown: String,
     /// Why the last one was not stored.
     pub(crate) message: Option<Coded>,
     pub(crate) help: Option<Coded>,
@@ -53,9 +56,14 @@ pub(crate) fn review_form(
 ) -> Result<(Option<ReviewForm>, Option<&'static str>), Problem> {
     let (context, store) = (&visit.context, visit.context.store());
     let refused = attempted.refusal.as_ref();
-    if action.document.is_empty() {
-        return Ok((None, Some("The action cannot be read, so nobody can know what an approval would allow.")));
-    }
+    let Some(statement) = &action.statement else {
+        return Ok((
+            None,
+            Some(
+                "The action cannot be read, or is not the one that was decided on, so nobody can know what an approval would allow.",
+            ),
+        ));
+    };
     // After a refusal the form stays: it has what the reviewer typed, and says why it was refused.
     if let Some(why) = no_form(visit, stored)?.filter(|_| refused.is_none()) {
         return Ok((None, Some(why)));
@@ -78,6 +86,7 @@ pub(crate) fn review_form(
         like: like(visit, stored, action)?,
         takes_passkeys: passkey::are_listed(visit),
         seen: store.reviews_on(&stored.about.subject, MAX_REVIEWS)?.len(),
+        shown: statement.shown().to_string(),
         message: refused.map(|refused| refused.message.clone()),
         help: refused.and_then(|refused| refused.help.clone()),
     };
@@ -109,7 +118,7 @@ fn no_form(visit: &Visit<'_>, stored: &StoredDecision) -> Result<Option<&'static
     }
 }
 
-/// `POST /ui/decisions/{id}`: `verdict`, `note`, `role`, `expires_in`, `seen`. Leads to the next decision that waits.
+/// `POST /ui/decisions/{id}`: `verdict`, `note`, `role`, `expires_in`, `seen`, `shown`. Leads to the next decision that waits.
 pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
     visit.context.only(&[&FILTERS[..], &["said"]].concat())?;
     let (context, form) = (&visit.context, &visit.form);
@@ -141,7 +150,7 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let signed = signed.map(|signed| passkey::signed(visit, signed)).transpose()?;
     let reviewer = reviewer(context);
     let scope = wanted(form)?.filter(|_| approve);
-    let new = new_review(visit, &reviewer, &note, approve, scope.as_ref());
+    let new = new_review(visit, &reviewer, &note, approve, scope.as_ref())?;
     let reviewed = context.decider.review(&NewReview { signed: signed.as_ref(), ..new });
     match reviewed {
         Ok(_) => {
@@ -162,17 +171,18 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
     }
 }
 
-/// Gives the same review to each of these, signed for itself and of its action alone. One that does not count is not stored, and waits
-/// on.
+/// Gives the same review to each of these, signed for itself and of its action alone, as the page showed it. One that does not count is
+/// not stored, and waits on.
 fn review_others(
     visit: &Visit<'_>,
-    ids: &[String],
+    chosen: &[(String, Sha256Digest)],
     reviewer: &Reviewer,
     note: &str,
     approve: bool,
 ) -> Result<(), Problem> {
-    for id in ids {
-        let new = NewReview { decision_id: id, ..new_review(visit, reviewer, note, approve, None) };
+    for (id, shown) in chosen {
+        let new = new_review(visit, reviewer, note, approve, None)?;
+        let new = NewReview { decision_id: id, shown: Some(*shown), ..new };
         if let Err(error) = visit.context.decider.review(&new) {
             let problem = Problem::from(error);
             if problem.status().is_server_error() {
@@ -183,16 +193,14 @@ fn review_others(
     Ok(())
 }
 
-/// `POST /ui/decisions/{id}/statement`: `note`, `role`, `expires_in`. What a passkey signs to approve the decision.
+/// `POST /ui/decisions/{id}/statement`: `note`, `role`, `expires_in`, `shown`. What a passkey signs to approve the decision.
 pub(crate) fn statement(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let (context, note) = (&visit.context, visit.form.text("note"));
     let reviewer = reviewer(context);
     let scope = wanted(&visit.form)?;
-    let new = new_review(visit, &reviewer, &note, true, scope.as_ref());
-    let statement = context.decider.statement(&new)?;
+    let new = new_review(visit, &reviewer, &note, true, scope.as_ref())?;
     // The very bytes whose digest is the challenge.
-    let text = String::from_utf8(statement.canonical_vrf()).map_err(|error| Problem::internal().cause(error))?;
-    Ok(Reply::text(JSON, text))
+    Ok(Reply::text(JSON, context.decider.statement(&new)?.text))
 }
 
 /// The review that a form asks for.
@@ -202,10 +210,12 @@ fn new_review<'a>(
     note: &'a str,
     approve: bool,
     scope: Option<&'a WantedScope>,
-) -> NewReview<'a> {
+) -> Result<NewReview<'a>, Problem> {
     let (context, form) = (&visit.context, &visit.form);
     let seconds = form.get("expires_in").and_then(|seconds| seconds.parse::<i64>().ok());
-    NewReview {
+    let shown = form.get("shown").filter(|shown| !shown.is_empty()).map(str::parse).transpose();
+    let shown = shown.map_err(|_| Problem::bad("invalid_parameter", "invalid `shown`").help("open the page again"))?;
+    Ok(NewReview {
         tenant: &context.caller.tenant,
         decision_id: context.variable("id"),
         reviewer,
@@ -215,9 +225,10 @@ fn new_review<'a>(
         role: form.get("role").filter(|role| approve && !role.is_empty()),
         // How long a denial stands is not asked for: it has its own default.
         expires_in: seconds.filter(|_| approve).map(|seconds| seconds.saturating_mul(1_000)),
+        shown,
         signed: None,
         scope,
-    }
+    })
 }
 
 impl Refused {

@@ -1,5 +1,6 @@
 //! The part of the form by which a reviewer approves more than the one action, where a rule offers it.
 
+use proofmark_decider::PolicyAsked;
 use proofmark_evidence::{Bound, Free, Scopes, WantedScope};
 use proofmark_receipt::{Json, Object};
 use proofmark_server::problem::Problem;
@@ -48,7 +49,9 @@ impl ScopeForm {
         action: &Action,
         roles: &[String],
     ) -> Result<Option<Self>, Problem> {
-        let Some(policy) = visit.context.decider.policy() else { return Ok(None) };
+        let (decider, tenant) = (&visit.context.decider, &visit.context.caller.tenant);
+        let asked = action.receipt.as_ref().map(|receipt| decider.policy_asked(tenant, receipt));
+        let Some(PolicyAsked::InForce(policy) | PolicyAsked::Changed(policy)) = asked else { return Ok(None) };
         let offered = roles.iter().map(|role| policy.offered(role)).fold(Scopes::default(), Scopes::or);
         if !offered.are_any() {
             return Ok(None);

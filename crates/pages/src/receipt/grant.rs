@@ -6,6 +6,7 @@ use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
 use proofmark_server::{Role, reviewer};
 use proofmark_store::StoredReceipt;
+use proofmark_verifier::presented::spend_of_stored;
 
 use super::super::text::Shown;
 use super::super::visit::Visit;
@@ -20,15 +21,20 @@ pub(crate) struct Granted {
 
 impl Granted {
     /// None for every other receipt.
-    pub(crate) fn of(visit: &Visit<'_>, stored: &StoredReceipt) -> Option<Self> {
-        let approval = ApprovalFact::read(stored.receipt.metadata().get("approval")?)?;
+    pub(crate) fn of(visit: &Visit<'_>, stored: &StoredReceipt) -> Result<Option<Self>, Problem> {
+        let approval = stored.receipt.metadata().get("approval").and_then(ApprovalFact::read);
+        let Some((approval, scope)) = approval.and_then(|approval| Some((approval.clone(), approval.scope?))) else {
+            return Ok(None);
+        };
+        // What a passkey signed is spent as that.
+        let has_ended = visit.context.store().is_spent(&spend_of_stored(&stored.receipt))?;
         let until = approval.expires_at.unix_millis();
-        let may_end = visit.context.caller.role.may(Role::Reviewer) && !stored.spent && until > visit.now;
-        Some(Self {
-            words: approval.scope?.words().iter().map(|line| Shown::line(line, 400)).collect(),
+        let may_end = visit.context.caller.role.may(Role::Reviewer) && !has_ended && until > visit.now;
+        Ok(Some(Self {
+            words: scope.words().iter().map(|line| Shown::line(line, 400)).collect(),
             until: When::full(until),
             address: may_end.then(|| format!("/ui/receipts/{}/revoke", stored.receipt.receipt_id())),
-        })
+        }))
     }
 }
 

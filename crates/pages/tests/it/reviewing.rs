@@ -166,7 +166,20 @@ fn requests_that_are_alike_get_one_review_each_signed_for_itself() {
     let is_offered = |id: &str| page.body.contains(&format!("also {id}"));
     assert!(is_offered(&second) && is_offered(&third) && !is_offered(&pay) && !is_offered(&first), "{}", page.words());
     let (also, not_alike) = (format!("also {second}"), format!("also {pay}"));
-    let form = [("verdict", "approve"), ("note", "all read"), (also.as_str(), "1"), (not_alike.as_str(), "1")];
+    let shown = |id: &str| {
+        let field = format!("name=\"also {id}\" value=\"");
+        page.body.split(&field).nth(1).unwrap().split('"').next().unwrap().to_owned()
+    };
+    let (of_second, of_third) = (shown(&second), shown(&third));
+    let other = format!("also {third}");
+    // What was shown of one is not of another.
+    let form = [
+        ("verdict", "approve"),
+        ("note", "all read"),
+        (also.as_str(), of_second.as_str()),
+        (other.as_str(), of_second.as_str()),
+        (not_alike.as_str(), of_third.as_str()),
+    ];
     assert_eq!(ann.post(&format!("/ui/decisions/{first}"), &form).status, 303);
     let said = || ("ann".to_owned(), "all read".to_owned());
     assert_eq!((office.reviews(&first), office.reviews(&second)), (vec![said()], vec![said()]));
@@ -229,4 +242,43 @@ fn filters_of_the_list_know_environments_and_amounts() {
     let bob = office.browser(&office.bob);
     let words = bob.get(&format!("/ui/decisions/{small}")).words();
     assert!(words.contains("ann has opened it in the last two minutes"), "{words}");
+}
+
+#[test]
+fn a_form_approves_the_action_that_its_page_shows() {
+    let office = Office::open();
+    let (first, second) = (office.ask(MAIL), office.ask(OTHER));
+    let ann = office.browser(&office.ann);
+    let shown = |id: &str| {
+        let page = ann.get(&format!("/ui/decisions/{id}")).body;
+        page.split("name=\"shown\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    };
+    let (of_first, of_second) = (shown(&first), shown(&second));
+    let path = format!("/ui/decisions/{first}");
+    let words = ann.get(&path).words();
+    for said in ["tool send_email", "agent support-bot", "environment production", "separation none"] {
+        assert!(words.contains(said), "{said}: {words}");
+    }
+    let refused = ann.post(&path, &[("verdict", "approve"), ("note", "read it"), ("shown", &of_second)]);
+    assert_eq!(refused.status, 409);
+    assert!(refused.words().contains("what was shown is not the action that was decided on"), "{}", refused.words());
+    assert_eq!(office.outcome(MAIL), "replan_required");
+    let approved = ann.post(&path, &[("verdict", "approve"), ("note", "read it"), ("shown", &of_first)]);
+    assert_eq!(approved.status, 303, "{}", approved.words());
+    assert_eq!(office.outcome(MAIL), "allow");
+}
+
+/// Whoever can write to the database can change the action beside the signed decision.
+#[test]
+fn an_action_that_was_changed_in_the_store_is_not_shown() {
+    let office = Office::open();
+    let id = office.ask(MAIL);
+    office.home.sql("UPDATE decisions SET action = replace(action, 'send_email', 'harmless')");
+    let ann = office.browser(&office.ann);
+    let page = ann.get(&format!("/ui/decisions/{id}"));
+    assert!(page.words().contains("nobody can know what an approval would allow"), "{}", page.words());
+    assert!(!page.words().contains("harmless") && !page.body.contains("id=\"decide\""), "{}", page.words());
+    assert!(!ann.get("/ui/waiting").words().contains("harmless"));
+    let refused = ann.post(&format!("/ui/decisions/{id}"), &approve("read it"));
+    assert_eq!(refused.status, 409, "{}", refused.words());
 }

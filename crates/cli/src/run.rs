@@ -1,5 +1,7 @@
 //! `proofmark run`.
 
+mod next;
+
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
@@ -16,13 +18,15 @@ use crate::options::{OfTenant, Paging, Since, StoreAt};
 use crate::out;
 use crate::paint::printable;
 
-/// List and show runs of workflow steps
+/// List and show runs of workflow steps, and what is due in them
 #[derive(Subcommand)]
 pub(crate) enum Run {
     /// List the runs in the store, most recently changed first
     List(List),
     /// Show the steps of a run and the receipts of their attempts, oldest first
     Show(Show),
+    /// Say what is due in a run: the step, its attempt, what it has to prove, and the prompt for the agent
+    Next(next::Next),
 }
 
 #[derive(Args)]
@@ -61,6 +65,7 @@ impl Run {
         match self {
             Run::List(command) => command.run(config),
             Run::Show(command) => command.run(config),
+            Run::Next(command) => command.run(config),
         }
     }
 }
@@ -223,6 +228,10 @@ impl Row {
             let state = metadata(receipt, "state").unwrap_or_default();
             let (at, id) = (receipt.verified_at(), receipt.receipt_id());
             writeln!(out, "  {at}  attempt {number}: {:<8}  receipt {id}", printable(&state))?;
+        }
+        if let State::Retry(retry) = &self.state {
+            writeln!(out, "  the prompt of attempt {}:", retry.attempt)?;
+            retry.prompt.lines().try_for_each(|line| writeln!(out, "    {}", printable(line)))?;
         }
         Ok(())
     }

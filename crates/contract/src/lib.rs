@@ -48,7 +48,7 @@ pub use evaluate::{
 };
 pub use evidence::{AttemptEvidence, MissingFact};
 pub use expect::Expect;
-pub use follow::{NextStep, is_in_order, next_step};
+pub use follow::{Due, KnownStep, NextStep, due, is_in_order, next_step};
 pub use given::{NotGiven, not_given};
 pub use policy::WorkflowPolicy;
 pub use state::{Event, Retry, RetryPlan, State, StateError, TransitionError};

@@ -11,6 +11,7 @@
 mod accept;
 pub mod clock;
 mod compare;
+mod due;
 mod file_watch;
 mod issue;
 mod offers;
@@ -26,6 +27,7 @@ pub use accept::{
 };
 pub use clock::{clock_behind, now, now_in, receipt_id};
 pub use compare::differences;
+pub use due::due_in_run;
 pub use file_watch::FileWatch;
 pub use issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER, chain_head, decisions_head};
 pub use offers::{LOOK_EVERY, Offers};

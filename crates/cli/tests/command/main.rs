@@ -22,6 +22,7 @@ mod help;
 mod key;
 mod lint;
 mod lists;
+mod next;
 mod output;
 mod policy_diff;
 mod policy_option;

@@ -13,7 +13,7 @@ boundaries:
         reason: {code: not_approved, message: Nobody from finance has approved it.}
 ";
 
-const WIRE: &str = r#"{"action": {"tool": "wire_transfer", "server": "bank", "class": "payment", "target": "DE02120300000000202051",
+const WIRE: &str = r#"{"action": {"tool": "wire_transfer", "server": "bank", "class": "system_change", "target": "DE02120300000000202051",
     "args": {"amount": 90000, "purpose": "two\nlines", "reference": "90000"}}, "agent": {"id": "bot", "environment": "prod"}}"#;
 
 /// A place where a transfer waits for Ann.
@@ -53,7 +53,7 @@ fn nobody_signs_blind() {
         "tool             wire_transfer",
         "server           bank",
         "on               DE02120300000000202051",
-        "class            payment",
+        "class            system_change",
         "agent            bot",
         "separation       none: the agent may have been able to decide for itself",
         "environment      prod",

@@ -198,6 +198,16 @@ pub enum AcceptError {
     /// An invalid name of a run.
     #[error("use `{}` as the name of a run", shown(.0))]
     RunName(String),
+    /// A step is reopened by people whom the workflow or its policy lists.
+    #[error("reopen step `{step}`: the key is of nobody whom the workflow or its policy lists as a reviewer")]
+    NotAReviewer {
+        step: String,
+        /// The names of those who are listed.
+        listed: Vec<String>,
+    },
+    /// The note is empty or too long.
+    #[error("reopen a step: the note is empty or has more than {0} bytes")]
+    Note(usize),
     /// The stored state of a step is not what its last receipt says.
     #[error("read step `{step}` of run `{run}`: its stored state is not that of its last receipt, or the receipt is not valid")]
     OtherState { run: String, step: String },
@@ -246,6 +256,11 @@ impl AcceptError {
             Self::NoContext { name, .. } => format!("give `{name}` in `context`"),
             Self::OutOfOrder { .. } => "have the step before it accepted first, in the same run".to_owned(),
             Self::Refused { refusal, .. } => refusal.help(),
+            Self::NotAReviewer { listed, .. } if listed.is_empty() => {
+                "list who may reopen steps under `reviewers`, as `{name: ann, key: KEY, roles: [owner]}`".to_owned()
+            }
+            Self::NotAReviewer { listed, .. } => format!("it takes the key of {}", listed.join(" or ")),
+            Self::Note(_) => "say why".to_owned(),
             Self::OtherState { .. } => "verify the store with `proofmark store check`".to_owned(),
             Self::State { .. } | Self::Randomness(_) => return None,
         })

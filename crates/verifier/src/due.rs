@@ -25,7 +25,7 @@ pub fn due_in_run(
 }
 
 /// Whether a receipt, as its signer signed it, says that the step of this workflow is in this state.
-fn is_of(state: &State, receipt: &Receipt, workflow: &Workflow) -> bool {
+pub(crate) fn is_of(state: &State, receipt: &Receipt, workflow: &Workflow) -> bool {
     let metadata = receipt.metadata();
     let text = |name: &str| metadata.get(name).and_then(Json::as_str);
     let awaited = match state {

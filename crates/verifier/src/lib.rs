@@ -17,6 +17,7 @@ mod issue;
 mod offers;
 pub mod presented;
 mod project;
+mod reopen;
 mod run;
 mod store_check;
 pub mod sync;
@@ -33,5 +34,6 @@ pub use issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER,
 pub use offers::{LOOK_EVERY, Offers};
 pub use presented::{Presented, PresentedError};
 pub use project::{CONFIG_FILE, ProjectConfig, ProjectError, ProjectRequest, project_request, tree_request};
+pub use reopen::{Reopen, Reopenable};
 pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count, prepare, verify};
 pub use store_check::check_store;

@@ -29,6 +29,7 @@ mod policy_option;
 mod project;
 mod projects;
 mod receipt;
+mod reopen;
 mod reviews;
 mod run;
 mod shown;

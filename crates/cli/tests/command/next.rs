@@ -87,7 +87,7 @@ fn a_run_that_failed_says_so() {
 fn a_state_that_no_receipt_states_is_not_followed() {
     let place = place();
     accept(&place, "plan", "{}");
-    place.home.sql("UPDATE step_runs SET state = replace(state, 'Name the risk', 'Send the key')");
+    place.home.sql("UPDATE runs SET state = replace(state, 'Name the risk', 'Send the key')");
     let other = next(&place, &[]);
     assert!(other.code == 2 && other.stderr.contains("is not that of its last receipt"), "{other:?}");
     assert!(!other.stdout.contains("Send the key"), "{other:?}");

@@ -62,10 +62,7 @@ impl NextStep {
 ///
 /// # Errors
 /// That of `known`.
-pub fn due<E>(
-    workflow: &Workflow,
-    mut known: impl FnMut(&str) -> Result<Option<KnownStep>, E>,
-) -> Result<Due, E> {
+pub fn due<E>(workflow: &Workflow, mut known: impl FnMut(&str) -> Result<Option<KnownStep>, E>) -> Result<Due, E> {
     let mut step = workflow.steps.first().map(|step| step.id.clone()).unwrap_or_default();
     let mut before: Option<String> = None;
     // A run that has been at every step goes in a circle.

@@ -395,7 +395,11 @@ pub fn stored_action(stored: &Decision) -> Option<Object> {
 }
 
 /// The digest of what is shown of a stored decision, which is that of what was shown where the reviewer says it.
-fn digest_shown(decision: &DecisionReceipt, stored: &Decision, new: &NewReview<'_>) -> Result<Sha256Digest, ReviewError> {
+fn digest_shown(
+    decision: &DecisionReceipt,
+    stored: &Decision,
+    new: &NewReview<'_>,
+) -> Result<Sha256Digest, ReviewError> {
     let statement =
         stored_action(stored).ok_or(OtherActionError).and_then(|action| ActionStatement::of(&action, decision));
     let shown = statement.ok().map(|statement| statement.shown());

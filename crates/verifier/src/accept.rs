@@ -209,7 +209,9 @@ pub enum AcceptError {
     #[error("reopen a step: the note is empty or has more than {0} bytes")]
     Note(usize),
     /// The stored state of a step is not what its last receipt says.
-    #[error("read step `{step}` of run `{run}`: its stored state is not that of its last receipt, or the receipt is not valid")]
+    #[error(
+        "read step `{step}` of run `{run}`: its stored state is not that of its last receipt, or the receipt is not valid"
+    )]
     OtherState { run: String, step: String },
     /// The stored state of the run cannot be read.
     #[error("read the state of run `{run}`: {error}")]

@@ -10,12 +10,7 @@ use crate::accept::{AcceptError, StoredStep, stored_step};
 ///
 /// # Errors
 /// [`AcceptError`] when a stored state cannot be read, or is not what its last receipt says.
-pub fn due_in_run(
-    store: &TenantStore<'_>,
-    begun_by: &str,
-    run: &str,
-    workflow: &Workflow,
-) -> Result<Due, AcceptError> {
+pub fn due_in_run(store: &TenantStore<'_>, begun_by: &str, run: &str, workflow: &Workflow) -> Result<Due, AcceptError> {
     proofmark_contract::due(workflow, |step| {
         let Some(StoredStep { state, receipts }) = stored_step(store, begun_by, run, step)? else { return Ok(None) };
         let last = receipts.last().filter(|last| is_of(&state, last, workflow));

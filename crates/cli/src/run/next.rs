@@ -87,7 +87,10 @@ impl Next {
             Due::Ended(step) => self.ended("ended", &workflow, &step),
             Due::Aborted(step) => self.ended("aborted", &workflow, &step),
             Due::Unknown(step) => Err(with_help(
-                format!("say what is due in run `{}`: what follows step `{step}` was not recorded, or is done already", self.run),
+                format!(
+                    "say what is due in run `{}`: what follows step `{step}` was not recorded, or is done already",
+                    self.run
+                ),
                 "look at `next` in the result of its last attempt",
             )),
         }
@@ -99,8 +102,18 @@ impl Next {
             let object = object! { "run": self.run.as_str(), "workflow": workflow.name.as_str(), "due": false, "state": word, "step": step };
             out.json(&Json::from(object).to_text())?;
         } else {
-            let said = if word == "ended" { "the workflow ended after step" } else { "the workflow ended without success at step" };
-            writeln!(out, "run {} of workflow {}: {said} {}", printable(&self.run), printable(&workflow.name), printable(step))?;
+            let said = if word == "ended" {
+                "the workflow ended after step"
+            } else {
+                "the workflow ended without success at step"
+            };
+            writeln!(
+                out,
+                "run {} of workflow {}: {said} {}",
+                printable(&self.run),
+                printable(&workflow.name),
+                printable(step)
+            )?;
         }
         Ok(Exit::No)
     }
@@ -114,12 +127,16 @@ impl Next {
         store: Option<&Store>,
     ) -> anyhow::Result<Attempt<'_>> {
         let now = store.map_or_else(|| Ok(now()), now_in)?;
-        let contract = Contract::of(workflow, step, policy, now.unix_millis())
-            .map_err(|error| with_help(format!("say what step `{step}` has to prove: {error}"), error.help().unwrap_or_default()))?;
+        let contract = Contract::of(workflow, step, policy, now.unix_millis()).map_err(|error| {
+            with_help(format!("say what step `{step}` has to prove: {error}"), error.help().unwrap_or_default())
+        })?;
         let prompt = match &state {
             State::Retry(retry) if retry.contract != contract.digest() => {
                 return Err(with_help(
-                    format!("say what is due in run `{}`: the contract of step `{step}` changed between attempts", self.run),
+                    format!(
+                        "say what is due in run `{}`: the contract of step `{step}` changed between attempts",
+                        self.run
+                    ),
                     "give the workflow and the policy that it began with, or start another run",
                 ));
             }
@@ -128,8 +145,7 @@ impl Next {
         };
         // What an empty attempt misses is what the contract asks for.
         let (payload, receipts) = (response::extract(b""), Evidence::default());
-        let nothing =
-            AttemptEvidence { payload: &payload, trace: None, receipts: &receipts, now: &now, context: None };
+        let nothing = AttemptEvidence { payload: &payload, trace: None, receipts: &receipts, now: &now, context: None };
         let rules = evaluate(&contract, &nothing).rules;
         Ok(Attempt { run: &self.run, contract, state, prompt, rules, now })
     }
@@ -147,7 +163,8 @@ impl Attempt<'_> {
     }
 
     fn object(&self) -> Object {
-        let rules = self.rules.iter().map(|rule| Json::from(object! { "id": rule.id.as_str(), "rule": rule.rule.as_str() }));
+        let rules =
+            self.rules.iter().map(|rule| Json::from(object! { "id": rule.id.as_str(), "rule": rule.rule.as_str() }));
         object! {
             "run": self.run,
             "workflow": self.contract.workflow.as_str(),

@@ -5,13 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use proofmark_contract::State;
 use proofmark_receipt::{Json, Status, object};
 use proofmark_store::Tenant;
 use proofmark_verifier::{Issuer, Reopen as ReopenedStep, Reopenable, Sender};
 
-use crate::confirm::confirm;
 use crate::config::Config;
+use crate::confirm::confirm;
 use crate::document;
 use crate::exit::Exit;
 use crate::lint;
@@ -88,8 +87,7 @@ impl Reopen {
         let (state, receipt) = reopen.reopen(&found, &signer, &self.note, &issuer)?;
         let mut out = out::stdout();
         if self.json {
-            let object =
-                object! { "run": self.run.as_str(), "step": self.step.as_str(), "state": state.to_json(), "receipt": receipt.document().clone() };
+            let object = object! { "run": self.run.as_str(), "step": self.step.as_str(), "state": state.to_json(), "receipt": receipt.document().clone() };
             out.json(&Json::from(object).to_text())?;
         } else {
             let (step, run) = (printable(&self.step), printable(&self.run));

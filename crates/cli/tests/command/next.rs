@@ -38,7 +38,8 @@ fn next(place: &Place, more: &[&str]) -> Done {
 
 fn accept(place: &Place, step: &str, response: &str) -> Done {
     let response = place.file("response.json", response);
-    let done = place.run(&["workflow", "accept", "workflow.yaml", "--step", step, "--run", "r", "--response", &response]);
+    let done =
+        place.run(&["workflow", "accept", "workflow.yaml", "--step", step, "--run", "r", "--response", &response]);
     assert!(done.code < 2, "{done:?}");
     done
 }
@@ -54,7 +55,9 @@ fn a_run_says_what_is_due_and_prints_its_prompt() {
     let place = place();
     let first = next(&place, &[]);
     assert_eq!(first.code, 0, "{first:?}");
-    for said in ["step plan, attempt 1 of 2", "waits for   a response", "planner", "sha256:", "risk", "Plan the change."] {
+    for said in
+        ["step plan, attempt 1 of 2", "waits for   a response", "planner", "sha256:", "risk", "Plan the change."]
+    {
         assert!(first.stdout.contains(said), "{said}: {first:?}");
     }
     assert!(!place.path("home").exists(), "nothing is made to say it");

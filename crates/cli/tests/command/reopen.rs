@@ -30,8 +30,19 @@ fn accept(place: &Place, response: &str) -> Done {
 }
 
 fn reopen(place: &Place, key: &str, more: &[&str]) -> Done {
-    let arguments =
-        ["run", "reopen", "r", "--step", "plan", "--workflow", "workflow.yaml", "--key", key, "--note", "the tracker was down"];
+    let arguments = [
+        "run",
+        "reopen",
+        "r",
+        "--step",
+        "plan",
+        "--workflow",
+        "workflow.yaml",
+        "--key",
+        key,
+        "--note",
+        "the tracker was down",
+    ];
     place.run(&[&arguments[..], more].concat())
 }
 
@@ -74,7 +85,10 @@ fn nobody_else_reopens_a_step_and_nobody_does_blind() {
         assert!(refused.code == 2 && refused.stderr.contains("it takes the key of Ann"), "{refused:?}");
     }
     let blind = reopen(&place, "ann", &[]);
-    assert!(blind.code == 2 && blind.stderr.contains("There is no risk.") && blind.stderr.contains("--yes"), "{blind:?}");
+    assert!(
+        blind.code == 2 && blind.stderr.contains("There is no risk.") && blind.stderr.contains("--yes"),
+        "{blind:?}"
+    );
     assert_eq!(accept(&place, r#"{"risk": "low"}"#).code, 2);
     // The policy's list takes the place of the workflow's.
     let mallory = place.run(&["key", "show", "mallory", "--as", "signer-id"]).stdout.trim().to_owned();

@@ -69,7 +69,7 @@ fn receipts_of_a_run_make_a_chain() {
             response: response.as_bytes(),
             trace: None,
             out_of_order: false,
-        next: None,
+            next: None,
         });
         let mut draft = Draft {
             receipt_id: ReceiptId::from_random_bytes([attempt as u8; 16]),

@@ -78,7 +78,8 @@ fn used_up_attempts_lead_to_the_action() {
 #[test]
 fn a_reviewer_reopens_what_was_aborted_for_one_attempt() {
     let retry = |attempt| judged(attempt, AttemptOutcome::RejectAndRetry, plan(2, Action::Abort));
-    let reopened = |attempt| Event::Reopened { attempt, contract: contract(), prompt: "the browser was down".into(), now_ms: 5 };
+    let reopened =
+        |attempt| Event::Reopened { attempt, contract: contract(), prompt: "the browser was down".into(), now_ms: 5 };
     let aborted = run(&[submitted(1), retry(1), submitted(2), retry(2)]).unwrap();
     let state = aborted.apply(&reopened(2)).unwrap();
     let State::Retry(awaited) = &state else { panic!("{state:?}") };

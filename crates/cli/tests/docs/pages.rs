@@ -68,6 +68,10 @@ const NOT_RUN: &[(&str, &str)] = &[
         "sudo install -d -o proofmark -m 0755 /run/proofmark && sudo install -m 0644 policy.yaml /etc/proofmark.yaml",
     ),
     ("docs/apart.md", "sudo -u proofmark proofmark serve --policy /etc/proofmark.yaml --socket /run/proofmark/socket"),
+    (
+        "docs/apart.md",
+        "sudo -u proofmark proofmark serve --policy policy.yaml --socket socket --socket-tenant acme.dev --api-keys keys.json --listen 127.0.0.1:8700",
+    ),
     ("docs/apart.md", "sudo -u proofmark proofmark decision approve 97473953 --key reviewer --note \"seen\""),
     ("docs/apart.md", "proofmark api-key add --api-keys keys.json ann-laptop agent-host --tenant acme.dev"),
     ("docs/apart.md", "proofmark serve --policy policy.yaml --api-keys keys.json --listen 10.0.0.5:8700"),

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use proofmark_decider::{Guard, HookSettings, Hooks, HostRecord, Owner, StepAt, StopError, session_of};
+use proofmark_decider::{
+    DecideError, Guard, HookSettings, Hooks, HostRecord, Owner, StepAt, StopError, session_entries, session_of,
+};
 use proofmark_guard::{MAX_MESSAGE_BYTES, Moving, Pinning, Settings as GuardSettings};
 use proofmark_hosts::{Event, Host, Message, Stop};
 use proofmark_receipt::{Json, object};
@@ -78,6 +80,7 @@ fn begin(guards: &Guards, terms: Terms, context: &RequestContext<'_>) -> Result<
         session: format!("{}{}", prefix(&context.caller), new.session),
         server: new.server,
         origin: new.origin,
+        process: None,
         agent: agent(&context.caller, new.agent.as_deref())?,
         environment: new.environment,
         keep: terms.keep,
@@ -196,13 +199,21 @@ fn session(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     context.only(&["name", "after"])?;
     let name = context.parameter("name").ok_or_else(|| invalid_parameter("name", "the name of a session"))?;
     let after = context.parsed("after", "how many entries are known")?.unwrap_or(0);
-    let entries = context.store().session_entries(&format!("{}{name}", prefix(&context.caller)), after, PAGE)?;
+    let session = format!("{}{name}", prefix(&context.caller));
+    let entries = context.store().session_entries(&session, after, PAGE)?;
     if entries.is_empty() && after == 0 {
         return Err(Problem::not_found("session"));
     }
     let documents: Result<Vec<Json>, _> = entries.iter().map(|entry| Json::parse(entry.document.as_bytes())).collect();
     let documents = documents.map_err(|error| Problem::internal().cause(error))?;
-    Ok(Json::from(object! { "entries": documents }).into())
+    // What is shown is what is there; whether it counts is said beside it.
+    let wrong =
+        match session_entries(&context.store(), &session, &context.decider.signers_of_sessions(), &mut |_, _| {}) {
+            Ok(_) => None,
+            Err(DecideError::Session(error)) => Some(format!("failed to {error}")),
+            Err(error) => return Err(error.into()),
+        };
+    Ok(Json::from(object! { "entries": documents, "error"?: wrong }).into())
 }
 
 /// Whose the session is, and the policy of this name, which is asked in it.

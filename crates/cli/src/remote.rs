@@ -13,7 +13,8 @@ pub(crate) const OF_A_DECIDER: [&str; 7] =
     ["policy", "key", "passphrase_file", "trust", "store", "record_facts", "keep"];
 
 /// What to do about [`NOT_APART`].
-pub(crate) const HOW_APART: &str = "have another account or another host decide, with `--server` (docs/apart.md)";
+pub(crate) const HOW_APART: &str =
+    "have another account decide (`sudo proofmark setup`) or another host, with `--server`";
 
 /// The server that decides, where this process does not.
 #[derive(Args)]
@@ -56,5 +57,4 @@ impl Remote {
 }
 
 /// What an agent with a shell can do where the decisions are made by its own account.
-pub(crate) const NOT_APART: &str =
-    "decides as this account: an agent with a shell of this account has the same key and can decide for itself";
+pub(crate) const NOT_APART: &str = "separation: none: an agent with a shell as this account can use the same key, write the store and decide for itself; see docs/apart.md";

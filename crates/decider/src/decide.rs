@@ -11,6 +11,7 @@ use proofmark_boundary::{
 use proofmark_evidence::{Evidence, ReceiptFact, Subject};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, SignError, SignerId, Timestamp};
+use proofmark_session::SessionError;
 use proofmark_store::{
     ActionState, Decision as StoredDecision, DecisionIndex, JudgedRules, Spends, StoreError, TenantStore,
 };
@@ -67,6 +68,9 @@ pub enum DecideError {
     /// The facts of the session cannot be used.
     #[error("gather the facts: {0}")]
     Facts(String),
+    /// The session's record is not what trusted signers have recorded.
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// Other processes decide on the action faster than we can.
     #[error("store the decision: other processes keep deciding on the same action or in the same session")]
     Raced,
@@ -91,6 +95,7 @@ impl DecideError {
             Self::Stopped => Some("send it again".to_owned()),
             Self::Raced => Some("try again".to_owned()),
             Self::Sign(error) => error.help(),
+            Self::Session(error) => error.help(),
             Self::Facts(_) | Self::Stored { .. } | Self::Randomness(_) => None,
         }
     }

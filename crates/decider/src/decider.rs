@@ -164,6 +164,13 @@ impl Decider {
         self.trusted.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whose entries of sessions count: the key that decides here, and those of others that are trusted.
+    #[must_use]
+    pub fn signers_of_sessions(&self) -> Vec<SignerId> {
+        let trusted = self.trusted();
+        trusted.signers().iter().copied().chain([self.key.signer()]).collect()
+    }
+
     /// Trusts these signers from here on, and nobody else. A decision that has begun is made with those it began with.
     pub fn set_trusted(&self, trusted: TrustedSigners) {
         *self.trusted.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(trusted);

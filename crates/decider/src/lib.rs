@@ -11,6 +11,7 @@
 
 mod decide;
 mod decider;
+mod entries;
 mod evaluation;
 mod finding;
 mod guard;
@@ -29,6 +30,7 @@ mod worth;
 
 pub use decide::{DecideError, replay};
 pub use decider::{Asked, Decided, Decider, Deciding, Replayable, StoredWith};
+pub use entries::session_entries;
 pub use evaluation::{Evaluation, evaluation};
 pub use finding::FindingCode;
 pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
@@ -42,7 +44,7 @@ pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
 pub use receive::{NotStored, Received};
 pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
-pub use review::{NewReview, ReviewError};
+pub use review::{NewReview, ReviewError, stored_action};
 pub use session_decider::Owner;
 pub use suggest::{SessionSuggestion, SuggestSessionError, suggest_policy};
 pub use worth::{Subject, Terms, Worth, WorthError};

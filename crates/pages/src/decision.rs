@@ -13,7 +13,7 @@ use proofmark_decider::PolicyAsked;
 use proofmark_receipt::{Json, Object, SignatureStatus};
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
-use proofmark_statement::of_decision;
+use proofmark_statement::{Section, indented, of_decision};
 use proofmark_store::{Decision as StoredDecision, WaitingDecision, WaitingWanted};
 
 use super::action::{Action, stored_json};
@@ -26,7 +26,6 @@ use super::visit::Visit;
 use super::waiting::{Narrowing, Said, said};
 use super::words::{When, encoded, short_digest};
 
-pub(crate) use arguments::indented;
 use arguments::{Argument, arguments, without};
 use course::{Course, Happened, course};
 pub(crate) use evidence::RuleNames;
@@ -51,6 +50,8 @@ struct DecisionPage {
     allowed: bool,
     reasons: Vec<ReasonRow>,
     changes: Vec<Coded>,
+    /// What the action says beside its arguments, and who asks.
+    about: Vec<Stated>,
     /// Where the policy that decided is shown, if it is still in force.
     policy_page: Option<String>,
     /// What became of it, if it is not.
@@ -163,7 +164,7 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
         } else {
             "asked to run"
         },
-        facts: facts(&stored, &action, seen.as_ref().map(|(facts, _)| facts)),
+        facts: facts(&action, seen.as_ref().filter(|(_, seen)| seen.is_bound).map(|(facts, _)| facts)),
         asked: waits.map(|waits| waits.asked).filter(|asked| *asked > 1).map(|asked| format!("{asked} times")),
         decided: When::ago(visit.now, stored.decided_at),
         session: session.map(|session| (Shown::line(&session, 80), format!("/ui/sessions/{}", encoded(&session)))),
@@ -174,6 +175,7 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
         policy_page: policy.map(|policy| policy::address_of(visit, policy)),
         policy_told,
         state,
+        about: about(&action),
         arguments: arguments(&action, before.as_ref().map(|before| &before.action)),
         arguments_json: indented(&Json::from(action.document.clone())),
         before: before.map(|before| before.words),
@@ -222,18 +224,23 @@ fn changes(receipt: Option<&DecisionReceipt>) -> Vec<Coded> {
     receipt.map(|receipt| receipt.changes().into_iter().map(Shown::with_code).collect()).unwrap_or_default()
 }
 
+/// In the words that the terminal has, too.
+fn about(action: &Action) -> Vec<Stated> {
+    let said = action
+        .statement
+        .iter()
+        .map(|said| Section { heading: None, statements: said.action.iter().chain(&said.asked).cloned().collect() });
+    Stated::all(said.collect())
+}
+
 /// Where and for what it was asked, in the words of the request.
-fn facts(stored: &StoredDecision, action: &Action, facts: Option<&Object>) -> Vec<(&'static str, Shown)> {
+fn facts(action: &Action, facts: Option<&Object>) -> Vec<(&'static str, Shown)> {
     let of_agent = |name: &str| {
         let agent = facts?.get("agent")?.as_object()?;
         agent.get(name)?.as_str().filter(|text| !text.is_empty()).map(|text| Shown::line(text, 80))
     };
-    let all = [
-        ("in", action.environment()),
-        ("class", stored.about.class.as_deref().map(|class| Shown::line(class, 80))),
-        ("run", of_agent("run")),
-        ("step", of_agent("step")),
-    ];
+    let all =
+        [("in", action.environment()), ("class", action.class()), ("run", of_agent("run")), ("step", of_agent("step"))];
     all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 

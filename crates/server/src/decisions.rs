@@ -4,7 +4,7 @@ use proofmark_boundary::Outcome as OutcomeWord;
 use proofmark_decider::{NewReview, SignedApproval, Statement};
 use proofmark_evidence::Reviewer;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
-use proofmark_receipt::{Json, Timestamp};
+use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Finding, Review, Tenant};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -177,7 +177,7 @@ pub(crate) fn findings(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     })
 }
 
-/// `POST /v1/reviews/{id}`: `{verdict, note, role?, expires_in?, passkey?}`.
+/// `POST /v1/reviews/{id}`: `{verdict, note, role?, expires_in?, shown?, passkey?}`.
 pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let body = context.json()?;
     let review = ReviewBody::read(&body).map_err(|error| Problem::unreadable("read the review", &error))?;
@@ -190,6 +190,7 @@ pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
         note: review.note,
         role: review.role,
         expires_in: expires_in(&body)?,
+        shown: review.shown,
         signed,
     })?;
     let entry = ReviewEntry::from(stored);
@@ -205,12 +206,12 @@ pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     })
 }
 
-/// `POST /v1/reviews/{id}/statement`: `{note, role?, expires_in?}`. What a passkey signs to approve the decision.
+/// `POST /v1/reviews/{id}/statement`: `{note, role?, expires_in?, shown?}`. What a passkey signs to approve the decision.
 pub(crate) fn statement(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let body = context.json()?;
     let read = || {
         let fields = Field::root(&body).fields()?;
-        fields.only(&["note", "role", "expires_in"])?;
+        fields.only(&["note", "role", "expires_in", "shown"])?;
         ReviewBody::of(&fields, true, None)
     };
     let review = read().map_err(|error| Problem::unreadable("read the review", &error))?;
@@ -222,6 +223,7 @@ pub(crate) fn statement(context: &RequestContext<'_>) -> Result<Reply, Problem> 
         note: review.note,
         role: review.role,
         expires_in: expires_in(&body)?,
+        shown: review.shown,
         signed: None,
     })?;
     Reply::json(&ToSign { statement: text.into(), challenge })
@@ -231,13 +233,14 @@ struct ReviewBody<'a> {
     approve: bool,
     note: &'a str,
     role: Option<&'a str>,
+    shown: Option<Sha256Digest>,
     signed: Option<SignedApproval>,
 }
 
 impl<'a> ReviewBody<'a> {
     fn read(body: &'a Json) -> Result<Self, DocumentError> {
         let fields = Field::root(body).fields()?;
-        fields.only(&["verdict", "note", "role", "expires_in", "passkey"])?;
+        fields.only(&["verdict", "note", "role", "expires_in", "shown", "passkey"])?;
         let approve = fields.need("verdict", "approve or deny")?.choice(&[("approve", true), ("deny", false)])?;
         let signed = fields.get("passkey").map(|field| match field.json.as_object() {
             Some(_) if !approve => Err(field.error(Cause::InvalidValue, "a denial is not signed; leave `passkey` out")),
@@ -253,10 +256,18 @@ impl<'a> ReviewBody<'a> {
         Ok(Self {
             note: fields.need("note", "say why")?.text()?,
             role: fields.get("role").map(|role| role.text()).transpose()?,
+            shown: fields.get("shown").map(|shown| digest(&shown)).transpose()?,
             approve,
             signed,
         })
     }
+}
+
+fn digest(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
+    let digest = field.text()?.parse();
+    digest.map_err(|_| {
+        field.error(Cause::InvalidValue, "invalid digest").with_help("write `sha256:` and 64 hexadecimal digits")
+    })
 }
 
 /// In milliseconds. How long is too long depends on the verdict, so `Decider::review` decides that.

@@ -78,7 +78,7 @@ pub use logging::{Log, LogFormat, LogLayer, LogSettings, log_note, start_log};
 pub use mcp::serve_stdio;
 pub use openapi::DescriptionError;
 pub use peer_address::PeerAddress;
-pub use reach::OwnFiles;
+pub use reach::{OwnFiles, is_own};
 pub use receipts::rerun_as_job;
 pub use reload::{
     Files, Loaded, Signers, SignersSource, Source, Stale, UnreadableError, Watched, log_warnings, policy_file_name,

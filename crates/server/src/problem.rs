@@ -356,6 +356,7 @@ impl From<ReviewError> for Problem {
             ReviewError::Allowed(_) => Self::conflict("nothing_to_review", message),
             ReviewError::Enough(_) => Self::conflict("enough_approvals", message),
             ReviewError::Denied { .. } => Self::conflict("denied", message),
+            ReviewError::OtherAction(_) => Self::conflict("other_action", message),
             ReviewError::NoFacts(_) => Self::conflict("no_facts", message),
             ReviewError::OtherPolicy { .. } => Self::conflict("other_policy", message),
             ReviewError::Passkey(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "passkey_refused", message),

@@ -1,8 +1,9 @@
 //! Files that a server reads again while it runs: the policies, the API keys, and the keys of signers.
 //!
-//! A file is read when it has changed and then stayed the same for one round, so that a file that is being written is not
-//! read half; and at once on SIGHUP. What it says is put in force as a whole. A file that cannot be read changes nothing: what
-//! was in force stays, the log has an error, and `/readyz` and `/metrics` say so until the file is read.
+//! A file is read once another one has taken its place by a rename, or once it has stayed the same for a time after it was
+//! written to, so that it is not read half; and at once on SIGHUP. What it says is put in force as a whole. A file that cannot be
+//! read, or that is not read yet, changes nothing: what was in force stays, and the log, `/readyz` and `/metrics` say so until the
+//! file is read. One that was cut off where it stands is never read.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::PolicyPlace;
 use proofmark_keys::TrustedSigners;
 use proofmark_receipt::{Sha256Digest, SignerId};
-use proofmark_verifier::FileWatch;
+use proofmark_verifier::{FileWatch, Look, SETTLING};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{debug, error, info, warn};
 
@@ -73,7 +74,7 @@ pub struct Files {
     pub signers: Option<SignersSource>,
 }
 
-/// The files whose last version could not be read.
+/// The files whose last version is not in force: it could not be read, or is not read yet.
 #[derive(Debug, Default)]
 pub struct Stale {
     names: Mutex<BTreeSet<String>>,
@@ -106,6 +107,8 @@ pub(crate) struct Change {
 pub struct Watched {
     name: String,
     files: Vec<(PathBuf, FileWatch)>,
+    /// Whether one of them has changed since they were read.
+    is_due: bool,
     replace: Box<dyn FnMut() -> Result<Change, UnreadableError> + Send>,
 }
 
@@ -117,13 +120,27 @@ impl Watched {
     ) -> Self {
         let (name, files) = (name.into(), paths.into_iter().map(|path| (path, FileWatch::default())).collect());
         metrics::gauge!("proofmark_stale_files", "file" => name.clone()).set(0.0);
-        Self { name, files, replace: Box::new(replace) }
+        Self { name, files, is_due: false, replace: Box::new(replace) }
     }
 
     fn round(&mut self, asked: bool, stale: &Stale) {
-        // Each of them is looked at, or the next would be read twice.
-        let due = self.files.iter_mut().filter_map(|(path, watch)| watch.round(path, asked).then_some(()));
-        if due.count() > 0 {
+        let mut waits = false;
+        for (path, watch) in &mut self.files {
+            match watch.round(path, asked) {
+                (Look::Read, _) => self.is_due = true,
+                (Look::Unchanged, _) => {}
+                (look @ (Look::Unsettled | Look::CutOff), is_new) => {
+                    waits = true;
+                    if is_new {
+                        log_waiting(&self.name, path, look);
+                    }
+                }
+            }
+        }
+        if waits {
+            // The files are read together, so the others wait for one that may be half written.
+            stale.set(&self.name, true);
+        } else if std::mem::take(&mut self.is_due) {
             self.reload(asked, stale);
         }
     }
@@ -168,6 +185,23 @@ impl Watched {
                 );
             }
         }
+    }
+}
+
+/// Says that a file has changed and is not in force.
+fn log_waiting(file: &str, path: &Path, look: Look) {
+    let path = &*path.to_string_lossy();
+    if look == Look::CutOff {
+        let help = "write the whole file beside it, and rename it";
+        error!(file, path, help, "the file has lost its end where it stands; what was in force before stays in force");
+    } else {
+        let seconds = SETTLING.as_secs();
+        warn!(
+            file,
+            path,
+            seconds,
+            "the file is being written; until it has stayed the same for a time, what was in force before stays in force"
+        );
     }
 }
 
@@ -305,14 +339,23 @@ mod tests {
             (0..number).for_each(|_| file.round(asked, &stale));
             (reads.load(Ordering::Relaxed), stale.names())
         };
+        let replace = |text: &str| {
+            let beside = folder.path().join("beside");
+            std::fs::write(&beside, text).unwrap();
+            // The clock of a file system has steps, and the rename has to come after the write.
+            std::fs::File::open(&beside).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+            std::fs::rename(beside, &path).unwrap();
+        };
         assert_eq!(rounds(1, false), (0, Vec::<String>::new()), "it may be in the middle of being written");
         assert_eq!(rounds(3, false), (1, vec![]), "it may have changed since the start");
-        std::fs::write(&path, "none").unwrap();
-        assert_eq!(rounds(1, false), (1, vec![]));
+        std::fs::write(&path, "half").unwrap();
+        assert_eq!(rounds(3, false), (1, vec!["policy".to_owned()]), "it may be in the middle of being written");
+        replace("none");
+        assert_eq!(rounds(1, false), (1, vec!["policy".to_owned()]));
         assert_eq!(rounds(3, false), (2, vec!["policy".to_owned()]), "a bad file is read once");
         std::fs::remove_file(&path).unwrap();
         assert_eq!(rounds(3, false), (3, vec!["policy".to_owned()]));
-        std::fs::write(&path, "2").unwrap();
+        replace("2");
         assert_eq!(rounds(3, false), (4, vec![]));
         assert_eq!(rounds(1, true), (5, vec![]), "it is read when somebody asks");
         std::fs::remove_file(&path).unwrap();

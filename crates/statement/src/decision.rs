@@ -34,7 +34,7 @@ pub fn of_decision(receipt: &DecisionReceipt) -> Vec<Section> {
 }
 
 /// How far the agent was from what decided.
-fn separation(separation: Separation) -> &'static str {
+pub(crate) fn separation(separation: Separation) -> &'static str {
     match separation {
         Separation::None => "none: the agent may have been able to decide for itself",
         Separation::Account => "account: the agent asked from another account of the host",

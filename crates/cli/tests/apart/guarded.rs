@@ -31,7 +31,7 @@ fn a_person_approves_where_the_decisions_are_made() {
     let mut guard = place.guard(AGENT, "s1");
     let blocked = guard.call(1, "write");
     let id = blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap();
-    let approve = ["decision", "approve", id, "--key", "reviewer", "--role", "owner", "--note", "seen"];
+    let approve = ["decision", "approve", "--yes", id, "--key", "reviewer", "--role", "owner", "--note", "seen"];
     // What the agent does in its own account changes nothing.
     for arguments in [&["key", "new", "reviewer"][..], &approve] {
         drop(place.proofmark(AGENT).args(arguments).output().unwrap());

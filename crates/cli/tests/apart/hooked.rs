@@ -166,7 +166,7 @@ fn installed_commands_name_the_server() {
     let install = ["hook", "install", "claude", "--server", &place.address(), "--dry-run"];
     let shown = said(&place.proofmark(AGENT).args(install).output().unwrap());
     assert!(shown.contains(&format!("hook claude --server {}", place.address())), "{shown}");
-    assert!(!shown.contains("decides as this account"), "{shown}");
+    assert!(!shown.contains("separation: none"), "{shown}");
     fs::write(place.at("agent/mcp.json"), r#"{"mcpServers": {"files": {"command": "npx", "args": ["x"]}}}"#).unwrap();
     chown(place.at("agent/mcp.json"), Some(AGENT), Some(AGENT)).unwrap();
     let wrapped =

@@ -4,6 +4,8 @@
 mod guarded;
 mod hooked;
 mod keys;
+mod played;
+mod setup;
 mod team;
 mod tricks;
 

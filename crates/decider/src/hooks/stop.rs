@@ -10,12 +10,13 @@ use proofmark_contract::{State, TransitionError, Workflow, WorkflowPolicy};
 use proofmark_evidence::trace::{self, FORMS};
 use proofmark_hosts::{Message, Stop};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp, object};
-use proofmark_session::{CallStatus, Ended, Entry, Event, Kind, Stopped, Undecided};
+use proofmark_session::{CallStatus, Ended, Event, Kind, Stopped, Undecided};
 use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, Sender, accept, clock};
 
 use super::calls::{self, made};
 use super::{EXECUTED_UNDECIDED, HookSession, Hooks, undecided};
 use crate::decide::DecideError;
+use crate::entries::session_entries;
 use crate::session_decider::{Known, Owner};
 
 /// The kinds of entries that are a trace.
@@ -247,15 +248,11 @@ impl Hooks {
     /// The calls of the session, or of a subagent, as a trace.
     fn trace(&self, subagent: Option<&str>) -> Result<String, DecideError> {
         let (mut lines, mut own) = (String::new(), HashSet::new());
-        let kinds = TRACE_KINDS.map(Kind::as_str);
-        self.store().session_since(&self.settings.session, 0, &kinds, &mut |document| {
-            let wanted = subagent.is_none_or(|subagent| {
-                let entry = Json::parse(document.as_bytes()).ok();
-                let entry = entry.and_then(|entry| Entry::read(entry.as_object()?));
-                entry.is_some_and(|entry| is_of(&entry.event, subagent, &mut own))
-            });
-            if wanted {
-                lines.push_str(document);
+        let trusted = self.decider.signers_of_sessions();
+        session_entries(&self.store(), &self.settings.session, &trusted, &mut |text, document| {
+            let entry = document.entry().filter(|entry| TRACE_KINDS.contains(&entry.event.kind()));
+            if entry.is_some_and(|entry| subagent.is_none_or(|subagent| is_of(&entry.event, subagent, &mut own))) {
+                lines.push_str(text);
                 lines.push('\n');
             }
         })?;

@@ -153,6 +153,9 @@ pub struct CaseOutcome {
     /// The wall time it was allowed, for messages.
     pub timeout: Duration,
     pub written: Written,
+    /// Why an expression was evaluated in the namespace of the submission, whose code could decide its value. `None` for all
+    /// other cases.
+    pub inside: Option<&'static str>,
 }
 
 /// How much of each stream of a case is kept, in bytes.

@@ -2,7 +2,7 @@
 
 use proofmark_passkey::{Approved, Passkey};
 use proofmark_receipt::{
-    Json, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verdict, Verification,
+    DecidedBy, Json, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verdict, Verification,
 };
 
 use crate::approval_fact::ApprovalFact;
@@ -25,11 +25,13 @@ pub enum ReceiptKind {
     Quorum,
 }
 
-/// Where answers were compared with what was expected.
+/// Where it was decided whether answers are those expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Comparison {
-    /// Inside the submission's process, which could forge the answer.
+    /// For at least one check inside the submission's process, which could have decided otherwise; also where a receipt does
+    /// not say so.
     InProcess,
+    /// For every check outside of it.
     External,
 }
 
@@ -149,14 +151,22 @@ impl Comparison {
         [Self::InProcess, Self::External].into_iter().find(|comparison| comparison.as_str() == word)
     }
 
-    /// What a receipt names (`metadata.comparison`); `None` when that is unknown.
+    /// What a receipt says (`metadata.comparison`, `metadata.decided` and `decided` of each check); `None` when it has a word
+    /// that is unknown. A receipt that does not say who decided is not taken to say that the verifier did.
     fn of(receipt: &Receipt) -> Option<Self> {
-        match receipt.metadata().get("comparison").map(Json::as_str) {
-            // Only runs with `mode: command` compare inside the process, and their receipts say so.
-            None => Some(Self::External),
-            Some(Some("in-process")) => Some(Self::InProcess),
-            Some(_) => None,
-        }
+        let word = |name| receipt.metadata().get(name).map(Json::as_str);
+        let in_process = match word("comparison") {
+            None => false,
+            Some(Some("in-process")) => true,
+            Some(_) => return None,
+        };
+        let by_verifier = match word("decided") {
+            None => false,
+            Some(word) => word?.parse::<DecidedBy>().ok()? == DecidedBy::Verifier,
+        };
+        let details = &receipt.results().details;
+        let each = details.iter().all(|detail| detail.decided == Some(DecidedBy::Verifier));
+        Some(if by_verifier && each && !in_process { Self::External } else { Self::InProcess })
     }
 }
 

@@ -211,8 +211,10 @@ impl Backend {
 
     fn run_case(&mut self, runtime: &Runtime, job: &Job, case: &Case, end: Instant) -> CaseOutcome {
         let started = Instant::now();
-        let not_run =
-            |end| CaseOutcome { end, elapsed: Duration::ZERO, timeout: case.timeout, written: Written::default() };
+        let not_run = |end| {
+            let (elapsed, timeout, written) = (Duration::ZERO, case.timeout, Written::default());
+            CaseOutcome { end, elapsed, timeout, written, inside: None }
+        };
         if self.is_cancelled() {
             return not_run(End::Unavailable(CANCELLED.to_owned()));
         }
@@ -245,7 +247,9 @@ impl Backend {
         // A command is the only case of its job, whose time is its own.
         let shared = !matches!(job.program, Program::Command(_));
         let found = if shared && found == End::Timeout && deadline == end { End::TotalTimeout } else { found };
-        CaseOutcome { end: found, elapsed: started.elapsed(), timeout: case.timeout, written }
+        let evaluates = matches!(job.program, Program::Expression { .. });
+        let inside = (evaluates && !job.language.is_single_call(&case.input)).then_some(INSIDE);
+        CaseOutcome { end: found, elapsed: started.elapsed(), timeout: case.timeout, written, inside }
     }
 
     fn run_pristine(&mut self, runtime: &Runtime, job: &Job, end: Instant) -> Vec<CaseOutcome> {
@@ -276,6 +280,7 @@ impl Backend {
                 timeout: case.timeout,
                 // No submission wrote it.
                 written: Written::default(),
+                inside: None,
             })
             .collect()
     }
@@ -469,6 +474,8 @@ const NO_DISK: &str = "failed to give the submission a place to write: isolation
 const NO_NAME: &str = "failed to name the submission's file as its language needs it: isolation level C has no files of its own; \
     use the mode `call` or `expression`, or verify where level A or B is available";
 
+const INSIDE: &str = "the expression is more than one call";
+
 const STUCK: &str = "failed to end a killed process in time: the host is out of order";
 
 const CANCELLED: &str = "failed to run it to its end: it was cancelled";
@@ -568,5 +575,6 @@ fn not_run(job: &Job, why: &str) -> impl Iterator<Item = CaseOutcome> {
         elapsed: Duration::ZERO,
         timeout: case.timeout,
         written: Written::default(),
+        inside: None,
     })
 }

@@ -38,7 +38,8 @@ pub enum Program {
         /// The name of the function or the class, or of a method as in `Account.deposit`.
         entrypoint: String,
     },
-    /// [`Case::input`] is an expression evaluated in the namespace of the source; the answer is an [`End::Value`].
+    /// [`Case::input`] is an expression, in which the functions of the source can be called; the answer is an [`End::Value`].
+    /// It is evaluated in a process that never loads the source, or else [`CaseOutcome::inside`] says why not.
     Expression {
         /// The submission.
         source: String,

@@ -2,6 +2,7 @@
 
 mod answer;
 mod command;
+mod expression;
 mod launched;
 mod shared;
 mod trial;
@@ -130,7 +131,7 @@ struct Backend {
     ground: Arc<Ground>,
     slot: u32,
     zygotes: HashMap<Kind, Zygote>,
-    /// How many cases this worker was asked to run.
+    /// How many leaves the cases need that this worker was asked to run.
     asked: usize,
     /// Each of them, once set, ends the case at hand.
     stops: Vec<Arc<AtomicBool>>,
@@ -190,7 +191,8 @@ impl Backend {
     /// Makes what all cases of a job need. A case's clock does not count what only its first pays for.
     fn prepare(&mut self, runtime: &Runtime, job: &Job) -> Result<(), String> {
         self.limit_group(runtime, &job.limits).map_err(|error| format!("failed to limit a control group ({error})"))?;
-        self.asked += job.cases.len();
+        let leaves = if matches!(job.program, Program::Expression { .. }) { expression::LEAVES } else { 1 };
+        self.asked += job.cases.len().saturating_mul(leaves);
         self.warm_up(runtime, &job.program, &job.limits).map_err(|error| format!("failed to {error}"))
     }
 
@@ -222,6 +224,7 @@ impl Backend {
             return not_run(End::TotalTimeout);
         }
         let deadline = (started + case.timeout).min(end);
+        let mut inside = None;
         let result = match &job.program {
             Program::Command(project) => self.run_project(runtime, job, project, deadline),
             Program::Stdio { source } => self.run_whole(runtime, job, source, &case.input, deadline),
@@ -231,9 +234,7 @@ impl Backend {
                     .map(|leaf| one_answer(leaf, runtime.toolchain()))
             }
             Program::Expression { source } => {
-                let frame = frame("expression", &[source, &case.input]);
-                self.run_harness(runtime, &job.limits, frame, deadline)
-                    .map(|leaf| one_answer(leaf, runtime.toolchain()))
+                self.run_expression(runtime, job, source, &case.input, deadline, &mut inside)
             }
             Program::Pristine => {
                 let why = "failed to plan: a pristine job has no single case".to_owned();
@@ -247,8 +248,6 @@ impl Backend {
         // A command is the only case of its job, whose time is its own.
         let shared = !matches!(job.program, Program::Command(_));
         let found = if shared && found == End::Timeout && deadline == end { End::TotalTimeout } else { found };
-        let evaluates = matches!(job.program, Program::Expression { .. });
-        let inside = (evaluates && !job.language.is_single_call(&case.input)).then_some(INSIDE);
         CaseOutcome { end: found, elapsed: started.elapsed(), timeout: case.timeout, written, inside }
     }
 
@@ -473,8 +472,6 @@ const NO_DISK: &str = "failed to give the submission a place to write: isolation
 
 const NO_NAME: &str = "failed to name the submission's file as its language needs it: isolation level C has no files of its own; \
     use the mode `call` or `expression`, or verify where level A or B is available";
-
-const INSIDE: &str = "the expression is more than one call";
 
 const STUCK: &str = "failed to end a killed process in time: the host is out of order";
 

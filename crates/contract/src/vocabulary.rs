@@ -29,8 +29,24 @@ pub const EXPECT: &[&str] = &["predicate", "equals"];
 /// A condition on one argument, or one part of a result.
 pub const PART: &[&str] = &["expect"];
 /// A rule about the recorded tool calls.
-pub const TOOL_CALL: &[&str] =
-    &["id", "name", "when", "min", "max", "before", "after", "args", "exactArgs", "status", "result", "rejectMessage"];
+pub const TOOL_CALL: &[&str] = &[
+    "id",
+    "name",
+    "source",
+    "surface",
+    "server",
+    "origin",
+    "when",
+    "min",
+    "max",
+    "before",
+    "after",
+    "args",
+    "exactArgs",
+    "status",
+    "result",
+    "rejectMessage",
+];
 /// A rule about receipts. The snake_case spellings are those of action policies, and are accepted as well.
 pub const RECEIPT: &[&str] = &[
     "id",

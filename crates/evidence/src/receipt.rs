@@ -153,7 +153,8 @@ impl Comparison {
 
     /// What a receipt says (`metadata.comparison`, `metadata.decided` and `decided` of each check); `None` when it has a word
     /// that is unknown. A receipt that does not say who decided is not taken to say that the verifier did.
-    fn of(receipt: &Receipt) -> Option<Self> {
+    #[must_use]
+    pub fn of(receipt: &Receipt) -> Option<Self> {
         let word = |name| receipt.metadata().get(name).map(Json::as_str);
         let in_process = match word("comparison") {
             None => false,

@@ -26,7 +26,7 @@ pub use accept::{
 };
 pub use clock::{clock_behind, now, now_in, receipt_id};
 pub use compare::differences;
-pub use file_watch::FileWatch;
+pub use file_watch::{FileWatch, Look, SETTLING};
 pub use issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER, chain_head, decisions_head};
 pub use offers::{LOOK_EVERY, Offers};
 pub use presented::{Presented, PresentedError};

@@ -4,6 +4,9 @@
 mod guarded;
 mod hooked;
 mod keys;
+mod setup;
+mod team;
+mod tricks;
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};

@@ -30,6 +30,7 @@ mod projects;
 mod receipt;
 mod reviews;
 mod run;
+mod shown;
 mod store;
 mod transcript;
 mod trust;

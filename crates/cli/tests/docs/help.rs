@@ -105,6 +105,7 @@ examples_run!(
     run,
     serve,
     session,
+    setup,
     store,
     trust,
     verify,

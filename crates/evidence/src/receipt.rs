@@ -291,3 +291,53 @@ impl Evidence {
         &self.documents
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+mod tests {
+    use proofmark_receipt::{Detail, Draft, Hashes, Object, ReceiptId, Results, SigningKey, Status};
+
+    use super::*;
+
+    fn comparison(members: &[(&str, Json)], details: &[Option<DecidedBy>]) -> Option<Comparison> {
+        let digest = Sha256Digest::of(b"");
+        let details = details.iter().map(|by| Detail { decided: *by, ..Detail::new("a", Status::Pass) }).collect();
+        let mut metadata = Object::new();
+        members.iter().for_each(|(name, value)| metadata.insert(*name, value.clone()));
+        let draft = Draft {
+            receipt_id: ReceiptId::from_random_bytes([7; 16]),
+            verified_at: Timestamp::from_unix_millis(0),
+            tier: 0,
+            verdict: Verdict::Pass,
+            task: None,
+            results: Results::from_details(details),
+            hashes: Hashes { specification: digest, output: digest, tests: None },
+            metadata,
+        };
+        Comparison::of(&draft.sign(&SigningKey::from_seed([7; 32])).unwrap())
+    }
+
+    #[test]
+    fn only_a_receipt_that_says_so_throughout_was_decided_by_the_verifier() {
+        use Comparison::{External, InProcess};
+        let (verifier, submission) = (Some(DecidedBy::Verifier), Some(DecidedBy::Submission));
+        let decided = |word: &str| ("decided", Json::from(word));
+        let compared = |word: &str| ("comparison", Json::from(word));
+        for (members, details, expected) in [
+            (vec![decided("verifier")], vec![verifier, verifier], Some(External)),
+            (vec![decided("verifier")], vec![], Some(External)),
+            (vec![decided("verifier")], vec![verifier, submission], Some(InProcess)),
+            (vec![decided("verifier")], vec![verifier, None], Some(InProcess)),
+            (vec![decided("submission")], vec![verifier], Some(InProcess)),
+            (vec![], vec![verifier], Some(InProcess)),
+            (vec![], vec![], Some(InProcess)),
+            (vec![compared("in-process"), decided("verifier")], vec![verifier], Some(InProcess)),
+            (vec![compared("in-process")], vec![submission], Some(InProcess)),
+            (vec![compared("elsewhere"), decided("verifier")], vec![verifier], None),
+            (vec![decided("nobody")], vec![verifier], None),
+            (vec![("decided", Json::from(true))], vec![verifier], None),
+        ] {
+            assert_eq!(comparison(&members, &details), expected, "{members:?} {details:?}");
+        }
+    }
+}

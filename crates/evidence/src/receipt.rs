@@ -303,7 +303,9 @@ mod tests {
         let digest = Sha256Digest::of(b"");
         let details = details.iter().map(|by| Detail { decided: *by, ..Detail::new("a", Status::Pass) }).collect();
         let mut metadata = Object::new();
-        members.iter().for_each(|(name, value)| metadata.insert(*name, value.clone()));
+        for (name, value) in members {
+            metadata.insert(*name, value.clone());
+        }
         let draft = Draft {
             receipt_id: ReceiptId::from_random_bytes([7; 16]),
             verified_at: Timestamp::from_unix_millis(0),

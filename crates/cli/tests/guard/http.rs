@@ -463,12 +463,12 @@ fn a_guard_that_is_told_to_stop_ends_streams_and_records_what_it_saw() {
     guarded.call(1, "read");
     let mut stream = guarded.send("POST", "/mcp", &[], call(2, "slow").as_bytes());
     guarded.until(&mut stream, ": begun");
-    let took = guarded.guard.stop();
-    assert!(took < Duration::from_secs(15), "{took:?}");
+    guarded.guard.stop();
     let listed = said(&place.proofmark(&["session", "list", "--json"]));
     let name = listed.split(r#""session":""#).nth(1).unwrap().split('"').next().unwrap();
     let exported = said(&place.proofmark(&["session", "export", name]));
     let last = exported.lines().last().unwrap();
+    // It did not wait for the call.
     assert!(last.contains(r#""kind":"closed""#) && last.contains(r#""unanswered":["2"]"#), "{last}");
 }
 

@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use super::{INITIALIZE, LIST, METHOD, SERVER, VERSION, stateless};
 use crate::{BINARY, PATIENCE, Place, call};

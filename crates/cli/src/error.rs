@@ -11,6 +11,7 @@ use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{ChainError, ReceiptError, SignError};
 use proofmark_server::{KeysError, KeysFileError, ServeError};
+use proofmark_session::SessionError;
 use proofmark_store::{CopyError, StoreError};
 use proofmark_verifier::{AcceptError, IssueError, ProjectError, VerifyError};
 
@@ -111,6 +112,7 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         IssueError,
         VerifyError,
         ServeError,
+        SessionError,
         SignError,
         SourceError,
         StopError,

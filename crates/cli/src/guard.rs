@@ -114,8 +114,9 @@ enum Command {
     WatchServer(watch::WatchServer),
 }
 
+/// Whether definitions are pinned when they are first listed.
 #[derive(Clone, Copy, ValueEnum)]
-enum PinningName {
+pub(crate) enum PinningName {
     Learn,
     Locked,
 }
@@ -170,6 +171,7 @@ impl Guard {
         let settings = GuardSettings {
             session,
             server,
+            process: None,
             origin: self.http.upstream.clone().map_or_else(|| self.server_command.clone(), |url| vec![url]),
             agent: self.agent,
             environment: self.environment,
@@ -182,10 +184,7 @@ impl Guard {
             out::note("proofmark guard: shadow mode: calls are decided and recorded, and nothing is enforced");
         }
         out::note(format_args!("proofmark guard: {NOT_APART}"));
-        let pinning = match self.pins {
-            PinningName::Learn => Pinning::Learn,
-            PinningName::Locked => Pinning::Locked,
-        };
+        let pinning = self.pins.into();
         let mut reload = reload::Reload::new(policy_file.clone(), self.trusting, config);
         match upstream {
             Some(upstream) => {
@@ -207,10 +206,20 @@ impl Guard {
             session,
             agent: self.agent,
             environment: self.environment,
+            policy: self.remote.policy_name,
             hide: self.hide,
             wait: self.wait.unwrap_or_default(),
         };
         stdio::run(RemoteGuard::begin(decides, &new)?, |_| {}, &self.server_command)
+    }
+}
+
+impl From<PinningName> for Pinning {
+    fn from(name: PinningName) -> Self {
+        match name {
+            PinningName::Learn => Self::Learn,
+            PinningName::Locked => Self::Locked,
+        }
     }
 }
 

@@ -26,6 +26,9 @@ pub(crate) struct Remote {
     /// Authenticate with the API key in this file [default: $PROOFMARK_API_KEY; by a socket, the account is enough]
     #[arg(long, value_name = "FILE", requires = "server")]
     api_key_file: Option<PathBuf>,
+    /// Ask the server's policy with this name [default: the one that the API key is for, else `default`]
+    #[arg(long, value_name = "NAME", requires = "server")]
+    pub(crate) policy_name: Option<String>,
 }
 
 impl Remote {
@@ -35,6 +38,9 @@ impl Remote {
         let mut words = vec!["--server".to_owned(), server.to_string()];
         if let Some(file) = &self.api_key_file {
             words.extend(["--api-key-file".to_owned(), absolute_file(file)?]);
+        }
+        if let Some(name) = &self.policy_name {
+            words.extend(["--policy-name".to_owned(), name.clone()]);
         }
         Ok(words)
     }

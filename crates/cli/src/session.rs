@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use clap::{Args, Subcommand};
-use proofmark_receipt::{Json, Timestamp, object};
-use proofmark_session::SessionDocument;
+use proofmark_decider::session_entries;
+use proofmark_receipt::{Json, SignerId, Timestamp, object};
+use proofmark_session::{SessionChain, SessionDocument};
 use proofmark_statement::{Bearing, EntryStatement, Kind, Statement, of_entry};
 use proofmark_store::{SessionEntry, Store, StoredSession, Tenant};
 
@@ -138,7 +139,12 @@ impl Show {
                 (false, None) => writeln!(out, "{} an entry that cannot be read", printable(&entry.kind))?,
             }
             Ok(())
-        })
+        })?;
+        drop(out);
+        // All is shown, and then whether any of it counts.
+        let trusted = config.known_signers()?.trusted(&[])?;
+        session_entries(&store.of(&Tenant::LOCAL), &self.session, trusted.signers(), &mut |_, _| {})?;
+        Ok(Exit::Yes)
     }
 }
 
@@ -150,11 +156,33 @@ impl Export {
     }
 }
 
-/// The entries of a session as a trace: one per line.
-pub(crate) fn trace(store: &Store, session: &str) -> anyhow::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    each(store, session, |entry| Ok(writeln!(text, "{}", entry.document)?))?;
-    Ok(text)
+/// The entries of a session as a trace: one per line. One of `trusted` has signed the last.
+pub(crate) fn trace(store: &Store, session: &str, trusted: &[SignerId]) -> anyhow::Result<Vec<u8>> {
+    let mut text = String::new();
+    let count = session_entries(&store.of(&Tenant::LOCAL), session, trusted, &mut |entry, _| {
+        text.push_str(entry);
+        text.push('\n');
+    })?;
+    if count == 0 { Err(unknown(session)) } else { Ok(text.into_bytes()) }
+}
+
+/// Verifies a trace where it is an export of a session, as a session of the store is verified.
+pub(crate) fn check_export(bytes: &[u8], trusted: &[SignerId]) -> anyhow::Result<()> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
+    let first = lines.peek().and_then(|line| SessionDocument::read(Json::parse(line.as_bytes()).ok()?));
+    let Some(first) = first else { return Ok(()) };
+    let mut chain = SessionChain::new(first.session());
+    lines.try_for_each(|line| chain.add(line).map(drop))?;
+    let end = chain.tip().cloned();
+    Ok(chain.end(end.as_ref(), trusted)?)
+}
+
+fn unknown(session: &str) -> anyhow::Error {
+    with_help(
+        format!("read the session `{}`: the store has no such session", printable(session)),
+        "list the sessions with `proofmark session list`",
+    )
 }
 
 /// Hands over the entries of a session, first to last.
@@ -168,10 +196,7 @@ fn each(
     loop {
         let entries = store.session_entries(session, position, PAGE)?;
         if entries.is_empty() && position == 0 {
-            return Err(with_help(
-                format!("read the session `{}`: the store has no such session", printable(session)),
-                "list the sessions with `proofmark session list`",
-            ));
+            return Err(unknown(session));
         }
         let count = entries.len();
         for entry in entries {

@@ -167,7 +167,7 @@ impl From<&ReceiptError> for Fault {
             ReceiptError::WrongFormat { .. } => "format",
             ReceiptError::ReceiptId(_) => "receipt_id",
             ReceiptError::TierOutOfRange(_) => "tier",
-            ReceiptError::UnknownVerdict(_) => "verdict",
+            ReceiptError::UnknownVerdict(_) | ReceiptError::VerdictMismatch { .. } => "verdict",
             ReceiptError::TotalMismatch { .. } => "results.total",
             ReceiptError::DetailsMismatch { .. } => "results.details",
             ReceiptError::Json(error) => return error.into(),

@@ -2,7 +2,9 @@
 //! list.
 
 /// A workflow.
-pub const WORKFLOW: &[&str] = &["name", "description", "class", "context", "tools", "onFailure", "steps"];
+pub const WORKFLOW: &[&str] = &["name", "description", "class", "context", "tools", "onFailure", "reviewers", "steps"];
+/// Somebody who may reopen a step.
+pub const REVIEWER: &[&str] = &["name", "key", "passkey", "roles"];
 /// A step of a workflow.
 pub const STEP: &[&str] = &[
     "id",
@@ -29,8 +31,24 @@ pub const EXPECT: &[&str] = &["predicate", "equals"];
 /// A condition on one argument, or one part of a result.
 pub const PART: &[&str] = &["expect"];
 /// A rule about the recorded tool calls.
-pub const TOOL_CALL: &[&str] =
-    &["id", "name", "when", "min", "max", "before", "after", "args", "exactArgs", "status", "result", "rejectMessage"];
+pub const TOOL_CALL: &[&str] = &[
+    "id",
+    "name",
+    "source",
+    "surface",
+    "server",
+    "origin",
+    "when",
+    "min",
+    "max",
+    "before",
+    "after",
+    "args",
+    "exactArgs",
+    "status",
+    "result",
+    "rejectMessage",
+];
 /// A rule about receipts. The snake_case spellings are those of action policies, and are accepted as well.
 pub const RECEIPT: &[&str] = &[
     "id",
@@ -56,7 +74,7 @@ pub const ON_FAILURE: &[&str] = &["action", "maxAttempts", "retryStrategy", "ini
 /// Which tools change something.
 pub const TOOLS: &[&str] = &["mutating", "readonly"];
 /// A policy.
-pub const POLICY: &[&str] = &["name", "description", "tools", "classes", "requirements", "exemptions"];
+pub const POLICY: &[&str] = &["name", "description", "tools", "classes", "reviewers", "requirements", "exemptions"];
 /// The classes of a policy.
 pub const CLASSES: &[&str] = &["mutating", "readonly"];
 /// What a policy demands.

@@ -11,6 +11,7 @@ use proofmark_boundary::{
 use proofmark_evidence::{Evidence, ReceiptFact, Subject};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, SignError, SignerId, Timestamp};
+use proofmark_session::SessionError;
 use proofmark_store::{
     ActionState, Decision as StoredDecision, DecisionIndex, JudgedRules, Spends, StoreError, TenantStore,
 };
@@ -39,6 +40,13 @@ pub enum DecideError {
     /// There is no policy to decide by.
     #[error("decide: there is no policy here")]
     NoPolicy,
+    /// The tenant has no policy of this name, or none that is asked where none is named.
+    #[error("decide: there is {}", missing(.name.as_deref()))]
+    OtherPolicy {
+        name: Option<String>,
+        /// The names of those that it has.
+        known: Vec<String>,
+    },
     /// Presented documents cannot be read.
     #[error(transparent)]
     Presented(#[from] PresentedError),
@@ -60,6 +68,9 @@ pub enum DecideError {
     /// The facts of the session cannot be used.
     #[error("gather the facts: {0}")]
     Facts(String),
+    /// The session's record is not what trusted signers have recorded.
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// Other processes decide on the action faster than we can.
     #[error("store the decision: other processes keep deciding on the same action or in the same session")]
     Raced,
@@ -76,12 +87,24 @@ impl DecideError {
             Self::Presented(error) => error.help(),
             Self::Store(error) => error.help(),
             Self::NoPolicy => Some("start the server with `--policy`".to_owned()),
+            Self::OtherPolicy { known, .. } if known.is_empty() => {
+                Some("give the server a policy for this tenant, with `--policy TENANT=FILE`".to_owned())
+            }
+            Self::OtherPolicy { known, .. } => Some(format!("name one of: {}", known.join(", "))),
             Self::KeyReused(_) => Some("choose a new key for each request".to_owned()),
             Self::Stopped => Some("send it again".to_owned()),
             Self::Raced => Some("try again".to_owned()),
             Self::Sign(error) => error.help(),
+            Self::Session(error) => error.help(),
             Self::Facts(_) | Self::Stored { .. } | Self::Randomness(_) => None,
         }
+    }
+}
+
+fn missing(name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("no policy `{}` here for this tenant", shown(name)),
+        None => "no policy here that this tenant asks where none is named".to_owned(),
     }
 }
 

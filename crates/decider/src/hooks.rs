@@ -7,6 +7,7 @@ mod calls;
 mod links;
 mod stop;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -124,7 +125,8 @@ impl Hooks {
         call: &Call,
         transcript: &dyn Fn() -> HostRecord,
     ) -> Result<HookRuling, DecideError> {
-        let policy = self.decider.policy().ok_or(DecideError::NoPolicy)?;
+        let Owner { tenant, asker } = &self.settings.owner;
+        let policy = self.decider.policy_for(tenant, asker)?;
         let pending = Pending { message, call, action: self.action(&policy, message, call), policy: &policy };
         let mut session = self.session()?;
         if self.settings.host.record.alone_has_exit_codes() && session.known.calls.any_unsettled() {
@@ -200,6 +202,7 @@ impl Hooks {
             let host = HostTool { name: &call.host_tool, class: call.class, target: call.target.as_deref() };
             policy.action_of_host(&named, &host)
         };
+        action.insert("source", "hook");
         action.insert("surface", if call.mcp { "mcp" } else { "host" });
         let paths = call.paths.clone();
         // What a command does depends on where it runs, so an approval is of the call in this folder. Files that are known are
@@ -299,13 +302,15 @@ fn session_of_subagent(store: &TenantStore<'_>, prefix: &str, host: &Host, paren
     let recent = store.sessions(MAX_SESSIONS_SEARCHED, None)?.sessions;
     for session in recent.into_iter().map(|listed| listed.session).filter(|session| session.starts_with(&begin)) {
         let mut is_there = false;
-        store.session_since(&session, 0, &[Kind::Decided.as_str()], &mut |document| {
+        // What is found here is verified when the session is opened.
+        store.session_since(&session, 0, &mut |document| {
             // Few entries are read: the host waits.
             let entry = document.contains(&written).then(|| Json::parse(document.as_bytes()).ok()).flatten();
             let entry = entry.and_then(|entry| Entry::read(entry.as_object()?));
             if let Some(Entry { event: Event::Decided(decided), .. }) = entry {
                 is_there |= decided.subagent.is_some_and(|subagent| subagent.id == parent);
             }
+            if is_there { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         if is_there {
             return Ok(session);

@@ -5,17 +5,20 @@
 //! - [`Guard`] does so for the calls of a guarded MCP connection, [`Hooks`] for those of a coding agent. Both decide through
 //!   `session_decider.rs`, on facts that have every entry of their session.
 //! - [`NewReview`] is a person's approval or denial, [`Reported`] what became of an action.
+//! - [`PolicyPlace`] says whose a policy is and what it is called, [`PolicyAsked`] what became of the one that decided.
 //! - [`Worth`] says what a stored receipt proves, for [`evaluation`] and for redeeming.
 //! - [`suggest_policy`] and [`policy_diff`] decide again what a session or a store has recorded.
 
 mod decide;
 mod decider;
+mod entries;
 mod evaluation;
 mod finding;
 mod guard;
 mod hooks;
 mod passkey;
 mod pins;
+mod policies;
 mod policy_diff;
 mod receive;
 mod reconcile;
@@ -27,19 +30,21 @@ mod worth;
 
 pub use decide::{DecideError, replay};
 pub use decider::{Asked, Decided, Decider, Deciding, Replayable, StoredWith};
+pub use entries::session_entries;
 pub use evaluation::{Evaluation, evaluation};
 pub use finding::FindingCode;
 pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
 pub use hooks::{
     HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, followed, not_executed, session_of,
 };
-pub use passkey::{PasskeyRefusal, SignedApproval};
+pub use passkey::{PasskeyRefusal, SignedApproval, Statement};
 pub use pins::{KnownPin, PinStatus, approve_pins, pins};
+pub use policies::{PolicyAsked, PolicyPlace, PolicyPlaceError, policy_name};
 pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
 pub use receive::{NotStored, Received};
 pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
-pub use review::{NewReview, ReviewError};
+pub use review::{NewReview, ReviewError, stored_action};
 pub use session_decider::Owner;
 pub use suggest::{SessionSuggestion, SuggestSessionError, suggest_policy};
 pub use worth::{Subject, Terms, Worth, WorthError};

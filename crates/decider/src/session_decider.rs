@@ -2,21 +2,21 @@
 //!
 //! Several processes may write one session: hooks of one host, or guards of several servers. Each decides on the entries that
 //! it has seen, and the store refuses what it appends if there are others: then it reads these and decides anew. So no two
-//! decisions are made on facts that lack each other.
+//! decisions are made on facts that lack each other. What it reads counts only if it is linked and signed; what it appends is
+//! linked to the very entry that it has verified.
 
-use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use proofmark_boundary::{Asker, DecisionReceipt, Request};
-use proofmark_receipt::document::shown;
-use proofmark_receipt::{ChainTip, Json};
-use proofmark_session::{Entry, Kind, sign_entry};
-use proofmark_store::{NewEntries, NewEntry, StoreError, Tenant};
+use proofmark_receipt::{ChainTip, Link};
+use proofmark_session::{Entry, Kind, SessionChain, sign_entry};
+use proofmark_store::{After, NewEntries, NewEntry, StoreError, Tenant};
 use proofmark_verifier::clock;
 
 use crate::decide::DecideError;
 use crate::decider::{Asked, Decider, settled};
+use crate::entries::read_on;
 
 /// What is known of a session by its entries.
 pub(crate) trait Known {
@@ -42,14 +42,19 @@ impl Owner {
     }
 }
 
+/// The entry that was signed last of those that are being stored.
+type LastSigned = Arc<Mutex<Option<ChainTip>>>;
+
 /// A session that this process decides on.
 pub(crate) struct SessionDecider<K> {
     decider: Arc<Decider>,
     owner: Owner,
     /// Its name.
     session: String,
-    /// How many entries it had when it was last looked at.
-    count: u64,
+    /// Its entries when they were last looked at.
+    chain: SessionChain,
+    /// Whether there were entries that could not be verified: nothing is decided or appended then.
+    is_behind: bool,
     pub(crate) known: K,
     stop: Arc<AtomicBool>,
 }
@@ -66,34 +71,33 @@ impl<K: Known> SessionDecider<K> {
         known: K,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, DecideError> {
-        let mut opened = Self { decider, owner, session, count: 0, known, stop };
+        let chain = SessionChain::new(&session);
+        let mut opened = Self { decider, owner, session, chain, is_behind: true, known, stop };
         opened.catch_up()?;
         Ok(opened)
     }
 
     /// Whether the session has no entry.
     pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0
+        self.chain.count() == 0
     }
 
     /// Takes in the entries that were not seen yet.
     ///
     /// # Errors
-    /// When the store cannot be read, and for an entry that cannot be: the facts would lack it.
+    /// When the store cannot be read, and for entries that no trusted signer has recorded. Nothing can be decided then, since some of
+    /// them may be among what is known.
     pub(crate) fn catch_up(&mut self) -> Result<(), DecideError> {
-        let Self { decider, owner, session, count, known, .. } = self;
-        let kinds: Vec<_> = K::KINDS.iter().map(|kind| kind.as_str()).collect();
-        let (mut unreadable, store) = (false, decider.store().of(&owner.tenant));
-        *count = store.session_since(session, *count, &kinds, &mut |document| {
-            match Json::parse(document.as_bytes()) {
-                // They are of these kinds, so each is known here.
-                Ok(Json::Object(entry)) => Entry::read(&entry).iter().for_each(|entry| known.take_in(entry)),
-                Ok(_) | Err(_) => unreadable = true,
+        self.is_behind = true;
+        let Self { decider, owner, session, chain, known, .. } = self;
+        let trusted = decider.signers_of_sessions();
+        read_on(&decider.store().of(&owner.tenant), session, chain, &trusted, &mut |_, document| {
+            // By the kind that is signed, and not by the column beside it.
+            if let Some(entry) = document.entry().filter(|entry| K::KINDS.contains(&entry.event.kind())) {
+                known.take_in(&entry);
             }
         })?;
-        if unreadable {
-            return Err(DecideError::Facts(format!("an entry of the session `{}` is damaged", shown(session))));
-        }
+        self.is_behind = false;
         Ok(())
     }
 
@@ -106,6 +110,9 @@ impl<K: Known> SessionDecider<K> {
         &mut self,
         mut attempt: impl FnMut(&mut Self) -> Result<T, DecideError>,
     ) -> Result<T, DecideError> {
+        if self.is_behind {
+            self.catch_up()?;
+        }
         settled(|| match attempt(self) {
             Err(DecideError::Store(StoreError::SessionMoved(_))) => self.catch_up().map(|()| None),
             attempted => attempted.map(Some),
@@ -122,17 +129,15 @@ impl<K: Known> SessionDecider<K> {
         request: &Request,
         entries: &dyn Fn(&str, bool) -> Vec<Entry>,
     ) -> Result<DecisionReceipt, DecideError> {
-        let count = Cell::new(0);
+        let end = LastSigned::default();
         let with = |decision: &str, allowed: bool| {
-            let entries = entries(decision, allowed);
-            count.set(entries.len() as u64);
-            Ok(vec![self.after_seen(&entries, Some(decision))?.into()])
+            Ok(vec![self.after_seen(&entries(decision, allowed), Some(decision), &end)?.into()])
         };
         // The one place where it is said who asks.
         let request = request.asked_by(&self.owner.asker);
         let asked = Asked { with: Some(&with), ..Asked::new(&request, &self.owner.tenant, &self.stop) };
         let receipt = self.decider.decide(&asked)?.receipt;
-        self.count += count.get();
+        self.appended(&end);
         Ok(receipt)
     }
 
@@ -141,9 +146,14 @@ impl<K: Known> SessionDecider<K> {
     /// # Errors
     /// When the store cannot be written.
     pub(crate) fn submit(&mut self, entries: &[Entry]) -> Result<(), DecideError> {
-        self.decider.store().of(&self.owner.tenant).submit(self.after_seen(entries, None)?).wait()?;
-        self.count += entries.len() as u64;
+        let end = LastSigned::default();
+        self.decider.store().of(&self.owner.tenant).submit(self.after_seen(entries, None, &end)?).wait()?;
+        self.appended(&end);
         Ok(())
+    }
+
+    fn appended(&mut self, end: &LastSigned) {
+        self.chain.appended(end.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     /// Stores entries after all others.
@@ -154,19 +164,30 @@ impl<K: Known> SessionDecider<K> {
         self.settled(|session| session.submit(entries))
     }
 
-    /// Entries to store after those that were seen. The last of them is about `decision`.
-    fn after_seen(&self, entries: &[Entry], decision: Option<&str>) -> Result<NewEntries, DecideError> {
+    /// Entries to store after those that were seen. The last of them is about `decision`; `end` gets it as it is signed.
+    fn after_seen(
+        &self,
+        entries: &[Entry],
+        decision: Option<&str>,
+        end: &LastSigned,
+    ) -> Result<NewEntries, DecideError> {
         let mut new = Vec::new();
         for (index, entry) in (1..).zip(entries) {
             let id = clock::receipt_id()?;
-            let (document, key) = (entry.to_document(id, &self.session), self.decider.shared_key());
+            let (document, key, end) =
+                (entry.to_document(id, &self.session), self.decider.shared_key(), Arc::clone(end));
             new.push(NewEntry {
                 id,
                 kind: entry.event.kind().as_str(),
                 decision_id: decision.filter(|_| index == entries.len()).map(str::to_owned),
-                sign: Box::new(move |tip: Option<&ChainTip>| sign_entry(document.clone(), tip, &key)),
+                sign: Box::new(move |tip: Option<&ChainTip>| {
+                    let signed = sign_entry(document.clone(), tip, &key)?;
+                    // What the store signs last is what it stores.
+                    *end.lock().unwrap_or_else(PoisonError::into_inner) = Link { id, document: &signed }.tip();
+                    Ok(signed)
+                }),
             });
         }
-        Ok(NewEntries { session: self.session.clone(), after: Some(self.count), entries: new })
+        Ok(NewEntries { session: self.session.clone(), after: After::Entry(self.chain.tip().cloned()), entries: new })
     }
 }

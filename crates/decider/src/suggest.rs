@@ -9,15 +9,14 @@ use proofmark_boundary::{
 use proofmark_evidence::Evidence;
 use proofmark_guard::{PinKind, says_that_it_changes};
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{Json, Object, ReceiptId};
+use proofmark_receipt::{Json, Object, ReceiptId, SignerId};
 use proofmark_session::{Agent, Decided, Entry, Event, SessionFacts};
 use proofmark_store::{Store, StoreError, Tenant};
 use proofmark_verifier::clock;
 
+use crate::decide::DecideError;
+use crate::entries::session_entries;
 use crate::pins::pins;
-
-/// How many entries are read at a time.
-const PAGE: usize = 500;
 
 /// A policy for what a session did, and what it says of its calls.
 #[derive(Clone, Debug)]
@@ -39,8 +38,8 @@ pub struct SessionSuggestion {
 pub enum SuggestSessionError {
     #[error("read the session `{}`: the store has no such session", shown(.0))]
     NoSession(String),
-    #[error("read the session `{}`: an entry cannot be read", shown(.0))]
-    Damaged(String),
+    #[error(transparent)]
+    Entries(#[from] DecideError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -59,7 +58,8 @@ impl SuggestSessionError {
             Self::Suggest(SuggestError::Nothing) => {
                 Some("let the agent work under `proofmark guard --shadow` first".to_owned())
             }
-            Self::Damaged(_) | Self::Suggest(_) | Self::Policy(_) => None,
+            Self::Entries(error) => error.help(),
+            Self::Suggest(_) | Self::Policy(_) => None,
         }
     }
 }
@@ -78,16 +78,17 @@ struct Record {
     unknown: u64,
 }
 
-/// Suggests a policy that allows what a session did; `current` is a policy to add it to, which keeps what it has.
+/// Suggests a policy that allows what a session did, whose last entry one of `trusted` has signed; `current` is a policy to add it to, which keeps what it has.
 ///
 /// # Errors
 /// [`SuggestSessionError`].
 pub fn suggest_policy(
     store: &Store,
     session: &str,
+    trusted: &[SignerId],
     current: Option<(&ActionPolicy, &Object)>,
 ) -> Result<SessionSuggestion, SuggestSessionError> {
-    let record = Record::read(store, session)?;
+    let record = Record::read(store, session, trusted)?;
     let wanted: Vec<SeenCall> = match current {
         // What the policy decides on by a rule, a further boundary cannot allow.
         Some((policy, _)) => {
@@ -114,7 +115,7 @@ pub fn suggest_policy(
 }
 
 impl Record {
-    fn read(store: &Store, session: &str) -> Result<Self, SuggestSessionError> {
+    fn read(store: &Store, session: &str, trusted: &[SignerId]) -> Result<Self, SuggestSessionError> {
         let mut record = Self {
             session: session.to_owned(),
             agent: Agent::default(),
@@ -127,26 +128,16 @@ impl Record {
         };
         let changing = changing_tools(store)?;
         let ours = store.of(&Tenant::LOCAL);
-        let mut position = 0;
-        loop {
-            let entries = ours.session_entries(session, position, PAGE)?;
-            if entries.is_empty() && position == 0 {
-                return Err(SuggestSessionError::NoSession(session.to_owned()));
-            }
-            for entry in &entries {
-                let Ok(Json::Object(document)) = Json::parse(entry.document.as_bytes()) else {
-                    return Err(SuggestSessionError::Damaged(session.to_owned()));
-                };
-                if let Some(entry) = Entry::read(&document) {
-                    record.take(store, &entry.event, &changing)?;
-                    record.entries.push(entry);
-                }
-            }
-            position += entries.len() as u64;
-            if entries.len() < PAGE {
-                return Ok(record);
-            }
+        let mut entries = Vec::new();
+        let count = session_entries(&ours, session, trusted, &mut |_, document| entries.extend(document.entry()))?;
+        if count == 0 {
+            return Err(SuggestSessionError::NoSession(session.to_owned()));
         }
+        for entry in entries {
+            record.take(store, &entry.event, &changing)?;
+            record.entries.push(entry);
+        }
+        Ok(record)
     }
 
     fn take(

@@ -70,6 +70,7 @@ impl Place {
     fn review(&self, decision_id: &str, reviewer: &str, approve: bool) {
         let reviewer = Reviewer { id: reviewer.to_owned(), key: None, roles: vec!["owner".to_owned()] };
         let new = NewReview {
+            shown: None,
             tenant: &Tenant::LOCAL,
             decision_id,
             reviewer: &reviewer,
@@ -232,4 +233,23 @@ fn servers_that_begin_at_the_same_time_are_compared_with_each_other() {
     let again = begin("notes", "d");
     lists(&again, r#"{"name":"read"}"#);
     assert!(matches!(again.from_client(read).as_slice(), [Passage::ToServer(_)]));
+}
+
+#[test]
+fn entries_that_are_cut_off_or_replaced_are_missed() {
+    for statement in [
+        "DELETE FROM session_entries WHERE position = (SELECT max(position) FROM session_entries)",
+        "DELETE FROM session_entries",
+        "UPDATE session_entries SET hash = (SELECT hash FROM session_entries WHERE position = 0)",
+    ] {
+        let place = Place::new();
+        let guard = place.guard();
+        assert!(guard.set_policy(policy(OPEN)));
+        assert_eq!(moved(guard.from_client(write(1).as_bytes())), [Passage::ToServer(write(1))]);
+        place.home.sql(statement);
+        for id in [2, 3] {
+            let answer = blocked(guard.from_client(write(id).as_bytes()));
+            assert!(answer.contains("rely on the session `s`"), "{statement}: {answer}");
+        }
+    }
 }

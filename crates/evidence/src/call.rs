@@ -1,7 +1,7 @@
 //! A recorded tool call.
 
-use proofmark_receipt::{Json, object};
-use proofmark_session::CallStatus;
+use proofmark_receipt::{Json, Object, object};
+use proofmark_session::{CallStatus, copy_provenance};
 
 /// A recorded tool call.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +16,8 @@ pub struct Call {
     pub status: CallStatus,
     /// The time, as recorded.
     pub at: Option<String>,
+    /// Where it comes from ([`proofmark_session::PROVENANCE`]), as far as the trace says that.
+    pub provenance: Object,
     /// Whether it was made without the decision that it needed, as far as the trace says that.
     pub undecided: bool,
     /// Its index among the calls.
@@ -30,7 +32,7 @@ impl Call {
     /// The call as predicates read it; `name` equals `tool`.
     #[must_use]
     pub fn to_json(&self) -> Json {
-        let object = object! {
+        let mut object = object! {
             "tool": self.tool.as_str(),
             "name": self.tool.as_str(),
             "args": self.arguments.clone(),
@@ -38,6 +40,13 @@ impl Call {
             "status": self.status.as_str(),
             "index": self.index as u64,
         };
+        copy_provenance(&self.provenance, &mut object);
         object.into()
+    }
+
+    /// A member of its provenance.
+    #[must_use]
+    pub fn came_from(&self, member: &str) -> Option<&str> {
+        self.provenance.get(member).and_then(Json::as_str)
     }
 }

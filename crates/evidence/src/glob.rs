@@ -66,6 +66,12 @@ impl Globs {
         self.0.iter().any(|glob| glob.bytes().all(|byte| byte == b'*'))
     }
 
+    /// Whether each of the globs is a text, and is one of these.
+    #[must_use]
+    pub fn all_are(&self, one_of: impl Fn(&str) -> bool) -> bool {
+        self.0.iter().all(|glob| !glob.contains(['*', '?']) && one_of(glob))
+    }
+
     /// The globs without `*` and `?`.
     pub fn literals(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str).filter(|glob| !glob.contains(['*', '?']))

@@ -150,7 +150,8 @@ impl Comparison {
     }
 
     /// What a receipt names (`metadata.comparison`); `None` when that is unknown.
-    fn of(receipt: &Receipt) -> Option<Self> {
+    #[must_use]
+    pub fn of(receipt: &Receipt) -> Option<Self> {
         match receipt.metadata().get("comparison").map(Json::as_str) {
             // Only runs with `mode: command` compare inside the process, and their receipts say so.
             None => Some(Self::External),

@@ -28,6 +28,8 @@ pub enum Refusal {
     InTheFuture,
     TooOld,
     Expired,
+    /// It does not say that its reviewer was shown this action.
+    OtherAction,
     /// A rule asks for a passkey, and it was given otherwise.
     NoPasskey,
     OtherEnvironment,
@@ -59,6 +61,7 @@ impl Refusal {
             Self::InTheFuture => "dated_in_the_future",
             Self::TooOld => "too_old",
             Self::Expired => "expired",
+            Self::OtherAction => "other_action",
             Self::NoPasskey => "no_passkey",
             Self::OtherEnvironment => "other_environment",
             Self::OtherAgent => "other_agent",
@@ -87,6 +90,7 @@ impl Refusal {
             Self::InTheFuture => "is dated in the future",
             Self::TooOld => "is too old",
             Self::Expired => "has expired",
+            Self::OtherAction => "is of another action than its reviewer was shown",
             Self::NoPasskey => "was not given with a passkey",
             Self::OtherEnvironment => "was given for another environment",
             Self::OtherAgent => "was given to another agent",

@@ -16,13 +16,14 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request};
-use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_receipt::{Json, Object, Sha256Digest, object};
 use proofmark_session::{
     Agent, Cancelled, Closed, Event, Executed, Keep, Opened, Passed, Refused, SessionFacts, arguments,
 };
 
 use crate::answer::{self, INVALID_PARAMS};
 use crate::message::{Kind, Message, MessageError, MessageId, Sender};
+use crate::origin::Origin;
 use crate::pin::Pin;
 use crate::pins::Pins;
 pub use lists::Moving;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub server: String,
     /// What the server is reached by: the words of its command, or its URL.
     pub origin: Vec<String>,
+    /// Which start of the agent's host the calls belong to.
+    pub process: Option<String>,
     pub agent: Option<String>,
     pub environment: Option<String>,
     pub keep: Keep,
@@ -162,6 +165,8 @@ struct Task {
 pub struct Connection {
     settings: Settings,
     agent: Agent,
+    /// Where the calls of this connection come from.
+    provenance: Object,
     session: SessionFacts,
     /// The request that was made last, which has most of what the next one has.
     last: Option<Request>,
@@ -192,9 +197,11 @@ impl Connection {
     #[must_use]
     pub fn new(settings: Settings, pins: Pins) -> Self {
         let agent = Agent { id: settings.agent.clone(), environment: settings.environment.clone() };
+        let provenance = provenance(&settings);
         Self {
             settings,
             agent,
+            provenance,
             session: SessionFacts::default(),
             last: None,
             pins,
@@ -217,6 +224,9 @@ impl Connection {
     pub fn open(&mut self, policy: &ActionPolicy) -> Vec<Output> {
         let mut outputs = Vec::new();
         let origin = self.origin(&mut outputs);
+        if let Some(state) = origin {
+            self.provenance.insert("origin_state", state);
+        }
         let opened = Opened {
             host: None,
             server: Some(self.settings.server.clone()),
@@ -495,6 +505,18 @@ impl Connection {
 impl Step {
     fn of(output: Output) -> Self {
         Self { outputs: vec![output], ..Self::default() }
+    }
+}
+
+/// Where the calls of a connection come from.
+fn provenance(settings: &Settings) -> Object {
+    let origin = (!settings.origin.is_empty()).then(|| Origin::of(&settings.origin));
+    object! {
+        "source": "guard",
+        "surface": "mcp",
+        "origin"?: origin.as_ref().map(|origin| origin.shown.clone()),
+        "origin_sha256"?: origin.map(|origin| origin.sha256),
+        "process"?: settings.process.clone(),
     }
 }
 

@@ -10,6 +10,7 @@ mod fold;
 mod headers;
 mod message;
 mod observed;
+mod origin;
 mod pin;
 mod pins;
 mod sse;

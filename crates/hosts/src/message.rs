@@ -1,7 +1,7 @@
 //! What a host tells a hook.
 
 use proofmark_receipt::Json;
-use proofmark_session::CallStatus;
+use proofmark_session::{CallStatus, server_tool, unknown_tool};
 
 /// One event of a host.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +65,8 @@ pub enum Occasion {
 pub struct Call {
     /// The host's name of the call. Without one, the host does not name calls.
     pub id: Option<String>,
-    /// The common name of a host's own tool, else the tool's name on its server.
+    /// The common name of a host's own tool, `host:NAME` where it has none, else what the tool of a server is called
+    /// ([`proofmark_session::server_tool`]).
     pub tool: String,
     /// The name that the host gives.
     pub host_tool: String,
@@ -139,11 +140,11 @@ impl Message {
 }
 
 impl Call {
-    /// A call of a tool that no table names.
+    /// A call of a tool that no table names. Rules about the host's own tools do not reach it.
     pub(crate) fn unknown(tool: &str, args: Json) -> Self {
         Self {
             id: None,
-            tool: tool.to_owned(),
+            tool: unknown_tool(tool),
             host_tool: tool.to_owned(),
             server: None,
             mcp: false,
@@ -157,7 +158,8 @@ impl Call {
 
     /// A call of a tool of an MCP server; `server` where the host names it.
     pub(crate) fn of_server(host_tool: &str, server: Option<&str>, tool: &str, args: Json) -> Self {
-        Self { tool: tool.to_owned(), server: server.map(str::to_owned), mcp: true, ..Self::unknown(host_tool, args) }
+        let tool = server_tool(server, tool);
+        Self { tool, server: server.map(str::to_owned), mcp: true, ..Self::unknown(host_tool, args) }
     }
 
     /// The same, with its id.

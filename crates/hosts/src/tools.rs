@@ -152,7 +152,7 @@ pub(crate) fn own(table: &[Tool], host_tool: &str, args: Json, cwd: Option<&str>
             let call = Call { class: Some(tool.class), target, paths, ..Call::unknown(host_tool, args) };
             Call { tool: tool.name.to_owned(), ..call }
         }
-        // It keeps the host's own name and has no class, so rules about common tools do not reach it.
+        // It has no class, and no name that a tool of the table has.
         None => Call::unknown(host_tool, args),
     }
 }

@@ -1,6 +1,7 @@
 //! `/ui/sessions`: what passed between agents and the servers they call, where `proofmark guard` stood between them.
 
 use askama::Template;
+use proofmark_decider::{DecideError, session_entries};
 use proofmark_receipt::{Json, Timestamp};
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
@@ -45,6 +46,8 @@ struct SessionPage {
     frame: Frame,
     name: Shown,
     lead: Shown,
+    /// Why nothing counts of what it says.
+    wrong: Option<Shown>,
     entries: Vec<EntryRow>,
     next: Option<String>,
     first: Option<String>,
@@ -92,6 +95,14 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     if found.is_empty() && from == 0 {
         return Err(Problem::not_found("session").help("it does not exist, or belongs to another tenant"));
     }
+    let trusted = context.decider.signers_of_sessions();
+    let wrong = match session_entries(&context.store(), name, &trusted, &mut |_, _| {}) {
+        Ok(_) => None,
+        Err(DecideError::Session(error)) => {
+            Some(Shown::line(&format!("No decision is made on this session: failed to {error}."), 600))
+        }
+        Err(error) => return Err(error.into()),
+    };
     let path = format!("/ui/sessions/{}", encoded(name));
     let (mut entries, mut decided, mut blocked) = (Vec::new(), 0, 0);
     for entry in found.iter().take(ENTRIES) {
@@ -106,6 +117,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         frame: Frame::of(visit, Here::Sessions, format!("Session {}", Shown::line(name, 80).plain()))?,
         name: Shown::line(name, 120),
         lead: format!("{} decided on this page, {} blocked.", counted(decided, "call"), number(blocked)).into(),
+        wrong,
         next: (found.len() > ENTRIES).then(|| format!("{path}?from={}", from.saturating_add(ENTRIES as u64))),
         first: (from > 0).then_some(path),
         entries,

@@ -3,7 +3,7 @@ use thiserror::Error;
 use crate::digest::ParseDigestError;
 use crate::json::JsonError;
 use crate::receipt_id::ParseReceiptIdError;
-use crate::results::UnknownWordError;
+use crate::results::{UnknownWordError, Verdict};
 use crate::timestamp::ParseTimestampError;
 
 /// Why a document is not a VRF 1.0 receipt (or, with [`ReceiptError::WrongFormat`], not a chain head).
@@ -43,6 +43,9 @@ pub enum ReceiptError {
     /// The details list more checks of a status than the count says. Fewer are fine: they may leave checks out.
     #[error("`results.details` lists {shown} checks with status `{status}`, but the count says {counted}")]
     DetailsMismatch { status: &'static str, shown: u64, counted: u64 },
+    /// `pass` means that all checks passed, and `partial` that some did (VRF 1.0, "Verdict Semantics").
+    #[error("`verdict` is `{verdict}`, but `results` say that {passed} of {total} checks passed")]
+    VerdictMismatch { verdict: Verdict, passed: u64, total: u64 },
 }
 
 impl ReceiptError {
@@ -64,6 +67,7 @@ impl ReceiptError {
             Self::CountOutOfRange { .. } => "count_out_of_range",
             Self::TotalMismatch { .. } => "total_mismatch",
             Self::DetailsMismatch { .. } => "details_mismatch",
+            Self::VerdictMismatch { .. } => "verdict_mismatch",
         }
     }
 
@@ -83,6 +87,7 @@ impl ReceiptError {
             | Self::TierOutOfRange(_)
             | Self::CountOutOfRange { .. }
             | Self::TotalMismatch { .. }
+            | Self::VerdictMismatch { .. }
             | Self::DetailsMismatch { .. } => None,
         }
     }

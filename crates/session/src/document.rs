@@ -89,6 +89,12 @@ impl SessionDocument {
         &self.document
     }
 
+    /// The event and when it was; `None` for a kind that this version does not know.
+    #[must_use]
+    pub fn entry(&self) -> Option<Entry> {
+        Entry::read(&self.document)
+    }
+
     /// The event; `None` for a kind that this version does not know.
     #[must_use]
     pub fn event(&self) -> Option<Event> {
@@ -105,6 +111,12 @@ impl SessionDocument {
     #[must_use]
     pub fn at(&self) -> &str {
         self.text("at")
+    }
+
+    /// The session that it is an entry of.
+    #[must_use]
+    pub fn session(&self) -> &str {
+        self.text("session")
     }
 
     /// It as a link of its session's chain.

@@ -3,7 +3,7 @@
 //! This is the one place where the words of entries stand. What is stored and signed of an event follows from its row: a
 //! member that is added to a kind goes where it is to be written, and is an `Option`, since older entries lack it.
 
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, Object, object};
 
 use crate::kept::{self, TextDigest};
 use crate::members::{Executed, Member, Side, members};
@@ -168,7 +168,14 @@ members! {
         /// The host's name of the call, for hooks.
         call: Option<String>,
         host_tool: Option<String>,
+        /// The provenance of the call ([`crate::PROVENANCE`]), from here to `process`.
+        source: Option<String>,
+        surface: Option<String>,
         server: Option<String>,
+        origin: Option<String>,
+        origin_sha256: Option<String>,
+        origin_state: Option<String>,
+        process: Option<String>,
         turn: Option<String>,
         subagent: Option<SubagentName>,
         /// The digest of what two events about one call have in common.
@@ -290,7 +297,33 @@ impl Decided {
         let member = |name: &str| action?.get(name);
         let text = |name: &str| member(name).and_then(Json::as_str).map(str::to_owned);
         let arguments = member("args").and_then(kept::arguments);
-        Self { tool: text("tool"), class: text("class"), arguments, ..Self::default() }
+        Self {
+            tool: text("tool"),
+            class: text("class"),
+            source: text("source"),
+            surface: text("surface"),
+            server: text("server"),
+            origin: text("origin"),
+            origin_sha256: text("origin_sha256"),
+            origin_state: text("origin_state"),
+            process: text("process"),
+            arguments,
+            ..Self::default()
+        }
+    }
+
+    /// The provenance of the call.
+    #[must_use]
+    pub fn provenance(&self) -> Object {
+        object! {
+            "source"?: self.source.clone(),
+            "surface"?: self.surface.clone(),
+            "server"?: self.server.clone(),
+            "origin"?: self.origin.clone(),
+            "origin_sha256"?: self.origin_sha256.clone(),
+            "origin_state"?: self.origin_state.clone(),
+            "process"?: self.process.clone(),
+        }
     }
 
     /// Whether the request was forwarded: it was allowed, or nothing is enforced.

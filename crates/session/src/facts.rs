@@ -9,6 +9,7 @@ use crate::document::Entry;
 use crate::event::{Event, Kind};
 use crate::kept::arguments;
 use crate::members::Executed;
+use crate::provenance::copy_provenance;
 use crate::status::CallStatus;
 
 /// The most calls of a session. Rules look at the calls before the present one, so none may be forgotten: a session with
@@ -59,7 +60,9 @@ impl SessionFacts {
             Event::Decided(decided) if !decided.is_of_server() => {
                 let status = if decided.was_forwarded() { CallStatus::Pending } else { CallStatus::Blocked };
                 let args = parsed(decided.arguments.as_deref());
-                self.calls.push(call(decided.tool.as_deref(), decided.class.as_deref(), args, status, at));
+                let mut call = call(decided.tool.as_deref(), decided.class.as_deref(), args, status, at);
+                copy_provenance(&decided.provenance(), &mut call);
+                self.calls.push(call.into());
                 let decision = decided.decision.clone();
                 self.recorded.extend(decision.map(|decision| (decision, self.calls.len() - 1)));
             }
@@ -75,9 +78,15 @@ impl SessionFacts {
                 self.decision_ended(cancelled.decision.as_deref(), Some(CallStatus::Blocked));
             }
             Event::Undecided(undecided) => {
-                let status = undecided.status.unwrap_or(CallStatus::Doubtful);
+                let status = match undecided.status {
+                    // It may have changed something, and nobody decided on it: it proves nothing.
+                    Some(CallStatus::Succeeded) | None => CallStatus::Doubtful,
+                    Some(status) => status,
+                };
                 let args = parsed(undecided.arguments.as_deref());
-                self.calls.push(call(undecided.tool.as_deref(), None, args, status, at));
+                let mut call = call(undecided.tool.as_deref(), None, args, status, at);
+                call.insert("source", "trace");
+                self.calls.push(call.into());
             }
             _ => {}
         }
@@ -87,7 +96,9 @@ impl SessionFacts {
     pub fn called(&mut self, action: &Object, status: CallStatus, at: &str) -> usize {
         let text = |name: &str| action.get(name).and_then(Json::as_str);
         let args = action.get("args").filter(|args| arguments(args).is_some()).cloned();
-        self.calls.push(call(text("tool"), text("class"), args, status, at));
+        let mut call = call(text("tool"), text("class"), args, status, at);
+        copy_provenance(action, &mut call);
+        self.calls.push(call.into());
         self.calls.len() - 1
     }
 
@@ -143,15 +154,14 @@ fn parsed(arguments: Option<&str>) -> Option<Json> {
 }
 
 /// A call as facts have it. Its class is unknown where it was recorded without.
-fn call(tool: Option<&str>, class: Option<&str>, args: Option<Json>, status: CallStatus, at: &str) -> Json {
-    let call = object! {
+fn call(tool: Option<&str>, class: Option<&str>, args: Option<Json>, status: CallStatus, at: &str) -> Object {
+    object! {
         "tool": tool.unwrap_or_default(),
         "args"?: args,
         "status": status.as_str(),
         "class"?: class,
         "at": at,
-    };
-    call.into()
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use proptest::sample::select;
 const RECORDED: &str = include_str!("entries.jsonl");
 
 /// The names of all members of events.
-const MEMBERS: [&str; 53] = [
+const MEMBERS: [&str; 58] = [
     "agent",
     "allowed",
     "arguments",
@@ -41,7 +41,10 @@ const MEMBERS: [&str; 53] = [
     "name",
     "notifications",
     "origin",
+    "origin_sha256",
+    "origin_state",
     "policy_hash",
+    "process",
     "protocol",
     "quarantined",
     "reason",
@@ -53,10 +56,12 @@ const MEMBERS: [&str; 53] = [
     "shadow",
     "shadowed",
     "signs",
+    "source",
     "state",
     "status",
     "step",
     "subagent",
+    "surface",
     "text",
     "tool",
     "turn",

@@ -68,7 +68,7 @@ pub use rows::receipt_meta::StoredReceipt;
 pub use rows::receipts::{NewReceipt, ReceiptSource, SignReceipt};
 pub use rows::reviews::{JudgedReview, Review, ReviewVerdict};
 pub use rows::runs::{ListedStep, Runs, StepRun};
-pub use rows::sessions::{NewEntries, NewEntry, SessionEntry, Sessions, SignEntry, StoredPin, StoredSession};
+pub use rows::sessions::{After, NewEntries, NewEntry, SessionEntry, Sessions, SignEntry, StoredPin, StoredSession};
 pub use rows::spends::{Spend, Spends, Spent};
 pub use rows::workers::{JobProgress, LEASE_MS, MAX_WORKERS, Presence, StoredWorker};
 pub use store::Store;

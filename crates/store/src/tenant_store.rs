@@ -1,6 +1,7 @@
 //! The rows of one tenant.
 
 use std::iter;
+use std::ops::ControlFlow;
 use std::sync::mpsc::{self, Receiver};
 
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId};
@@ -526,8 +527,8 @@ impl TenantStore<'_> {
         self.read(|db, tenant| sessions::entries(db, tenant, session, position, limit))
     }
 
-    /// Hands over the documents of a session's entries of these kinds from this position on, first to last; how many entries
-    /// the session has.
+    /// Hands over the documents of a session's entries from this position on, first to last, until `take` breaks; the session's last
+    /// entry, as the columns beside the documents have it. Nothing is verified.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -535,10 +536,9 @@ impl TenantStore<'_> {
         &self,
         session: &str,
         position: u64,
-        kinds: &[&str],
-        take: &mut dyn FnMut(&str),
-    ) -> Result<u64, StoreError> {
-        self.read(|db, tenant| sessions::since(db, tenant, session, position, kinds, take))
+        take: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<Option<ChainTip>, StoreError> {
+        self.read(|db, tenant| sessions::since(db, tenant, session, position, take))
     }
 
     /// The guarded sessions, those begun last first, at most `limit` after the place `after`.

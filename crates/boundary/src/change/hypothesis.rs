@@ -228,6 +228,7 @@ fn call(request: &mut Request, demand: &ToolCallDemand) -> Option<()> {
     let mut facts = request.facts().clone();
     let mut call = Object::new();
     call.insert("tool", demand.name.sample());
+    demand.from.samples().for_each(|(name, sample)| drop(call.insert(name, sample)));
     call.insert("status", demand.status.unwrap_or(CallStatus::Succeeded).as_str());
     let mut calls = facts.get("calls").and_then(Json::as_array).unwrap_or_default().to_vec();
     // `after` is met only if there is such a call, so the hypothesis needs one too.

@@ -3,6 +3,7 @@
 //! Where a call has no `tool` or `status`, it may be any call. That decides nothing in favour of the action: such a call
 //! is not the demanded one, ends the range of calls before a `before`, and starts it after an `after`.
 
+use proofmark_evidence::FromThere;
 use proofmark_evidence::glob::Globs;
 use proofmark_receipt::Json;
 use proofmark_session::CallStatus;
@@ -45,8 +46,17 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> CallMatch {
     let until = until.unwrap_or(calls.len());
     let mut unknown = Vec::new();
     for (index, call) in calls.iter().enumerate().take(until).skip(from).rev() {
-        if !named(&demand.name, call) {
+        let names = demand.from.tool_names(text(call, "tool").unwrap_or_default(), text(call, "server"));
+        if !names.iter().any(|name| demand.name.matches(name)) {
             continue;
+        }
+        match demand.from.fits(|member| text(call, member)) {
+            FromThere::Yes => {}
+            FromThere::No => continue,
+            FromThere::Unknown(member) => {
+                unknown.push(format!("`calls[{index}].{member}` is absent"));
+                continue;
+            }
         }
         match (demand.status, text(call, "status")) {
             (None, _) => return CallMatch::Met(index),

@@ -274,7 +274,7 @@ fn tool_call(judge: &Judge<'_>, finding: &mut RuleFinding, demand: &ToolCallDema
 /// The steps that matching the name of every call against every glob counts as.
 fn looking_for(demand: &ToolCallDemand, calls: &[Json]) -> u64 {
     let globs = [Some(&demand.name), demand.before.as_ref(), demand.after.as_ref()];
-    let globs: u64 = globs.into_iter().flatten().map(Globs::count).sum();
+    let globs = globs.into_iter().flatten().map(Globs::count).sum::<u64>().saturating_add(demand.from.count());
     let bytes: u64 = calls
         .iter()
         .map(|call| call.as_object().and_then(|call| call.get("tool")?.as_str()).map_or(0, str::len) as u64)
@@ -286,7 +286,7 @@ fn looking_for(demand: &ToolCallDemand, calls: &[Json]) -> u64 {
 
 /// The call that a demand asks for, in words.
 pub(crate) fn call_words(demand: &ToolCallDemand) -> String {
-    let mut words = format!("call of {}", demand.name.shown());
+    let mut words = format!("call of {}{}", demand.name.shown(), demand.from.words());
     if let Some(status) = demand.status {
         let which = match status {
             CallStatus::Pending => "is pending",

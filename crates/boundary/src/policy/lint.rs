@@ -2,8 +2,10 @@
 
 use proofmark_evidence::{Accepts, ApprovalDemand};
 use proofmark_receipt::document::shown;
+use proofmark_session::COMMON_TOOLS;
 
 use super::dispatchers::DISPATCHERS;
+use super::rules::ToolCallDemand;
 use super::{ActionPolicy, Boundary, Demand, ReceiptRule, Unmatched};
 
 /// Something that looks like a mistake.
@@ -76,11 +78,8 @@ fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {
         match &rule.demand {
             Demand::Receipt(receipt) => warnings.extend(of_receipt(&rule.at, receipt)),
             Demand::Approval(demand) => warnings.extend(of_approval(policy, &rule.at, demand)),
-            Demand::ToolCall(demand) if demand.status.is_none() => {
-                let message = "a call that failed, was blocked or never ended meets the rule too";
-                warnings.push(warning(&rule.at, "call-of-any-status", message, "write `status: succeeded`"));
-            }
-            Demand::Fact(_) | Demand::ToolCall(_) => {}
+            Demand::ToolCall(demand) => warnings.extend(of_call(&rule.at, demand)),
+            Demand::Fact(_) => {}
         }
     }
     warnings
@@ -105,6 +104,21 @@ fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
     if !rule.demand.single_use && rule.demand.max_age_millis.is_none() {
         let message = "one receipt allows this action any number of times, without end";
         warnings.push(warning(at, "receipt-without-end", message, "write `single_use` or `max_age`"));
+    }
+    warnings
+}
+
+fn of_call(at: &str, demand: &ToolCallDemand) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if demand.status.is_none() {
+        let message = "a call that failed, was blocked or never ended meets the rule too";
+        warnings.push(warning(at, "call-of-any-status", message, "write `status: succeeded`"));
+    }
+    // A common name is that of the host's own tool, whatever servers call theirs.
+    let is_of_host = demand.name.all_are(|name| COMMON_TOOLS.contains(&name)) || demand.from.names_host();
+    if !is_of_host && !demand.from.names_server() {
+        let message = "a tool of this name of any server meets the rule, and servers choose how their tools are called";
+        warnings.push(warning(at, "call-of-any-server", message, "write `server`, or `surface: host`"));
     }
     warnings
 }

@@ -2,15 +2,19 @@
 
 use proofmark_evidence::glob::Globs;
 use proofmark_receipt::document::{DocumentError, Field};
+use proofmark_session::name_on_server;
 
 use crate::request::Request;
 
 /// The names in `match`, each with the fact and its member that it reads.
-const KEYS: [(&str, &str, &str); 9] = [
+const KEYS: [(&str, &str, &str); 12] = [
     ("action_class", "action", "class"),
     ("tool", "action", "tool"),
     ("boundary", "action", "boundary"),
+    ("source", "action", "source"),
     ("surface", "action", "surface"),
+    ("server", "action", "server"),
+    ("origin", "action", "origin"),
     ("method", "action", "method"),
     ("target", "action", "target"),
     ("agent", "agent", "id"),
@@ -51,7 +55,7 @@ impl Matcher {
         for (index, globs) in &self.globs {
             let Some((_, fact, member)) = KEYS.get(*index) else { continue };
             match request.text(fact, member) {
-                Some(text) if globs.matches(text) => {}
+                Some(text) if globs.matches(text) || self.matches_other(member, globs, request) => {}
                 Some(_) => return Matching::No,
                 // `*` restricts nothing, so it matches even where the text is absent.
                 None if globs.match_all() => {}
@@ -59,6 +63,24 @@ impl Matcher {
             }
         }
         if missing.is_empty() { Matching::Yes } else { Matching::Unknown(missing) }
+    }
+
+    /// Whether the action has the member in another form: an origin by its digest, and beside a server a tool by its name there.
+    fn matches_other(&self, member: &str, globs: &Globs, request: &Request) -> bool {
+        let text = |member: &str| request.text("action", member);
+        match member {
+            "origin" => text("origin_sha256").is_some_and(|digest| globs.matches(digest)),
+            "tool" if self.names("server") => {
+                let bare = text("server").zip(text("tool")).map(|(server, tool)| name_on_server(server, tool));
+                bare.is_some_and(|bare| globs.matches(bare))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it has a glob of this name.
+    pub(crate) fn names(&self, name: &str) -> bool {
+        self.globs.iter().any(|(index, _)| KEYS.get(*index).is_some_and(|(key, _, _)| *key == name))
     }
 
     /// The classes of actions named without a glob.

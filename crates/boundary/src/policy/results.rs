@@ -2,6 +2,7 @@
 
 use proofmark_evidence::glob::Globs;
 use proofmark_receipt::document::{Cause, DocumentError, Field, nearest, shown};
+use proofmark_session::name_on_server;
 
 use super::ActionPolicy;
 use crate::taint::LABELS;
@@ -87,7 +88,9 @@ fn sign(field: &Field<'_>) -> Result<&'static str, DocumentError> {
 impl ResultRule {
     fn applies(&self, tool: &str, server: &str, signs: &[&str]) -> bool {
         let matches = |globs: &Option<Globs>, name: &str| globs.as_ref().is_none_or(|globs| globs.matches(name));
-        matches(&self.tool, tool) && matches(&self.server, server) && self.when.iter().any(|sign| signs.contains(sign))
+        let bare = name_on_server(server, tool);
+        let names = matches(&self.tool, tool) || (self.server.is_some() && matches(&self.tool, bare));
+        names && matches(&self.server, server) && self.when.iter().any(|sign| signs.contains(sign))
     }
 
     /// The entry in words.

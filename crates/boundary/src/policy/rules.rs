@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proofmark_evidence::glob::Globs;
-use proofmark_evidence::{ApprovalDemand, Condition, ReceiptDemand, TextExpression};
+use proofmark_evidence::{ApprovalDemand, Condition, ProvenanceDemand, ReceiptDemand, TextExpression};
 use proofmark_session::CallStatus;
 
 use super::OnBlock;
@@ -46,6 +46,7 @@ pub(crate) struct ReceiptRule {
 #[derive(Debug)]
 pub(crate) struct ToolCallDemand {
     pub(crate) name: Globs,
+    pub(crate) from: ProvenanceDemand,
     pub(crate) status: Option<CallStatus>,
     /// It must come before the first of these, where there is one.
     pub(crate) before: Option<Globs>,

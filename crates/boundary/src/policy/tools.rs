@@ -3,6 +3,7 @@
 use proofmark_evidence::glob::Globs;
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 use proofmark_receipt::{Json, Object, object};
+use proofmark_session::{COMMON_TOOLS, name_on_server, server_tool};
 
 use super::text::text;
 use super::{ActionPolicy, Matching, Mode, Unmatched};
@@ -115,16 +116,21 @@ impl ArgumentPath {
 impl ToolClass {
     /// Whether it names the tool, by the name in the call or by the host's.
     fn names_either(&self, call: &ToolCall<'_>, host: Option<&HostTool<'_>>) -> bool {
-        self.names(call) || host.is_some_and(|host| self.names(&ToolCall { tool: host.name, ..*call }))
+        // A host's own name may be the common name of another tool.
+        let own = host.filter(|host| !COMMON_TOOLS.contains(&host.name));
+        self.names(call) || own.is_some_and(|host| self.names(&ToolCall { tool: host.name, ..*call }))
     }
 
+    /// Whether it names the tool, as it is called in facts; beside the name of its server also as it is called there.
     fn names(&self, call: &ToolCall<'_>) -> bool {
-        let on_server = match (&self.server, call.server) {
-            (None, _) => true,
-            (Some(globs), Some(server)) => globs.matches(server),
+        match (&self.server, call.server) {
+            (None, _) => self.tool.matches(call.tool),
+            (Some(globs), Some(server)) => {
+                let bare = name_on_server(server, call.tool);
+                globs.matches(server) && (self.tool.matches(bare) || self.tool.matches(call.tool))
+            }
             (Some(_), None) => false,
-        };
-        on_server && self.tool.matches(call.tool)
+        }
     }
 
     /// Whether it names the tool of some server.
@@ -148,13 +154,14 @@ impl ToolClass {
 }
 
 impl ActionPolicy {
-    /// The action that a call is, as the facts of a request have it: `tool`, `class`, `args`, and what the policy says of the
-    /// tool. The first entry of `tools` that names the tool counts; a tool that none names is a `system_change`.
+    /// The action that a call of a server's tool is, as the facts of a request have it: `tool` ([`server_tool`]), `class`, `args`, and
+    /// what the policy says of the tool. The first entry of `tools` that names the tool counts; a tool that none names is a `system_change`.
     ///
     /// A call that calls another tool is an action of that tool, with the tool that was called as `via`.
     #[must_use]
     pub fn action_of(&self, call: &ToolCall<'_>) -> Object {
-        self.action(call, None)
+        let tool = server_tool(call.server, call.tool);
+        self.action(&ToolCall { tool: &tool, ..*call }, None)
     }
 
     /// As [`ActionPolicy::action_of`], of a tool that a host has of its own.
@@ -195,8 +202,8 @@ impl ActionPolicy {
     /// Whether an entry of `tools` names this tool.
     #[must_use]
     pub fn classes_tool(&self, tool: &str, server: Option<&str>) -> bool {
-        let args = Json::Object(Object::new());
-        let call = ToolCall { tool, server, args: &args, said_to_change: false };
+        let (args, tool) = (Json::Object(Object::new()), server_tool(server, tool));
+        let call = ToolCall { tool: &tool, server, args: &args, said_to_change: false };
         self.tools.iter().any(|entry| entry.names(&call))
     }
 
@@ -204,8 +211,8 @@ impl ActionPolicy {
     /// ever allowed.
     #[must_use]
     pub fn never_allows(&self, tool: &str, server: Option<&str>) -> bool {
-        let args = Json::Object(Object::new());
-        let call = ToolCall { tool, server, args: &args, said_to_change: false };
+        let (args, tool) = (Json::Object(Object::new()), server_tool(server, tool));
+        let call = ToolCall { tool: &tool, server, args: &args, said_to_change: false };
         if self.mode == Mode::Shadow || self.unmatched == Unmatched::AllowExempted {
             return false;
         }
@@ -228,7 +235,7 @@ impl ActionPolicy {
 
     /// The call within a call. `None` if it names no tool: then the outer call is what is decided.
     fn dispatched(&self, dispatch: &Dispatch, call: &ToolCall<'_>) -> Option<Object> {
-        let tool = dispatch.tool.of(call.args)?.as_str()?;
+        let tool = &server_tool(call.server, dispatch.tool.of(call.args)?.as_str()?);
         let empty = Json::Object(Object::new());
         let args = dispatch.args.as_ref().and_then(|path| path.of(call.args)).unwrap_or(&empty);
         let entry = self.tools.iter().find(|entry| entry.names(&ToolCall { tool, args, ..*call }));
@@ -238,7 +245,7 @@ impl ActionPolicy {
             _ => Some(self.action_of(&ToolCall { tool, args, ..*call })),
         };
         let mut action = inner.unwrap_or_else(|| {
-            object! { "tool": tool, "class": UNCLASSED, "boundary": "action_execute", "server"?: call.server, "args": args.clone() }
+            object! { "tool": tool.as_str(), "class": UNCLASSED, "boundary": "action_execute", "server"?: call.server, "args": args.clone() }
         });
         action.insert("via", call.tool);
         // Other members of the outer call may change what the inner call does.

@@ -2,23 +2,28 @@
 
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_receipt::{Json, Object};
-use proofmark_session::CallStatus;
+use proofmark_session::{CallStatus, PROVENANCE};
 
 use super::{MAX_ENTRIES, MAX_NAME_BYTES};
 use crate::facts::{BOUNDARIES, DEFINITION_STATES};
 
 const FIELDS: [&str; 10] =
     ["action", "agent", "facts", "calls", "memory", "taint", "denies", "task", "upstream", "context_fill_pct"];
-const ACTION: [&str; 17] = [
+const ACTION: [&str; 22] = [
     "tool",
     "class",
     "boundary",
+    "source",
     "surface",
     "method",
     "target",
     "args",
     "crossing",
     "server",
+    "origin",
+    "origin_sha256",
+    "origin_state",
+    "process",
     "via",
     "outer_args",
     "recipient",
@@ -60,7 +65,22 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
     fields.only(&ACTION)?;
     fields.need("tool", "name the tool")?;
     let mut action = Object::new();
-    for name in ["tool", "class", "surface", "method", "target", "server", "via", "definition", "cwd"] {
+    const TEXTS: [&str; 13] = [
+        "tool",
+        "class",
+        "source",
+        "surface",
+        "method",
+        "target",
+        "server",
+        "origin",
+        "origin_sha256",
+        "process",
+        "via",
+        "definition",
+        "cwd",
+    ];
+    for name in TEXTS {
         if let Some(field) = fields.get(name) {
             action.insert(name, name_text(&field)?);
         }
@@ -95,20 +115,26 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
     if let Some(field) = fields.get("amount") {
         action.insert("amount", number(&field)?);
     }
-    if let Some(field) = fields.get("definition_state") {
-        action.insert("definition_state", field.choice(&DEFINITION_STATES.map(|word| (word, word)))?);
+    for name in ["definition_state", "origin_state"] {
+        if let Some(field) = fields.get(name) {
+            action.insert(name, field.choice(&DEFINITION_STATES.map(|word| (word, word)))?);
+        }
     }
     Ok(Json::Object(action))
 }
 
 fn call(field: &Field<'_>) -> Result<Json, DocumentError> {
     let fields = field.fields()?;
-    fields.only(&["tool", "args", "status", "class", "at"])?;
+    let texts = [&["tool", "status", "class", "at"], &PROVENANCE[..]].concat();
+    fields.only(&[&texts[..], &["args"]].concat())?;
     name_text(&fields.need("tool", "name the tool that was called")?)?;
     if let Some(status) = fields.get("status") {
         status.choice(&CallStatus::ALL.map(|status| (status.as_str(), ())))?;
     }
-    item(field, &["tool", "status", "class", "at"], &["args"])
+    if let Some(state) = fields.get("origin_state") {
+        state.choice(&DEFINITION_STATES.map(|word| (word, ())))?;
+    }
+    item(field, &texts, &["args"])
 }
 
 fn deny(field: &Field<'_>) -> Result<Json, DocumentError> {

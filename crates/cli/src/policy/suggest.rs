@@ -47,7 +47,8 @@ impl Suggest {
         let current = self.policy.as_deref().map(current).transpose()?;
         let store = self.store.open_existing(config)?;
         let current = current.as_ref().map(|(policy, document)| (policy, document));
-        let suggested = suggest_policy(&store, &self.session, current)?;
+        let trusted = config.known_signers()?.trusted(&[])?;
+        let suggested = suggest_policy(&store, &self.session, trusted.signers(), current)?;
         let mut out = out::stdout();
         match (&suggested.suggestion, self.json) {
             (_, true) => {

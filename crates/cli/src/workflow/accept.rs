@@ -141,9 +141,16 @@ impl Accept {
     /// The bytes of the trace, which can be read.
     fn trace(&self, config: &Config) -> anyhow::Result<Option<Vec<u8>>> {
         let Some(path) = self.trace.as_deref() else { return Ok(None) };
+        // Those of this user record sessions, and those that are named.
+        let (known, named) = (config.known_signers()?.trusted(&[])?, self.trusting.signers(config)?);
+        let trusted = [known.signers(), named.signers()].concat();
         match path.to_str().and_then(|path| path.strip_prefix("session:")) {
-            Some(name) => session::trace(&self.store.open_existing(config)?, name).map(Some),
-            None => trace(path).map(Some),
+            Some(name) => session::trace(&self.store.open_existing(config)?, name, &trusted).map(Some),
+            None => {
+                let trace = trace(path)?;
+                session::check_export(&trace, &trusted)?;
+                Ok(Some(trace))
+            }
         }
     }
 

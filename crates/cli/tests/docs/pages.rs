@@ -92,6 +92,10 @@ const NOT_RUN: &[(&str, &str)] = &[
         "docs/guard.md",
         "proofmark guard --policy examples/guard/policy.yaml --listen 127.0.0.1:8701 --upstream https://mcp.example.org/mcp",
     ),
+    (
+        "docs/contracts.md",
+        "proofmark run reopen r1 --step implement --workflow workflow.yaml --key ann --note \"the browser was down\"",
+    ),
     ("docs/operating.md", "pg_dump --format custom --file proofmark.dump postgres:///proofmark"),
     (
         "docs/operating.md",

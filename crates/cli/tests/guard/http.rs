@@ -203,8 +203,8 @@ fn an_approval_passes_the_call_once_and_two_at_once_are_decided_one_after_the_ot
     let guarded = Guarded::listed(&place, &[]);
     let blocked = guarded.call(1, "write").body;
     let id = blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap().to_owned();
-    let approved =
-        place.proofmark(&["decision", "approve", &id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
+    let approved = place
+        .proofmark(&["decision", "approve", "--yes", &id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
     assert!(approved.status.success(), "{}", said(&approved));
     let answers: Vec<_> = std::thread::scope(|scope| {
         let calls: Vec<_> = (2..8)

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
 
 mod calls;
+mod entries;
 mod failures;
 mod stops;
 

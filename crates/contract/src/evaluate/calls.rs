@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use proofmark_evidence::trace::Trace;
-use proofmark_evidence::{Call, EvidenceStatus, facts, glob};
+use proofmark_evidence::{Call, EvidenceStatus, FromThere, facts, glob};
 use proofmark_predicate::{Truth, Value};
 use proofmark_session::CallStatus;
 
@@ -258,7 +258,8 @@ fn find_one<'a>(rule: &ToolRule, calls: &[CallFacts<'a>], facts: &Facts<'_>) -> 
             // The list is incomplete from here on. `evaluate_within` makes every rule unknown then.
             break;
         }
-        if !glob::matches(&rule.name, &call.tool) {
+        let names = rule.from.tool_names(&call.tool, call.came_from("server"));
+        if !names.iter().any(|name| glob::matches(&rule.name, name)) {
             continue;
         }
         match fit(rule, known, facts) {
@@ -283,6 +284,14 @@ enum Fit {
 fn fit(rule: &ToolRule, known: &CallFacts<'_>, facts: &Facts<'_>) -> Fit {
     let call = known.call;
     let acted = call.status.may_have_acted();
+    match rule.from.fits(|member| call.came_from(member)) {
+        FromThere::Yes => {}
+        FromThere::No => return Fit::No(format!("it is not one{}", rule.from.words())),
+        FromThere::Unknown(member) => {
+            let why = format!("its `{member}` is not recorded");
+            return if acted { Fit::Maybe(why) } else { Fit::No(why) };
+        }
+    }
     match arguments_mismatch(rule, known, facts) {
         // Arguments that were not recorded, or cannot be compared, may be those the rule means.
         Some(why) if acted && (call.arguments.is_null() || why == INEXACT) => return Fit::Maybe(why),
@@ -433,9 +442,10 @@ fn describe(rule: &ToolRule) -> String {
         |word: &str, name: &Option<String>| name.as_ref().map(|name| format!(", {word} {name}")).unwrap_or_default();
     let when = rule.when.as_ref().map(|when| format!(", when {}", when.source())).unwrap_or_default();
     format!(
-        "at least {} of {}{max}{exact}{}{}{}{}{when}",
+        "at least {} of {}{}{max}{exact}{}{}{}{}{when}",
         counted(rule.count.min, "call"),
         rule.name,
+        rule.from.words(),
         parts("args", &rule.args),
         parts("result", &rule.result),
         order("before", &rule.before),

@@ -4,6 +4,7 @@ use proofmark_evidence::{Accepts, facts, glob};
 use proofmark_predicate::limits::MAX_STEPS;
 use proofmark_predicate::{Budget, Truth, Value};
 use proofmark_receipt::Json;
+use proofmark_session::COMMON_TOOLS;
 
 use super::finding::Finding;
 use crate::expect::Expect;
@@ -19,6 +20,7 @@ pub(super) fn findings(verification: &Verification, at: &str) -> Vec<Finding> {
         pairs(&verification.tool_calls)
             .filter_map(|(_, one, index, other)| tool_pair(one, other, &format!("{calls}[{index}]"))),
     );
+    findings.extend(of_any_server(&verification.tool_calls, &calls));
     let receipts = format!("{at}.receipts");
     findings.extend(pairs(&verification.receipts).filter_map(|(_, one, index, other)| {
         // Two equal rules with `singleUse` are not one: they ask for two receipts.
@@ -158,9 +160,24 @@ fn tool_pair(one: &ToolRule, other: &ToolRule, path: &str) -> Option<Finding> {
     (shadows(one, other) || shadows(other, one)).then(|| shadowed(path.to_owned(), &one.id))
 }
 
+/// The rules that count a tool of any server, where others name the server.
+fn of_any_server(rules: &[ToolRule], at: &str) -> Vec<Finding> {
+    if !rules.iter().any(|rule| rule.from.names_server()) {
+        return Vec::new();
+    }
+    let is_of_host = |rule: &ToolRule| COMMON_TOOLS.contains(&rule.name.as_str()) || rule.from.names_host();
+    let open = rules.iter().enumerate().filter(|(_, rule)| !rule.from.names_server() && !is_of_host(rule));
+    let finding = |index: usize| {
+        let message = "a tool of this name of any server meets the rule, and servers choose how their tools are called";
+        let help = "write `server`, or `surface: host`";
+        Finding::warning("call-of-any-server", format!("{at}[{index}]"), message.to_owned(), help)
+    };
+    open.map(|(index, _)| finding(index)).collect()
+}
+
 /// Whether a rule counts every successful call of its tool.
 fn is_wide(rule: &ToolRule) -> bool {
-    let unordered = rule.before.is_none() && rule.after.is_none();
+    let unordered = rule.before.is_none() && rule.after.is_none() && rule.from.is_empty();
     unordered && rule.args.is_empty() && rule.exact_args.is_none() && rule.result.is_empty()
 }
 

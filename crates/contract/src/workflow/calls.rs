@@ -1,6 +1,6 @@
 //! Rules about recorded calls.
 
-use proofmark_evidence::{Condition, Path, facts};
+use proofmark_evidence::{Condition, Path, ProvenanceDemand, facts};
 use proofmark_predicate::Schema;
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
@@ -20,6 +20,8 @@ pub struct ToolRule {
     pub id: String,
     /// A glob over the names of tools.
     pub name: String,
+    /// Where the call has to come from.
+    pub from: ProvenanceDemand,
     /// When the rule applies; `None` is always.
     pub when: Option<Condition>,
     pub count: Count,
@@ -75,6 +77,7 @@ impl ToolRule {
         Ok(Self {
             id: names.take(&fields, &format!("toolCalls:{name}"))?,
             when: fields.get("when").map(|field| Ok(Condition::new(field.text()?, facts))).transpose()?,
+            from: ProvenanceDemand::read(&fields)?,
             count: Count::read(&fields)?,
             before: word("before")?,
             after: word("after")?,

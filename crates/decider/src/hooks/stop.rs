@@ -10,16 +10,15 @@ use proofmark_contract::{State, TransitionError, Workflow, WorkflowPolicy};
 use proofmark_evidence::trace::{self, FORMS};
 use proofmark_hosts::{Message, Stop};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp, object};
-use proofmark_session::{CallStatus, Ended, Entry, Event, Kind, Stopped, Undecided};
+use proofmark_session::{CallStatus, Ended, Event, Kind, Stopped, Undecided};
 use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, Sender, accept, clock};
 
 use super::calls::{self, made};
 use super::{EXECUTED_UNDECIDED, HookSession, Hooks, undecided};
 use crate::decide::DecideError;
-use crate::session_decider::Known;
+use crate::entries::session_entries;
+use crate::session_decider::{Known, Owner};
 
-/// How long an attempt that comes too early is waited for.
-const MAX_WAIT: Duration = Duration::from_secs(20);
 /// The kinds of entries that are a trace.
 const TRACE_KINDS: [Kind; 5] = [Kind::Opened, Kind::Decided, Kind::Result, Kind::Ended, Kind::Undecided];
 /// The most calls without a decision that are recorded at once.
@@ -33,6 +32,8 @@ pub struct StepAt<'a> {
     pub workflow: &'a Workflow,
     pub policy: Option<&'a WorkflowPolicy>,
     pub step: &'a str,
+    /// How long an attempt that comes too early is waited for.
+    pub patience: Duration,
 }
 
 /// The host's own record of the session.
@@ -104,7 +105,7 @@ impl Hooks {
             workflow: at.workflow,
             policy: at.policy,
             step: at.step,
-            sender: Sender { tenant: &self.settings.owner.tenant, ..Sender::LOCAL },
+            sender: self.sender(),
             run: Some(&run),
             begun_by: None,
             number: None,
@@ -117,7 +118,7 @@ impl Hooks {
             purpose: Purpose::Attempt,
             stop: &self.stop,
         };
-        match self.attempt(&attempt) {
+        match self.attempt(&attempt, at.patience) {
             Ok(Some(accepted)) => {
                 let judged = Event::Stop(judged(at.step, subagent, &accepted));
                 session.append(&self.entries(session.is_empty(), None, judged))?;
@@ -135,8 +136,17 @@ impl Hooks {
         }
     }
 
+    /// Who the run belongs to: the account or the key that asks, where it is known.
+    fn sender(&self) -> Sender<'_> {
+        let Owner { tenant, asker } = &self.settings.owner;
+        match &asker.account {
+            Some(id) => Sender { tenant, id, orchestrates: false },
+            None => Sender { tenant, ..Sender::LOCAL },
+        }
+    }
+
     /// Judges the attempt, after waiting where it comes a little early. None where the step was judged for the last time before.
-    fn attempt(&self, attempt: &Attempt<'_>) -> Result<Option<Acceptance>, AcceptError> {
+    fn attempt(&self, attempt: &Attempt<'_>, patience: Duration) -> Result<Option<Acceptance>, AcceptError> {
         let issuer = self.decider.issuer();
         let mut waited = Duration::ZERO;
         loop {
@@ -146,7 +156,7 @@ impl Hooks {
                     ..
                 }) => return Ok(None),
                 Err(AcceptError::Refused { refusal: TransitionError::TooEarly { early_ms, .. }, .. })
-                    if waited + Duration::from_millis(early_ms) <= MAX_WAIT =>
+                    if waited + Duration::from_millis(early_ms) <= patience =>
                 {
                     // One more: the store's time has milliseconds.
                     let early = Duration::from_millis(early_ms.saturating_add(1));
@@ -238,15 +248,11 @@ impl Hooks {
     /// The calls of the session, or of a subagent, as a trace.
     fn trace(&self, subagent: Option<&str>) -> Result<String, DecideError> {
         let (mut lines, mut own) = (String::new(), HashSet::new());
-        let kinds = TRACE_KINDS.map(Kind::as_str);
-        self.store().session_since(&self.settings.session, 0, &kinds, &mut |document| {
-            let wanted = subagent.is_none_or(|subagent| {
-                let entry = Json::parse(document.as_bytes()).ok();
-                let entry = entry.and_then(|entry| Entry::read(entry.as_object()?));
-                entry.is_some_and(|entry| is_of(&entry.event, subagent, &mut own))
-            });
-            if wanted {
-                lines.push_str(document);
+        let trusted = self.decider.signers_of_sessions();
+        session_entries(&self.store(), &self.settings.session, &trusted, &mut |text, document| {
+            let entry = document.entry().filter(|entry| TRACE_KINDS.contains(&entry.event.kind()));
+            if entry.is_some_and(|entry| subagent.is_none_or(|subagent| is_of(&entry.event, subagent, &mut own))) {
+                lines.push_str(text);
                 lines.push('\n');
             }
         })?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use proofmark_receipt::Json;
+use proofmark_receipt::{Json, Object, object};
 use proofmark_session::CallStatus;
 
 use super::MAX_CALLS;
@@ -57,6 +57,8 @@ impl Calls {
             // Until a result comes: such a call proves nothing, and may have changed something.
             status: CallStatus::Pending,
             at: made.at.map(str::to_owned),
+            // Of other records than sessions nobody has seen more than the tool.
+            provenance: object! { "source": "trace" },
             undecided: false,
             index,
             began: position,
@@ -84,6 +86,13 @@ impl Calls {
             call.status = outcome::status(answer.mark, answer.result.as_ref());
             call.result = answer.result;
             call.ended = Some(position);
+        }
+    }
+
+    /// Sets where a call comes from.
+    pub(super) fn comes_from(&mut self, index: usize, provenance: Object) {
+        if let Some(call) = self.calls.get_mut(index) {
+            call.provenance = provenance;
         }
     }
 

@@ -62,6 +62,7 @@ impl Session {
                 // The id of the request may be used again, that of the decision never is.
                 let made = made(record, at, Some(decision), &decided.tool, &decided.arguments)?;
                 let index = self.calls.made(record, position, made)?;
+                self.calls.comes_from(index, decided.provenance());
                 self.decided.insert(decision.to_owned(), index);
                 if !decided.was_forwarded() {
                     self.statuses.push((index, CallStatus::Blocked));

@@ -2,7 +2,7 @@
 
 use proofmark_boundary::{ActionPolicy, ToolCall};
 use proofmark_receipt::{Json, Object, Sha256Digest};
-use proofmark_session::MAX_CALLS;
+use proofmark_session::{MAX_CALLS, copy_provenance};
 
 use super::waiting::Waited;
 use super::{Connection, Held, Output, Pending, Step, requests};
@@ -27,8 +27,7 @@ impl Connection {
             "tools/call" => self.tool_action(&message, policy).map_err(|reason| invalid(&reason))?,
             _ => self.request_action(&message, &method, policy),
         };
-        action.insert("surface", "mcp");
-        action.insert("method", method.as_str());
+        self.locate(&mut action, &method);
         let digest = Sha256Digest::of(&Json::from(action.clone()).canonical_vrf());
         if let Some(state) = message.param("requestState") {
             // Without this, one request could be continued with the state of another.
@@ -67,8 +66,7 @@ impl Connection {
         policy: &ActionPolicy,
     ) -> Step {
         let mut action = self.other_action(&message, &method, policy);
-        action.insert("surface", "mcp");
-        action.insert("method", method.as_str());
+        self.locate(&mut action, &method);
         let request = match self.request_for(action.clone()) {
             Ok(request) => request,
             Err(error) => {
@@ -83,6 +81,12 @@ impl Connection {
             pending: Some(Pending { requests: vec![request], known: self.session.version(), held }),
             ..Step::default()
         }
+    }
+
+    /// Writes into an action where it comes from, and what asks for it.
+    pub(super) fn locate(&self, action: &mut Object, method: &str) {
+        copy_provenance(&self.provenance, action);
+        action.insert("method", method);
     }
 
     /// The action of a tool call, and how the tool's definition compares with the pinned one.

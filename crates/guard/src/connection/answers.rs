@@ -131,8 +131,7 @@ impl Connection {
             let target = params.get("url").and_then(Json::as_str).map(str::to_owned);
             let args = Json::Object(params);
             let mut action = policy.action_of(&ToolCall { tool: method, server, args: &args, said_to_change: false });
-            action.insert("surface", "mcp");
-            action.insert("method", method);
+            self.locate(&mut action, method);
             if let Some(target) = target {
                 action.insert("target", target);
             }

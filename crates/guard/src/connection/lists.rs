@@ -4,12 +4,13 @@
 
 use proofmark_boundary::ActionPolicy;
 use proofmark_receipt::{Json, Object, object};
-use proofmark_session::{Changed, Event, Listed, ServerInfo, TextDigest, masked};
+use proofmark_session::{Changed, Event, Listed, ServerInfo};
 
 use super::{Connection, Open, Output, Released, Step};
 use crate::answer::{self, INTERNAL_ERROR};
 use crate::fold::same_when_folded;
 use crate::message::{MAX_MESSAGE_BYTES, Message, MessageError, MessageId};
+use crate::origin::Origin;
 use crate::pin::{INSTRUCTIONS, ORIGIN, Pin, PinKind, PinName};
 use crate::pins::{Found, PinState};
 
@@ -412,10 +413,10 @@ impl Connection {
             return None;
         }
         // Words may be secrets. The digest shows that they have changed.
-        let words: Vec<_> = self.settings.origin.iter().map(|word| Json::from(masked(word))).collect();
-        let exact = TextDigest::of(&self.settings.origin.join("\0"));
+        let Origin { words, sha256, .. } = Origin::of(&self.settings.origin);
+        let words: Vec<_> = words.into_iter().map(Json::from).collect();
         let mut origin = Object::new();
-        origin.insert(ORIGIN, object! { "words": words, "sha256": exact.sha256 });
+        origin.insert(ORIGIN, object! { "words": words, "sha256": sha256 });
         let pin = Pin::of(&self.settings.server, PinName::new(PinKind::Server, ORIGIN), &origin);
         let (state, found) = self.pins.of_server(pin);
         keep(found, outputs);

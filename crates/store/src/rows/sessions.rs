@@ -23,9 +23,18 @@ pub type SignEntry = Box<dyn Fn(Option<&ChainTip>) -> Result<Object, SignError> 
 /// Entries to append to a session, in order.
 pub struct NewEntries {
     pub session: String,
-    /// How many entries the session has: refused where it has others. `None` takes any number.
-    pub after: Option<u64>,
+    /// The end that the session has to have: refused where it has another one.
+    pub after: After,
     pub entries: Vec<NewEntry>,
+}
+
+/// What entries are appended to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum After {
+    /// Whatever the session has.
+    Any,
+    /// This entry, which is its last; `None` for a session that has none.
+    Entry(Option<ChainTip>),
 }
 
 /// One entry of a session.
@@ -117,9 +126,9 @@ impl Settle for NewEntries {
     fn settle(&mut self, _: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
         let chain = self.place(draft.tenant);
         let mut tip = draft.end(&chain).tip;
-        let count = tip.as_ref().map_or(0, |tip| tip.position.saturating_add(1));
-        // The caller decided by the entries that it had read; with another one among them it might have decided otherwise.
-        if self.after.is_some_and(|after| after != count) {
+        // The caller decided by the entries that it had read; with another one among them it might have decided otherwise. Not only
+        // their number counts: what is signed next pins the last one.
+        if matches!(&self.after, After::Entry(after) if *after != tip) {
             return Err(StoreError::SessionMoved(self.session.clone()).into());
         }
         let name = chain.to_string();
@@ -208,28 +217,22 @@ pub(crate) fn of_decision(db: &Db<'_>, tenant: &Tenant, decision_id: &str) -> Re
     db.value(sql, &values![tenant.as_str(), decision_id])
 }
 
-/// Hands over the documents of a session's entries of these kinds from this position on, first to last; how many entries the
-/// session has.
+/// Hands over the documents of a session's entries from this position on, first to last; its last entry, as the columns beside the
+/// documents have it.
 pub(crate) fn since(
     db: &Db<'_>,
     tenant: &Tenant,
     session: &str,
     position: u64,
-    kinds: &[&str],
-    take: &mut dyn FnMut(&str),
-) -> Result<u64, Fault> {
+    take: &mut dyn FnMut(&str) -> ControlFlow<()>,
+) -> Result<Option<ChainTip>, Fault> {
     // First: what is appended meanwhile is left for the next time.
-    let count = tip(db, tenant, session)?.map_or(0, |tip| tip.position.saturating_add(1));
-    let sql = "SELECT kind, document FROM session_entries
+    let tip = tip(db, tenant, session)?;
+    let count = tip.as_ref().map_or(0, |tip| tip.position.saturating_add(1));
+    let sql = "SELECT document FROM session_entries
                WHERE tenant = $1 AND session = $2 AND position >= $3 AND position < $4 ORDER BY position";
-    // The kind is compared here: an index for it would cost something for every entry that is stored.
-    db.each(sql, &values![tenant.as_str(), session, position, count], |row| {
-        if kinds.contains(&row.text(0)?) {
-            take(row.text(1)?);
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(count)
+    db.each(sql, &values![tenant.as_str(), session, position, count], |row| Ok(take(row.text(0)?)))?;
+    Ok(tip)
 }
 
 /// Sessions, those begun last first. The first entry of each is found by an index of its own.

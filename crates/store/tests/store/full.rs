@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proofmark_receipt::{ChainTip, Link, Object, ReceiptId, Sha256Digest, SigningKey, Trust, object, sign_document};
 use proofmark_store::{
-    Answer, DecisionIndex, Execution, Finding, JobEnd, JobState, JudgedRules, NewDecision, NewEntries, NewEntry,
+    After, Answer, DecisionIndex, Execution, Finding, JobEnd, JobState, JudgedRules, NewDecision, NewEntries, NewEntry,
     NewJob, NewReceipt, Review, ReviewVerdict, Spend, Spends, StepRun, Store, StoredPin, Tenant, Write,
 };
 use rusqlite::Connection;
@@ -121,7 +121,7 @@ fn session(store: &Store) {
         decision_id: None,
         sign: Box::new(move |tip| Ok(entry(id(5, number), tip))),
     });
-    let entries = NewEntries { session: "s".to_owned(), after: Some(0), entries: entries.collect() };
+    let entries = NewEntries { session: "s".to_owned(), after: After::Entry(None), entries: entries.collect() };
     let pin = StoredPin {
         server: "server".to_owned(),
         tool: "tool".to_owned(),

@@ -2,12 +2,13 @@
 //! answer every question alike afterwards.
 
 use std::fmt::Debug;
+use std::ops::ControlFlow;
 
 use proofmark_receipt::{
     Draft, Object, Prepared, Receipt, ReceiptId, SigningKey, Task, Timestamp, Trust, Verdict, object,
 };
 use proofmark_store::{
-    Answer, CountFilter, Cursor, DecisionIndex, DecisionsWanted, Execution, Filter, Finding, JobEnd, JobState,
+    After, Answer, CountFilter, Cursor, DecisionIndex, DecisionsWanted, Execution, Filter, Finding, JobEnd, JobState,
     JudgedRules, NEVER_REPORTED, NewDecision, NewEntries, NewEntry, NewJob, NewReceipt, Pending, Review, ReviewVerdict,
     Runs, Spend, Spends, StepRun, Store, StoreError, StoredPin, Tenant, TenantStore, WaitingWanted, Write,
 };
@@ -158,7 +159,7 @@ fn entries(step: Step) -> NewEntries {
             }),
         }
     };
-    let after = (digit(step.choice, 1, 3) == 0).then(|| u64::from(digit(step.choice, 3, 4)));
+    let after = if digit(step.choice, 1, 3) == 0 { After::Entry(None) } else { After::Any };
     NewEntries { session: text(step.one), after, entries: (0..=digit(step.choice, 4, 3)).map(entry).collect() }
 }
 
@@ -325,8 +326,11 @@ fn of_tenant(store: &TenantStore<'_>, all: &mut Answers) {
         let entries = store.session_entries(text, 1, 9).unwrap();
         let entries: Vec<_> = entries.into_iter().map(|one| (one.kind, one.decision_id, one.document)).collect();
         let mut results = Vec::new();
-        let count = store.session_since(text, 0, &["result"], &mut |document| results.push(document.to_owned()));
-        all.note("entries", (entries, count, results));
+        let tip = store.session_since(text, 0, &mut |document| {
+            results.push(document.to_owned());
+            ControlFlow::Continue(())
+        });
+        all.note("entries", (entries, tip, results));
     }
     of_runs(all, |limit, after| store.runs(limit, after));
     for limit in [2, 99] {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proofmark_evidence::glob::Globs;
-use proofmark_evidence::{ApprovalDemand, Condition, ReceiptDemand, SignerDemand, TextExpression};
+use proofmark_evidence::{ApprovalDemand, Condition, ProvenanceDemand, ReceiptDemand, SignerDemand, TextExpression};
 use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_session::CallStatus;
@@ -117,11 +117,12 @@ fn unless(field: &Field<'_>) -> Result<ApprovalDemand, DocumentError> {
 
 fn tool_call(field: &Field<'_>) -> Result<ToolCallDemand, DocumentError> {
     let fields = field.fields()?;
-    fields.only(&["name", "status", "before", "after"])?;
+    fields.only(&[&["name", "status", "before", "after"], &ProvenanceDemand::FIELDS[..]].concat())?;
     let statuses = CallStatus::ALL.map(|status| (status.as_str(), status));
     let globs = |name: &str| fields.get(name).map(|field| Globs::read(&field)).transpose();
     Ok(ToolCallDemand {
         name: Globs::read(&fields.need("name", "say which tool")?)?,
+        from: ProvenanceDemand::read(&fields)?,
         status: fields.get("status").map(|field| field.choice(&statuses)).transpose()?,
         before: globs("before")?,
         after: globs("after")?,

@@ -86,6 +86,8 @@ pub(super) struct Run {
 
 /// How much longer a stop may take to be judged.
 const STOP_DEADLINE: Duration = Duration::from_secs(40);
+/// How much longer a result may take to be recorded: what is not recorded counts as a call whose end is unknown.
+const RECORD_DEADLINE: Duration = Duration::from_secs(20);
 /// How long an attempt that comes too early is waited for.
 const MAX_PATIENCE: Duration = Duration::from_secs(20);
 /// The longest deadline. Hosts wait for a minute or less.
@@ -143,6 +145,7 @@ impl Run {
             let waited = working.map(|_| match answer.recv_timeout(self.deadline) {
                 // No call is let through by waiting for it.
                 Err(mpsc::RecvTimeoutError::Timeout) if asked.is_stop() => answer.recv_timeout(STOP_DEADLINE),
+                Err(mpsc::RecvTimeoutError::Timeout) if asked.is_record() => answer.recv_timeout(RECORD_DEADLINE),
                 waited => waited,
             });
             let answer = match waited {
@@ -227,7 +230,11 @@ impl Run {
             paths: if let Event::Before(call) = message.event { call.paths } else { None },
             ..self.told(input)?
         };
-        Ok(server.hook(event, &record, self.deadline)?)
+        let within = match purpose {
+            Purpose::Decide => self.deadline,
+            Purpose::Record => RECORD_DEADLINE,
+        };
+        Ok(server.hook(event, &record, within)?)
     }
 
     /// What a server that decides is told of every event.
@@ -344,6 +351,10 @@ impl Asked {
 
     fn is_stop(&self) -> bool {
         matches!(self.about().occasion, Occasion::Stop | Occasion::SubagentStop)
+    }
+
+    fn is_record(&self) -> bool {
+        self.about().occasion == Occasion::AfterTool
     }
 
     /// The answer where nothing was decided in time. What is decided after that is not stored.

@@ -137,6 +137,47 @@ fn a_stop_is_judged_by_what_the_server_has_recorded() {
 }
 
 #[test]
+fn a_call_whose_end_was_not_recorded_is_none_that_succeeded() {
+    let Some(place) = Place::new() else { return };
+    let after = r#"
+version: 1
+boundaries:
+  - {id: first, match: {action_class: system_change}, when: "action.args.command == 'ls'", require: [{fact: "true"}]}
+  - id: then
+    match: {action_class: system_change}
+    when: action.args.command != 'ls'
+    require:
+      - tool_call: {name: shell, status: succeeded}
+"#;
+    place.write_policy(after);
+    let ended = |id: &str| {
+        format!(
+            r#"{{"session_id":"s1","transcript_path":"","cwd":"{}","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{{"command":"ls","description":"proofmark hook doctor"}},"tool_response":{{"stdout":"a","stderr":"","interrupted":false}},"tool_use_id":"{id}"}}"#,
+            place.at("agent").display()
+        )
+    };
+    let judge = place.serve();
+    assert!(!place.shell(AGENT, "ls").contains(DENIED));
+    judge.kill();
+    let lost = place.hook(AGENT, "claude", &ended("call of ls"));
+    assert!(String::from_utf8_lossy(&lost.stderr).contains("record a result"), "{lost:?}");
+    let judge = place.serve();
+    assert!(place.shell(AGENT, "make").contains(DENIED), "the end of the first is not known");
+    // A server that is started again in time has missed nothing.
+    judge.kill();
+    let (events, shown) = (ended("call of ls"), place.at("run/socket"));
+    let told = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| place.hook(AGENT, "claude", &events));
+        let _judge = place.serve();
+        assert!(shown.exists());
+        let told = waiting.join().unwrap();
+        assert!(!place.shell(AGENT, "make test").contains(DENIED), "{told:?}");
+        told
+    });
+    assert!(told.stderr.is_empty(), "{told:?}");
+}
+
+#[test]
 fn options_of_a_decider_are_refused_beside_a_server() {
     let Some(place) = Place::new() else { return };
     for options in [

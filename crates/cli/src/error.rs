@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use proofmark_boundary::{ActionPolicyError, ParseDecisionError};
-use proofmark_decider::{DecideError, ReviewError, RevokeError, StopError, SuggestSessionError};
+use proofmark_decider::{DecideError, GrantError, ReviewError, RevokeError, StopError, SuggestSessionError};
 use proofmark_git::GitError;
 use proofmark_interop::x402::HeaderError;
 use proofmark_keys::{KeyringError, TrustError};
@@ -109,6 +109,7 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         ProjectError,
         ReceiptError,
         ReviewError,
+        GrantError,
         RevokeError,
         IssueError,
         VerifyError,

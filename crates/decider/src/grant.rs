@@ -5,7 +5,7 @@
 //! assertion of the same passkey.
 
 use proofmark_boundary::{DecisionReceipt, Request};
-use proofmark_evidence::{ApprovalFact, HUMAN_TIER, Occasion, Reviewer, Scope, WantedScope};
+use proofmark_evidence::{ApprovalFact, HUMAN_TIER, Occasion, Reviewer, Scope, ScopeError, WantedScope};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{
     Detail, Draft, Hashes, Json, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Status, Task, Timestamp,
@@ -17,7 +17,9 @@ use proofmark_verifier::presented::spend_of_stored;
 
 use crate::decide::{self, DecideError};
 use crate::decider::Decider;
-use crate::review::{MAX_NOTE, ReviewError};
+
+/// The longest note of a reviewer, in bytes.
+pub(crate) const MAX_NOTE: usize = 4_096;
 
 /// What the receipt of a revocation is about. It is no kind of evidence.
 const KIND: &str = "revocation";
@@ -56,6 +58,36 @@ pub enum RevokeError {
     /// The store refused, or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Why it is not known what an approval would reach.
+#[derive(Debug, thiserror::Error)]
+pub enum GrantError {
+    /// The facts of the decision are not stored.
+    #[error("approve the decision `{0}`: the facts it was made on are not stored")]
+    NoFacts(String),
+    /// It cannot reach so far.
+    #[error("approve: {0}")]
+    Scope(#[from] ScopeError),
+    /// The decision cannot be read, or there is no id for a receipt.
+    #[error(transparent)]
+    Decide(#[from] DecideError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl GrantError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::NoFacts(_) => Some("let the agent ask again, and review that decision".to_owned()),
+            Self::Scope(error) => Some(error.help().to_owned()),
+            Self::Decide(error) => error.help(),
+            Self::Store(error) => error.help(),
+        }
+    }
 }
 
 impl RevokeError {
@@ -117,12 +149,8 @@ impl Decider {
     /// What an approval of a stored decision would reach beyond its action.
     ///
     /// # Errors
-    /// [`ReviewError`] where the facts of the decision are not stored, or do not say enough.
-    pub fn scope(
-        &self,
-        decision: &DecisionReceipt,
-        wanted: Option<&WantedScope>,
-    ) -> Result<Option<Scope>, ReviewError> {
+    /// [`GrantError`] where the facts of the decision are not stored, or do not say enough.
+    pub fn scope(&self, decision: &DecisionReceipt, wanted: Option<&WantedScope>) -> Result<Option<Scope>, GrantError> {
         let stored = self.store.all_tenants_decision(&decision.decision_id().to_string())?;
         let tenant = stored.map_or(Tenant::LOCAL, |(tenant, _)| tenant);
         scope(&self.store.of(&tenant), decision, wanted)
@@ -189,7 +217,7 @@ pub(crate) fn ended_by_denial(
     (reviewer, note): (&Reviewer, &str),
     now: &Timestamp,
     key: &SigningKey,
-) -> Result<Vec<Write>, ReviewError> {
+) -> Result<Vec<Write>, GrantError> {
     let decision = decide::read(stored)?;
     let action = stored.about.action.as_ref().and_then(|text| Json::parse(text.as_bytes()).ok()).unwrap_or(Json::Null);
     let asker = decision.asker();
@@ -219,7 +247,7 @@ pub(crate) fn scope(
     store: &TenantStore<'_>,
     decision: &DecisionReceipt,
     wanted: Option<&WantedScope>,
-) -> Result<Option<Scope>, ReviewError> {
+) -> Result<Option<Scope>, GrantError> {
     let Some(wanted) = wanted else { return Ok(None) };
     let id = decision.decision_id().to_string();
     let facts = store.facts(&id)?.and_then(|text| Json::parse(text.as_bytes()).ok());
@@ -229,6 +257,6 @@ pub(crate) fn scope(
     };
     // The store could have been changed: what is granted comes from what was signed.
     let is_bound = |request: &Request| decision.bound("facts_hash") == Some(request.facts_hash().to_string().as_str());
-    let request = request.filter(is_bound).ok_or(ReviewError::NoFacts(id))?.asked_by(&decision.asker());
+    let request = request.filter(is_bound).ok_or(GrantError::NoFacts(id))?.asked_by(&decision.asker());
     Ok(Some(Scope::of(wanted, &request.occasion())?))
 }

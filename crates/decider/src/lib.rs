@@ -34,7 +34,7 @@ pub use decider::{Asked, Decided, Decider, Deciding, Replayable, StoredWith};
 pub use entries::session_entries;
 pub use evaluation::{Evaluation, evaluation};
 pub use finding::FindingCode;
-pub use grant::{Revocation, RevokeError};
+pub use grant::{GrantError, Revocation, RevokeError};
 pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
 pub use hooks::{
     HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, followed, not_executed, session_of,

@@ -19,7 +19,7 @@ use proofmark_verifier::presented::{self, Presented};
 
 use crate::decide::{self, DecideError, Question};
 use crate::decider::{Decider, settled};
-use crate::grant;
+use crate::grant::{self, GrantError, MAX_NOTE};
 use crate::passkey::{self, PasskeyRefusal, SignedApproval, Statement};
 use crate::policies::PolicyAsked;
 
@@ -31,8 +31,6 @@ const DENIED_FOR: i64 = 8 * 3_600_000;
 const MIN_EXPIRY: i64 = 1_000;
 /// The longest either counts, in milliseconds.
 const MAX_EXPIRY: i64 = 30 * 86_400_000;
-/// The longest note, in bytes.
-pub(crate) const MAX_NOTE: usize = 4_096;
 
 /// A review to store.
 #[derive(Clone, Copy, Debug)]
@@ -136,8 +134,8 @@ pub enum ReviewError {
     #[error("approve: what the passkey signed does not count: {0}")]
     Passkey(#[from] PasskeyRefusal),
     /// It cannot reach so far.
-    #[error("approve: {0}")]
-    Scope(#[from] ScopeError),
+    #[error(transparent)]
+    Grant(#[from] GrantError),
     /// It cannot be approved.
     #[error("approve: {0}")]
     Approval(#[from] ApprovalError),
@@ -176,7 +174,7 @@ impl ReviewError {
             }
             Self::NoFacts(_) => "let the agent ask again, and review that decision",
             Self::Passkey(refusal) => refusal.help(),
-            Self::Scope(error) => error.help(),
+            Self::Grant(error) => return error.help(),
             Self::Note => "say why",
             Self::Expiry => "choose another `expires_in`",
             Self::Sign(error) => return error.help(),

@@ -10,7 +10,7 @@ use crate::receipt::{Evidence, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, nearest, refuse};
 use crate::reviewer::{Person, Reviewer};
 use crate::roles::Roles;
-use crate::scope::{Occasion, Scope, Scopes};
+use crate::scope::{NotCovered, Occasion, Scope, Scopes};
 use crate::span;
 
 /// The most approvals one rule may ask for.
@@ -238,6 +238,17 @@ fn counts(
     }
     // There is no `single_use` to ask for: every approval serves one decision, but for one that reaches further.
     refuse(fact.spent, Refusal::Spent)
+}
+
+impl From<NotCovered> for Refusal {
+    fn from(why: NotCovered) -> Self {
+        match why {
+            NotCovered::Action => Self::OutOfScope,
+            NotCovered::Session => Self::OtherSession,
+            NotCovered::NotOffered => Self::ScopeNotOffered,
+            NotCovered::TooLong => Self::GrantTooLong,
+        }
+    }
 }
 
 /// `scopes: [once, session, pattern]`, and `longest`, which bounds the time of a grant.

@@ -8,7 +8,6 @@ use proofmark_receipt::document::{Cause, DocumentError, Field};
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 
 use crate::facts;
-use crate::refusal::{Refusal, refuse};
 
 /// The most arguments that a pattern frees.
 const MAX_FREE: usize = 32;
@@ -96,6 +95,15 @@ pub struct Scopes {
     pub longest_millis: i64,
 }
 
+/// Why a grant does not reach an action, or a rule does not take it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotCovered {
+    Action,
+    Session,
+    NotOffered,
+    TooLong,
+}
+
 /// Why there is no such grant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
@@ -144,13 +152,13 @@ impl Reach {
 
 impl Scopes {
     /// Whether a grant of this reach counts, if it counts for so long.
-    pub(crate) fn offer(&self, reach: Reach, millis: i64) -> Result<(), Refusal> {
+    pub(crate) fn offer(&self, reach: Reach, millis: i64) -> Result<(), NotCovered> {
         let offered = match reach {
             Reach::Session => self.session,
             Reach::Pattern => self.pattern,
         };
-        refuse(!offered, Refusal::ScopeNotOffered)?;
-        refuse(millis > self.longest_millis, Refusal::GrantTooLong)
+        refuse(!offered, NotCovered::NotOffered)?;
+        refuse(millis > self.longest_millis, NotCovered::TooLong)
     }
 
     /// What one of them offers.
@@ -340,6 +348,10 @@ fn has_steps_up(text: &str) -> bool {
     text.split(SEPARATOR).any(|part| matches!(part, "." | ".."))
 }
 
+fn refuse(condition: bool, why: NotCovered) -> Result<(), NotCovered> {
+    if condition { Err(why) } else { Ok(()) }
+}
+
 /// The value at a path of members; `None` where there is none.
 fn at<'a>(json: &'a Json, path: &[String]) -> Option<&'a Json> {
     path.iter().try_fold(json, |json, name| json.as_object()?.get(name))
@@ -502,16 +514,16 @@ impl Scope {
     /// Whether it reaches an action that has the same [key](Occasion::key).
     ///
     /// # Errors
-    /// [`Refusal::OtherSession`] and [`Refusal::OutOfScope`].
-    pub(crate) fn reaches(&self, occasion: &Occasion<'_>) -> Result<(), Refusal> {
+    /// [`NotCovered::Session`] and [`NotCovered::Action`].
+    pub(crate) fn reaches(&self, occasion: &Occasion<'_>) -> Result<(), NotCovered> {
         let is_same = |own: &Option<String>, other: Option<&str>| own.as_deref() == other;
-        refuse(!is_same(&self.project, occasion.project), Refusal::OutOfScope)?;
+        refuse(!is_same(&self.project, occasion.project), NotCovered::Action)?;
         let keeps = |free: &Free| free.bound.fits(at(occasion.action, &free.path));
-        refuse(!self.free.iter().all(keeps), Refusal::OutOfScope)?;
-        refuse(rest(self.reach, &self.free, occasion.action) != self.rest, Refusal::OutOfScope)?;
+        refuse(!self.free.iter().all(keeps), NotCovered::Action)?;
+        refuse(rest(self.reach, &self.free, occasion.action) != self.rest, NotCovered::Action)?;
         let is_other_session =
             self.reach == Reach::Session && (self.run.is_none() || !is_same(&self.run, occasion.run));
-        refuse(is_other_session, Refusal::OtherSession)
+        refuse(is_other_session, NotCovered::Session)
     }
 
     /// What it allows, in words: the calls, and for a pattern what each argument may be.

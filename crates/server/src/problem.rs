@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use proofmark_decider::{DecideError, ReviewError, RevokeError, UseError, WorthError};
+use proofmark_decider::{DecideError, GrantError, ReviewError, RevokeError, UseError, WorthError};
 use proofmark_jobs::SubmitError;
 use proofmark_receipt::SignError;
 use proofmark_receipt::document::DocumentError;
@@ -357,7 +357,9 @@ impl From<ReviewError> for Problem {
             ReviewError::Enough(_) => Self::conflict("enough_approvals", message),
             ReviewError::Denied { .. } => Self::conflict("denied", message),
             ReviewError::OtherAction(_) => Self::conflict("other_action", message),
-            ReviewError::NoFacts(_) => Self::conflict("no_facts", message),
+            ReviewError::NoFacts(_) | ReviewError::Grant(GrantError::NoFacts(_)) => Self::conflict("no_facts", message),
+            ReviewError::Grant(GrantError::Decide(error)) => return error.into(),
+            ReviewError::Grant(GrantError::Store(error)) => return error.into(),
             ReviewError::OtherPolicy { .. } => Self::conflict("other_policy", message),
             ReviewError::Passkey(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "passkey_refused", message),
             ReviewError::NotAsked { .. } | ReviewError::CannotCount { .. } => {

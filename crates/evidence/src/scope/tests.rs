@@ -13,7 +13,7 @@ fn occasion(action: &Json) -> Occasion<'_> {
 const PAY: &str =
     r#"{"tool": "pay", "server": "bank", "amount": 20, "args": {"amount": 20, "to": "ann", "memo": {"a": 1}}}"#;
 
-fn reaches(wanted: &WantedScope, other: &str) -> Result<(), Refusal> {
+fn reaches(wanted: &WantedScope, other: &str) -> Result<(), NotCovered> {
     let (first, other) = (json(PAY), json(other));
     let scope = Scope::of(wanted, &occasion(&first)).unwrap();
     let again = Scope::read(&scope.to_json()).unwrap();
@@ -56,14 +56,14 @@ fn a_session_frees_the_arguments_and_nothing_else() {
         r#"{"tool": "pay"}"#,
         r#"{"tool": "pay", "server": "bank", "via": "shell"}"#,
     ] {
-        assert_eq!(reaches(other), Err(Refusal::OutOfScope), "{other}");
+        assert_eq!(reaches(other), Err(NotCovered::Action), "{other}");
     }
     let action = json(PAY);
     let scope = Scope::of(&WantedScope::Session, &occasion(&action)).unwrap();
     for run in [Some("r2"), None] {
-        assert_eq!(scope.reaches(&Occasion { run, ..occasion(&action) }), Err(Refusal::OtherSession));
+        assert_eq!(scope.reaches(&Occasion { run, ..occasion(&action) }), Err(NotCovered::Session));
     }
-    assert_eq!(scope.reaches(&Occasion { project: Some("p"), ..occasion(&action) }), Err(Refusal::OutOfScope));
+    assert_eq!(scope.reaches(&Occasion { project: Some("p"), ..occasion(&action) }), Err(NotCovered::Action));
 }
 
 #[test]

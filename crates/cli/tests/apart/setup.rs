@@ -255,7 +255,7 @@ const STARTED: &str = r#"
 start=$(sudo proofmark setup --policy policy.yaml --agent agent --json | sed -n 's/.*"start":"\([^"]*\)".*/\1/p')
 test -n "$start"
 $start 2> server.log & server=$!
-trap 'kill $server 2>/dev/null; wait' EXIT
+trap 'kill $server 2>/dev/null || true; wait' EXIT
 until grep -q 'deciding for guards and hooks' server.log; do kill -0 $server; done
 "#;
 

@@ -29,6 +29,7 @@ impl Image {
         // It is never started here.
         image.write("usr/local/bin/proofmark", "the program\n");
         image.write("policy.yaml", POLICY);
+        fs::create_dir(image.at("home")).unwrap();
         Some(image)
     }
 
@@ -48,7 +49,7 @@ impl Image {
     fn setup(&self, options: &[&str]) -> Output {
         let mut command = Command::new(BINARY);
         command.arg("setup").args(options).arg("--root").arg(self.folder.path());
-        command.env("PROOFMARK_HOME", self.at("home")).output().unwrap()
+        command.env("PROOFMARK_HOME", self.at("own")).output().unwrap()
     }
 
     fn set_up(&self, more: &[&str]) -> Output {
@@ -254,7 +255,7 @@ const STARTED: &str = r#"
 start=$(sudo proofmark setup --policy policy.yaml --agent agent --json | sed -n 's/.*"start":"\([^"]*\)".*/\1/p')
 test -n "$start"
 $start 2> server.log & server=$!
-trap 'kill $server 2>/dev/null; wait' EXIT
+trap 'kill $server 2>/dev/null || true; wait' EXIT
 until grep -q 'deciding for guards and hooks' server.log; do kill -0 $server; done
 "#;
 
@@ -285,7 +286,7 @@ fn the_page_is_followed_once_on_a_host_of_its_own() {
     let key = command("sudo -H -u proofmark proofmark key new");
     let show = command("sudo -H -u proofmark proofmark key show");
     let add = command("sudo proofmark reviewer add");
-    let approve = command("sudo -H -u proofmark proofmark decision approve").replace("97473953", "$id");
+    let approve = command("sudo -H -u proofmark proofmark decision approve").replace("97473953", "$id") + " --yes";
     let undo = command("sudo proofmark setup --undo");
     let script = format!(
         r#"

@@ -163,7 +163,7 @@ impl Place {
             tier: 1,
             verdict: made.verdict,
             task: None,
-            results: Results::default(),
+            results: results(made.verdict),
             hashes: Hashes {
                 specification: Sha256Digest::of(made.suite),
                 output: made.output.parse().unwrap(),
@@ -174,6 +174,16 @@ impl Place {
         let text = draft.sign(&key(made.signer)).unwrap().to_text();
         if made.forged { text.replace("\"tier\":1", "\"tier\":2") } else { text }
     }
+}
+
+/// Counts that agree with the verdict.
+fn results(verdict: Verdict) -> Results {
+    let count = |is: bool| u64::from(is);
+    let (passed, failed) =
+        (count(verdict != Verdict::Fail), count(matches!(verdict, Verdict::Fail | Verdict::Partial)));
+    let errors = count(verdict == Verdict::Error);
+    let passed = if errors > 0 { 0 } else { passed };
+    Results { total: passed + failed + errors, passed, failed, errors, details: Vec::new() }
 }
 
 fn metadata() -> Object {

@@ -27,6 +27,9 @@ use crate::receipt::read;
 const NONE: &str = "no decisions: `proofmark decide`, `guard`, `hook`, `gate` and `serve` store those that they make";
 const NONE_WAITS: &str = "no decision waits for a review: one that asks for an approval does";
 
+/// How much of an action and of a reason a list shows, in characters.
+const MAX_IN_LIST: usize = 60;
+
 /// List, show, approve and deny decisions
 #[derive(Subcommand)]
 pub(crate) enum DecisionCommand {
@@ -117,7 +120,7 @@ impl List {
             let mut out = out::stdout();
             page.decisions.iter().try_for_each(|decision| out.json(&decision.document))?;
         } else {
-            let mut listing = Listing::new(["DECISION", "DECIDED AT", "OUTCOME", "ACTION", "AGENT"]);
+            let mut listing = Listing::new(["DECISION", "DECIDED AT", "OUTCOME", "ACTION", "AGENT", "WHY"]);
             page.decisions.iter().for_each(|decision| listing.push(row(decision)));
             listing.print(if self.waiting { NONE_WAITS } else { NONE })?;
         }
@@ -128,9 +131,24 @@ impl List {
     }
 }
 
-fn row(decision: &StoredDecision) -> [Cell; 5] {
+/// The text of a cell, cut where it is long: `decision show` has the whole.
+fn cut(text: &str) -> String {
+    let mut cut: String = text.chars().take(MAX_IN_LIST).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    cut
+}
+
+fn row(decision: &StoredDecision) -> [Cell; 6] {
     let outcome = if decision.allowed { Cell::good } else { Cell::bad };
-    let action = action(decision).or_else(|| decision.about.class.clone()).unwrap_or_default();
+    let receipt = DecisionReceipt::parse(decision.document.as_bytes()).ok();
+    let why = receipt.as_ref().and_then(|receipt| Some(cut(receipt.main_reason()?.message)));
+    let action = receipt
+        .as_ref()
+        .and_then(|receipt| action(decision, receipt))
+        .or_else(|| decision.about.class.clone())
+        .unwrap_or_default();
     let agent = decision.about.agent.as_deref().unwrap_or_default();
     [
         decision.decision_id.as_str().into(),
@@ -138,15 +156,15 @@ fn row(decision: &StoredDecision) -> [Cell; 5] {
         outcome(&decision.outcome),
         action.into(),
         agent.into(),
+        why.unwrap_or_default().into(),
     ]
 }
 
-/// The tool and the target of the action, which is compared with what was decided on.
-fn action(decision: &StoredDecision) -> Option<String> {
-    let receipt = DecisionReceipt::parse(decision.document.as_bytes()).ok()?;
+/// The tool, the target and the arguments of the action, which is compared with what was decided on.
+fn action(decision: &StoredDecision, receipt: &DecisionReceipt) -> Option<String> {
     let action = stored_action(decision)?;
-    Some(match ActionStatement::of(&action, &receipt) {
-        Ok(_) => action_title(&action),
+    Some(match ActionStatement::of(&action, receipt) {
+        Ok(statement) => cut(format!("{} {}", action_title(&action), statement.gist(MAX_IN_LIST)).trim_end()),
         Err(_) => "another action than was decided on".to_owned(),
     })
 }

@@ -18,6 +18,7 @@ mod acp;
 mod api_key;
 mod completions;
 mod config;
+mod confirm;
 mod decide;
 mod decision;
 mod decision_page;

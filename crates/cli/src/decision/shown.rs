@@ -1,6 +1,6 @@
 //! The action of a decision, printed before anybody approves or denies it.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
@@ -10,11 +10,11 @@ use proofmark_receipt::Object;
 use proofmark_statement::{ActionStatement, action_title};
 use proofmark_store::Store;
 
+use crate::confirm::confirm;
 use crate::decision_page::short_id;
 use crate::document::read_as;
 use crate::error::with_help;
-use crate::out;
-use crate::paint::{Paint, printable};
+use crate::paint::printable;
 use crate::receipt::page::sections;
 
 /// The action of a decision and what is said about it.
@@ -73,24 +73,6 @@ impl ShownAction {
         let mut stderr = io::stderr().lock();
         self.write(&mut stderr, decision).context("print the action")?;
         drop(stderr);
-        if yes {
-            return Ok(true);
-        }
-        let id = decision.decision_id().to_string();
-        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-            return Err(with_help(
-                format!("{verb} the decision `{}`: nobody can be asked here", short_id(&id)),
-                format!("read the action above, and {verb} it with `--yes`, or on a terminal"),
-            ));
-        }
-        let question = format!("{} this? [y/N] ", if verb == "approve" { "Approve" } else { "Deny" });
-        out::prompt(&Paint::for_stderr().warning(&question)).context("ask on the terminal")?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer).context("read the answer")?;
-        let is_yes = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
-        if !is_yes {
-            out::note("nothing was signed");
-        }
-        Ok(is_yes)
+        confirm(verb, &format!("the decision `{}`", short_id(&decision.decision_id().to_string())), yes)
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct Install {
     #[command(flatten)]
     remote: Remote,
     /// A workflow: the agent may stop only when the step's contract is met by the calls that were seen
-    #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "server")]
+    #[arg(long, value_name = "FILE", requires = "step")]
     workflow: Option<PathBuf>,
     /// The step of the workflow
     #[arg(long, value_name = "ID", requires = "workflow")]

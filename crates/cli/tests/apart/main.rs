@@ -4,6 +4,7 @@
 mod guarded;
 mod hooked;
 mod keys;
+mod played;
 mod setup;
 mod team;
 mod tricks;

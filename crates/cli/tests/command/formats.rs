@@ -95,6 +95,30 @@ fn github_gets_annotations_and_a_summary() {
 }
 
 #[test]
+fn every_format_names_what_the_submission_decided() {
+    let place = Place::new();
+    for (expected, code) in [("5", 0), ("6", 1)] {
+        let request = format!(
+            r#"{{"output":{{"content":"LIMIT = 5"}},"verification":{{"kind":"test_suite","language":"python",
+            "tests":[{{"name":"a","input":"LIMIT","expected_output":"{expected}"}}]}}}}"#
+        );
+        let file = place.file("decided.json", request);
+        for format in ["human", "json", "junit", "tap", "github", "sarif", "markdown"] {
+            let done = place.run(&["verify", &file, "--format", format]);
+            assert_eq!(done.code, code, "{format}: {done:?}");
+            let words = match (format, code) {
+                ("json", _) => r#""decided":"submission""#,
+                ("junit", _) => r#"name="decided" value="submission""#,
+                ("sarif", _) => "decidedBySubmission",
+                ("tap", _) | ("github", 1) => "1 check decided by the submission",
+                _ => "1 decided by the submission",
+            };
+            assert!(done.stdout.contains(words), "{format}: {}", done.stdout);
+        }
+    }
+}
+
+#[test]
 fn every_command_that_judges_has_every_format() {
     let place = Place::new();
     let decide = |name: &str| project_file(&format!("examples/decide/{name}"));

@@ -2,7 +2,7 @@
 //!
 //! A leaf without the submission evaluates the expression (`clean`): the submission's names are calls there, and everything else
 //! is the language's own. Where it needs a call whose result is not known, it ends with the calls so far. A leaf of the submission
-//! makes them one after another (`calls`), so that state between them holds, and the first kind evaluates anew with what they
+//! makes them one after another (`calls`), so that state between them holds, and the first kind evaluates again with what they
 //! returned. The submission sees names and arguments, and never the expression.
 
 use std::iter;
@@ -112,7 +112,7 @@ fn forged() -> End {
     End::NoAnswer("the submission wrote into the channel of its answer".to_owned())
 }
 
-/// How a submission ended that cannot be loaded. It writes this itself, so it is no value, and no exception of a call.
+/// How a submission ended that cannot be loaded. It writes this itself, so neither a value counts nor the exception of a call.
 fn not_loaded(end: End) -> End {
     match end {
         End::Raised { kind, text, line, .. } => End::Raised { kind, text, line, types: Vec::new() },

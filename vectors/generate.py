@@ -323,6 +323,9 @@ def receipt_accepts():
     yield case("nested_signature_is_signed", "leaving out every `signature`", sign(body(signature={"by": "x"})))
     yield case("details_left_out", "wanting all details", sign(changed(body(), "results", "details", [])))
     yield case("without_issuer_key", "wanting what VRF 1.0 does not", sign(without(body(), "metadata", "issuer_key")))
+    decided = changed(body(decided="submission"), "results", "details", 0, "decided", "verifier")
+    yield case("with_who_decided", "one word for all", sign(changed(decided, "results", "details", 1, "decided", "submission")))
+    yield case("metadata_decided_is_free", "reading words of metadata", sign(body(decided=Number("1"))))
     for name, signer in SPELLINGS.items():
         document = sign(without(body(), "metadata", "issuer_key"), signer_id=signer)
         yield case(f"signer_{name}_asked_for_in_jcs", "only one form of key", document, profile="jcs")
@@ -378,6 +381,11 @@ RULES = [
     ("verdict_passed", ("verdict", "passed"), "unknown_verdict"),
     ("verdict_boolean", ("verdict", True), "wrong_type"),
     ("status_skip", ("results", "details", 0, "status", "skip"), "unknown_status"),
+    ("decided_by_nobody", ("results", "details", 0, "decided", "none"), "unknown_decided"),
+    ("decided_upper_case", ("results", "details", 0, "decided", "Verifier"), "unknown_decided"),
+    ("decided_empty", ("results", "details", 0, "decided", ""), "unknown_decided"),
+    ("decided_a_boolean", ("results", "details", 0, "decided", True), "wrong_type"),
+    ("decided_null", ("results", "details", 0, "decided", None), "wrong_type"),
     ("total_too_large", ("results", "total", Number("4")), "total_mismatch"),
     ("total_too_small", ("results", "total", Number("2")), "total_mismatch"),
     ("total_that_overflows", ("results", "passed", Number("18446744073709551615")), "total_mismatch"),

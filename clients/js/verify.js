@@ -327,6 +327,10 @@ class Members {
     throw new Refused(`unknown_${what}`, message, { help: `write one of ${words.map(word => `\`${word}\``).join(", ")}` });
   }
 
+  optionalWord(name, what, words) {
+    return this.members.has(name) ? this.word(name, what, words) : undefined;
+  }
+
   required(name) {
     const value = this.members.get(name);
     return value === undefined ? this.missing(name) : value;
@@ -613,6 +617,7 @@ const { shown } = $text;
 const MAX_COUNT = 2n ** 64n - 1n;
 const VERDICTS = ["pass", "fail", "partial", "error"];
 const STATUSES = ["pass", "fail", "error"];
+const DECIDERS = ["verifier", "submission"];
 const SIGNATURE = ["algorithm", "signer_id", "content_hash", "signature"];
 
 
@@ -709,6 +714,7 @@ function checkDetail(detail) {
   detail.optionalCount("elapsed_ms");
   detail.optionalString("message");
   detail.optionalString("constraint");
+  detail.optionalWord("decided", "decided", DECIDERS);
   return status;
 }
 return { readReceipt, readSignature, checkVerdict };

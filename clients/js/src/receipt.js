@@ -10,6 +10,7 @@ import { shown } from "./text.js";
 const MAX_COUNT = 2n ** 64n - 1n;
 const VERDICTS = ["pass", "fail", "partial", "error"];
 const STATUSES = ["pass", "fail", "error"];
+const DECIDERS = ["verifier", "submission"];
 const SIGNATURE = ["algorithm", "signer_id", "content_hash", "signature"];
 
 /**
@@ -144,5 +145,6 @@ function checkDetail(detail) {
   detail.optionalCount("elapsed_ms");
   detail.optionalString("message");
   detail.optionalString("constraint");
+  detail.optionalWord("decided", "decided", DECIDERS);
   return status;
 }

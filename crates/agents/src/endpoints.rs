@@ -160,7 +160,8 @@ fn hook(terms: Terms, context: &RequestContext<'_>) -> Result<Reply, Problem> {
         return Ok(HookAnswer::NeedsRecord.to_json().into());
     }
     if let (Event::Stop(stop), Some(at)) = (&message.event, &told.stop) {
-        return judge(context, &hooks, &message, stop, at, told.record.unwrap_or(HostRecord::Missing));
+        let record = told.record.as_ref().unwrap_or(&HostRecord::Missing);
+        return judge(context, &hooks, &message, stop, at, record);
     }
     let ruling = hooks.take(&message, &|| told.record.clone().unwrap_or(HostRecord::Missing))?;
     Ok(ruling.map_or(HookAnswer::Recorded, HookAnswer::Ruled).to_json().into())
@@ -174,13 +175,13 @@ fn judge(
     message: &Message,
     stop: &Stop,
     at: &StepToJudge,
-    record: HostRecord,
+    record: &HostRecord,
 ) -> Result<Reply, Problem> {
     let (workflow, policy) =
         (context.services.read_workflow(&at.workflow, &at.step)?, context.services.workflow_policy());
     let step = StepAt { workflow: &workflow, policy: policy.as_deref(), step: &at.step, patience: PATIENCE };
     let stop = Stop { message: at.message.clone(), ..stop.clone() };
-    let ruling = hooks.stop(message, &stop, &step, &record).map_err(|error| match error {
+    let ruling = hooks.stop(message, &stop, &step, record).map_err(|error| match error {
         StopError::Session(error) => Problem::from(error),
         StopError::Accept(error) => Problem::from(error),
     })?;

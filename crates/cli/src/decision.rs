@@ -144,7 +144,11 @@ fn row(decision: &StoredDecision) -> [Cell; 6] {
     let outcome = if decision.allowed { Cell::good } else { Cell::bad };
     let receipt = DecisionReceipt::parse(decision.document.as_bytes()).ok();
     let why = receipt.as_ref().and_then(|receipt| Some(cut(receipt.main_reason()?.message)));
-    let action = receipt.as_ref().and_then(|receipt| action(decision, receipt)).or_else(|| decision.about.class.clone()).unwrap_or_default();
+    let action = receipt
+        .as_ref()
+        .and_then(|receipt| action(decision, receipt))
+        .or_else(|| decision.about.class.clone())
+        .unwrap_or_default();
     let agent = decision.about.agent.as_deref().unwrap_or_default();
     [
         decision.decision_id.as_str().into(),

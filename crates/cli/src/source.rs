@@ -161,6 +161,7 @@ impl From<&ReceiptError> for Fault {
             | ReceiptError::UnsignedMember { field }
             | ReceiptError::Timestamp { field, .. }
             | ReceiptError::UnknownStatus { field, .. }
+            | ReceiptError::UnknownDecided { field, .. }
             | ReceiptError::Hash { field, .. }
             | ReceiptError::CountOutOfRange { field, .. } => field,
             ReceiptError::UnsupportedVersion(_) => "vrf_version",

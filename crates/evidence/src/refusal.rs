@@ -21,7 +21,7 @@ pub enum Refusal {
     /// It is for another suite: another specification, or other tests.
     OtherSuite,
     OtherTests,
-    /// Its answers were compared in the submission's process, which could forge them.
+    /// The submission decided some of its checks, or it does not say that the verifier decided them.
     Comparison,
     Verdict,
     Tier,
@@ -84,7 +84,7 @@ impl Refusal {
             Self::OtherSpecification => "is for another specification",
             Self::OtherSuite => "is for another suite",
             Self::OtherTests => "ran other tests",
-            Self::Comparison => "had its answers compared in the submission's process",
+            Self::Comparison => "does not say that the verifier decided every check",
             Self::Verdict => "has another verdict",
             Self::Tier => "is of another tier",
             Self::InTheFuture => "is dated in the future",

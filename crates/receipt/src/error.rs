@@ -35,6 +35,8 @@ pub enum ReceiptError {
     #[error("`{field}`: {error}")]
     UnknownStatus { field: String, error: UnknownWordError },
     #[error("`{field}`: {error}")]
+    UnknownDecided { field: String, error: UnknownWordError },
+    #[error("`{field}`: {error}")]
     Hash { field: String, error: ParseDigestError },
     #[error("`{field}` is {found}, expected an integer from 0 to 2^64−1")]
     CountOutOfRange { field: String, found: String },
@@ -63,6 +65,7 @@ impl ReceiptError {
             Self::TierOutOfRange(_) => "tier_out_of_range",
             Self::UnknownVerdict(_) => "unknown_verdict",
             Self::UnknownStatus { .. } => "unknown_status",
+            Self::UnknownDecided { .. } => "unknown_decided",
             Self::Hash { .. } => "invalid_hash",
             Self::CountOutOfRange { .. } => "count_out_of_range",
             Self::TotalMismatch { .. } => "total_mismatch",
@@ -78,7 +81,9 @@ impl ReceiptError {
             Self::UnsignedMember { .. } => Some("remove it".to_owned()),
             Self::ReceiptId(error) => error.help(),
             Self::Timestamp { error, .. } => error.help(),
-            Self::UnknownVerdict(error) | Self::UnknownStatus { error, .. } => error.help(),
+            Self::UnknownVerdict(error) | Self::UnknownStatus { error, .. } | Self::UnknownDecided { error, .. } => {
+                error.help()
+            }
             Self::Hash { error, .. } => error.help(),
             Self::MissingField { .. }
             | Self::WrongType { .. }

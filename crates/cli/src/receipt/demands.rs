@@ -123,7 +123,9 @@ pub(super) fn claimed(claims: &Claims, paint: Paint) -> String {
             let verdict = paint.verdict(claims.verdict);
             let mut text = format!("  {kind}: {verdict}, {} of {} checks passed\n", claims.passed, claims.total);
             if claims.comparison == Some(Comparison::InProcess) {
-                text.push_str("  compared by tests in the submission's process, which can forge their report\n");
+                text.push_str(
+                    "  decided by the submission's process, at least one check, or it does not say by whom\n",
+                );
             }
             if let Some(suite) = claims.suite {
                 text.push_str(&format!("  suite {suite}\n"));

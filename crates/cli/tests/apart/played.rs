@@ -74,8 +74,7 @@ fn an_agent_with_a_shell_gains_nothing_where_another_host_decides() {
     for policy in EXAMPLES {
         let Some(place) = Place::with_examples(policy) else { return };
         let keys = place.at("judge/keys.json").display().to_string();
-        let added =
-            place.judge(&["api-key", "add", "--api-keys", &keys, "laptop", "agent-host", "--tenant", "acme"]);
+        let added = place.judge(&["api-key", "add", "--api-keys", &keys, "laptop", "agent-host", "--tenant", "acme"]);
         let free = std::net::TcpListener::bind((network.here(), 0)).unwrap().local_addr().unwrap();
         let _judge = place.serve_with(&["--api-keys", &keys, "--listen", &free.to_string()]);
         // A proxy on the host of the agent: a key goes over TLS, or to the host itself.
@@ -120,8 +119,7 @@ fn an_agent_that_decides_for_itself_is_not_apart() {
     };
     let blocked = send();
     let id = blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap().to_owned();
-    let approved =
-        agent(&["decision", "approve", &id, "--key", "owner", "--role", "owner", "--note", "fine", "--yes"]);
+    let approved = agent(&["decision", "approve", &id, "--key", "owner", "--role", "owner", "--note", "fine", "--yes"]);
     assert!(approved.status.success(), "{}", said(&approved));
     assert!(send().contains("sent plan to eve"));
     let exported = agent(&["receipt", "export", "--decisions"]);

@@ -40,7 +40,8 @@ fn plays_the_agent() {
     let path = |name: &str| place.at(name).display().to_string();
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write","arguments":{"path":"a"}}}"#;
     for (trick, number) in TRICKS.iter().zip(2..) {
-        let trick = trick.replace("@id", &id).replace("@policy", &path("policy.yaml")).replace("@judge", &path("judge"));
+        let trick =
+            trick.replace("@id", &id).replace("@policy", &path("policy.yaml")).replace("@judge", &path("judge"));
         let trick = trick.replace("@socket", &path("run/socket")).replace("@program", &path("proofmark"));
         let trick = trick.replace("@server", &place.server()).replace("@call", call);
         let mut shell = place.command(AGENT, "/bin/sh");

@@ -80,6 +80,10 @@ const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("docs/apart.md", "sudo -H -u proofmark proofmark decision approve 97473953 --key reviewer --note \"seen\""),
     ("docs/apart.md", "sudo proofmark setup --undo"),
+    (
+        "docs/apart.md",
+        "sudo -H -u proofmark proofmark serve --policy policy.yaml --socket socket --socket-tenant acme.dev --api-keys keys.json --listen 127.0.0.1:8700",
+    ),
     ("docs/apart.md", "proofmark api-key add --api-keys keys.json ann-laptop agent-host --tenant acme.dev"),
     ("docs/apart.md", "proofmark serve --policy policy.yaml --api-keys keys.json --listen 10.0.0.5:8700"),
     (

@@ -2,8 +2,8 @@
 
 use ed25519_dalek::{Signer, SigningKey as Ed25519Key};
 use proofmark_receipt::{
-    ChainTip, Detail, Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, SignerId, SigningKey, Status,
-    Task, Timestamp, Verdict,
+    ChainTip, DecidedBy, Detail, Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, SignerId, SigningKey,
+    Status, Task, Timestamp, Verdict,
 };
 
 /// The seeds of the issuer and of a stranger.
@@ -107,6 +107,7 @@ const TEXTS: [(&str, &str); 20] = [
 pub(crate) fn issued(kind: usize) -> String {
     let digest = Sha256Digest::of(&[0]);
     let detail = |name: &str, status| Detail {
+        decided: Some(DecidedBy::Verifier),
         input: Some("[[1, 2]]".to_owned()),
         expected: Some("[1, 2]".to_owned()),
         elapsed_ms: Some(12),

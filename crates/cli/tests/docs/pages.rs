@@ -93,12 +93,12 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/apart.md", "PROOFMARK_API_KEY=… proofmark guard --server https://proofmark.example.org -- ./server"),
     ("docs/apart.md", "curl --unix-socket /run/proofmark/socket 'http://localhost/v1/agents/sessions?name=nightly'"),
     (
-        "docs/guard.md",
-        "proofmark guard --policy examples/guard/policy.yaml --listen 127.0.0.1:8701 --upstream https://mcp.example.org/mcp",
-    ),
-    (
         "docs/contracts.md",
         "proofmark run reopen r1 --step implement --workflow workflow.yaml --key ann --note \"the browser was down\"",
+    ),
+    (
+        "docs/guard.md",
+        "proofmark guard --policy examples/guard/policy.yaml --listen 127.0.0.1:8701 --upstream https://mcp.example.org/mcp",
     ),
     ("docs/operating.md", "pg_dump --format custom --file proofmark.dump postgres:///proofmark"),
     (

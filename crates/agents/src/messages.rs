@@ -28,6 +28,8 @@ pub struct NewGuard {
     pub origin: Vec<String>,
     /// What the session is called among those of the caller.
     pub session: String,
+    /// Which start of the agent's host it belongs to.
+    pub process: Option<String>,
     pub agent: Option<String>,
     pub environment: Option<String>,
     pub hide: bool,
@@ -86,6 +88,8 @@ pub struct HookEvent {
     pub environment: Option<String>,
     /// The folder of the project.
     pub project: Option<String>,
+    /// Which start of the host it comes from.
+    pub process: Option<String>,
     /// The files that the call is about, with those that links lead to from them.
     pub paths: Option<Vec<String>>,
     /// The host's own record, where the server has asked for it.
@@ -166,6 +170,7 @@ impl Sent for NewGuard {
             "server": self.server.as_str(),
             "origin": origin,
             "session": self.session.as_str(),
+            "process"?: self.process.as_deref(),
             "agent"?: self.agent.as_deref(),
             "environment"?: self.environment.as_deref(),
             "hide": self.hide,
@@ -175,13 +180,14 @@ impl Sent for NewGuard {
     }
 
     fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
-        fields.only(&["server", "origin", "session", "agent", "environment", "hide", "wait_ms"])?;
+        fields.only(&["server", "origin", "session", "process", "agent", "environment", "hide", "wait_ms"])?;
         let wait = fields.need("wait_ms", "say how long a call may wait")?;
         let millis = wait.json.as_number().and_then(|number| number.as_u64());
         Ok(Self {
             server: fields.need("server", "name the server")?.text()?.to_owned(),
             origin: texts(&fields.need("origin", "say how the server is reached")?)?,
             session: fields.need("session", "name the session")?.text()?.to_owned(),
+            process: maybe_text(fields, "process")?,
             agent: maybe_text(fields, "agent")?,
             environment: maybe_text(fields, "environment")?,
             hide: fields.need("hide", "write true or false")?.boolean()?,
@@ -257,6 +263,7 @@ impl Sent for HookEvent {
             "agent"?: self.agent.as_deref(),
             "environment"?: self.environment.as_deref(),
             "project"?: self.project.as_deref(),
+            "process"?: self.process.as_deref(),
             "paths"?: paths.map(|paths| paths.iter().map(|path| Json::from(path.as_str())).collect::<Vec<_>>()),
             "record"?: record,
         }
@@ -264,7 +271,7 @@ impl Sent for HookEvent {
     }
 
     fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
-        fields.only(&["host", "event", "session", "agent", "environment", "project", "paths", "record"])?;
+        fields.only(&["host", "event", "session", "agent", "environment", "project", "process", "paths", "record"])?;
         Ok(Self {
             host: fields.need("host", "name the host")?.text()?.to_owned(),
             event: fields.need("event", "write the event")?.text()?.to_owned(),
@@ -272,6 +279,7 @@ impl Sent for HookEvent {
             agent: maybe_text(fields, "agent")?,
             environment: maybe_text(fields, "environment")?,
             project: maybe_text(fields, "project")?,
+            process: maybe_text(fields, "process")?,
             paths: fields.get("paths").map(|field| texts(&field)).transpose()?,
             record: fields.get("record").map(|field| read_record(&field)).transpose()?,
         })
@@ -363,12 +371,13 @@ mod tests {
             let [agent, environment, project] = maybe;
             let wait = Duration::from_millis(millis);
             let (a, e) = (agent.clone(), environment.clone());
-            same(&NewGuard { server, origin: words.clone(), session, agent: a, environment: e, hide: flag, wait });
+            same(&NewGuard { server, origin: words.clone(), session, process: project.clone(), agent: a, environment: e, hide: flag, wait });
             same(&Follows { passages, waits_for_list: flag });
             for record in [None, Some(HostRecord::Missing), Some(HostRecord::Lines(event.clone())), Some(HostRecord::Unreadable(event.clone()))] {
                 let (host, event, session) = (host.clone(), event.clone(), project.clone());
                 let (agent, environment, project) = (agent.clone(), environment.clone(), project.clone());
-                same(&HookEvent { host, event, session, agent, environment, project, paths: flag.then(|| words.clone()), record });
+                let process = agent.clone();
+                same(&HookEvent { host, event, session, agent, environment, project, process, paths: flag.then(|| words.clone()), record });
             }
             let rulings = [HookRuling::Allowed, HookRuling::Blocked(event)].map(HookAnswer::Ruled);
             rulings.iter().chain(&[HookAnswer::Recorded, HookAnswer::NeedsRecord]).for_each(same);

@@ -27,6 +27,7 @@ use crate::error::{self, with_help, wrong_arguments};
 use crate::exit::Exit;
 
 use crate::guard::{KeepName, check_name};
+use crate::host_process;
 use crate::lint;
 use crate::options::{Recording, Signing, StoreAt, Trusting, duration};
 use crate::out;
@@ -227,6 +228,7 @@ impl Run {
             agent: self.agent.clone(),
             environment: self.environment.clone(),
             project,
+            process: host_process::of_parent(),
             paths: if let Event::Before(call) = message.event { call.paths } else { None },
             record: None,
         };
@@ -248,7 +250,7 @@ impl Run {
         let path = message.transcript.as_deref();
         let host = asked.about().host;
         transcript::wait_for_stop(host, path);
-        let record = transcript::record(host, path);
+        let record = || transcript::record(host, path);
         let said = transcript::last_message(host, path, stop.message.as_deref());
         let stop = Stop { message: said, ..stop.clone() };
         let at = StepAt { workflow: &workflow, policy: policy.as_ref(), step };
@@ -289,6 +291,8 @@ impl Run {
             agent: self.agent.clone(),
             environment: self.environment.clone(),
             project: project(asked.about().host, message),
+            process: host_process::of_parent(),
+            runs: host_process::runs,
             keep: self.keep.into(),
         })
     }

@@ -295,7 +295,7 @@ def json_accept(case):
 
 def case(name, rejects, receipt, expect="valid", **more):
     where = {"receipt_hex": receipt.hex()} if isinstance(receipt, bytes) else {"receipt": receipt if isinstance(receipt, str) else as_written(receipt)}
-    invalid = ("content_hash_mismatch", "signature_mismatch", "issuer_key_mismatch", "passkey_mismatch")
+    invalid = ("content_hash_mismatch", "signature_mismatch", "issuer_key_mismatch", "passkey_mismatch", "shown_mismatch")
     answer = "valid" if expect == "valid" else "invalid" if expect in invalid else "undecidable"
     return {"name": name, "rejects": rejects, **where, **more, "expect": expect, "answer": answer}
 
@@ -323,6 +323,9 @@ def receipt_accepts():
     yield case("nested_signature_is_signed", "leaving out every `signature`", sign(body(signature={"by": "x"})))
     yield case("details_left_out", "wanting all details", sign(changed(body(), "results", "details", [])))
     yield case("without_issuer_key", "wanting what VRF 1.0 does not", sign(without(body(), "metadata", "issuer_key")))
+    decided = changed(body(decided="submission"), "results", "details", 0, "decided", "verifier")
+    yield case("with_who_decided", "one word for all", sign(changed(decided, "results", "details", 1, "decided", "submission")))
+    yield case("metadata_decided_is_free", "reading words of metadata", sign(body(decided=Number("1"))))
     for name, signer in SPELLINGS.items():
         document = sign(without(body(), "metadata", "issuer_key"), signer_id=signer)
         yield case(f"signer_{name}_asked_for_in_jcs", "only one form of key", document, profile="jcs")
@@ -378,6 +381,11 @@ RULES = [
     ("verdict_passed", ("verdict", "passed"), "unknown_verdict"),
     ("verdict_boolean", ("verdict", True), "wrong_type"),
     ("status_skip", ("results", "details", 0, "status", "skip"), "unknown_status"),
+    ("decided_by_nobody", ("results", "details", 0, "decided", "none"), "unknown_decided"),
+    ("decided_upper_case", ("results", "details", 0, "decided", "Verifier"), "unknown_decided"),
+    ("decided_empty", ("results", "details", 0, "decided", ""), "unknown_decided"),
+    ("decided_a_boolean", ("results", "details", 0, "decided", True), "wrong_type"),
+    ("decided_null", ("results", "details", 0, "decided", None), "wrong_type"),
     ("total_too_large", ("results", "total", Number("4")), "total_mismatch"),
     ("total_too_small", ("results", "total", Number("2")), "total_mismatch"),
     ("total_that_overflows", ("results", "passed", Number("18446744073709551615")), "total_mismatch"),
@@ -407,6 +415,21 @@ def rule_rejects():
         yield case(f"missing_{name}", "an optional required field", sign(without(body(), *path)), "missing_field")
     for name, change, expect in RULES:
         yield case(name, "checking the signature only", sign(changed(body(), *change)), expect)
+
+
+def contradictions():
+    no_checks = {name: Number("0") for name in ("total", "passed", "failed", "errors")} | {"details": []}
+    one_check = {**no_checks, "total": Number("1")}
+    passed, failed = {**one_check, "passed": Number("1")}, {**one_check, "failed": Number("1")}
+    rejects = "believing the verdict alone"
+    for name, verdict, results in [
+        ("pass_with_a_failed_check", "pass", body()["results"]), ("pass_of_no_checks", "pass", no_checks),
+        ("pass_of_nothing_that_passed", "pass", failed), ("partial_of_all", "partial", passed),
+        ("partial_of_none", "partial", failed),
+    ]:
+        yield case(name, rejects, sign({**body(), "verdict": verdict, "results": results}), "verdict_mismatch")
+    for name, verdict, results in [("fail_of_a_command", "fail", passed), ("error_of_no_checks", "error", no_checks)]:
+        yield case(name, "refusing what a project's command may give", sign({**body(), "verdict": verdict, "results": results}))
 
 
 def signature_form_rejects():
@@ -522,7 +545,7 @@ def issuer_rejects():
 
 
 def receipt_cases():
-    for cases in (receipt_accepts, json_rejects, rule_rejects, signature_form_rejects, number_rejects, content_rejects, signature_rejects, issuer_rejects):
+    for cases in (receipt_accepts, json_rejects, rule_rejects, contradictions, signature_form_rejects, number_rejects, content_rejects, signature_rejects, issuer_rejects):
         yield from cases()
 
 
@@ -822,6 +845,8 @@ def decision_kind_cases():
     for name, value in {"unknown": "Account", "null": None, "a_list": ["account"]}.items():
         yield decision_case(f"separation_{name}", "any text as a separation", sign(changed(plain, "binding", "separation", value)), "missing_field")
     yield decision_case("account_a_number", "any value as an account", sign(changed(plain, "binding", "account", Number("1001"))), "missing_field")
+    yield decision_case("policy_named", "knowing no `policy`", sign(changed(plain, "binding", "policy", "payments")))
+    yield decision_case("policy_a_list", "any value as the name of a policy", sign(changed(plain, "binding", "policy", ["payments"])), "missing_field")
     yield decision_case("without_issuer_key", "an optional name of the signer", sign(without(plain, "issuer_key")), "issuer_key_mismatch")
     yield decision_case("issuer_key_in_metadata", "looking where VRF receipts have it", sign({**without(plain, "issuer_key"), "metadata": {"issuer_key": ISSUER.spki}}), "issuer_key_mismatch")
     yield decision_case("signed_again_by_another", "no signed name of the signer", sign(plain, OTHER), "issuer_key_mismatch")
@@ -963,11 +988,25 @@ def statement(document):
     return {**{name: document[name] for name in ("receipt_id", "verified_at", "hashes")}, "approval": approval}
 
 
+def shown(given):
+    names = ("action_hash", "environment", "agent", "separation", "account")
+    return "sha256:" + sha256(vrf({name: given[name] for name in names if name in given}))
+
+
+def shown_case(name, rejects, expect="shown_mismatch", **changes):
+    """An approval by a key, with what it says its reviewer was shown; a change of `None` takes a member out."""
+    document = approval()
+    given = {**document["metadata"]["approval"], **changes}
+    document["metadata"]["approval"] = {name: value for name, value in given.items() if value is not None}
+    return passkey_case(name, rejects, document, expect)
+
+
 def approval():
     given = {
         "role": "finance", "action_hash": "sha256:" + sha256("action"), "environment": "prod", "agent": "bot",
         "decision_id": "8f14e45f-ceea-4c1b-9d2a-3f6f1b7a2c55", "expires_at": "2026-02-19T01:46:00.000Z", "note": "checked",
     }
+    given["shown"] = shown(given)
     document = {**body(approval=given), "tier": Number("3"), "verdict": "pass"}
     document["task"] = {"task_id": given["decision_id"], "task_type": "approval"}
     document["results"] = {"total": Number("1"), "passed": Number("1"), "failed": Number("0"), "errors": Number("0"), "details": []}
@@ -1026,6 +1065,16 @@ def passkey_cases():
     yield passkey_case("other_receipt", "an assertion that counts again under another id", approved(signs=lambda one: changed(one, "receipt_id", "16fd2706-8baf-433b-82eb-8c7fada847da")))
     yield passkey_case("other_time", "a time that is not signed", approved(signs=lambda one: changed(one, "verified_at", "2026-02-19T00:46:01.000Z")))
     yield passkey_case("other_decision", "a digest that is not signed", approved(signs=lambda one: changed(one, "hashes", "specification", "sha256:" + sha256("x"))))
+    yield passkey_case("other_shown", "a digest that is not signed", approved(signs=lambda one: changed(one, "metadata", "approval", "shown", "sha256:" + sha256("x"))))
+    asked = {"separation": "account", "account": "claude"}
+    yield shown_case("shown", "everything", "valid")
+    yield shown_case("shown_with_who_asked", "members that are not known", "valid", **asked, shown=shown({**approval()["metadata"]["approval"], **asked}))
+    yield shown_case("shown_is_not_said", "wanting an optional member", "valid", shown=None)
+    yield shown_case("shown_another_action", "copying the digest of what is approved", action_hash="sha256:" + sha256("another"))
+    yield shown_case("shown_for_another_agent", "comparing the action alone", agent="other")
+    yield shown_case("shown_for_another_environment", "comparing the action alone", environment="test")
+    yield shown_case("shown_without_who_asked", "comparing the action alone", **asked)
+    yield shown_case("shown_of_another_type", "a digest of another type skipped", shown=True)
     yield passkey_case("padded_challenge", "a lenient base64", approved(client={"challenge": "AAAA="}))
     yield passkey_case("of_creation", "any type of client data", approved(client={"type": "webauthn.create"}))
     yield passkey_case("of_another_page", "an origin that is not compared", approved(page="https://evil.example"))
@@ -1064,5 +1113,5 @@ if __name__ == "__main__":
     write("head.json", "signed chain heads, and what verifying them answers", list(head_cases()))
     write("decision.json", "signed documents, which kind each is, and what verifying it answers", list(decision_cases()))
     write("linked.json", "decision receipts or entries of sessions in order, and whether they are one whole chain", list(linked_cases()))
-    write("passkey.json", "receipts of approvals that a passkey has signed, and what verifying them answers", list(passkey_cases()))
+    write("passkey.json", "receipts of approvals, what their reviewers were shown and signed with passkeys, and what verifying them answers", list(passkey_cases()))
     write("signer.json", "spellings of a public key", list(signer_cases()))

@@ -327,6 +327,10 @@ class Members {
     throw new Refused(`unknown_${what}`, message, { help: `write one of ${words.map(word => `\`${word}\``).join(", ")}` });
   }
 
+  optionalWord(name, what, words) {
+    return this.members.has(name) ? this.word(name, what, words) : undefined;
+  }
+
   required(name) {
     const value = this.members.get(name);
     return value === undefined ? this.missing(name) : value;
@@ -461,8 +465,10 @@ function readDecision(document) {
   }
   // Receipts of earlier decisions do not say who asked.
   const separation = member(document, "binding", "separation"), account = member(document, "binding", "account");
+  const policy = member(document, "binding", "policy");
   if (separation !== undefined && !(typeof separation === "string" && SEPARATIONS.includes(separation))) throw missing("binding.separation");
   if (account !== undefined && typeof account !== "string") throw missing("binding.account");
+  if (policy !== undefined && typeof policy !== "string") throw missing("binding.policy");
   checkDisposition(document);
   return receiptId(String(document.get("decision_id"))) ?? "";
 }
@@ -611,6 +617,7 @@ const { shown } = $text;
 const MAX_COUNT = 2n ** 64n - 1n;
 const VERDICTS = ["pass", "fail", "partial", "error"];
 const STATUSES = ["pass", "fail", "error"];
+const DECIDERS = ["verifier", "submission"];
 const SIGNATURE = ["algorithm", "signer_id", "content_hash", "signature"];
 
 
@@ -665,6 +672,17 @@ function checkTier(top) {
   throw new Refused("tier_out_of_range", `\`tier\` is ${shown(tier.text)}, expected 0, 1, 2 or 3`);
 }
 
+function checkVerdict(document) {
+  const top = Members.top(document);
+  const verdict = top.string("verdict");
+  const results = top.object("results");
+  const [total, passed] = [results.count("total"), results.count("passed")];
+  const agrees = verdict === "pass" ? passed === total && total > 0n : verdict !== "partial" || passed > 0n && passed < total;
+  if (agrees) return;
+  const message = `\`verdict\` is \`${verdict}\`, but \`results\` say that ${passed} of ${total} checks passed`;
+  throw new Refused("verdict_mismatch", message);
+}
+
 function checkResults(results) {
   const [total, passed, failed, errors] =
     [results.count("total"), results.count("passed"), results.count("failed"), results.count("errors")];
@@ -696,9 +714,10 @@ function checkDetail(detail) {
   detail.optionalCount("elapsed_ms");
   detail.optionalString("message");
   detail.optionalString("constraint");
+  detail.optionalWord("decided", "decided", DECIDERS);
   return status;
 }
-return { readReceipt, readSignature };
+return { readReceipt, readSignature, checkVerdict };
 })();
 
 const $head = (() => {
@@ -1205,6 +1224,24 @@ function refused(why) {
 return { checkPasskey };
 })();
 
+const $shown = (() => {
+const { canonical } = $canonical;
+const { sha256 } = $ed25519;
+const { Refused } = $refused;
+const SHOWN = ["action_hash", "environment", "agent", "separation", "account"];
+
+async function checkShown(receipt) {
+  const metadata = receipt.get("metadata");
+  const approval = metadata instanceof Map ? metadata.get("approval") : undefined;
+  if (!(approval instanceof Map) || !approval.has("shown")) return;
+  const members = SHOWN.filter(name => approval.has(name)).map(name => /** @type {[string, Json]} */ ([name, approval.get(name) ?? null]));
+  if (approval.get("shown") !== await sha256(canonical(/** @type {JsonObject} */ (new Map(members))))) {
+    throw new Refused("shown_mismatch", "the approval is of another action than its reviewer was shown", { answer: "invalid" });
+  }
+}
+return { checkShown };
+})();
+
 const $signature = (() => {
 const { canonical, checkNumbers } = $canonical;
 const { sha256, verifyStrictly } = $ed25519;
@@ -1278,9 +1315,10 @@ const { claimsDecision, readDecision } = $decision;
 const { parse } = $json;
 const { readHead } = $head;
 const { checkPasskey } = $passkey;
-const { readReceipt } = $receipt;
+const { checkVerdict, readReceipt } = $receipt;
 const { Refused } = $refused;
 const { claimsSession } = $session;
+const { checkShown } = $shown;
 const { unsigned, verifyDocument, verifySignature } = $signature;
 const { signerId, signerKey } = $signer;
 async function verify(source, { trusted = [], profile = "vrf" } = {}) {
@@ -1304,6 +1342,7 @@ async function verify(source, { trusted = [], profile = "vrf" } = {}) {
     const signer = await verifyReceipt(receipt, profile);
     // An approval that names a passkey is what it says only if the passkey has signed it, too.
     await checkPasskey(receipt.document);
+    await checkShown(receipt.document);
     return signer;
   });
   return { ...verification, wouldVerifyUnder: await hint(verification, profile) };
@@ -1330,11 +1369,14 @@ function trustedSigners(trusted) {
   });
 }
 
-function verifyReceipt({ document, signature }, profile) {
+async function verifyReceipt({ document, signature }, profile) {
   if (!signature) throw unsigned();
   const metadata = document.get("metadata");
   const issuerKey = metadata instanceof Map ? metadata.get("issuer_key") : undefined;
-  return verifySignature(document, signature, issuerKey, profile);
+  const signer = await verifySignature(document, signature, issuerKey, profile);
+  // The signature first: a receipt whose verdict was changed is not what its signer signed.
+  checkVerdict(document);
+  return signer;
 }
 
 function read(source) {

@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
         for status in [0, 1] {
             let (output, report) = (bytes.to_vec(), Some(bytes.to_vec()));
             let end = End::Ran { status, output, errors: Vec::new(), report };
-            let case = CaseOutcome { end, elapsed: Duration::ZERO, timeout: Duration::ZERO, written: Written::default() };
+            let case = CaseOutcome { end, elapsed: Duration::ZERO, timeout: Duration::ZERO, written: Written::default(), inside: None };
             let outcome = Outcome { runtime: "python3.11".to_owned(), cases: vec![case], ..Outcome::default() };
             let judgment = request.judge(Some(&outcome), None);
             assert!(judgment.results.total > 0);

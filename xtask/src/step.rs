@@ -79,6 +79,11 @@ pub fn is_ci() -> bool {
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments);
+    // Build scripts that look at these (ring's does) would run again, and all that depends on them would be built again, each
+    // time somebody turns from `cargo xtask` to `cargo build` or back.
+    for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH"] {
+        command.env_remove(name);
+    }
     command
 }
 

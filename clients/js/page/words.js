@@ -103,7 +103,7 @@ function receipt(document) {
 /** @param {Json} detail @returns {Item} */
 function check(detail) {
   const status = text(detail, "status"), [tone, word] = known(STATUSES, status) ?? ["plain", status];
-  const rows = ["input", "expected", "actual", "difference", "message", "constraint", "location", "stdout", "stderr"];
+  const rows = ["decided", "input", "expected", "actual", "difference", "message", "constraint", "location", "stdout", "stderr"];
   return { tone, word, name: text(detail, "name"), rows: facts(rows.map(name => [name, text(detail, name), "code"])) };
 }
 

@@ -108,8 +108,10 @@ export function readDecision(document) {
   }
   // Receipts of earlier decisions do not say who asked.
   const separation = member(document, "binding", "separation"), account = member(document, "binding", "account");
+  const policy = member(document, "binding", "policy");
   if (separation !== undefined && !(typeof separation === "string" && SEPARATIONS.includes(separation))) throw missing("binding.separation");
   if (account !== undefined && typeof account !== "string") throw missing("binding.account");
+  if (policy !== undefined && typeof policy !== "string") throw missing("binding.policy");
   checkDisposition(document);
   return receiptId(String(document.get("decision_id"))) ?? "";
 }

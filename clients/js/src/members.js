@@ -132,6 +132,11 @@ export class Members {
     throw new Refused(`unknown_${what}`, message, { help: `write one of ${words.map(word => `\`${word}\``).join(", ")}` });
   }
 
+  /** @param {string} name @param {string} what @param {readonly string[]} words */
+  optionalWord(name, what, words) {
+    return this.members.has(name) ? this.word(name, what, words) : undefined;
+  }
+
   /** @param {string} name @returns {Json} */
   required(name) {
     const value = this.members.get(name);

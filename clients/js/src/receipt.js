@@ -10,6 +10,7 @@ import { shown } from "./text.js";
 const MAX_COUNT = 2n ** 64n - 1n;
 const VERDICTS = ["pass", "fail", "partial", "error"];
 const STATUSES = ["pass", "fail", "error"];
+const DECIDERS = ["verifier", "submission"];
 const SIGNATURE = ["algorithm", "signer_id", "content_hash", "signature"];
 
 /**
@@ -92,6 +93,24 @@ function checkTier(top) {
   throw new Refused("tier_out_of_range", `\`tier\` is ${shown(tier.text)}, expected 0, 1, 2 or 3`);
 }
 
+/**
+ * Checks that the verdict can be that of the counts. A project's tests can all pass and its command fail, so `fail` can
+ * have any, and `error` says nothing about the work.
+ *
+ * @param {import("./json.js").JsonObject} document of a receipt that was read
+ * @throws {Refused}
+ */
+export function checkVerdict(document) {
+  const top = Members.top(document);
+  const verdict = top.string("verdict");
+  const results = top.object("results");
+  const [total, passed] = [results.count("total"), results.count("passed")];
+  const agrees = verdict === "pass" ? passed === total && total > 0n : verdict !== "partial" || passed > 0n && passed < total;
+  if (agrees) return;
+  const message = `\`verdict\` is \`${verdict}\`, but \`results\` say that ${passed} of ${total} checks passed`;
+  throw new Refused("verdict_mismatch", message);
+}
+
 /** @param {Members} results */
 function checkResults(results) {
   const [total, passed, failed, errors] =
@@ -126,5 +145,6 @@ function checkDetail(detail) {
   detail.optionalCount("elapsed_ms");
   detail.optionalString("message");
   detail.optionalString("constraint");
+  detail.optionalWord("decided", "decided", DECIDERS);
   return status;
 }

@@ -5,9 +5,10 @@ import { claimsDecision, readDecision } from "./decision.js";
 import { parse } from "./json.js";
 import { readHead } from "./head.js";
 import { checkPasskey } from "./passkey.js";
-import { readReceipt } from "./receipt.js";
+import { checkVerdict, readReceipt } from "./receipt.js";
 import { Refused } from "./refused.js";
 import { claimsSession } from "./session.js";
+import { checkShown } from "./shown.js";
 import { unsigned, verifyDocument, verifySignature } from "./signature.js";
 import { signerId, signerKey } from "./signer.js";
 
@@ -71,6 +72,7 @@ export async function verify(source, { trusted = [], profile = "vrf" } = {}) {
     const signer = await verifyReceipt(receipt, profile);
     // An approval that names a passkey is what it says only if the passkey has signed it, too.
     await checkPasskey(receipt.document);
+    await checkShown(receipt.document);
     return signer;
   });
   return { ...verification, wouldVerifyUnder: await hint(verification, profile) };
@@ -111,12 +113,15 @@ export function trustedSigners(trusted) {
   });
 }
 
-/** @param {Receipt} receipt @param {Profile} profile */
-function verifyReceipt({ document, signature }, profile) {
+/** @param {Receipt} receipt @param {Profile} profile @returns {Promise<string>} */
+async function verifyReceipt({ document, signature }, profile) {
   if (!signature) throw unsigned();
   const metadata = document.get("metadata");
   const issuerKey = metadata instanceof Map ? metadata.get("issuer_key") : undefined;
-  return verifySignature(document, signature, issuerKey, profile);
+  const signer = await verifySignature(document, signature, issuerKey, profile);
+  // The signature first: a receipt whose verdict was changed is not what its signer signed.
+  checkVerdict(document);
+  return signer;
 }
 
 /** @param {Source} source @returns {[Json | undefined, Refused | null]} */

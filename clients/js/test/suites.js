@@ -102,7 +102,9 @@ export async function signatures({ wycheproof, cctv, speccheck }) {
 /** The documents of which this package says something else than `proofmark receipt verify --json`. */
 export async function againstBinary(cases) {
   const wrong = [];
-  for (const { name, base64, profile, trusted, said } of cases) {
+  for (const { name, base64, profile, trusted, said: printed } of cases) {
+    // The document itself says what it claims.
+    const { claims: _, ...said } = printed;
     const found = asPrinted(await verify(Uint8Array.from(atob(base64), char => char.charCodeAt(0)), { profile, trusted }));
     if (!same(found, said)) wrong.push(`${name} under ${profile}:\n  ${JSON.stringify(found)}\n  ${JSON.stringify(said)}`);
   }

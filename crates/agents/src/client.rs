@@ -17,7 +17,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use proofmark_decider::{HookRuling, HostRecord};
+use proofmark_decider::{HookRuling, HostRecord, StopRuling};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::shown;
 use proofmark_server::origin;
@@ -188,12 +188,24 @@ impl Server {
                 Ok(answer) => match read::<HookAnswer>(&answer)? {
                     HookAnswer::Ruled(ruling) => return Ok(Some(ruling)),
                     HookAnswer::Recorded => return Ok(None),
+                    HookAnswer::Stopped(_) => return Err(nonsense()),
                     HookAnswer::NeedsRecord if event.record.is_none() => event.record = Some(record()),
                     HookAnswer::NeedsRecord => return Err(nonsense()),
                 },
                 Err(AskError::Unreachable(_) | AskError::Busy) if left > within / 2 => thread::sleep(AGAIN_AFTER),
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// What is ruled on an agent that is about to stop, with the step that it is at.
+    ///
+    /// # Errors
+    /// [`AskError`]; nothing is accepted then.
+    pub fn stop(&self, event: &HookEvent, within: Duration) -> Result<StopRuling, AskError> {
+        match read::<HookAnswer>(&self.ask(HOOKS, event.to_json().to_text().into(), within)?)? {
+            HookAnswer::Stopped(ruling) => Ok(ruling),
+            HookAnswer::Ruled(_) | HookAnswer::Recorded | HookAnswer::NeedsRecord => Err(nonsense()),
         }
     }
 

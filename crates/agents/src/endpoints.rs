@@ -4,10 +4,13 @@
 //! another. What its agents call themselves stands behind that name, too.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use proofmark_decider::{DecideError, Guard, HookSettings, Hooks, HostRecord, Owner, session_entries, session_of};
+use proofmark_decider::{
+    DecideError, Guard, HookSettings, Hooks, HostRecord, Owner, StepAt, StopError, session_entries, session_of,
+};
 use proofmark_guard::{MAX_MESSAGE_BYTES, Moving, Pinning, Settings as GuardSettings};
-use proofmark_hosts::{Event, Host};
+use proofmark_hosts::{Event, Host, Message, Stop};
 use proofmark_receipt::{Json, object};
 use proofmark_server::context::{RequestContext, invalid_parameter};
 use proofmark_server::endpoint::{Endpoint, Method, blocking_up_to};
@@ -18,7 +21,9 @@ use proofmark_session::Keep;
 use tracing::info;
 
 use crate::guards::Guards;
-use crate::messages::{Begun, Follows, Happened, HookAnswer, HookEvent, MAX_BYTES, NewGuard, Passage, Sent};
+use crate::messages::{
+    Begun, Follows, Happened, HookAnswer, HookEvent, MAX_BYTES, NewGuard, Passage, Sent, StepToJudge,
+};
 
 /// Where guards begin.
 pub(crate) const GUARDS: &str = "/v1/agents/guards";
@@ -38,22 +43,34 @@ const MAX_WAIT: u64 = 3_600;
 /// How many entries of a session are read at once.
 const PAGE: usize = 200;
 
+/// How long an attempt at a step that comes too early is waited for. Others need the thread.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a server does with what agents' hosts send. No side of an agent can change it.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// What becomes of definitions that guarded servers list first.
+    pub pinning: Pinning,
+    /// How much of results is recorded.
+    pub keep: Keep,
+}
+
 /// The endpoints: for keys with the role `agent-host`, and for accounts of this host.
 #[must_use]
-pub fn endpoints() -> Vec<Endpoint> {
+pub fn endpoints(terms: Terms) -> Vec<Endpoint> {
     const HOST: Option<Role> = Some(Role::AgentHost);
     let guards = Guards::start();
     let begun_in = Arc::clone(&guards);
     vec![
-        blocking_up_to(MAX_DESCRIPTION, Method::Post, GUARDS, HOST, move |context| begin(&begun_in, context)),
+        blocking_up_to(MAX_DESCRIPTION, Method::Post, GUARDS, HOST, move |context| begin(&begun_in, terms, context)),
         blocking_up_to(MAX_MESSAGE_BYTES, Method::Post, OF_GUARD, HOST, move |context| happened(&guards, context)),
-        blocking_up_to(MAX_BYTES, Method::Post, HOOKS, HOST, hook),
+        blocking_up_to(MAX_BYTES, Method::Post, HOOKS, HOST, move |context| hook(terms, context)),
         blocking_up_to(0, Method::Get, SESSIONS, HOST, session),
     ]
 }
 
 /// `POST /v1/agents/guards`: a guard begins.
-fn begin(guards: &Guards, context: &RequestContext<'_>) -> Result<Reply, Problem> {
+fn begin(guards: &Guards, terms: Terms, context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let new = NewGuard::parse(context.body()).map_err(|error| Problem::unreadable("read the guard", &error))?;
     for (name, what) in [(&new.server, "server"), (&new.session, "session")] {
         check_name(name, what)?;
@@ -66,13 +83,14 @@ fn begin(guards: &Guards, context: &RequestContext<'_>) -> Result<Reply, Problem
         process: process(&context.caller, new.process.as_deref())?,
         agent: agent(&context.caller, new.agent.as_deref())?,
         environment: new.environment,
-        keep: Keep::Excerpt,
+        keep: terms.keep,
         hide: new.hide,
-        wait: new.wait.min(std::time::Duration::from_secs(MAX_WAIT)),
+        wait: new.wait.min(Duration::from_secs(MAX_WAIT)),
         shadow: false,
     };
     let (session, caller) = (settings.session.clone(), context.caller.clone());
-    let guard = Guard::open(Arc::clone(context.decider), owner(context), settings, Pinning::Learn)?;
+    let owner = owner(context, new.policy.as_deref())?;
+    let guard = Guard::open(Arc::clone(context.decider), owner, settings, terms.pinning)?;
     let guard = guards.keep(guard, caller)?;
     info!(session, separation = context.asker.separation.as_str(), "a guard begins beside an agent");
     Ok(Begun { guard }.to_json().into())
@@ -114,7 +132,7 @@ fn moving(body: &[u8]) -> Result<Moving, Problem> {
 }
 
 /// `POST /v1/agents/hooks`: an event of a host.
-fn hook(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+fn hook(terms: Terms, context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let told = HookEvent::parse(context.body()).map_err(|error| Problem::unreadable("read the event", &error))?;
     let unknown = || Problem::bad("unknown_host", "this host is not known here").help("use one version of Proofmark");
     let host = Host::named(&told.host).ok_or_else(unknown)?;
@@ -129,7 +147,7 @@ fn hook(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let session = session.ok_or_else(unnamed)?;
     check_name(given.unwrap_or("-"), "session")?;
     let settings = HookSettings {
-        owner: owner(context),
+        owner: owner(context, told.policy.as_deref())?,
         host,
         session,
         agent: agent(&context.caller, told.agent.as_deref())?,
@@ -138,14 +156,39 @@ fn hook(context: &RequestContext<'_>) -> Result<Reply, Problem> {
         process: process(&context.caller, told.process.as_deref())?,
         // Its processes are on another host, or hidden.
         runs: |_| None,
-        keep: Keep::Excerpt,
+        keep: terms.keep,
     };
     let hooks = Hooks::new(Arc::clone(context.decider), settings, Arc::clone(&context.stop));
     if told.record.is_none() && matches!(message.event, Event::Before(_)) && hooks.needs_record()? {
         return Ok(HookAnswer::NeedsRecord.to_json().into());
     }
+    if let (Event::Stop(stop), Some(at)) = (&message.event, &told.stop) {
+        let record = told.record.as_ref().unwrap_or(&HostRecord::Missing);
+        return judge(context, &hooks, &message, stop, at, record);
+    }
     let ruling = hooks.take(&message, &|| told.record.clone().unwrap_or(HostRecord::Missing))?;
     Ok(ruling.map_or(HookAnswer::Recorded, HookAnswer::Ruled).to_json().into())
+}
+
+/// Judges the step that an agent is at before it stops. The workflow is what its side says, and the receipt names it by its digest; it
+/// has to follow the workflow policy of this server.
+fn judge(
+    context: &RequestContext<'_>,
+    hooks: &Hooks,
+    message: &Message,
+    stop: &Stop,
+    at: &StepToJudge,
+    record: &HostRecord,
+) -> Result<Reply, Problem> {
+    let (workflow, policy) =
+        (context.services.read_workflow(&at.workflow, &at.step)?, context.services.workflow_policy());
+    let step = StepAt { workflow: &workflow, policy: policy.as_deref(), step: &at.step, patience: PATIENCE };
+    let stop = Stop { message: at.message.clone(), ..stop.clone() };
+    let ruling = hooks.stop(message, &stop, &step, record).map_err(|error| match error {
+        StopError::Session(error) => Problem::from(error),
+        StopError::Accept(error) => Problem::from(error),
+    })?;
+    Ok(HookAnswer::Stopped(ruling).to_json().into())
 }
 
 /// The files of a call with those behind their links, as the side of the agent has found them. It leaves none out, or they are not
@@ -167,16 +210,18 @@ fn session(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let documents: Result<Vec<Json>, _> = entries.iter().map(|entry| Json::parse(entry.document.as_bytes())).collect();
     let documents = documents.map_err(|error| Problem::internal().cause(error))?;
     // What is shown is what is there; whether it counts is said beside it.
-    let wrong = match session_entries(&context.store(), &session, &context.decider.signers_of_sessions(), &mut |_, _| {}) {
-        Ok(_) => None,
-        Err(DecideError::Session(error)) => Some(format!("failed to {error}")),
-        Err(error) => return Err(error.into()),
-    };
+    let wrong =
+        match session_entries(&context.store(), &session, &context.decider.signers_of_sessions(), &mut |_, _| {}) {
+            Ok(_) => None,
+            Err(DecideError::Session(error)) => Some(format!("failed to {error}")),
+            Err(error) => return Err(error.into()),
+        };
     Ok(Json::from(object! { "entries": documents, "error"?: wrong }).into())
 }
 
-fn owner(context: &RequestContext<'_>) -> Owner {
-    Owner { tenant: context.caller.tenant.clone(), asker: context.asker.clone() }
+/// Whose the session is, and the policy of this name, which is asked in it.
+fn owner(context: &RequestContext<'_>, policy: Option<&str>) -> Result<Owner, Problem> {
+    Ok(Owner { tenant: context.caller.tenant.clone(), asker: context.asks(policy)? })
 }
 
 /// How the names of a caller's sessions begin. No two callers of one tenant have the same.

@@ -11,5 +11,5 @@ mod guards;
 mod messages;
 
 pub use client::{AskError, RemoteGuard, Server, ServerAddress, ServerError};
-pub use endpoints::endpoints;
-pub use messages::{Begun, Follows, HookAnswer, HookEvent, NewGuard, Passage, Sent};
+pub use endpoints::{Terms, endpoints};
+pub use messages::{Begun, Follows, HookAnswer, HookEvent, NewGuard, Passage, Sent, StepToJudge};

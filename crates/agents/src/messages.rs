@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use proofmark_decider::{HookRuling, HostRecord, Passage as Decided};
+use proofmark_decider::{HookRuling, HostRecord, Passage as Decided, StopRuling};
 use proofmark_guard::Moving;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, Place};
 use proofmark_receipt::json::Limits;
@@ -32,6 +32,8 @@ pub struct NewGuard {
     pub process: Option<String>,
     pub agent: Option<String>,
     pub environment: Option<String>,
+    /// The name of the policy that is asked.
+    pub policy: Option<String>,
     pub hide: bool,
     pub wait: Duration,
 }
@@ -86,20 +88,36 @@ pub struct HookEvent {
     pub session: Option<String>,
     pub agent: Option<String>,
     pub environment: Option<String>,
+    /// The name of the policy that is asked.
+    pub policy: Option<String>,
     /// The folder of the project.
     pub project: Option<String>,
     /// Which start of the host it comes from.
     pub process: Option<String>,
     /// The files that the call is about, with those that links lead to from them.
     pub paths: Option<Vec<String>>,
-    /// The host's own record, where the server has asked for it.
+    /// The host's own record, where the server has asked for it, or the agent is about to stop.
     pub record: Option<HostRecord>,
+    /// The step that is judged, where the agent is about to stop.
+    pub stop: Option<StepToJudge>,
+}
+
+/// A step that an agent has worked on, as its side says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepToJudge {
+    /// The text of the workflow.
+    pub workflow: String,
+    pub step: String,
+    /// The agent's last message.
+    pub message: Option<String>,
 }
 
 /// What a server answers to an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookAnswer {
     Ruled(HookRuling),
+    /// The step was judged.
+    Stopped(StopRuling),
     /// There was nothing to rule on.
     Recorded,
     /// The event is to be sent again with the host's own record.
@@ -173,6 +191,7 @@ impl Sent for NewGuard {
             "process"?: self.process.as_deref(),
             "agent"?: self.agent.as_deref(),
             "environment"?: self.environment.as_deref(),
+            "policy"?: self.policy.as_deref(),
             "hide": self.hide,
             "wait_ms": u64::try_from(self.wait.as_millis()).unwrap_or(u64::MAX),
         }
@@ -180,7 +199,7 @@ impl Sent for NewGuard {
     }
 
     fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
-        fields.only(&["server", "origin", "session", "process", "agent", "environment", "hide", "wait_ms"])?;
+        fields.only(&["server", "origin", "session", "process", "agent", "environment", "policy", "hide", "wait_ms"])?;
         let wait = fields.need("wait_ms", "say how long a call may wait")?;
         let millis = wait.json.as_number().and_then(|number| number.as_u64());
         Ok(Self {
@@ -190,6 +209,7 @@ impl Sent for NewGuard {
             process: maybe_text(fields, "process")?,
             agent: maybe_text(fields, "agent")?,
             environment: maybe_text(fields, "environment")?,
+            policy: maybe_text(fields, "policy")?,
             hide: fields.need("hide", "write true or false")?.boolean()?,
             wait: Duration::from_millis(millis.ok_or_else(|| wait.wrong_type("a number of milliseconds"))?),
         })
@@ -251,6 +271,9 @@ fn read_passage(field: &Field<'_>) -> Result<Passage, DocumentError> {
 impl Sent for HookEvent {
     fn to_json(&self) -> Json {
         let paths = self.paths.as_ref();
+        let stop = self.stop.as_ref().map(|stop| {
+            object! { "workflow": stop.workflow.as_str(), "step": stop.step.as_str(), "message"?: stop.message.as_deref() }
+        });
         let record = self.record.as_ref().map(|record| match record {
             HostRecord::Missing => object! {},
             HostRecord::Lines(lines) => object! { "lines": lines.as_str() },
@@ -262,26 +285,42 @@ impl Sent for HookEvent {
             "session"?: self.session.as_deref(),
             "agent"?: self.agent.as_deref(),
             "environment"?: self.environment.as_deref(),
+            "policy"?: self.policy.as_deref(),
             "project"?: self.project.as_deref(),
             "process"?: self.process.as_deref(),
             "paths"?: paths.map(|paths| paths.iter().map(|path| Json::from(path.as_str())).collect::<Vec<_>>()),
             "record"?: record,
+            "stop"?: stop,
         }
         .into()
     }
 
     fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
-        fields.only(&["host", "event", "session", "agent", "environment", "project", "process", "paths", "record"])?;
+        fields.only(&[
+            "host",
+            "event",
+            "session",
+            "agent",
+            "environment",
+            "policy",
+            "project",
+            "process",
+            "paths",
+            "record",
+            "stop",
+        ])?;
         Ok(Self {
             host: fields.need("host", "name the host")?.text()?.to_owned(),
             event: fields.need("event", "write the event")?.text()?.to_owned(),
             session: maybe_text(fields, "session")?,
             agent: maybe_text(fields, "agent")?,
             environment: maybe_text(fields, "environment")?,
+            policy: maybe_text(fields, "policy")?,
             project: maybe_text(fields, "project")?,
             process: maybe_text(fields, "process")?,
             paths: fields.get("paths").map(|field| texts(&field)).transpose()?,
             record: fields.get("record").map(|field| read_record(&field)).transpose()?,
+            stop: fields.get("stop").map(|field| read_stop(&field)).transpose()?,
         })
     }
 }
@@ -297,11 +336,25 @@ fn read_record(field: &Field<'_>) -> Result<HostRecord, DocumentError> {
     }
 }
 
+fn read_stop(field: &Field<'_>) -> Result<StepToJudge, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["workflow", "step", "message"])?;
+    Ok(StepToJudge {
+        workflow: fields.need("workflow", "write the workflow")?.text()?.to_owned(),
+        step: fields.need("step", "name the step")?.text()?.to_owned(),
+        message: maybe_text(&fields, "message")?,
+    })
+}
+
 impl Sent for HookAnswer {
     fn to_json(&self) -> Json {
         let (answer, reason) = match self {
             Self::Ruled(HookRuling::Allowed) => ("allowed", None),
             Self::Ruled(HookRuling::Blocked(reason)) => ("blocked", Some(reason.as_str())),
+            Self::Stopped(StopRuling::Accepted(told)) => ("accepted", Some(told.as_str())),
+            Self::Stopped(StopRuling::Refused(prompt)) => ("refused", Some(prompt.as_str())),
+            Self::Stopped(StopRuling::Over(told)) => ("over", Some(told.as_str())),
+            Self::Stopped(StopRuling::Judged) => ("judged", None),
             Self::Recorded => ("recorded", None),
             Self::NeedsRecord => ("needs-record", None),
         };
@@ -314,6 +367,10 @@ impl Sent for HookAnswer {
         match (field.text()?, maybe_text(fields, "reason")?) {
             ("allowed", None) => Ok(Self::Ruled(HookRuling::Allowed)),
             ("blocked", Some(reason)) => Ok(Self::Ruled(HookRuling::Blocked(reason))),
+            ("accepted", Some(told)) => Ok(Self::Stopped(StopRuling::Accepted(told))),
+            ("refused", Some(prompt)) => Ok(Self::Stopped(StopRuling::Refused(prompt))),
+            ("over", Some(told)) => Ok(Self::Stopped(StopRuling::Over(told))),
+            ("judged", None) => Ok(Self::Stopped(StopRuling::Judged)),
             ("recorded", None) => Ok(Self::Recorded),
             ("needs-record", None) => Ok(Self::NeedsRecord),
             _ => Err(field.wrong_type("an answer to an event")),
@@ -361,24 +418,28 @@ mod tests {
         #[test]
         fn what_one_side_writes_the_other_reads(
             texts in prop::array::uniform4(any::<String>()),
-            maybe in prop::array::uniform3(any::<Option<String>>()),
+            maybe in prop::array::uniform4(any::<Option<String>>()),
             words in prop::collection::vec(any::<String>(), 0..4),
             passages in prop::collection::vec(passage(), 0..6),
             flag: bool,
             millis in 0..u64::from(u32::MAX),
         ) {
             let [server, session, host, event] = texts;
-            let [agent, environment, project] = maybe;
+            let [agent, environment, project, policy] = maybe;
             let wait = Duration::from_millis(millis);
-            let (a, e) = (agent.clone(), environment.clone());
-            same(&NewGuard { server, origin: words.clone(), session, process: project.clone(), agent: a, environment: e, hide: flag, wait });
+            let (a, e, p) = (agent.clone(), environment.clone(), policy.clone());
+            same(&NewGuard { server, origin: words.clone(), session, process: project.clone(), agent: a, environment: e, policy: p, hide: flag, wait });
             same(&Follows { passages, waits_for_list: flag });
             for record in [None, Some(HostRecord::Missing), Some(HostRecord::Lines(event.clone())), Some(HostRecord::Unreadable(event.clone()))] {
                 let (host, event, session) = (host.clone(), event.clone(), project.clone());
                 let (agent, environment, project) = (agent.clone(), environment.clone(), project.clone());
                 let process = agent.clone();
-                same(&HookEvent { host, event, session, agent, environment, project, process, paths: flag.then(|| words.clone()), record });
+                let policy = policy.clone();
+                let stop = flag.then(|| StepToJudge { workflow: host.clone(), step: event.clone(), message: agent.clone() });
+                same(&HookEvent { host, event, session, agent, environment, policy, project, process, paths: flag.then(|| words.clone()), record, stop });
             }
+            let stops = [StopRuling::Accepted(event.clone()), StopRuling::Refused(event.clone()), StopRuling::Over(event.clone()), StopRuling::Judged];
+            stops.map(HookAnswer::Stopped).iter().for_each(same);
             let rulings = [HookRuling::Allowed, HookRuling::Blocked(event)].map(HookAnswer::Ruled);
             rulings.iter().chain(&[HookAnswer::Recorded, HookAnswer::NeedsRecord]).for_each(same);
             same(&Begun { guard: host });
@@ -411,7 +472,7 @@ mod tests {
         ] {
             assert!(HookAnswer::parse(refused.as_bytes()).is_err(), "{refused}");
         }
-        assert!(HookEvent::parse(br#"{"host":"claude","event":"{}","policy":"policy.yaml"}"#).is_err());
+        assert!(HookEvent::parse(br#"{"host":"claude","event":"{}","policy_file":"policy.yaml"}"#).is_err());
         assert!(
             NewGuard::parse(br#"{"server":"a","origin":[],"session":"s","hide":false,"wait_ms":1,"shadow":true}"#)
                 .is_err()

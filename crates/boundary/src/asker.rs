@@ -1,4 +1,5 @@
-//! Who asks for a decision, as far as the decider itself knows. No request says it: a request is what the agent sent.
+//! Who asks for a decision, and by which policy, as far as the decider itself knows. No request says it: a request is what the agent
+//! sent.
 
 use proofmark_predicate::{Key, Map, Value};
 use proofmark_receipt::Object;
@@ -22,6 +23,8 @@ pub struct Asker {
     pub separation: Separation,
     /// The account of the host, or the API key, that it asks with.
     pub account: Option<String>,
+    /// The name of the policy that is asked, where the decider has names for them. It is not a fact: no rule reads it.
+    pub policy: Option<String>,
 }
 
 impl Separation {
@@ -52,6 +55,9 @@ impl Asker {
         binding.insert("separation", self.separation.as_str());
         if let Some(account) = &self.account {
             binding.insert("account", account.as_str());
+        }
+        if let Some(policy) = &self.policy {
+            binding.insert("policy", policy.as_str());
         }
     }
 

@@ -127,6 +127,7 @@ impl DecisionReceipt {
         Asker {
             separation: self.bound("separation").and_then(Separation::from_word).unwrap_or_default(),
             account: self.bound("account").map(str::to_owned),
+            policy: self.bound("policy").map(str::to_owned),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::render::{MAX_SHOWN_CHARS, excerpt};
 const RESERVED_BYTES: usize = 64 << 10;
 
 /// A detail without its name, its answers and its message, in bytes.
-const DETAIL_BYTES: usize = 64;
+const DETAIL_BYTES: usize = 72;
 
 /// To how many characters a text is cut, the first that fits.
 const CUTS: [usize; 2] = [MAX_SHOWN_CHARS, 64];

@@ -38,7 +38,8 @@ pub enum Program {
         /// The name of the function or the class, or of a method as in `Account.deposit`.
         entrypoint: String,
     },
-    /// [`Case::input`] is an expression evaluated in the namespace of the source; the answer is an [`End::Value`].
+    /// [`Case::input`] is an expression, in which the functions of the source can be called; the answer is an [`End::Value`].
+    /// It is evaluated in a process that never loads the source, or else [`CaseOutcome::inside`] says why not.
     Expression {
         /// The submission.
         source: String,
@@ -153,6 +154,9 @@ pub struct CaseOutcome {
     /// The wall time it was allowed, for messages.
     pub timeout: Duration,
     pub written: Written,
+    /// Why an expression was evaluated in the namespace of the submission, whose code could decide its value. `None` for all
+    /// other cases.
+    pub inside: Option<&'static str>,
 }
 
 /// How much of each stream of a case is kept, in bytes.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use proofmark_predicate::{Budget, StoppedError};
-use proofmark_receipt::{Detail, Results, Status, Verdict};
+use proofmark_receipt::{DecidedBy, Detail, Results, Status, Verdict};
 
 use crate::budget::{DetailBudget, Focus};
 use crate::command::Command;
@@ -60,6 +60,8 @@ pub struct Judgment {
     pub verdict: Verdict,
     /// The checks, in the order of the suite.
     pub results: Results,
+    /// Who decided the checks: the verifier only if it decided each.
+    pub decided: DecidedBy,
     /// Whose fault the errors among the checks are, where there are any; the verifier's weighs more.
     pub fault: Option<Fault>,
     /// The names of a project's skipped tests, which count neither as passed nor as failed.
@@ -107,6 +109,7 @@ impl Request {
                     let details = suite.tests.iter().map(|test| {
                         let detail = Detail::new(test.name.as_str(), Status::Error);
                         let detail = Detail { message: Some(why.clone()), ..detail };
+                        let detail = Detail { decided: Some(DecidedBy::Verifier), ..detail };
                         (Some(Fault::Submission), told.fold(detail, None))
                     });
                     self.conclude(details.collect(), suite.reveal)
@@ -115,6 +118,7 @@ impl Request {
             Checks::Command(command) => self.judge_command(command, submission),
             Checks::Constraints { constraints, reveal } => {
                 let details = constraint::evaluate(constraints, &self.output, budget).into_iter();
+                let details = details.map(|detail| Detail { decided: Some(DecidedBy::Verifier), ..detail });
                 self.conclude(details.map(|detail| (faulted(&detail), detail)).collect(), *reveal)
             }
         }
@@ -122,7 +126,9 @@ impl Request {
 
     fn judge_command(&self, command: &Command, outcome: Option<&Outcome>) -> Judgment {
         let command::Judged { checks, skipped, fails } = command::judge(command, outcome);
-        let judgment = self.conclude(checks, command.reveal);
+        // The tests share a process with the submission.
+        let decided = |(fault, detail)| (fault, Detail { decided: Some(DecidedBy::Submission), ..detail });
+        let judgment = self.conclude(checks.into_iter().map(decided).collect(), command.reveal);
         let verdict = match (fails, judgment.verdict) {
             (true, Verdict::Pass | Verdict::Partial) => Verdict::Fail,
             (_, verdict) => verdict,
@@ -164,16 +170,20 @@ impl Request {
 
     fn judgment(&self, results: Results, fault: Option<Fault>) -> Judgment {
         let verdict = verdict(results.total, results.passed, fault);
-        Judgment { tier: self.checks.tier(), verdict, results, fault, skipped: Vec::new() }
+        let by_verifier = results.details.iter().all(|detail| detail.decided == Some(DecidedBy::Verifier));
+        let is_inside = matches!(self.checks, Checks::Command(_));
+        let decided = if by_verifier && !is_inside { DecidedBy::Verifier } else { DecidedBy::Submission };
+        Judgment { tier: self.checks.tier(), verdict, results, decided, fault, skipped: Vec::new() }
     }
 }
 
 /// How many details a receipt has of a report whose names alone are too long for it.
 const MAX_BARE: usize = 1_000;
 
-/// Only the name, cut, and the status.
+/// Only the name, cut, the status, and who decided it.
 fn bare(detail: Detail) -> Detail {
-    Detail::new(detail.name.chars().take(64).collect::<String>(), detail.status)
+    let name = detail.name.chars().take(64).collect::<String>();
+    Detail { decided: detail.decided, ..Detail::new(name, detail.status) }
 }
 
 /// All that a hidden check says of an error of the submission, which chooses the limit or the exception it ends with.
@@ -189,6 +199,7 @@ fn hidden(fault: Option<Fault>, detail: Detail, reveal: Reveal) -> Detail {
         None => None,
     };
     Detail {
+        decided: detail.decided,
         input: detail.input.filter(|_| shown),
         expected: detail.expected.filter(|_| shown),
         actual: detail.actual.filter(|_| shown),

@@ -133,6 +133,14 @@ impl Language {
         self.dialect().json
     }
 
+    /// Whether an expression is the call of one function with literals, and nothing else: then its value is that of the call.
+    pub fn is_single_call(self, expression: &str) -> bool {
+        let Some(Functions { names, literals, .. }) = self.functions() else { return false };
+        let Some((name, rest)) = expression.trim().split_once('(') else { return false };
+        let arguments = rest.strip_suffix(')');
+        names.allow(name) && arguments.is_some_and(|inside| literals.value(&format!("[{inside}]")).is_some())
+    }
+
     /// What the submission's file is called in locations.
     pub(crate) fn file(self) -> &'static str {
         self.dialect().file
@@ -227,6 +235,34 @@ mod tests {
                 assert!(words.insert(*word), "{word}");
                 assert_eq!(word.parse(), Ok(language));
             }
+        }
+    }
+
+    #[test]
+    fn a_single_call_has_literals_and_nothing_else() {
+        for (language, expression, single) in [
+            (Language::Python, "f()", true),
+            (Language::Python, " f( 1, 'a b', [None, {'x': 2}], (1,) ) ", true),
+            (Language::Ruby, "f?(1)", true),
+            (Language::JavaScript, "f([1, 2], 'a', null)", true),
+            (Language::Python, "f(g(1))", false),
+            (Language::Python, "f(1) == 1", false),
+            (Language::Python, "f(1)[0]", false),
+            (Language::Python, "f(1)(2)", false),
+            (Language::Python, "(f)(1)", false),
+            (Language::Python, "f(x)", false),
+            (Language::Python, "f(*[1])", false),
+            (Language::Python, "f(1], [2)", false),
+            (Language::Python, "f('a' 'b')", false),
+            (Language::Python, "f.g(1)", false),
+            (Language::Python, "lambda(1)", false),
+            (Language::Python, "f(1) # )", false),
+            (Language::JavaScript, "f({a: 1})", false),
+            (Language::JavaScript, "f(1), g(2)", false),
+            (Language::Bash, "f(1)", false),
+            (Language::Python, "", false),
+        ] {
+            assert_eq!(language.is_single_call(expression), single, "{language}: {expression}");
         }
     }
 

@@ -29,6 +29,8 @@ pub struct Suite {
     pub packages: Vec<String>,
     /// Whether the submission may be Markdown with the program in a fenced code block.
     pub strip_fences: bool,
+    /// Whether a check that the submission would decide is an error.
+    pub verifier_decides: bool,
 }
 
 impl Suite {

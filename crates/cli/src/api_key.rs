@@ -56,6 +56,9 @@ pub(crate) struct Add {
     tenant: String,
     #[command(flatten)]
     reviewer: ReviewerOptions,
+    /// The one policy that the caller asks, by its name [default: any of the tenant's that the caller names]
+    #[arg(long, value_name = "NAME")]
+    policy: Option<String>,
     /// Revoke the key that the tenant has under this id
     #[arg(long)]
     replace: bool,
@@ -133,7 +136,8 @@ impl ApiKey {
 
 impl Add {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let (key, entry) = new_key(&self.id, self.role.into(), &self.tenant, &self.reviewer.entry(config)?)?;
+        let details = ReviewerEntry { policy: self.policy, ..self.reviewer.entry(config)? };
+        let (key, entry) = new_key(&self.id, self.role.into(), &self.tenant, &details)?;
         KeysFile::at(&self.at.api_keys).add(&entry, self.replace)?;
         // Only now: a key whose entry was not written would be useless.
         let mut out = out::stdout();
@@ -158,18 +162,18 @@ impl List {
             keys.into_iter().try_for_each(|key| out.json(&Json::from(key).to_text()))?;
             return Ok(Exit::Yes);
         }
-        let mut listing = Listing::new(["ID", "ROLE", "TENANT", "HOLDS", "SIGNER"]);
+        let mut listing = Listing::new(["ID", "ROLE", "TENANT", "HOLDS", "SIGNER", "POLICY"]);
         keys.iter().for_each(|key| listing.push(row(key)));
         listing.print("no API keys: `proofmark api-key add` makes one")?;
         Ok(Exit::Yes)
     }
 }
 
-fn row(key: &Object) -> [Cell; 5] {
+fn row(key: &Object) -> [Cell; 6] {
     let text = |name: &str| Cell::from(key.get(name).and_then(Json::as_str).unwrap_or_default());
     let roles = key.get("roles").and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_str);
     let holds = roles.collect::<Vec<_>>().join(", ");
-    [text("id"), text("role"), text("tenant"), holds.into(), text("signer")]
+    [text("id"), text("role"), text("tenant"), holds.into(), text("signer"), text("policy")]
 }
 
 impl Revoke {
@@ -188,7 +192,7 @@ impl Revoke {
 
 impl ReviewerOptions {
     fn entry(self, config: &Config) -> anyhow::Result<ReviewerEntry> {
-        let Some(name) = self.signer else { return Ok(ReviewerEntry { roles: self.holds, signer: None }) };
-        Ok(ReviewerEntry { roles: self.holds, signer: Some(one_signer(&name, config)?) })
+        let signer = self.signer.map(|name| one_signer(&name, config)).transpose()?;
+        Ok(ReviewerEntry { roles: self.holds, signer, policy: None })
     }
 }

@@ -2,24 +2,33 @@
 
 mod approve;
 mod deny;
+mod shown;
+
+use std::io::Write;
 
 use clap::{Args, Subcommand};
-use proofmark_boundary::Outcome;
-use proofmark_receipt::{Json, Timestamp};
+use proofmark_boundary::{DecisionReceipt, Outcome};
+use proofmark_decider::stored_action;
+use proofmark_receipt::Timestamp;
+use proofmark_statement::{ActionStatement, action_title};
 use proofmark_store::{Decision as StoredDecision, DecisionsWanted};
 
 use crate::config::Config;
+use crate::error::message;
 use crate::exit::Exit;
 use crate::listing::{Cell, Listing};
 use crate::options::{OfTenant, Paging, Period, StoreAt};
 use crate::out;
-use crate::paint::Paint;
+use crate::paint::{Paint, printable};
 use crate::receipt::page::Page;
 use crate::receipt::read;
 
 /// What is said instead of an empty list.
 const NONE: &str = "no decisions: `proofmark decide`, `guard`, `hook`, `gate` and `serve` store those that they make";
 const NONE_WAITS: &str = "no decision waits for a review: one that asks for an approval does";
+
+/// How much of an action and of a reason a list shows, in characters.
+const MAX_IN_LIST: usize = 60;
 
 /// List, show, approve and deny decisions
 #[derive(Subcommand)]
@@ -111,7 +120,7 @@ impl List {
             let mut out = out::stdout();
             page.decisions.iter().try_for_each(|decision| out.json(&decision.document))?;
         } else {
-            let mut listing = Listing::new(["DECISION", "DECIDED AT", "OUTCOME", "ACTION", "AGENT"]);
+            let mut listing = Listing::new(["DECISION", "DECIDED AT", "OUTCOME", "ACTION", "AGENT", "WHY"]);
             page.decisions.iter().for_each(|decision| listing.push(row(decision)));
             listing.print(if self.waiting { NONE_WAITS } else { NONE })?;
         }
@@ -122,23 +131,42 @@ impl List {
     }
 }
 
-fn row(decision: &StoredDecision) -> [Cell; 5] {
+/// The text of a cell, cut where it is long: `decision show` has the whole.
+fn cut(text: &str) -> String {
+    let mut cut: String = text.chars().take(MAX_IN_LIST).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    cut
+}
+
+fn row(decision: &StoredDecision) -> [Cell; 6] {
     let outcome = if decision.allowed { Cell::good } else { Cell::bad };
-    let tool = tool(decision).or_else(|| decision.about.class.clone()).unwrap_or_default();
+    let receipt = DecisionReceipt::parse(decision.document.as_bytes()).ok();
+    let why = receipt.as_ref().and_then(|receipt| Some(cut(receipt.main_reason()?.message)));
+    let action = receipt
+        .as_ref()
+        .and_then(|receipt| action(decision, receipt))
+        .or_else(|| decision.about.class.clone())
+        .unwrap_or_default();
     let agent = decision.about.agent.as_deref().unwrap_or_default();
     [
         decision.decision_id.as_str().into(),
         Timestamp::from_unix_millis(decision.decided_at).as_str().into(),
         outcome(&decision.outcome),
-        tool.into(),
+        action.into(),
         agent.into(),
+        why.unwrap_or_default().into(),
     ]
 }
 
-/// The tool that the action of a stored decision calls.
-fn tool(decision: &StoredDecision) -> Option<String> {
-    let action = Json::parse(decision.about.action.as_deref()?.as_bytes()).ok()?;
-    action.as_object()?.get("tool")?.as_str().map(str::to_owned)
+/// The tool, the target and the arguments of the action, which is compared with what was decided on.
+fn action(decision: &StoredDecision, receipt: &DecisionReceipt) -> Option<String> {
+    let action = stored_action(decision)?;
+    Some(match ActionStatement::of(&action, receipt) {
+        Ok(statement) => cut(format!("{} {}", action_title(&action), statement.gist(MAX_IN_LIST)).trim_end()),
+        Err(_) => "another action than was decided on".to_owned(),
+    })
 }
 
 impl Show {
@@ -152,8 +180,22 @@ impl Show {
         let known = config.known_signers()?;
         let trusted = known.trusted(&[])?;
         let checked = trusted.judge(receipt.verify(trusted.signers()));
+        self.action(&mut out, &receipt, config)?;
         Page { paint: Paint::for_stdout(), known: &known }.decision(&mut out, &receipt, &checked)?;
         Ok(Exit::Yes)
+    }
+}
+
+impl Show {
+    /// Writes the action first, where the store has it.
+    fn action(&self, out: &mut impl Write, receipt: &DecisionReceipt, config: &Config) -> anyhow::Result<()> {
+        let store = self.store.open_if_there(config)?;
+        match shown::of_decision(receipt, store.as_ref(), None) {
+            Ok(action) => action.write(out, receipt)?,
+            // The receipt can be read without it.
+            Err(error) => out::note(format_args!("note: failed to {}", printable(&message(&error)))),
+        }
+        Ok(())
     }
 }
 

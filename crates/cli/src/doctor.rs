@@ -161,8 +161,9 @@ impl Findings {
             let clock = paint.bad("behind:");
             writeln!(out, "  clock       {clock} {seconds} s before the latest time in the store; set the clock")?;
         }
-        writeln!(out, "separation")?;
-        writeln!(out, "  none        a guard or a hook {NOT_APART}; {HOW_APART}")?;
+        writeln!(out, "guards and hooks without --server")?;
+        writeln!(out, "  {NOT_APART}")?;
+        writeln!(out, "  {HOW_APART}")?;
         writeln!(out, "pages")?;
         writeln!(out, "  /ui/check   {}", check_page_digest())?;
         if !self.workers.is_empty() {
@@ -196,6 +197,7 @@ impl Findings {
             "clock_behind_ms"?: self.clock_behind,
             "workers": self.workers.iter().map(worker_object).collect::<Vec<_>>(),
             "check_page": check_page_digest().to_string(),
+            "separation": NOT_APART,
         }
     }
 }

@@ -8,7 +8,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Decide and review", &["decide", "decision", "policy"]),
     ("Stand in the path", &["guard", "hook", "gate", "serve", "work", "mcp"]),
     ("Records", &["session", "run", "finding", "store", "acp", "x402"]),
-    ("Set up", &["init", "key", "trust", "reviewer", "api-key", "doctor", "examples", "completions", "help"]),
+    ("Set up", &["init", "key", "trust", "reviewer", "api-key", "setup", "doctor", "examples", "completions", "help"]),
 ];
 
 /// What the parser adds where the list is printed, which is not among the commands before.

@@ -9,7 +9,7 @@ mod server_pipes;
 mod servers_file;
 mod stdio;
 mod watch;
-mod wrap;
+pub(crate) mod wrap;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use crate::host_process;
 use crate::options::{Recording, Signing, StoreAt, Trusting, duration};
 use crate::out;
 use crate::paint::printable;
-use crate::remote::{HOW_APART, NOT_APART, OF_A_DECIDER, Remote};
+use crate::remote::{NOT_APART, OF_A_DECIDER, Remote};
 
 /// Stand between an MCP host and an MCP server: every call is decided before the server gets it
 ///
@@ -115,8 +115,9 @@ enum Command {
     WatchServer(watch::WatchServer),
 }
 
+/// Whether definitions are pinned when they are first listed.
 #[derive(Clone, Copy, ValueEnum)]
-enum PinningName {
+pub(crate) enum PinningName {
     Learn,
     Locked,
 }
@@ -184,10 +185,8 @@ impl Guard {
         if self.shadow {
             out::note("proofmark guard: shadow mode: calls are decided and recorded, and nothing is enforced");
         }
-        let pinning = match self.pins {
-            PinningName::Learn => Pinning::Learn,
-            PinningName::Locked => Pinning::Locked,
-        };
+        out::note(format_args!("proofmark guard: {NOT_APART}"));
+        let pinning = self.pins.into();
         let mut reload = reload::Reload::new(policy_file.clone(), self.trusting, config);
         match upstream {
             Some(upstream) => {
@@ -195,7 +194,6 @@ impl Guard {
                 self.http.run(upstream, http::Guarding { decider, reload, settings, pinning, is_one_session })
             }
             None => {
-                out::note(format_args!("proofmark guard: {NOT_APART}; {HOW_APART}"));
                 let guard = Guarded::open(decider, Owner::local(), settings, pinning)?;
                 stdio::run(guard, move |guard| reload.round(guard), &self.server_command)
             }
@@ -211,10 +209,20 @@ impl Guard {
             process: host_process::of_parent(),
             agent: self.agent,
             environment: self.environment,
+            policy: self.remote.policy_name,
             hide: self.hide,
             wait: self.wait.unwrap_or_default(),
         };
         stdio::run(RemoteGuard::begin(decides, &new)?, |_| {}, &self.server_command)
+    }
+}
+
+impl From<PinningName> for Pinning {
+    fn from(name: PinningName) -> Self {
+        match name {
+            PinningName::Learn => Self::Learn,
+            PinningName::Locked => Self::Locked,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ mod hook_server;
 mod install;
 mod probe;
 mod run;
-mod run_bounded;
+pub(crate) mod run_bounded;
 mod transcript;
 
 use std::path::{Path, PathBuf};
@@ -52,8 +52,8 @@ impl Hook {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         match self.command {
             Some(Command::Install(command)) => command.run(config),
-            Some(Command::Uninstall(command)) => command.run(),
-            Some(Command::Doctor(command)) => command.run(),
+            Some(Command::Uninstall(command)) => command.run(config),
+            Some(Command::Doctor(command)) => command.run(config),
             None => self.run.run(config),
         }
     }
@@ -73,6 +73,12 @@ fn surroundings() -> anyhow::Result<Surroundings> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let home = variable("HOME").map(PathBuf::from).context("find the home folder: HOME is not set")?;
     Ok(Surroundings { home, project, variable })
+}
+
+/// The commands of our hooks in a host's file.
+pub(crate) fn commands_in(host: &'static Host, path: &Path, config: &Config) -> anyhow::Result<Vec<Vec<String>>> {
+    let installed = config_file::ConfigFile::read(host, path, config)?.installed()?;
+    Ok(installed.into_iter().map(|hook| hook.command).collect())
 }
 
 /// Whether a file is within a folder, after all links.

@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use proofmark_hosts::{JsonText, JsonTextError};
+use proofmark_receipt::Sha256Digest;
 use proofmark_server::replace_file;
 
+use crate::config::Config;
 use crate::error::with_help;
 use crate::input;
 use crate::paint::printable;
@@ -19,6 +21,13 @@ use crate::paint::printable;
 const MAX_CONFIGURATION: u64 = 4 << 20;
 /// The mode of a new configuration, which has no secrets.
 const MODE: u32 = 0o644;
+
+/// Where a file is kept as it was before it was changed: below the folder of keys, and not in the project, because what is there an
+/// agent can write. `path` is absolute.
+pub(crate) fn kept_at(config: &Config, folder: &str, path: &Path) -> PathBuf {
+    let name = Sha256Digest::of(path.as_os_str().as_encoded_bytes()).to_string().replace(':', "-");
+    config.home.join(folder).join(name)
+}
 
 /// A file that was read. One that does not exist has no bytes.
 pub(crate) struct HostFile {
@@ -77,27 +86,17 @@ impl HostFile {
         fs::remove_file(&self.path).with_context(|| format!("remove `{}`", self.path.display()))
     }
 
-    /// The file beside it that keeps what it had.
-    fn backup_path(&self, suffix: &str) -> PathBuf {
-        let mut backup = self.path.as_os_str().to_owned();
-        backup.push(".");
-        backup.push(suffix);
-        backup.into()
-    }
-
-    /// What is kept beside it.
-    pub(crate) fn backup(&self, suffix: &str) -> anyhow::Result<Option<Vec<u8>>> {
-        Self::kept(&self.backup_path(suffix))
+    /// The path of a file beside it, with this ending.
+    pub(crate) fn beside(&self, ending: &str) -> PathBuf {
+        let mut path = self.path.as_os_str().to_owned();
+        path.push(".");
+        path.push(ending);
+        path.into()
     }
 
     /// What is kept at this path.
     pub(crate) fn kept(backup: &Path) -> anyhow::Result<Option<Vec<u8>>> {
         backup.is_file().then(|| input::read_limited(backup, MAX_CONFIGURATION)).transpose()
-    }
-
-    /// Keeps what the file had beside it.
-    pub(crate) fn back_up(&self, suffix: &str, bytes: &[u8]) -> anyhow::Result<()> {
-        self.keep(&self.backup_path(suffix), bytes)
     }
 
     /// Keeps what the file had at this path, readable by those who could read it: configurations of other servers may have secrets.
@@ -111,14 +110,12 @@ impl HostFile {
             ));
         }
         let mode = about.permissions().mode() & 0o777;
+        if let Some(folder) = backup.parent() {
+            fs::create_dir_all(folder).with_context(context)?;
+        }
         // One that is there keeps its own mode, so it goes first.
         drop(fs::remove_file(backup));
         replace_file(backup, &String::from_utf8_lossy(bytes), mode).with_context(context)
-    }
-
-    /// Removes what is kept beside it, if anything is.
-    pub(crate) fn remove_backup(&self, suffix: &str) -> anyhow::Result<()> {
-        Self::forget(&self.backup_path(suffix))
     }
 
     /// Removes what is kept at this path, if anything is.

@@ -3,7 +3,7 @@
 //! A command names a thing and what is done with it, as in `decision approve`; docs/commands.md has the rule. Where what is:
 //!
 //! - One file for each command, named after it. A command with subcommands has a folder of the same name: `decision/`, `gate/`,
-//!   `guard/`, `hook/`, `init/`, `mcp/`, `policy/`, `receipt/`, `store/`, `verify/`, `workflow/`. `project` has the options of
+//!   `guard/`, `hook/`, `init/`, `mcp/`, `policy/`, `receipt/`, `setup/`, `store/`, `verify/`, `workflow/`. `project` has the options of
 //!   `verify --dir`, `served_files` the files that `serve` reads again.
 //! - What commands have in common: `options` (options with one meaning everywhere), `policy_option` (which action policy is
 //!   taken), `presenting` (evidence), `config` (the environment, read once), `exit` (the exit codes), `groups` (the groups of the help).
@@ -11,13 +11,14 @@
 //!   is wrong), `passphrase`, `host_file` (configurations of other programs), `shell_words`.
 //! - What goes out: `out` (standard output and standard error), `error` (messages with their help), `paint` (colours, and text that
 //!   is safe on a terminal), `listing` (tables), `report/` (the formats of results), `table` (tables of cases), `excerpt`,
-//!   `decision_page`, `signed`, `progress`, `in_order` (many results on several cores), `interrupt`, `new_files`.
+//!   `decision_page`, `findings_page`, `signed`, `progress`, `in_order` (many results on several cores), `interrupt`, `new_files`.
 
 mod absolute;
 mod acp;
 mod api_key;
 mod completions;
 mod config;
+mod confirm;
 mod decide;
 mod decision;
 mod decision_page;
@@ -28,6 +29,7 @@ mod examples;
 mod excerpt;
 mod exit;
 mod finding;
+mod findings_page;
 mod gate;
 mod groups;
 mod guard;
@@ -60,6 +62,7 @@ mod run;
 mod serve;
 mod served_files;
 mod session;
+mod setup;
 mod shell_words;
 mod signed;
 mod source;
@@ -185,6 +188,7 @@ enum Command {
     /// Add, list and revoke the API keys of `proofmark serve`
     #[command(subcommand)]
     ApiKey(api_key::ApiKey),
+    Setup(Box<setup::Setup>),
     /// Report supported languages and isolation levels
     Doctor(doctor::Doctor),
     /// Write the examples that the documentation and the help use
@@ -262,6 +266,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Trust(command) => command.run(&config),
         Command::Reviewer(command) => command.run(&config),
         Command::ApiKey(command) => command.run(&config),
+        Command::Setup(command) => command.run(&config),
         Command::Doctor(command) => command.run(&config),
         Command::Examples(command) => command.run(),
         Command::Completions(command) => command.run(),

@@ -51,6 +51,12 @@ pub(crate) struct ReviewBy {
     /// The reason, for those who read the decision later
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: String,
+    /// The request of the decision, where its action is not in the store
+    #[arg(long, value_name = "FILE")]
+    pub(crate) request: Option<PathBuf>,
+    /// Print the action, and do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) unlock: Unlock,
 }
@@ -124,7 +130,7 @@ pub(crate) struct Paging {
 }
 
 /// Whose signatures count.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Trusting {
     /// Trust this signer: a name of the trust store or of a key, a signer id, or a public key file (PEM, OpenSSH, JWK or
     /// JWK set); can be repeated [default: the trust store and your own keys]

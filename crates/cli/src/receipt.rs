@@ -1,5 +1,6 @@
 //! `proofmark receipt`.
 
+mod demands;
 mod export;
 mod head;
 mod list;

@@ -13,7 +13,8 @@ pub(crate) const OF_A_DECIDER: [&str; 7] =
     ["policy", "key", "passphrase_file", "trust", "store", "record_facts", "keep"];
 
 /// What to do about [`NOT_APART`].
-pub(crate) const HOW_APART: &str = "have another account or another host decide, with `--server` (docs/apart.md)";
+pub(crate) const HOW_APART: &str =
+    "have another account decide (`sudo proofmark setup`) or another host, with `--server`";
 
 /// The server that decides, where this process does not.
 #[derive(Args)]
@@ -25,6 +26,9 @@ pub(crate) struct Remote {
     /// Authenticate with the API key in this file [default: $PROOFMARK_API_KEY; by a socket, the account is enough]
     #[arg(long, value_name = "FILE", requires = "server")]
     api_key_file: Option<PathBuf>,
+    /// Ask the server's policy with this name [default: the one that the API key is for, else `default`]
+    #[arg(long, value_name = "NAME", requires = "server")]
+    pub(crate) policy_name: Option<String>,
 }
 
 impl Remote {
@@ -34,6 +38,9 @@ impl Remote {
         let mut words = vec!["--server".to_owned(), server.to_string()];
         if let Some(file) = &self.api_key_file {
             words.extend(["--api-key-file".to_owned(), absolute_file(file)?]);
+        }
+        if let Some(name) = &self.policy_name {
+            words.extend(["--policy-name".to_owned(), name.clone()]);
         }
         Ok(words)
     }
@@ -50,5 +57,4 @@ impl Remote {
 }
 
 /// What an agent with a shell can do where the decisions are made by its own account.
-pub(crate) const NOT_APART: &str =
-    "decides as this account: an agent with a shell of this account has the same key and can decide for itself";
+pub(crate) const NOT_APART: &str = "separation: none: an agent with a shell as this account can use the same key, write the store and decide for itself; see docs/apart.md";

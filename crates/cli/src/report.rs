@@ -265,6 +265,8 @@ pub(crate) struct Group {
     pub(crate) summary: Option<String>,
     /// The id of its receipt.
     pub(crate) receipt: Option<String>,
+    /// How many of its checks the submission decided.
+    pub(crate) decided_inside: usize,
     pub(crate) cases: Vec<Case>,
     /// Whether the names of cases say nothing without that of the group.
     pub(crate) qualifies: bool,
@@ -284,6 +286,7 @@ impl Group {
             time: None,
             summary: None,
             receipt: None,
+            decided_inside: 0,
             cases,
             qualifies: false,
             json,

@@ -1,9 +1,13 @@
 //! `proofmark run`.
 
+mod next;
+mod reopen;
+
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
 use proofmark_contract::State;
+use proofmark_contract::reopening::reopened;
 use proofmark_receipt::{Json, Object, Receipt, Timestamp, object};
 use proofmark_store::{ListedStep, StepRun, Store, Tenant, TenantStore};
 use proofmark_verifier::{AcceptError, chain_name, stored_state};
@@ -16,13 +20,17 @@ use crate::options::{OfTenant, Paging, Since, StoreAt};
 use crate::out;
 use crate::paint::printable;
 
-/// List and show runs of workflow steps
+/// List and show runs of workflow steps, say what is due in them, and reopen steps
 #[derive(Subcommand)]
 pub(crate) enum Run {
     /// List the runs in the store, most recently changed first
     List(List),
     /// Show the steps of a run and the receipts of their attempts, oldest first
     Show(Show),
+    /// Say what is due in a run: the step, its attempt, what it has to prove, and the prompt for the agent
+    Next(next::Next),
+    /// Reopen a step of a run that was aborted, as a reviewer: one more attempt may follow
+    Reopen(reopen::Reopen),
 }
 
 #[derive(Args)]
@@ -61,6 +69,8 @@ impl Run {
         match self {
             Run::List(command) => command.run(config),
             Run::Show(command) => command.run(config),
+            Run::Next(command) => command.run(config),
+            Run::Reopen(command) => command.run(config),
         }
     }
 }
@@ -219,10 +229,21 @@ impl Row {
             State::Retry(retry) => writeln!(out, "{step}: retry, attempt {} is awaited", retry.attempt)?,
             state => writeln!(out, "{step}: {}", state.as_str())?,
         }
-        for (number, receipt) in (1..).zip(receipts) {
-            let state = metadata(receipt, "state").unwrap_or_default();
+        let mut number = 0;
+        for receipt in receipts {
             let (at, id) = (receipt.verified_at(), receipt.receipt_id());
+            if let Some((reviewer, note)) = reopened(receipt) {
+                let (reviewer, note) = (printable(reviewer), printable(note));
+                writeln!(out, "  {at}  reopened by {reviewer}: {note}  receipt {id}")?;
+                continue;
+            }
+            number += 1;
+            let state = metadata(receipt, "state").unwrap_or_default();
             writeln!(out, "  {at}  attempt {number}: {:<8}  receipt {id}", printable(&state))?;
+        }
+        if let State::Retry(retry) = &self.state {
+            writeln!(out, "  the prompt of attempt {}:", retry.attempt)?;
+            retry.prompt.lines().try_for_each(|line| writeln!(out, "    {}", printable(line)))?;
         }
         Ok(())
     }

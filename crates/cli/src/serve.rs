@@ -2,6 +2,7 @@
 
 mod check;
 
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -9,30 +10,32 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use proofmark_agents::endpoints;
+use proofmark_agents::{Terms, endpoints};
 use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
-use proofmark_decider::Decider;
+use proofmark_decider::{Decider, PolicyPlace};
 use proofmark_jobs::{JobSettings, Role, Verifications};
-use proofmark_keys::TrustedSigners;
+use proofmark_keys::{KnownSigners, TrustedSigners};
 use proofmark_otlp::{Export, Flush, OtlpEndpoint};
 use proofmark_pages::pages;
-use proofmark_receipt::SignerId;
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
-    Files, Loaded, Log, LogFormat, LogLayer, LogSettings, OwnFiles, Services, Settings, SocketSettings, check_place,
-    log_jobs, log_lost_jobs, log_note, log_warnings, probe_host, serve, start_log,
+    Files, Loaded, Log, LogFormat, LogLayer, LogSettings, OwnFiles, Services, Settings, Signers, SocketSettings,
+    Source, check_place, log_jobs, log_lost_jobs, log_note, log_warnings, policy_file_name, probe_host, serve,
+    start_log,
 };
-use proofmark_store::Place;
+use proofmark_store::{Place, Tenant};
 
 use crate::config::Config;
 use crate::document;
+use crate::error::with_help;
 use crate::exit::Exit;
+use crate::guard::{KeepName, PinningName};
 use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::printable;
 use crate::policy_option;
-use crate::served_files;
+use crate::served_files::{self, PolicyFile};
 
 /// Where a server listens that is not told otherwise.
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8700));
@@ -45,7 +48,7 @@ const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::L
 /// that it has begun, and exits.
 #[derive(Args)]
 #[command(mut_arg("policy", |policy| {
-    policy.help("The action policy; required to decide on actions [default: $PROOFMARK_POLICY, else `policy` in the proofmark.yaml of the current folder]")
+    policy.help("The action policy, required to decide on actions: FILE for all tenants, TENANT=FILE for one; with names TENANT:NAME=FILE and :NAME=FILE; can be repeated [default: $PROOFMARK_POLICY, else `policy` in the proofmark.yaml of the current folder]").value_name("[[TENANT][:NAME]=]FILE")
 }))]
 #[command(after_help = "Examples:
   proofmark serve --policy examples/decide/policy.yaml
@@ -62,6 +65,15 @@ pub(crate) struct Serve {
     /// Also decide for the guards and hooks of other accounts of this host, which ask by this socket
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
+    /// What the accounts that ask by the socket do belongs to this tenant: pages and reviewers with its API keys see it
+    #[arg(long, value_name = "TENANT", requires = "socket", default_value_t = Tenant::LOCAL)]
+    socket_tenant: Tenant,
+    /// For guards of agents elsewhere: whether tools are pinned when they are first listed, or blocked until `proofmark guard pin approve`
+    #[arg(long, value_enum, default_value = "learn", value_name = "HOW")]
+    pins: PinningName,
+    /// For guards and hooks of agents elsewhere: how much of a result is recorded: its digest, also how it begins, or all of it
+    #[arg(long, value_enum, default_value = "excerpt", value_name = "HOW")]
+    keep: KeepName,
     /// The API keys: a file that `proofmark api-key add` writes
     #[arg(long, value_name = "FILE")]
     api_keys: Option<PathBuf>,
@@ -87,7 +99,9 @@ impl Serve {
     pub(crate) fn run(mut self, config: &Config) -> anyhow::Result<Exit> {
         // The log has a name, because `_` would drop it at once; it must live as long as the server.
         let _log = (!self.check).then(|| self.service.log()).transpose()?;
-        self.service.policy = policy_option::named(self.service.policy, config)?;
+        if self.service.policy.is_empty() {
+            self.service.policy.extend(policy_option::named(None, config)?.map(PolicyFile::of_all));
+        }
         if self.check {
             return self.check(config);
         }
@@ -97,14 +111,14 @@ impl Serve {
         // Before anything else is begun, so that a wrong address is reported at once.
         check_place(listen, self.socket.is_some(), keys.as_ref())?;
         let socket = self.socket_settings(config)?;
-        let workers = self.workers(config)?;
-        let (services, files) = self.service.services_with(config, workers)?;
+        let (services, files) = self.service.services_with(config, self.workers())?;
         // With fewer open files the server still works: it closes idle connections earlier.
         if let Err(error) = allow_many_files() {
             out::announce(format_args!("the limit of open connections stays low: {error}"));
         }
         let files = Files { api_keys: self.api_keys.map(served_files::api_keys), ..files };
-        let more = pages().into_iter().chain(endpoints()).collect();
+        let terms = Terms { pinning: self.pins.into(), keep: self.keep.into() };
+        let more = pages().into_iter().chain(endpoints(terms)).collect();
         let settings = Settings { listen, socket, services, keys, rate: self.rate, files, more };
         serve(settings, |address| {
             let warning = if open { " to every local user, because there are no API keys" } else { "" };
@@ -132,28 +146,27 @@ impl Serve {
             Place::File(store) => Some(self.own_files(config, store)?),
             Place::Database(_) => None,
         };
-        Ok(Some(SocketSettings { path, own }))
+        Ok(Some(SocketSettings { path, own, tenant: self.socket_tenant.clone() }))
     }
 
     fn own_files(&self, config: &Config, store: PathBuf) -> anyhow::Result<OwnFiles> {
         let program = std::env::current_exe().context("find the path of this program")?;
-        let files = [self.service.policy.clone(), self.service.workflow_policy.clone(), self.api_keys.clone()];
+        let policies = self.service.policy.iter().map(|policy| policy.path.clone());
+        let others = [self.service.workflow_policy.clone(), self.api_keys.clone()];
+        // Who can change these files chooses whose receipts count.
+        let signers = self.service.trusting.named().iter().chain(&self.trust_worker).map(PathBuf::from);
+        let files = policies.chain(others.into_iter().flatten()).chain(signers.filter(|path| path.is_file()));
         // A key that is not a file is one in the home.
         let key = self.service.signing.key.as_ref().map(PathBuf::from).filter(|key| key.is_file());
         Ok(OwnFiles {
-            ruling: files.into_iter().flatten().chain([program]).collect(),
+            ruling: files.chain([program]).collect(),
             secret: [config.home.clone(), store].into_iter().chain(key).collect(),
         })
     }
 
     /// Whose receipts count where verifications are left to workers.
-    fn workers(&self, config: &Config) -> anyhow::Result<Option<Vec<SignerId>>> {
-        match (self.no_verify, self.trust_worker.is_empty()) {
-            (false, _) => Ok(None),
-            // Without names, `trusted` would answer with everyone who is known.
-            (true, true) => Ok(Some(Vec::new())),
-            (true, false) => Ok(Some(config.known_signers()?.trusted(&self.trust_worker)?.signers().to_vec())),
-        }
+    fn workers(&self) -> Option<Vec<String>> {
+        self.no_verify.then(|| self.trust_worker.clone())
     }
 }
 
@@ -165,7 +178,7 @@ impl Serve {
 pub(crate) struct ServiceOptions {
     /// The action policy; required to decide on actions
     #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
+    policy: Vec<PolicyFile>,
     /// The workflow policy; a step is accepted only if its workflow follows it
     #[arg(long, value_name = "FILE")]
     workflow_policy: Option<PathBuf>,
@@ -231,13 +244,13 @@ enum LogFormatName {
 
 /// The policies that were named, with their findings.
 struct Policies {
-    action: Option<Loaded<ActionPolicy>>,
+    action: Vec<(PolicyPlace, Loaded<ActionPolicy>)>,
     workflow: Option<Loaded<WorkflowPolicy>>,
 }
 
 impl Policies {
     fn warnings(&self) -> impl Iterator<Item = &String> {
-        let of_action = self.action.iter().flat_map(|policy| &policy.warnings);
+        let of_action = self.action.iter().flat_map(|(_, policy)| &policy.warnings);
         of_action.chain(self.workflow.iter().flat_map(|policy| &policy.warnings))
     }
 }
@@ -253,33 +266,52 @@ impl ServiceOptions {
         self.services_with(config, None)
     }
 
-    /// As [`ServiceOptions::services`]. Where `workers` are given, these signers run the verifications.
-    fn services_with(&self, config: &Config, workers: Option<Vec<SignerId>>) -> anyhow::Result<(Services, Files)> {
+    /// As [`ServiceOptions::services`]. Where `workers` are given, the signers with these names run the verifications.
+    fn services_with(&self, config: &Config, workers: Option<Vec<String>>) -> anyhow::Result<(Services, Files)> {
         let Policies { action, workflow } = self.policies()?;
         let key = self.signing.key(config)?;
-        let trusted = self.trusting.signers(config)?;
+        let Signers { trusted, workers: signers } = self.signers(&config.known_signers()?, workers.as_deref())?;
         let store = Arc::new(self.store.open(config)?);
         // What was moved can be read, but a server has to write.
         store.require_current()?;
-        let role = match &workers {
+        let role = match &signers {
             Some(signers) => Role::Front { signers: signers.clone() },
             None => Role::Server { workers: concurrency(self.jobs) },
         };
-        let report = if workers.is_some() { log_jobs() } else { log_lost_jobs() };
+        let report = if signers.is_some() { log_jobs() } else { log_lost_jobs() };
         let settings = JobSettings { key: key.clone(), store: Arc::clone(&store), role, report: Some(report) };
         let verifications = Verifications::start_as(settings, probe_host);
         let verifications = verifications.context("start the threads that verify")?;
-        let (action, workflow) = (logged("action_policy", action), logged("workflow_policy", workflow));
-        let worker_keys = workers.unwrap_or_default();
+        let worker_keys = signers.unwrap_or_default();
         let trusted = worker_keys.iter().copied().fold(trusted, TrustedSigners::and);
-        let decider = Decider::new(action, key, store, trusted).recording_facts(self.recording.record_facts);
+        let decider = Decider::new(None, key, store, trusted).recording_facts(self.recording.record_facts);
+        for (place, policy) in action {
+            let name = policy_file_name(&place);
+            drop(decider.put_policy(place, logged(&name, policy)));
+        }
         let services = Services::new(decider, verifications).with_worker_keys(worker_keys);
+        let named = [self.trusting.named(), workers.as_deref().unwrap_or_default()].concat();
+        let trusting = self.trusting.clone();
         let files = Files {
-            action_policy: self.policy.clone().map(served_files::action_policy),
+            action_policies: self.action_policies(),
             workflow_policy: self.workflow_policy.clone().map(served_files::workflow_policy),
             api_keys: None,
+            signers: Some(served_files::signers(config, &named, move |known| {
+                signers_of(&trusting, known, workers.as_deref())
+            })),
         };
+        let workflow = workflow.map(|policy| logged("workflow_policy", policy));
         Ok((services.with_workflow_policy(workflow), files))
+    }
+
+    /// Whom the server trusts. Where `workers` are named, they run the verifications.
+    fn signers(&self, known: &KnownSigners, workers: Option<&[String]>) -> anyhow::Result<Signers> {
+        signers_of(&self.trusting, known, workers)
+    }
+
+    fn action_policies(&self) -> Vec<(PolicyPlace, Source<ActionPolicy>)> {
+        let files = self.policy.iter().cloned();
+        files.map(|PolicyFile { place, path }| (place, served_files::action_policy(path))).collect()
     }
 
     /// Reads the policies, only to find out whether they can be used.
@@ -288,9 +320,18 @@ impl ServiceOptions {
     }
 
     fn policies(&self) -> anyhow::Result<Policies> {
-        let action = self.policy.clone().map(served_files::action_policy);
+        let mut places = BTreeSet::new();
+        if let Some(twice) = self.policy.iter().find(|policy| !places.insert(&policy.place)) {
+            return Err(with_help(
+                format!("use the action policy `{}`: there is one for {}", twice.path.display(), twice.place.words()),
+                "give each another name: `--policy TENANT:NAME=FILE`, or `--policy :NAME=FILE` for all",
+            ));
+        }
+        let action = self.action_policies().into_iter();
+        let action =
+            action.map(|(place, file)| anyhow::Ok((place, served_files::load(&file, document::action_policy)?)));
+        let action = action.collect::<anyhow::Result<_>>()?;
         let workflow = self.workflow_policy.clone().map(served_files::workflow_policy);
-        let action = action.map(|file| served_files::load(&file, document::action_policy)).transpose()?;
         let workflow = workflow.map(|file| served_files::load(&file, document::workflow_policy)).transpose()?;
         Ok(Policies { action, workflow })
     }
@@ -301,9 +342,19 @@ pub(crate) fn concurrency(jobs: Option<NonZeroUsize>) -> usize {
     jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }
 
+/// Whom a server trusts. Where `workers` are named, they run the verifications.
+fn signers_of(trusting: &Trusting, known: &KnownSigners, workers: Option<&[String]>) -> anyhow::Result<Signers> {
+    let workers = match workers {
+        // Without names, `trusted` would answer with everyone who is known.
+        Some([]) => Some(Vec::new()),
+        Some(named) => Some(known.trusted(named)?.signers().to_vec()),
+        None => None,
+    };
+    Ok(Signers { trusted: trusting.among(known)?, workers })
+}
+
 /// What a file says; its findings are in the log.
-fn logged<T>(name: &'static str, loaded: Option<Loaded<T>>) -> Option<T> {
-    let Loaded { value, warnings } = loaded?;
+fn logged<T>(name: &str, Loaded { value, warnings }: Loaded<T>) -> T {
     log_warnings(name, &warnings);
-    Some(value)
+    value
 }

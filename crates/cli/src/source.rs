@@ -161,13 +161,14 @@ impl From<&ReceiptError> for Fault {
             | ReceiptError::UnsignedMember { field }
             | ReceiptError::Timestamp { field, .. }
             | ReceiptError::UnknownStatus { field, .. }
+            | ReceiptError::UnknownDecided { field, .. }
             | ReceiptError::Hash { field, .. }
             | ReceiptError::CountOutOfRange { field, .. } => field,
             ReceiptError::UnsupportedVersion(_) => "vrf_version",
             ReceiptError::WrongFormat { .. } => "format",
             ReceiptError::ReceiptId(_) => "receipt_id",
             ReceiptError::TierOutOfRange(_) => "tier",
-            ReceiptError::UnknownVerdict(_) => "verdict",
+            ReceiptError::UnknownVerdict(_) | ReceiptError::VerdictMismatch { .. } => "verdict",
             ReceiptError::TotalMismatch { .. } => "results.total",
             ReceiptError::DetailsMismatch { .. } => "results.details",
             ReceiptError::Json(error) => return error.into(),

@@ -2,6 +2,7 @@
 
 mod check;
 mod copy;
+mod grant;
 
 use clap::Subcommand;
 use proofmark_store::{CheckedStore, Wrong as WrongRow};
@@ -10,11 +11,12 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::paint::{Paint, printable};
 
-/// Copy the store to another place, or verify all of it
+/// Copy the store to another place, verify all of it, or limit what a worker can do with it
 #[derive(Subcommand)]
 pub(crate) enum Store {
     Copy(copy::Copy),
     Check(check::Check),
+    Grant(grant::Grant),
 }
 
 impl Store {
@@ -22,6 +24,7 @@ impl Store {
         match self {
             Store::Copy(command) => command.run(),
             Store::Check(command) => command.run(config),
+            Store::Grant(command) => command.run(config),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Where a workflow goes after an attempt, and which steps lead to a step.
 
 use proofmark_predicate::{Budget, Truth, Value};
+use proofmark_receipt::Json;
 
 use crate::evaluate::MAX_EVALUATION_STEPS;
 use crate::evidence::{AttemptEvidence, Facts, MissingFact};
@@ -18,6 +19,88 @@ pub enum NextStep {
     Abort,
     /// No branch is taken, or these facts are missing to tell which.
     Unknown(Vec<MissingFact>),
+}
+
+/// What is known of a step of a run.
+#[derive(Clone, Debug)]
+pub struct KnownStep {
+    pub state: State,
+    /// What follows it, as its last judgment recorded ([`NextStep::to_json`]).
+    pub next: Option<Json>,
+}
+
+/// Where a run is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// An attempt at this step is awaited.
+    Attempt {
+        step: String,
+        /// Pending, or the retry that is awaited.
+        state: State,
+    },
+    /// The workflow has ended with this step.
+    Ended(String),
+    /// The workflow has ended without success at this step.
+    Aborted(String),
+    /// What follows this step is not known: it was not recorded, or leads back to a step that is done.
+    Unknown(String),
+}
+
+impl NextStep {
+    /// As judgments record it: the step, or `null` where the workflow ends; `None` where neither is known.
+    #[must_use]
+    pub fn to_json(&self) -> Option<Json> {
+        match self {
+            Self::Step(step) => Some(step.as_str().into()),
+            Self::End => Some(Json::Null),
+            Self::Abort | Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// What is due in a run: its steps are followed from the first one, by what is known of each.
+///
+/// # Errors
+/// That of `known`.
+pub fn due<E>(workflow: &Workflow, mut known: impl FnMut(&str) -> Result<Option<KnownStep>, E>) -> Result<Due, E> {
+    let mut step = workflow.steps.first().map(|step| step.id.clone()).unwrap_or_default();
+    let mut before: Option<String> = None;
+    // A run that has been at every step goes in a circle.
+    for _ in 0..=workflow.steps.len() {
+        let Some(position) = workflow.position(&step) else { return Ok(Due::Unknown(before.unwrap_or(step))) };
+        let Some(KnownStep { state, next }) = known(&step)? else {
+            return Ok(Due::Attempt { step, state: State::Pending });
+        };
+        let follows = match &state {
+            State::Pending | State::Evaluating { .. } | State::Retry(_) => return Ok(Due::Attempt { step, state }),
+            State::Aborted { action: Action::Abort, .. } => return Ok(Due::Aborted(step)),
+            State::Aborted { action: Action::Goto(goto), .. } => Some(Some(goto.clone())),
+            State::Accepted { .. } | State::AcceptedWithWarnings { .. } | State::Aborted { .. } => {
+                following(workflow, position, next.as_ref())
+            }
+        };
+        match follows {
+            None => return Ok(Due::Unknown(step)),
+            Some(None) => return Ok(Due::Ended(step)),
+            Some(Some(goto)) => before = Some(std::mem::replace(&mut step, goto)),
+        }
+    }
+    Ok(Due::Unknown(step))
+}
+
+/// The step after this one, none at the end; `None` where only the judgment knew it and did not record it.
+fn following(workflow: &Workflow, position: usize, recorded: Option<&Json>) -> Option<Option<String>> {
+    match (&workflow.steps.get(position)?.next, recorded) {
+        (Next::End, _) => Some(None),
+        (Next::Following, _) => Some(workflow.next_steps(position).first().map(|id| (*id).to_owned())),
+        (Next::Step(goto), _) => Some(Some(goto.clone())),
+        (Next::Branches(_), Some(Json::Null)) => Some(None),
+        (Next::Branches(branches), Some(recorded)) => {
+            let goto = recorded.as_str().filter(|goto| branches.iter().any(|branch| branch.goto == *goto))?;
+            Some(Some(goto.to_owned()))
+        }
+        (Next::Branches(_), None) => None,
+    }
 }
 
 /// What follows a step in this state, by the facts of its last attempt; `None` while an attempt is awaited.

@@ -5,6 +5,7 @@ use proofmark_receipt::{Detail, Hashes, Json, Object, Results, Sha256Digest, Sta
 
 use crate::contract::Contract;
 use crate::evaluate::{Judgment, RuleOutcome, RuleResult};
+use crate::follow::NextStep;
 use crate::policy::Exemption;
 use crate::state::State;
 
@@ -24,6 +25,8 @@ pub struct JudgedAttempt<'a> {
     pub trace: Option<&'a Trace>,
     /// Whether no step that leads to this one was accepted in the run.
     pub out_of_order: bool,
+    /// What follows the step; `None` while an attempt is awaited.
+    pub next: Option<&'a NextStep>,
 }
 
 /// The parts of the receipt's draft. Id, time and chain are the caller's.
@@ -104,6 +107,7 @@ fn metadata(judged: &JudgedAttempt<'_>, results: &Results) -> Object {
         "state": judged.state.as_str(),
         "out_of_order"?: judged.out_of_order.then_some(true),
         "action"?: action,
+        "next"?: judged.next.and_then(NextStep::to_json),
         "not_before_ms"?: retry.map(|retry| retry.not_before_ms),
         "prompt_digest"?: retry.map(|retry| Sha256Digest::of(retry.prompt.as_bytes()).to_string()),
         "contract_digest": contract.digest().to_string(),

@@ -17,7 +17,7 @@
 //! `read` is what their readers share and `vocabulary` the fields that they accept. `lint` has a file for each kind of
 //! finding. `contract` is what a step has to prove, `evidence` what an attempt is judged by, and `given` whether the caller
 //! gave it. `evaluate` has a file for each kind of rule, and `expect` says what a value must be. `state` is the machine of a
-//! step's attempts, `delay` the time between two of them, and `follow` where the workflow goes next. `cases` runs recorded
+//! step's attempts, `delay` the time between two of them, `reopening` what follows an abort, and `follow` where the workflow goes next. `cases` runs recorded
 //! responses through all of it.
 
 pub mod cases;
@@ -33,6 +33,7 @@ pub mod judgment;
 pub mod lint;
 pub mod policy;
 mod read;
+pub mod reopening;
 pub mod response;
 mod state;
 mod tools;
@@ -48,7 +49,7 @@ pub use evaluate::{
 };
 pub use evidence::{AttemptEvidence, MissingFact};
 pub use expect::Expect;
-pub use follow::{NextStep, is_in_order, next_step};
+pub use follow::{Due, KnownStep, NextStep, due, is_in_order, next_step};
 pub use given::{NotGiven, not_given};
 pub use policy::WorkflowPolicy;
 pub use state::{Event, Retry, RetryPlan, State, StateError, TransitionError};

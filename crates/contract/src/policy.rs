@@ -16,6 +16,7 @@ pub use scope::Scope;
 
 pub(crate) use check::{lifts, violations};
 
+use proofmark_evidence::ListedReviewer;
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{DocumentError, Field, Fields};
 
@@ -39,6 +40,8 @@ pub struct WorkflowPolicy {
     /// Added to what mutating steps always must do.
     pub mutating: Demands,
     pub readonly: Demands,
+    /// Who may reopen a step that was aborted, in place of those whom workflows list.
+    pub reviewers: Vec<ListedReviewer>,
     pub requirements: Vec<Requirement>,
     pub exemptions: Vec<Exemption>,
     pub document: Json,
@@ -71,6 +74,7 @@ impl WorkflowPolicy {
             tools: fields.get("tools").map_or(Ok(ToolClasses::default()), |field| ToolClasses::read(&field))?,
             mutating,
             readonly,
+            reviewers: fields.get("reviewers").map_or(Ok(Vec::new()), |field| ListedReviewer::read_all(&field))?,
             requirements: list(&fields, "requirements", LIMIT, Requirement::read)?,
             exemptions: list(&fields, "exemptions", LIMIT, Exemption::read)?,
             document: document.clone(),

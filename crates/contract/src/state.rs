@@ -1,12 +1,12 @@
 //! The acceptance state machine of one run of a step: `(state, event) -> state`, without side effects.
 //!
-//! | state | submitted | judged | interrupted |
-//! |---|---|---|---|
-//! | `pending` | attempt 1: `evaluating` | not evaluating | not evaluating |
-//! | `retry` n | attempt n, same contract, not too early: `evaluating` | not evaluating | not evaluating |
-//! | `evaluating` n | being judged | attempt n: by its outcome | attempt n: back to what was awaited |
-//! | `accepted`, `accepted_with_warnings` | already accepted | already accepted | already accepted |
-//! | `aborted` | already aborted | already aborted | already aborted |
+//! | state | submitted | judged | interrupted | reopened |
+//! |---|---|---|---|---|
+//! | `pending` | attempt 1: `evaluating` | not evaluating | not evaluating | not aborted |
+//! | `retry` n | attempt n, same contract, not too early: `evaluating` | not evaluating | not evaluating | not aborted |
+//! | `evaluating` n | being judged | attempt n: by its outcome | attempt n: back to what was awaited | not aborted |
+//! | `accepted`, `accepted_with_warnings` | already accepted | already accepted | already accepted | already accepted |
+//! | `aborted` n | already aborted | already aborted | already aborted | after attempt n: `retry` n+1 |
 //!
 //! An outcome leads on as follows: accepted to `accepted` or `accepted_with_warnings`; reject-and-retry to `retry` n+1 while
 //! there are attempts, else to `aborted` with the action of `onFailure`; reject-and-abort to `aborted` with `abort`.
@@ -93,6 +93,17 @@ pub enum Event {
     },
     /// The judgment was stopped or failed; the same attempt may come again.
     Interrupted { attempt: u32 },
+    /// A reviewer lets one more attempt follow.
+    Reopened {
+        /// The last attempt.
+        attempt: u32,
+        /// The digest of the contract that the next attempt is judged by.
+        contract: Sha256Digest,
+        /// The prompt of the next attempt.
+        prompt: String,
+        /// In milliseconds since 1970.
+        now_ms: i64,
+    },
 }
 
 /// What happens when an attempt is rejected.
@@ -131,6 +142,8 @@ pub enum TransitionError {
     NotEvaluating(u32),
     #[error("the contract changed between attempts")]
     OtherContract,
+    #[error("only a step that was aborted is reopened, and this one is `{0}`")]
+    NotAborted(&'static str),
 }
 
 impl State {
@@ -146,7 +159,7 @@ impl State {
         }
     }
 
-    /// Whether no event changes it any more.
+    /// Whether no attempt is awaited any more.
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::Accepted { .. } | Self::AcceptedWithWarnings { .. } | Self::Aborted { .. } => true,
@@ -192,6 +205,19 @@ impl State {
             {
                 Ok(awaited.clone().map_or(Self::Pending, Self::Retry))
             }
+            (Self::Aborted { attempt: last, .. }, Event::Reopened { attempt, contract, prompt, now_ms })
+                if last == attempt =>
+            {
+                Ok(Self::Retry(Retry {
+                    attempt: attempt.saturating_add(1),
+                    prompt: prompt.clone(),
+                    not_before_ms: *now_ms,
+                    contract: *contract,
+                }))
+            }
+            (Self::Pending | Self::Retry(_) | Self::Evaluating { .. }, Event::Reopened { .. }) => {
+                Err(TransitionError::NotAborted(self.as_str()))
+            }
             (
                 Self::Pending | Self::Retry(_) | Self::Evaluating { .. },
                 Event::Judged { attempt, .. } | Event::Interrupted { attempt },
@@ -210,7 +236,10 @@ impl Event {
     /// The attempt it is about.
     pub fn attempt(&self) -> u32 {
         match self {
-            Self::Submitted { attempt, .. } | Self::Judged { attempt, .. } | Self::Interrupted { attempt } => *attempt,
+            Self::Submitted { attempt, .. }
+            | Self::Judged { attempt, .. }
+            | Self::Interrupted { attempt }
+            | Self::Reopened { attempt, .. } => *attempt,
         }
     }
 }
@@ -236,15 +265,18 @@ impl TransitionError {
             Self::BeingJudged { .. } => "being_judged",
             Self::NotEvaluating(_) => "not_evaluating",
             Self::OtherContract => "other_contract",
+            Self::NotAborted(_) => "not_aborted",
         }
     }
 
     /// What to do about it.
     pub fn help(&self) -> String {
         match self {
-            Self::AlreadyAccepted { .. } | Self::AlreadyAborted { .. } | Self::OtherContract => {
-                "start another run".to_owned()
+            Self::AlreadyAccepted { .. } | Self::OtherContract => "start another run".to_owned(),
+            Self::AlreadyAborted { .. } => {
+                "have a reviewer reopen it with `proofmark run reopen`, or start another run".to_owned()
             }
+            Self::NotAborted(_) => "ask `proofmark run next` what is due".to_owned(),
             Self::TooEarly { not_before_ms, .. } => {
                 format!("send it at {} or later", Timestamp::from_unix_millis(*not_before_ms))
             }

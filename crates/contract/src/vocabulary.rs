@@ -2,7 +2,9 @@
 //! list.
 
 /// A workflow.
-pub const WORKFLOW: &[&str] = &["name", "description", "class", "context", "tools", "onFailure", "steps"];
+pub const WORKFLOW: &[&str] = &["name", "description", "class", "context", "tools", "onFailure", "reviewers", "steps"];
+/// Somebody who may reopen a step.
+pub const REVIEWER: &[&str] = &["name", "key", "passkey", "roles"];
 /// A step of a workflow.
 pub const STEP: &[&str] = &[
     "id",
@@ -73,7 +75,7 @@ pub const ON_FAILURE: &[&str] = &["action", "maxAttempts", "retryStrategy", "ini
 /// Which tools change something.
 pub const TOOLS: &[&str] = &["mutating", "readonly"];
 /// A policy.
-pub const POLICY: &[&str] = &["name", "description", "tools", "classes", "requirements", "exemptions"];
+pub const POLICY: &[&str] = &["name", "description", "tools", "classes", "reviewers", "requirements", "exemptions"];
 /// The classes of a policy.
 pub const CLASSES: &[&str] = &["mutating", "readonly"];
 /// What a policy demands.

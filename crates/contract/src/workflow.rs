@@ -16,6 +16,7 @@ pub use receipts::{Binding, ReceiptRule};
 pub use step::Step;
 pub use verification::{EvidenceRule, MAX_RULES, OnMissing, Verification};
 
+use proofmark_evidence::ListedReviewer;
 use proofmark_predicate::{FieldType, Schema};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
@@ -39,6 +40,8 @@ pub struct Workflow {
     pub tools: ToolClasses,
     /// For steps that have none of their own.
     pub on_failure: Option<OnFailure>,
+    /// Who may reopen a step that was aborted.
+    pub reviewers: Vec<ListedReviewer>,
     pub steps: Vec<Step>,
     pub document: Json,
 }
@@ -62,6 +65,7 @@ impl Workflow {
             class: Class::read(&fields.need("class", "write `mutating` or `readonly`")?)?,
             tools: fields.get("tools").map_or(Ok(ToolClasses::default()), |field| ToolClasses::read(&field))?,
             on_failure: fields.get("onFailure").map(|field| OnFailure::read(&field)).transpose()?,
+            reviewers: fields.get("reviewers").map_or(Ok(Vec::new()), |field| ListedReviewer::read_all(&field))?,
             steps: read_steps(&steps, &facts_schema(&context))?,
             context,
             document: document.clone(),

@@ -40,6 +40,13 @@ pub enum DecideError {
     /// There is no policy to decide by.
     #[error("decide: there is no policy here")]
     NoPolicy,
+    /// The tenant has no policy of this name, or none that is asked where none is named.
+    #[error("decide: there is {}", missing(.name.as_deref()))]
+    OtherPolicy {
+        name: Option<String>,
+        /// The names of those that it has.
+        known: Vec<String>,
+    },
     /// Presented documents cannot be read.
     #[error(transparent)]
     Presented(#[from] PresentedError),
@@ -83,6 +90,10 @@ impl DecideError {
             Self::Presented(error) => error.help(),
             Self::Store(error) => error.help(),
             Self::NoPolicy => Some("start the server with `--policy`".to_owned()),
+            Self::OtherPolicy { known, .. } if known.is_empty() => {
+                Some("give the server a policy for this tenant, with `--policy TENANT=FILE`".to_owned())
+            }
+            Self::OtherPolicy { known, .. } => Some(format!("name one of: {}", known.join(", "))),
             Self::KeyReused(_) => Some("choose a new key for each request".to_owned()),
             Self::Stopped => Some("send it again".to_owned()),
             Self::Raced => Some("try again".to_owned()),
@@ -91,6 +102,13 @@ impl DecideError {
             Self::NotFromHost => Some("let the host start its hooks, and give each host a session of its own".to_owned()),
             Self::Facts(_) | Self::Stored { .. } | Self::Randomness(_) => None,
         }
+    }
+}
+
+fn missing(name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("no policy `{}` here for this tenant", shown(name)),
+        None => "no policy here that this tenant asks where none is named".to_owned(),
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
-use proofmark_boundary::{ActionPolicy, Admission, Decision, DecisionReceipt, Request, SignedDecision};
+use proofmark_boundary::{ActionPolicy, Admission, Asker, Decision, DecisionReceipt, Request, SignedDecision};
 use proofmark_keys::{Checked, TrustedSigners};
 use proofmark_receipt::{ChainTip, Profile, Sha256Digest, SignerId, SigningKey, Timestamp};
 use proofmark_store::{Answer, NewDecision, Pending, Store, StoreError, Tenant, Write, Written};
@@ -26,6 +26,7 @@ use proofmark_verifier::presented::Presented;
 use proofmark_verifier::sync::{KeyGuard, KeyedLock};
 
 use crate::decide::{self, DecideError, Made, Question};
+use crate::policies::{Policies, PolicyAsked, PolicyPlace};
 
 /// How often something is tried again because others were faster.
 const MAX_RACES: u32 = 100;
@@ -40,9 +41,9 @@ pub(crate) fn settled<T, E: From<DecideError>>(mut attempt: impl FnMut() -> Resu
     Err(DecideError::Raced.into())
 }
 
-/// A policy, a key and a store, and the decisions that are being made with them.
+/// Policies, a key and a store, and the decisions that are being made with them.
 pub struct Decider {
-    policy: RwLock<Option<Arc<ActionPolicy>>>,
+    policies: RwLock<Arc<Policies>>,
     pub(crate) key: Arc<SigningKey>,
     pub(crate) store: Arc<Store>,
     trusted: RwLock<Arc<TrustedSigners>>,
@@ -100,9 +101,9 @@ impl Decider {
         trusted: impl Into<TrustedSigners>,
     ) -> Self {
         let trusted = RwLock::new(Arc::new(trusted.into().and(key.signer())));
-        let policy = RwLock::new(policy.map(Arc::new));
+        let policies = RwLock::new(Arc::new(Policies::only(policy)));
         let (key, locks) = (Arc::new(key), KeyedLock::default());
-        Self { policy, key, store, trusted, locks, record_facts: false, vouches: AtomicBool::new(false) }
+        Self { policies, key, store, trusted, locks, record_facts: false, vouches: AtomicBool::new(false) }
     }
 
     /// Vouches for the reviewers that its key names: for a server, which knows its callers by their API keys. Without this an
@@ -181,16 +182,59 @@ impl Decider {
         self.trusted().check(bytes, Profile::Vrf)
     }
 
-    /// The policy it decides by.
-    #[must_use]
-    pub fn policy(&self) -> Option<Arc<ActionPolicy>> {
-        // A policy is replaced as a whole, so a thread that panicked left a whole one.
-        self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn policies(&self) -> Arc<Policies> {
+        // They are replaced as a whole, so a thread that panicked left whole ones.
+        self.policies.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Decides by this policy from here on. A decision or a review that has begun is made by the policy it began with.
+    /// The policy of every tenant that names none and has none: of the command line, the only one.
+    #[must_use]
+    pub fn policy(&self) -> Option<Arc<ActionPolicy>> {
+        self.policies().at(&PolicyPlace::default_of_all()).cloned()
+    }
+
+    /// Whether there is a policy for anybody.
+    #[must_use]
+    pub fn has_policy(&self) -> bool {
+        !self.policies().are_none()
+    }
+
+    /// The policy that a tenant asks by this name, or where it names none; and the name that it has.
+    ///
+    /// # Errors
+    /// [`DecideError`] where it has none.
+    pub fn policy_of(&self, tenant: &Tenant, name: Option<&str>) -> Result<(String, Arc<ActionPolicy>), DecideError> {
+        self.policies().of(tenant, name)
+    }
+
+    /// The policy that is asked.
+    pub(crate) fn policy_for(&self, tenant: &Tenant, asker: &Asker) -> Result<Arc<ActionPolicy>, DecideError> {
+        self.policy_of(tenant, asker.policy.as_deref()).map(|(_, policy)| policy)
+    }
+
+    /// All policies that a tenant can ask, by their names.
+    #[must_use]
+    pub fn policies_of(&self, tenant: &Tenant) -> Vec<(String, Arc<ActionPolicy>)> {
+        self.policies().all_of(tenant)
+    }
+
+    /// What became of the policy by which this decision of a tenant was made: an approval of it is judged by that one.
+    #[must_use]
+    pub fn policy_asked(&self, tenant: &Tenant, receipt: &DecisionReceipt) -> PolicyAsked {
+        self.policies().asked(tenant, receipt)
+    }
+
+    /// Decides by this policy for all from here on. A decision or a review that has begun is made by the policy it began with.
     pub fn set_policy(&self, policy: ActionPolicy) {
-        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(policy));
+        drop(self.put_policy(PolicyPlace::default_of_all(), policy));
+    }
+
+    /// As [`Decider::set_policy`], of the policy in this place; the one that was there.
+    pub fn put_policy(&self, place: PolicyPlace, policy: ActionPolicy) -> Option<Arc<ActionPolicy>> {
+        let mut policies = self.policies.write().unwrap_or_else(PoisonError::into_inner);
+        let before = policies.at(&place).cloned();
+        *policies = Arc::new(policies.with(place, policy));
+        before
     }
 
     /// An issuer with the same key and store.
@@ -227,7 +271,7 @@ impl Decider {
     /// # Errors
     /// [`DecideError`].
     pub fn would_allow(&self, asked: &Asked<'_>) -> Result<bool, DecideError> {
-        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
+        let policy = self.policy_for(asked.tenant, asked.request.asker())?;
         Ok(self.make(&policy, asked)?.decision.allows())
     }
 
@@ -236,7 +280,7 @@ impl Decider {
     /// # Errors
     /// When evidence cannot be read.
     pub fn admits(&self, asked: &Asked<'_>, resumed: &DecisionReceipt) -> Result<Admission, DecideError> {
-        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
+        let policy = self.policy_for(asked.tenant, asked.request.asker())?;
         let trusted = self.trusted();
         decide::resume(&self.question(&policy, asked, &trusted), resumed, &self.store.of(asked.tenant))
     }
@@ -264,7 +308,7 @@ impl Decider {
         // One for the whole decision, also where it is made again and the policy is replaced meanwhile.
         let policy = match policy {
             Some(policy) => &*policy,
-            None => &*policy.insert(self.policy().ok_or(DecideError::NoPolicy)?),
+            None => &*policy.insert(self.policy_for(asked.tenant, asked.request.asker())?),
         };
         let action = lock_name("action", asked.tenant, &policy.fingerprint(asked.request).to_string());
         let Some(same_action) = self.take(action, turn, asked.stop)? else { return Ok(None) };

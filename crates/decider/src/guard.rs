@@ -17,7 +17,7 @@ use proofmark_guard::{
 };
 use proofmark_receipt::Sha256Digest;
 use proofmark_session::{Decided, Entry, Event, FACT_KINDS, Kind, Lost, NewPolicy};
-use proofmark_store::{ReviewVerdict, StoreError, StoredPin, Tenant, TenantStore};
+use proofmark_store::{ReviewVerdict, StoreError, StoredPin, TenantStore};
 
 use crate::decide::DecideError;
 use crate::decider::Decider;
@@ -32,7 +32,7 @@ const MAX_ENTRIES: usize = 10_000;
 pub struct Guard {
     connection: Arc<Mutex<Connection>>,
     decider: Arc<Decider>,
-    tenant: Tenant,
+    owner: Owner,
     /// Locked before `connection` and `waiting`.
     session: Mutex<SessionDecider<Arc<Mutex<Connection>>>>,
     /// Whether what the policy blocks is forwarded all the same.
@@ -110,21 +110,22 @@ impl Guard {
         settings: Settings,
         pinning: Pinning,
     ) -> Result<Self, DecideError> {
-        let (policy, tenant) = (decider.policy().ok_or(DecideError::NoPolicy)?, owner.tenant.clone());
-        let pins = pinned(&decider.store().of(&tenant))?;
+        let policy = decider.policy_for(&owner.tenant, &owner.asker)?;
+        let pins = pinned(&decider.store().of(&owner.tenant))?;
         let (session, shadow) = (settings.session.clone(), settings.shadow);
         let mut connection = Connection::new(settings, Pins::new(pinning, pins));
         let opened = connection.open(&policy);
         let connection = Arc::new(Mutex::new(connection));
         // Nothing stops a guard: its decisions are short, and their clients wait.
         let known = Arc::clone(&connection);
-        let session = SessionDecider::open(Arc::clone(&decider), owner, session, known, Arc::default())?;
+        let of = owner.clone();
+        let session = SessionDecider::open(Arc::clone(&decider), of, session, known, Arc::default())?;
         let guard = Self {
             session: Mutex::new(session),
             shadow,
             connection,
             decider,
-            tenant,
+            owner,
             waiting: Mutex::default(),
             notes: Mutex::default(),
             recorded: AtomicBool::new(false),
@@ -141,7 +142,7 @@ impl Guard {
     /// What is to be moved to the server may also be a request of the guard itself. Its answer goes to
     /// [`Guard::from_server`] as any other does.
     pub fn from_client(&self, line: impl Into<Vec<u8>>) -> Vec<Passage> {
-        let Some(policy) = self.decider.policy() else { return Vec::new() };
+        let Some(policy) = self.in_force() else { return Vec::new() };
         self.note_policy(policy.hash());
         self.renew_pins();
         let step = self.connection().from_client(line, &policy);
@@ -156,7 +157,7 @@ impl Guard {
 
     /// Takes in a line of the server; what is to be moved, in this order.
     pub fn from_server(&self, line: impl Into<Vec<u8>>) -> Vec<Passage> {
-        let Some(policy) = self.decider.policy() else { return Vec::new() };
+        let Some(policy) = self.in_force() else { return Vec::new() };
         let now = self.decider.now();
         let step = self.connection().from_server(line, &policy, now.as_str());
         self.follow(step)
@@ -202,12 +203,18 @@ impl Guard {
 
     /// Decides by this policy from here on, and records that; whether it is another one than before.
     pub fn set_policy(&self, policy: ActionPolicy) -> bool {
-        if self.decider.policy().is_some_and(|before| before.hash() == policy.hash()) {
+        if self.in_force().is_some_and(|before| before.hash() == policy.hash()) {
             return false;
         }
         self.note_policy(policy.hash());
         self.decider.set_policy(policy);
         true
+    }
+
+    /// The policy that this guard asks.
+    fn in_force(&self) -> Option<Arc<ActionPolicy>> {
+        // One that was there when the guard began can be replaced, and not taken away.
+        self.decider.policy_for(&self.owner.tenant, &self.owner.asker).ok()
     }
 
     /// Records that another policy is in force, if it is.
@@ -298,7 +305,7 @@ impl Guard {
 
     /// Goes on with a request that waited.
     fn go_on(&self, released: Released) -> Vec<Passage> {
-        let Some(policy) = self.decider.policy() else { return Vec::new() };
+        let Some(policy) = self.in_force() else { return Vec::new() };
         self.renew_pins();
         let id = released.id().clone();
         let step = self.connection().go_on(released, &policy);
@@ -436,7 +443,7 @@ impl Guard {
     }
 
     fn store(&self) -> TenantStore<'_> {
-        self.decider.store().of(&self.tenant)
+        self.decider.store().of(&self.owner.tenant)
     }
 
     fn session(&self) -> MutexGuard<'_, SessionDecider<Arc<Mutex<Connection>>>> {

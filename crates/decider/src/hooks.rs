@@ -135,7 +135,8 @@ impl Hooks {
         call: &Call,
         transcript: &dyn Fn() -> HostRecord,
     ) -> Result<HookRuling, DecideError> {
-        let policy = self.decider.policy().ok_or(DecideError::NoPolicy)?;
+        let Owner { tenant, asker } = &self.settings.owner;
+        let policy = self.decider.policy_for(tenant, asker)?;
         let pending = Pending { message, call, action: self.action(&policy, message, call), policy: &policy };
         let mut session = self.session()?;
         self.check_sender(&mut session)?;

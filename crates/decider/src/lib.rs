@@ -5,6 +5,7 @@
 //! - [`Guard`] does so for the calls of a guarded MCP connection, [`Hooks`] for those of a coding agent. Both decide through
 //!   `session_decider.rs`, on facts that have every entry of their session.
 //! - [`NewReview`] is a person's approval or denial, [`Reported`] what became of an action.
+//! - [`PolicyPlace`] says whose a policy is and what it is called, [`PolicyAsked`] what became of the one that decided.
 //! - [`Worth`] says what a stored receipt proves, for [`evaluation`] and for redeeming.
 //! - [`suggest_policy`] and [`policy_diff`] decide again what a session or a store has recorded.
 
@@ -17,6 +18,7 @@ mod guard;
 mod hooks;
 mod passkey;
 mod pins;
+mod policies;
 mod policy_diff;
 mod receive;
 mod reconcile;
@@ -35,13 +37,14 @@ pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
 pub use hooks::{
     HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, followed, not_executed, session_of,
 };
-pub use passkey::{PasskeyRefusal, SignedApproval};
+pub use passkey::{PasskeyRefusal, SignedApproval, Statement};
 pub use pins::{KnownPin, PinStatus, approve_pins, pins};
+pub use policies::{PolicyAsked, PolicyPlace, PolicyPlaceError, policy_name};
 pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
 pub use receive::{NotStored, Received};
 pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
-pub use review::{NewReview, ReviewError};
+pub use review::{NewReview, ReviewError, stored_action};
 pub use session_decider::Owner;
 pub use suggest::{SessionSuggestion, SuggestSessionError, suggest_policy};
 pub use worth::{Subject, Terms, Worth, WorthError};

@@ -1,7 +1,7 @@
 //! Approvals that a reviewer's passkey has signed.
 
 use proofmark_boundary::ActionPolicy;
-use proofmark_passkey::{Assertion, AssertionError, Origin, Passkey, statement};
+use proofmark_passkey::{Assertion, AssertionError, Origin, Passkey, challenge, statement};
 use proofmark_receipt::{Draft, Object, ReceiptId, Sha256Digest, SignError, Timestamp};
 
 /// How long a reviewer may take between asking for what is to be signed and sending it signed, in milliseconds.
@@ -15,7 +15,7 @@ pub struct SignedApproval {
     /// From when on it counts.
     pub verified_at: Timestamp,
     pub assertion: Assertion,
-    /// The origin of the page that sent it.
+    /// The origin of the page on which it was signed.
     pub origin: Origin,
 }
 
@@ -48,6 +48,20 @@ impl PasskeyRefusal {
 }
 
 impl SignedApproval {
+    /// Reads `{receipt_id, verified_at}` of the statement, and the assertion, in one object. `origin` is that of the page that sent
+    /// it; without one, it is what the browser wrote. `None` where something is missing, or nothing that it can be.
+    #[must_use]
+    pub fn read(object: &Object, origin: Option<Origin>) -> Option<Self> {
+        let text = |name: &str| object.get(name)?.as_str();
+        let assertion = Assertion::read(object).ok()?;
+        Some(Self {
+            receipt_id: text("receipt_id")?.parse().ok()?,
+            verified_at: text("verified_at")?.parse().ok()?,
+            origin: origin.or_else(|| assertion.origin())?,
+            assertion,
+        })
+    }
+
     /// From when on it counts, if that is not long ago.
     pub(crate) fn begins(&self, now: &Timestamp) -> Result<Timestamp, PasskeyRefusal> {
         let age = now.unix_millis().saturating_sub(self.verified_at.unix_millis());
@@ -73,6 +87,23 @@ impl SignedApproval {
     pub(crate) fn counts_on(&self, before: u32) -> Result<(), PasskeyRefusal> {
         let now = self.assertion.counter();
         if now > before || (now == 0 && before == 0) { Ok(()) } else { Err(PasskeyRefusal::Counter) }
+    }
+}
+
+/// What a passkey signs, and how it is asked to.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The document, in the canonical form whose digest is the challenge.
+    pub text: String,
+    /// The challenge, as WebAuthn writes it.
+    pub challenge: String,
+}
+
+impl From<Object> for Statement {
+    fn from(statement: Object) -> Self {
+        // The canonical form is JSON, which is UTF-8.
+        let text = String::from_utf8_lossy(&statement.canonical_vrf()).into_owned();
+        Self { text, challenge: challenge(&statement) }
     }
 }
 

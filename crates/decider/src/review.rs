@@ -1,5 +1,6 @@
 //! Reviews: a person's approval of a decision, stored as a signed receipt, or a denial that counts until it expires.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proofmark_boundary::{
@@ -9,13 +10,15 @@ use proofmark_evidence::{Approval, ApprovalError, Evidence, Person, Refusal, Rev
 use proofmark_passkey::approved;
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Sha256Digest, SignError, Timestamp};
+use proofmark_statement::{ActionStatement, OtherActionError};
 use proofmark_store::{Decision, JudgedReview, NewReceipt, Review, ReviewVerdict, StoreError, Tenant, TenantStore};
 use proofmark_verifier::clock;
 use proofmark_verifier::presented::{self, Presented};
 
 use crate::decide::{self, DecideError, Question};
 use crate::decider::{Decider, settled};
-use crate::passkey::{self, PasskeyRefusal, SignedApproval};
+use crate::passkey::{self, PasskeyRefusal, SignedApproval, Statement};
+use crate::policies::PolicyAsked;
 
 /// How long an approval counts by default, in milliseconds.
 const APPROVED_FOR: i64 = 3_600_000;
@@ -43,6 +46,9 @@ pub struct NewReview<'a> {
     pub role: Option<&'a str>,
     /// How long it counts, in milliseconds.
     pub expires_in: Option<i64>,
+    /// The digest of what the reviewer was shown ([`ActionStatement::shown`]). None where the caller shows the action in a way of its
+    /// own, as a client of the API does: then it is that of the stored action.
+    pub shown: Option<Sha256Digest>,
     /// What the reviewer's passkey has signed, which then says who reviews it.
     pub signed: Option<&'a SignedApproval>,
 }
@@ -53,6 +59,9 @@ pub enum ReviewError {
     /// The tenant has no such decision.
     #[error("review the decision `{}`: there is none with this id", shown(.0))]
     Unknown(String),
+    /// What was shown, or is stored as its action, is not what was decided on.
+    #[error("review the decision `{0}`: what was shown is not the action that was decided on")]
+    OtherAction(String),
     /// An allowed action waits for no review.
     #[error("review the decision `{0}`: the action was allowed, so there is nothing to review")]
     Allowed(String),
@@ -87,6 +96,15 @@ pub enum ReviewError {
     /// It has as many approvals as are asked for.
     #[error("approve as `{}`: there are as many unused approvals as are asked for", shown(.0))]
     Enough(String),
+    /// The policy that decided is not one of those here.
+    #[error(
+        "approve the decision `{decision_id}`: the policy that asks for it, {policy}, is not in force on this server"
+    )]
+    OtherPolicy {
+        decision_id: String,
+        /// Its name, where it has one, and its digest.
+        policy: String,
+    },
     /// The facts of the decision are not stored.
     #[error("approve the decision `{0}`: the facts it was made on are not stored")]
     NoFacts(String),
@@ -121,6 +139,9 @@ impl ReviewError {
             Self::Decide(error) => return error.help(),
             Self::Store(error) => return error.help(),
             Self::Unknown(_) => "name the id of a stored decision",
+            Self::OtherAction(_) => {
+                "open the decision again; if its action still differs, verify the store with `proofmark store check`"
+            }
             Self::Denied { .. } => "ask for the action again after that",
             Self::Roles(_) => "choose one of them as `role`",
             Self::NotAsked { .. } => "deny the action, or change what blocks it",
@@ -129,6 +150,9 @@ impl ReviewError {
             }
             Self::CannotCount { why, .. } => way_out(*why),
             Self::Enough(_) => "let the agent ask again",
+            Self::OtherPolicy { .. } => {
+                "approve with `proofmark decision approve`, or on a server that has this policy (`--policy`)"
+            }
             Self::NoFacts(_) => "let the agent ask again, and review that decision",
             Self::Passkey(refusal) => refusal.help(),
             Self::Note => "say why",
@@ -201,14 +225,19 @@ impl Decider {
         };
         // Not asked whether it would count: a denial can only block.
         if !new.approve {
+            if new.shown.is_some() {
+                digest_shown(&decide::read(stored)?, stored, new)?;
+            }
             store.submit(review.clone()).wait()?;
             return Ok((review, None));
         }
         not_denied(&store, stored, &period.from)?;
-        let (role, draft) = self.draft(&decide::read(stored)?, new, &period)?;
+        let decision = decide::read(stored)?;
+        let shown = digest_shown(&decision, stored, new)?;
+        let (role, draft) = self.draft(&decision, new, shown, &period)?;
         let review = Review { role: role.clone(), ..review };
         let (review, draft) = match new.signed {
-            Some(signed) => self.with_passkey(&store, review, draft, signed)?,
+            Some(signed) => self.with_passkey(&store, &decision, review, draft, signed)?,
             None => (review, draft),
         };
         // The writer refuses this, too; here, so that no approval is signed that is then not stored.
@@ -225,13 +254,15 @@ impl Decider {
     }
 
     /// Approves the action a decision receipt is about with the decider's own key, which is the reviewer's, and stores the
-    /// approval. It is for reviewers with a key: whether it counts is judged when the action is asked for again.
+    /// approval. It is for reviewers with a key: whether it counts is judged when the action is asked for again. `shown` is the
+    /// digest of what the reviewer was shown.
     ///
     /// # Errors
     /// [`ReviewError`] when there is nothing to approve, this key has approved it, or it cannot be stored.
     pub fn approve(
         &self,
         decision: &DecisionReceipt,
+        shown: Sha256Digest,
         role: Option<&str>,
         note: &str,
         expires_in: i64,
@@ -251,6 +282,7 @@ impl Decider {
             note,
             role,
             expires_in: Some(expires_in),
+            shown: Some(shown),
             signed: None,
         };
         let store = self.store.of(&tenant);
@@ -259,7 +291,7 @@ impl Decider {
             open_to_review(&store, stored)?;
             not_denied(&store, stored, &period.from)?;
         }
-        let (role, draft) = self.draft(decision, &new, &period)?;
+        let (role, draft) = self.draft(decision, &new, shown, &period)?;
         let approval = draft.sign(&self.key)?;
         let review = Review {
             subject: stored.map_or_else(|| decision_id.clone(), |stored| stored.about.subject),
@@ -281,26 +313,29 @@ impl Decider {
     ///
     /// # Errors
     /// [`ReviewError`] when there is nothing to approve.
-    pub fn statement(&self, new: &NewReview<'_>) -> Result<Object, ReviewError> {
+    pub fn statement(&self, new: &NewReview<'_>) -> Result<Statement, ReviewError> {
         let store = self.store.of(new.tenant);
         let unknown = || ReviewError::Unknown(new.decision_id.to_owned());
         let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
         open_to_review(&store, &stored)?;
         let period = Period::new(clock::now_in(&self.store)?, new)?;
         let id = clock::receipt_id().map_err(DecideError::from)?;
-        let (_, draft) = approval(&decide::read(&stored)?, new, &period, id, None)?;
-        Ok(passkey::statement_of(draft)?)
+        let decision = decide::read(&stored)?;
+        let shown = digest_shown(&decision, &stored, new)?;
+        let (_, draft) = approval(&decision, new, shown, &period, id, None)?;
+        Ok(passkey::statement_of(draft)?.into())
     }
 
     /// The review and the approval of the holder of a passkey. The policy says who that is.
     fn with_passkey(
         &self,
         store: &TenantStore<'_>,
+        decision: &DecisionReceipt,
         review: Review,
         draft: Draft,
         signed: &SignedApproval,
     ) -> Result<(Review, Draft), ReviewError> {
-        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
+        let policy = self.judging(store.tenant(), decision)?;
         let statement = passkey::statement_of(draft.clone())?;
         let (name, passkey) = signed.holder(&policy, &review.role, &statement)?;
         let person = Person::Passkey(passkey.clone()).to_string();
@@ -317,13 +352,30 @@ impl Decider {
         &self,
         decision: &DecisionReceipt,
         new: &NewReview<'_>,
+        shown: Sha256Digest,
         period: &Period,
     ) -> Result<(String, Draft), ReviewError> {
         match new.signed {
-            Some(signed) => approval(decision, new, period, signed.receipt_id, None),
+            Some(signed) => approval(decision, new, shown, period, signed.receipt_id, None),
             None => {
                 let id = clock::receipt_id().map_err(DecideError::from)?;
-                approval(decision, new, period, id, Some(new.reviewer.clone()))
+                approval(decision, new, shown, period, id, Some(new.reviewer.clone()))
+            }
+        }
+    }
+
+    /// The policy that an approval of a decision is judged by: the one that asks for it.
+    fn judging(&self, tenant: &Tenant, decision: &DecisionReceipt) -> Result<Arc<ActionPolicy>, ReviewError> {
+        match self.policy_asked(tenant, decision) {
+            PolicyAsked::InForce(policy) | PolicyAsked::Changed(policy) => Ok(policy),
+            PolicyAsked::NotHere if !self.has_policy() => Err(DecideError::NoPolicy.into()),
+            PolicyAsked::NotHere => {
+                let digest = decision.bound("policy_hash").unwrap_or_default();
+                let policy = match decision.asker().policy {
+                    Some(name) => format!("`{}` ({digest})", shown(&name)),
+                    None => digest.to_owned(),
+                };
+                Err(ReviewError::OtherPolicy { decision_id: decision.decision_id().to_string(), policy })
             }
         }
     }
@@ -337,7 +389,8 @@ impl Decider {
         approval: &Receipt,
         now: &Timestamp,
     ) -> Result<(), ReviewError> {
-        let (store, policy) = (self.store.of(tenant), self.policy().ok_or(DecideError::NoPolicy)?);
+        let (store, decision) = (self.store.of(tenant), decide::read(stored)?);
+        let policy = self.judging(tenant, &decision)?;
         // Those of the newest decision: when the agent asks again, it is judged on facts like these.
         let facts = store.newest_facts(&stored.about.subject)?.and_then(|text| Json::parse(text.as_bytes()).ok());
         let request = match facts {
@@ -345,7 +398,7 @@ impl Decider {
             _ => None,
         };
         let request = request.ok_or_else(|| ReviewError::NoFacts(stored.decision_id.clone()))?;
-        let request = request.asked_by(&decide::read(stored)?.asker());
+        let request = request.asked_by(&decision.asker());
         let vouching = self.vouching();
         // Its budget ends it; a review is stored even when its caller has gone.
         let stop = &AtomicBool::new(false);
@@ -361,6 +414,29 @@ impl Decider {
         let documents = evidence.documents().iter().cloned().chain([fact]).collect();
         counted(&policy, &request, &Evidence::new(documents), now, role, content)
     }
+}
+
+/// The action of a stored decision, as it is stored; none where it is damaged. Whether it is the one that was decided on says
+/// [`ActionStatement::of`].
+#[must_use]
+pub fn stored_action(stored: &Decision) -> Option<Object> {
+    match Json::parse(stored.about.action.as_deref()?.as_bytes()) {
+        Ok(Json::Object(action)) => Some(action),
+        _ => None,
+    }
+}
+
+/// The digest of what is shown of a stored decision, which is that of what was shown where the reviewer says it.
+fn digest_shown(
+    decision: &DecisionReceipt,
+    stored: &Decision,
+    new: &NewReview<'_>,
+) -> Result<Sha256Digest, ReviewError> {
+    let statement =
+        stored_action(stored).ok_or(OtherActionError).and_then(|action| ActionStatement::of(&action, decision));
+    let shown = statement.ok().map(|statement| statement.shown());
+    let same = shown.filter(|shown| new.shown.is_none_or(|said| said == *shown));
+    same.ok_or_else(|| ReviewError::OtherAction(stored.decision_id.clone()))
 }
 
 /// From when until when a review counts.
@@ -433,13 +509,14 @@ fn last_counter(store: &TenantStore<'_>, person: &str) -> Result<u32, ReviewErro
 fn approval(
     decision: &DecisionReceipt,
     new: &NewReview<'_>,
+    shown: Sha256Digest,
     period: &Period,
     id: ReceiptId,
     reviewer: Option<Reviewer>,
 ) -> Result<(String, Draft), ReviewError> {
     let role = role(new.role, decision)?;
-    let approval =
-        Approval { reviewer, role: role.clone(), note: new.note.to_owned(), expires_at: period.until.clone() };
+    let (note, expires_at) = (new.note.to_owned(), period.until.clone());
+    let approval = Approval { reviewer, role: role.clone(), note, expires_at, shown };
     Ok((role, approval.draft(decision.document(), id, period.from.clone())?))
 }
 

@@ -174,7 +174,8 @@ impl<K: Known> SessionDecider<K> {
         let mut new = Vec::new();
         for (index, entry) in (1..).zip(entries) {
             let id = clock::receipt_id()?;
-            let (document, key, end) = (entry.to_document(id, &self.session), self.decider.shared_key(), Arc::clone(end));
+            let (document, key, end) =
+                (entry.to_document(id, &self.session), self.decider.shared_key(), Arc::clone(end));
             new.push(NewEntry {
                 id,
                 kind: entry.event.kind().as_str(),
@@ -187,10 +188,6 @@ impl<K: Known> SessionDecider<K> {
                 }),
             });
         }
-        Ok(NewEntries {
-            session: self.session.clone(),
-            after: After::Entry(self.chain.tip().cloned()),
-            entries: new,
-        })
+        Ok(NewEntries { session: self.session.clone(), after: After::Entry(self.chain.tip().cloned()), entries: new })
     }
 }

@@ -70,6 +70,7 @@ impl Place {
     fn review(&self, decision_id: &str, reviewer: &str, approve: bool) {
         let reviewer = Reviewer { id: reviewer.to_owned(), key: None, roles: vec!["owner".to_owned()] };
         let new = NewReview {
+            shown: None,
             tenant: &Tenant::LOCAL,
             decision_id,
             reviewer: &reviewer,

@@ -5,7 +5,7 @@ use proofmark_receipt::{
     Detail, Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, Status, Task, Timestamp, Verdict, object,
 };
 
-use crate::approval_fact::{ApprovalFact, HUMAN_TIER, Subject};
+use crate::approval_fact::{ApprovalFact, AskedBy, HUMAN_TIER, Subject, shown};
 use crate::receipt::{Evidence, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, nearest, refuse};
 use crate::reviewer::{Person, Reviewer};
@@ -38,6 +38,8 @@ pub struct Approval {
     pub role: String,
     pub note: String,
     pub expires_at: Timestamp,
+    /// The digest of what the reviewer was shown ([`shown`]).
+    pub shown: Sha256Digest,
 }
 
 /// Why an approval cannot be drafted.
@@ -52,6 +54,8 @@ pub enum ApprovalError {
     Role,
     #[error("the approval would expire before it is given")]
     Expired,
+    #[error("the action that was shown is not the one that was decided on")]
+    OtherAction,
 }
 
 impl ApprovalError {
@@ -63,6 +67,7 @@ impl ApprovalError {
             Self::Note => "say why you approve",
             Self::Role => "say in which role you approve",
             Self::Expired => "give a later time",
+            Self::OtherAction => "open the decision again, and read what it is about",
         })
     }
 }
@@ -195,6 +200,7 @@ fn counts(roles: &Roles, subject: &Subject, binds: Binds, fact: &ReceiptFact, no
     refuse(fact.tier != HUMAN_TIER, Refusal::Tier)?;
     refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
     refuse(approval.expires_at.unix_millis() <= now.unix_millis(), Refusal::Expired)?;
+    refuse(!approval.is_of_what_was_shown(), Refusal::OtherAction)?;
     binds.hold(fact, &approval.subject, subject)?;
     // There is no `single_use` to ask for: every approval serves one decision.
     refuse(fact.spent, Refusal::Spent)
@@ -253,7 +259,14 @@ impl ReceiptFact {
             signer,
             vouched,
             passkey,
-            approval: Some(ApprovalFact { role: role.to_owned(), subject: subject.clone(), reviewer, expires_at }),
+            approval: Some(ApprovalFact {
+                role: role.to_owned(),
+                subject: subject.clone(),
+                shown: Some(shown(subject, &AskedBy::default())),
+                asked_by: AskedBy::default(),
+                reviewer,
+                expires_at,
+            }),
             ..Self::blank(name, now)
         }
     }
@@ -280,8 +293,9 @@ impl Approval {
     pub fn draft(self, decision: &Object, receipt_id: ReceiptId, now: Timestamp) -> Result<Draft, ApprovalError> {
         let text = |name: &'static str| decision.get(name).and_then(Json::as_str);
         let decision_id = text("decision_id").ok_or(ApprovalError::NotADecision("decision_id"))?;
-        let subject = decision.get("binding").and_then(|binding| Subject::read(binding.as_object()?));
-        let subject = subject.ok_or(ApprovalError::NotADecision("binding"))?;
+        let binding = decision.get("binding").and_then(Json::as_object);
+        let bound = binding.and_then(|binding| Some((Subject::read(binding)?, AskedBy::read(binding)?)));
+        let (subject, asked_by) = bound.ok_or(ApprovalError::NotADecision("binding"))?;
         if self.note.trim().is_empty() || self.note.len() > MAX_NOTE_BYTES {
             return Err(ApprovalError::Note);
         }
@@ -291,10 +305,21 @@ impl Approval {
         if self.expires_at.unix_millis() <= now.unix_millis() {
             return Err(ApprovalError::Expired);
         }
-        let mut approval = object! { "reviewer"?: self.reviewer.map(|reviewer| reviewer.to_json()), "role": self.role };
-        subject.write(&mut approval);
+        let (shown, action) = (Some(self.shown), subject.action);
+        let fact = ApprovalFact {
+            role: self.role,
+            subject,
+            asked_by,
+            shown,
+            reviewer: self.reviewer,
+            expires_at: self.expires_at,
+        };
+        if !fact.is_of_what_was_shown() {
+            return Err(ApprovalError::OtherAction);
+        }
+        let mut approval = Object::new();
+        fact.write(&mut approval);
         approval.insert("decision_id", decision_id);
-        approval.insert("expires_at", self.expires_at.as_str());
         approval.insert("note", self.note.as_str());
         let metadata = object! { "approval": approval };
         let task =
@@ -309,7 +334,7 @@ impl Approval {
             hashes: Hashes {
                 // The whole decision that the reviewer read, so that the receipt says which one was approved.
                 specification: Sha256Digest::of(&decision.canonical_vrf()),
-                output: subject.action,
+                output: action,
                 tests: None,
             },
             metadata,

@@ -14,7 +14,7 @@
 //! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
 //!
 //! Begin with `receipt`, `demand` and `refusal`, which hold the question that every rule asks. `approval`,
-//! `approval_fact`, `reviewer` and `roles` are about what people sign, `assign` and `suite` about receipts alone, and
+//! `approval_fact`, `reviewer`, `listed` and `roles` are about what people sign, `assign` and `suite` about receipts alone, and
 //! `status` says how far either can be relied on. `condition`, `path`, `glob`, `span` and `facts` do not know receipts. In
 //! `trace`, `records` splits what was recorded, `detect` finds its form, one file for each form reads it, and `collect`
 //! pairs calls with their results.
@@ -28,6 +28,7 @@ mod demand;
 pub mod difference;
 pub mod facts;
 pub mod glob;
+mod listed;
 mod path;
 mod provenance;
 mod receipt;
@@ -40,11 +41,12 @@ mod suite;
 pub mod trace;
 
 pub use approval::{Approval, ApprovalDemand, ApprovalError, Binds};
-pub use approval_fact::{ApprovalFact, HUMAN_TIER, Subject};
+pub use approval_fact::{ApprovalFact, AskedBy, HUMAN_TIER, Subject, shown, shown_of};
 pub use assign::assign;
 pub use call::Call;
 pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression};
 pub use demand::{Accepts, ReceiptDemand, SignerDemand, Wanted};
+pub use listed::{filled, read_person};
 pub use path::Path;
 pub use provenance::{FromThere, ProvenanceDemand};
 pub use receipt::{Comparison, Evidence, MAX_AHEAD_MILLIS, ReceiptFact, ReceiptKind, Spend};

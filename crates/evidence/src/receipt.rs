@@ -2,7 +2,7 @@
 
 use proofmark_passkey::{Approved, Passkey};
 use proofmark_receipt::{
-    Json, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verdict, Verification,
+    DecidedBy, Json, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verdict, Verification,
 };
 
 use crate::approval_fact::ApprovalFact;
@@ -25,11 +25,13 @@ pub enum ReceiptKind {
     Quorum,
 }
 
-/// Where answers were compared with what was expected.
+/// Where it was decided whether answers are those expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Comparison {
-    /// Inside the submission's process, which could forge the answer.
+    /// For at least one check inside the submission's process, which could have decided otherwise; also where a receipt does
+    /// not say so.
     InProcess,
+    /// For every check outside of it.
     External,
 }
 
@@ -149,14 +151,23 @@ impl Comparison {
         [Self::InProcess, Self::External].into_iter().find(|comparison| comparison.as_str() == word)
     }
 
-    /// What a receipt names (`metadata.comparison`); `None` when that is unknown.
-    fn of(receipt: &Receipt) -> Option<Self> {
-        match receipt.metadata().get("comparison").map(Json::as_str) {
-            // Only runs with `mode: command` compare inside the process, and their receipts say so.
-            None => Some(Self::External),
-            Some(Some("in-process")) => Some(Self::InProcess),
-            Some(_) => None,
-        }
+    /// What a receipt says (`metadata.comparison`, `metadata.decided` and `decided` of each check); `None` when it has a word
+    /// that is unknown. A receipt that does not say who decided is not taken to say that the verifier did.
+    #[must_use]
+    pub fn of(receipt: &Receipt) -> Option<Self> {
+        let word = |name| receipt.metadata().get(name).map(Json::as_str);
+        let in_process = match word("comparison") {
+            None => false,
+            Some(Some("in-process")) => true,
+            Some(_) => return None,
+        };
+        let by_verifier = match word("decided") {
+            None => false,
+            Some(word) => word?.parse::<DecidedBy>().ok()? == DecidedBy::Verifier,
+        };
+        let details = &receipt.results().details;
+        let each = details.iter().all(|detail| detail.decided == Some(DecidedBy::Verifier));
+        Some(if by_verifier && each && !in_process { Self::External } else { Self::InProcess })
     }
 }
 
@@ -278,5 +289,57 @@ impl Evidence {
     #[must_use]
     pub fn documents(&self) -> &[ReceiptFact] {
         &self.documents
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+mod tests {
+    use proofmark_receipt::{Detail, Draft, Hashes, Object, ReceiptId, Results, SigningKey, Status};
+
+    use super::*;
+
+    fn comparison(members: &[(&str, Json)], details: &[Option<DecidedBy>]) -> Option<Comparison> {
+        let digest = Sha256Digest::of(b"");
+        let details = details.iter().map(|by| Detail { decided: *by, ..Detail::new("a", Status::Pass) }).collect();
+        let mut metadata = Object::new();
+        for (name, value) in members {
+            metadata.insert(*name, value.clone());
+        }
+        let draft = Draft {
+            receipt_id: ReceiptId::from_random_bytes([7; 16]),
+            verified_at: Timestamp::from_unix_millis(0),
+            tier: 0,
+            verdict: Verdict::Pass,
+            task: None,
+            results: Results::from_details(details),
+            hashes: Hashes { specification: digest, output: digest, tests: None },
+            metadata,
+        };
+        Comparison::of(&draft.sign(&SigningKey::from_seed([7; 32])).unwrap())
+    }
+
+    #[test]
+    fn only_a_receipt_that_says_so_throughout_was_decided_by_the_verifier() {
+        use Comparison::{External, InProcess};
+        let (verifier, submission) = (Some(DecidedBy::Verifier), Some(DecidedBy::Submission));
+        let decided = |word: &str| ("decided", Json::from(word));
+        let compared = |word: &str| ("comparison", Json::from(word));
+        for (members, details, expected) in [
+            (vec![decided("verifier")], vec![verifier, verifier], Some(External)),
+            (vec![decided("verifier")], vec![], Some(External)),
+            (vec![decided("verifier")], vec![verifier, submission], Some(InProcess)),
+            (vec![decided("verifier")], vec![verifier, None], Some(InProcess)),
+            (vec![decided("submission")], vec![verifier], Some(InProcess)),
+            (vec![], vec![verifier], Some(InProcess)),
+            (vec![], vec![], Some(InProcess)),
+            (vec![compared("in-process"), decided("verifier")], vec![verifier], Some(InProcess)),
+            (vec![compared("in-process")], vec![submission], Some(InProcess)),
+            (vec![compared("elsewhere"), decided("verifier")], vec![verifier], None),
+            (vec![decided("nobody")], vec![verifier], None),
+            (vec![("decided", Json::from(true))], vec![verifier], None),
+        ] {
+            assert_eq!(comparison(&members, &details), expected, "{members:?} {details:?}");
+        }
     }
 }

@@ -21,13 +21,15 @@ pub enum Refusal {
     /// It is for another suite: another specification, or other tests.
     OtherSuite,
     OtherTests,
-    /// Its answers were compared in the submission's process, which could forge them.
+    /// The submission decided some of its checks, or it does not say that the verifier decided them.
     Comparison,
     Verdict,
     Tier,
     InTheFuture,
     TooOld,
     Expired,
+    /// It does not say that its reviewer was shown this action.
+    OtherAction,
     /// A rule asks for a passkey, and it was given otherwise.
     NoPasskey,
     OtherEnvironment,
@@ -59,6 +61,7 @@ impl Refusal {
             Self::InTheFuture => "dated_in_the_future",
             Self::TooOld => "too_old",
             Self::Expired => "expired",
+            Self::OtherAction => "other_action",
             Self::NoPasskey => "no_passkey",
             Self::OtherEnvironment => "other_environment",
             Self::OtherAgent => "other_agent",
@@ -81,12 +84,13 @@ impl Refusal {
             Self::OtherSpecification => "is for another specification",
             Self::OtherSuite => "is for another suite",
             Self::OtherTests => "ran other tests",
-            Self::Comparison => "had its answers compared in the submission's process",
+            Self::Comparison => "does not say that the verifier decided every check",
             Self::Verdict => "has another verdict",
             Self::Tier => "is of another tier",
             Self::InTheFuture => "is dated in the future",
             Self::TooOld => "is too old",
             Self::Expired => "has expired",
+            Self::OtherAction => "is of another action than its reviewer was shown",
             Self::NoPasskey => "was not given with a passkey",
             Self::OtherEnvironment => "was given for another environment",
             Self::OtherAgent => "was given to another agent",

@@ -26,6 +26,8 @@ pub use tree::{GitTree, TreeSummary};
 
 /// The most commits that one update of a reference may add, where each of them is looked at.
 pub const MAX_COMMITS: usize = 1_000;
+/// How many commits are looked at to find the one that an update continues.
+pub(crate) const MAX_ANCESTORS: usize = 50_000;
 /// How much of what git says about a failure is shown, in characters.
 const MAX_SAID: usize = 500;
 
@@ -97,6 +99,12 @@ pub enum GitError {
     TooDeep(String),
     #[error("look at every commit: the update adds more than {MAX_COMMITS}")]
     TooManyCommits,
+    #[error("look at every commit: {0} is missing, or is not a commit")]
+    NoCommit(String),
+    #[error(
+        "look at every commit: the update begins more than {MAX_ANCESTORS} commits before the references that are known"
+    )]
+    TooFarBack,
 }
 
 impl GitError {
@@ -110,6 +118,8 @@ impl GitError {
                 "a folder of it can be named, as in `HEAD:src`"
             }
             Self::TooManyCommits => "push fewer at a time",
+            Self::NoCommit(_) => "fetch the commits before it; a shallow clone lacks them",
+            Self::TooFarBack => "continue a commit that the repository has had for less long",
             Self::OtherContent(_) => "find who has changed the repository's files, and clone it again",
             Self::Io(_) | Self::Refused { .. } | Self::Unknown(_) | Self::Tree { .. } | Self::TooLarge { .. } => {
                 return None;
@@ -167,18 +177,6 @@ impl Repository {
             Some(GitRef { name: name.to_owned(), id: id.to_owned() })
         };
         text.lines().map(|line| read(line).ok_or(GitError::Unknown("for-each-ref"))).collect()
-    }
-
-    /// The commits that `new` continues and none of `known` does, with itself, the newest first.
-    ///
-    /// # Errors
-    /// [`GitError`], also where there are more than [`MAX_COMMITS`].
-    pub fn commits(&self, new: &str, known: &[String]) -> Result<Vec<String>, GitError> {
-        let most = format!("--max-count={}", MAX_COMMITS + 1);
-        let wanted: String = known.iter().map(|id| format!("^{id}\n")).chain([format!("{new}\n")]).collect();
-        let output = self.run("rev-list", &[&most, "--ignore-missing", "--stdin"], wanted.as_bytes())?;
-        let commits: Vec<String> = String::from_utf8_lossy(&output).lines().map(str::to_owned).collect();
-        if commits.len() > MAX_COMMITS { Err(GitError::TooManyCommits) } else { Ok(commits) }
     }
 
     /// The folder in which git looks for hooks, and the one that it keeps for this repository.

@@ -76,7 +76,7 @@ impl Scheduler {
     fn presence(&self, progress: Vec<JobProgress>) -> Presence {
         // A process that ends accepts no more jobs, so no server counts on it.
         let runs = self.runs().filter(|_| self.front.is_none() && !self.queue.is_closed());
-        let admits = self.front.as_ref().map(|signers| signers.iter().map(ToString::to_string).collect());
+        let admits = self.front_signers().map(|signers| signers.iter().map(ToString::to_string).collect());
         Presence { owner: self.owner.clone(), signer: self.signer.clone(), runs, admits, progress }
     }
 
@@ -86,8 +86,8 @@ impl Scheduler {
         let workers: Vec<Presence> =
             known.iter().filter(|worker| worker.is_alive).map(|worker| worker.presence.clone()).collect();
         *lock(&self.known) = known;
-        if let Some(signers) = &self.front {
-            self.find_workers(&workers, signers);
+        if let Some(signers) = self.front_signers() {
+            self.find_workers(&workers, &signers);
             return self.find_lacking();
         }
         let mut fronts = workers.iter().filter_map(|worker| worker.admits.as_ref()).peekable();

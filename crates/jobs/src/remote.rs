@@ -144,8 +144,8 @@ impl Scheduler {
     /// Why a receipt of a job that was left to workers is not the answer to it. Who can write to the store can store any
     /// receipt: only a signature by this server or by one of its workers makes one an answer.
     fn refused(&self, receipt: &Receipt) -> Option<String> {
-        let signers = self.front.as_ref()?;
-        let verification = verify_receipt(receipt, Profile::Vrf, signers);
+        let signers = self.front_signers()?;
+        let verification = verify_receipt(receipt, Profile::Vrf, &signers);
         if verification.trust == Trust::Trusted {
             return None;
         }

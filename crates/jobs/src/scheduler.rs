@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ pub(super) struct Scheduler {
     /// The languages that it runs; none runs all that the host has.
     pub(super) only: Option<Vec<Language>>,
     /// Where it leaves jobs to workers: whose receipts it takes.
-    pub(super) front: Option<Vec<SignerId>>,
+    pub(super) front: Option<RwLock<Arc<[SignerId]>>>,
     report: Option<Report>,
     /// When the lease was renewed.
     pub(super) renewed: Mutex<Instant>,
@@ -102,7 +102,7 @@ impl Scheduler {
             is_worker,
             only,
             front: match role {
-                Role::Front { signers } => Some(signers.into_iter().chain([signer]).collect()),
+                Role::Front { signers } => Some(RwLock::new(signers.into_iter().chain([signer]).collect())),
                 Role::Server { .. } | Role::Worker { .. } => None,
             },
             report,
@@ -124,6 +124,19 @@ impl Scheduler {
     /// The time of the store, in milliseconds after 1970-01-01T00:00:00Z.
     pub(super) fn now(&self) -> i64 {
         clock::known_in(&self.store).unix_millis()
+    }
+
+    /// Of a front: the signers whose receipts it takes.
+    pub(super) fn front_signers(&self) -> Option<Arc<[SignerId]>> {
+        // They are replaced as a whole.
+        self.front.as_ref().map(|signers| signers.read().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// Of a front: takes the receipts of these signers from here on, and of nobody else.
+    pub(super) fn set_front_signers(&self, signers: Vec<SignerId>) {
+        if let Some(front) = &self.front {
+            *front.write().unwrap_or_else(PoisonError::into_inner) = signers.into();
+        }
     }
 
     /// Tells the one who started this process what happened to a job.

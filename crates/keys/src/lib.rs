@@ -5,6 +5,7 @@
 //! - [`check_document`] verifies any signed document, [`LinkedDocument`] its place in a chain.
 
 mod checked;
+mod claims;
 mod keyfile;
 mod keyring;
 mod known;
@@ -14,6 +15,7 @@ mod trust;
 mod trust_store;
 
 pub use checked::{Checked, check_document};
+pub use claims::{Claims, ReceiptClaims};
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError, MAX_KEY_FILE};
 pub use known::{KnownAs, KnownSigners, TrustedSigners};

@@ -4,6 +4,7 @@ use proofmark_boundary::DecisionReceipt;
 use proofmark_evidence::Approval;
 use proofmark_receipt::{Json, Object};
 use proofmark_server::body;
+use proofmark_statement::{ActionStatement, action_title};
 use proofmark_store::Decision as StoredDecision;
 
 use super::text::Shown;
@@ -29,8 +30,9 @@ pub(crate) struct Action {
     pub(crate) tool: Shown,
     pub(crate) target: Option<Shown>,
     pub(crate) agent: Option<Shown>,
-    pub(crate) args: Vec<(String, Json)>,
-    /// The action itself.
+    /// What is said about it; none where the stored action is damaged, or is not the one that was decided on.
+    pub(crate) statement: Option<ActionStatement>,
+    /// The action itself; empty where there is no statement.
     pub(crate) document: Object,
     /// None where the stored document is damaged.
     pub(crate) receipt: Option<DecisionReceipt>,
@@ -53,56 +55,49 @@ impl Action {
     }
 
     fn read(stored: &StoredDecision, action: Option<&str>) -> Self {
+        let receipt = DecisionReceipt::parse(stored.document.as_bytes()).ok();
         let document = action.and_then(stored_json);
         let document = match document {
             Some(Json::Object(document)) => document,
             _ => Object::new(),
         };
+        let statement = receipt.as_ref().map(|receipt| ActionStatement::of(&document, receipt));
+        let is_other = !document.is_empty() && !matches!(statement, Some(Ok(_)));
+        // What is stored beside the signed decision is shown only where it is what was decided on.
+        let document = if is_other { Object::new() } else { document };
         let text = |name: &str| document.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
         let tool = text("tool").unwrap_or("an action without a tool");
-        // The runtime SDK sends the tool's name as the target, too.
-        let target = text("target").filter(|target| *target != tool);
-        let args = match document.get("args") {
-            Some(Json::Object(args)) => args.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect(),
-            Some(Json::Null) | None => Vec::new(),
-            // Some agents send a list or a text: a reviewer must see that, too.
-            Some(other) => vec![("args".to_owned(), other.clone())],
-        };
+        let tool = if is_other { "an action that is not the one decided on" } else { tool };
         Self {
             tool: Shown::line(tool, MAX_NAME),
-            target: target.map(|target| Shown::line(target, MAX_NAME)),
-            agent: stored.about.agent.as_deref().map(|agent| Shown::line(agent, MAX_NAME)),
-            args,
-            receipt: DecisionReceipt::parse(stored.document.as_bytes()).ok(),
+            // The runtime SDK sends the tool's name as the target, too.
+            target: text("target").filter(|target| *target != tool).map(|target| Shown::line(target, MAX_NAME)),
+            agent: receipt
+                .as_ref()
+                .and_then(|receipt| receipt.bound("agent"))
+                .map(|agent| Shown::line(agent, MAX_NAME)),
+            statement: statement.and_then(Result::ok),
+            receipt,
             document,
         }
     }
 
     /// As in `issue_refund on order O-20931`.
     pub(crate) fn title(&self) -> Shown {
-        match &self.target {
-            Some(target) => {
-                // An address of mail gets something; anything else has something done to it.
-                let word = if target.raw().contains('@') { "to" } else { "on" };
-                format!("{} {word} {}", self.tool.raw(), target.raw()).into()
-            }
+        match self.statement {
+            Some(_) => Shown::line(&action_title(&self.document), 2 * MAX_NAME),
             None => self.tool.clone(),
         }
     }
 
+    /// The arguments, in their order.
+    pub(crate) fn args(&self) -> &[(String, Json)] {
+        self.statement.as_ref().map_or(&[], |statement| &statement.arguments)
+    }
+
     /// The arguments on one line, cut where they are long.
     pub(crate) fn gist(&self) -> Shown {
-        let mut line = String::new();
-        for (name, value) in &self.args {
-            // The agent chooses how many arguments there are.
-            if line.chars().count() > MAX_GIST {
-                break;
-            }
-            let space = if line.is_empty() { "" } else { ", " };
-            let value: String = value.to_text().chars().take(MAX_GIST).collect();
-            line.push_str(&format!("{space}{name} {value}"));
-        }
-        Shown::line(&line, MAX_GIST)
+        Shown::line(&self.statement.as_ref().map(|statement| statement.gist(MAX_GIST)).unwrap_or_default(), MAX_GIST)
     }
 
     /// Why it was stopped, in one sentence.
@@ -114,6 +109,12 @@ impl Action {
     /// The roles in which approvals are asked for.
     pub(crate) fn roles(&self) -> Vec<String> {
         self.receipt.as_ref().map(|receipt| Approval::roles_asked(receipt.document())).unwrap_or_default()
+    }
+
+    /// The class of the action.
+    pub(crate) fn class(&self) -> Option<Shown> {
+        let class = self.receipt.as_ref()?.document().get("action_class")?.as_str()?;
+        Some(Shown::line(class, MAX_NAME))
     }
 
     /// The environment it was asked for.

@@ -9,22 +9,23 @@ mod state;
 use askama::Template;
 use axum::http::StatusCode;
 use proofmark_boundary::{DecisionReceipt, Request};
+use proofmark_decider::PolicyAsked;
 use proofmark_receipt::{Json, Object, SignatureStatus};
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
-use proofmark_statement::of_decision;
+use proofmark_statement::{Section, indented, of_decision};
 use proofmark_store::{Decision as StoredDecision, WaitingDecision, WaitingWanted};
 
 use super::action::{Action, stored_json};
 use super::frame::{Frame, Here};
 use super::html::html;
+use super::policy;
 use super::stated::Stated;
 use super::text::{Coded, Shown};
 use super::visit::Visit;
 use super::waiting::{Narrowing, Said, said};
 use super::words::{When, encoded, short_digest};
 
-pub(crate) use arguments::indented;
 use arguments::{Argument, arguments, without};
 use course::{Course, Happened, course};
 pub(crate) use evidence::RuleNames;
@@ -49,8 +50,12 @@ struct DecisionPage {
     allowed: bool,
     reasons: Vec<ReasonRow>,
     changes: Vec<Coded>,
-    /// Whether the policy that decided is still in force.
-    is_of_policy: bool,
+    /// What the action says beside its arguments, and who asks.
+    about: Vec<Stated>,
+    /// Where the policy that decided is shown, if it is still in force.
+    policy_page: Option<String>,
+    /// What became of it, if it is not.
+    policy_told: Option<Shown>,
     arguments: Vec<Argument>,
     arguments_json: String,
     before: Option<Shown>,
@@ -135,11 +140,15 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
     let narrowing = Narrowing::of(visit);
     let queue = waits.map(|waits| Queue::of(visit, waits, &narrowing)).transpose()?;
     let (form, no_form) = review_form(visit, &stored, &action, &attempted)?;
-    let policy = context.decider.policy();
-    let bound = action.receipt.as_ref().and_then(|receipt| receipt.bound("policy_hash"));
+    let asked = action.receipt.as_ref().map(|receipt| context.decider.policy_asked(&context.caller.tenant, receipt));
     // The names of another policy's rules would be wrong here.
-    let policy = policy.filter(|policy| Some(policy.hash().to_string().as_str()) == bound);
-    let names = RuleNames { policy: policy.as_deref() };
+    let policy = match &asked {
+        Some(PolicyAsked::InForce(policy)) => Some(policy),
+        Some(PolicyAsked::Changed(_) | PolicyAsked::NotHere) | None => None,
+    };
+    let names = RuleNames { policy: policy.map(|policy| &**policy) };
+    let policy_told =
+        asked.as_ref().zip(action.receipt.as_ref()).and_then(|(asked, receipt)| policy_told(asked, receipt));
     let title = format!("{} · {}", action.title().plain(), if waits.is_some() { "Waiting" } else { "Decision" });
     let here = if waits.is_some() { Here::Waiting } else { Here::Decisions };
     let seen = seen_by_agent(visit, &stored, &action)?;
@@ -155,7 +164,7 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
         } else {
             "asked to run"
         },
-        facts: facts(&stored, &action, seen.as_ref().map(|(facts, _)| facts)),
+        facts: facts(&action, seen.as_ref().filter(|(_, seen)| seen.is_bound).map(|(facts, _)| facts)),
         asked: waits.map(|waits| waits.asked).filter(|asked| *asked > 1).map(|asked| format!("{asked} times")),
         decided: When::ago(visit.now, stored.decided_at),
         session: session.map(|session| (Shown::line(&session, 80), format!("/ui/sessions/{}", encoded(&session)))),
@@ -163,8 +172,10 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
         reasons: reasons_beside(&state, action.receipt.as_ref(), &names),
         // What an approval would change is beside the point while a denial stands.
         changes: if state.denial.is_some() { Vec::new() } else { changes(action.receipt.as_ref()) },
-        is_of_policy: policy.is_some(),
+        policy_page: policy.map(|policy| policy::address_of(visit, policy)),
+        policy_told,
         state,
+        about: about(&action),
         arguments: arguments(&action, before.as_ref().map(|before| &before.action)),
         arguments_json: indented(&Json::from(action.document.clone())),
         before: before.map(|before| before.words),
@@ -186,6 +197,22 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
     Ok(html(&page)?.status(status))
 }
 
+/// What became of the policy that decided, where it is not in force any more.
+fn policy_told(asked: &PolicyAsked, receipt: &DecisionReceipt) -> Option<Shown> {
+    let name = receipt.asker().policy.map_or_else(String::new, |name| format!(" {name}"));
+    let digest = short_digest(receipt.bound("policy_hash").unwrap_or_default());
+    let told = match asked {
+        PolicyAsked::InForce(_) => return None,
+        PolicyAsked::Changed(_) => format!(
+            "The policy{name} has changed since this decision ({digest}). A review is judged by the one that is in force."
+        ),
+        PolicyAsked::NotHere => format!(
+            "The policy{name} that decided ({digest}) is not in force on this server: an approval given here would not count."
+        ),
+    };
+    Some(Shown::from(told.as_str()))
+}
+
 /// The reasons; without a denial that the page shows by itself.
 fn reasons_beside(state: &State, receipt: Option<&DecisionReceipt>, names: &RuleNames<'_>) -> Vec<ReasonRow> {
     let mut rows = receipt.map(|receipt| reasons(receipt, names)).unwrap_or_default();
@@ -197,18 +224,23 @@ fn changes(receipt: Option<&DecisionReceipt>) -> Vec<Coded> {
     receipt.map(|receipt| receipt.changes().into_iter().map(Shown::with_code).collect()).unwrap_or_default()
 }
 
+/// In the words that the terminal has, too.
+fn about(action: &Action) -> Vec<Stated> {
+    let said = action
+        .statement
+        .iter()
+        .map(|said| Section { heading: None, statements: said.action.iter().chain(&said.asked).cloned().collect() });
+    Stated::all(said.collect())
+}
+
 /// Where and for what it was asked, in the words of the request.
-fn facts(stored: &StoredDecision, action: &Action, facts: Option<&Object>) -> Vec<(&'static str, Shown)> {
+fn facts(action: &Action, facts: Option<&Object>) -> Vec<(&'static str, Shown)> {
     let of_agent = |name: &str| {
         let agent = facts?.get("agent")?.as_object()?;
         agent.get(name)?.as_str().filter(|text| !text.is_empty()).map(|text| Shown::line(text, 80))
     };
-    let all = [
-        ("in", action.environment()),
-        ("class", stored.about.class.as_deref().map(|class| Shown::line(class, 80))),
-        ("run", of_agent("run")),
-        ("step", of_agent("step")),
-    ];
+    let all =
+        [("in", action.environment()), ("class", action.class()), ("run", of_agent("run")), ("step", of_agent("step"))];
     all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 

@@ -1,9 +1,10 @@
 //! `/ui`: what waits, and what was decided and verified lately, in figures and plots.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use askama::Template;
-use proofmark_boundary::Disposition;
+use proofmark_boundary::{ActionPolicy, Disposition};
 use proofmark_receipt::Verdict;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
@@ -12,7 +13,7 @@ use proofmark_store::{AgentCount, DecisionCount, Review, TaskTypeCount, VerdictC
 use super::frame::{Frame, Here};
 use super::html::html;
 use super::plot::{Rows, Stacks};
-use super::policy::rule_counts;
+use super::policy::{place, rule_counts};
 use super::text::Shown;
 use super::visit::Visit;
 use super::words::{DAY, When, address, counted, number, spaced, span};
@@ -148,7 +149,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let verdicts = store.verdicts_by_hour(bars.since)?;
     let reviews = store.reviews_since(bars.since, MAX_REVIEWS)?;
     let agents = store.agent_counts(bars.since, TOP)?;
-    let policy = context.decider.policy();
+    let policies = context.decider.policies_of(&context.caller.tenant);
     let page = OverviewPage {
         frame: Frame::of(visit, Here::Overview, "Overview")?,
         periods: periods(days),
@@ -156,11 +157,11 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         tiles: tiles(visit, &decisions, &verdicts)?,
         decisions: bars.plot("Decisions", &OUTCOMES, decisions.iter().map(outcome)),
         verdicts: bars.plot("Verdicts", &VERDICTS, verdicts.iter().map(verdict)),
-        rules: rules(&decisions, policy.as_deref()),
+        rules: rules(&decisions, &policies),
         agents: by_agent(&agents),
         types: by_type(&store.task_type_counts(TOP)?),
         waits: waits(&reviews),
-        has_policy: policy.is_some(),
+        has_policy: !policies.is_empty(),
     };
     html(&page)
 }
@@ -251,17 +252,16 @@ fn share(part: u64, whole: u64, word: &str) -> String {
 }
 
 /// The rules that stopped most.
-fn rules(decisions: &[DecisionCount], policy: Option<&proofmark_boundary::ActionPolicy>) -> Rows<Shown> {
-    let Some(policy) = policy else { return Rows::new(&RULE_PARTS, Vec::new()) };
-    let (counts, _) = rule_counts(decisions, policy);
-    let names = super::decision::RuleNames { policy: Some(policy) };
-    let mut rows: Vec<_> = counts
-        .into_iter()
-        .filter(|(_, counts)| counts.stopped + counts.lifted > 0)
-        .map(|(place, counts)| {
-            (names.words(&place), Some("/ui/policy".to_owned()), vec![counts.stopped, counts.lifted])
-        })
-        .collect();
+fn rules(decisions: &[DecisionCount], policies: &[(String, Arc<ActionPolicy>)]) -> Rows<Shown> {
+    let mut rows = Vec::new();
+    for (name, policy) in policies {
+        let (counts, _) = rule_counts(decisions, policy);
+        let names = super::decision::RuleNames { policy: Some(policy) };
+        let counts = counts.into_iter().filter(|(_, counts)| counts.stopped + counts.lifted > 0);
+        rows.extend(
+            counts.map(|(rule, counts)| (names.words(&rule), Some(place(name)), vec![counts.stopped, counts.lifted])),
+        );
+    }
     // By what they stopped: what was lifted did not cost the agent its action.
     rows.sort_by_key(|(_, _, counts)| std::cmp::Reverse(counts.first().copied().unwrap_or_default()));
     rows.truncate(TOP);

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use proofmark_decider::SignedApproval;
-use proofmark_passkey::{Assertion, Origin};
+use proofmark_passkey::Origin;
 use proofmark_receipt::Json;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
@@ -23,28 +23,20 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     html(&PasskeyPage { frame: Frame::of(visit, Here::Policy, "Passkey")? })
 }
 
-/// Whether the policy lists anybody with a passkey of pages with an origin of this host.
+/// Whether a policy that the tenant can ask lists anybody with a passkey of pages with an origin of this host.
 pub(crate) fn are_listed(visit: &Visit<'_>) -> bool {
     let host = visit.host.as_deref().unwrap_or_default();
     // A proxy in front may speak TLS; the browser knows, and the form says it.
     let origins = ["https", "http"].map(|scheme| format!("{scheme}://{host}").parse::<Origin>());
-    let policy = visit.context.decider.policy();
-    policy.is_some_and(|policy| origins.iter().flatten().any(|origin| policy.lists_passkeys_of(origin)))
+    let policies = visit.context.decider.policies_of(&visit.context.caller.tenant);
+    policies.iter().any(|(_, policy)| origins.iter().flatten().any(|origin| policy.lists_passkeys_of(origin)))
 }
 
 /// What a passkey has signed, as the form of a page sends it: `{receipt_id, verified_at}` of the statement, and the assertion.
 pub(crate) fn signed(visit: &Visit<'_>, text: &str) -> Result<SignedApproval, Problem> {
     let unreadable = || Problem::bad("invalid_parameter", "invalid `passkey`").help("approve again on the page");
     let json = Json::parse(text.as_bytes()).map_err(|_| unreadable())?;
-    let member = |name: &str| json.as_object()?.get(name)?.as_str();
-    let read = || {
-        Some(SignedApproval {
-            receipt_id: member("receipt_id")?.parse().ok()?,
-            verified_at: member("verified_at")?.parse().ok()?,
-            assertion: Assertion::read(json.as_object()?).ok()?,
-            // That of this server, or the form was refused before.
-            origin: visit.origin.as_deref()?.parse().ok()?,
-        })
-    };
-    read().ok_or_else(unreadable)
+    // That of this server, or the form was refused before.
+    let origin = visit.origin.as_deref().and_then(|origin| origin.parse().ok()).ok_or_else(unreadable)?;
+    json.as_object().and_then(|object| SignedApproval::read(object, Some(origin))).ok_or_else(unreadable)
 }

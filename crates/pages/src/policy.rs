@@ -12,10 +12,12 @@ use super::frame::{Frame, Here};
 use super::html::html;
 use super::text::{Coded, Shown};
 use super::visit::Visit;
-use super::words::{DAY, number, short_digest};
+use super::words::{DAY, address, number, short_digest};
 
 /// How far back rules are counted.
 const DAYS: i64 = 7;
+/// The name of the policy that is asked where none is named.
+const DEFAULT: &str = "default";
 /// From how many stops on it is said that nearly all were approved, and how many of a hundred that takes.
 const MANY: u64 = 10;
 const NEARLY_ALL: u64 = 90;
@@ -31,6 +33,9 @@ struct PolicyPage {
     rest: Vec<(bool, Coded)>,
     /// Whether decisions were made by another policy in that time.
     others: bool,
+    name: String,
+    /// The names of the policies that can be shown, and where; none where there is only this one.
+    names: Vec<(String, String)>,
     decided: String,
     days: i64,
 }
@@ -112,14 +117,33 @@ pub(crate) fn rule_counts(counts: &[DecisionCount], policy: &ActionPolicy) -> (B
     (rules, decided)
 }
 
-/// `GET /ui/policy`.
+/// Where the policy of this name is shown.
+pub(crate) fn place(name: &str) -> String {
+    address("/ui/policy", &[("name", if name == DEFAULT { "" } else { name })])
+}
+
+/// Where a policy that the tenant can ask is shown.
+pub(crate) fn address_of(visit: &Visit<'_>, policy: &ActionPolicy) -> String {
+    let all = visit.context.decider.policies_of(&visit.context.caller.tenant);
+    let found = all.iter().find(|(_, one)| one.hash() == policy.hash());
+    found.map_or_else(|| "/ui/policy".to_owned(), |(name, _)| place(name))
+}
+
+/// `GET /ui/policy?name=`.
 pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
-    visit.context.only(&[])?;
+    visit.context.only(&["name"])?;
     let frame = Frame::of(visit, Here::Policy, "Policy")?;
-    let Some(policy) = visit.context.decider.policy() else { return html(&NoPolicyPage { frame }) };
+    let all = visit.context.decider.policies_of(&visit.context.caller.tenant);
+    let named = visit.context.parameter("name");
+    let shown = match named {
+        Some(named) => Some(all.iter().find(|(name, _)| name == named).ok_or_else(|| Problem::not_found("policy"))?),
+        // The one that is asked where none is named comes first.
+        None => all.iter().find(|(name, _)| name == DEFAULT).or(all.first()),
+    };
+    let Some((name, policy)) = shown else { return html(&NoPolicyPage { frame }) };
     let counts = visit.context.store().decision_counts(visit.now.saturating_sub(DAYS * DAY))?;
-    let (rules, decided) = rule_counts(&counts, &policy);
-    let (boundaries, rest) = explain_boundaries(&policy);
+    let (rules, decided) = rule_counts(&counts, policy);
+    let (boundaries, rest) = explain_boundaries(policy);
     let hash = policy.hash().to_string();
     let judged = counts.iter().filter_map(|count| count.judged.as_ref());
     let others = judged.map(|judged| judged.policy).any(|hash| hash != policy.hash());
@@ -130,6 +154,12 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         boundaries: boundaries.into_iter().map(|boundary| BoundaryView::of(boundary, &rules, decided)).collect(),
         rest: rest.into_iter().map(|(depth, line)| (depth > 0, Shown::with_code(&line))).collect(),
         others,
+        name: name.clone(),
+        names: if all.len() > 1 {
+            all.iter().map(|(name, _)| (name.clone(), place(name))).collect()
+        } else {
+            Vec::new()
+        },
         decided: number(decided),
         days: DAYS,
     };

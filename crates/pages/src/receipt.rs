@@ -225,7 +225,7 @@ impl Genuine {
         let own = decider.key().signer();
         let signer = match verification.signer {
             Some(signer) if signer == own => ("ok", "ok", "Signed by this server"),
-            Some(signer) if visit.context.services.worker_keys.contains(&signer) => {
+            Some(signer) if visit.context.services.worker_keys().contains(&signer) => {
                 ("ok", "ok", "Signed by a worker of this server")
             }
             Some(_) if verification.trust.as_str() == "trusted" => {

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use proofmark_contract::State;
+use proofmark_contract::reopening::reopened;
 use proofmark_receipt::Receipt;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
@@ -57,7 +58,8 @@ struct StepRow {
 }
 
 struct AttemptRow {
-    number: String,
+    /// Which attempt it is; or who reopened the step, and why.
+    number: Shown,
     look: Look,
     href: String,
     when: When,
@@ -132,8 +134,12 @@ impl StepRow {
         };
         // The last ones say where the step is now.
         let skipped = receipts.len().saturating_sub(MAX_ATTEMPTS);
-        let attempts =
-            receipts.iter().enumerate().skip(skipped).map(|(index, receipt)| AttemptRow::of(index + 1, receipt));
+        // A reopening is between two attempts, and is none itself.
+        let numbers = receipts.iter().scan(0, |number: &mut usize, receipt| {
+            *number += usize::from(reopened(receipt).is_none());
+            Some((*number, receipt))
+        });
+        let attempts = numbers.skip(skipped).map(|(number, receipt)| AttemptRow::of(number, receipt));
         Self {
             name: Shown::line(&step.step, 120),
             look: state_look(step),
@@ -155,8 +161,12 @@ impl AttemptRow {
             };
             (look, Shown::line(&detail.name, 200), detail.message.as_deref().map(Shown::with_code))
         });
+        let number = match reopened(receipt) {
+            Some((reviewer, note)) => Shown::line(&format!("Reopened by {reviewer}: {note}"), 240),
+            None => format!("Attempt {number}").into(),
+        };
         Self {
-            number: number.to_string(),
+            number,
             look: look(receipt.verdict()),
             href: format!("/ui/receipts/{}", receipt.receipt_id()),
             when: When::full(receipt.verified_at().unix_millis()),

@@ -98,7 +98,9 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let trusted = context.decider.signers_of_sessions();
     let wrong = match session_entries(&context.store(), name, &trusted, &mut |_, _| {}) {
         Ok(_) => None,
-        Err(DecideError::Session(error)) => Some(Shown::line(&format!("No decision is made on this session: failed to {error}."), 600)),
+        Err(DecideError::Session(error)) => {
+            Some(Shown::line(&format!("No decision is made on this session: failed to {error}."), 600))
+        }
         Err(error) => return Err(error.into()),
     };
     let path = format!("/ui/sessions/{}", encoded(name));

@@ -1,5 +1,6 @@
 //! What a passkey signs, and what the receipt of an approval proves about it.
 
+use base64ct::{Base64UrlUnpadded, Encoding};
 use proofmark_receipt::{Json, Object, Receipt, Sha256Digest, object};
 
 use crate::assertion::{Assertion, AssertionError};
@@ -30,6 +31,17 @@ pub fn statement(receipt: &Object) -> Option<Object> {
         "hashes": receipt.get("hashes")?.clone(),
         "approval": approval,
     })
+}
+
+/// The challenge by which an authenticator signs a statement, as WebAuthn writes it: SHA-256 of its canonical form, in base64url.
+#[must_use]
+pub fn challenge(statement: &Object) -> String {
+    challenge_text(&Sha256Digest::of(&statement.canonical_vrf()))
+}
+
+/// A digest as client data has it.
+pub(crate) fn challenge_text(digest: &Sha256Digest) -> String {
+    Base64UrlUnpadded::encode_string(digest.as_bytes())
 }
 
 /// The passkey that has signed the approval in a receipt; `None` where the receipt names none.

@@ -1,9 +1,10 @@
 //! What an authenticator signed (WebAuthn Level 3, section 7.2).
 
-use base64ct::{Base64UrlUnpadded, Encoding};
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 
+use crate::approval::challenge_text;
 use crate::key::{PublicKey, hex, unhex};
+use crate::origin::Origin;
 use crate::passkey::Passkey;
 
 /// The longest id of a credential, in bytes of text (1,023 bytes, section 6.1).
@@ -81,6 +82,13 @@ impl Assertion {
         }
     }
 
+    /// The origin that the browser wrote, if it can be one. [`Assertion::verify`] holds it against that of the passkey.
+    #[must_use]
+    pub fn origin(&self) -> Option<Origin> {
+        let client_data = Json::parse(self.client_data.as_bytes()).ok()?;
+        client_data.as_object()?.get("origin")?.as_str()?.parse().ok()
+    }
+
     /// The signature counter. An authenticator that does not count has 0.
     #[must_use]
     pub fn counter(&self) -> u32 {
@@ -127,7 +135,7 @@ impl Assertion {
         if text("type") != Some("webauthn.get") || is_framed {
             return Err(AssertionError::ClientData);
         }
-        if text("challenge") != Some(Base64UrlUnpadded::encode_string(challenge.as_bytes()).as_str()) {
+        if text("challenge") != Some(challenge_text(challenge).as_str()) {
             return Err(AssertionError::Challenge);
         }
         if text("origin") != Some(passkey.origin.as_str()) {

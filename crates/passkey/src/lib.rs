@@ -14,7 +14,7 @@ mod key;
 mod origin;
 mod passkey;
 
-pub use approval::{Approved, approved, statement};
+pub use approval::{Approved, approved, challenge, statement};
 pub use assertion::{Assertion, AssertionError};
 pub use error::PasskeyError;
 pub use key::PublicKey;

@@ -2,7 +2,7 @@ use crate::json::{Json, Object};
 use crate::link::ChainTip;
 use crate::safe::{SignError, check_readable, check_safe};
 use crate::signature::sign;
-use crate::{Detail, Hashes, Receipt, ReceiptId, Results, SigningKey, Task, Timestamp, Verdict, object};
+use crate::{DecidedBy, Detail, Hashes, Receipt, ReceiptId, Results, SigningKey, Task, Timestamp, Verdict, object};
 
 /// A receipt to be issued.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,6 +91,7 @@ fn detail_object(detail: Detail) -> Object {
     object! {
         "name": detail.name,
         "status": detail.status.as_str(),
+        "decided"?: detail.decided.map(DecidedBy::as_str),
         "input"?: detail.input,
         "expected"?: detail.expected,
         "actual"?: detail.actual,

@@ -3,7 +3,7 @@ use thiserror::Error;
 use crate::digest::ParseDigestError;
 use crate::json::JsonError;
 use crate::receipt_id::ParseReceiptIdError;
-use crate::results::UnknownWordError;
+use crate::results::{UnknownWordError, Verdict};
 use crate::timestamp::ParseTimestampError;
 
 /// Why a document is not a VRF 1.0 receipt (or, with [`ReceiptError::WrongFormat`], not a chain head).
@@ -35,6 +35,8 @@ pub enum ReceiptError {
     #[error("`{field}`: {error}")]
     UnknownStatus { field: String, error: UnknownWordError },
     #[error("`{field}`: {error}")]
+    UnknownDecided { field: String, error: UnknownWordError },
+    #[error("`{field}`: {error}")]
     Hash { field: String, error: ParseDigestError },
     #[error("`{field}` is {found}, expected an integer from 0 to 2^64−1")]
     CountOutOfRange { field: String, found: String },
@@ -43,6 +45,9 @@ pub enum ReceiptError {
     /// The details list more checks of a status than the count says. Fewer are fine: they may leave checks out.
     #[error("`results.details` lists {shown} checks with status `{status}`, but the count says {counted}")]
     DetailsMismatch { status: &'static str, shown: u64, counted: u64 },
+    /// `pass` means that all checks passed, and `partial` that some did (VRF 1.0, "Verdict Semantics").
+    #[error("`verdict` is `{verdict}`, but `results` say that {passed} of {total} checks passed")]
+    VerdictMismatch { verdict: Verdict, passed: u64, total: u64 },
 }
 
 impl ReceiptError {
@@ -60,10 +65,12 @@ impl ReceiptError {
             Self::TierOutOfRange(_) => "tier_out_of_range",
             Self::UnknownVerdict(_) => "unknown_verdict",
             Self::UnknownStatus { .. } => "unknown_status",
+            Self::UnknownDecided { .. } => "unknown_decided",
             Self::Hash { .. } => "invalid_hash",
             Self::CountOutOfRange { .. } => "count_out_of_range",
             Self::TotalMismatch { .. } => "total_mismatch",
             Self::DetailsMismatch { .. } => "details_mismatch",
+            Self::VerdictMismatch { .. } => "verdict_mismatch",
         }
     }
 
@@ -74,7 +81,9 @@ impl ReceiptError {
             Self::UnsignedMember { .. } => Some("remove it".to_owned()),
             Self::ReceiptId(error) => error.help(),
             Self::Timestamp { error, .. } => error.help(),
-            Self::UnknownVerdict(error) | Self::UnknownStatus { error, .. } => error.help(),
+            Self::UnknownVerdict(error) | Self::UnknownStatus { error, .. } | Self::UnknownDecided { error, .. } => {
+                error.help()
+            }
             Self::Hash { error, .. } => error.help(),
             Self::MissingField { .. }
             | Self::WrongType { .. }
@@ -83,6 +92,7 @@ impl ReceiptError {
             | Self::TierOutOfRange(_)
             | Self::CountOutOfRange { .. }
             | Self::TotalMismatch { .. }
+            | Self::VerdictMismatch { .. }
             | Self::DetailsMismatch { .. } => None,
         }
     }

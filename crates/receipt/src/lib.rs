@@ -68,7 +68,7 @@ pub use link::{ChainTip, Link};
 pub use prepared::{Prepared, SignedLink};
 pub use receipt::{Hashes, Receipt, Task};
 pub use receipt_id::{ParseReceiptIdError, ReceiptId};
-pub use results::{Detail, Results, Status, UnknownWordError, Verdict};
+pub use results::{DecidedBy, Detail, Results, Status, UnknownWordError, Verdict};
 pub use safe::SignError;
 pub use shown::shown;
 pub use signature::{Signature, sign_document, verify_document};

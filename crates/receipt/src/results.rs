@@ -3,6 +3,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::error::ReceiptError;
 use crate::shown;
 
 /// The result of a verification (VRF 1.0, "Verdict Semantics").
@@ -107,13 +108,52 @@ impl fmt::Display for Status {
     }
 }
 
-/// One check (VRF 1.0, `results.details[]`; `input`, `difference`, `location`, `stdout` and `stderr` are Proofmark's).
+/// Whose process decided whether an answer is the one expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DecidedBy {
+    /// That of the verifier, which never loads the submission.
+    Verifier,
+    /// That of the submission, which could have decided otherwise than the test says.
+    Submission,
+}
+
+impl DecidedBy {
+    /// The word in receipts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Verifier => "verifier",
+            Self::Submission => "submission",
+        }
+    }
+}
+
+impl FromStr for DecidedBy {
+    type Err = UnknownWordError;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWordError> {
+        match word {
+            "verifier" => Ok(Self::Verifier),
+            "submission" => Ok(Self::Submission),
+            other => Err(UnknownWordError { found: shown(other), what: "decided", words: "`verifier`, `submission`" }),
+        }
+    }
+}
+
+impl fmt::Display for DecidedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One check (VRF 1.0, `results.details[]`; `decided`, `input`, `difference`, `location`, `stdout` and `stderr` are Proofmark's).
 ///
 /// The texts are excerpts: the issuer limits their length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
     pub name: String,
     pub status: Status,
+    /// Who decided it. A check that does not say so counts as decided by the submission.
+    pub decided: Option<DecidedBy>,
     /// What the submission was given: its arguments, an expression, or standard input.
     pub input: Option<String>,
     pub expected: Option<String>,
@@ -138,6 +178,7 @@ impl Detail {
         Self {
             name: name.into(),
             status,
+            decided: None,
             input: None,
             expected: None,
             actual: None,
@@ -171,6 +212,21 @@ impl Results {
         (results.passed, results.failed, results.errors) = results.count_details();
         results.total = results.passed + results.failed + results.errors;
         results
+    }
+
+    /// Checks that the verdict can be that of these counts. A project's tests can all pass and its command fail, so `fail`
+    /// can have any, and `error` says nothing about the work.
+    ///
+    /// # Errors
+    /// [`ReceiptError::VerdictMismatch`] where `pass` is not of all checks and at least one, or `partial` not of some of them.
+    pub(crate) fn agree_with(&self, verdict: Verdict) -> Result<(), ReceiptError> {
+        let Self { total, passed, .. } = *self;
+        let agrees = match verdict {
+            Verdict::Pass => passed == total && total > 0,
+            Verdict::Partial => passed > 0 && passed < total,
+            Verdict::Fail | Verdict::Error => true,
+        };
+        if agrees { Ok(()) } else { Err(ReceiptError::VerdictMismatch { verdict, passed, total }) }
     }
 
     /// Passed, failed and errors among the details.

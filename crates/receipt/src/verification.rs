@@ -35,6 +35,9 @@ pub enum InvalidCause {
     /// Of an approval that names a passkey, which has not signed it.
     #[error("the passkey that the approval names has not signed it: {0}")]
     Passkey(String),
+    /// Of an approval whose `shown` is not the digest of the action that it approves.
+    #[error("the approval is of another action than its reviewer was shown")]
+    Shown,
 }
 
 /// Why a signature cannot be verified.
@@ -101,6 +104,7 @@ impl SignatureStatus {
                 InvalidCause::Signature => "signature_mismatch",
                 InvalidCause::IssuerKey => "issuer_key_mismatch",
                 InvalidCause::Passkey(_) => "passkey_mismatch",
+                InvalidCause::Shown => "shown_mismatch",
             }),
             Self::Undecidable(cause) => Some(match cause {
                 UndecidableCause::Malformed(error) => error.code(),

@@ -38,7 +38,10 @@ pub fn verify_receipt(receipt: &Receipt, profile: Profile, trusted: &[SignerId])
 
 fn check(receipt: &Receipt, profile: Profile) -> Result<SignerId, NotValid> {
     let signature = receipt.signature().ok_or(UndecidableCause::Unsigned)?;
-    signature.verify(receipt.object(), receipt.metadata().get("issuer_key"), profile)
+    let signer = signature.verify(receipt.object(), receipt.metadata().get("issuer_key"), profile)?;
+    // The signature first: a receipt whose verdict was changed is not what its signer signed.
+    receipt.results().agree_with(receipt.verdict()).map_err(UndecidableCause::Malformed)?;
+    Ok(signer)
 }
 
 /// Another profile under which the receipt would verify. It explains the failure and never makes the receipt valid.

@@ -21,10 +21,12 @@
 //! `launcher` of whole programs, and the modules that a warm Python and a warm Node.js load. `kernel` has their system calls, and
 //! `case` what they and `src/zygote.rs` say to each other.
 //!
-//! `inheritance` keeps the secrets of this process from every program that it starts, and `files` raises its limit of open files.
+//! `inheritance` keeps the secrets of this process from every program that it starts, `files` raises its limit of open files, and
+//! `account` makes it a process of another account.
 
 #![expect(unsafe_code, reason = "isolation is made of system calls that no safe interface has")]
 
+mod account;
 mod cell;
 mod child;
 mod files;
@@ -51,6 +53,7 @@ mod watch;
 mod worker;
 mod zygote;
 
+pub use account::become_account;
 pub use files::allow_many_files;
 pub use host::Host;
 pub use inheritance::{hide_from_account, keep_from_children};

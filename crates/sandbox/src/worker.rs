@@ -2,6 +2,7 @@
 
 mod answer;
 mod command;
+mod expression;
 mod launched;
 mod shared;
 mod trial;
@@ -130,7 +131,7 @@ struct Backend {
     ground: Arc<Ground>,
     slot: u32,
     zygotes: HashMap<Kind, Zygote>,
-    /// How many cases this worker was asked to run.
+    /// How many leaves the cases need that this worker was asked to run.
     asked: usize,
     /// Each of them, once set, ends the case at hand.
     stops: Vec<Arc<AtomicBool>>,
@@ -190,7 +191,8 @@ impl Backend {
     /// Makes what all cases of a job need. A case's clock does not count what only its first pays for.
     fn prepare(&mut self, runtime: &Runtime, job: &Job) -> Result<(), String> {
         self.limit_group(runtime, &job.limits).map_err(|error| format!("failed to limit a control group ({error})"))?;
-        self.asked += job.cases.len();
+        let leaves = if matches!(job.program, Program::Expression { .. }) { expression::LEAVES } else { 1 };
+        self.asked += job.cases.len().saturating_mul(leaves);
         self.warm_up(runtime, &job.program, &job.limits).map_err(|error| format!("failed to {error}"))
     }
 
@@ -211,8 +213,10 @@ impl Backend {
 
     fn run_case(&mut self, runtime: &Runtime, job: &Job, case: &Case, end: Instant) -> CaseOutcome {
         let started = Instant::now();
-        let not_run =
-            |end| CaseOutcome { end, elapsed: Duration::ZERO, timeout: case.timeout, written: Written::default() };
+        let not_run = |end| {
+            let (elapsed, timeout, written) = (Duration::ZERO, case.timeout, Written::default());
+            CaseOutcome { end, elapsed, timeout, written, inside: None }
+        };
         if self.is_cancelled() {
             return not_run(End::Unavailable(CANCELLED.to_owned()));
         }
@@ -220,6 +224,7 @@ impl Backend {
             return not_run(End::TotalTimeout);
         }
         let deadline = (started + case.timeout).min(end);
+        let mut inside = None;
         let result = match &job.program {
             Program::Command(project) => self.run_project(runtime, job, project, deadline),
             Program::Stdio { source } => self.run_whole(runtime, job, source, &case.input, deadline),
@@ -229,9 +234,7 @@ impl Backend {
                     .map(|leaf| one_answer(leaf, runtime.toolchain()))
             }
             Program::Expression { source } => {
-                let frame = frame("expression", &[source, &case.input]);
-                self.run_harness(runtime, &job.limits, frame, deadline)
-                    .map(|leaf| one_answer(leaf, runtime.toolchain()))
+                self.run_expression(runtime, job, source, &case.input, deadline, &mut inside)
             }
             Program::Pristine => {
                 let why = "failed to plan: a pristine job has no single case".to_owned();
@@ -245,7 +248,7 @@ impl Backend {
         // A command is the only case of its job, whose time is its own.
         let shared = !matches!(job.program, Program::Command(_));
         let found = if shared && found == End::Timeout && deadline == end { End::TotalTimeout } else { found };
-        CaseOutcome { end: found, elapsed: started.elapsed(), timeout: case.timeout, written }
+        CaseOutcome { end: found, elapsed: started.elapsed(), timeout: case.timeout, written, inside }
     }
 
     fn run_pristine(&mut self, runtime: &Runtime, job: &Job, end: Instant) -> Vec<CaseOutcome> {
@@ -276,6 +279,7 @@ impl Backend {
                 timeout: case.timeout,
                 // No submission wrote it.
                 written: Written::default(),
+                inside: None,
             })
             .collect()
     }
@@ -568,5 +572,6 @@ fn not_run(job: &Job, why: &str) -> impl Iterator<Item = CaseOutcome> {
         elapsed: Duration::ZERO,
         timeout: case.timeout,
         written: Written::default(),
+        inside: None,
     })
 }

@@ -99,7 +99,7 @@ pub(crate) fn as_text(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_text(), str::to_owned)
 }
 
-fn read_workflow(json: &Json) -> Result<Workflow, AttemptBodyError> {
+pub(crate) fn read_workflow(json: &Json) -> Result<Workflow, AttemptBodyError> {
     let parsed = match json.as_str() {
         // Text is read as YAML, which includes JSON.
         Some(text) => &document::parse(text.as_bytes(), Format::Yaml).map_err(AttemptBodyError::Workflow)?,

@@ -91,6 +91,15 @@ impl<'a> RequestContext<'a> {
         Ok(Self { services, decider: &services.decider, caller, asker, stop, variables, query, body, idempotency })
     }
 
+    /// Who asks, and the policy of this name: by default the one that the caller's key names, or that their tenant asks where none is
+    /// named.
+    ///
+    /// # Errors
+    /// [`Problem`] where there is none, and where the caller's key names another.
+    pub fn asks(&self, policy: Option<&str>) -> Result<Asker, Problem> {
+        asks(self.decider, &self.caller, &self.asker, policy)
+    }
+
     /// What is stored for the caller's tenant.
     pub fn store(&self) -> TenantStore<'a> {
         self.decider.store().of(&self.caller.tenant)
@@ -155,6 +164,16 @@ impl<'a> RequestContext<'a> {
     pub fn parsed<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, Problem> {
         self.parameter(name).map(|text| text.parse().map_err(|_| invalid_parameter(name, what))).transpose()
     }
+}
+
+/// As [`RequestContext::asks`], for `caller`.
+pub(crate) fn asks(decider: &Decider, caller: &Caller, asker: &Asker, policy: Option<&str>) -> Result<Asker, Problem> {
+    let name = match (caller.policy.as_deref(), policy) {
+        (Some(own), Some(other)) if own != other => return Err(Problem::other_policy(own)),
+        (own, named) => own.or(named),
+    };
+    let (name, _) = decider.policy_of(&caller.tenant, name)?;
+    Ok(Asker { policy: Some(name), ..asker.clone() })
 }
 
 /// A parameter that is not `what`.

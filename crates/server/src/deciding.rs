@@ -108,7 +108,7 @@ impl Asking {
         let body = context.json()?;
         let request = Request::read(&body).map_err(|error| Problem::unreadable("read the request", &error))?;
         let candidate = (form.candidate)(&body);
-        let request = request.asked_by(&context.asker);
+        let request = request.asked_by(&context.asks(context.parameter("policy"))?);
         let RequestContext { caller, stop, idempotency, .. } = context;
         Ok(Self { request, candidate, caller, idempotency, stop, _memory: memory })
     }

@@ -1,10 +1,10 @@
 //! Decisions, findings and reviews, for people and their tools.
 
 use proofmark_boundary::Outcome as OutcomeWord;
-use proofmark_decider::NewReview;
+use proofmark_decider::{NewReview, SignedApproval, Statement};
 use proofmark_evidence::Reviewer;
-use proofmark_receipt::document::{DocumentError, Field};
-use proofmark_receipt::{Json, Timestamp};
+use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
+use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Finding, Review, Tenant};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,7 +13,8 @@ use crate::context::{RequestContext, invalid_parameter};
 use crate::deciding::Form;
 use crate::keys::Role;
 use crate::opaque::{
-    DecisionReceipt, FindingCode, MaybeObject, Mode, Next, Outcome, Receipt, ReviewVerdictName, Time, Uuid,
+    DecisionReceipt, FindingCode, MaybeObject, Mode, Next, Outcome, PasskeyStatement, Receipt, ReviewVerdictName, Time,
+    Uuid,
 };
 use crate::problem::Problem;
 use crate::reply::{Document, JSON, Reply};
@@ -101,6 +102,17 @@ pub(crate) struct Reviewed {
     approval: Option<Document>,
 }
 
+/// What a passkey signs, and how it is asked to
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ToSign {
+    /// The approval that is signed: its receipt's id and time, the hashes of the action, role, note and expiry
+    #[schema(value_type = PasskeyStatement)]
+    statement: Document,
+    /// SHA-256 of the canonical form of the statement, in base64url: the challenge of `navigator.credentials.get`
+    challenge: String,
+}
+
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FindingPage {
@@ -165,10 +177,11 @@ pub(crate) fn findings(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     })
 }
 
-/// `POST /v1/reviews/{id}`: `{verdict, note, role?, expires_in?}`.
+/// `POST /v1/reviews/{id}`: `{verdict, note, role?, expires_in?, shown?, passkey?}`.
 pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let body = context.json()?;
     let review = ReviewBody::read(&body).map_err(|error| Problem::unreadable("read the review", &error))?;
+    let signed = review.signed.as_ref();
     let (stored, approval) = context.decider.review(&NewReview {
         tenant: &context.caller.tenant,
         decision_id: context.variable("id"),
@@ -177,7 +190,8 @@ pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
         note: review.note,
         role: review.role,
         expires_in: expires_in(&body)?,
-        signed: None,
+        shown: review.shown,
+        signed,
     })?;
     let entry = ReviewEntry::from(stored);
     Reply::json(&Reviewed {
@@ -192,23 +206,68 @@ pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     })
 }
 
+/// `POST /v1/reviews/{id}/statement`: `{note, role?, expires_in?, shown?}`. What a passkey signs to approve the decision.
+pub(crate) fn statement(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let body = context.json()?;
+    let read = || {
+        let fields = Field::root(&body).fields()?;
+        fields.only(&["note", "role", "expires_in", "shown"])?;
+        ReviewBody::of(&fields, true, None)
+    };
+    let review = read().map_err(|error| Problem::unreadable("read the review", &error))?;
+    let Statement { text, challenge } = context.decider.statement(&NewReview {
+        tenant: &context.caller.tenant,
+        decision_id: context.variable("id"),
+        reviewer: &reviewer(context),
+        approve: true,
+        note: review.note,
+        role: review.role,
+        expires_in: expires_in(&body)?,
+        shown: review.shown,
+        signed: None,
+    })?;
+    Reply::json(&ToSign { statement: text.into(), challenge })
+}
+
 struct ReviewBody<'a> {
     approve: bool,
     note: &'a str,
     role: Option<&'a str>,
+    shown: Option<Sha256Digest>,
+    signed: Option<SignedApproval>,
 }
 
 impl<'a> ReviewBody<'a> {
     fn read(body: &'a Json) -> Result<Self, DocumentError> {
         let fields = Field::root(body).fields()?;
-        fields.only(&["verdict", "note", "role", "expires_in"])?;
-        let verdict = fields.need("verdict", "approve or deny")?;
+        fields.only(&["verdict", "note", "role", "expires_in", "shown", "passkey"])?;
+        let approve = fields.need("verdict", "approve or deny")?.choice(&[("approve", true), ("deny", false)])?;
+        let signed = fields.get("passkey").map(|field| match field.json.as_object() {
+            Some(_) if !approve => Err(field.error(Cause::InvalidValue, "a denial is not signed; leave `passkey` out")),
+            // The browser says the origin, and the passkey that the policy lists has to be of it.
+            Some(object) => SignedApproval::read(object, None)
+                .ok_or_else(|| field.error(Cause::InvalidValue, "it is not what a passkey has signed")),
+            None => Err(field.wrong_type("an object")),
+        });
+        Self::of(&fields, approve, signed.transpose()?)
+    }
+
+    fn of(fields: &Fields<'a>, approve: bool, signed: Option<SignedApproval>) -> Result<Self, DocumentError> {
         Ok(Self {
             note: fields.need("note", "say why")?.text()?,
             role: fields.get("role").map(|role| role.text()).transpose()?,
-            approve: verdict.choice(&[("approve", true), ("deny", false)])?,
+            shown: fields.get("shown").map(|shown| digest(&shown)).transpose()?,
+            approve,
+            signed,
         })
     }
+}
+
+fn digest(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
+    let digest = field.text()?.parse();
+    digest.map_err(|_| {
+        field.error(Cause::InvalidValue, "invalid digest").with_help("write `sha256:` and 64 hexadecimal digits")
+    })
 }
 
 /// In milliseconds. How long is too long depends on the verdict, so `Decider::review` decides that.

@@ -1,15 +1,15 @@
 //! All endpoints: one row each, with its method, path, role, handler and description.
 
 use crate::deciding::deciding;
-use crate::decisions::{DecisionEntry, DecisionPage, FindingPage, Reviewed};
+use crate::decisions::{DecisionEntry, DecisionPage, FindingPage, Reviewed, ToSign};
 use crate::endpoint::Method::{Delete, Get, Post};
 use crate::endpoint::{Endpoint, blocking, open, waiting};
 use crate::health::{Index, Status};
 use crate::keys::Role;
 use crate::opaque::{
     Acceptance, AcpJob, AnyReceipt, Attempt, Checked, DecisionReceipt, DecisionRequest, Description, EventBatch,
-    Excerpt, ExecutionReport, Jwks, PresentedReceipt, ReceiptsToStore, Request, ReviewRequest, SchemaRequest, Terms,
-    WireDecision, WireRequest,
+    Excerpt, ExecutionReport, Jwks, PresentedReceipt, ReceiptsToStore, Request, ReviewRequest, SchemaRequest,
+    StatementRequest, Terms, WireDecision, WireRequest,
 };
 use crate::receipts::{ChainPage, ReceiptPage, ReceivedAnswer, Rechecked, Redeemed, Stats};
 use crate::runtime::{EventsAccepted, Probed, Reported};
@@ -74,7 +74,7 @@ fn decision_endpoints() -> Vec<Endpoint> {
         deciding("/v4/runtime/boundaries/preflight", AGENT, runtime::PREFLIGHT)
             .operation("preflight", "runtime", "Decide on an action of the runtime SDK")
             .description("What the unmodified SDK `verifiedx` asks before each action, in its own form.")
-            .parameters(&["IdempotencyKey"])
+            .parameters(&["IdempotencyKey", "Policy"])
             .body::<WireRequest>()
             .ok::<WireDecision>("The decision, signed and stored")
             .unprocessable(),
@@ -98,7 +98,7 @@ fn decision_endpoints() -> Vec<Endpoint> {
         deciding("/v1/decisions", AGENT, decisions::DECIDE)
             .operation("decide", "decisions", "Decide on a request in the plain form or the runtime's")
             .description("Only an outcome that allows is a permission. It spends the receipts and approvals that count once.")
-            .parameters(&["IdempotencyKey"])
+            .parameters(&["IdempotencyKey", "Policy"])
             .body::<DecisionRequest>()
             .ok::<DecisionReceipt>("The receipt, signed and stored")
             .unprocessable(),
@@ -124,6 +124,14 @@ fn decision_endpoints() -> Vec<Endpoint> {
             .description("An approval counts for this action, environment and agent, once. One that would not count is refused, with the reason.")
             .body::<ReviewRequest>()
             .ok::<Reviewed>("The review, and the approval signed for it")
+            .not_found()
+            .conflict()
+            .unprocessable(),
+        blocking(Post, "/v1/reviews/{id}/statement", REVIEWER, decisions::statement)
+            .operation("reviewStatement", "reviews", "Show what a passkey signs to approve")
+            .description("Send what it signed as `passkey` of the review, with the same note, role and expiry, within ten minutes.")
+            .body::<StatementRequest>()
+            .ok::<ToSign>("The statement and its challenge; nothing is stored")
             .not_found()
             .conflict()
             .unprocessable(),

@@ -44,7 +44,7 @@ pub(crate) struct Status {
     /// The files whose last version cannot be used; what they said before is in force
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
-    stale: Vec<&'static str>,
+    stale: Vec<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -125,7 +125,8 @@ pub(crate) async fn ready(State(state): State<Arc<AppState>>) -> Result<Reply, P
 pub(crate) async fn keys(State(state): State<Arc<AppState>>) -> Reply {
     let own = state.services.decider.key().signer();
     // A worker may sign with the server's key, which is listed once.
-    let workers = state.services.worker_keys.iter().copied().filter(|signer| *signer != own);
+    let workers = state.services.worker_keys();
+    let workers = workers.iter().copied().filter(|signer| *signer != own);
     let keys: Vec<Json> = std::iter::once(own).chain(workers).map(|signer| Json::from(signer.jwk())).collect();
     Json::from(object! { "keys": keys }).into()
 }

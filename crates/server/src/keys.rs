@@ -1,5 +1,6 @@
 //! API keys: who may call, in which role and for which tenant. Only their hashes are stored.
 
+use proofmark_decider::{PolicyPlaceError, policy_name};
 use proofmark_receipt::document::{self, Cause, DocumentError, Field};
 use proofmark_receipt::{Json, Object, ParseSignerError, Sha256Digest, SignerId, object};
 use proofmark_store::{Tenant, TenantError};
@@ -35,14 +36,18 @@ pub struct Caller {
     pub roles: Vec<String>,
     /// The key they sign approvals with themselves, so that they are one person either way.
     pub signer: Option<SignerId>,
+    /// The one policy that they ask. Without it, they may name any of their tenant's.
+    pub policy: Option<String>,
 }
 
-/// What an entry may say about a reviewer.
+/// What an entry may say beside who it is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReviewerEntry {
     pub roles: Vec<String>,
     /// The key they sign approvals with themselves.
     pub signer: Option<SignerId>,
+    /// The one policy that they ask.
+    pub policy: Option<String>,
 }
 
 /// The keys that a server accepts.
@@ -58,6 +63,8 @@ pub enum KeysError {
     Document(#[from] DocumentError),
     #[error("read `{at}`: {error}")]
     Tenant { at: String, error: TenantError },
+    #[error("use the policy of an API key: {0}")]
+    Policy(#[from] PolicyPlaceError),
     #[error("read the API key `{0}`: invalid id")]
     Id(String),
     #[error("make an API key ({0})")]
@@ -72,7 +79,7 @@ impl KeysError {
             Self::Id(_) => Some(format!("an id has 1 to {MAX_ID} bytes without control characters")),
             Self::Document(error) => error.help(),
             Self::Tenant { error, .. } => error.help(),
-            Self::Randomness(_) => None,
+            Self::Policy(_) | Self::Randomness(_) => None,
         }
     }
 }
@@ -109,7 +116,7 @@ impl Role {
 }
 
 impl ApiKeys {
-    /// Reads `{keys: [{id, sha256, role, tenant, roles, signer}, …]}`, of which the last two may be left out.
+    /// Reads `{keys: [{id, sha256, role, tenant, roles, signer, policy}, …]}`, of which the last three may be left out.
     ///
     /// # Errors
     /// [`KeysError`] names the field.
@@ -120,7 +127,7 @@ impl ApiKeys {
         let mut keys = Vec::new();
         for field in fields.need("keys", "list the keys")?.items()? {
             let fields = field.fields()?;
-            fields.only(&["id", "sha256", "role", "tenant", "roles", "signer"])?;
+            fields.only(&["id", "sha256", "role", "tenant", "roles", "signer", "policy"])?;
             let hash = fields.need("sha256", "make an entry with `proofmark api-key add`")?;
             let digest = hash.text()?.parse().map_err(|_| hash.wrong_type("`sha256:` and 64 hex digits"))?;
             let tenant = fields.need("tenant", "name the org and project")?;
@@ -132,6 +139,10 @@ impl ApiKeys {
                     .map_err(|error| KeysError::Tenant { at: tenant.at.to_string(), error })?,
                 roles: fields.get("roles").map_or_else(|| Ok(Vec::new()), |field| roles(&field))?,
                 signer: fields.get("signer").map(|field| signer(&field)).transpose()?,
+                policy: match fields.get("policy") {
+                    Some(field) => Some(policy_name(field.text()?)?),
+                    None => None,
+                },
             };
             keys.push((digest, caller));
         }
@@ -149,7 +160,7 @@ impl ApiKeys {
         self.keys.is_empty()
     }
 
-    /// The entries without their hashes, in the order of the file: `{id, role, tenant, roles, signer}`.
+    /// The entries without their hashes, in the order of the file: `{id, role, tenant, roles, signer, policy}`.
     #[must_use]
     pub fn list(&self) -> Vec<Object> {
         self.keys.iter().map(|(_, caller)| caller.to_json()).collect()
@@ -158,6 +169,11 @@ impl ApiKeys {
     /// Whether this caller has a key, for the same role.
     pub fn has(&self, caller: &Caller) -> bool {
         self.keys.iter().any(|(_, known)| known == caller)
+    }
+
+    /// Whether there is a key with the id and the tenant of this caller.
+    pub(crate) fn name(&self, caller: &Caller) -> bool {
+        self.keys.iter().any(|(_, known)| known.is(caller))
     }
 
     /// The ids of keys, or of their roles, that the others do not have.
@@ -183,12 +199,13 @@ impl Caller {
             tenant: Tenant::LOCAL,
             roles: Vec::new(),
             signer: None,
+            policy: None,
         }
     }
 
     /// The caller of an account of this host, who asks by the socket.
-    pub(crate) fn account(name: &str) -> Self {
-        Self { id: name.to_owned(), role: Role::AgentHost, ..Self::local() }
+    pub(crate) fn account(name: &str, tenant: &Tenant) -> Self {
+        Self { id: name.to_owned(), role: Role::AgentHost, tenant: tenant.clone(), ..Self::local() }
     }
 
     fn to_json(&self) -> Object {
@@ -199,6 +216,7 @@ impl Caller {
             "tenant": self.tenant.as_str(),
             "roles"?: (!roles.is_empty()).then_some(roles),
             "signer"?: self.signer.map(|signer| signer.to_string()),
+            "policy"?: self.policy.as_deref(),
         }
     }
 
@@ -242,21 +260,23 @@ fn checked_id(id: &str) -> Result<String, KeysError> {
 ///
 /// # Errors
 /// [`KeysError`] when the id or the tenant is invalid, or the system gives no randomness.
-pub fn new_key(id: &str, role: Role, tenant: &str, reviewer: &ReviewerEntry) -> Result<(String, Json), KeysError> {
+pub fn new_key(id: &str, role: Role, tenant: &str, details: &ReviewerEntry) -> Result<(String, Json), KeysError> {
     let id = checked_id(id)?;
     let tenant = Tenant::of_key(tenant).map_err(|error| KeysError::Tenant { at: "--tenant".to_owned(), error })?;
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| KeysError::Randomness(error.into()))?;
     // The digest is as hard to guess as the bytes, and has the spelling of a key.
     let key = format!("pmk_{}", Sha256Digest::of(&bytes).bare_hex());
-    let roles = reviewer.roles.iter().map(|role| Json::from(role.as_str())).collect::<Vec<_>>();
+    let policy = details.policy.as_deref().map(policy_name).transpose()?;
+    let roles = details.roles.iter().map(|role| Json::from(role.as_str())).collect::<Vec<_>>();
     let entry = object! {
         "id": id,
         "sha256": Sha256Digest::of(key.as_bytes()).to_string(),
         "role": role.as_str(),
         "tenant": tenant.as_str(),
         "roles"?: (!roles.is_empty()).then_some(roles),
-        "signer"?: reviewer.signer.map(|signer| signer.to_string()),
+        "signer"?: details.signer.map(|signer| signer.to_string()),
+        "policy"?: policy,
     };
     Ok((key, entry.into()))
 }

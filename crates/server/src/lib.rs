@@ -78,9 +78,12 @@ pub use logging::{Log, LogFormat, LogLayer, LogSettings, log_note, start_log};
 pub use mcp::serve_stdio;
 pub use openapi::DescriptionError;
 pub use peer_address::PeerAddress;
-pub use reach::OwnFiles;
+pub use reach::{OwnFiles, is_own};
 pub use receipts::rerun_as_job;
-pub use reload::{Files, Loaded, Source, Stale, UnreadableError, Watched, log_warnings, watch_files, watched_keys};
+pub use reload::{
+    Files, Loaded, Signers, SignersSource, Source, Stale, UnreadableError, Watched, log_warnings, policy_file_name,
+    watch_files, watched_keys,
+};
 pub use replace::replace_file;
 pub use services::{Services, probe_host};
 pub use socket::SocketSettings;

@@ -211,7 +211,7 @@ fn watched(mut files: Files, state: &Arc<AppState>) -> Vec<Watched> {
         let state = Arc::clone(state);
         reload::watched_keys(source, move |keys| state.replace_keys(keys))
     });
-    reload::policies(files, &state.services).into_iter().chain(keys).collect()
+    reload::of_services(files, &state.services).into_iter().chain(keys).collect()
 }
 
 /// Answers until `stop` is ready, and accepts no connections from then on. Those that are open go on.

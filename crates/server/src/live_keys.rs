@@ -40,6 +40,11 @@ impl LiveKeys {
         Some(KeyInUse { digest, caller, keys })
     }
 
+    /// Whether there is a key with the id and the tenant of this caller.
+    pub(crate) fn name(&self, caller: &Caller) -> bool {
+        self.keys.borrow().name(caller)
+    }
+
     /// Accepts these keys from here on, and returns those before.
     pub fn replace(&self, keys: ApiKeys) -> Arc<ApiKeys> {
         self.keys.send_replace(Arc::new(keys))

@@ -21,7 +21,8 @@ macro_rules! schemas {
 
 schemas! {
     Acceptance AcpJob AnyReceipt Anything Attempt ChainHead Checked DecisionReceipt DecisionRequest Description EventBatch
-    Excerpt ExecutionReport FindingCode Hashes JobStateName Jwks MaybeObject Mode Next Outcome PresentedReceipt Receipt
-    ReceiptsToStore Request ReviewRequest ReviewVerdictName SchemaRequest SignatureStatus StatusName StepState StoredTrust
+    Excerpt ExecutionReport FindingCode Hashes JobStateName Jwks MaybeObject Mode Next Outcome PasskeyStatement
+    PresentedReceipt Receipt
+    ReceiptsToStore Request ReviewRequest StatementRequest ReviewVerdictName SchemaRequest SignatureStatus StatusName StepState StoredTrust
     TaintLabel TaintRules Terms Time Trust Uuid VerdictName VerificationStatus WireDecision WireRequest
 }

@@ -4,6 +4,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 use axum::http::request::Parts;
 use proofmark_boundary::{Asker, Separation};
+use proofmark_store::Tenant;
 
 use crate::keys::Caller;
 
@@ -13,7 +14,7 @@ pub(crate) enum Peer {
     /// A program at an address: whether that is known to be one of another host.
     Address { is_elsewhere: bool },
     /// A program of an account of this host, which is this far from what decides.
-    Account { name: String, separation: Separation },
+    Account { name: String, separation: Separation, tenant: Tenant },
 }
 
 impl Peer {
@@ -31,10 +32,10 @@ impl Peer {
         parts.extensions.get()
     }
 
-    /// The account that has sent a request with this head, if it came by the socket.
-    pub(crate) fn account(parts: &Parts) -> Option<&str> {
+    /// The account that has sent a request with this head, if it came by the socket, and the tenant that it belongs to.
+    pub(crate) fn account(parts: &Parts) -> Option<(&str, &Tenant)> {
         match Self::of(parts)? {
-            Self::Account { name, .. } => Some(name),
+            Self::Account { name, tenant, .. } => Some((name, tenant)),
             Self::Address { .. } => None,
         }
     }
@@ -48,7 +49,7 @@ pub(crate) fn asker(parts: &Parts, caller: &Caller, has_key: bool) -> Asker {
         Some(Peer::Address { .. }) | None => Separation::None,
     };
     let is_named = has_key || Peer::account(parts).is_some();
-    Asker { separation, account: is_named.then(|| caller.id.clone()) }
+    Asker { separation, account: is_named.then(|| caller.id.clone()), policy: None }
 }
 
 #[cfg(test)]

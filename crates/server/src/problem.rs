@@ -247,6 +247,20 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// The name of an account of this host is the id of an API key of the tenant that it belongs to.
+    pub(crate) fn account_like_key() -> Self {
+        Self::conflict("ambiguous_account", "an API key of this tenant has the name of this account as its id")
+            .help("the operator of the server gives the key another id, or the account sends a key")
+    }
+
+    /// The caller's key names the one policy that they ask.
+    pub(crate) fn other_policy(own: &str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "other_policy", "your API key is not for this policy")
+            .help(format!("leave the policy out, or name `{own}`"))
+    }
+}
+
 impl From<DecideError> for Problem {
     fn from(error: DecideError) -> Self {
         let (message, help) = (error.to_string(), error.help());
@@ -257,6 +271,7 @@ impl From<DecideError> for Problem {
             DecideError::Stopped => Self::unavailable("stopping", message),
             DecideError::Sign(SignError::TooLarge(_)) => Self::unprocessable("too_large", message),
             DecideError::NoPolicy => Self::conflict("no_policy", message),
+            DecideError::OtherPolicy { .. } => Self::unprocessable("unknown_policy", message),
             _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "no_decision", message),
         };
         problem.maybe_help(help)
@@ -341,7 +356,9 @@ impl From<ReviewError> for Problem {
             ReviewError::Allowed(_) => Self::conflict("nothing_to_review", message),
             ReviewError::Enough(_) => Self::conflict("enough_approvals", message),
             ReviewError::Denied { .. } => Self::conflict("denied", message),
+            ReviewError::OtherAction(_) => Self::conflict("other_action", message),
             ReviewError::NoFacts(_) => Self::conflict("no_facts", message),
+            ReviewError::OtherPolicy { .. } => Self::conflict("other_policy", message),
             ReviewError::Passkey(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "passkey_refused", message),
             ReviewError::NotAsked { .. } | ReviewError::CannotCount { .. } => {
                 Self::unprocessable("cannot_count", message)

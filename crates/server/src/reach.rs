@@ -41,7 +41,8 @@ impl OwnFiles {
 }
 
 /// Whether only this account and root can change what is at a path, also by replacing a folder above it or a link on the way.
-pub(crate) fn is_own(path: &Path, owner: u32) -> bool {
+#[must_use]
+pub fn is_own(path: &Path, owner: u32) -> bool {
     // The way as it is written, and the way that it leads to.
     let (Ok(written), Ok(real)) = (std::path::absolute(path), fs::canonicalize(path)) else { return false };
     [written, real].iter().flat_map(|way| way.ancestors()).all(|part| {

@@ -1,8 +1,9 @@
-//! Files that a server reads again while it runs: the policies and the API keys.
+//! Files that a server reads again while it runs: the policies, the API keys, and the keys of signers.
 //!
-//! A file is read when it has changed and then stayed the same for one round, so that a file that is being written is not
-//! read half; and at once on SIGHUP. What it says is put in force as a whole. A file that cannot be read changes nothing: what
-//! was in force stays, the log has an error, and `/readyz` and `/metrics` say so until the file is read.
+//! A file is read once another one has taken its place by a rename, or once it has stayed the same for a time after it was
+//! written to, so that it is not read half; and at once on SIGHUP. What it says is put in force as a whole. A file that cannot be
+//! read, or that is not read yet, changes nothing: what was in force stays, and the log, `/readyz` and `/metrics` say so until the
+//! file is read. One that was cut off where it stands is never read.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,10 @@ use std::time::Duration;
 
 use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
-use proofmark_receipt::Sha256Digest;
-use proofmark_verifier::FileWatch;
+use proofmark_decider::PolicyPlace;
+use proofmark_keys::TrustedSigners;
+use proofmark_receipt::{Sha256Digest, SignerId};
+use proofmark_verifier::{FileWatch, Look, SETTLING};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{debug, error, info, warn};
 
@@ -29,6 +32,21 @@ const MAX_WARNINGS: usize = 20;
 pub struct Source<T> {
     pub path: PathBuf,
     pub read: fn(&Path) -> Result<Loaded<T>, UnreadableError>,
+}
+
+/// Whom a server trusts.
+#[derive(Debug)]
+pub struct Signers {
+    pub trusted: TrustedSigners,
+    /// Whose receipts it takes, where it leaves verifications to workers.
+    pub workers: Option<Vec<SignerId>>,
+}
+
+/// What says whom a server trusts.
+pub struct SignersSource {
+    /// What has changed when it says something else: files, and folders of files.
+    pub paths: Vec<PathBuf>,
+    pub read: Box<dyn Fn() -> Result<Signers, UnreadableError> + Send>,
 }
 
 /// What a file says.
@@ -48,32 +66,33 @@ pub struct UnreadableError {
 }
 
 /// The files that a server reads again.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Files {
-    pub action_policy: Option<Source<ActionPolicy>>,
+    pub action_policies: Vec<(PolicyPlace, Source<ActionPolicy>)>,
     pub workflow_policy: Option<Source<WorkflowPolicy>>,
     pub api_keys: Option<Source<ApiKeys>>,
+    pub signers: Option<SignersSource>,
 }
 
-/// The files whose last version could not be read.
+/// The files whose last version is not in force: it could not be read, or is not read yet.
 #[derive(Debug, Default)]
 pub struct Stale {
-    names: Mutex<BTreeSet<&'static str>>,
+    names: Mutex<BTreeSet<String>>,
 }
 
 impl Stale {
-    pub(crate) fn names(&self) -> Vec<&'static str> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    fn set(&self, name: &'static str, stale: bool) {
+    fn set(&self, name: &str, stale: bool) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if stale {
-            names.insert(name);
+            names.insert(name.to_owned());
         } else {
             names.remove(name);
         }
-        metrics::gauge!("proofmark_stale_files", "file" => name).set(if stale { 1.0 } else { 0.0 });
+        metrics::gauge!("proofmark_stale_files", "file" => name.to_owned()).set(if stale { 1.0 } else { 0.0 });
     }
 }
 
@@ -84,42 +103,64 @@ pub(crate) struct Change {
     warnings: Vec<String>,
 }
 
-/// One file, and what is done with what it says.
+/// One file, or several that say one thing; and what is done with what they say.
 pub struct Watched {
-    name: &'static str,
-    path: PathBuf,
+    name: String,
+    files: Vec<(PathBuf, FileWatch)>,
+    /// Whether one of them has changed since they were read.
+    is_due: bool,
     replace: Box<dyn FnMut() -> Result<Change, UnreadableError> + Send>,
-    watch: FileWatch,
 }
 
 impl Watched {
     pub(crate) fn new(
-        name: &'static str,
-        path: PathBuf,
+        name: impl Into<String>,
+        paths: impl IntoIterator<Item = PathBuf>,
         replace: impl FnMut() -> Result<Change, UnreadableError> + Send + 'static,
     ) -> Self {
-        metrics::gauge!("proofmark_stale_files", "file" => name).set(0.0);
-        Self { name, path, replace: Box::new(replace), watch: FileWatch::default() }
+        let (name, files) = (name.into(), paths.into_iter().map(|path| (path, FileWatch::default())).collect());
+        metrics::gauge!("proofmark_stale_files", "file" => name.clone()).set(0.0);
+        Self { name, files, is_due: false, replace: Box::new(replace) }
     }
 
     fn round(&mut self, asked: bool, stale: &Stale) {
-        if self.watch.round(&self.path, asked) {
+        let mut waits = false;
+        for (path, watch) in &mut self.files {
+            match watch.round(path, asked) {
+                (Look::Read, _) => self.is_due = true,
+                (Look::Unchanged, _) => {}
+                (look @ (Look::Unsettled | Look::CutOff), is_new) => {
+                    waits = true;
+                    if is_new {
+                        log_waiting(&self.name, path, look);
+                    }
+                }
+            }
+        }
+        if waits {
+            // The files are read together, so the others wait for one that may be half written.
+            stale.set(&self.name, true);
+        } else if std::mem::take(&mut self.is_due) {
             self.reload(asked, stale);
         }
     }
 
     fn reload(&mut self, asked: bool, stale: &Stale) {
-        let (file, path) = (self.name, &*self.path.to_string_lossy());
-        let replaced = match std::fs::metadata(&self.path) {
-            // To open a pipe waits for somebody who writes to it, and all files and SIGHUP would wait with it.
-            Ok(found) if !found.is_file() => {
-                Err(UnreadableError { message: format!("read `{path}`: it is not a regular file"), help: None })
-            }
-            Ok(_) | Err(_) => (self.replace)(),
+        let file = self.name.as_str();
+        let paths: Vec<_> = self.files.iter().map(|(path, _)| path.to_string_lossy()).collect();
+        let path = &*paths.join(", ");
+        // To open a pipe waits for somebody who writes to it, and all files and SIGHUP would wait with it.
+        let is_pipe = |path: &Path| std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+        let replaced = match self.files.iter().find(|(path, _)| is_pipe(path)) {
+            Some((path, _)) => Err(UnreadableError {
+                message: format!("read `{}`: it is not a regular file", path.display()),
+                help: None,
+            }),
+            None => (self.replace)(),
         };
         stale.set(file, replaced.is_err());
         let result = if replaced.is_ok() { "ok" } else { "failed" };
-        metrics::counter!("proofmark_reloads_total", "file" => file, "result" => result).increment(1);
+        metrics::counter!("proofmark_reloads_total", "file" => file.to_owned(), "result" => result).increment(1);
         match replaced {
             Ok(Change { old, new, .. }) if old == Some(new) => {
                 if asked {
@@ -147,29 +188,59 @@ impl Watched {
     }
 }
 
+/// Says that a file has changed and is not in force.
+fn log_waiting(file: &str, path: &Path, look: Look) {
+    let path = &*path.to_string_lossy();
+    if look == Look::CutOff {
+        let help = "write the whole file beside it, and rename it";
+        error!(file, path, help, "the file has lost its end where it stands; what was in force before stays in force");
+    } else {
+        let seconds = SETTLING.as_secs();
+        warn!(
+            file,
+            path,
+            seconds,
+            "the file is being written; until it has stayed the same for a time, what was in force before stays in force"
+        );
+    }
+}
+
 /// Logs what is suspicious about a file.
-pub fn log_warnings(file: &'static str, warnings: &[String]) {
+pub fn log_warnings(file: &str, warnings: &[String]) {
     // A long policy may have very many, and the log is read by people.
     for warning in warnings.iter().take(MAX_WARNINGS) {
         warn!(file, warning = warning.as_str(), "the file has a finding; `proofmark lint` shows it");
     }
 }
 
-/// The policies among these files, whose content is put in force in `services`.
-pub(crate) fn policies(files: Files, services: &Arc<Services>) -> Vec<Watched> {
-    let action = files.action_policy.map(|source| {
+/// What the log and the figures call the file of the policy in this place.
+#[must_use]
+pub fn policy_file_name(place: &PolicyPlace) -> String {
+    if *place == PolicyPlace::default_of_all() { "action_policy".to_owned() } else { format!("action_policy {place}") }
+}
+
+/// The policies and signers of these files, whose content is put in force in `services`.
+pub(crate) fn of_services(files: Files, services: &Arc<Services>) -> Vec<Watched> {
+    let action = files.action_policies.into_iter().map(|(place, source)| {
         let services = Arc::clone(services);
-        Watched::new("action_policy", source.path.clone(), move || {
+        Watched::new(policy_file_name(&place), [source.path.clone()], move || {
             let Loaded { value, warnings } = (source.read)(&source.path)?;
-            let old = services.decider.policy().map(|policy| policy.hash());
             let new = value.hash();
-            services.decider.set_policy(value);
+            let old = services.decider.put_policy(place.clone(), value).map(|policy| policy.hash());
             Ok(Change { old, new, warnings })
+        })
+    });
+    let signers = files.signers.map(|SignersSource { paths, read }| {
+        let services = Arc::clone(services);
+        Watched::new("signers", paths, move || {
+            let (signers, old) = (read()?, signers_fingerprint(&services));
+            services.set_signers(signers);
+            Ok(Change { old: Some(old), new: signers_fingerprint(&services), warnings: Vec::new() })
         })
     });
     let workflow = files.workflow_policy.map(|source| {
         let services = Arc::clone(services);
-        Watched::new("workflow_policy", source.path.clone(), move || {
+        Watched::new("workflow_policy", [source.path.clone()], move || {
             let Loaded { value, warnings } = (source.read)(&source.path)?;
             let digest = |policy: &WorkflowPolicy| Sha256Digest::of(policy.document.to_text().as_bytes());
             let new = digest(&value);
@@ -177,12 +248,21 @@ pub(crate) fn policies(files: Files, services: &Arc<Services>) -> Vec<Watched> {
             Ok(Change { old, new, warnings })
         })
     });
-    action.into_iter().chain(workflow).collect()
+    action.chain(workflow).chain(signers).collect()
+}
+
+/// Tells apart whom a server trusts.
+fn signers_fingerprint(services: &Services) -> Sha256Digest {
+    let (trusted, workers) = (services.decider.trusted(), services.worker_keys());
+    let trusted = trusted.signers().iter().map(|signer| format!("{signer}\n"));
+    let workers = workers.iter().map(|signer| format!("worker {signer}\n"));
+    let all: BTreeSet<String> = trusted.chain(workers).collect();
+    Sha256Digest::of(all.into_iter().collect::<String>().as_bytes())
 }
 
 /// The file of API keys. `replace` puts keys in force and returns those before.
 pub fn watched_keys(source: Source<ApiKeys>, replace: impl Fn(ApiKeys) -> Arc<ApiKeys> + Send + 'static) -> Watched {
-    Watched::new("api_keys", source.path.clone(), move || {
+    Watched::new("api_keys", [source.path.clone()], move || {
         let Loaded { value, warnings } = (source.read)(&source.path)?;
         let new = value.fingerprint();
         let old = replace(value.clone());
@@ -247,7 +327,7 @@ mod tests {
         std::fs::write(&path, "1").unwrap();
         let (reads, stale) = (Arc::new(AtomicUsize::new(0)), Stale::default());
         let (counted, read) = (Arc::clone(&reads), path.clone());
-        let mut file = Watched::new("policy", path.clone(), move || {
+        let mut file = Watched::new("policy", [path.clone()], move || {
             counted.fetch_add(1, Ordering::Relaxed);
             let text = std::fs::read_to_string(&read).unwrap_or_default();
             match text.parse::<u64>() {
@@ -259,18 +339,27 @@ mod tests {
             (0..number).for_each(|_| file.round(asked, &stale));
             (reads.load(Ordering::Relaxed), stale.names())
         };
-        assert_eq!(rounds(1, false), (0, vec![]), "it may be in the middle of being written");
+        let replace = |text: &str| {
+            let beside = folder.path().join("beside");
+            std::fs::write(&beside, text).unwrap();
+            // The clock of a file system has steps, and the rename has to come after the write.
+            std::fs::File::open(&beside).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+            std::fs::rename(beside, &path).unwrap();
+        };
+        assert_eq!(rounds(1, false), (0, Vec::<String>::new()), "it may be in the middle of being written");
         assert_eq!(rounds(3, false), (1, vec![]), "it may have changed since the start");
-        std::fs::write(&path, "none").unwrap();
-        assert_eq!(rounds(1, false), (1, vec![]));
-        assert_eq!(rounds(3, false), (2, vec!["policy"]), "a bad file is read once");
+        std::fs::write(&path, "half").unwrap();
+        assert_eq!(rounds(3, false), (1, vec!["policy".to_owned()]), "it may be in the middle of being written");
+        replace("none");
+        assert_eq!(rounds(1, false), (1, vec!["policy".to_owned()]));
+        assert_eq!(rounds(3, false), (2, vec!["policy".to_owned()]), "a bad file is read once");
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(rounds(3, false), (3, vec!["policy"]));
-        std::fs::write(&path, "2").unwrap();
+        assert_eq!(rounds(3, false), (3, vec!["policy".to_owned()]));
+        replace("2");
         assert_eq!(rounds(3, false), (4, vec![]));
         assert_eq!(rounds(1, true), (5, vec![]), "it is read when somebody asks");
         std::fs::remove_file(&path).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-        assert_eq!(rounds(3, true), (5, vec!["policy"]), "a pipe is not waited for");
+        assert_eq!(rounds(3, true), (5, vec!["policy".to_owned()]), "a pipe is not waited for");
     }
 }

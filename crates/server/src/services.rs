@@ -4,20 +4,23 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
-use proofmark_contract::WorkflowPolicy;
+use proofmark_boundary::Asker;
+use proofmark_contract::{Workflow, WorkflowPolicy};
 use proofmark_decider::{Asked, DecideError, Decider};
 use proofmark_jobs::Verifications;
-use proofmark_keys::{Checked, check_document};
+use proofmark_keys::{Checked, TrustedSigners, check_document};
 use proofmark_receipt::{Json, Profile, SignerId};
 use proofmark_sandbox::Host;
 use proofmark_store::{StoreError, StoredWorker, Tenant};
 use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, accept};
 use tracing::{error, info};
 
-use crate::attempt_body::AttemptBody;
+use crate::attempt_body::{AttemptBody, read_workflow, step_id};
 use crate::keys::Caller;
 use crate::observe::decided;
+use crate::problem::Problem;
 use crate::receipt_body::ReceiptBody;
+use crate::reload::Signers;
 
 /// Tests the isolation of this host, which takes seconds, and logs the result.
 #[must_use]
@@ -39,8 +42,7 @@ pub fn probe_host() -> Host {
 pub struct Services {
     pub decider: Arc<Decider>,
     pub verifications: Verifications,
-    /// The signers of receipts that workers make for this server.
-    pub worker_keys: Vec<SignerId>,
+    worker_keys: RwLock<Arc<[SignerId]>>,
     workflow_policy: RwLock<Option<Arc<WorkflowPolicy>>>,
 }
 
@@ -51,7 +53,7 @@ impl Services {
         Services {
             decider: Arc::new(decider),
             verifications,
-            worker_keys: Vec::new(),
+            worker_keys: RwLock::new(Arc::new([])),
             workflow_policy: RwLock::default(),
         }
     }
@@ -59,13 +61,32 @@ impl Services {
     /// Vouches for receipts of these signers, which workers make: their keys are listed with the server's own.
     #[must_use]
     pub fn with_worker_keys(self, worker_keys: Vec<SignerId>) -> Services {
-        Services { worker_keys, ..self }
+        Services { worker_keys: RwLock::new(worker_keys.into()), ..self }
+    }
+
+    /// The signers of receipts that workers make for this server.
+    #[must_use]
+    pub fn worker_keys(&self) -> Arc<[SignerId]> {
+        // They are replaced as a whole.
+        self.worker_keys.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Trusts `trusted` and the server's own key from here on, and vouches for receipts of these workers, if the server leaves
+    /// verifications to any.
+    pub(crate) fn set_signers(&self, signers: Signers) {
+        let Signers { trusted, workers } = signers;
+        let trusted = trusted.and(self.decider.key().signer());
+        let workers = workers.unwrap_or_default();
+        self.decider.set_trusted(workers.iter().copied().fold(trusted, TrustedSigners::and));
+        let own = self.decider.key().signer();
+        self.verifications.set_front_signers(workers.iter().copied().chain([own]).collect());
+        *self.worker_keys.write().unwrap_or_else(PoisonError::into_inner) = workers.into();
     }
 
     /// How many workers live whose receipts this server takes.
     pub(crate) fn workers(&self) -> Result<u64, StoreError> {
         let own = self.decider.key().signer();
-        let admitted: Vec<String> = self.worker_keys.iter().chain([&own]).map(ToString::to_string).collect();
+        let admitted: Vec<String> = self.worker_keys().iter().chain([&own]).map(ToString::to_string).collect();
         let runs = |worker: &StoredWorker| worker.is_alive && worker.presence.runs.is_some();
         let workers = self.verifications.workers()?.into_iter().filter(runs);
         Ok(workers.filter(|worker| admitted.contains(&worker.presence.signer)).count() as u64)
@@ -83,13 +104,24 @@ impl Services {
         self.workflow_policy.write().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(policy))
     }
 
-    fn workflow_policy(&self) -> Option<Arc<WorkflowPolicy>> {
+    /// The policy that workflows have to follow.
+    #[must_use]
+    pub fn workflow_policy(&self) -> Option<Arc<WorkflowPolicy>> {
         self.workflow_policy.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The workflow in this text, in YAML or JSON, of which a caller is at this step.
+    ///
+    /// # Errors
+    /// [`Problem`] where it is none, or this cannot be the id of a step.
+    pub fn read_workflow(&self, text: &str, step: &str) -> Result<Workflow, Problem> {
+        step_id(step)?;
+        Ok(read_workflow(&Json::from(text))?)
     }
 
     /// Whether there is a policy to decide by.
     pub(crate) fn decides(&self) -> bool {
-        self.decider.policy().is_some()
+        self.decider.has_policy()
     }
 
     /// Judges an attempt at a step of a run that the caller began, or that `begun_by` did, unless `stop` is set meanwhile.
@@ -131,7 +163,9 @@ impl Services {
         stop: &AtomicBool,
     ) -> Result<String, DecideError> {
         // Only the runtime SDK names actions by hash, and only HTTP has idempotency keys; this serves MCP.
-        let made = self.decider.decide(&Asked::new(request, &caller.tenant, stop))?;
+        let (policy, _) = self.decider.policy_of(&caller.tenant, caller.policy.as_deref())?;
+        let request = request.asked_by(&Asker { policy: Some(policy), ..Asker::default() });
+        let made = self.decider.decide(&Asked::new(&request, &caller.tenant, stop))?;
         decided(&made.receipt, caller);
         Ok(made.text)
     }

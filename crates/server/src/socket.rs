@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
 
 use proofmark_boundary::Separation;
+use proofmark_store::Tenant;
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::connections::Who;
@@ -25,6 +26,8 @@ pub struct SocketSettings {
     pub path: PathBuf,
     /// What they must not reach, so that the server decides and not they. `None` where that is not only files.
     pub own: Option<OwnFiles>,
+    /// The tenant that what they do belongs to.
+    pub tenant: Tenant,
 }
 
 /// A socket that is listened on. Its file goes when this is dropped.
@@ -32,6 +35,7 @@ pub(crate) struct Socket {
     listener: UnixListener,
     path: PathBuf,
     own: Option<OwnFiles>,
+    tenant: Tenant,
 }
 
 impl Socket {
@@ -41,7 +45,7 @@ impl Socket {
     /// When another server listens there, when another account could put its own socket there, and for anything else in that
     /// place.
     pub(crate) fn bind(settings: SocketSettings) -> io::Result<Self> {
-        let SocketSettings { path, own } = settings;
+        let SocketSettings { path, own, tenant } = settings;
         let path = std::path::absolute(path)?;
         let folder = path.parent().unwrap_or(Path::new("/"));
         let is_shared = fs::metadata(folder)?.permissions().mode() & 0o022 != 0;
@@ -55,7 +59,7 @@ impl Socket {
         remove_if_dead(&path)?;
         let listener = UnixListener::bind(&path)?;
         fs::set_permissions(&path, Permissions::from_mode(MODE))?;
-        Ok(Self { listener, path, own })
+        Ok(Self { listener, path, own, tenant })
     }
 
     /// The next connection, and whose it is. One of which the system does not say it is not answered.
@@ -64,7 +68,8 @@ impl Socket {
         let account = stream.peer_cred()?.uid();
         let is_apart = self.own.as_ref().is_some_and(|own| own.are_out_of_reach_of(account));
         let separation = if is_apart { Separation::Account } else { Separation::None };
-        Ok((stream, Who::Account(account), Peer::Account { name: account_name(account), separation }))
+        let (name, tenant) = (account_name(account), self.tenant.clone());
+        Ok((stream, Who::Account(account), Peer::Account { name, separation, tenant }))
     }
 }
 
@@ -126,7 +131,7 @@ mod tests {
     #[tokio::test]
     async fn a_dead_socket_is_replaced_and_nothing_else_is() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = |name: &str| SocketSettings { path: folder.path().join(name), own: None };
+        let settings = |name: &str| SocketSettings { path: folder.path().join(name), own: None, tenant: Tenant::LOCAL };
         let bind = |name: &str| Socket::bind(settings(name)).map_err(|error| error.kind());
         let first = bind("socket").unwrap();
         assert_eq!(fs::metadata(folder.path().join("socket")).unwrap().permissions().mode() & 0o7777, MODE);

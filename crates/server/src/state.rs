@@ -134,9 +134,13 @@ pub fn authorize(
 ) -> Result<(Caller, Option<KeyInUse>), Problem> {
     let Parts { uri, headers, .. } = parts;
     // No page in a browser sends anything by a socket in the file system.
-    if let Some(account) = Peer::account(parts).filter(|_| !headers.contains_key(header::AUTHORIZATION)) {
-        let caller = Caller::account(account);
+    if let Some((account, tenant)) = Peer::account(parts).filter(|_| !headers.contains_key(header::AUTHORIZATION)) {
+        let caller = Caller::account(account, tenant);
         caller.role.check(role)?;
+        // Sessions belong to a name: an account must not have those of a key.
+        if keys.is_some_and(|keys| keys.name(&caller)) {
+            return Err(Problem::account_like_key());
+        }
         return Ok((caller, None));
     }
     let Some(keys) = keys else {

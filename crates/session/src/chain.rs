@@ -102,7 +102,9 @@ impl SessionChain {
             let verification = verify_document(entry.document(), trusted);
             let cause = match (&verification.answer, verification.trust) {
                 (SignatureStatus::Valid, Trust::Trusted) => None,
-                (SignatureStatus::Valid, Trust::Untrusted | Trust::Unknown) => Some("its signer is not trusted".to_owned()),
+                (SignatureStatus::Valid, Trust::Untrusted | Trust::Unknown) => {
+                    Some("its signer is not trusted".to_owned())
+                }
                 (answer, _) => Some(answer.cause().unwrap_or_else(|| answer.as_str().to_owned())),
             };
             if let Some(cause) = cause {

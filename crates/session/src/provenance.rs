@@ -11,8 +11,7 @@ use proofmark_receipt::{Json, Object};
 /// - `origin_sha256`: the digest of that, of which no part is masked
 /// - `origin_state`: how it compares with the pinned one
 /// - `process`: which start of the agent's host it belongs to
-pub const PROVENANCE: [&str; 7] =
-    ["source", "surface", "server", "origin", "origin_sha256", "origin_state", "process"];
+pub const PROVENANCE: [&str; 7] = ["source", "surface", "server", "origin", "origin_sha256", "origin_state", "process"];
 
 /// Copies what `from` says of a call's provenance.
 pub fn copy_provenance(from: &Object, to: &mut Object) {

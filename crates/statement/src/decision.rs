@@ -19,6 +19,7 @@ pub fn of_decision(receipt: &DecisionReceipt) -> Vec<Section> {
     let asker = receipt.asker();
     said.words("account", asker.account);
     said.words("separation", Some(separation(asker.separation)));
+    said.words("policy name", asker.policy);
     for (name, digest) in [("action", "action_hash"), ("policy", "policy_hash"), ("facts", "facts_hash")] {
         said.say(name, Kind::Digest, receipt.bound(digest));
     }
@@ -33,7 +34,7 @@ pub fn of_decision(receipt: &DecisionReceipt) -> Vec<Section> {
 }
 
 /// How far the agent was from what decided.
-fn separation(separation: Separation) -> &'static str {
+pub(crate) fn separation(separation: Separation) -> &'static str {
     match separation {
         Separation::None => "none: the agent may have been able to decide for itself",
         Separation::Account => "account: the agent asked from another account of the host",

@@ -4,6 +4,7 @@
 //! knows neither colours nor markup, and shortens nothing. What an issuer wrote is passed on as it is: whoever writes it down
 //! has to make it harmless.
 
+mod action;
 mod decision;
 mod entry;
 mod head;
@@ -12,6 +13,7 @@ mod receipt;
 
 use proofmark_receipt::{Json, Object};
 
+pub use action::{ActionStatement, OtherActionError, action_title, indented};
 pub use decision::of_decision;
 pub use entry::{Bearing, EntryStatement, of_entry};
 pub use head::of_head;

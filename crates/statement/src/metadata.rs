@@ -5,10 +5,11 @@ use proofmark_receipt::{Json, Object, Timestamp};
 use crate::{Kind, Said, Section, Statement};
 
 /// Members of metadata that have a statement of their own, or that say the same of every receipt.
-pub(crate) const SAID: [&str; 20] = [
+pub(crate) const SAID: [&str; 21] = [
     "approval",
     "chain_position",
     "comparison",
+    "decided",
     "evidence",
     "execution_ms",
     "fault",
@@ -41,7 +42,7 @@ fn is_empty(value: &Json) -> bool {
 
 fn member(name: &str, value: &Json) -> Statement {
     let (value, kind) = match (value.as_str().or_else(|| reviewer(name, value)), time(name, value)) {
-        (Some(text), _) if name.ends_with("_hash") => (text.to_owned(), Kind::Digest),
+        (Some(text), _) if (name.ends_with("_hash") || name == "shown") => (text.to_owned(), Kind::Digest),
         (Some(text), _) if name == "decision_id" => (text.to_owned(), Kind::Decision),
         (Some(text), _) => (text.to_owned(), Kind::Words),
         (None, Some(time)) => (time, Kind::Words),

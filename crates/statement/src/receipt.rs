@@ -29,6 +29,7 @@ pub fn of_receipt(receipt: &Receipt) -> Vec<Section> {
     said.words("ran on", ran_on(metadata));
     said.words("isolation", isolation(metadata));
     said.words("compared", text(metadata, "comparison").map(compared));
+    said.words("decided by", text(metadata, "decided").map(decided));
     said.words("errors of", text(metadata, "fault").map(|fault| format!("the {fault}")));
     said.chain(metadata);
     said.say("specification", Kind::Digest, Some(hashes.specification.to_string()));
@@ -49,6 +50,14 @@ pub fn of_receipt(receipt: &Receipt) -> Vec<Section> {
 fn compared(comparison: &str) -> &str {
     match comparison {
         "in-process" => "by tests in the submission's process, which can forge their report",
+        other => other,
+    }
+}
+
+fn decided(by: &str) -> &str {
+    match by {
+        "verifier" => "the verifier, every check",
+        "submission" => "the submission's process, at least one check",
         other => other,
     }
 }

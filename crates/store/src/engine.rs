@@ -22,6 +22,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, params_from_iter};
 
 use crate::engine::clock::Clock;
+use crate::engine::file::Opened;
 use crate::engine::log::Log;
 use crate::engine::postgres::{Writing, refusal};
 use crate::error::StoreError;
@@ -48,22 +49,29 @@ pub(crate) struct Sqlite {
     recorded: i64,
     /// None only in tests, where SQLite itself moves the log.
     log: Option<Log>,
+    /// None only in tests.
+    opened: Option<Arc<Opened>>,
 }
 
 impl Sqlite {
     /// A connection whose log SQLite moves itself.
     #[cfg(test)]
     pub(crate) fn new(connection: Connection, clock: Arc<Clock>) -> Self {
-        Self { connection, clock, recorded: 0, log: None }
+        Self { connection, clock, recorded: 0, log: None, opened: None }
     }
 
-    /// A connection to the file at `path`, with a thread that moves its log.
+    /// A connection to the file at `path`, which is `opened`, with a thread that moves its log.
     ///
     /// # Errors
     /// When the operating system cannot start a thread.
-    pub(crate) fn with_log(mut connection: Connection, clock: Arc<Clock>, path: &Path) -> io::Result<Self> {
+    pub(crate) fn with_log(
+        mut connection: Connection,
+        clock: Arc<Clock>,
+        path: &Path,
+        opened: Arc<Opened>,
+    ) -> io::Result<Self> {
         let log = Log::start(&mut connection, path)?;
-        Ok(Self { connection, clock, recorded: 0, log: Some(log) })
+        Ok(Self { connection, clock, recorded: 0, log: Some(log), opened: Some(opened) })
     }
 }
 
@@ -98,7 +106,8 @@ impl Engine {
     /// [`Fault`]; then no group has begun. As of all functions here: after an error the group is to be rolled back.
     pub(crate) fn begin_with(&mut self, questions: &[Question]) -> Result<Vec<Vec<Record>>, Fault> {
         match self {
-            Self::Sqlite(Sqlite { connection, recorded, .. }) => {
+            Self::Sqlite(Sqlite { connection, recorded, opened, .. }) => {
+                opened.as_ref().map_or(Ok(()), |opened| opened.check())?;
                 // A transaction that began by reading could find, when it writes, that another process was faster.
                 connection.execute_batch("BEGIN IMMEDIATE")?;
                 *recorded = connection.query_row("SELECT latest FROM clock", [], |row| row.get(0))?;
@@ -176,7 +185,11 @@ impl Engine {
     /// [`Fault`]; then nothing of the group is stored, unless it is [`crate::StoreError::Unknown`].
     pub(crate) fn commit(&mut self) -> Result<(), Fault> {
         match self {
-            Self::Sqlite(Sqlite { connection, .. }) => Ok(connection.execute_batch("COMMIT")?),
+            Self::Sqlite(Sqlite { connection, opened, .. }) => {
+                connection.execute_batch("COMMIT")?;
+                // Afterwards: what was committed to a file that is still there is in it.
+                Ok(opened.as_ref().map_or(Ok(()), |opened| opened.check_with_log())?)
+            }
             Self::Postgres(writing) => writing.commit(),
         }
     }

@@ -24,6 +24,9 @@ pub enum StoreError {
     /// The file is a Proofmark database, but cannot be relied on any more.
     #[error("use the store `{place}`: it is damaged ({detail})")]
     Damaged { place: Place, detail: String },
+    /// Since it was opened, the file at the path was deleted or replaced by another one.
+    #[error("use the store `{place}`: its file was deleted or replaced since it was opened")]
+    Replaced { place: Place },
     /// A later version of Proofmark has written the file.
     #[error("open the store `{place}`: it has version {found}, and this program knows versions up to {known}")]
     Newer {
@@ -66,6 +69,9 @@ pub enum StoreError {
     /// A store needs a database that is set up otherwise.
     #[error("use the store `{place}`: {reason}")]
     Unfit { place: Place, reason: String },
+    /// A role of a database that cannot have rights of its own.
+    #[error("give the role `{}` the rights of a worker: {reason}", shown(.role))]
+    Role { role: String, reason: String },
     /// Text with the character U+0000, which PostgreSQL cannot store.
     #[error("store the text: it has the character U+0000, which the database cannot store")]
     Text,
@@ -158,6 +164,9 @@ impl StoreError {
             Self::Locked { .. } => "try again when that process has ended, or name another file with `--store`",
             Self::Damaged { place: Place::Database(_), .. } => "restore the database from a backup",
             Self::Damaged { .. } => "restore it from a backup, or move it and its `-wal` file away to begin a new one",
+            Self::Replaced { .. } => {
+                "put the file back with its `-wal` file, or restore a backup, and start the program again"
+            }
             Self::Newer { place: Place::Database(_), .. } => "use a newer `proofmark`",
             Self::Newer { .. } => "use a newer `proofmark`, or name another file with `--store`",
             Self::Earlier { place: Place::Database(_) } => {
@@ -186,6 +195,9 @@ impl StoreError {
             }
             Self::Unknown { .. } => "look for it in the store before you send it again",
             Self::Unfit { .. } => "change this setting of the database, or name another one with `--store`",
+            Self::Role { .. } => {
+                "name a role that may log in and owns nothing here, as `createuser NAME` makes it, and a store in PostgreSQL"
+            }
             Self::Text => "leave the character out",
             Self::LongKey { .. } => "make names and identifiers shorter",
             Self::Stopped { .. } => "open the store again",
@@ -221,6 +233,7 @@ impl StoreError {
             Self::Missing { .. }
             | Self::Locked { .. }
             | Self::Damaged { .. }
+            | Self::Replaced { .. }
             | Self::Newer { .. }
             | Self::Earlier { .. }
             | Self::Foreign { .. }
@@ -234,7 +247,8 @@ impl StoreError {
             | Self::Unknown { .. }
             | Self::Unfit { .. }
             | Self::Stopped { .. } => false,
-            Self::Text
+            Self::Role { .. }
+            | Self::Text
             | Self::LongKey { .. }
             | Self::Duplicate(_)
             | Self::Stored(_)

@@ -27,8 +27,10 @@ use crate::rows::read::{self, Filter, MIN_PREFIX, Page};
 use crate::rows::receipt_meta::{self, StoredReceipt};
 use crate::rows::runs::{self, Runs};
 use crate::rows::workers::{self, Presence, StoredWorker};
+use crate::statement::Statement;
 use crate::tenant::Tenant;
 use crate::upkeep::check::{self, CheckedStore, Checking};
+use crate::upkeep::grant;
 use crate::upkeep::seal;
 use crate::upkeep::{self, Upkeep};
 
@@ -362,6 +364,37 @@ impl Store {
     /// When the store cannot be read, which may be because it is damaged.
     pub fn check(&self, checking: Checking<'_>) -> Result<CheckedStore, StoreError> {
         self.read(|db| check::check(db, checking))
+    }
+
+    /// Gives a role of the database the rights of a worker, and takes away its other rights to the store's tables: it can run jobs
+    /// and store receipts. All of it, or nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Role`] for a file, and where the role is not there, owns the store or is a superuser; and when the database
+    /// refuses.
+    pub fn grant_worker(&self, role: &str) -> Result<(), StoreError> {
+        let refused = |reason: &str| StoreError::Role { role: role.to_owned(), reason: reason.to_owned() };
+        if matches!(self.writer.place(), Place::File(_)) {
+            return Err(refused("the store is a file, and who may open a file may change all of it"));
+        }
+        let (role, statements) = (role.to_owned(), grant::worker(role)?);
+        let give: writer::Change = Box::new(move |engine, _now| {
+            let unbound = engine.ask(&[grant::unbound(&role)])?.into_iter().flatten().next();
+            if let Some(reason) = unbound.map(|record| record.get::<Option<String>>(0)).transpose()?.flatten() {
+                return Err(StoreError::Role { role: role.clone(), reason }.into());
+            }
+            engine.tell(statements.iter().map(|sql| Statement::other(sql.clone(), [])).collect())?;
+            Ok(Hint::NONE)
+        });
+        self.writer.submit(Task::Change(give)).wait().map(drop)
+    }
+
+    /// The statements of [`Store::grant_worker`].
+    ///
+    /// # Errors
+    /// [`StoreError::Role`] where no role can have this name.
+    pub fn worker_grants(role: &str) -> Result<Vec<String>, StoreError> {
+        grant::worker(role)
     }
 
     fn start(connected: Connected) -> Result<Self, StoreError> {

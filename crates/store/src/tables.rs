@@ -445,7 +445,7 @@ pub(crate) static WORKERS: Table = Table {
 };
 
 /// The markers of groups (`engine::postgres`).
-static GROUPS: Table = Table {
+pub(crate) static GROUPS: Table = Table {
     name: "groups",
     columns: &[text("writer"), integer("number"), integer("made_at")],
     key: &["writer", "number"],
@@ -455,7 +455,7 @@ static GROUPS: Table = Table {
 
 /// The version of the schema. A program that knows version `needs` can use the store. Stores of builds before version 0.1.0 have
 /// a table `schema` instead, so none is taken for one of today.
-static VERSION: Table = Table {
+pub(crate) static VERSION: Table = Table {
     name: "proofmark",
     columns: &[integer("only_row").check("only_row = 0"), integer("version"), integer("needs")],
     key: &["only_row"],

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod copy;
+pub(crate) mod grant;
 pub(crate) mod seal;
 
 use std::fs;

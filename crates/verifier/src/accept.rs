@@ -130,21 +130,13 @@ impl Acceptance {
             "next_attempt"?: retry.map(|retry| u64::from(retry.attempt)),
             "not_before_ms"?: retry.map(|retry| retry.not_before_ms),
             "action"?: action,
-            "next"?: self.next.as_ref().and_then(next),
+            "next"?: self.next.as_ref().and_then(NextStep::to_json),
             "out_of_order"?: self.out_of_order.then_some(true),
             "trace"?: self.trace.as_deref(),
             "dry_run"?: self.receipt.is_none().then_some(true),
             "receipt"?: self.receipt.as_ref().map(|receipt| receipt.document().clone()),
         };
         document.into()
-    }
-}
-
-fn next(next: &NextStep) -> Option<Json> {
-    match next {
-        NextStep::Step(step) => Some(step.as_str().into()),
-        NextStep::End => Some(Json::Null),
-        NextStep::Abort | NextStep::Unknown(_) => None,
     }
 }
 
@@ -206,6 +198,21 @@ pub enum AcceptError {
     /// An invalid name of a run.
     #[error("use `{}` as the name of a run", shown(.0))]
     RunName(String),
+    /// A step is reopened by people whom the workflow or its policy lists.
+    #[error("reopen step `{step}`: the key is of nobody whom the workflow or its policy lists as a reviewer")]
+    NotAReviewer {
+        step: String,
+        /// The names of those who are listed.
+        listed: Vec<String>,
+    },
+    /// The note is empty or too long.
+    #[error("reopen a step: the note is empty or has more than {0} bytes")]
+    Note(usize),
+    /// The stored state of a step is not what its last receipt says.
+    #[error(
+        "read step `{step}` of run `{run}`: its stored state is not that of its last receipt, or the receipt is not valid"
+    )]
+    OtherState { run: String, step: String },
     /// The stored state of the run cannot be read.
     #[error("read the state of run `{run}`: {error}")]
     State { run: String, error: StoredStateError },
@@ -251,6 +258,12 @@ impl AcceptError {
             Self::NoContext { name, .. } => format!("give `{name}` in `context`"),
             Self::OutOfOrder { .. } => "have the step before it accepted first, in the same run".to_owned(),
             Self::Refused { refusal, .. } => refusal.help(),
+            Self::NotAReviewer { listed, .. } if listed.is_empty() => {
+                "list who may reopen steps under `reviewers`, as `{name: ann, key: KEY, roles: [owner]}`".to_owned()
+            }
+            Self::NotAReviewer { listed, .. } => format!("it takes the key of {}", listed.join(" or ")),
+            Self::Note(_) => "say why".to_owned(),
+            Self::OtherState { .. } => "verify the store with `proofmark store check`".to_owned(),
             Self::State { .. } | Self::Randomness(_) => return None,
         })
     }
@@ -334,6 +347,7 @@ pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, Acce
     let plan = RetryPlan::of(&contract, &judgment, seed(&run, attempt.step));
     let outcome = judgment.outcome;
     let state = step.apply(&evaluating, number, |attempt, now_ms| Event::Judged { attempt, outcome, plan, now_ms })?;
+    let next = next_step(attempt.workflow, attempt.step, &state, &evidence);
     let judged = JudgedAttempt {
         contract: &contract,
         judgment: &judgment,
@@ -343,12 +357,12 @@ pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, Acce
         response: attempt.response,
         trace: trace.as_ref(),
         out_of_order,
+        next: next.as_ref(),
     };
     let receipt = match attempt.purpose {
         Purpose::Attempt => Some(step.issue(&judged, begun_by, position.version, issuer)?),
         Purpose::DryRun | Purpose::Test => None,
     };
-    let next = next_step(attempt.workflow, attempt.step, &state, &evidence);
     let trace = trace.as_ref().map(Trace::summary);
     Ok(Acceptance { run, attempt: number, state, judgment, receipt, trace, judged_at: now, next, out_of_order })
 }

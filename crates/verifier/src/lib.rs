@@ -11,11 +11,13 @@
 mod accept;
 pub mod clock;
 mod compare;
+mod due;
 mod file_watch;
 mod issue;
 mod offers;
 pub mod presented;
 mod project;
+mod reopen;
 mod run;
 mod store_check;
 pub mod sync;
@@ -26,10 +28,12 @@ pub use accept::{
 };
 pub use clock::{clock_behind, now, now_in, receipt_id};
 pub use compare::differences;
-pub use file_watch::FileWatch;
+pub use due::due_in_run;
+pub use file_watch::{FileWatch, Look, SETTLING};
 pub use issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER, chain_head, decisions_head};
 pub use offers::{LOOK_EVERY, Offers};
 pub use presented::{Presented, PresentedError};
 pub use project::{CONFIG_FILE, ProjectConfig, ProjectError, ProjectRequest, project_request, tree_request};
+pub use reopen::{Reopen, Reopenable};
 pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count, prepare, verify};
 pub use store_check::check_store;

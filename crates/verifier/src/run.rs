@@ -366,6 +366,7 @@ pub fn verify(
         metadata.insert("comparison", "in-process");
         project::describe(&mut metadata, command, &judgment, submission.as_deref());
     }
+    metadata.insert("decided", judgment.decided.as_str());
     if let Some(fault) = judgment.fault {
         metadata.insert("fault", fault_name(fault));
     }

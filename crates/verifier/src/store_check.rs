@@ -1,8 +1,9 @@
 //! Verifies a whole store, signatures included.
 
 use proofmark_boundary::DecisionReceipt;
+use proofmark_evidence::ApprovalFact;
 use proofmark_receipt::json::{Json, Limits, MAX_DEPTH};
-use proofmark_receipt::{Object, Profile, Receipt, Verification, verify_document, verify_receipt};
+use proofmark_receipt::{Object, Profile, Receipt, Sha256Digest, Verification, verify_document, verify_receipt};
 use proofmark_store::{CheckedStore, Checking, Decision, Store, StoreError, StoredDocument, Wrong};
 
 use proofmark_session::SessionDocument;
@@ -29,18 +30,24 @@ fn judge(document: StoredDocument<'_>) -> Result<(), String> {
 }
 
 fn of_receipt(receipt: &Receipt) -> Result<(), String> {
-    match receipt.signature() {
-        Some(_) => valid(&verify_receipt(receipt, Profile::Vrf, &[])),
-        // The command line issues such receipts without a key.
-        None => Ok(()),
+    // The command line issues receipts without a key.
+    if receipt.signature().is_some() {
+        valid(&verify_receipt(receipt, Profile::Vrf, &[]))?;
+    }
+    let approval = receipt.metadata().get("approval").and_then(ApprovalFact::read);
+    match approval {
+        Some(approval) if !approval.is_of_what_was_shown() => {
+            Err("its `metadata.approval.shown` is not the digest of the action that it approves".to_owned())
+        }
+        _ => Ok(()),
     }
 }
 
 /// The signature first: a document that its signer did not sign is not compared with anything.
 fn of_decision(decision: &Decision) -> Result<(), String> {
-    let object = object(&decision.document)?;
-    valid(&verify_document(&object, &[]))?;
-    let receipt = DecisionReceipt::from_document(Json::Object(object)).map_err(|error| error.to_string())?;
+    let document = object(&decision.document)?;
+    valid(&verify_document(&document, &[]))?;
+    let receipt = DecisionReceipt::from_document(Json::Object(document)).map_err(|error| error.to_string())?;
     let disposition = receipt.disposition();
     let columns = [
         ("decision_id", receipt.decision_id().to_string() == decision.decision_id),
@@ -48,6 +55,12 @@ fn of_decision(decision: &Decision) -> Result<(), String> {
         ("mode", disposition.mode() == decision.about.mode),
         ("allowed", disposition.allows() == decision.allowed),
     ];
+    if let Some(action) = &decision.about.action {
+        let hash = Sha256Digest::of(&Json::Object(object(action)?).canonical_vrf()).to_string();
+        if receipt.bound("action_hash") != Some(hash.as_str()) {
+            return Err("the column action has another action than the one that was decided on".to_owned());
+        }
+    }
     match columns.iter().find(|(_, is_same)| !is_same) {
         Some((column, _)) => Err(format!("the document has another value than the column {column}")),
         None => Ok(()),

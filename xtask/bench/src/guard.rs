@@ -8,9 +8,10 @@ mod server;
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use measure::{Contender, TURNS, Table, Turn, in_turns, of_this_process_and_descendants};
@@ -188,13 +189,51 @@ impl Place {
             command
         };
         let store = Store::open(self.at("hook-commits.db"))?;
+        let server = Served::start(self)?;
+        let remote = || {
+            let mut command = self.proofmark();
+            command.args(["hook", "codex", "--server"]).arg(format!("unix:{}", server.socket.display()));
+            command
+        };
         let contenders = vec![
             Contender::new("the bare start", || answers(&start, "")),
             Contender::new("hook codex", || answers(&hook, HOOKED)),
+            Contender::new("hook codex, by a socket", || answers(&remote, HOOKED)),
             Contender::new(COMMIT, move || commits(&store)),
         ];
         print!("{}", Table::beside("the bare start", "starts").show(&in_turns(TURNS, contenders)?));
         Ok(())
+    }
+}
+
+/// A server that decides by a socket, with a store of its own. It ends when this is dropped.
+struct Served {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Served {
+    fn start(place: &Place) -> anyhow::Result<Self> {
+        let socket = place.at("socket");
+        let mut command = Command::new(&place.proofmark);
+        command.args(["serve", "--no-verify", "--policy"]).arg(place.at("policy.yaml")).arg("--socket").arg(&socket);
+        command.env("PROOFMARK_HOME", place.at("server-home")).current_dir(place.folder.path());
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let mut served = Self { child, socket };
+        while UnixStream::connect(&served.socket).is_err() {
+            if let Some(status) = served.child.try_wait()? {
+                bail!("the server ended with {status}");
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(served)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
     }
 }
 

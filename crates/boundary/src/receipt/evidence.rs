@@ -111,12 +111,8 @@ fn fact_object(fact: &ReceiptFact) -> Object {
 }
 
 fn approval_object(approval: &ApprovalFact) -> Object {
-    let mut object = object! { "role": approval.role.as_str() };
-    approval.subject.write(&mut object);
-    if let Some(reviewer) = &approval.reviewer {
-        object.insert("reviewer", reviewer.to_json());
-    }
-    object.insert("expires_at", approval.expires_at.as_str());
+    let mut object = Object::new();
+    approval.write(&mut object);
     object
 }
 

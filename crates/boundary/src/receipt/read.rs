@@ -166,6 +166,7 @@ impl DecisionReceipt {
         for (name, holds) in [
             ("separation", says("separation", &|word| Separation::from_word(word).is_some())),
             ("account", says("account", &|_| true)),
+            ("policy", says("policy", &|_| true)),
         ] {
             if !holds {
                 return Err(ParseDecisionError::Missing(format!("binding.{name}")));

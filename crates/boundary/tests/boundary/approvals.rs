@@ -3,7 +3,7 @@
 use proofmark_boundary::{
     ActionPolicy, Admission, DecisionReceipt, Denial, Disposition, History, Moment, Recomputed, admits, decide, replay,
 };
-use proofmark_evidence::{Evidence, ReceiptFact, Reviewer};
+use proofmark_evidence::{ApprovalFact, AskedBy, Evidence, ReceiptFact, Reviewer};
 use proofmark_receipt::{ReceiptId, SignerId, SigningKey};
 
 use crate::support::{approval, causes, codes, decided, moment, now, own, policy, request, reviewer};
@@ -243,4 +243,31 @@ fn decisions_on_reviewed_actions_replay() {
     );
     let details: Vec<_> = decision.reasons().filter_map(|reason| reason.detail.clone()).collect();
     assert!(details.iter().any(|detail| detail.contains("used up before, by decision d0")), "{details:?}");
+}
+
+#[test]
+fn an_approval_counts_for_what_its_reviewer_was_shown() {
+    let (action, policy) = (asked("p", "a"), policy(&approving("role: lead")));
+    let shown = |change: &dyn Fn(&mut ApprovalFact)| {
+        let mut fact = approval(1, "lead", &action);
+        change(fact.approval.as_mut().unwrap());
+        decided(&policy, &action, vec![fact])
+    };
+    assert!(shown(&|_| ()).allows());
+    // The digest of another action, none, and that of another agent, environment or asker.
+    let other = asked("p", "b").subject();
+    let refused: [&dyn Fn(&mut ApprovalFact); 5] = [
+        &|approval| approval.shown = Some(proofmark_evidence::shown(&other, &AskedBy::default())),
+        &|approval| approval.shown = None,
+        &|approval| approval.asked_by.account = Some("claude".to_owned()),
+        &|approval| approval.asked_by.separation = Some("host".to_owned()),
+        &|approval| approval.shown = Some(approval.subject.action),
+    ];
+    for (number, change) in refused.iter().enumerate() {
+        assert_eq!(causes(&shown(change)), ["other_action"], "{number}");
+    }
+    // What is refused is part of the receipt, and a replay finds it again.
+    let decision = shown(&|approval| approval.shown = None);
+    let receipt = DecisionReceipt::draft(&decision, &action, ReceiptId::from_random_bytes([1; 16]), None);
+    assert_eq!(replay(&receipt, &action, &policy, &[], &[]).recomputed, Recomputed::Same);
 }

@@ -18,7 +18,7 @@ boundaries:
 const PLAIN: &str = "{action: {tool: t, class: record_mutation}, agent: {id: a}}";
 
 fn claude() -> Asker {
-    Asker { separation: Separation::Account, account: Some("claude".to_owned()) }
+    Asker { separation: Separation::Account, account: Some("claude".to_owned()), policy: Some("strict".to_owned()) }
 }
 
 fn id() -> ReceiptId {
@@ -92,8 +92,10 @@ fn a_decision_is_replayed_as_it_was_asked_for() {
         let unknown = with(&|binding| drop(binding.insert(name, value)));
         assert_eq!(unknown, Err(ParseDecisionError::Missing(format!("binding.{name}"))), "{value}");
     }
-    let number = with(&|binding| drop(binding.insert("account", 1_u64)));
-    assert_eq!(number, Err(ParseDecisionError::Missing("binding.account".to_owned())));
+    for name in ["account", "policy"] {
+        let number = with(&|binding| drop(binding.insert(name, 1_u64)));
+        assert_eq!(number, Err(ParseDecisionError::Missing(format!("binding.{name}"))));
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Receipts signed and chained, retries admitted, decisions replayed.
 
 use proofmark_boundary::{Admission, DecisionReceipt, Disposition, Recomputed, admits, decide, replay};
-use proofmark_evidence::{Approval, ApprovalError, Evidence, ReceiptFact, Reviewer};
+use proofmark_evidence::{Approval, ApprovalError, Evidence, ReceiptFact, Reviewer, shown_of};
 use proofmark_receipt::{
-    Json, Object, Profile, ReceiptId, SignError, SignatureStatus, SigningKey, Trust, verify_receipt,
+    Json, Object, Profile, ReceiptId, Sha256Digest, SignError, SignatureStatus, SigningKey, Trust, verify_receipt,
 };
 
 use crate::rules::{POLICY, REQUEST};
@@ -11,6 +11,11 @@ use crate::support::{approval, moment, now, policy, receipt, request};
 
 fn id(number: u8) -> ReceiptId {
     ReceiptId::from_random_bytes([number; 16])
+}
+
+/// The digest of what a reviewer of the decision is shown.
+fn shown(decision: &DecisionReceipt) -> Sha256Digest {
+    shown_of(decision.document().get("binding").unwrap().as_object().unwrap())
 }
 
 #[test]
@@ -31,6 +36,7 @@ fn blocked_then_verified_then_approved_then_allowed_then_spent() {
         role: "release-manager".to_owned(),
         note: "checked".to_owned(),
         expires_at: "2026-03-01T13:00:00Z".parse().unwrap(),
+        shown: shown(&first),
     };
     let signed = said.draft(first.document(), id(2), now()).unwrap().sign(&reviewer).unwrap();
     let verified = verify_receipt(&signed, Profile::Vrf, &[reviewer.signer()]);
@@ -250,6 +256,7 @@ fn approvals_need_a_decision_a_role_a_note_and_time() {
         role: role.to_owned(),
         note: note.to_owned(),
         expires_at: until.parse().unwrap(),
+        shown: shown(&receipt),
     };
     let late = "2026-03-01T13:00:00Z";
     let tried = |said: Approval| said.draft(receipt.document(), id(2), now()).unwrap_err();
@@ -258,4 +265,6 @@ fn approvals_need_a_decision_a_role_a_note_and_time() {
     assert_eq!(tried(said("r", "n", "2026-03-01T11:00:00Z")), ApprovalError::Expired);
     let other = said("r", "n", late).draft(&proofmark_receipt::Object::new(), id(2), now());
     assert_eq!(other.unwrap_err(), ApprovalError::NotADecision("decision_id"));
+    let blind = Approval { shown: Sha256Digest::of(b"another action"), ..said("r", "n", late) };
+    assert_eq!(tried(blind), ApprovalError::OtherAction);
 }

@@ -2,7 +2,7 @@
 
 use proofmark_boundary::{ActionPolicy, Decision, History, Moment, Request, decide};
 use proofmark_evidence::Evidence;
-use proofmark_evidence::{ApprovalFact, ReceiptFact, ReceiptKind, Reviewer};
+use proofmark_evidence::{ApprovalFact, AskedBy, ReceiptFact, ReceiptKind, Reviewer, shown};
 use proofmark_receipt::document::{Format, parse};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp};
 
@@ -62,6 +62,8 @@ pub(crate) fn approval(number: u8, role: &str, of: &Request) -> ReceiptFact {
         approval: Some(ApprovalFact {
             role: role.to_owned(),
             subject: of.subject(),
+            asked_by: AskedBy::default(),
+            shown: Some(shown(&of.subject(), &AskedBy::default())),
             reviewer: Some(Reviewer { roles: vec![role.to_owned()], ..Reviewer::of_key(reviewer(number)) }),
             expires_at: "2026-03-01T12:30:00Z".parse().unwrap(),
         }),

@@ -1,6 +1,7 @@
 //! JSON Schema, without a network: a reference that leads outside of the schema is an error.
 
 mod cost;
+mod vocabulary;
 
 use jsonschema::{PatternOptions, Validator};
 use proofmark_predicate::Budget;
@@ -17,10 +18,12 @@ pub(super) struct Schema {
     cost: Cost,
 }
 
-/// Compiles a schema of the draft that its `$schema` names; without one, 2020-12.
-pub(super) fn compile(schema: &Json) -> Result<Schema, ConstraintError> {
+/// Compiles a schema of the draft that its `$schema` names; without one, 2020-12. `vocabulary` names further keywords, which
+/// demand nothing.
+pub(super) fn compile(schema: &Json, vocabulary: &[String]) -> Result<Schema, ConstraintError> {
     let schema = tree(schema)
         .ok_or_else(|| ConstraintError::new("the schema holds a number past every double", "write a smaller one"))?;
+    vocabulary::check(&schema, vocabulary)?;
     let cost = Cost::of(&schema).map_err(|error| match error {
         CostError::Cycle => {
             ConstraintError::new("the schema leads back to itself without going deeper", "correct its references")

@@ -36,6 +36,13 @@ impl Check {
         }
     }
 
+    /// A check that the submission would have decided, in a suite whose checks the verifier decides.
+    pub(super) fn undecided(why: &str) -> Check {
+        Check::unanswered(format!(
+            "the submission would decide it: {why}; write one call of a function, or leave `decided` out of the suite"
+        ))
+    }
+
     /// A check of the right answer.
     pub(super) fn right(actual: String) -> Check {
         Check {

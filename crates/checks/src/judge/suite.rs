@@ -1,6 +1,6 @@
 //! The judgment of a suite, one case after another.
 
-use proofmark_receipt::{Detail, Results};
+use proofmark_receipt::{DecidedBy, Detail, Results};
 
 use super::cause::Allowed;
 use super::check::Check;
@@ -96,6 +96,9 @@ impl<'a> SuiteJudging<'a> {
             Ok(wanted) => wanted,
             Err(unusable) => return *unusable,
         };
+        if let (Some(why), true) = (case.inside, self.suite.verifier_decides) {
+            return Check::undecided(why);
+        }
         let allowed = Allowed::of(self.limits, case).in_suite(self.suite, test);
         answer::check(language, test, &wanted, &case.end, allowed)
     }
@@ -150,7 +153,9 @@ fn wrong_count(what: &str, answered: usize, expected: usize) -> Option<String> {
 /// The detail of a check, as the receipt shows it.
 fn detail(suite: &Suite, test: &Test, check: Check, case: Option<&CaseOutcome>) -> Detail {
     let shown = suite.reveal.shows(check.status);
+    let inside = case.is_some_and(|case| case.inside.is_some());
     let detail = Detail {
+        decided: Some(if inside { DecidedBy::Submission } else { DecidedBy::Verifier }),
         expected: check.expected,
         actual: check.actual,
         difference: check.difference.text,

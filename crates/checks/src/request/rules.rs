@@ -6,7 +6,7 @@ use crate::language::{Functions, Language};
 use crate::suite::{Mode, TextRule};
 
 /// The fields of a suite, which may also stand in a nested `test_suite`.
-const SUITE_FIELDS: [&str; 14] = [
+const SUITE_FIELDS: [&str; 15] = [
     "language",
     "runtime",
     "mode",
@@ -17,6 +17,7 @@ const SUITE_FIELDS: [&str; 14] = [
     "compare",
     "tolerance",
     "approx",
+    "decided",
     "packages",
     "strip_fences",
     "reveal",

@@ -16,6 +16,8 @@ pub(super) fn read(verification: &Field<'_>) -> Result<Suite, RequestError> {
     let reveal = fields::reveal(block.get("reveal")?)?;
     let packages = block.get("packages")?.map(|field| packages(&field, language)).transpose()?.unwrap_or_default();
     let strip_fences = block.get("strip_fences")?.map(|field| field.boolean()).transpose()?.unwrap_or_default();
+    // Only what is more than the default can be demanded.
+    let decided = block.get("decided")?.map(|field| field.choice(&[("verifier", true)])).transpose()?;
     Ok(Suite {
         language,
         runtime,
@@ -25,6 +27,7 @@ pub(super) fn read(verification: &Field<'_>) -> Result<Suite, RequestError> {
         reveal,
         packages,
         strip_fences,
+        verifier_decides: decided.unwrap_or_default(),
     })
 }
 

@@ -24,7 +24,8 @@ fn status(check: &Value, output: &str) -> Result<Status, RequestError> {
 }
 
 /// Schemas that are refused, by the words of their refusal.
-const REFUSED_SCHEMAS: [(&str, &str); 3] = [
+const REFUSED_SCHEMAS: [(&str, &str); 4] = [
+    ("unknown keyword", "a keyword that nobody knows would demand nothing"),
     ("localhost:1234", "it needs a document from elsewhere, and there is no network"),
     ("example.com", "it needs a document from elsewhere, and there is no network"),
     ("pattern", "its pattern needs more than linear time"),

@@ -196,6 +196,30 @@ fn older_drafts_are_told_by_their_schema() {
 }
 
 #[test]
+fn a_keyword_that_nobody_knows_is_refused() {
+    let block = |schema: serde_json::Value| one(json!({"constraint": "json_schema", "schema": schema}));
+    for (schema, at, help) in [
+        (json!({"requird": ["name"]}), "`/requird`", "did you mean `required`?"),
+        (json!({"properties": {"a": {"maxLenght": 3}}}), "`/properties/a/maxLenght`", "did you mean `maxLength`?"),
+        (json!({"allOf": [true, {"$defs": {"b": {"unit": "m"}}}]}), "`/allOf/1/$defs/b/unit`", "list `unit`"),
+    ] {
+        let error = refused(&block(schema));
+        assert!(error.message().contains(at), "{error}");
+        assert!(error.help().unwrap().contains(help), "{error:?}");
+    }
+    // Names of members, values and extensions are no keywords.
+    for schema in [
+        json!({"properties": {"requird": true}, "enum": [{"requird": 1}, {}], "x-unit": "m"}),
+        json!({"default": {"requird": 1}, "examples": [{"requird": 1}]}),
+    ] {
+        assert_eq!(judge(&block(schema), "{}").verdict, Verdict::Pass);
+    }
+    let mut named = block(json!({"unit": "m", "items": {"unit": "m"}}));
+    named["vocabulary"] = json!(["unit"]);
+    assert_eq!(judge(&named, "{}").verdict, Verdict::Pass);
+}
+
+#[test]
 fn a_schema_can_stand_in_a_file() {
     let file = |path: &str| match path {
         "person.json" => Ok(r#"{"type": "object"}"#.to_owned()),

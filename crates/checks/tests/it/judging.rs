@@ -42,6 +42,7 @@ fn outcome(ends: impl IntoIterator<Item = End>) -> Outcome {
                 elapsed: Duration::from_micros(2_700),
                 timeout: Duration::from_secs(5),
                 written: Written::default(),
+                inside: None,
             })
             .collect(),
         ..Outcome::default()

@@ -140,6 +140,7 @@ fn a_host_without_the_runner_is_not_the_submissions_fault() {
         elapsed: std::time::Duration::ZERO,
         timeout: std::time::Duration::ZERO,
         written: Written::default(),
+        inside: None,
     }];
     let judgment =
         request.judge(Some(&Outcome { runtime: "python3.11".to_owned(), cases, ..Outcome::default() }), None);

@@ -30,6 +30,7 @@ fn outcome(end: End) -> Outcome {
         elapsed: Duration::from_millis(7),
         timeout: Duration::from_secs(60),
         written: Written::default(),
+        inside: None,
     };
     Outcome { runtime: "python3.11".to_owned(), cases: vec![case], ..Outcome::default() }
 }

@@ -7,6 +7,7 @@ use proofmark_boundary::DecisionReceipt;
 use proofmark_decider::Decider;
 use proofmark_receipt::Receipt;
 
+use super::shown;
 use crate::config::Config;
 use crate::decide::require_trusted;
 use crate::decision_page::short_id;
@@ -18,12 +19,15 @@ use crate::receipt::read;
 
 /// Approve the action of a decision receipt, as a human reviewer
 ///
-/// The approval is a signed receipt of tier 3. It is bound to this action, requested by this agent in this environment; it
+/// The action is printed first, on standard error: tool, arguments, who asks, and what blocks it. On a terminal you are asked; elsewhere
+/// `--yes` is needed.
+///
+/// The approval is a signed receipt of tier 3, and binds what was shown. It is bound to this action, requested by this agent in this environment; it
 /// expires, and the decision that it allows spends it. A key can approve a decision once.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark decision approve 97473953 --key reviewer --note \"checked with the customer\"
-  proofmark decision approve decision.json --key reviewer --note \"checked\" --expires 1h > approval.json")]
+  proofmark decision approve 97473953 --key reviewer --note \"checked with the customer\" --yes
+  proofmark decision approve decision.json --key reviewer --note \"checked\" --expires 1h --yes > approval.json")]
 pub(crate) struct Approve {
     #[command(flatten)]
     by: ReviewBy,
@@ -49,9 +53,16 @@ impl Approve {
         let trusted = self.trusting.signers(config)?.with_own(key.signer());
         // An approval is of the action that the decision states, so only a trusted decision may be approved.
         require_trusted(&decision, &trusted, &self.by.decision)?;
+        let known = self.store.open_if_there(config)?;
+        let action = shown::of_decision(&decision, known.as_ref(), self.by.request.as_deref())?;
+        drop(known);
+        if !action.confirm("approve", &decision, self.by.yes)? {
+            return Ok(Exit::No);
+        }
         let store = self.store.open(config)?;
+        let shown = action.statement.shown();
         let reviewer = Decider::for_command_line(None, key, store, trusted);
-        let receipt = reviewer.approve(&decision, self.role.as_deref(), &self.by.note, self.expires)?;
+        let receipt = reviewer.approve(&decision, shown, self.role.as_deref(), &self.by.note, self.expires)?;
         let said = self.said(&decision, &receipt);
         if io::stdout().is_terminal() && !self.json {
             writeln!(out::stdout(), "{said}\n  approval {}", receipt.receipt_id())?;

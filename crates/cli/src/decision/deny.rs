@@ -8,6 +8,7 @@ use proofmark_evidence::Reviewer;
 use proofmark_receipt::{Json, Timestamp, object};
 use proofmark_store::Review;
 
+use super::shown;
 use crate::config::Config;
 use crate::decide::require_trusted;
 use crate::decision_page::short_id;
@@ -19,12 +20,14 @@ use crate::receipt::read;
 
 /// Deny the action of a stored decision, as a human reviewer
 ///
+/// The action is printed first, on standard error, and on a terminal you are asked; elsewhere `--yes` is needed.
+///
 /// Until the denial expires, the action is blocked for this agent in this environment, even if somebody else approves it. The
 /// store holds the denial, so the decision must be in it.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark decision deny 97473953 --key reviewer --note \"the customer did not ask for it\"
-  proofmark decision deny 97473953 --key reviewer --note \"not during the freeze\" --expires 7d --json")]
+  proofmark decision deny 97473953 --key reviewer --note \"the customer did not ask for it\" --yes
+  proofmark decision deny 97473953 --key reviewer --note \"not during the freeze\" --expires 7d --yes --json")]
 pub(crate) struct Deny {
     #[command(flatten)]
     by: ReviewBy,
@@ -50,6 +53,10 @@ impl Deny {
         let id = decision.decision_id().to_string();
         let store = self.store.open_existing(config)?;
         let (tenant, _) = store.all_tenants_decision(&id)?.ok_or_else(|| ReviewError::Unknown(id.clone()))?;
+        let action = shown::of_decision(&decision, Some(&store), self.by.request.as_deref())?;
+        if !action.confirm("deny", &decision, self.by.yes)? {
+            return Ok(Exit::No);
+        }
         let reviewer = Reviewer::of_key(key.signer());
         let (denial, _) = Decider::for_command_line(None, key, store, trusted).review(&NewReview {
             tenant: &tenant,
@@ -59,6 +66,7 @@ impl Deny {
             note: &self.by.note,
             role: None,
             expires_in: Some(self.expires),
+            shown: Some(action.statement.shown()),
             signed: None,
         })?;
         let until = Timestamp::from_unix_millis(denial.until);

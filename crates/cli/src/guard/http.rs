@@ -12,7 +12,7 @@ use proofmark_guard::{Pinning, Settings as GuardSettings};
 use proofmark_proxy::{GuardedUpstream, Upstream, serve_guard};
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{LogFormat, LogSettings, check_address, start_log};
-use proofmark_verifier::FileWatch;
+use proofmark_verifier::{FileWatch, Look};
 
 use super::reload::Reload;
 use crate::config::{Config, secret_file};
@@ -59,7 +59,7 @@ impl Credential {
     fn round(&mut self) {
         // A pipe says it once: to open it again waits for somebody who writes to it.
         let is_pipe = std::fs::metadata(&self.file).is_ok_and(|found| !found.is_file());
-        if is_pipe || !self.watch.round(&self.file, false) {
+        if is_pipe || self.watch.round(&self.file, false).0 != Look::Read {
             return;
         }
         let credential = secret_file(&self.file, "credential");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use proofmark_boundary::ActionPolicy;
 use proofmark_decider::{Decider, Guard};
 use proofmark_keys::{Keyring, KnownSigners, TrustStore, TrustedSigners};
-use proofmark_verifier::FileWatch;
+use proofmark_verifier::{FileWatch, Look, SETTLING};
 
 use crate::config::Config;
 use crate::document;
@@ -22,6 +22,16 @@ pub(super) trait Renewed {
     fn set_policy(&self, policy: ActionPolicy) -> bool;
     /// Trusts these signers from here on, and nobody else.
     fn set_trusted(&self, trusted: TrustedSigners);
+}
+
+/// Why a policy that has changed is not in force.
+fn not_in_force(look: Look) -> String {
+    let seconds = SETTLING.as_secs();
+    let why = match look {
+        Look::CutOff => "the policy has lost its end, as if it was interrupted while it was written".to_owned(),
+        _ => format!("the policy is being written, and counts once it has stayed the same for {seconds} s"),
+    };
+    format!("{why}; the policy before it stays in force")
 }
 
 impl Renewed for Guard {
@@ -71,11 +81,15 @@ impl Reload {
     pub(super) fn round(&mut self, guard: &impl Renewed) {
         let (path, watch) = &mut self.policy;
         // Standard input is the client's.
-        if path.as_path() != Path::new("-") && watch.round(path, false) {
-            self.reload_policy(guard);
+        if path.as_path() != Path::new("-") {
+            match watch.round(path, false) {
+                (Look::Read, _) => self.reload_policy(guard),
+                (look, true) => out::note(format_args!("proofmark guard: {}", not_in_force(look))),
+                (_, false) => {}
+            }
         }
-        let [keys, trusted] = [&mut self.keys, &mut self.trusted].map(|(path, watch)| watch.round(path, false));
-        if keys || trusted {
+        let looks = [&mut self.keys, &mut self.trusted].map(|(path, watch)| watch.round(path, false).0);
+        if looks.contains(&Look::Read) {
             self.reload_trusted(guard);
         }
     }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use proofmark_hosts::{JsonText, Servers, Step};
-use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_receipt::{Json, Object};
 
 use crate::config::Config;
 use crate::error::with_help;
-use crate::host_file::HostFile;
+use crate::host_file::{HostFile, kept_at};
 use crate::paint::printable;
 
 /// The folder below the one of keys in which files are kept as they were. It is not in the project: what is there, an agent can write.
@@ -27,6 +27,8 @@ pub(super) struct ServersFile {
     pub(super) servers: Vec<Place>,
     /// What has a command, and is not where hosts have servers, or is not written as they write it.
     pub(super) others: Vec<String>,
+    /// Whether there is a list of servers, even an empty one.
+    has_list: bool,
 }
 
 /// Where an entry is: the names that lead to it.
@@ -57,31 +59,38 @@ impl Place {
 impl ServersFile {
     /// Reads a file. Which host reads it is not known; one that has comments is of a host that takes them out.
     pub(super) fn read(path: &std::path::Path, config: &Config) -> anyhow::Result<Self> {
+        let servers = Self::read_any(path, config)?;
+        if servers.servers.is_empty() && servers.others.is_empty() && !servers.has_list {
+            return Err(Self::refusal(&servers.file, "it has no servers"));
+        }
+        Ok(servers)
+    }
+
+    /// As [`ServersFile::read`], for a file that may have no servers.
+    pub(super) fn read_any(path: &std::path::Path, config: &Config) -> anyhow::Result<Self> {
         let file = HostFile::read_existing(path, true)?;
         let absolute = std::path::absolute(path)?;
-        let name = Sha256Digest::of(absolute.as_os_str().as_encoded_bytes()).to_string().replace(':', "-");
         let bytes = file.before().unwrap_or_default().to_vec();
-        Self::of(file, config.home.join(KEPT).join(name), &bytes)
+        let kept_at = kept_at(config, KEPT, &absolute);
+        Self::of(file, kept_at, &bytes)
     }
 
     fn of(file: HostFile, kept_at: PathBuf, bytes: &[u8]) -> anyhow::Result<Self> {
-        let refuse = |why: &str| {
-            with_help(
-                format!("read the configuration `{}`: {why}", file.path().display()),
-                "name a host's file with `mcpServers` or `servers`, as JSON",
-            )
-        };
-        let document = file.document_of(bytes).map_err(|error| refuse(&error.to_string()))?;
+        let document = file.document_of(bytes).map_err(|error| Self::refusal(&file, &error.to_string()))?;
         let mut found = Found::default();
         found.look(document.json(), &mut Vec::new());
         if document.json().as_object().is_none() {
-            return Err(refuse("it is not an object"));
+            return Err(Self::refusal(&file, "it is not an object"));
         }
-        if found.servers.is_empty() && found.others.is_empty() && !found.has_list {
-            return Err(refuse("it has no servers"));
-        }
-        let Found { servers, others, .. } = found;
-        Ok(Self { file, kept_at, document, servers, others })
+        let Found { servers, others, has_list } = found;
+        Ok(Self { file, kept_at, document, servers, others, has_list })
+    }
+
+    fn refusal(file: &HostFile, why: &str) -> anyhow::Error {
+        with_help(
+            format!("read the configuration `{}`: {why}", file.path().display()),
+            "name a host's file with `mcpServers` or `servers`, as JSON",
+        )
     }
 
     /// What the file was before its servers were guarded, where that is kept.
@@ -92,9 +101,6 @@ impl ServersFile {
 
     /// Keeps this text as what the file was.
     pub(super) fn keep(&self, text: &str) -> anyhow::Result<()> {
-        if let Some(folder) = self.kept_at.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
         self.file.keep(&self.kept_at, text.as_bytes())
     }
 

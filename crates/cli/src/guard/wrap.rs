@@ -16,7 +16,7 @@ use crate::error::{with_help, wrong_arguments};
 use crate::exit::Exit;
 use crate::out;
 use crate::paint::{Paint, printable};
-use crate::remote::{HOW_APART, NOT_APART, Remote};
+use crate::remote::{NOT_APART, Remote};
 
 /// What separates the guard's options from the server's command.
 const END: &str = "--";
@@ -152,7 +152,7 @@ impl Wrap {
             return Ok(Exit::No);
         }
         if self.policy.is_some() {
-            out::note(format_args!("the guard {NOT_APART}; {HOW_APART}"));
+            out::note(NOT_APART);
         }
         Ok(Exit::Yes)
     }
@@ -316,6 +316,25 @@ fn show(changes: &[Change], as_json: bool) -> anyhow::Result<()> {
         out::note("nothing to change");
     }
     Ok(())
+}
+
+/// An MCP server that a host starts or connects to.
+pub(crate) struct ConfiguredServer {
+    pub(crate) name: String,
+    /// The options of the guard that it is started by; none for a server that is not guarded.
+    pub(crate) guard: Option<Vec<String>>,
+}
+
+/// The servers in a host's file, and what else in it has a command.
+pub(crate) fn servers_in(path: &Path, config: &Config) -> anyhow::Result<Vec<ConfiguredServer>> {
+    let file = ServersFile::read_any(path, config)?;
+    let servers = file.servers.iter().map(|place| {
+        let command = file.entry(place).and_then(|entry| command(entry).ok()).unwrap_or_default();
+        let options = guarded(&command).map(|inner| command.get(2..command.len() - inner.len()).unwrap_or_default());
+        ConfiguredServer { name: place.shown(), guard: options.map(<[String]>::to_vec) }
+    });
+    let others = file.others.iter().map(|name| ConfiguredServer { name: printable(name), guard: None });
+    Ok(servers.chain(others).collect())
 }
 
 /// The server's own command in one that starts it under guard.

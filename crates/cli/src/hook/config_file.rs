@@ -1,19 +1,20 @@
 //! A host's file with hooks: what in it is ours, and how that is put in and taken out.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use proofmark_hosts::{Form, Host, JsonText, JsonTextError, Step};
 use proofmark_receipt::{Json, Object};
 
+use crate::config::Config;
 use crate::error::with_help;
-use crate::host_file::HostFile;
+use crate::host_file::{HostFile, kept_at};
 use crate::paint::printable;
 use crate::shell_words;
 
-/// What a configuration was before it had our hooks.
-const BACKUP: &str = "unhooked";
+/// The folder below the one of keys in which configurations are kept as they were before they had our hooks.
+const KEPT: &str = "unhooked";
 /// The member in which hosts have their hooks.
 const HOOKS: &str = "hooks";
 /// The member with the version of the file's form.
@@ -23,6 +24,8 @@ const VERSION: &str = "version";
 pub(super) struct ConfigFile {
     host: &'static Host,
     file: HostFile,
+    /// Where the file is kept as it was.
+    kept_at: PathBuf,
     /// `None` for no file.
     after: Option<String>,
 }
@@ -44,11 +47,12 @@ pub(super) struct Installed {
 }
 
 impl ConfigFile {
-    pub(super) fn read(host: &'static Host, path: &Path) -> anyhow::Result<Self> {
+    pub(super) fn read(host: &'static Host, path: &Path, config: &Config) -> anyhow::Result<Self> {
+        let kept_at = kept_at(config, KEPT, &std::path::absolute(path)?);
         let file = HostFile::read(path, host.installation.has_comments)?;
         let after = file.before().map(|before| String::from_utf8(before.to_vec()));
         let after = after.transpose().map_err(|_| Self::refusal(path, "it is not UTF-8"))?;
-        Ok(Self { host, file, after })
+        Ok(Self { host, file, kept_at, after })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -188,7 +192,7 @@ impl ConfigFile {
         }
         let mut document = self.document()?;
         self.take_out(&mut document, &installed)?;
-        let kept = self.file.backup(BACKUP)?;
+        let kept = HostFile::kept(&self.kept_at)?;
         let is_as_before = kept
             .as_ref()
             .map(|kept| self.file.document_of(kept).is_ok_and(|before| is_same(before.json(), document.json())));
@@ -231,17 +235,18 @@ impl ConfigFile {
                 let has_hooks = !self.installed()?.is_empty();
                 // A file that had hooks of ours already is not what it was before them.
                 if !had_hooks && has_hooks && !matches!(self.host.installation.form, Form::Plugin { .. }) {
-                    self.file.back_up(BACKUP, before)?;
+                    self.file.keep(&self.kept_at, before)?;
                 }
                 self.file.write(after)?;
-                let is_restored = !has_hooks && self.file.backup(BACKUP)?.is_some_and(|kept| kept == after.as_bytes());
-                if is_restored { self.file.remove_backup(BACKUP) } else { Ok(()) }
+                let is_restored =
+                    !has_hooks && HostFile::kept(&self.kept_at)?.is_some_and(|kept| kept == after.as_bytes());
+                if is_restored { HostFile::forget(&self.kept_at) } else { Ok(()) }
             }
             (None, Some(after)) => {
                 let folder = self.path().parent().context("write a file without a folder")?;
                 fs::create_dir_all(folder).with_context(|| format!("make the folder `{}`", folder.display()))?;
                 // One of an earlier installation says nothing of this one.
-                self.file.remove_backup(BACKUP)?;
+                HostFile::forget(&self.kept_at)?;
                 self.file.write(after)
             }
             (Some(_), None) => self.file.remove(),

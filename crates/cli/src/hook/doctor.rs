@@ -12,9 +12,11 @@ use proofmark_receipt::{Json, ReceiptId, object};
 
 use super::config_file::{ConfigFile, Installed};
 use super::probe::{MARKERS, Probe};
+use crate::config::Config;
 use crate::exit::Exit;
+use crate::findings_page;
 use crate::out;
-use crate::paint::{Paint, printable};
+use crate::paint::Paint;
 use crate::remote::{HOW_APART, NOT_APART};
 
 /// Check that a host's hooks are installed, and that they stop a call which the policy forbids
@@ -45,10 +47,10 @@ struct Found {
 }
 
 impl Doctor {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let place = super::surroundings()?;
         let mut findings = Vec::new();
-        let found = self.found(&place, &mut findings);
+        let found = self.found(&place, config, &mut findings);
         for found in &found {
             findings.extend(checks::of_file(self.host, found));
         }
@@ -69,10 +71,10 @@ impl Doctor {
     }
 
     /// The files that have hooks of ours.
-    fn found(&self, place: &Surroundings, findings: &mut Vec<Finding>) -> Vec<Found> {
+    fn found(&self, place: &Surroundings, config: &Config, findings: &mut Vec<Finding>) -> Vec<Found> {
         let mut found = Vec::new();
         for layer in self.host.installation.layers(place) {
-            let installed = ConfigFile::read(self.host, &layer.path).and_then(|file| file.installed());
+            let installed = ConfigFile::read(self.host, &layer.path, config).and_then(|file| file.installed());
             match installed {
                 // Hosts read all of these files; most people have hooks in one.
                 Ok(hooks) if hooks.is_empty() => {}
@@ -104,10 +106,7 @@ impl Doctor {
                 }
                 commands.push(&installed.command);
                 if !installed.command.iter().any(|word| word == "--server") {
-                    findings.push(Finding::note(
-                        format!("the hook of {} {NOT_APART}", found.layer.path.display()),
-                        HOW_APART,
-                    ));
+                    findings.push(Finding::note(format!("{}: {NOT_APART}", found.layer.path.display()), HOW_APART));
                 }
                 let probe = Probe { host: self.host, installed, folder: &place.project };
                 self.probe_one(&probe, &found.layer.path, findings);
@@ -167,18 +166,7 @@ impl Doctor {
     fn print(&self, findings: &[Finding]) -> anyhow::Result<()> {
         let (mut out, paint) = (out::stdout(), Paint::for_stdout());
         writeln!(out, "{}", self.host.title)?;
-        for finding in findings {
-            let word = match finding.state {
-                State::Good => paint.good("good   "),
-                State::Bad => paint.bad("bad    "),
-                State::Unknown => paint.warning("unknown"),
-                State::Note => paint.dim("note   "),
-            };
-            writeln!(out, "  {word} {}", printable(&finding.what))?;
-            if let Some(help) = &finding.help {
-                writeln!(out, "          {}", printable(help))?;
-            }
-        }
+        findings_page::write(&mut out, paint, findings)?;
         writeln!(out, "what this host does without asking")?;
         for Gap { what, remedy } in self.host.gaps.iter().chain(&EVERY_HOST) {
             writeln!(out, "  {what}\n          {}", paint.dim(remedy))?;
@@ -188,14 +176,10 @@ impl Doctor {
     }
 
     fn print_json(&self, findings: &[Finding]) -> anyhow::Result<()> {
-        let finding = |finding: &Finding| {
-            let help = finding.help.as_deref();
-            Json::from(object! { "state": finding.state.as_str(), "what": finding.what.as_str(), "help"?: help })
-        };
         let gap = |gap: &Gap| Json::from(object! { "what": gap.what, "remedy": gap.remedy });
         let line = object! {
             "host": self.host.name,
-            "findings": findings.iter().map(finding).collect::<Vec<_>>(),
+            "findings": findings.iter().map(findings_page::object).collect::<Vec<_>>(),
             "gaps": self.host.gaps.iter().chain(&EVERY_HOST).map(gap).collect::<Vec<_>>(),
             "administrator": self.host.installation.administrator,
         };

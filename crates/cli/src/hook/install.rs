@@ -21,12 +21,12 @@ use crate::hook::run::Run;
 use crate::lint;
 use crate::out;
 use crate::paint::{Paint, printable};
-use crate::remote::{HOW_APART, NOT_APART, Remote};
+use crate::remote::{NOT_APART, Remote};
 use crate::shell_words;
 
 /// Have a coding agent ask before each tool: write `proofmark hook` into the host's configuration
 ///
-/// The command shows what changes, and keeps the earlier file as FILE.unhooked. Other hooks stay. Paths are written as absolute
+/// The command shows what changes, and keeps the earlier file in the folder of keys. Other hooks stay. Paths are written as absolute
 /// paths, and so are the folder of keys and the store, because hosts start hooks in other folders and with other variables.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -45,7 +45,7 @@ pub(crate) struct Install {
     #[command(flatten)]
     remote: Remote,
     /// A workflow: the agent may stop only when the step's contract is met by the calls that were seen
-    #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "server")]
+    #[arg(long, value_name = "FILE", requires = "step")]
     workflow: Option<PathBuf>,
     /// The step of the workflow
     #[arg(long, value_name = "ID", requires = "workflow")]
@@ -105,7 +105,7 @@ impl Install {
             None => self.remote.words()?,
         };
         let command = self.command(&decides, config)?;
-        let mut file = self.change.open(self.host)?;
+        let mut file = self.change.open(self.host, config)?;
         let before = file.installed()?;
         let server = self.host.installation.server.as_ref().filter(|_| self.trust);
         if self.trust && server.is_none() {
@@ -130,7 +130,7 @@ impl Install {
             trust(self.host, server, &file.installed()?)?;
         }
         if self.policy.is_some() {
-            out::note(format_args!("the hook {NOT_APART}; {HOW_APART}"));
+            out::note(NOT_APART);
         }
         Ok(exit)
     }
@@ -186,8 +186,8 @@ impl Install {
 }
 
 impl Uninstall {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let mut file = self.change.open(self.host)?;
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let mut file = self.change.open(self.host, config)?;
         let before = file.installed()?;
         file.uninstall()?;
         self.change.finish(self.host, &file, &before)
@@ -195,7 +195,7 @@ impl Uninstall {
 }
 
 impl Change {
-    fn open(&self, host: &'static Host) -> anyhow::Result<ConfigFile> {
+    fn open(&self, host: &'static Host, config: &Config) -> anyhow::Result<ConfigFile> {
         let place = surroundings()?;
         let Some(path) = host.installation.file(self.scope, &place) else {
             return Err(with_help(
@@ -210,7 +210,7 @@ impl Change {
                 "remove the link, or use `--scope user`",
             ));
         }
-        ConfigFile::read(host, &path)
+        ConfigFile::read(host, &path, config)
     }
 
     fn next_step<'a>(&'a self, host: &Host) -> &'a str {

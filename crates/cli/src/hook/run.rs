@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Parser};
-use proofmark_agents::HookEvent;
+use proofmark_agents::{HookEvent, StepToJudge};
 use proofmark_decider::{
     Decider, HookRuling, HookSettings, Hooks, Owner, StepAt, StopRuling, followed, not_executed, session_of,
 };
@@ -62,13 +62,13 @@ pub(super) struct Run {
     #[arg(long, value_enum, default_value = "excerpt", value_name = "HOW")]
     keep: KeepName,
     /// Judge a step of this workflow before the agent stops
-    #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "server")]
+    #[arg(long, value_name = "FILE", requires = "step")]
     workflow: Option<PathBuf>,
     /// The step that the agent is at
     #[arg(long, value_name = "ID", requires = "workflow")]
     step: Option<String>,
-    /// The workflow policy, which the workflow must follow
-    #[arg(long, value_name = "FILE", requires = "workflow")]
+    /// The workflow policy, which the workflow must follow; a server that decides has its own
+    #[arg(long, value_name = "FILE", requires = "workflow", conflicts_with = "server")]
     workflow_policy: Option<PathBuf>,
     /// How long a decision may take; after that, the call is not allowed
     #[arg(long, default_value = "2s", value_parser = deadline, value_name = "DURATION")]
@@ -87,6 +87,8 @@ pub(super) struct Run {
 
 /// How much longer a stop may take to be judged.
 const STOP_DEADLINE: Duration = Duration::from_secs(40);
+/// How long an attempt that comes too early is waited for.
+const MAX_PATIENCE: Duration = Duration::from_secs(20);
 /// The longest deadline. Hosts wait for a minute or less.
 const MAX_DEADLINE: Duration = Duration::from_secs(50);
 
@@ -184,7 +186,7 @@ impl Run {
                 }
                 host.answers.pass(occasion, None)
             }
-            Event::Stop(stop) => match self.stop(config, &message, stop, asked) {
+            Event::Stop(stop) => match self.stop(config, &message, stop, &input, asked) {
                 Ok(None | Some(StopRuling::Judged)) => host.answers.pass(occasion, None),
                 Ok(Some(StopRuling::Accepted(note) | StopRuling::Over(note))) => {
                     host.answers.pass(occasion, Some(&note))
@@ -222,17 +224,28 @@ impl Run {
             return Ok(self.hooks(config, &message, purpose, asked)?.take(&message, &record)?);
         };
         let event = HookEvent {
+            project,
+            paths: if let Event::Before(call) = message.event { call.paths } else { None },
+            ..self.told(input)?
+        };
+        Ok(server.hook(event, &record, self.deadline)?)
+    }
+
+    /// What a server that decides is told of every event.
+    fn told(&self, input: &[u8]) -> anyhow::Result<HookEvent> {
+        Ok(HookEvent {
             host: self.host()?.name.to_owned(),
             event: String::from_utf8(input.to_vec()).context("read the event: it is not UTF-8")?,
             session: self.session.clone(),
             agent: self.agent.clone(),
             environment: self.environment.clone(),
-            project,
+            policy: self.remote.policy_name.clone(),
+            project: None,
             process: host_process::of_parent(),
-            paths: if let Event::Before(call) = message.event { call.paths } else { None },
+            paths: None,
             record: None,
-        };
-        Ok(server.hook(event, &record, self.deadline)?)
+            stop: None,
+        })
     }
 
     /// Judges the step that the agent is at; none where no step was named.
@@ -241,19 +254,30 @@ impl Run {
         config: &Config,
         message: &Message,
         stop: &Stop,
+        input: &[u8],
         asked: &Asked,
     ) -> anyhow::Result<Option<StopRuling>> {
-        let (Some(workflow), Some(step)) = (&self.workflow, &self.step) else { return Ok(None) };
+        let (Some(file), Some(step)) = (&self.workflow, &self.step) else { return Ok(None) };
         let policy = self.workflow_policy.as_deref().map(document::workflow_policy).transpose()?;
-        let workflow = lint::sound_workflow(workflow, policy.as_ref())?;
-        let hooks = self.hooks(config, message, Purpose::Record, asked)?;
+        let workflow = lint::sound_workflow(file, policy.as_ref())?;
         let path = message.transcript.as_deref();
         let host = asked.about().host;
         transcript::wait_for_stop(host, path);
-        let record = || transcript::record(host, path);
+        let record = transcript::settled(host, path);
         let said = transcript::last_message(host, path, stop.message.as_deref());
+        if let Some(server) = self.remote.server(config)? {
+            // With the digests of what it names by files, which the server does not read.
+            let workflow = document::read_document(file, "workflow")?.json.to_text();
+            let event = HookEvent {
+                record: Some(record),
+                stop: Some(StepToJudge { workflow, step: step.clone(), message: said }),
+                ..self.told(input)?
+            };
+            return Ok(Some(server.stop(&event, STOP_DEADLINE)?));
+        }
+        let hooks = self.hooks(config, message, Purpose::Record, asked)?;
         let stop = Stop { message: said, ..stop.clone() };
-        let at = StepAt { workflow: &workflow, policy: policy.as_ref(), step };
+        let at = StepAt { workflow: &workflow, policy: policy.as_ref(), step, patience: MAX_PATIENCE };
         Ok(Some(hooks.stop(message, &stop, &at, &record)?))
     }
 

@@ -19,7 +19,7 @@ const GRACE: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// When it cannot be started.
-pub(super) fn run(command: &mut Command, input: &[u8], limit: Duration) -> io::Result<HookOutput> {
+pub(crate) fn run(command: &mut Command, input: &[u8], limit: Duration) -> io::Result<HookOutput> {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
     let group = Pid::from_child(&child);

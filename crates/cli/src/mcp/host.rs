@@ -95,7 +95,7 @@ impl HostConfig {
             return Ok(());
         }
         if let Some(before) = file.before() {
-            file.back_up(BACKUP, before)?;
+            file.keep(&file.beside(BACKUP), before)?;
         }
         file.write(document.text())?;
         out::note(format_args!("{shown} has the server `{NAME}`; restart the host to use it"));

@@ -85,7 +85,7 @@ impl Page<'_> {
 }
 
 /// What a document says, each statement on a line of its own.
-fn sections(out: &mut impl Write, sections: &[Section]) -> io::Result<()> {
+pub(crate) fn sections(out: &mut impl Write, sections: &[Section]) -> io::Result<()> {
     for Section { heading, statements } in sections {
         if let Some(heading) = heading {
             writeln!(out, "{heading}")?;

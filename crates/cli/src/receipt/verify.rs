@@ -12,6 +12,7 @@ use proofmark_receipt::{
     Verification, object,
 };
 
+use super::demands::{self, Demands, Unmet};
 use super::read::{self, Text};
 use crate::config::Config;
 use crate::exit::Exit;
@@ -26,22 +27,26 @@ use crate::source::Source;
 
 /// Verify receipts offline: format, hash, signature, signer
 ///
-/// The result is valid, invalid or undecidable, with its cause. Trust in the signer is reported separately: without
-/// `--trust`, your own keys and those of the trust store are trusted, and others are unknown.
+/// The result is valid, invalid or undecidable, with its cause. Valid means that the signer signed exactly this, and not that
+/// the work passed: `--verdict pass` demands that as well. Trust in the signer is reported separately: without `--trust`,
+/// your own keys and those of the trust store are trusted, and others are unknown.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark receipt verify receipt.json --trust issuer.pem
+  proofmark receipt verify receipt.json --trust issuer.pem --verdict pass && ./deploy
+  proofmark receipt verify receipt.json --verdict pass --suite suite.yaml --output solution.py
   proofmark receipt export --chain nightly | proofmark receipt verify - --as-chain --head head.json
   proofmark receipt export --decisions | proofmark receipt verify - --as-chain
   proofmark receipt verify 3f2a9c1e
 
-Exit codes: 0 valid; 1 invalid, or the signer is not trusted; 2 undecidable.")]
+Exit codes: 0 valid; 1 invalid, the signer is not trusted, or not what is demanded; 2 undecidable.")]
 pub(crate) struct Verify {
     /// Receipts: files with one receipt or one per line, ids in the store, or - for standard input
     #[arg(required = true, value_name = "FILE|ID|-")]
     receipts: Vec<String>,
     #[command(flatten)]
     trusting: Trusting,
+    #[command(flatten)]
+    demands: Demands,
     /// The canonical form that the issuer hashes: vrf, jcs, py-utf8 or py-ascii
     #[arg(long, default_value_t = Profile::Vrf)]
     profile: Profile,
@@ -62,6 +67,7 @@ impl Verify {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let known = config.known_signers()?;
         let trusted = self.trusting.among(&known)?;
+        let demanded = self.demands.read()?;
         let format = self.formatting.format();
         let mut reporter = Reporter::new(format, "receipt verify", Human::new(Style::Verdicts));
         // All are opened before anything is printed.
@@ -76,7 +82,9 @@ impl Verify {
             |text: Text| {
                 let checked = trusted.check(&text.bytes, self.profile);
                 let linked = if self.as_chain { LinkedDocument::read(&text.bytes) } else { None };
-                (Exit::from(&checked.verification), linked, printing.shown(&text, &checked))
+                let unmet = demanded.unmet(&checked);
+                let exit = Exit::from(&checked.verification).max(if unmet.is_empty() { Exit::Yes } else { Exit::No });
+                (exit, linked, printing.shown(&text, &checked, &unmet))
             },
             |(exit, linked, shown)| {
                 worst = worst.max(exit);
@@ -147,8 +155,9 @@ impl Verify {
         let text = Text { label: path.display().to_string(), bytes };
         let head =
             ChainHead::parse(&text.bytes).map_err(|error| in_file(&text).error("read the chain head", &error))?;
-        let checked = Checked { kind: "chain_head", verification: trusted.judge(head.verify(trusted.signers())) };
-        printing.shown(&text, &checked).print(reporter)?;
+        let checked =
+            Checked { kind: "chain_head", verification: trusted.judge(head.verify(trusted.signers())), claims: None };
+        printing.shown(&text, &checked, &[]).print(reporter)?;
         let exit = Exit::from(&checked.verification);
         Ok((Some(head), exit))
     }
@@ -168,25 +177,39 @@ enum Shown {
 }
 
 impl Printing<'_> {
-    fn shown(&self, document: &Text, checked: &Checked) -> Shown {
+    /// `unmet`: what was demanded of a valid document and does not hold.
+    fn shown(&self, document: &Text, checked: &Checked, unmet: &[Unmet]) -> Shown {
         let label = document.label.as_str();
         let Verification { answer, trust, signer, hint } = &checked.verification;
         let help = answer.help().map(|help| help.to_string());
         let cause = answer.code().zip(answer.cause()).map(|(code, message)| Cause { code, message, help });
         if self.format != Format::Human {
             let (status, cause) = match (Exit::from(&checked.verification), cause) {
-                (Exit::Yes, cause) => (Status::Pass, cause),
+                (Exit::Yes, cause) => match unmet.first() {
+                    Some(unmet) => (Status::Fail, Some(Cause::from(unmet))),
+                    None => (Status::Pass, cause),
+                },
                 (Exit::No, Some(cause)) => (Status::Fail, Some(cause)),
                 (Exit::No, None) => (Status::Fail, Some(untrusted(signer.as_ref()))),
                 (Exit::NoAnswer | Exit::Interrupted, cause) => (Status::Error, cause),
             };
-            return Shown::Group(Box::new(group(label, status, cause, checked.to_json(label))));
+            let mut line = checked.to_json(label);
+            if let (Json::Object(line), false) = (&mut line, unmet.is_empty()) {
+                line.insert("unmet", unmet.iter().map(Unmet::to_json).collect::<Vec<_>>());
+            }
+            return Shown::Group(Box::new(group(label, status, cause, line)));
         }
         let mut text = result(self.paint, answer.as_str(), label, cause);
         if let SignatureStatus::Undecidable(UndecidableCause::Malformed(error)) = answer
             && let Some(caret) = in_file(document).refusal("read the receipt", error).caret()
         {
             text.push_str(&format!("{caret}\n"));
+        }
+        if let Some(claims) = &checked.claims {
+            text.push_str(&demands::claimed(claims, self.paint));
+        }
+        for Unmet { code, message } in unmet {
+            text.push_str(&format!("  {}: {}\n", self.paint.bad(code), printable(message)));
         }
         if let Some(profile) = hint {
             text.push_str(&format!("  help: its issuer hashes another canonical form; use `--profile {profile}`\n"));
@@ -251,6 +274,12 @@ struct Cause {
     code: &'static str,
     message: String,
     help: Option<String>,
+}
+
+impl From<&Unmet> for Cause {
+    fn from(unmet: &Unmet) -> Self {
+        Self { code: unmet.code, message: unmet.message.clone(), help: None }
+    }
 }
 
 /// A result and its cause, in lines of text.

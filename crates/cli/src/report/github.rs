@@ -4,7 +4,7 @@ use std::env;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
-use super::{Case, Group, Status, markdown};
+use super::{Case, Group, Status, count, markdown};
 use crate::paint::{printable, printable_lines};
 
 /// Where GitHub reads the summary of a job.
@@ -15,7 +15,13 @@ const MAX_PASSES: usize = 200;
 
 /// Writes an annotation for each case that did not pass.
 pub(crate) fn group(out: &mut impl Write, group: &Group) -> io::Result<()> {
-    group.failures().try_for_each(|case| annotation(out, group, case))
+    group.failures().try_for_each(|case| annotation(out, group, case))?;
+    // Where all groups pass, the line of this one says it.
+    if group.decided_inside == 0 || group.status.is_pass() {
+        return Ok(());
+    }
+    let checks = count(group.decided_inside, "check");
+    writeln!(out, "::notice title={}::{checks} decided by the submission", property(&group.name))
 }
 
 fn annotation(out: &mut impl Write, group: &Group, case: &Case) -> io::Result<()> {

@@ -22,6 +22,9 @@ fn suite(group: &Group) -> TestSuite {
     if let Some(receipt) = &group.receipt {
         suite.add_property(("receipt", receipt.as_str()));
     }
+    if group.decided_inside > 0 {
+        suite.add_property(("decided", "submission"));
+    }
     for case in &group.cases {
         suite.add_test_case(test_case(group, case));
     }

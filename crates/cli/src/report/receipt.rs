@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use proofmark_receipt::{Detail, Json, Receipt, Status as DetailStatus, Verdict};
+use proofmark_receipt::{DecidedBy, Detail, Json, Receipt, Status as DetailStatus, Verdict};
 
 use super::human::count;
 use super::{Case, Group, Location, Status};
@@ -69,6 +69,11 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
     let no_checks = names.iter().filter_map(Json::as_str).map(no_check);
     // Only a project's report says that a test was skipped; the message of another check is the submission's.
     let in_process = receipt.metadata().get("comparison").and_then(Json::as_str) == Some("in-process");
+    let inside_count = results.details.iter().filter(|detail| detail.decided == Some(DecidedBy::Submission)).count();
+    let inside = match inside_count {
+        0 => String::new(),
+        number => format!(", {number} decided by the submission"),
+    };
     let total = usize::try_from(results.total).unwrap_or(usize::MAX);
     Group {
         name: task.map_or_else(|| label.to_owned(), |task| format!("{label} ({task})")),
@@ -79,7 +84,8 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         },
         word: receipt.verdict().as_str().to_owned(),
         time,
-        summary: Some(format!("{} of {} passed{not_run}{duration}", results.passed, count(total, "check"))),
+        summary: Some(format!("{} of {} passed{not_run}{inside}{duration}", results.passed, count(total, "check"))),
+        decided_inside: inside_count,
         receipt: Some(receipt.receipt_id().to_string()),
         cases: results.details.iter().map(|detail| case(detail, in_process, places)).chain(no_checks).collect(),
         qualifies: true,
@@ -115,7 +121,9 @@ fn case(detail: &Detail, in_process: bool, places: &Places) -> Case {
         Some(Location { file, line: None, .. }) => Some(file.clone()),
         None => detail.location.clone(),
     };
+    let inside = detail.decided.filter(|by| *by == DecidedBy::Submission).map(|by| format!("the {by}"));
     let texts = [
+        ("decided by", &inside),
         ("location", &place),
         ("input", &detail.input),
         ("constraint", &detail.constraint),

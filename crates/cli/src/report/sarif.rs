@@ -17,10 +17,16 @@ pub(crate) fn log(groups: &[Group]) -> Json {
         "version": env!("CARGO_PKG_VERSION"),
         "rules": rules,
     };
+    let inside: Vec<Json> = groups
+        .iter()
+        .filter(|group| group.decided_inside > 0)
+        .map(|group| Json::from(object! { "name": printable(&group.name), "checks": group.decided_inside as u64 }))
+        .collect();
     let run = object! {
         "tool": object! { "driver": driver },
         // Places count characters, where the default of SARIF is UTF-16 code units.
         "columnKind": "unicodeCodePoints",
+        "properties"?: (!inside.is_empty()).then(|| object! { "decidedBySubmission": inside }),
         "results": cases().map(|(group, case)| result(group, case)).collect::<Vec<_>>(),
     };
     object! {

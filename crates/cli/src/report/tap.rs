@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use proofmark_receipt::Json;
 
-use super::{Case, Group, Status};
+use super::{Case, Group, Status, count};
 use crate::paint::{printable, printable_lines};
 
 /// How many test points there are so far.
@@ -15,6 +15,11 @@ pub(crate) struct Tap {
 
 impl Tap {
     pub(crate) fn group(&mut self, out: &mut impl Write, group: &Group) -> io::Result<()> {
+        if group.decided_inside > 0 {
+            self.begin(out)?;
+            let checks = count(group.decided_inside, "check");
+            writeln!(out, "# {}: {checks} decided by the submission", description(&group.name))?;
+        }
         for case in &group.cases {
             self.begin(out)?;
             self.written += 1;

@@ -2,8 +2,10 @@
 
 use std::io::{self, Write};
 
+use proofmark_boundary::ActionPolicy;
+use proofmark_decider::PolicyPlace;
 use proofmark_receipt::{Json, Object, object};
-use proofmark_server::check_place;
+use proofmark_server::{Loaded, check_place};
 use proofmark_store::{Store, StoreError};
 
 use super::Serve;
@@ -15,8 +17,10 @@ use crate::served_files;
 
 /// What a server would start with. What is `None` is not there; a key and a store are made at the first start.
 struct Found {
-    /// The digest of the action policy.
+    /// The digest of the action policy that everybody asks.
     action_policy: Option<String>,
+    /// The places of the others, with their digests.
+    action_policies: Vec<(String, String)>,
     /// The name of the workflow policy.
     workflow_policy: Option<String>,
     api_keys: Option<u64>,
@@ -44,13 +48,19 @@ impl Serve {
         let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
         check_place(self.address(), self.socket.is_some(), keys.as_ref())?;
         let policies = self.service.policies()?;
+        let signers = self.service.signers(&config.known_signers()?, self.workers().as_deref())?;
+        let hash =
+            |(place, policy): &(PolicyPlace, Loaded<ActionPolicy>)| (place.clone(), policy.value.hash().to_string());
+        let (of_all, others): (Vec<_>, Vec<_>) =
+            policies.action.iter().map(hash).partition(|(place, _)| *place == PolicyPlace::default_of_all());
         Ok(Found {
             warnings: policies.warnings().cloned().collect(),
-            action_policy: policies.action.map(|policy| policy.value.hash().to_string()),
+            action_policy: of_all.into_iter().next().map(|(_, hash)| hash),
+            action_policies: others.into_iter().map(|(place, hash)| (place.to_string(), hash)).collect(),
             workflow_policy: policies.workflow.map(|policy| policy.value.name),
             api_keys: keys.map(|keys| keys.list().len() as u64),
-            trusted_signers: self.service.trusting.signers(config)?.signers().len() as u64,
-            worker_keys: self.workers(config)?.map(|workers| workers.len() as u64),
+            trusted_signers: signers.trusted.signers().len() as u64,
+            worker_keys: signers.workers.map(|workers| workers.len() as u64),
             signing_key: self.service.signing.existing_key(config)?.map(|key| key.signer().fingerprint()),
             has_store: match Store::inspect(self.service.store.place(config)) {
                 Err(StoreError::Missing { .. }) => false,
@@ -64,6 +74,10 @@ impl Found {
     fn object(self) -> Object {
         object! {
             "action_policy"?: self.action_policy,
+            "action_policies"?: (!self.action_policies.is_empty()).then(|| {
+                let all = self.action_policies.into_iter();
+                all.map(|(place, hash)| Json::from(object! { "policy": place, "hash": hash })).collect::<Vec<_>>()
+            }),
             "workflow_policy"?: self.workflow_policy,
             "api_keys"?: self.api_keys,
             "trusted_signers": self.trusted_signers,
@@ -81,8 +95,13 @@ impl Found {
         }
         let count = |number: Option<u64>| number.map(|number| number.to_string());
         let mut out = out::stdout();
+        if let Some(hash) = self.action_policy {
+            writeln!(out, "{:<15}  {hash}", "action policy")?;
+        }
+        for (place, hash) in self.action_policies {
+            writeln!(out, "{:<15}  {hash} {place}", "action policy")?;
+        }
         for (name, value) in [
-            ("action policy", self.action_policy),
             ("workflow policy", self.workflow_policy.map(|name| printable(&name))),
             ("API keys", count(self.api_keys)),
             ("trusted signers", count(Some(self.trusted_signers))),

@@ -31,7 +31,7 @@ fn a_person_approves_where_the_decisions_are_made() {
     let mut guard = place.guard(AGENT, "s1");
     let blocked = guard.call(1, "write");
     let id = blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap();
-    let approve = ["decision", "approve", id, "--key", "reviewer", "--role", "owner", "--note", "seen"];
+    let approve = ["decision", "approve", "--yes", id, "--key", "reviewer", "--role", "owner", "--note", "seen"];
     // What the agent does in its own account changes nothing.
     for arguments in [&["key", "new", "reviewer"][..], &approve] {
         drop(place.proofmark(AGENT).args(arguments).output().unwrap());
@@ -72,6 +72,20 @@ fn a_policy_that_is_replaced_counts_for_the_next_call() {
     assert!(blocked.is_some());
     let exported = said(&place.judge(&["session", "export", "60002/s1"]));
     assert!(exported.contains("\"policy\""), "{exported}");
+}
+
+#[test]
+fn a_server_that_locks_pins_blocks_what_nobody_has_approved() {
+    let Some(place) = Place::new() else { return };
+    let _judge = place.serve_with(&["--pins", "locked"]);
+    assert!(place.guard(AGENT, "s1").call(1, "read").contains("Not executed"));
+    // The agent's side has no say in it.
+    let own = ["guard", "--server", &place.address(), "--pins", "learn", "--", "true"];
+    let refused = place.proofmark(AGENT).args(own).output().unwrap();
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("cannot be used with"), "{refused:?}");
+    let approved = place.judge(&["guard", "pin", "approve", "--server", "lenient", "--all"]);
+    assert!(approved.status.success(), "{approved:?}");
+    assert!(place.guard(AGENT, "s2").call(1, "read").contains("ok read"));
 }
 
 #[test]

@@ -7,8 +7,12 @@ use proofmark_hosts::{Host, SampleCall};
 impl Place {
     /// What the hook of this host answers an event, as this account.
     fn hook(&self, account: u32, host: &str, event: &str) -> Output {
+        self.hook_with(account, host, event, &[])
+    }
+
+    fn hook_with(&self, account: u32, host: &str, event: &str, options: &[&str]) -> Output {
         let mut command = self.proofmark(account);
-        command.args(["hook", host, "--server", &self.address(), "--agent", "coder"]);
+        command.args(["hook", host, "--server", &self.address(), "--agent", "coder"]).args(options);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();
         child.wait_with_output().unwrap()
@@ -83,6 +87,55 @@ fn how_a_call_ended_is_recorded_there() {
     assert!(shown.contains("shell succeeded"), "{shown}");
 }
 
+const WORKFLOW: &str = "
+name: build
+class: mutating
+steps:
+  - id: tests
+    agent: coder
+    verification:
+      onMissingEvidence: reject-and-retry
+      noOtherMutations: false
+      retryPrompt: Run ls first.
+      evidence:
+        - {path: summary, expect: present}
+      toolCalls:
+        - {name: shell, args: {command: {expect: ls}}}
+    onFailure: {action: abort, maxAttempts: 3, retryStrategy: fixed, initialDelayMs: 0, jitter: none}
+";
+
+#[test]
+fn a_stop_is_judged_by_what_the_server_has_recorded() {
+    let Some(place) = Place::new() else { return };
+    let judge = place.serve();
+    fs::write(place.at("agent/workflow.yaml"), WORKFLOW).unwrap();
+    open(&place.at("agent/workflow.yaml"));
+    let folder = place.at("agent").display().to_string();
+    let stop = || {
+        let result = r#"Done.\n\n```result\n{\"summary\": \"x\"}\n```"#;
+        let event = format!(
+            r#"{{"session_id":"s1","transcript_path":"","cwd":"{folder}","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"{result}"}}"#
+        );
+        said(&place.hook_with(AGENT, "claude", &event, &["--workflow", "workflow.yaml", "--step", "tests"]))
+    };
+    let refused = stop();
+    assert!(refused.starts_with(r#"{"decision":"block","reason":"Run ls first."#), "{refused}");
+    assert!(!place.shell(AGENT, "ls").contains(DENIED));
+    let event = format!(
+        r#"{{"session_id":"s1","transcript_path":"","cwd":"{folder}","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{{"command":"ls","description":"proofmark hook doctor"}},"tool_response":{{"stdout":"a","stderr":"","interrupted":false}},"tool_use_id":"call of ls"}}"#
+    );
+    assert!(place.hook(AGENT, "claude", &event).status.success());
+    let accepted = stop();
+    assert!(accepted.contains("Step `tests` is accepted. Receipt "), "{accepted}");
+    let shown = said(&place.judge(&["session", "show", "60002/claude-s1"]));
+    assert!(shown.contains("step tests retry") && shown.contains("step tests accepted"), "{shown}");
+    // The receipt is the server's: nothing of it is in the agent's account.
+    assert!(!place.at("agent/.proofmark").exists() && !place.at("agent/.local").exists());
+    judge.kill();
+    let lost = stop();
+    assert!(lost.contains("could not be judged"), "{lost}");
+}
+
 #[test]
 fn options_of_a_decider_are_refused_beside_a_server() {
     let Some(place) = Place::new() else { return };
@@ -113,7 +166,7 @@ fn installed_commands_name_the_server() {
     let install = ["hook", "install", "claude", "--server", &place.address(), "--dry-run"];
     let shown = said(&place.proofmark(AGENT).args(install).output().unwrap());
     assert!(shown.contains(&format!("hook claude --server {}", place.address())), "{shown}");
-    assert!(!shown.contains("decides as this account"), "{shown}");
+    assert!(!shown.contains("separation: none"), "{shown}");
     fs::write(place.at("agent/mcp.json"), r#"{"mcpServers": {"files": {"command": "npx", "args": ["x"]}}}"#).unwrap();
     chown(place.at("agent/mcp.json"), Some(AGENT), Some(AGENT)).unwrap();
     let wrapped =

@@ -95,7 +95,7 @@ fn decide_prints_the_decision_and_what_would_change_it() {
     let trust = ["decide", &action, "--policy", &policy, "--trust", own.trim()];
     place.run(&["verify", &project_file("examples/sort.json")]);
     let asked = place.file("asked.json", place.run(&[&trust[..], &["--json"]].concat()).stdout);
-    transcript.run(&["decision", "approve", &asked, "--key", "default", "--note", "checked"]);
+    transcript.run(&["decision", "approve", "--yes", &asked, "--key", "default", "--note", "checked"]);
     let approvals = place.run(&["receipt", "list", "--tier", "3"]).stdout;
     transcript.run(&["receipt", "show", approvals.lines().nth(1).unwrap().split(' ').next().unwrap()]);
     transcript.run(&trust);

@@ -57,7 +57,8 @@ fn blocked_verified_approved_allowed_and_not_allowed_twice() {
     assert!(asked.stdout.contains("not_approved") && !asked.stdout.contains("not_verified"), "{asked:?}");
     let decision = story.place.file("decision.json", &asked.stdout);
 
-    let approved = story.place.run(&["decision", "approve", &decision, "--key", "reviewer", "--note", "checked"]);
+    let approved =
+        story.place.run(&["decision", "approve", "--yes", &decision, "--key", "reviewer", "--note", "checked"]);
     assert_eq!(approved.code, 0, "{approved:?}");
     let approval = story.place.file("approval.json", &approved.stdout);
     let allowed = story.decide(&request, &[]);
@@ -84,7 +85,7 @@ fn a_changed_argument_voids_approval_and_replay() {
     story.place.run(&["verify", &project_file("examples/sort.json")]);
     let asked = story.decide(&request, &[]);
     let decision = story.place.file("decision.json", &asked.stdout);
-    story.place.run(&["decision", "approve", &decision, "--key", "reviewer", "--note", "checked"]);
+    story.place.run(&["decision", "approve", "--yes", &decision, "--key", "reviewer", "--note", "checked"]);
     let text = std::fs::read_to_string(&request).unwrap();
     let other = story.place.file(
         "other.json",
@@ -96,7 +97,7 @@ fn a_changed_argument_voids_approval_and_replay() {
         story.place.file("forged.json", asked.stdout.replace("safe_to_execute\":false", "safe_to_execute\":true"));
     let checked = story.place.run(&["receipt", "verify", &forged]);
     assert_eq!(checked.code, 1, "{checked:?}");
-    assert_eq!(story.place.run(&["decision", "approve", &forged, "--key", "reviewer", "--note", "x"]).code, 2);
+    assert_eq!(story.place.run(&["decision", "approve", "--yes", &forged, "--key", "reviewer", "--note", "x"]).code, 2);
 }
 
 #[test]

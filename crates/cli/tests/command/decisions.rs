@@ -109,10 +109,13 @@ fn an_id_stands_wherever_a_file_does() {
             assert_eq!(done.code, code, "{option} {argument}: {done:?}");
         }
     }
-    let approved =
-        place.run_with(&["decision", "approve", "-", "--key", "ann", "--note", "ok"], &[], blocked.stdout.as_bytes());
+    let approved = place.run_with(
+        &["decision", "approve", "--yes", "-", "--key", "ann", "--note", "ok"],
+        &[],
+        blocked.stdout.as_bytes(),
+    );
     assert_eq!(approved.code, 0, "{approved:?}");
-    let twice = place.run(&["decision", "approve", &id[..8], "--key", "ann", "--note", "ok"]);
+    let twice = place.run(&["decision", "approve", "--yes", &id[..8], "--key", "ann", "--note", "ok"]);
     assert_eq!(twice.code, 2, "{twice:?}");
     assert_eq!(place.run(&again).code, 0);
     // An id with too few digits, and one that is a receipt's.
@@ -149,10 +152,10 @@ fn an_approval_that_lifts_a_terminal_denial_is_named() {
     let id = id(&place);
     assert_eq!(place.run(&["decision", "list", "--waiting", "--json"]).stdout.lines().count(), 1);
     // Two roles are asked for, so one has to be chosen.
-    let unclear = place.run(&["decision", "approve", &id, "--key", "ann", "--note", "ok"]);
+    let unclear = place.run(&["decision", "approve", "--yes", &id, "--key", "ann", "--note", "ok"]);
     assert!(unclear.code == 2 && unclear.stderr.contains("dba") && unclear.stderr.contains("finance"), "{unclear:?}");
     for (key, role) in [("ann", "dba"), ("default", "finance")] {
-        let done = place.run(&["decision", "approve", &id, "--key", key, "--note", "ok", "--role", role]);
+        let done = place.run(&["decision", "approve", "--yes", &id, "--key", key, "--note", "ok", "--role", role]);
         assert_eq!(done.code, 0, "{done:?}");
     }
     let allowed = decide(&place, &refund(50, "prod"), &[]);
@@ -169,7 +172,7 @@ fn a_review_that_no_approval_ends_says_so() {
     assert!(blocked.code == 1 && blocked.stdout.contains("No rule asks for an approval here"), "{blocked:?}");
     let shown = place.run(&["decision", "show", &id(&place)]).stdout;
     assert!(!shown.contains("proofmark decision approve"), "{shown}");
-    let refused = place.run(&["decision", "approve", &id(&place), "--key", "ann", "--note", "ok"]);
+    let refused = place.run(&["decision", "approve", "--yes", &id(&place), "--key", "ann", "--note", "ok"]);
     assert_eq!(refused.code, 2, "{refused:?}");
 }
 
@@ -188,7 +191,7 @@ fn approving_in_a_fresh_home_makes_no_key() {
     let place = place();
     let blocked = place.file("decision.json", decide(&place, &refund(50, "test"), &["--json"]).stdout);
     let fresh = Place::new();
-    let done = fresh.run(&["decision", "approve", &blocked, "--key", "ann", "--note", "ok"]);
+    let done = fresh.run(&["decision", "approve", "--yes", &blocked, "--key", "ann", "--note", "ok"]);
     assert!(done.code == 2 && done.stderr.contains("proofmark key new ann"), "{done:?}");
     assert!(!fresh.path("home").exists());
 }

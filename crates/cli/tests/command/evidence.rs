@@ -180,7 +180,7 @@ fn a_denial_that_an_approval_lifts_finds_it_in_the_store() {
     assert_eq!(denied.code, 1, "{denied:?}");
     let decision = place.file("denied.json", &denied.stdout);
     let approved =
-        place.run(&["decision", "approve", &decision, "--key", "default", "--role", "lead", "--note", "seen"]);
+        place.run(&["decision", "approve", "--yes", &decision, "--key", "default", "--role", "lead", "--note", "seen"]);
     assert_eq!(approved.code, 0, "{approved:?}");
     let lifted = ask();
     assert_eq!(lifted.code, 0, "{lifted:?}");

@@ -1,7 +1,7 @@
 //! Approving on the command line: once a person, only what waits, and only where it was asked.
 
 use insta::assert_snapshot;
-use proofmark_evidence::{Approval, Reviewer};
+use proofmark_evidence::{Approval, Reviewer, shown_of};
 use proofmark_keys::Keyring;
 use proofmark_receipt::{Json, ReceiptId, Timestamp};
 use proofmark_store::{NewReceipt, Store, Tenant};
@@ -46,7 +46,7 @@ impl Finance {
 
     fn approve(&self, decision: &Done, who: &str) -> Done {
         let file = self.place.file("decision.json", &decision.stdout);
-        self.place.run(&["decision", "approve", &file, "--key", who, "--note", "ok"])
+        self.place.run(&["decision", "approve", "--yes", &file, "--key", who, "--note", "ok"])
     }
 }
 
@@ -98,8 +98,11 @@ fn a_denied_action_is_blocked_although_another_person_approves_it() {
     let id = member(&Json::parse(blocked.stdout.as_bytes()).unwrap(), "decision_id").as_str().unwrap().to_owned();
     let deny = |who: &str, more: &[&str]| {
         finance.place.run(
-            &[&["decision", "deny", &id[..8], "--key", who, "--note", "fraud \u{202e} ##vso[task.complete]"], more]
-                .concat(),
+            &[
+                &["decision", "deny", "--yes", &id[..8], "--key", who, "--note", "fraud \u{202e} ##vso[task.complete]"],
+                more,
+            ]
+            .concat(),
         )
     };
     let denied = deny("ann", &["--json"]);
@@ -135,7 +138,7 @@ fn a_denial_is_of_a_stored_decision_that_its_reader_has_seen() {
     let finance = Finance::new();
     let blocked = finance.decide(POLICY, REFUND);
     let deny = |file: &str, more: &[&str]| {
-        finance.place.run(&[&["decision", "deny", file, "--key", "ann", "--note", "no"], more].concat())
+        finance.place.run(&[&["decision", "deny", "--yes", file, "--key", "ann", "--note", "no"], more].concat())
     };
     // Its id is that of a stored decision, and its action is another.
     let forged = finance.place.file(
@@ -165,7 +168,8 @@ fn json_of_an_approval_is_harmless_in_logs_and_still_verifies() {
     let finance = Finance::new();
     let file = finance.place.file("decision.json", &finance.decide(POLICY, REFUND).stdout);
     let note = "fine\u{202e} ##[error]no \u{9b}2J";
-    let approved = finance.place.run(&["decision", "approve", &file, "--key", "ann", "--note", note, "--json"]);
+    let approved =
+        finance.place.run(&["decision", "approve", "--yes", &file, "--key", "ann", "--note", note, "--json"]);
     assert_eq!(approved.code, 0, "{approved:?}");
     assert!(!approved.stdout.contains(['\u{202e}', '\u{9b}']) && !approved.stdout.contains("##["), "{approved:?}");
     let verified = finance.place.run(&["receipt", "verify", &finance.place.file("approval.json", &approved.stdout)]);
@@ -188,7 +192,7 @@ fn what_was_approved_in_staging_is_not_allowed_in_production() {
 fn a_role_that_is_not_asked_for_is_refused() {
     let finance = Finance::new();
     let decision = finance.place.file("decision.json", finance.decide(POLICY, REFUND).stdout);
-    let approve = ["decision", "approve", &decision, "--key", "ann", "--note", "ok", "--role", "chief"];
+    let approve = ["decision", "approve", "--yes", &decision, "--key", "ann", "--note", "ok", "--role", "chief"];
     let refused = finance.place.run(&approve);
     assert!(refused.code == 2 && refused.stderr.contains("finance"), "{refused:?}");
 }
@@ -206,13 +210,14 @@ fn an_agent_with_a_shell_approves_nothing() {
     let key = Keyring::new(place.home.path()).load("default", None).unwrap();
     let ann = Reviewer { id: "ann".to_owned(), key: finance.people[0].parse().ok(), roles: vec!["finance".to_owned()] };
     let now = proofmark_verifier::now();
+    let decision = Json::parse(blocked.stdout.as_bytes()).unwrap();
     let approval = Approval {
         reviewer: Some(ann),
         role: "finance".to_owned(),
         note: "ok".to_owned(),
         expires_at: Timestamp::from_unix_millis(now.unix_millis() + 3_600_000),
+        shown: shown_of(member(&decision, "binding").as_object().unwrap()),
     };
-    let decision = Json::parse(blocked.stdout.as_bytes()).unwrap();
     let id = ReceiptId::from_random_bytes([7; 16]);
     let forged = approval.draft(decision.as_object().unwrap(), id, now).unwrap().sign(&key).unwrap();
     let store = Store::open(place.home.store()).unwrap();

@@ -43,6 +43,10 @@ const IDS: [(&str, &str); 2] = [("3f2a9c1e", "id"), ("97473953", "decision-id")]
 /// What these commands of the help need before, which would stop the examples of other commands.
 const BEFORE: &[(&str, &str)] = &[
     (
+        "proofmark run reopen",
+        "printf 'reviewers: [{name: ann, key: \"%s\", roles: [owner]}]\n' \"$(proofmark key show reviewer --as signer-id)\" >> workflow.yaml; for n in 1 2 3; do proofmark workflow accept workflow.yaml --step implement --run r1 --response examples/accept/attempt1.md --trace examples/accept/trace1.json; done",
+    ),
+    (
         "proofmark run",
         "proofmark workflow accept workflow.yaml --step implement --run r1 --response response.md --trace trace.json",
     ),
@@ -105,6 +109,7 @@ examples_run!(
     run,
     serve,
     session,
+    setup,
     store,
     trust,
     verify,

@@ -62,13 +62,28 @@ const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("README.md", "proofmark store copy --from ~/.local/share/proofmark/proofmark.db --to postgres:///proofmark"),
     ("README.md", "proofmark serve --store postgres:///proofmark"),
-    ("docs/apart.md", "sudo useradd --system --create-home proofmark && sudo useradd --create-home agent"),
     (
         "docs/apart.md",
-        "sudo install -d -o proofmark -m 0755 /run/proofmark && sudo install -m 0644 policy.yaml /etc/proofmark.yaml",
+        "sudo install -m 0755 proofmark /usr/local/bin/proofmark      # an account that could replace the program would decide",
     ),
-    ("docs/apart.md", "sudo -u proofmark proofmark serve --policy /etc/proofmark.yaml --socket /run/proofmark/socket"),
-    ("docs/apart.md", "sudo -u proofmark proofmark decision approve 97473953 --key reviewer --note \"seen\""),
+    ("docs/apart.md", "sudo proofmark setup --policy policy.yaml --agent agent --create-agent"),
+    (
+        "docs/apart.md",
+        "sudo -H -u proofmark /usr/local/bin/proofmark serve --no-verify --policy /etc/proofmark/policy.yaml --socket /run/proofmark/socket",
+    ),
+    ("docs/apart.md", "sudo proofmark setup --check --agent agent"),
+    ("docs/apart.md", "sudo -H -u proofmark proofmark key new reviewer"),
+    ("docs/apart.md", "sudo -H -u proofmark proofmark key show reviewer --as pem > reviewer.pem"),
+    (
+        "docs/apart.md",
+        "sudo proofmark reviewer add ann --key reviewer.pem --role owner --policy /etc/proofmark/policy.yaml",
+    ),
+    ("docs/apart.md", "sudo -H -u proofmark proofmark decision approve 97473953 --key reviewer --note \"seen\""),
+    ("docs/apart.md", "sudo proofmark setup --undo"),
+    (
+        "docs/apart.md",
+        "sudo -H -u proofmark proofmark serve --policy policy.yaml --socket socket --socket-tenant acme.dev --api-keys keys.json --listen 127.0.0.1:8700",
+    ),
     ("docs/apart.md", "proofmark api-key add --api-keys keys.json ann-laptop agent-host --tenant acme.dev"),
     ("docs/apart.md", "proofmark serve --policy policy.yaml --api-keys keys.json --listen 10.0.0.5:8700"),
     (
@@ -80,6 +95,10 @@ const NOT_RUN: &[(&str, &str)] = &[
     (
         "docs/guard.md",
         "proofmark guard --policy examples/guard/policy.yaml --listen 127.0.0.1:8701 --upstream https://mcp.example.org/mcp",
+    ),
+    (
+        "docs/contracts.md",
+        "proofmark run reopen r1 --step implement --workflow workflow.yaml --key ann --note \"the browser was down\"",
     ),
     ("docs/operating.md", "pg_dump --format custom --file proofmark.dump postgres:///proofmark"),
     (

@@ -199,6 +199,55 @@ fn the_tip_of_a_branch_is_looked_at_or_every_commit() {
 }
 
 #[test]
+fn a_commit_that_was_overwritten_hides_none_that_is_new() {
+    let Some(place) = guarded(&["--commits", "all"]) else { return };
+    place.commit("a.txt", "one\n");
+    note(&place, "HEAD");
+    accepted(&place, &["main", NOTES]);
+    place.git("work", &["checkout", "-q", "-b", "other"]);
+    let known = place.commit("b.txt", "other\n");
+    note(&place, "HEAD");
+    accepted(&place, &["other", NOTES]);
+    place.git("work", &["checkout", "-q", "main"]);
+    let untested = place.commit("a.txt", "never tested\n");
+    let tip = place.commit("a.txt", "three\n");
+    note(&place, "HEAD");
+    accepted(&place, &[NOTES]);
+    accepted(&place, &["main:refs/drafts/a"]);
+    // Where the repository has the commit of `other`, it has one that continues the untested one.
+    let fake = place.git("work", &["commit-tree", "-p", &untested, "-m", "fake", "HEAD^{tree}"]);
+    let object = |repository: &str, id: &str| place.at(repository).join("objects").join(&id[..2]).join(&id[2..]);
+    std::fs::remove_file(object("origin.git", &known)).unwrap();
+    std::fs::copy(object("work/.git", &fake), object("origin.git", &known)).unwrap();
+    let listed = place.git("origin.git", &["-c", "core.commitGraph=false", "rev-list", &tip, &format!("^{known}")]);
+    assert!(!listed.contains(&untested), "for git, it is not new: {listed}");
+    let output = push(&place, &["main"]);
+    let reason = format!("read the object {known}: the repository has content of another object");
+    assert!(!output.status.success() && said(&output).contains(&reason), "{}", said(&output));
+}
+
+#[test]
+fn every_commit_is_one_that_no_known_reference_continues() {
+    let Some(place) = guarded(&["--commits", "all"]) else { return };
+    let certified = |text: &str| {
+        let id = place.commit("a.txt", text);
+        note(&place, "HEAD");
+        id
+    };
+    certified("one\n");
+    accepted(&place, &["main", NOTES]);
+    certified("two\n");
+    accepted(&place, &["main", NOTES]);
+    // A branch of an earlier commit brings nothing new, and one that continues it brings its own.
+    accepted(&place, &["main~:refs/heads/old"]);
+    place.git("work", &["checkout", "-q", "-b", "side", "main~"]);
+    place.commit("a.txt", "never tested\n");
+    certified("three\n");
+    accepted(&place, &[NOTES]);
+    refused(&place, &["side"]);
+}
+
+#[test]
 fn a_receipt_that_counts_once_allows_one_push_and_is_not_spent_by_one_that_is_refused() {
     let Some(place) = guarded(&[]) else { return };
     let policy = std::fs::read_to_string(place.at("gate.yaml")).unwrap();

@@ -18,8 +18,9 @@ fn decision(text: &str) -> String {
 }
 
 fn approve(place: &Place, decision: &str) {
-    let approved =
-        place.proofmark(&["decision", "approve", decision, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
+    let approved = place.proofmark(&[
+        "decision", "approve", "--yes", decision, "--key", "reviewer", "--role", "owner", "--note", "fine",
+    ]);
     assert!(approved.status.success(), "{}", said(&approved));
 }
 

@@ -209,8 +209,8 @@ fn a_blocked_call_passes_once_after_a_person_approved_it() {
     let blocked = text(&guarded.call(1, "write"));
     assert!(blocked.contains("proofmark decision approve ") && place.effects().is_empty(), "{blocked}");
     let id = blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap().to_owned();
-    let approved =
-        place.proofmark(&["decision", "approve", &id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
+    let approved = place
+        .proofmark(&["decision", "approve", "--yes", &id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
     assert!(approved.status.success(), "{}", said(&approved));
     assert!(text(&guarded.call(2, "write")).contains("ok write"));
     assert!(text(&guarded.call(3, "write")).contains("Not executed"));

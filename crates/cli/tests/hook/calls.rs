@@ -73,7 +73,7 @@ fn a_call_that_a_person_approves_passes_once() {
     let denied = place.claude("Write", input, "t1");
     let id =
         denied.split("proofmark decision approve ").nth(1).unwrap_or_else(|| panic!("{denied}")).get(..36).unwrap();
-    place.said(&["decision", "approve", id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
+    place.said(&["decision", "approve", "--yes", id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
     // Another call, however like it, is not the one that was approved.
     assert!(place.claude("Write", r#"{"file_path":"a","content":"y"}"#, "t2").starts_with(SPECIFIC));
     assert_eq!(place.claude("Write", input, "t3"), "");
@@ -212,7 +212,18 @@ fn an_approval_of_a_command_is_of_the_folder_that_it_runs_in() {
         let (folder, other) = (format!("/r/{number}"), format!("/r/other/{number}"));
         let denied = place.hook(host.name, &before(host, "ls", &folder, "s1"));
         let id = denied.split("proofmark decision approve ").nth(1).unwrap_or_else(|| panic!("{host}: {denied}"));
-        place.said(&["decision", "approve", &id[..36], "--key", "reviewer", "--role", "owner", "--note", "fine"]);
+        place.said(&[
+            "decision",
+            "approve",
+            "--yes",
+            &id[..36],
+            "--key",
+            "reviewer",
+            "--role",
+            "owner",
+            "--note",
+            "fine",
+        ]);
         let elsewhere = place.hook(host.name, &before(host, "ls", &other, "s2"));
         assert!(elsewhere.contains("proofmark decision approve "), "{host}: {elsewhere}");
         let here = place.hook(host.name, &before(host, "ls", &folder, "s3"));

@@ -48,14 +48,27 @@ fn entries_that_were_written_past_the_decider_are_no_facts() {
         assert!(run_tests(&place).contains("was not taken"), "{statement}");
         place.home.sql(&statement);
         let (answer, decisions) = (run_tests(&place), place.decisions());
-        assert!(answer.starts_with(SPECIFIC) && answer.contains("rely on the session `claude-s1`"), "{statement}: {answer}");
+        assert!(
+            answer.starts_with(SPECIFIC) && answer.contains("rely on the session `claude-s1`"),
+            "{statement}: {answer}"
+        );
         assert!(answer.contains(said), "{statement}: {answer}");
         assert_eq!(place.decisions(), decisions, "nothing is decided on it");
         // Nothing is hidden, and nothing is said to be good.
         let shown = place.proofmark(&["session", "show", "claude-s1"]);
         assert!(shown.status.code() == Some(2) && !shown.stdout.is_empty(), "{shown:?}");
         for command in [
-            &["workflow", "accept", "workflow.yaml", "--step", "s", "--response", "done.md", "--trace", "session:claude-s1"][..],
+            &[
+                "workflow",
+                "accept",
+                "workflow.yaml",
+                "--step",
+                "s",
+                "--response",
+                "done.md",
+                "--trace",
+                "session:claude-s1",
+            ][..],
             &["policy", "suggest", "--session", "claude-s1"],
         ] {
             place.write("workflow.yaml", "name: w\nclass: advisory\nsteps: [{id: s, agent: a, verification: {toolCalls: [{name: read_file}]}}]\n");
@@ -67,7 +80,8 @@ fn entries_that_were_written_past_the_decider_are_no_facts() {
         // An export is no way around it.
         let export = place.said(&["session", "export", "claude-s1"]);
         place.write("export.jsonl", &export);
-        let accept = ["workflow", "accept", "workflow.yaml", "--step", "s", "--response", "done.md", "--trace", "export.jsonl"];
+        let accept =
+            ["workflow", "accept", "workflow.yaml", "--step", "s", "--response", "done.md", "--trace", "export.jsonl"];
         assert_eq!(place.proofmark(&accept).status.code(), Some(2));
     }
 }

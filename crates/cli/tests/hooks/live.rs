@@ -97,7 +97,7 @@ fn an_approval_counts_once(agent: Agent) {
     assert!(made().is_empty() && refused.contains("proofmark decision approve "), "{agent:?}: {results:?}");
     let id = refused.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap().to_owned();
     let approved =
-        place.proofmark(&["decision", "approve", &id, "--key", "owner", "--role", "owner", "--note", "fine"]);
+        place.proofmark(&["decision", "approve", "--yes", &id, "--key", "owner", "--role", "owner", "--note", "fine"]);
     assert!(approved.status.success(), "{}", said(&approved));
     agent.run(&place, &turns).unwrap();
     assert_eq!(made(), "x\n", "{agent:?}");

@@ -168,3 +168,33 @@ fn jobs_survive_a_kill_and_have_one_receipt_each() {
     let ids: BTreeSet<String> = receipts.iter().map(|receipt| text(receipt, "receipt_id")).collect();
     assert_eq!((receipts.len(), ids), (jobs.len(), jobs));
 }
+
+#[test]
+fn an_approval_is_judged_by_the_policy_that_asked() {
+    let home = Home::new();
+    let asked = policy_of_own_key(&home);
+    let mail = home.path().join("mail.json");
+    std::fs::write(&mail, MAIL).unwrap();
+    let mut decide = Command::new(PROOFMARK);
+    let decided = decide.args(["decide", "--json", "--policy"]).arg(&asked).arg(&mail).envs(home.variables()).output();
+    let decided = json(&String::from_utf8(decided.unwrap().stdout).unwrap());
+    let path = format!("/v1/reviews/{}", text(&decided, "decision_id"));
+    let word = r#"{"verdict": "approve", "note": "read it"}"#;
+    // The server has another policy, which asks for something else.
+    let server = Server::start(&home, &[]);
+    let (status, refused) = server.post(&path, "", word);
+    assert_eq!((status, code(&refused).as_str()), (409, "other_policy"), "{}", refused.to_text());
+    let page = format!("GET /ui/decisions/{} HTTP/1.1", text(&decided, "decision_id"));
+    let (_, shown) = server.send(&page, "");
+    assert!(shown.contains("is not in force on this server"), "{shown}");
+    drop(server);
+    let both = format!("local:mail={}", asked.display());
+    let server = Server::start(&home, &["--policy", &both]);
+    let (status, approved) = server.post(&path, "", word);
+    assert_eq!(status, 200, "{}", approved.to_text());
+    assert!(!server.send(&page, "").1.contains("is not in force"));
+    // Policies have pages by their names.
+    for (address, status) in [("/ui/policy", 200), ("/ui/policy?name=mail", 200), ("/ui/policy?name=none", 404)] {
+        assert_eq!(server.send(&format!("GET {address} HTTP/1.1"), "").0, status, "{address}");
+    }
+}

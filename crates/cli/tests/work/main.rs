@@ -13,6 +13,7 @@ mod clocks;
 mod faults;
 mod fleet;
 mod follow;
+mod granted;
 mod network;
 #[expect(dead_code, reason = "two packages of tests use it, each in part")]
 #[path = "../serve/server.rs"]

@@ -127,3 +127,34 @@ fn a_worker_that_cannot_work_says_so() {
         assert!(said.contains(wanted), "{arguments:?}: {said}");
     }
 }
+
+#[test]
+fn the_key_of_a_worker_is_taken_while_the_server_runs_and_a_bad_file_changes_nothing() {
+    let fleet = Fleet::in_file();
+    let (home, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let key = std::fs::read_to_string(public_key(&fleet, &home)).unwrap();
+    let stranger = std::fs::read_to_string(public_key(&fleet, &other)).unwrap();
+    let file = fleet.file("taken.pem", &stranger);
+    let front = fleet.front(&["--trust-worker", &file]);
+    let id = job(&front, GOOD);
+    let worker = fleet.worker_of(home.path(), &["--jobs", "1"]);
+    worker.said("no jobs are claimed");
+    fleet.file("taken.pem", "no key");
+    front.until(|status| status.contains(r#""stale":["signers"]"#));
+    let keys = |front: &Client| front.send("GET /.well-known/jwks.json HTTP/1.1", "").1;
+    assert_eq!(listed(&json(&keys(&front)), "keys").len(), 2);
+    fleet.file("taken.pem", &key);
+    worker.said("jobs are claimed");
+    once(&front, &id, "done");
+    // The other one is not taken any more.
+    let (_, receipt) = front.send(&format!("GET /v1/receipts/{id} HTTP/1.1"), "");
+    let (code, said) = fleet.run(&[
+        "receipt",
+        "verify",
+        &fleet.file("r.json", &receipt),
+        "--trust",
+        &fleet.file("jwks.json", &keys(&front)),
+    ]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(listed(&json(&keys(&front)), "keys").len(), 2);
+}

@@ -25,6 +25,7 @@ fn the_receipt_of_a_judgment_says_what_was_judged() {
         response: response.as_bytes(),
         trace: Some(&trace),
         out_of_order: false,
+        next: None,
     });
 
     assert_eq!(parts.verdict, Verdict::Partial);
@@ -68,6 +69,7 @@ fn receipts_of_a_run_make_a_chain() {
             response: response.as_bytes(),
             trace: None,
             out_of_order: false,
+            next: None,
         });
         let mut draft = Draft {
             receipt_id: ReceiptId::from_random_bytes([attempt as u8; 16]),

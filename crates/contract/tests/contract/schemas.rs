@@ -18,6 +18,7 @@ fn the_schemas_list_exactly_the_fields_the_readers_know() {
         ("receipt", fields::RECEIPT),
         ("onFailure", fields::ON_FAILURE),
         ("tools", fields::TOOLS),
+        ("reviewer", fields::REVIEWER),
     ];
     let policy = [
         ("", fields::POLICY),
@@ -27,6 +28,7 @@ fn the_schemas_list_exactly_the_fields_the_readers_know() {
         ("requirement", fields::REQUIREMENT),
         ("scope", fields::SCOPE),
         ("exemption", fields::EXEMPTION),
+        ("reviewer", fields::REVIEWER),
     ];
     for (text, lists) in [(WORKFLOW, &workflow[..]), (POLICY, &policy[..])] {
         let schema = Json::parse(text.as_bytes()).unwrap();

@@ -76,6 +76,29 @@ fn used_up_attempts_lead_to_the_action() {
 }
 
 #[test]
+fn a_reviewer_reopens_what_was_aborted_for_one_attempt() {
+    let retry = |attempt| judged(attempt, AttemptOutcome::RejectAndRetry, plan(2, Action::Abort));
+    let reopened =
+        |attempt| Event::Reopened { attempt, contract: contract(), prompt: "the browser was down".into(), now_ms: 5 };
+    let aborted = run(&[submitted(1), retry(1), submitted(2), retry(2)]).unwrap();
+    let state = aborted.apply(&reopened(2)).unwrap();
+    let State::Retry(awaited) = &state else { panic!("{state:?}") };
+    assert_eq!((awaited.attempt, awaited.prompt.as_str(), awaited.not_before_ms), (3, "the browser was down", 5));
+    assert_eq!(State::from_json(&state.to_json()), Ok(state.clone()));
+    let submit = Event::Submitted { attempt: 3, contract: contract(), now_ms: 5 };
+    let again = state.apply(&submit).unwrap().apply(&retry(3)).unwrap();
+    assert_eq!(again, State::Aborted { attempt: 3, action: Action::Abort });
+    // Another attempt than the last one, and what was not aborted.
+    assert_eq!(aborted.apply(&reopened(1)).unwrap_err().code(), "already_aborted");
+    for events in [vec![], vec![submitted(1)], vec![submitted(1), retry(1)]] {
+        let state = run(&events).unwrap();
+        assert_eq!(state.apply(&reopened(state.attempt())).unwrap_err().code(), "not_aborted", "{events:?}");
+    }
+    let accepted = run(&[submitted(1), judged(1, AttemptOutcome::Accept, plan(2, Action::Abort))]).unwrap();
+    assert_eq!(accepted.apply(&reopened(1)).unwrap_err().code(), "already_accepted");
+}
+
+#[test]
 fn what_does_not_fit_is_refused_by_name() {
     let retry = |attempt| judged(attempt, AttemptOutcome::RejectAndRetry, plan(9, Action::Abort));
     let accept = |attempt| judged(attempt, AttemptOutcome::Accept, plan(9, Action::Abort));

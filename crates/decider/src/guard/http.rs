@@ -25,7 +25,7 @@ pub struct FailedRequest {
 impl Guard {
     /// Takes in a message that the client has posted with these headers.
     pub fn posted(&self, message: Message, headers: &Headers) -> PostedMessage {
-        let Some(policy) = self.decider.policy() else {
+        let Some(policy) = self.in_force() else {
             return PostedMessage { passages: Vec::new(), status: 503, waits: false };
         };
         self.note_policy(policy.hash());
@@ -50,7 +50,7 @@ impl Guard {
     /// Takes in a message of the server, of this exchange ([`Message::in_exchange`]), that the stream has brought. What is to be
     /// moved, and whether the request that the stream is of is still open.
     pub fn streamed(&self, exchange: u64, message: Vec<u8>, stream: &Stream) -> (Vec<Passage>, bool) {
-        let Some(policy) = self.decider.policy() else { return (Vec::new(), true) };
+        let Some(policy) = self.in_force() else { return (Vec::new(), true) };
         let now = self.decider.now();
         let (step, is_open) = {
             let mut connection = self.connection();

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_contract::{State, TransitionError, Workflow, WorkflowPolicy};
@@ -17,14 +17,8 @@ use super::calls::{self, made};
 use super::{EXECUTED_UNDECIDED, HookSession, Hooks, TOLD_BY_ANOTHER, undecided};
 use crate::decide::DecideError;
 use crate::entries::session_entries;
-use crate::session_decider::Known;
+use crate::session_decider::{Known, Owner};
 
-/// How long an attempt that comes too early is waited for.
-const MAX_WAIT: Duration = Duration::from_secs(20);
-/// How long the host's record may lag behind what hooks were told.
-const RECORDED_WITHIN: Duration = Duration::from_secs(5);
-/// How often the record is looked at meanwhile.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The kinds of entries that are a trace.
 const TRACE_KINDS: [Kind; 5] = [Kind::Opened, Kind::Decided, Kind::Result, Kind::Ended, Kind::Undecided];
 /// The most calls without a decision that are recorded at once.
@@ -38,6 +32,8 @@ pub struct StepAt<'a> {
     pub workflow: &'a Workflow,
     pub policy: Option<&'a WorkflowPolicy>,
     pub step: &'a str,
+    /// How long an attempt that comes too early is waited for.
+    pub patience: Duration,
 }
 
 /// The host's own record of the session.
@@ -86,7 +82,7 @@ impl StopError {
 
 impl Hooks {
     /// Judges the step that the agent is at, as an attempt of the run that is named as the session. A subagent has a run of its
-    /// own, by its own calls. `record` is asked again where it may lag behind.
+    /// own, by its own calls.
     ///
     /// # Errors
     /// When it cannot be judged; no attempt is used up then.
@@ -95,7 +91,7 @@ impl Hooks {
         message: &Message,
         stop: &Stop,
         at: &StepAt<'_>,
-        record: &dyn Fn() -> HostRecord,
+        record: &HostRecord,
     ) -> Result<StopRuling, StopError> {
         let mut session = self.session()?;
         self.check_sender(&mut session)?;
@@ -105,7 +101,7 @@ impl Hooks {
             session.known.take_in(&opened);
         }
         let subagent = message.subagent.as_ref().map(|subagent| subagent.id.as_str());
-        self.compare(&mut session, &record())?;
+        self.compare(&mut session, record)?;
         self.compare_back(&mut session, subagent, record)?;
         let run = run_name(&self.settings.session, subagent);
         let calls = self.trace(subagent)?;
@@ -116,7 +112,7 @@ impl Hooks {
             workflow: at.workflow,
             policy: at.policy,
             step: at.step,
-            sender: Sender { tenant: &self.settings.owner.tenant, ..Sender::LOCAL },
+            sender: self.sender(),
             run: Some(&run),
             begun_by: None,
             number: None,
@@ -129,7 +125,7 @@ impl Hooks {
             purpose: Purpose::Attempt,
             stop: &self.stop,
         };
-        match self.attempt(&attempt) {
+        match self.attempt(&attempt, at.patience) {
             Ok(Some(accepted)) => {
                 let judged = Event::Stop(judged(at.step, subagent, &accepted));
                 session.append(&self.entries(&session, None, judged))?;
@@ -147,8 +143,17 @@ impl Hooks {
         }
     }
 
+    /// Who the run belongs to: the account or the key that asks, where it is known.
+    fn sender(&self) -> Sender<'_> {
+        let Owner { tenant, asker } = &self.settings.owner;
+        match &asker.account {
+            Some(id) => Sender { tenant, id, orchestrates: false },
+            None => Sender { tenant, ..Sender::LOCAL },
+        }
+    }
+
     /// Judges the attempt, after waiting where it comes a little early. None where the step was judged for the last time before.
-    fn attempt(&self, attempt: &Attempt<'_>) -> Result<Option<Acceptance>, AcceptError> {
+    fn attempt(&self, attempt: &Attempt<'_>, patience: Duration) -> Result<Option<Acceptance>, AcceptError> {
         let issuer = self.decider.issuer();
         let mut waited = Duration::ZERO;
         loop {
@@ -158,7 +163,7 @@ impl Hooks {
                     ..
                 }) => return Ok(None),
                 Err(AcceptError::Refused { refusal: TransitionError::TooEarly { early_ms, .. }, .. })
-                    if waited + Duration::from_millis(early_ms) <= MAX_WAIT =>
+                    if waited + Duration::from_millis(early_ms) <= patience =>
                 {
                     // One more: the store's time has milliseconds.
                     let early = Duration::from_millis(early_ms.saturating_add(1));
@@ -229,22 +234,15 @@ impl Hooks {
         &self,
         session: &mut HookSession,
         subagent: Option<&str>,
-        record: &dyn Fn() -> HostRecord,
+        record: &HostRecord,
     ) -> Result<(), DecideError> {
         let form = self.settings.host.record.form();
-        let Some(form) = FORMS.iter().find(|one| Some(one.as_str()) == form) else { return Ok(()) };
-        let begun = Instant::now();
-        let untold = loop {
-            let HostRecord::Lines(lines) = record() else { return Ok(()) };
-            let Ok(trace) = trace::read_as(lines.as_bytes(), form) else { return Ok(()) };
-            let made = trace.calls.iter().map(made).collect();
-            let untold = session.known.calls.unrecorded(self.settings.host, subagent, made);
-            // The host may write its record some time after it has asked.
-            if untold.is_empty() || begun.elapsed() > RECORDED_WITHIN {
-                break untold;
-            }
-            thread::sleep(LOOK_EVERY);
-        };
+        let form = FORMS.iter().find(|one| Some(one.as_str()) == form);
+        let (HostRecord::Lines(lines), Some(form)) = (record, form) else { return Ok(()) };
+        // What cannot be read was recorded as that.
+        let Ok(trace) = trace::read_as(lines.as_bytes(), form) else { return Ok(()) };
+        let made = trace.calls.iter().map(made).collect();
+        let untold = session.known.calls.unrecorded(self.settings.host, subagent, made);
         let told = |one: &calls::Made| {
             self.entry(Event::Undecided(Undecided {
                 call: one.id.clone(),

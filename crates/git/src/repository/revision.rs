@@ -4,12 +4,10 @@ use std::collections::{HashSet, VecDeque};
 
 use proofmark_checks::{MAX_REQUEST_BYTES, TreeEntryKind, tree_entries};
 
-use super::{GitError, Object, Objects, Repository};
+use super::{GitError, MAX_ANCESTORS, MAX_COMMITS, Object, Objects, Repository};
 
 /// How many tags may stand for each other.
 const MAX_TAGS: usize = 16;
-/// How many commits are looked at to find the one that an update continues.
-const MAX_ANCESTORS: usize = 50_000;
 
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,11 +77,81 @@ impl Repository {
         Ok(is_all_known.then_some(false))
     }
 
+    /// The commits that `new` continues and none of `known` does, with itself, the newest first. Git goes by parents without looking
+    /// whether a commit has its id, so what it leaves out has to be what the known ones continue by objects that have theirs.
+    ///
+    /// # Errors
+    /// [`GitError`], also where there are more than [`MAX_COMMITS`], and where a commit is missing.
+    pub fn commits(&self, new: &str, known: &[String]) -> Result<Vec<String>, GitError> {
+        let mut objects = Objects::of(self)?;
+        let mut before = Ancestors::default();
+        for id in known {
+            // What other references point to may be of another kind, or not be here.
+            if let Some((id, Head::Commit { .. })) = objects.peeled(id)? {
+                before.add(id);
+            }
+        }
+        let (new, _) = objects.peeled(new)?.ok_or_else(|| GitError::NoCommit(new.to_owned()))?;
+        let most = format!("--max-count={}", MAX_COMMITS + 1);
+        let wanted: String = known.iter().map(|id| format!("^{id}\n")).chain([format!("{new}\n")]).collect();
+        let listed = self.run("rev-list", &[&most, "--ignore-missing", "--stdin"], wanted.as_bytes())?;
+        let listed: Vec<String> = String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect();
+        let is_listed: HashSet<String> = listed.iter().cloned().collect();
+        let mut next: VecDeque<String> = listed.into_iter().chain([new]).collect();
+        let (mut added, mut seen) = (Vec::new(), HashSet::new());
+        while let Some(id) = next.pop_front() {
+            // A commit that is listed without need is decided on without need.
+            let is_known = !seen.insert(id.clone()) || (!is_listed.contains(&id) && before.have(&id, &mut objects)?);
+            if is_known {
+                continue;
+            }
+            let Some((_, Head::Commit { parents, .. })) = objects.peeled(&id)? else {
+                return Err(GitError::NoCommit(id));
+            };
+            added.push(id);
+            if added.len() > MAX_COMMITS {
+                return Err(GitError::TooManyCommits);
+            }
+            next.extend(parents);
+        }
+        Ok(added)
+    }
+
     /// The folder that the repository was named by, within the tree: empty, or with a slash at its end.
     fn folder_within(&self) -> Result<String, GitError> {
         let output = self.run("rev-parse", &["--show-prefix"], b"")?;
         let folder = String::from_utf8(output).map_err(|_| GitError::Unknown("rev-parse"))?;
         Ok(folder.trim_end_matches('\n').to_owned())
+    }
+}
+
+/// Commits and all that they continue, of which those are read that are asked for.
+#[derive(Default)]
+struct Ancestors {
+    seen: HashSet<String>,
+    next: VecDeque<String>,
+}
+
+impl Ancestors {
+    fn add(&mut self, id: String) {
+        if self.seen.insert(id.clone()) {
+            self.next.push_back(id);
+        }
+    }
+
+    /// Whether a commit is among them. Of a new one this is known once all of them were read.
+    fn have(&mut self, wanted: &str, objects: &mut Objects) -> Result<bool, GitError> {
+        while !self.seen.contains(wanted) {
+            let Some(id) = self.next.pop_front() else { return Ok(false) };
+            if self.seen.len() > MAX_ANCESTORS {
+                return Err(GitError::TooFarBack);
+            }
+            // A shallow clone lacks the first ones, and those that are not known count as new.
+            if let Some((_, Head::Commit { parents, .. })) = objects.peeled(&id)? {
+                parents.into_iter().for_each(|parent| self.add(parent));
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What exactly would be done: every argument, whole, and what is different from when it was asked for before.
 
 use proofmark_receipt::{Json, Object};
+use proofmark_statement::indented;
 
 use super::super::action::Action;
 use super::super::text::Shown;
@@ -41,10 +42,10 @@ impl Value {
 /// The arguments of an action, beside those of an earlier one on the same target.
 pub(crate) fn arguments(action: &Action, before: Option<&Action>) -> Vec<Argument> {
     let mut all: Vec<_> = action
-        .args
+        .args()
         .iter()
         .map(|(name, value)| {
-            let was = before.and_then(|before| before.args.iter().find(|(known, _)| known == name));
+            let was = before.and_then(|before| before.args().iter().find(|(known, _)| known == name));
             let was = was.map(|(_, value)| value);
             Argument {
                 name: name.as_str().into(),
@@ -55,8 +56,8 @@ pub(crate) fn arguments(action: &Action, before: Option<&Action>) -> Vec<Argumen
         })
         .collect();
     // Leaving an argument out may change what a tool does as much as another value.
-    let dropped = before.iter().flat_map(|before| &before.args);
-    let dropped = dropped.filter(|(name, _)| !action.args.iter().any(|(known, _)| known == name));
+    let dropped = before.iter().flat_map(|before| before.args());
+    let dropped = dropped.filter(|(name, _)| !action.args().iter().any(|(known, _)| known == name));
     all.extend(dropped.map(|(name, value)| Argument {
         name: name.as_str().into(),
         value: None,
@@ -64,45 +65,6 @@ pub(crate) fn arguments(action: &Action, before: Option<&Action>) -> Vec<Argumen
         is_new: false,
     }));
     all
-}
-
-/// A document with a line for each member, as people read it.
-pub(crate) fn indented(json: &Json) -> String {
-    let mut text = String::new();
-    write(json, 0, &mut text);
-    text
-}
-
-fn write(json: &Json, depth: usize, out: &mut String) {
-    let line = |out: &mut String, depth: usize| {
-        out.push('\n');
-        out.push_str(&"  ".repeat(depth));
-    };
-    match json {
-        Json::Array(items) if !items.is_empty() => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                out.push_str(if index > 0 { "," } else { "" });
-                line(out, depth + 1);
-                write(item, depth + 1, out);
-            }
-            line(out, depth);
-            out.push(']');
-        }
-        Json::Object(object) if !object.is_empty() => {
-            out.push('{');
-            for (index, (name, value)) in object.iter().enumerate() {
-                out.push_str(if index > 0 { "," } else { "" });
-                line(out, depth + 1);
-                out.push_str(&Json::from(name).to_text());
-                out.push_str(": ");
-                write(value, depth + 1, out);
-            }
-            line(out, depth);
-            out.push('}');
-        }
-        other => out.push_str(&other.to_text()),
-    }
 }
 
 /// A document without these members.

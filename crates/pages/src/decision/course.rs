@@ -92,8 +92,8 @@ fn is_form(asked: &Action, action: &Action) -> bool {
     if asked.target != action.target || action.target.is_some() {
         return asked.target == action.target;
     }
-    let same = asked.args.iter().filter(|pair| action.args.contains(pair)).count();
-    same * 2 > asked.args.len().max(action.args.len())
+    let same = asked.args().iter().filter(|pair| action.args().contains(pair)).count();
+    same * 2 > asked.args().len().max(action.args().len())
 }
 
 /// The last of the similar actions, and what was said about it.
@@ -114,7 +114,7 @@ fn before(similar: &[StoredDecision], reviews: &[Review], this: &StoredDecision)
 
 fn decided(decision: &StoredDecision, asked: &Action, this: &StoredDecision, action: &Action) -> Happened {
     let is_this = decision.decision_id == this.decision_id;
-    let with = if asked.args == action.args || is_this {
+    let with = if asked.args() == action.args() || is_this {
         String::new()
     } else {
         format!(" with {}", different(asked, action))
@@ -145,9 +145,9 @@ fn decided(decision: &StoredDecision, asked: &Action, this: &StoredDecision, act
 /// The arguments of an action that another has not, on one line.
 fn different(asked: &Action, other: &Action) -> String {
     let parts: Vec<_> = asked
-        .args
+        .args()
         .iter()
-        .filter(|pair| !other.args.contains(pair))
+        .filter(|pair| !other.args().contains(pair))
         // This is enough to tell two forms of an action apart on one line; the page of each has the whole.
         .map(|(name, value)| format!("{name} {}", value.to_text().chars().take(60).collect::<String>()))
         .collect();

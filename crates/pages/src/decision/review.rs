@@ -33,6 +33,8 @@ pub(crate) struct ReviewForm {
     pub(crate) takes_passkeys: bool,
     /// How many reviews the page shows: with another one since, the form asks again.
     pub(crate) seen: usize,
+    /// The digest of the action that the page shows, which an approval binds.
+    pub(crate) shown: String,
     /// Why the last one was not stored.
     pub(crate) message: Option<Coded>,
     pub(crate) help: Option<Coded>,
@@ -47,9 +49,14 @@ pub(crate) fn review_form(
 ) -> Result<(Option<ReviewForm>, Option<&'static str>), Problem> {
     let (context, store) = (&visit.context, visit.context.store());
     let refused = attempted.refusal.as_ref();
-    if action.document.is_empty() {
-        return Ok((None, Some("The action cannot be read, so nobody can know what an approval would allow.")));
-    }
+    let Some(statement) = &action.statement else {
+        return Ok((
+            None,
+            Some(
+                "The action cannot be read, or is not the one that was decided on, so nobody can know what an approval would allow.",
+            ),
+        ));
+    };
     // After a refusal the form stays: it has what the reviewer typed, and says why it was refused.
     if let Some(why) = no_form(visit, stored)?.filter(|_| refused.is_none()) {
         return Ok((None, Some(why)));
@@ -69,6 +76,7 @@ pub(crate) fn review_form(
         note: attempted.note.clone().or_else(draft).unwrap_or_default(),
         takes_passkeys: passkey::are_listed(visit),
         seen: store.reviews_on(&stored.about.subject, MAX_REVIEWS)?.len(),
+        shown: statement.shown().to_string(),
         message: refused.map(|refused| refused.message.clone()),
         help: refused.and_then(|refused| refused.help.clone()),
     };
@@ -100,7 +108,7 @@ fn no_form(visit: &Visit<'_>, stored: &StoredDecision) -> Result<Option<&'static
     }
 }
 
-/// `POST /ui/decisions/{id}`: `verdict`, `note`, `role`, `expires_in`, `seen`. Leads to the next decision that waits.
+/// `POST /ui/decisions/{id}`: `verdict`, `note`, `role`, `expires_in`, `seen`, `shown`. Leads to the next decision that waits.
 pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
     visit.context.only(&["find", "role", "agent", "said"])?;
     let (context, form) = (&visit.context, &visit.form);
@@ -131,7 +139,7 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let signed = signed.map(|signed| passkey::signed(visit, signed)).transpose()?;
     let reviewer = reviewer(context);
     let reviewed =
-        context.decider.review(&NewReview { signed: signed.as_ref(), ..new_review(visit, &reviewer, &note, approve) });
+        context.decider.review(&NewReview { signed: signed.as_ref(), ..new_review(visit, &reviewer, &note, approve)? });
     match reviewed {
         Ok(_) => {
             if let Some(token) = visit.token {
@@ -147,22 +155,27 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
     }
 }
 
-/// `POST /ui/decisions/{id}/statement`: `note`, `role`, `expires_in`. What a passkey signs to approve the decision.
+/// `POST /ui/decisions/{id}/statement`: `note`, `role`, `expires_in`, `shown`. What a passkey signs to approve the decision.
 pub(crate) fn statement(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let (context, note) = (&visit.context, visit.form.text("note"));
     let reviewer = reviewer(context);
-    let new = new_review(visit, &reviewer, &note, true);
-    let statement = context.decider.statement(&new)?;
+    let new = new_review(visit, &reviewer, &note, true)?;
     // The very bytes whose digest is the challenge.
-    let text = String::from_utf8(statement.canonical_vrf()).map_err(|error| Problem::internal().cause(error))?;
-    Ok(Reply::text(JSON, text))
+    Ok(Reply::text(JSON, context.decider.statement(&new)?.text))
 }
 
 /// The review that a form asks for.
-fn new_review<'a>(visit: &'a Visit<'_>, reviewer: &'a Reviewer, note: &'a str, approve: bool) -> NewReview<'a> {
+fn new_review<'a>(
+    visit: &'a Visit<'_>,
+    reviewer: &'a Reviewer,
+    note: &'a str,
+    approve: bool,
+) -> Result<NewReview<'a>, Problem> {
     let (context, form) = (&visit.context, &visit.form);
     let seconds = form.get("expires_in").and_then(|seconds| seconds.parse::<i64>().ok());
-    NewReview {
+    let shown = form.get("shown").filter(|shown| !shown.is_empty()).map(str::parse).transpose();
+    let shown = shown.map_err(|_| Problem::bad("invalid_parameter", "invalid `shown`").help("open the page again"))?;
+    Ok(NewReview {
         tenant: &context.caller.tenant,
         decision_id: context.variable("id"),
         reviewer,
@@ -172,8 +185,9 @@ fn new_review<'a>(visit: &'a Visit<'_>, reviewer: &'a Reviewer, note: &'a str, a
         role: form.get("role").filter(|role| approve && !role.is_empty()),
         // How long a denial stands is not asked for: it has its own default.
         expires_in: seconds.filter(|_| approve).map(|seconds| seconds.saturating_mul(1_000)),
+        shown,
         signed: None,
-    }
+    })
 }
 
 impl Refused {

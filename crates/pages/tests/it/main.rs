@@ -125,7 +125,7 @@ pub(crate) struct Office {
     pub(crate) bob: String,
     pub(crate) eve: String,
     pub(crate) stranger: String,
-    _home: Home,
+    home: Home,
 }
 
 impl Office {
@@ -137,7 +137,7 @@ impl Office {
         let (eve, four) = new_key("eve", "admin", "acme.shop");
         let (stranger, five) = new_key("mallory", "admin", "other.shop");
         let server = Server::with_keys(&home, &keys(&[&one, &two, &three, &four, &five]));
-        Self { server, agent, ann, bob, eve, stranger, _home: home }
+        Self { server, agent, ann, bob, eve, stranger, home }
     }
 
     /// Asks for a decision; its id.

@@ -155,3 +155,42 @@ fn a_list_of_ten_thousand_has_pages_and_filters() {
     let used = proofmark_testing::cpu_time_of_process() - begun;
     assert!(used.as_secs() < 20, "{used:?}");
 }
+
+#[test]
+fn a_form_approves_the_action_that_its_page_shows() {
+    let office = Office::open();
+    let (first, second) = (office.ask(MAIL), office.ask(OTHER));
+    let ann = office.browser(&office.ann);
+    let shown = |id: &str| {
+        let page = ann.get(&format!("/ui/decisions/{id}")).body;
+        page.split("name=\"shown\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    };
+    let (of_first, of_second) = (shown(&first), shown(&second));
+    let path = format!("/ui/decisions/{first}");
+    let words = ann.get(&path).words();
+    for said in ["tool send_email", "agent support-bot", "environment production", "separation none"] {
+        assert!(words.contains(said), "{said}: {words}");
+    }
+    let refused = ann.post(&path, &[("verdict", "approve"), ("note", "read it"), ("shown", &of_second)]);
+    assert_eq!(refused.status, 409);
+    assert!(refused.words().contains("what was shown is not the action that was decided on"), "{}", refused.words());
+    assert_eq!(office.outcome(MAIL), "replan_required");
+    let approved = ann.post(&path, &[("verdict", "approve"), ("note", "read it"), ("shown", &of_first)]);
+    assert_eq!(approved.status, 303, "{}", approved.words());
+    assert_eq!(office.outcome(MAIL), "allow");
+}
+
+/// Whoever can write to the database can change the action beside the signed decision.
+#[test]
+fn an_action_that_was_changed_in_the_store_is_not_shown() {
+    let office = Office::open();
+    let id = office.ask(MAIL);
+    office.home.sql("UPDATE decisions SET action = replace(action, 'send_email', 'harmless')");
+    let ann = office.browser(&office.ann);
+    let page = ann.get(&format!("/ui/decisions/{id}"));
+    assert!(page.words().contains("nobody can know what an approval would allow"), "{}", page.words());
+    assert!(!page.words().contains("harmless") && !page.body.contains("id=\"decide\""), "{}", page.words());
+    assert!(!ann.get("/ui/waiting").words().contains("harmless"));
+    let refused = ann.post(&format!("/ui/decisions/{id}"), &approve("read it"));
+    assert_eq!(refused.status, 409, "{}", refused.words());
+}

@@ -2,7 +2,7 @@ use super::{Fields, Hashes, Task};
 use crate::error::ReceiptError;
 use crate::json::{Json, Number};
 use crate::members::Members;
-use crate::results::{Detail, Results};
+use crate::results::{DecidedBy, Detail, Results};
 use crate::shown;
 use crate::signature::Signature;
 
@@ -87,7 +87,13 @@ fn detail(detail: &Members<'_>) -> Result<Detail, ReceiptError> {
         elapsed_ms: detail.optional_count("elapsed_ms")?,
         message: detail.optional_string("message")?,
         constraint: detail.optional_string("constraint")?,
+        decided: decided(detail)?,
     })
+}
+
+fn decided(detail: &Members<'_>) -> Result<Option<DecidedBy>, ReceiptError> {
+    let word = detail.optional_string("decided")?.map(|word| word.parse());
+    word.transpose().map_err(|error| ReceiptError::UnknownDecided { field: detail.place("decided"), error })
 }
 
 /// The counts add up, and the details are some or all of what they count. Details may leave checks out (hidden tests),

@@ -313,7 +313,8 @@ fn draft() -> impl Strategy<Value = Draft> {
             receipt_id: ReceiptId::from_random_bytes(id),
             verified_at: Timestamp::from_unix_millis(millis),
             tier,
-            verdict: Verdict::Partial,
+            // With any counts.
+            verdict: Verdict::Error,
             task: Some(Task { description, ..Task::default() }),
             results: Results::from_details(details),
             metadata,

@@ -7,6 +7,7 @@
   const fs = require('fs')
   const vm = require('vm')
   const builtin = require
+  const util = require('util')
 
   const { isBuiltin, stripTypeScriptTypes } = require('module')
 
@@ -20,6 +21,7 @@
   const TYPES_LIMIT = 16
   const TYPE_LIMIT = 64
   const DEPTH_LIMIT = 120
+  const MAX_CALLS = 64
   const hex = text => Buffer.from(String(text).slice(0, TEXT_LIMIT)).toString('hex')
   const bytes = (view) => Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString('hex')
   const plain = value => {
@@ -40,7 +42,11 @@
     }
   }
 
+  // In plain data the two zeros are told apart.
+  let isExact = false
+
   function number (value) {
+    if (isExact && value === 0 && 1 / value < 0) return '{"f":"-0"}'
     if (Number.isSafeInteger(value)) return String(value)
     if (Number.isNaN(value)) return '{"f":"nan"}'
     if (!Number.isFinite(value)) return value > 0 ? '{"f":"inf"}' : '{"f":"-inf"}'
@@ -254,6 +260,230 @@
     return () => script.runInThisContext()
   }
 
+  // An expression is evaluated in a process without the submission (`clean`). There the names of the submission are calls, whose
+  // results are given to it. Where one is not known yet, it says which calls there are, and the process of the submission
+  // makes them (`calls`). Both write plain data: values that are whole without their identity.
+
+  const pendings = new WeakSet()
+
+  // Whether nothing of a value is lost where it is written; `seen` gets all objects in it.
+  function isPlain (value, seen) {
+    if (typeof value !== 'object') return typeof value === 'string' ? value.isWellFormed() : !['function', 'symbol'].includes(typeof value)
+    if (value === null) return true
+    if (seen.has(value) || util.types.isProxy(value) || !Object.isExtensible(value)) return false
+    seen.add(value)
+    const inside = item => isPlain(item, seen)
+    const keys = Reflect.ownKeys(value)
+    switch (Object.getPrototypeOf(value)) {
+      case Map.prototype: return keys.length === 0 && [...value].every(([key, item]) => inside(key) && inside(item))
+      case Set.prototype: return keys.length === 0 && [...value].every(inside)
+      case Uint8Array.prototype: return keys.length === value.length
+      case Array.prototype: return keys.length === value.length + 1 && value.every(inside)
+      case Object.prototype: return keys.every(key => {
+        const { enumerable, value: item, get, set } = Object.getOwnPropertyDescriptor(value, key)
+        return typeof key === 'string' && enumerable && !get && !set && inside(item)
+      })
+      default: return false
+    }
+  }
+
+  function written (value) {
+    isExact = true
+    try {
+      return encode(value, 0)
+    } finally {
+      isExact = false
+    }
+  }
+
+  const FLOATS = { nan: NaN, inf: Infinity, '-inf': -Infinity }
+
+  function decode (value) {
+    if (Array.isArray(value)) return value.map(decode)
+    if (value === null || typeof value !== 'object') return value
+    const [[tag, content]] = Object.entries(value)
+    const pairs = () => content.map(([key, item]) => [decode(key), decode(item)])
+    switch (tag) {
+      case 'u': return undefined
+      case 'n': return BigInt(content)
+      case 'f': return FLOATS[content] ?? Number(content)
+      case 'b': return new Uint8Array(Buffer.from(content, 'hex'))
+      case 's': return new Set(content.map(decode))
+      case 'm': return new Map(pairs())
+      case 'd': {
+        const object = {}
+        // An assignment to `__proto__` would be none.
+        for (const [key, value] of pairs()) Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true })
+        return object
+      }
+      default: throw new TypeError('unknown tag')
+    }
+  }
+
+  // The calls in one process, one after another, up to the first past those that are certain that has no result.
+  async function calls ([source, certain, ...texts]) {
+    const wanted = texts.map(text => decode(JSON.parse(text)))
+    let scope
+    try {
+      scope = await load(source)
+      Object.assign(globalThis, scope.names())
+    } catch (error) {
+      return 'LE' + failure(error, false).join(' ')
+    }
+    const frames = []
+    for (const [name, given] of wanted) {
+      frames.push(await oneCall(scope, name, given).catch(() => 'Sr'))
+      if (frames.length > Number(certain) && !frames.at(-1).slice(0, 3).includes('V')) break
+    }
+    return frames.join('\t')
+  }
+
+  async function oneCall (scope, name, given) {
+    const before = written(given)
+    const [mine, theirs] = [new Set(), new Set()]
+    isPlain(given, mine)
+    let [frame, kind] = ['', '']
+    try {
+      let value = scope.evaluate(name)()(...given)
+      if (typeof value?.then === 'function') {
+        kind = 'A'
+        value = await value
+      }
+      try {
+        if (!isPlain(value, theirs)) return 'Sr'
+        frame = 'V' + written(value)
+      } catch {
+        return 'Sr'
+      }
+    } catch (error) {
+      frame = 'E' + failure(error, true).join(' ')
+    }
+    let isSame = false
+    try {
+      isSame = written(given) === before && ![...theirs].some(object => mine.has(object))
+    } catch {}
+    return (isSame ? '' : 'M') + kind + frame
+  }
+
+  class Leaves extends Error {}
+
+  // The value of an expression, or the calls that it is made of.
+  async function clean ([text, ...known]) {
+    const made = []
+    const loads = []
+    const thrown = []
+    let [certain, applied, isSync, why] = [0, 0, true, '']
+    const leave = reason => {
+      why ||= reason
+      throw new Leaves()
+    }
+    // What decides would decide by the stand-in of a result that is not known.
+    const decides = /&&|\|\||\?|===|!==|\b(?:if|for|while|do|switch|case|some|every|find\w*|filter|instanceof|typeof)\b/.test(text)
+    const binds = /=>|\b(?:function|let|const|var|class)\b/.test(text)
+    // In an object of traps every trap is this one, but for that of a call.
+    const trapped = (touched, apply = touched) => new Proxy(function () {}, new Proxy({}, { get: (_, trap) => trap === 'apply' ? apply : touched }))
+    const hasPending = value => pendings.has(value) || (Array.isArray(value) && value.some(hasPending))
+
+    function resultOf (name, given) {
+      if (!isSync || hasPending(given)) leave('f')
+      if (!isPlain(given, new Set())) leave('a')
+      made.push(written([name, given]))
+      if (made.length > MAX_CALLS) leave('k')
+      const index = made.length - 1
+      if (certain === index && known[2 * index] === made[index]) {
+        certain++
+        return knownResult(known[2 * index + 1])
+      }
+      if (decides) throw new Leaves()
+      const pending = trapped(() => { throw new Leaves() })
+      pendings.add(pending)
+      return pending
+    }
+
+    function knownResult (frame) {
+      if (frame[0] === 'M') {
+        if (binds) leave('m')
+        frame = frame.slice(1)
+      }
+      const isAwaited = frame[0] === 'A'
+      if (isAwaited) frame = frame.slice(1)
+      if (frame[0] === 'S') leave('r')
+      if (frame[0] === 'V') {
+        let value
+        try {
+          value = decode(JSON.parse(frame.slice(1)))
+        } catch {
+          leave('b')
+        }
+        return isAwaited ? Promise.resolve(value) : value
+      }
+      if (frame[0] !== 'E') leave('b')
+      const error = nativeError(frame)
+      thrown.push({ error, frame })
+      if (!isAwaited) throw error
+      const rejected = Promise.reject(error)
+      rejected.catch(() => {})
+      return rejected
+    }
+
+    function submissionName (name) {
+      const load = { isCalled: false, own: 0, before: applied }
+      loads.push(load)
+      return trapped(() => leave('n'), (_, self, given) => {
+        load.isCalled = true
+        // Other calls since it was looked up: they stand in its arguments.
+        if (applied - load.own !== load.before) leave('f')
+        applied++
+        load.own++
+        return resultOf(name, given)
+      })
+    }
+
+    const isTheirs = name => typeof name === 'string' && (!(name in globalThis) ||
+      (isBuiltin(name) && typeof globalThis[name] === 'object' && new RegExp(`(?:^|[^.\\w$])${name}\\s*\\(`).test(text)))
+    const scope = new Proxy({}, {
+      has: (_, name) => isTheirs(name),
+      get: (_, name) => name === Symbol.unscopables ? undefined : submissionName(name),
+      set: () => leave('n')
+    })
+    let run
+    try {
+      evaluate(text)
+      run = new vm.Script(`(function (scope) { with (scope) { return (${text}\n) } })`, { filename: 'input.js' }).runInThisContext()
+    } catch (error) {
+      return 'E' + failure(error, false).join(' ')
+    }
+    const wanted = () => `C${certain}\t${made.join('\t')}`
+    try {
+      let value = run.call(globalThis, scope)
+      isSync = false
+      if (certain === made.length) value = await value
+      if (why) return why === 'b' ? 'B' : 'S' + why
+      if (certain < made.length) return wanted()
+      if (made.length === 0) return 'S0'
+      if (!loads.every(load => load.isCalled)) return 'Sn'
+      return 'V' + encode(value, 0)
+    } catch (error) {
+      if (why) return why === 'b' ? 'B' : 'S' + why
+      if (certain < made.length) return wanted()
+      const found = thrown.find(one => one.error === error)
+      if (found) return found.frame
+      return made.length === 0 ? 'S0' : 'E' + failure(error, true).join(' ')
+    }
+  }
+
+  // What the expression may catch, of the type that comes first of those that are not the submission's own.
+  function nativeError (frame) {
+    const [kind, text, , ...names] = frame.slice(1).split(' ').map(part => Buffer.from(part, 'hex').toString())
+    const message = text.split('\ncaused by ')[0]
+    const types = names.map(name => globalThis[name])
+    const Type = types.find(type => typeof type === 'function' && (type === Error || type.prototype instanceof Error))
+    if (!Type) return message
+    const error = new Type(message)
+    if (error.name !== kind) error.name = kind
+    return error
+  }
+
   async function work (data) {
     const end = data.indexOf(10)
     const [mode, ...lengths] = data.subarray(0, end).toString().split(' ')
@@ -265,6 +495,8 @@
     }
     if (mode === 'pristine') {
       for (const text of pieces) await answer(() => evaluate(text))
+    } else if (mode === 'clean' || mode === 'calls') {
+      write(await ({ clean, calls })[mode](pieces))
     } else {
       await answer(() => ({ call, expression })[mode](pieces))
     }
@@ -282,6 +514,9 @@
       for (const given of ['[0]', '[1]']) await work(Buffer.from(`call ${source.length} 1 3\n${source}f${given}`))
       await work(Buffer.from(`expression ${source.length} 1\n${source}1`))
       await work(Buffer.from('pristine 4\n[""]'))
+      await work(Buffer.from('clean 5 8 3\n[f()]["f",[]]V[]'))
+      await work(Buffer.from('clean 6\n[f(1)]'))
+      await work(Buffer.from(`calls ${source.length} 1 22\n${source}0["module.exports",[0]]`))
     }
     const file = fs.openSync(ADDON)
     readAll(file)

@@ -38,7 +38,7 @@ pub fn serve_stdio(services: Services, files: Files) -> io::Result<()> {
     let services = Arc::new(services);
     runtime.block_on(async {
         // A host that goes away may send SIGHUP, which ends this process as it does any other.
-        tokio::spawn(reload::watch_files(reload::policies(files, &services), Arc::default(), false));
+        tokio::spawn(reload::watch_files(reload::of_services(files, &services), Arc::default(), false));
         let server = Server::new(&services, &Limits::new(), &Stops::new());
         Client::new(server, tokio::io::stdout()).serve(BufReader::new(tokio::io::stdin())).await;
     });

@@ -9,6 +9,7 @@ mod described;
 mod findings;
 mod mcp;
 mod pages;
+mod passkeys;
 mod place;
 mod policies;
 mod receipts;

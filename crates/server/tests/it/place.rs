@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use proofmark_decider::PolicyPlace;
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{self, Format};
 use proofmark_server::{ApiKeys, Files, KeysFile, Loaded, ReviewerEntry, Role, Source, UnreadableError, new_key};
@@ -44,11 +45,12 @@ impl Place {
             key
         });
         let files = Files {
-            action_policy: Some(Source {
-                path: policy,
-                read: |path| read(path, proofmark_boundary::ActionPolicy::read),
-            }),
+            action_policies: vec![(
+                PolicyPlace::default_of_all(),
+                Source { path: policy, read: |path| read(path, proofmark_boundary::ActionPolicy::read) },
+            )],
             workflow_policy: None,
+            signers: None,
             api_keys: Some(Source { path: home.path().join("keys.json"), read: |path| read(path, ApiKeys::read) }),
         };
         let keys = Some(std::fs::read_to_string(home.path().join("keys.json")).unwrap());

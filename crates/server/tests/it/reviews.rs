@@ -213,3 +213,34 @@ fn asking_thrice_waits_once_with_what_a_reviewer_has_to_see() {
     assert_eq!(office.outcome(&told), "allow");
     assert!(office.waiting().is_empty());
 }
+
+#[test]
+fn a_review_of_another_action_than_was_shown_is_refused() {
+    let office = Office::open();
+    let (asked, other) = (office.ask(MAIL), office.ask(&action("pay")));
+    let shown = |decision: &Json| proofmark_evidence::shown_of(member(decision, &["binding"]).as_object().unwrap());
+    for verdict in ["approve", "deny"] {
+        let word = format!(r#"{{"verdict": "{verdict}", "note": "x", "shown": "{}"}}"#, shown(&other));
+        let (status, refused) = office.review(&asked, 0, &word);
+        assert_eq!((status, code(&refused).as_str()), (409, "other_action"), "{refused:?}");
+    }
+    let (status, refused) = office.review(&asked, 0, r#"{"verdict": "approve", "note": "x", "shown": "sha256:0"}"#);
+    assert_eq!((status, code(&refused).as_str()), (400, "invalid_value"), "{refused:?}");
+    let word = format!(r#"{{"verdict": "approve", "note": "x", "shown": "{}"}}"#, shown(&asked));
+    let (status, reviewed) = office.review(&asked, 0, &word);
+    assert_eq!(status, 200, "{reviewed:?}");
+    let said = member(&reviewed, &["approval", "metadata", "approval", "shown"]).as_str().map(str::to_owned);
+    assert_eq!(said, Some(shown(&asked).to_string()));
+    assert_eq!(office.outcome(MAIL), "allow");
+}
+
+/// Whoever can write to the database can change the action beside the signed decision.
+#[test]
+fn an_action_that_was_changed_in_the_store_is_not_approved() {
+    let office = Office::open();
+    let asked = office.ask(MAIL);
+    office.home.sql("UPDATE decisions SET action = replace(action, 'send_email', 'harmless')");
+    let (status, refused) = office.review(&asked, 0, APPROVE);
+    assert_eq!((status, code(&refused).as_str()), (409, "other_action"), "{refused:?}");
+    assert_eq!(office.outcome(MAIL), "replan_required");
+}

@@ -25,6 +25,8 @@ pub(crate) struct Options {
     pub(crate) keys: Option<String>,
     /// The text of a workflow policy.
     pub(crate) workflow_policy: Option<&'static str>,
+    /// The reviewers of the policy, in place of its own.
+    pub(crate) reviewers: Vec<Json>,
     pub(crate) jobs: usize,
     pub(crate) rate: u32,
     /// Where the files of keys and of the action policy are, which are read again when they change.
@@ -67,7 +69,7 @@ impl Server {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { keys: None, workflow_policy: None, jobs: 2, rate: 1_000, files: Files::default() }
+        Self { keys: None, reviewers: Vec::new(), workflow_policy: None, jobs: 2, rate: 1_000, files: Files::default() }
     }
 }
 
@@ -101,6 +103,9 @@ pub(crate) fn settings(home: &Home, options: Options) -> Settings {
         let roles: Vec<_> = ["manager", "reviewer", "finance"].map(Json::from).into();
         let own = object! { "name": "own", "key": key.signer().to_string(), "roles": roles };
         policy.insert("reviewers", vec![Json::Object(own)]);
+    }
+    if let (Json::Object(policy), false) = (&mut policy, options.reviewers.is_empty()) {
+        policy.insert("reviewers", options.reviewers);
     }
     let policy = proofmark_boundary::ActionPolicy::read(&policy).unwrap();
     let store = Arc::new(Store::open(home.store()).unwrap());
@@ -137,14 +142,16 @@ pub(crate) fn new_key(id: &str, role: &str, tenant: &str) -> (String, String) {
         other => panic!("unknown role {other}"),
     };
     let roles = if role == Role::Agent { &[][..] } else { &["manager", "reviewer", "finance", "lead"] };
-    let reviewer = ReviewerEntry { roles: roles.iter().copied().map(str::to_owned).collect(), signer: None };
+    let reviewer =
+        ReviewerEntry { roles: roles.iter().copied().map(str::to_owned).collect(), ..ReviewerEntry::default() };
     let (key, entry) = proofmark_server::new_key(id, role, tenant, &reviewer).unwrap();
     (key, entry.to_text())
 }
 
 /// A new API key of a reviewer who holds these roles, and its entry for a file of keys.
 pub(crate) fn new_reviewer(id: &str, tenant: &str, roles: &[&str]) -> (String, String) {
-    let reviewer = ReviewerEntry { roles: roles.iter().copied().map(str::to_owned).collect(), signer: None };
+    let reviewer =
+        ReviewerEntry { roles: roles.iter().copied().map(str::to_owned).collect(), ..ReviewerEntry::default() };
     let (key, entry) = proofmark_server::new_key(id, Role::Reviewer, tenant, &reviewer).unwrap();
     (key, entry.to_text())
 }

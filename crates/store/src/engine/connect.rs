@@ -4,6 +4,7 @@ use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::clock::Clock;
+use crate::engine::file::Opened;
 use crate::engine::postgres::{self, Database, Writing};
 use crate::engine::readers::Readers;
 use crate::engine::{Engine, Sqlite, file, sqlite};
@@ -51,12 +52,13 @@ pub(crate) fn connect_existing(place: Place) -> Result<Connected, StoreError> {
 fn of_file(path: PathBuf) -> Result<Connected, StoreError> {
     // Before SQLite opens the file for writing, which may lock it or recover its log.
     file::inspect(&path)?;
+    let opened = Arc::new(Opened::at(&path)?);
     let connection = sqlite::open_to_write(&path)?;
     let clock = Arc::new(Clock::default());
-    let engine = Sqlite::with_log(connection, Arc::clone(&clock), &path);
+    let engine = Sqlite::with_log(connection, Arc::clone(&clock), &path, Arc::clone(&opened));
     let engine = Engine::Sqlite(engine.map_err(|error| StoreError::of_io(&path, &error))?);
     let place = Place::File(path.clone());
-    Ok(Connected { engine, readers: Readers::of_file(path)?, clock, place })
+    Ok(Connected { engine, readers: Readers::of_file(path, opened)?, clock, place })
 }
 
 fn of_database(database: Arc<Database>) -> Result<Connected, StoreError> {

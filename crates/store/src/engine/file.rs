@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -24,6 +24,59 @@ const SEARCHED: u64 = 64 * 1024;
 /// When the operating system refuses.
 pub(crate) fn create_missing(path: &Path) -> Result<(), StoreError> {
     create(path).map_err(|error| StoreError::of_io(path, &error))
+}
+
+/// Which file a store was opened from. A process keeps a deleted file open, and what it writes there is lost when it ends.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    path: PathBuf,
+    file: Identity,
+    /// The file of the log, once it was there.
+    log: OnceLock<Identity>,
+}
+
+/// A file, whatever its name: the numbers of its device and of the file on it.
+type Identity = (u64, u64);
+
+impl Opened {
+    /// The file that is at `path` now.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] or [`StoreError::Io`].
+    pub(crate) fn at(path: &Path) -> Result<Self, StoreError> {
+        let file = identity(path).map_err(|error| StoreError::of_io(path, &error))?;
+        Ok(Self { path: path.to_owned(), file, log: OnceLock::new() })
+    }
+
+    /// Checks that the same file is at the path.
+    ///
+    /// # Errors
+    /// [`StoreError::Replaced`]
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        if identity(&self.path).is_ok_and(|found| found == self.file) { Ok(()) } else { Err(self.replaced()) }
+    }
+
+    /// Checks that the same file is at the path, and the same log beside it. To be called while a connection is open, after it
+    /// has written: until then there may be no log.
+    ///
+    /// # Errors
+    /// [`StoreError::Replaced`]
+    pub(crate) fn check_with_log(&self) -> Result<(), StoreError> {
+        self.check()?;
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        // SQLite deletes the log when the last connection is closed, and this process has one.
+        let found = identity(Path::new(&log)).map_err(|_gone| self.replaced())?;
+        if *self.log.get_or_init(|| found) == found { Ok(()) } else { Err(self.replaced()) }
+    }
+
+    fn replaced(&self) -> StoreError {
+        StoreError::Replaced { place: Place::File(self.path.clone()) }
+    }
+}
+
+fn identity(path: &Path) -> io::Result<Identity> {
+    fs::metadata(path).map(|found| (found.dev(), found.ino()))
 }
 
 /// Refuses what is not ours, and what a later version has written, without writing, locking or recovering anything.

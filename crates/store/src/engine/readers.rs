@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::engine::db::Db;
+use crate::engine::file::Opened;
 use crate::engine::postgres::{Database, Session};
 use crate::engine::sqlite;
 use crate::error::StoreError;
@@ -20,6 +21,8 @@ const DATABASE_READERS: usize = 4;
 /// Connections that read one store. They are opened when they are needed, and stay open.
 pub(crate) struct Readers {
     source: Source,
+    /// None of a database.
+    opened: Option<Arc<Opened>>,
     most: usize,
     pool: Mutex<Pool>,
     returned: Condvar,
@@ -53,15 +56,16 @@ struct Borrowed<'a> {
 }
 
 impl Readers {
-    /// Opens the first connection to the database at `path`.
+    /// Opens the first connection to the database at `path`, which is `opened`.
     ///
     /// # Errors
     /// As [`crate::Store::open`].
-    pub(crate) fn of_file(path: PathBuf) -> Result<Self, StoreError> {
+    pub(crate) fn of_file(path: PathBuf, opened: Arc<Opened>) -> Result<Self, StoreError> {
         let first = Connection::Sqlite(sqlite::open_to_read(&path)?);
         // More connections than processors, which reading needs, would only take memory.
         let processors = thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self::of(Source::File(path), processors.min(MAX_READERS), vec![first]))
+        let readers = Self::of(Source::File(path), processors.min(MAX_READERS), vec![first]);
+        Ok(Self { opened: Some(opened), ..readers })
     }
 
     /// Connections to `database`, which are opened by the first questions.
@@ -71,7 +75,7 @@ impl Readers {
 
     fn of(source: Source, most: usize, idle: Vec<Connection>) -> Self {
         let pool = Mutex::new(Pool { open: idle.len(), idle, waiting: 0 });
-        Self { source, most, pool, returned: Condvar::new() }
+        Self { source, opened: None, most, pool, returned: Condvar::new() }
     }
 
     /// Asks `question` on a connection of its own, waiting for one while all are in use.
@@ -79,6 +83,8 @@ impl Readers {
     /// # Errors
     /// When the store cannot be read.
     pub(crate) fn read<T>(&self, question: impl FnOnce(&Db<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
+        // What is in a file that was deleted must not be shown as what is stored.
+        self.opened.as_ref().map_or(Ok(()), |opened| opened.check())?;
         let mut borrowed = Borrowed { readers: self, connection: self.idle() };
         let connection = match borrowed.connection.take() {
             Some(connection) => connection,

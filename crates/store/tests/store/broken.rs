@@ -101,6 +101,45 @@ fn a_changed_receipt_is_damage() {
     assert!(DAMAGED(&store.local().receipt(&id(0, 0)).unwrap_err()));
 }
 
+/// A process writes on into a file that was deleted, and what it answers is lost when it ends.
+#[test]
+fn nothing_is_stored_in_or_read_from_a_file_that_is_not_at_the_path_any_more() {
+    let replaced = |error: &StoreError| matches!(error, StoreError::Replaced { .. });
+    for change in [
+        |path: &Path| fs::remove_file(path).unwrap(),
+        |path: &Path| {
+            fs::copy(path, path.with_extension("copy")).unwrap();
+            fs::rename(path.with_extension("copy"), path).unwrap();
+        },
+    ] {
+        let (_folder, path) = folder();
+        let store = Store::open(&path).unwrap();
+        store.local().submit(single(id(0, 0))).wait().unwrap();
+        fs::hard_link(&path, path.with_extension("kept")).unwrap();
+        change(&path);
+        let refused = store.local().submit(single(id(0, 1))).wait().unwrap_err();
+        assert!(replaced(&refused), "{refused}");
+        assert!(refused.help().unwrap().contains("`-wal`"), "{refused}");
+        assert!(replaced(&store.local().receipt(&id(0, 0)).unwrap_err()));
+        assert!(replaced(&store.probe().unwrap_err()));
+        // The same file again, with the log that belongs to it.
+        fs::rename(path.with_extension("kept"), &path).unwrap();
+        store.local().submit(single(id(0, 2))).wait().unwrap();
+        assert!(store.local().receipt(&id(0, 1)).unwrap().is_none());
+        assert!(store.local().receipt(&id(0, 2)).unwrap().is_some());
+    }
+}
+
+#[test]
+fn nothing_is_stored_beside_a_log_that_was_deleted() {
+    let (_folder, path) = folder();
+    let store = Store::open(&path).unwrap();
+    store.local().submit(single(id(0, 0))).wait().unwrap();
+    fs::remove_file(path.with_extension("db-wal")).unwrap();
+    let refused = store.local().submit(single(id(0, 1))).wait().unwrap_err();
+    assert!(matches!(refused, StoreError::Replaced { .. }), "{refused}");
+}
+
 #[test]
 fn a_store_of_a_later_version_is_left_alone() {
     let (_folder, path) = folder();

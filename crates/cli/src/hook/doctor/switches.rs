@@ -7,9 +7,9 @@ use proofmark_hosts::{
     Finding, HookServer, Host, InstalledHook, Layer, Scope, Settings, SettingsFound, Surroundings, Switches,
 };
 
-use super::super::config_file::ConfigFile;
 use super::super::hook_server::RunningServer;
 use super::Found;
+use crate::host_file::HostFile;
 use crate::shell_words;
 
 /// What switches the installed hooks of this host off.
@@ -46,6 +46,7 @@ fn commands(found: &[Found]) -> impl Iterator<Item = InstalledHook> {
 
 /// A file of settings, if it can be read.
 fn settings(host: &'static Host, scope: Scope, path: PathBuf) -> Option<Settings> {
-    let document = ConfigFile::read(host, &path).ok().filter(ConfigFile::exists)?.document().ok()?;
+    let file = HostFile::read(&path, host.installation.has_comments).ok().filter(|file| file.before().is_some())?;
+    let document = file.document().ok()?;
     Some(Settings { scope, path, object: document.json().as_object().cloned()? })
 }

@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use super::{INITIALIZE, LIST, METHOD, SERVER, VERSION, stateless};
 use crate::{BINARY, PATIENCE, Place, call};
@@ -75,12 +74,10 @@ impl Listening {
         })
     }
 
-    /// Ends it as a supervisor of services does; how long that took.
-    pub(super) fn stop(&mut self) -> Duration {
-        let begun = Instant::now();
+    /// Ends it as a supervisor of services does.
+    pub(super) fn stop(&mut self) {
         let killed = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(killed.success() && self.child.wait().unwrap().success());
-        begun.elapsed()
     }
 }
 

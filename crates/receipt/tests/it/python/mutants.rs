@@ -2,8 +2,8 @@
 
 use ed25519_dalek::{Signer, SigningKey as Ed25519Key};
 use proofmark_receipt::{
-    ChainTip, Detail, Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, SignerId, SigningKey, Status,
-    Task, Timestamp, Verdict,
+    ChainTip, DecidedBy, Detail, Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, SignerId, SigningKey,
+    Status, Task, Timestamp, Verdict,
 };
 
 /// The seeds of the issuer and of a stranger.
@@ -107,6 +107,7 @@ const TEXTS: [(&str, &str); 20] = [
 pub(crate) fn issued(kind: usize) -> String {
     let digest = Sha256Digest::of(&[0]);
     let detail = |name: &str, status| Detail {
+        decided: Some(DecidedBy::Verifier),
         input: Some("[[1, 2]]".to_owned()),
         expected: Some("[1, 2]".to_owned()),
         elapsed_ms: Some(12),
@@ -117,7 +118,8 @@ pub(crate) fn issued(kind: usize) -> String {
         receipt_id: ReceiptId::from_random_bytes([7; 16]),
         verified_at: Timestamp::from_unix_millis(1_771_461_960_000),
         tier: 0,
-        verdict: Verdict::Partial,
+        // Of no checks it is no verdict but this.
+        verdict: if kind == 2 { Verdict::Error } else { Verdict::Partial },
         task: (kind != 1).then(|| Task { task_id: Some("order-17".to_owned()), ..Task::default() }),
         results: if kind == 2 { Results::default() } else { Results::from_details(details) },
         hashes: Hashes { specification: digest, output: digest, tests: (kind != 1).then_some(digest) },

@@ -80,7 +80,7 @@ fn begin(guards: &Guards, terms: Terms, context: &RequestContext<'_>) -> Result<
         session: format!("{}{}", prefix(&context.caller), new.session),
         server: new.server,
         origin: new.origin,
-        process: None,
+        process: process(&context.caller, new.process.as_deref())?,
         agent: agent(&context.caller, new.agent.as_deref())?,
         environment: new.environment,
         keep: terms.keep,
@@ -153,6 +153,9 @@ fn hook(terms: Terms, context: &RequestContext<'_>) -> Result<Reply, Problem> {
         agent: agent(&context.caller, told.agent.as_deref())?,
         environment: told.environment,
         project: told.project,
+        process: process(&context.caller, told.process.as_deref())?,
+        // Its processes are on another host, or hidden.
+        runs: |_| None,
         keep: terms.keep,
     };
     let hooks = Hooks::new(Arc::clone(context.decider), settings, Arc::clone(&context.stop));
@@ -231,6 +234,12 @@ fn agent(caller: &Caller, named: Option<&str>) -> Result<Option<String>, Problem
     let prefix = prefix(caller);
     named.map_or(Ok(()), |name| check_name(name, "agent"))?;
     Ok(Some(named.map_or_else(|| prefix.trim_end_matches('/').to_owned(), |name| format!("{prefix}{name}"))))
+}
+
+/// Which start of a host that is beside an agent, as it says. Nobody names that of another caller.
+fn process(caller: &Caller, named: Option<&str>) -> Result<Option<String>, Problem> {
+    named.map_or(Ok(()), |name| check_name(name, "process"))?;
+    Ok(named.map(|name| format!("{}{name}", prefix(caller))))
 }
 
 fn check_name(name: &str, what: &str) -> Result<(), Problem> {

@@ -28,6 +28,8 @@ pub struct NewGuard {
     pub origin: Vec<String>,
     /// What the session is called among those of the caller.
     pub session: String,
+    /// Which start of the agent's host it belongs to.
+    pub process: Option<String>,
     pub agent: Option<String>,
     pub environment: Option<String>,
     /// The name of the policy that is asked.
@@ -90,6 +92,8 @@ pub struct HookEvent {
     pub policy: Option<String>,
     /// The folder of the project.
     pub project: Option<String>,
+    /// Which start of the host it comes from.
+    pub process: Option<String>,
     /// The files that the call is about, with those that links lead to from them.
     pub paths: Option<Vec<String>>,
     /// The host's own record, where the server has asked for it, or the agent is about to stop.
@@ -184,6 +188,7 @@ impl Sent for NewGuard {
             "server": self.server.as_str(),
             "origin": origin,
             "session": self.session.as_str(),
+            "process"?: self.process.as_deref(),
             "agent"?: self.agent.as_deref(),
             "environment"?: self.environment.as_deref(),
             "policy"?: self.policy.as_deref(),
@@ -194,13 +199,14 @@ impl Sent for NewGuard {
     }
 
     fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
-        fields.only(&["server", "origin", "session", "agent", "environment", "policy", "hide", "wait_ms"])?;
+        fields.only(&["server", "origin", "session", "process", "agent", "environment", "policy", "hide", "wait_ms"])?;
         let wait = fields.need("wait_ms", "say how long a call may wait")?;
         let millis = wait.json.as_number().and_then(|number| number.as_u64());
         Ok(Self {
             server: fields.need("server", "name the server")?.text()?.to_owned(),
             origin: texts(&fields.need("origin", "say how the server is reached")?)?,
             session: fields.need("session", "name the session")?.text()?.to_owned(),
+            process: maybe_text(fields, "process")?,
             agent: maybe_text(fields, "agent")?,
             environment: maybe_text(fields, "environment")?,
             policy: maybe_text(fields, "policy")?,
@@ -281,6 +287,7 @@ impl Sent for HookEvent {
             "environment"?: self.environment.as_deref(),
             "policy"?: self.policy.as_deref(),
             "project"?: self.project.as_deref(),
+            "process"?: self.process.as_deref(),
             "paths"?: paths.map(|paths| paths.iter().map(|path| Json::from(path.as_str())).collect::<Vec<_>>()),
             "record"?: record,
             "stop"?: stop,
@@ -297,6 +304,7 @@ impl Sent for HookEvent {
             "environment",
             "policy",
             "project",
+            "process",
             "paths",
             "record",
             "stop",
@@ -309,6 +317,7 @@ impl Sent for HookEvent {
             environment: maybe_text(fields, "environment")?,
             policy: maybe_text(fields, "policy")?,
             project: maybe_text(fields, "project")?,
+            process: maybe_text(fields, "process")?,
             paths: fields.get("paths").map(|field| texts(&field)).transpose()?,
             record: fields.get("record").map(|field| read_record(&field)).transpose()?,
             stop: fields.get("stop").map(|field| read_stop(&field)).transpose()?,
@@ -419,14 +428,15 @@ mod tests {
             let [agent, environment, project, policy] = maybe;
             let wait = Duration::from_millis(millis);
             let (a, e, p) = (agent.clone(), environment.clone(), policy.clone());
-            same(&NewGuard { server, origin: words.clone(), session, agent: a, environment: e, policy: p, hide: flag, wait });
+            same(&NewGuard { server, origin: words.clone(), session, process: project.clone(), agent: a, environment: e, policy: p, hide: flag, wait });
             same(&Follows { passages, waits_for_list: flag });
             for record in [None, Some(HostRecord::Missing), Some(HostRecord::Lines(event.clone())), Some(HostRecord::Unreadable(event.clone()))] {
                 let (host, event, session) = (host.clone(), event.clone(), project.clone());
                 let (agent, environment, project) = (agent.clone(), environment.clone(), project.clone());
+                let process = agent.clone();
                 let policy = policy.clone();
                 let stop = flag.then(|| StepToJudge { workflow: host.clone(), step: event.clone(), message: agent.clone() });
-                same(&HookEvent { host, event, session, agent, environment, policy, project, paths: flag.then(|| words.clone()), record, stop });
+                same(&HookEvent { host, event, session, agent, environment, policy, project, process, paths: flag.then(|| words.clone()), record, stop });
             }
             let stops = [StopRuling::Accepted(event.clone()), StopRuling::Refused(event.clone()), StopRuling::Over(event.clone()), StopRuling::Judged];
             stops.map(HookAnswer::Stopped).iter().for_each(same);

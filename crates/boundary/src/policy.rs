@@ -23,7 +23,7 @@ pub use lint::Warning;
 pub(crate) use matcher::{Matcher, Matching};
 pub(crate) use read::MAX_BOUNDARIES;
 pub use results::ResultHandling;
-pub(crate) use rules::{Demand, Deny, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
+pub(crate) use rules::{Demand, Deny, ReceiptRule, Require, SameArgument, ToolCallDemand, Warn, Wording};
 pub(crate) use tools::UNCLASSED;
 pub use tools::{HostTool, ToolCall};
 

@@ -16,7 +16,7 @@ use proofmark_session::CallStatus;
 
 use crate::Request;
 use crate::facts::ACTION_CLASSES;
-use crate::policy::{ActionPolicy, ActionPolicyError, MAX_BOUNDARIES, ToolCall};
+use crate::policy::{ActionPolicy, ActionPolicyError, HostTool, MAX_BOUNDARIES, ToolCall};
 use guess::Guessed;
 use yaml::Commented;
 
@@ -132,7 +132,12 @@ pub fn as_under(policy: &ActionPolicy, call: &SeenCall, facts: &Object) -> Optio
     };
     let args = args.unwrap_or(&empty);
     let said_to_change = call.said_to_change;
-    let mut new = policy.action_of(&ToolCall { tool, server: text("server"), args, said_to_change });
+    let named = ToolCall { tool, server: text("server"), args, said_to_change };
+    let mut new = if text("surface") == Some("host") {
+        policy.action_of_host(&named, &HostTool { name: tool, class: None, target: None })
+    } else {
+        policy.action_of(&named)
+    };
     let is_call = text("surface") == Some("mcp") && text("method") == Some("tools/call");
     // Of other requests the protocol or the host says what they are about, and not the policy.
     let is_kept = |name: &str| match name {

@@ -28,6 +28,7 @@ use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
+use crate::host_process;
 use crate::options::{Recording, Signing, StoreAt, Trusting, duration};
 use crate::out;
 use crate::paint::printable;
@@ -171,7 +172,8 @@ impl Guard {
         let settings = GuardSettings {
             session,
             server,
-            process: None,
+            // Over HTTP nobody starts a guard for a host, so it is the start of the guard that counts.
+            process: if upstream.is_some() { host_process::own() } else { host_process::of_parent() },
             origin: self.http.upstream.clone().map_or_else(|| self.server_command.clone(), |url| vec![url]),
             agent: self.agent,
             environment: self.environment,
@@ -204,6 +206,7 @@ impl Guard {
             server,
             origin: self.server_command.clone(),
             session,
+            process: host_process::of_parent(),
             agent: self.agent,
             environment: self.environment,
             policy: self.remote.policy_name,

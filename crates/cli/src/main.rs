@@ -34,6 +34,7 @@ mod gate;
 mod groups;
 mod guard;
 mod hook;
+mod host_process;
 mod host_file;
 mod in_order;
 mod init;

@@ -38,6 +38,7 @@ pub const TOOL_CALL: &[&str] = &[
     "surface",
     "server",
     "origin",
+    "earlier",
     "when",
     "min",
     "max",

@@ -71,6 +71,9 @@ pub enum DecideError {
     /// The session's record is not what trusted signers have recorded.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// Another process than a session's host sends an event of it.
+    #[error("take the event: it does not come from the host of this session, which still runs")]
+    NotFromHost,
     /// Other processes decide on the action faster than we can.
     #[error("store the decision: other processes keep deciding on the same action or in the same session")]
     Raced,
@@ -96,6 +99,7 @@ impl DecideError {
             Self::Raced => Some("try again".to_owned()),
             Self::Sign(error) => error.help(),
             Self::Session(error) => error.help(),
+            Self::NotFromHost => Some("let the host start its hooks, and give each host a session of its own".to_owned()),
             Self::Facts(_) | Self::Stored { .. } | Self::Randomness(_) => None,
         }
     }

@@ -16,7 +16,7 @@ use proofmark_guard::{Block, labels_of};
 use proofmark_hosts::{Call, Ended, Event as Told, Host, Message};
 use proofmark_receipt::{Json, Object};
 use proofmark_session::{
-    Agent, CallResult, CallStatus, Decided, Entry, Event, Joined, Keep, Kind, MAX_CALLS, Opened, SessionFacts,
+    Agent, CallResult, CallStatus, Decided, Entry, Event, Joined, Keep, Kind, MAX_CALLS, Opened, Refused, SessionFacts,
     SubagentName, TextDigest, Undecided, arguments,
 };
 use proofmark_store::{StoreError, TenantStore};
@@ -32,6 +32,10 @@ pub use stop::{HostRecord, StepAt, StopError, StopRuling};
 
 const EXECUTED_UNDECIDED: Found =
     Found { code: FindingCode::ExecutedUndecided, message: "it was executed, and no hook was asked about it" };
+const TOLD_BY_ANOTHER: Found = Found {
+    code: FindingCode::ExecutedUndecided,
+    message: "a hook was told of it, and the host's own record does not have it",
+};
 /// How many of the sessions that were begun last are searched for a subagent.
 const MAX_SESSIONS_SEARCHED: usize = 100;
 
@@ -46,6 +50,10 @@ pub struct HookSettings {
     pub environment: Option<String>,
     /// The folder of the agent's project, as the fact `agent.project` has it.
     pub project: Option<String>,
+    /// Which start of the host the event comes from.
+    pub process: Option<String>,
+    /// Whether the start of a host that has this name still runs; `None` where that is not known.
+    pub runs: fn(&str) -> Option<bool>,
     pub keep: Keep,
 }
 
@@ -70,6 +78,8 @@ pub enum HookRuling {
 struct Seen {
     facts: SessionFacts,
     calls: Calls,
+    /// Which start of the host the session was seen from last.
+    process: Option<String>,
 }
 
 type HookSession = SessionDecider<Seen>;
@@ -129,12 +139,13 @@ impl Hooks {
         let policy = self.decider.policy_for(tenant, asker)?;
         let pending = Pending { message, call, action: self.action(&policy, message, call), policy: &policy };
         let mut session = self.session()?;
+        self.check_sender(&mut session)?;
         if self.settings.host.record.alone_has_exit_codes() && session.known.calls.any_unsettled() {
             self.compare(&mut session, &transcript())?;
             session.catch_up()?;
         }
         session.settled(|session| {
-            let Seen { facts, calls } = &session.known;
+            let Seen { facts, calls, .. } = &session.known;
             match calls.decided(message, call, &self.decider.now()).cloned() {
                 Some(decided) => self.joined(session, call, &decided),
                 None if facts.is_full() => {
@@ -152,6 +163,7 @@ impl Hooks {
     /// When it cannot be stored.
     fn after(&self, message: &Message, call: &Call, ended: &Ended) -> Result<(), DecideError> {
         let mut session = self.session()?;
+        self.check_sender(&mut session)?;
         let decided = match session.known.calls.to_end(message, call) {
             Match::Of(decided) => Some(decided.clone()),
             // The other event about the call says more.
@@ -179,7 +191,7 @@ impl Hooks {
             Some(decided) => Some((decided.decision, Found::BLOCKED)),
             None => Some((call.id.clone().unwrap_or_else(|| call.host_tool.clone()), EXECUTED_UNDECIDED)),
         };
-        let mut entries = self.entries(session.is_empty(), None, Event::Result(result));
+        let mut entries = self.entries(&session, None, Event::Result(result));
         if found.is_some() {
             entries.push(self.entry(Event::Undecided(Undecided {
                 call: call.id.clone(),
@@ -203,6 +215,9 @@ impl Hooks {
             policy.action_of_host(&named, &host)
         };
         action.insert("source", "hook");
+        if let Some(process) = self.settings.process.as_deref() {
+            action.insert("process", process);
+        }
         action.insert("surface", if call.mcp { "mcp" } else { "host" });
         let paths = call.paths.clone();
         // What a command does depends on where it runs, so an approval is of the call in this folder. Files that are known are
@@ -223,10 +238,10 @@ impl Hooks {
             agent.insert("project", project.as_str());
         }
         let request = Request::from_facts(facts).map_err(|error| DecideError::Facts(error.to_string()))?;
-        let is_first = session.is_empty();
+        let opened = self.opened(session, Some(pending.policy));
         let receipt = session.decide(&request, &|decision, allowed| {
             let decided = Decided { decision: Some(decision.to_owned()), allowed, ..recorded(pending) };
-            self.entries(is_first, Some(pending.policy), Event::Decided(decided))
+            opened.iter().cloned().chain([self.entry(Event::Decided(decided))]).collect()
         })?;
         Ok(if receipt.disposition().allows() {
             HookRuling::Allowed
@@ -249,17 +264,35 @@ impl Hooks {
         Ok(HookRuling::Blocked(Block::by(&receipt, None).text))
     }
 
-    /// The event as an entry, after the entry that begins the session where it is the first.
-    fn entries(&self, is_first: bool, policy: Option<&ActionPolicy>, event: Event) -> Vec<Entry> {
-        let opened = Opened {
+    /// The event as an entry, after the entry that begins the session where it is the first of this start of the host.
+    fn entries(&self, session: &HookSession, policy: Option<&ActionPolicy>, event: Event) -> Vec<Entry> {
+        self.opened(session, policy).into_iter().chain([self.entry(event)]).collect()
+    }
+
+    /// The entry that begins the session, or goes on with it after the host was started again; none where there is one.
+    fn opened(&self, session: &HookSession, policy: Option<&ActionPolicy>) -> Option<Entry> {
+        if !session.is_empty() && session.known.process == self.settings.process {
+            return None;
+        }
+        Some(self.entry(Event::Opened(Opened {
             host: Some(self.settings.host.name.to_owned()),
             agent: self.settings.agent.clone(),
             environment: self.settings.environment.clone(),
             policy_hash: policy.map(|policy| policy.hash().to_string()),
+            process: self.settings.process.clone(),
             ..Opened::default()
-        };
-        let opened = is_first.then_some(Event::Opened(opened));
-        opened.into_iter().chain([event]).map(|event| self.entry(event)).collect()
+        })))
+    }
+
+    /// Refuses an event that another process sends than the host of this session, which still runs.
+    fn check_sender(&self, session: &mut HookSession) -> Result<(), DecideError> {
+        let host = session.known.process.as_deref().filter(|host| self.settings.process.as_deref() != Some(host));
+        if host.and_then(self.settings.runs) != Some(true) {
+            return Ok(());
+        }
+        let error = DecideError::NotFromHost;
+        session.append(&[self.entry(Event::Refused(Refused { reason: error.to_string() }))])?;
+        Err(error)
     }
 
     fn entry(&self, event: Event) -> Entry {
@@ -288,6 +321,14 @@ impl Known for Seen {
     fn take_in(&mut self, entry: &Entry) {
         self.facts.take_in(entry);
         self.calls.take_in(entry);
+        match &entry.event {
+            // Guards of the same session have others.
+            Event::Opened(Opened { host: Some(_), process, .. }) => self.process.clone_from(process),
+            Event::Decided(decided) if decided.source.as_deref() == Some("hook") => {
+                self.process.clone_from(&decided.process);
+            }
+            _ => {}
+        }
     }
 }
 

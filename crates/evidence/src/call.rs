@@ -18,6 +18,8 @@ pub struct Call {
     pub at: Option<String>,
     /// Where it comes from ([`proofmark_session::PROVENANCE`]), as far as the trace says that.
     pub provenance: Object,
+    /// Whether the agent's host was started again since.
+    pub earlier: bool,
     /// Whether it was made without the decision that it needed, as far as the trace says that.
     pub undecided: bool,
     /// Its index among the calls.
@@ -39,6 +41,7 @@ impl Call {
             "result"?: self.result.clone(),
             "status": self.status.as_str(),
             "index": self.index as u64,
+            "earlier"?: self.earlier.then_some(true),
         };
         copy_provenance(&self.provenance, &mut object);
         object.into()

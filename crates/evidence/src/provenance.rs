@@ -82,7 +82,7 @@ impl ProvenanceDemand {
     /// server calls it.
     pub fn tool_names<'a>(&self, tool: &'a str, server: Option<&str>) -> [&'a str; 2] {
         let names_server = self.globs.iter().any(|(name, _)| *name == "server");
-        [tool, server.filter(|_| names_server).map_or(tool, |server| name_on_server(server, tool))]
+        [tool, if names_server { name_on_server(server, tool) } else { tool }]
     }
 
     /// How many globs there are.

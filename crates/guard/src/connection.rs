@@ -234,6 +234,7 @@ impl Connection {
             environment: self.settings.environment.clone(),
             policy_hash: Some(policy.hash().to_string()),
             origin: origin.map(str::to_owned),
+            process: self.settings.process.clone(),
             shadow: self.settings.shadow.then_some(true),
         };
         // Readers of the record expect this event first, before the pin of the origin.

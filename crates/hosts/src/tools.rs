@@ -163,3 +163,13 @@ pub(crate) fn of_mcp(name: &str) -> Option<(&str, &str)> {
     // `mcp____x` and `mcp__x__` have the form, and name no tool of any server.
     (!server.is_empty() && !tool.is_empty()).then_some((server, tool))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_names_are_those_that_no_server_can_have() {
+        assert_eq!(COMMON_TOOLS.map(|tool| tool.name), proofmark_session::COMMON_TOOLS);
+    }
+}

@@ -59,8 +59,8 @@ fn claude_code() {
             "before read_file generic target=/srv/repo/../secret paths=/srv/secret id=toolu_01",
             "before edit_file record_mutation target=src/a.rs paths=/srv/repo/src/a.rs id=toolu_01 in=ag1",
             "before web_fetch webhook_call target=https://example.org/x paths= id=toolu_01",
-            "before Artifact unknown id=toolu_01",
-            "before write_file unknown server=fs mcp id=toolu_01",
+            "before host:Artifact unknown id=toolu_01",
+            "before mcp:fs:write_file unknown server=fs mcp id=toolu_01",
             "before tool unknown server=my  server mcp id=toolu_01",
             "before tool unknown server=my__server mcp id=toolu_01",
             "after shell succeeded",
@@ -90,8 +90,8 @@ fn codex() {
             "before shell system_change id=call_7",
             "stop again=false All done.",
             "before edit_file record_mutation target=new.txt paths=/srv/repo/new.txt id=call_8",
-            "before write_file unknown server=fs mcp id=call_9",
-            "after write_file failed",
+            "before mcp:fs:write_file unknown server=fs mcp id=call_9",
+            "after mcp:fs:write_file failed",
             "subagent stop again=true Done.",
         ]
     );
@@ -118,7 +118,7 @@ fn gemini() {
             "before plan generic paths=",
             "after plan succeeded",
             "stop again=false All done.",
-            "before write_file unknown server=fs mcp",
+            "before mcp:fs:write_file unknown server=fs mcp",
             "before mcp_fs_write_file unknown mcp",
         ]
     );
@@ -133,7 +133,7 @@ fn copilot() {
             "before shell system_change",
             "before shell system_change",
             "before edit_file record_mutation target=/srv/repo/a paths=/srv/repo/a",
-            "before github-mcp-server-create_issue unknown",
+            "before host:github-mcp-server-create_issue unknown",
             "after shell succeeded",
             "after shell failed",
             "after shell doubtful",
@@ -153,7 +153,7 @@ fn copilot() {
             "before search_files generic paths=/etc,/srv/repo/src",
             "before skill generic paths=",
             "after skill failed",
-            "before my-notes-read unknown",
+            "before host:my-notes-read unknown",
             "before subagent system_change paths=",
             "before shell system_change in=c0ffee00-0000-4000-8000-00000000000a",
             // It has another event.
@@ -212,7 +212,7 @@ fn opencode() {
         [
             "before shell system_change id=call_1",
             "before edit_file record_mutation target=/srv/repo/a paths=/srv/repo/a id=call_1",
-            "before fs_write_file unknown id=call_1",
+            "before host:fs_write_file unknown id=call_1",
             "after shell succeeded",
             "after shell failed",
             "after shell doubtful",

@@ -118,6 +118,8 @@ members! {
         policy_hash: Option<String>,
         /// How what the server is reached by compares with what is pinned.
         origin: Option<String>,
+        /// Which start of the agent's host is watched.
+        process: Option<String>,
         /// Whether what the policy blocks is forwarded all the same.
         shadow: Option<bool>,
     }

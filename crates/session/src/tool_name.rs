@@ -47,8 +47,8 @@ pub fn server_tool(server: Option<&str>, tool: &str) -> String {
 
 /// What a tool is called on its server, from what [`server_tool`] made of it.
 #[must_use]
-pub fn name_on_server<'a>(server: &str, tool: &'a str) -> &'a str {
-    tool.strip_prefix(&prefix(server)).unwrap_or(tool)
+pub fn name_on_server<'a>(server: Option<&str>, tool: &'a str) -> &'a str {
+    tool.strip_prefix(&prefix(server.unwrap_or_default())).unwrap_or(tool)
 }
 
 fn prefix(server: &str) -> String {
@@ -70,8 +70,8 @@ mod tests {
             }
         }
         assert_eq!(server_tool(Some("ci"), "run_tests"), "run_tests");
-        assert_eq!(name_on_server("ci", &server_tool(Some("ci"), "shell")), "shell");
-        assert_eq!(name_on_server("toys", "mcp:ci:shell"), "mcp:ci:shell");
+        assert_eq!(name_on_server(Some("ci"), &server_tool(Some("ci"), "shell")), "shell");
+        assert_eq!(name_on_server(Some("toys"), "mcp:ci:shell"), "mcp:ci:shell");
         assert!(!COMMON_TOOLS.contains(&&*unknown_tool("shell")));
     }
 }

@@ -229,6 +229,16 @@ fn call(request: &mut Request, demand: &ToolCallDemand) -> Option<()> {
     let mut call = Object::new();
     call.insert("tool", demand.name.sample());
     demand.from.samples().for_each(|(name, sample)| drop(call.insert(name, sample)));
+    if let (false, Some(process)) = (demand.earlier, request.text("action", "process")) {
+        call.insert("process", process);
+    }
+    if let Some(same) = &demand.args {
+        let mut args = Object::new();
+        for one in same {
+            args.insert(one.argument.as_str(), one.wanted(request.facts())?.clone());
+        }
+        call.insert("args", args);
+    }
     call.insert("status", demand.status.unwrap_or(CallStatus::Succeeded).as_str());
     let mut calls = facts.get("calls").and_then(Json::as_array).unwrap_or_default().to_vec();
     // `after` is met only if there is such a call, so the hypothesis needs one too.

@@ -6,9 +6,9 @@
 use proofmark_evidence::FromThere;
 use proofmark_evidence::glob::Globs;
 use proofmark_receipt::Json;
-use proofmark_session::CallStatus;
+use proofmark_session::{CallStatus, name_on_server};
 
-use crate::policy::ToolCallDemand;
+use crate::policy::{SameArgument, ToolCallDemand};
 use crate::request::Request;
 
 /// Whether a call meets a demand.
@@ -24,7 +24,10 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> CallMatch {
     let Some(calls) = request.calls() else { return CallMatch::Unknown(vec!["`calls` is absent".to_owned()]) };
     let named = |globs: &Globs, call: &Json| text(call, "tool").is_some_and(|tool| globs.matches(tool));
     // A call of an unknown tool may be of any.
-    let maybe = |globs: &Globs, call: &Json| text(call, "tool").is_none_or(|tool| globs.matches(tool));
+    let maybe = |globs: &Globs, call: &Json| {
+        let is_meant = |tool| globs.matches(tool) || globs.matches(name_on_server(text(call, "server"), tool));
+        text(call, "tool").is_none_or(is_meant)
+    };
     let from = match &demand.after {
         Some(globs) => {
             // A call that failed or was blocked changed nothing, so there is nothing to be after.
@@ -58,6 +61,18 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> CallMatch {
                 continue;
             }
         }
+        // Without a process nothing is known of starts, and two that are not known are not two.
+        if !demand.earlier && text(call, "process") != request.text("action", "process") {
+            continue;
+        }
+        match bound(demand, call, request) {
+            Some(true) => {}
+            Some(false) => continue,
+            None => {
+                unknown.push(format!("`calls[{index}].args` is absent"));
+                continue;
+            }
+        }
         match (demand.status, text(call, "status")) {
             (None, _) => return CallMatch::Met(index),
             (Some(wanted), Some(found)) if wanted.as_str() == found => return CallMatch::Met(index),
@@ -67,6 +82,21 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> CallMatch {
         }
     }
     if unknown.is_empty() { CallMatch::No } else { CallMatch::Unknown(unknown) }
+}
+
+/// Whether the arguments of a call are as the demand binds them; `None` where they are not known.
+fn bound(demand: &ToolCallDemand, call: &Json, request: &Request) -> Option<bool> {
+    let same = demand.args.as_deref().unwrap_or_default();
+    if same.is_empty() {
+        return Some(true);
+    }
+    let args = call.as_object()?.get("args")?;
+    let is_same = |one: &SameArgument| {
+        // What the action does not say is equal to nothing.
+        let wanted = one.wanted(request.facts());
+        wanted.is_some() && args.as_object().and_then(|args| args.get(&one.argument)) == wanted
+    };
+    Some(same.iter().all(is_same))
 }
 
 /// Whether the call says itself that its end is unknown.

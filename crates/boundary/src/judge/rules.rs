@@ -289,6 +289,13 @@ fn looking_for(demand: &ToolCallDemand, calls: &[Json]) -> u64 {
 /// The call that a demand asks for, in words.
 pub(crate) fn call_words(demand: &ToolCallDemand) -> String {
     let mut words = format!("call of {}{}", demand.name.shown(), demand.from.words());
+    for (index, one) in demand.args.iter().flatten().enumerate() {
+        let word = if index == 0 { "with" } else { "and" };
+        words.push_str(&format!(" {word} `{}` as `{}`", one.argument, one.fact.join(".")));
+    }
+    if demand.earlier {
+        words.push_str(" of this or an earlier start of the host");
+    }
     if let Some(status) = demand.status {
         let which = match status {
             CallStatus::Pending => "is pending",

@@ -141,6 +141,11 @@ fn of_call(at: &str, demand: &ToolCallDemand) -> Vec<Warning> {
         let message = "a call that failed, was blocked or never ended meets the rule too";
         warnings.push(warning(at, "call-of-any-status", message, "write `status: succeeded`"));
     }
+    if demand.args.is_none() {
+        let message = "the rule does not say what the call has to be about, so one about anything meets it";
+        let help = "bind its arguments to the action, as in `args: {name: action.args.name}`; `args: {}` takes any";
+        warnings.push(warning(at, "call-about-anything", message, help));
+    }
     // A common name is that of the host's own tool, whatever servers call theirs.
     let is_of_host = demand.name.all_are(|name| COMMON_TOOLS.contains(&name)) || demand.from.names_host();
     if !is_of_host && !demand.from.names_server() {

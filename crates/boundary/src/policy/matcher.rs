@@ -55,8 +55,12 @@ impl Matcher {
         for (index, globs) in &self.globs {
             let Some((_, fact, member)) = KEYS.get(*index) else { continue };
             match request.text(fact, member) {
-                Some(text) if globs.matches(text) || self.matches_other(member, globs, request) => {}
-                Some(_) => return Matching::No,
+                Some(text) if globs.matches(text) => {}
+                Some(text) => match self.matches_otherwise(member, text, globs, request) {
+                    Matching::Yes => {}
+                    Matching::No => return Matching::No,
+                    Matching::Unknown(names) => missing.extend(names),
+                },
                 // `*` restricts nothing, so it matches even where the text is absent.
                 None if globs.match_all() => {}
                 None => missing.push(format!("{fact}.{member}")),
@@ -65,16 +69,16 @@ impl Matcher {
         if missing.is_empty() { Matching::Yes } else { Matching::Unknown(missing) }
     }
 
-    /// Whether the action has the member in another form: an origin by its digest, and beside a server a tool by its name there.
-    fn matches_other(&self, member: &str, globs: &Globs, request: &Request) -> bool {
-        let text = |member: &str| request.text("action", member);
+    /// Whether a member matches that is known by another text, too: an origin by its digest, and a tool by its name on its server.
+    fn matches_otherwise(&self, member: &str, text: &str, globs: &Globs, request: &Request) -> Matching {
+        let action = |member: &str| request.text("action", member);
         match member {
-            "origin" => text("origin_sha256").is_some_and(|digest| globs.matches(digest)),
-            "tool" if self.names("server") => {
-                let bare = text("server").zip(text("tool")).map(|(server, tool)| name_on_server(server, tool));
-                bare.is_some_and(|bare| globs.matches(bare))
+            "origin" if action("origin_sha256").is_some_and(|digest| globs.matches(digest)) => Matching::Yes,
+            "tool" if globs.matches(name_on_server(action("server"), text)) => {
+                // It has the name of a host's own tool, so who wrote the policy has to say which of the two is meant.
+                if self.names("server") { Matching::Yes } else { Matching::Unknown(vec!["action.tool".to_owned()]) }
             }
-            _ => false,
+            _ => Matching::No,
         }
     }
 

@@ -88,8 +88,7 @@ fn sign(field: &Field<'_>) -> Result<&'static str, DocumentError> {
 impl ResultRule {
     fn applies(&self, tool: &str, server: &str, signs: &[&str]) -> bool {
         let matches = |globs: &Option<Globs>, name: &str| globs.as_ref().is_none_or(|globs| globs.matches(name));
-        let bare = name_on_server(server, tool);
-        let names = matches(&self.tool, tool) || (self.server.is_some() && matches(&self.tool, bare));
+        let names = matches(&self.tool, tool) || matches(&self.tool, name_on_server(Some(server), tool));
         names && matches(&self.server, server) && self.when.iter().any(|sign| signs.contains(sign))
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use proofmark_evidence::glob::Globs;
 use proofmark_evidence::{ApprovalDemand, Condition, ProvenanceDemand, ReceiptDemand, TextExpression};
+use proofmark_receipt::{Json, Object};
 use proofmark_session::CallStatus;
 
 use super::OnBlock;
@@ -47,11 +48,32 @@ pub(crate) struct ReceiptRule {
 pub(crate) struct ToolCallDemand {
     pub(crate) name: Globs,
     pub(crate) from: ProvenanceDemand,
+    /// Whether calls count that were made before the agent's host was started again.
+    pub(crate) earlier: bool,
+    /// Arguments that have to be as members of the facts; `None` where nothing is said of them.
+    pub(crate) args: Option<Vec<SameArgument>>,
     pub(crate) status: Option<CallStatus>,
     /// It must come before the first of these, where there is one.
     pub(crate) before: Option<Globs>,
     /// It must come after the last of these, and there must be one.
     pub(crate) after: Option<Globs>,
+}
+
+/// An argument of an earlier call that has to be equal to something of the action.
+#[derive(Clone, Debug)]
+pub(crate) struct SameArgument {
+    /// The name of the argument.
+    pub(crate) argument: String,
+    /// The path of the fact, as in `action.args.name`.
+    pub(crate) fact: Vec<String>,
+}
+
+impl SameArgument {
+    /// The value that the argument has to have; `None` where the facts have none.
+    pub(crate) fn wanted<'a>(&self, facts: &'a Object) -> Option<&'a Json> {
+        let (first, rest) = self.fact.split_first()?;
+        rest.iter().try_fold(facts.get(first)?, |value, name| value.as_object()?.get(name))
+    }
 }
 
 /// Something that blocks an action.

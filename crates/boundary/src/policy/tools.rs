@@ -121,14 +121,13 @@ impl ToolClass {
         self.names(call) || own.is_some_and(|host| self.names(&ToolCall { tool: host.name, ..*call }))
     }
 
-    /// Whether it names the tool, as it is called in facts; beside the name of its server also as it is called there.
+    /// Whether it names the tool, as it is called in facts or on its server. An entry that declares a tool to be without effect names
+    /// a tool with the name of a host's own only beside its server.
     fn names(&self, call: &ToolCall<'_>) -> bool {
+        let bare = || self.tool.matches(name_on_server(call.server, call.tool));
         match (&self.server, call.server) {
-            (None, _) => self.tool.matches(call.tool),
-            (Some(globs), Some(server)) => {
-                let bare = name_on_server(server, call.tool);
-                globs.matches(server) && (self.tool.matches(bare) || self.tool.matches(call.tool))
-            }
+            (None, _) => self.tool.matches(call.tool) || (!self.is_weak() && bare()),
+            (Some(globs), Some(server)) => globs.matches(server) && (self.tool.matches(call.tool) || bare()),
             (Some(_), None) => false,
         }
     }

@@ -1,6 +1,7 @@
 //! What a tool does, as far as its name, its definition and its calls say so.
 
 use proofmark_receipt::{Json, Object, object};
+use proofmark_session::name_on_server;
 
 use super::Group;
 use super::arguments::{Place, places_of};
@@ -157,7 +158,12 @@ fn place(group: &Group<'_>, fact: &str, names: &[&str], fits: &dyn Fn(&Json) -> 
 pub(super) fn dispatcher(group: &Group<'_>) -> Option<Commented> {
     let via = group.fact("via").filter(|via| is_plain(via) && group.fact("server").is_none_or(is_plain))?;
     let shortest = |places: Vec<Place>| places.into_iter().min_by_key(Vec::len).map(|place| place.join("."));
-    let tool = shortest(places_of(group, "outer_args", &|action| action.get("tool").cloned()))?;
+    // There stands what the server calls it.
+    let on_server = |action: &Object| {
+        let tool = action.get("tool").and_then(Json::as_str)?;
+        Some(Json::from(name_on_server(group.fact("server"), tool)))
+    };
+    let tool = shortest(places_of(group, "outer_args", &on_server))?;
     let args = shortest(places_of(group, "outer_args", &|action| action.get("args").cloned()));
     let item = object! {
         "tool": via,

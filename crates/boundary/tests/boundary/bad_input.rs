@@ -192,6 +192,10 @@ exemptions: [{reason: r, approver: a, expires: 2026-01-01T00:00:00Z}]
             "specification-of-agent",
             "role-of-nobody",
             "call-of-any-status",
+            "call-about-anything",
+            "call-of-any-server",
+            "call-about-anything",
+            "call-of-any-server",
             "exempts-everything"
         ]
     );

@@ -4,7 +4,7 @@ use proofmark_boundary::{ActionPolicy, History, Moment, SeenCall, Suggestion, To
 use proofmark_evidence::Evidence;
 use proofmark_receipt::document::{Format, parse};
 use proofmark_receipt::{Json, Object, object};
-use proofmark_session::CallStatus;
+use proofmark_session::{CallStatus, server_tool};
 use proptest::prelude::*;
 
 const ANY: &str = "{version: 1, boundaries: [{id: any, match: {}}]}";
@@ -240,7 +240,8 @@ prop_compose! {
     ) -> SeenCall {
         let (args, inner) = (object_of(args), tool);
         let mut action = object! {
-            "tool": inner.as_str(), "class": class, "boundary": "action_execute", "server": "s", "args": args.clone(),
+            "tool": server_tool(Some("s"), &inner), "class": class, "boundary": "action_execute", "server": "s",
+            "args": args.clone(),
         };
         if let Some(via) = via {
             let mut outer = Object::new();

@@ -27,6 +27,7 @@ use crate::error::{self, with_help, wrong_arguments};
 use crate::exit::Exit;
 
 use crate::guard::{KeepName, check_name};
+use crate::host_process;
 use crate::lint;
 use crate::options::{Recording, Signing, StoreAt, Trusting, duration};
 use crate::out;
@@ -247,6 +248,7 @@ impl Run {
             environment: self.environment.clone(),
             policy: self.remote.policy_name.clone(),
             project: None,
+            process: host_process::of_parent(),
             paths: None,
             record: None,
             stop: None,
@@ -268,7 +270,7 @@ impl Run {
         let path = message.transcript.as_deref();
         let host = asked.about().host;
         transcript::wait_for_stop(host, path);
-        let record = transcript::record(host, path);
+        let record = transcript::settled(host, path);
         let said = transcript::last_message(host, path, stop.message.as_deref());
         if let Some(server) = self.remote.server(config)? {
             // With the digests of what it names by files, which the server does not read.
@@ -320,6 +322,8 @@ impl Run {
             agent: self.agent.clone(),
             environment: self.environment.clone(),
             project: project(asked.about().host, message),
+            process: host_process::of_parent(),
+            runs: host_process::runs,
             keep: self.keep.into(),
         })
     }

@@ -15,6 +15,8 @@ const MAX_FILE: u64 = 512 << 20;
 const MAX_TAIL: u64 = 4 << 20;
 /// How long a host may take to record that it asks about a stop.
 const RECORDED_WITHIN: Duration = Duration::from_secs(5);
+/// How long a host writes nothing once it has written all.
+const QUIET: Duration = Duration::from_millis(300);
 /// How often the record is looked at meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -36,6 +38,20 @@ pub(super) fn record(host: &Host, path: Option<&str>) -> HostRecord {
         Ok(Some(lines)) => HostRecord::Lines(lines),
         Err(why) => HostRecord::Unreadable(why),
     }
+}
+
+/// As [`record`], once the host has written nothing for a moment: it may write down what it did after it asks.
+pub(super) fn settled(host: &Host, path: Option<&str>) -> HostRecord {
+    let length = || fs::metadata(path?).ok().map(|found| found.len());
+    let (begun, mut known, mut since) = (Instant::now(), length(), Instant::now());
+    while known.is_some() && since.elapsed() < QUIET && begun.elapsed() < RECORDED_WITHIN {
+        thread::sleep(LOOK_EVERY);
+        let now = length();
+        if now != known {
+            (known, since) = (now, Instant::now());
+        }
+    }
+    record(host, path)
 }
 
 fn lines(host: &Host, path: &str) -> Result<Option<String>, String> {

@@ -4,6 +4,7 @@
 mod calls;
 mod entries;
 mod failures;
+mod identity;
 mod stops;
 
 use std::io::Write;

@@ -298,3 +298,25 @@ fn what_a_subagent_of_a_subagent_does_belongs_to_the_session_that_began_it() {
     let sessions = place.said(&["session", "list", "--json"]);
     assert!(sessions.lines().count() == 1 && sessions.contains("copilot-main"), "{sessions}");
 }
+
+#[test]
+fn a_call_that_the_hosts_record_does_not_have_spoils_the_step() {
+    let place = place();
+    command(&place, "./test.sh", "t1", true);
+    // The host's record has another call, and not the one that a hook was told of.
+    let used = r#"{"type":"tool_use","id":"t0","name":"Read","input":{"file_path":"a"}}"#;
+    let line = |kind: &str, content: &str| {
+        format!(
+            r#"{{"type":"{kind}","sessionId":"s1","uuid":"u","timestamp":"2000-01-01T00:00:00.000Z","message":{{"role":"{kind}","content":[{content}]}}}}"#
+        )
+    };
+    let result = r#"{"type":"tool_result","tool_use_id":"t0","content":"x"}"#;
+    place.write("session.jsonl", &format!("{}\n{}\n", line("assistant", used), line("user", result)));
+    let path = place.at("session.jsonl").display().to_string();
+    let stop = format!(
+        r#""stop_hook_active":false,"last_assistant_message":"{RESULT}","transcript_path":"{path}""#
+    );
+    let spoiled = place.hook_with("claude", &claude("Stop", &stop), &STEP);
+    assert!(spoiled.contains("made without a decision"), "{spoiled}");
+    assert!(place.findings().contains("t1 executed_undecided"), "{}", place.findings());
+}

@@ -45,6 +45,8 @@ struct RuleMatches<'a> {
     fitting: Vec<&'a Call>,
     /// Those of `fitting` that are where `before` and `after` ask for them.
     counted: Vec<&'a Call>,
+    /// The calls that fit, and were made before the agent's host was started again.
+    earlier: Vec<&'a Call>,
     /// The calls that may fit.
     possible: Vec<&'a Call>,
     /// The calls that do not fit for sure, with the reason.
@@ -108,7 +110,7 @@ impl<'a> MatchedCalls<'a> {
     pub(super) fn judge_other_mutations(&self, verification: &Verification, tools: &ToolClasses) -> RuleResult {
         // Not `fitting`: a call in the wrong order is not the one that the rule asked for.
         let listed: HashSet<usize> =
-            self.rules.iter().flat_map(|rule| rule.counted.iter().map(|call| call.index)).collect();
+            self.rules.iter().flat_map(|rule| rule.counted.iter().chain(&rule.earlier).map(|call| call.index)).collect();
         let result = |outcome, status, message: String, missing, calls| RuleResult {
             id: "noOtherMutations".to_owned(),
             kind: RuleKind::NoOtherMutations,
@@ -246,8 +248,8 @@ fn find_one<'a>(rule: &ToolRule, calls: &[CallFacts<'a>], facts: &Facts<'_>) -> 
             Applies::Unknown(facts.collect())
         }
     };
-    let (fitting, counted, possible, near_misses) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut matches = RuleMatches { applies, fitting, counted, possible, near_misses };
+    let (fitting, counted, earlier, possible, near_misses) = Default::default();
+    let mut matches = RuleMatches { applies, fitting, counted, earlier, possible, near_misses };
     if !matches!(matches.applies, Applies::Yes) {
         return matches;
     }
@@ -263,6 +265,10 @@ fn find_one<'a>(rule: &ToolRule, calls: &[CallFacts<'a>], facts: &Facts<'_>) -> 
             continue;
         }
         match fit(rule, known, facts) {
+            Fit::Yes if call.earlier && !rule.earlier => {
+                matches.earlier.push(call);
+                matches.near_misses.push((call, "it was made before the agent's host was started again".to_owned()));
+            }
             Fit::Yes => matches.fitting.push(call),
             Fit::Maybe(why) => {
                 matches.possible.push(call);

@@ -177,7 +177,7 @@ fn of_any_server(rules: &[ToolRule], at: &str) -> Vec<Finding> {
 
 /// Whether a rule counts every successful call of its tool.
 fn is_wide(rule: &ToolRule) -> bool {
-    let unordered = rule.before.is_none() && rule.after.is_none() && rule.from.is_empty();
+    let unordered = rule.before.is_none() && rule.after.is_none() && rule.from.is_empty() && rule.earlier;
     unordered && rule.args.is_empty() && rule.exact_args.is_none() && rule.result.is_empty()
 }
 

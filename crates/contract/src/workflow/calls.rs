@@ -22,6 +22,8 @@ pub struct ToolRule {
     pub name: String,
     /// Where the call has to come from.
     pub from: ProvenanceDemand,
+    /// Whether calls count that were made before the agent's host was started again.
+    pub earlier: bool,
     /// When the rule applies; `None` is always.
     pub when: Option<Condition>,
     pub count: Count,
@@ -78,6 +80,7 @@ impl ToolRule {
             id: names.take(&fields, &format!("toolCalls:{name}"))?,
             when: fields.get("when").map(|field| Ok(Condition::new(field.text()?, facts))).transpose()?,
             from: ProvenanceDemand::read(&fields)?,
+            earlier: fields.get("earlier").map_or(Ok(false), |field| field.boolean())?,
             count: Count::read(&fields)?,
             before: word("before")?,
             after: word("after")?,

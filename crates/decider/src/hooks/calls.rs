@@ -120,7 +120,9 @@ impl Calls {
     pub(super) fn to_end(&self, message: &Message, call: &Call) -> Match<'_> {
         let (args, twin) = (digest(&call.args), call.twin.as_deref().map(twin_digest));
         if let Some(id) = &call.id {
-            let named = |one: &&HookedCall| one.id.as_ref() == Some(id);
+            // The name alone does not make it this call: another action under the same name is another one.
+            let named =
+                |one: &&HookedCall| one.id.as_ref() == Some(id) && one.host_tool == call.host_tool && one.args == args;
             let open = self.decided.iter().rev().find(|one| named(one) && !one.has_ended);
             // Where all calls of this name have ended, the host says it a second time.
             let otherwise = if self.decided.iter().any(|one| named(&one)) { Match::Twin } else { Match::Nothing };
@@ -171,6 +173,20 @@ impl Calls {
                 None => true,
             })
             .collect()
+    }
+
+    /// The calls that hooks were told of and allowed, and that are not among those of the host's record.
+    pub(super) fn unrecorded(&self, host: &Host, subagent: Option<&str>, mut recorded: Vec<Made>) -> Vec<Made> {
+        let told = self.decided.iter().filter(|call| call.allowed && call.subagent.as_deref() == subagent);
+        let told = told.map(HookedCall::made).filter(|made| !self.undecided.contains(made));
+        told.filter(|made| match recorded.iter().position(|recorded| recorded.is(host, made)) {
+            Some(at) => {
+                recorded.swap_remove(at);
+                false
+            }
+            None => true,
+        })
+        .collect()
     }
 
     fn with(&mut self, decision: &str, change: impl FnOnce(&mut HookedCall)) {

@@ -10,11 +10,11 @@ use proofmark_contract::{State, TransitionError, Workflow, WorkflowPolicy};
 use proofmark_evidence::trace::{self, FORMS};
 use proofmark_hosts::{Message, Stop};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp, object};
-use proofmark_session::{CallStatus, Ended, Event, Kind, Stopped, Undecided};
+use proofmark_session::{CallStatus, Ended, Event, Kind, Stopped, TextDigest, Undecided, unknown_tool};
 use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, Sender, accept, clock};
 
 use super::calls::{self, made};
-use super::{EXECUTED_UNDECIDED, HookSession, Hooks, undecided};
+use super::{EXECUTED_UNDECIDED, HookSession, Hooks, TOLD_BY_ANOTHER, undecided};
 use crate::decide::DecideError;
 use crate::entries::session_entries;
 use crate::session_decider::{Known, Owner};
@@ -94,8 +94,15 @@ impl Hooks {
         record: &HostRecord,
     ) -> Result<StopRuling, StopError> {
         let mut session = self.session()?;
-        self.compare(&mut session, record)?;
+        self.check_sender(&mut session)?;
+        // The calls that count are those of this start of the host, even where it has made none.
+        if let Some(opened) = self.opened(&session, None).filter(|_| !session.is_empty()) {
+            session.append(std::slice::from_ref(&opened))?;
+            session.known.take_in(&opened);
+        }
         let subagent = message.subagent.as_ref().map(|subagent| subagent.id.as_str());
+        self.compare(&mut session, record)?;
+        self.compare_back(&mut session, subagent, record)?;
         let run = run_name(&self.settings.session, subagent);
         let calls = self.trace(subagent)?;
         let mut response = stop.message.clone().unwrap_or_default();
@@ -121,7 +128,7 @@ impl Hooks {
         match self.attempt(&attempt, at.patience) {
             Ok(Some(accepted)) => {
                 let judged = Event::Stop(judged(at.step, subagent, &accepted));
-                session.append(&self.entries(session.is_empty(), None, judged))?;
+                session.append(&self.entries(&session, None, judged))?;
                 Ok(ruling(at.step, &accepted))
             }
             Ok(None) => Ok(StopRuling::Judged),
@@ -220,6 +227,40 @@ impl Hooks {
             .iter()
             .take(MAX_UNSEEN)
             .try_for_each(|one| self.find(one.id.as_deref().unwrap_or(&one.tool), EXECUTED_UNDECIDED))
+    }
+
+    /// Records the calls that hooks were told of and that the host's own record does not have: somebody else told of them.
+    fn compare_back(
+        &self,
+        session: &mut HookSession,
+        subagent: Option<&str>,
+        record: &HostRecord,
+    ) -> Result<(), DecideError> {
+        let form = self.settings.host.record.form();
+        let form = FORMS.iter().find(|one| Some(one.as_str()) == form);
+        let (HostRecord::Lines(lines), Some(form)) = (record, form) else { return Ok(()) };
+        // What cannot be read was recorded as that.
+        let Ok(trace) = trace::read_as(lines.as_bytes(), form) else { return Ok(()) };
+        let made = trace.calls.iter().map(made).collect();
+        let untold = session.known.calls.unrecorded(self.settings.host, subagent, made);
+        let told = |one: &calls::Made| {
+            self.entry(Event::Undecided(Undecided {
+                call: one.id.clone(),
+                tool: Some(unknown_tool(&one.tool)),
+                host_tool: one.tool.clone(),
+                status: Some(CallStatus::Doubtful),
+                message: TextDigest { sha256: one.args.clone(), ..TextDigest::default() },
+                ..Undecided::default()
+            }))
+        };
+        let entries: Vec<_> = untold.iter().take(MAX_UNSEEN).map(told).collect();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        session.append(&entries)?;
+        entries.iter().for_each(|entry| session.known.take_in(entry));
+        let untold = untold.iter().take(MAX_UNSEEN);
+        untold.into_iter().try_for_each(|one| self.find(one.id.as_deref().unwrap_or(&one.tool), TOLD_BY_ANOTHER))
     }
 
     /// Records that the host's own record cannot be read: it could have calls that no hook was asked about.

@@ -59,6 +59,7 @@ impl Calls {
             at: made.at.map(str::to_owned),
             // Of other records than sessions nobody has seen more than the tool.
             provenance: object! { "source": "trace" },
+            earlier: false,
             undecided: false,
             index,
             began: position,

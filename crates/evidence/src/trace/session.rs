@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use proofmark_receipt::{Json, Object};
-use proofmark_session::{CallStatus, Entry, Event, SESSION_ENTRY};
+use proofmark_session::{CallStatus, Decided, Entry, Event, Opened, SESSION_ENTRY};
 
 use super::Form;
 use super::collect::{Answer, Calls, Made};
@@ -32,6 +32,11 @@ fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
             call.status = status;
         }
     }
+    for call in &mut calls {
+        // Calls without a decision have no process, and are of any.
+        let process = call.came_from("process").map(str::to_owned);
+        call.earlier = process != session.process && call.came_from("source") != Some("trace");
+    }
     for index in session.undecided {
         if let Some(call) = calls.get_mut(index) {
             call.undecided = true;
@@ -49,10 +54,15 @@ struct Session {
     statuses: Vec<(usize, CallStatus)>,
     /// The calls that were made without a decision.
     undecided: Vec<usize>,
+    /// Which start of the host the record ends with.
+    process: Option<String>,
 }
 
 impl Session {
     fn entry(&mut self, record: &Record, position: usize, Entry { at, event }: &Entry) -> Result<(), TraceError> {
+        if let Event::Opened(Opened { process, .. }) | Event::Decided(Decided { process, .. }) = event {
+            self.process.clone_from(process);
+        }
         match event {
             Event::Decided(decided) => {
                 let Some(decision) = decided.decision.as_deref().filter(|_| calls_tool(decided.method.as_deref()))

@@ -9,9 +9,12 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_session::CallStatus;
 
 use super::text;
-use crate::policy::{ActionPolicyError, Demand, Deny, OnBlock, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
+use crate::policy::{ActionPolicyError, Demand, Deny, OnBlock, ReceiptRule, Require, SameArgument, ToolCallDemand, Warn, Wording};
 
 const DEMANDS: [&str; 4] = ["fact", "receipt", "approval", "tool_call"];
+
+/// The most arguments of a call that a rule binds.
+const MAX_BOUND: usize = 32;
 
 /// What the readers of rules share.
 pub(super) struct Reader<'a> {
@@ -123,16 +126,37 @@ fn unless(field: &Field<'_>) -> Result<ApprovalDemand, DocumentError> {
 
 fn tool_call(field: &Field<'_>) -> Result<ToolCallDemand, DocumentError> {
     let fields = field.fields()?;
-    fields.only(&[&["name", "status", "before", "after"], &ProvenanceDemand::FIELDS[..]].concat())?;
+    fields.only(&[&["name", "args", "earlier", "status", "before", "after"], &ProvenanceDemand::FIELDS[..]].concat())?;
     let statuses = CallStatus::ALL.map(|status| (status.as_str(), status));
     let globs = |name: &str| fields.get(name).map(|field| Globs::read(&field)).transpose();
     Ok(ToolCallDemand {
         name: Globs::read(&fields.need("name", "say which tool")?)?,
         from: ProvenanceDemand::read(&fields)?,
+        earlier: fields.get("earlier").map_or(Ok(false), |field| field.boolean())?,
+        args: fields.get("args").map(|field| same_arguments(&field)).transpose()?,
         status: fields.get("status").map(|field| field.choice(&statuses)).transpose()?,
         before: globs("before")?,
         after: globs("after")?,
     })
+}
+
+/// The arguments of a call that are bound to the action, as in `{name: action.args.name}`.
+fn same_arguments(field: &Field<'_>) -> Result<Vec<SameArgument>, DocumentError> {
+    let fields = field.fields()?;
+    let mut same = Vec::new();
+    for (argument, path) in fields.iter() {
+        let fact: Vec<String> = path.text()?.split('.').map(str::to_owned).collect();
+        let begin = fact.first().map(String::as_str);
+        if fact.len() < 2 || fact.iter().any(String::is_empty) || !matches!(begin, Some("action" | "agent")) {
+            let error = path.error(Cause::InvalidValue, "it names no part of the action");
+            return Err(error.with_help("write the fact that it has to be equal to, as in `action.args.name` or `action.target`"));
+        }
+        if same.len() >= MAX_BOUND {
+            return Err(field.error(Cause::TooMany, format!("more than {MAX_BOUND} arguments")).with_help("bind fewer"));
+        }
+        same.push(SameArgument { argument: argument.to_owned(), fact });
+    }
+    Ok(same)
 }
 
 fn otherwise(fields: &Fields<'_>) -> Result<Option<OnBlock>, DocumentError> {

@@ -32,14 +32,14 @@ enum Happens {
 
 const ASKS: &str = r#"
 version: 1
-tools: [{tool: write_file, class: record_mutation}, {tool: read_file, class: generic}]
+tools: [{tool: write_text, class: record_mutation}, {tool: read_text, class: generic}]
 boundaries:
-  - {id: reads, match: {tool: read_file}}
-  - {id: writes, match: {tool: write_file}, require: [{approval: {role: owner}}]}
+  - {id: reads, match: {tool: read_text}}
+  - {id: writes, match: {tool: write_text}, require: [{approval: {role: owner}}]}
 "#;
 const ALLOWS: &str = r#"
 version: 1
-tools: [{tool: write_file, class: record_mutation}, {tool: read_file, class: generic}]
+tools: [{tool: write_text, class: record_mutation}, {tool: read_text, class: generic}]
 boundaries: [{id: all, match: {}}]
 "#;
 
@@ -102,7 +102,7 @@ impl World {
         let reached = match what {
             Happens::Call { id, token, write } => {
                 let meta = if token { format!(r#","_meta":{{"progressToken":"p{id}"}}"#) } else { String::new() };
-                let tool = if write { "write_file" } else { "read_file" };
+                let tool = if write { "write_text" } else { "read_text" };
                 self.ask(id, true, &format!(
                     r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{{}}{meta}}}}}"#
                 ))
@@ -122,7 +122,7 @@ impl World {
                 reached
             }
             Happens::AnswerGuard(with_list) => {
-                let list = format!(r#"{{"tools":{}}}"#, tools(&["read_file", "write_file"]));
+                let list = format!(r#"{{"tools":{}}}"#, tools(&["read_text", "write_text"]));
                 self.guarded.answers = if with_list { [("tools/list", list)].into() } else { BTreeMap::new() };
                 let mut reached = Reached::default();
                 for request in std::mem::take(&mut self.own) {

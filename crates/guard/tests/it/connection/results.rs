@@ -13,7 +13,7 @@ fn guarded(results: &str) -> Guarded {
 }
 
 fn answered(guarded: &mut Guarded, result: &str) -> Reached {
-    guarded.call(1, "read_file", r#"{"path":"a"}"#).forwarded();
+    guarded.call(1, "read_text", r#"{"path":"a"}"#).forwarded();
     guarded.server(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#))
 }
 
@@ -32,7 +32,7 @@ fn a_result_that_is_withheld_does_not_reach_the_client_and_leaves_no_sign() {
     assert!(entry.contains(r#""handling":"withhold""#) && entry.contains("prompt_injection"), "{entry}");
     assert!(entry.contains(r#""status":"succeeded""#) && entry.contains(STEERING), "{entry}");
     let facts = |guarded: &mut Guarded| {
-        let step = guarded.connection.from_client(super::call(7, "read_file", "{}").as_bytes(), &guarded.policy);
+        let step = guarded.connection.from_client(super::call(7, "read_text", "{}").as_bytes(), &guarded.policy);
         step.pending.unwrap().requests[0].facts().get("taint").unwrap().to_text()
     };
     assert_eq!(facts(&mut guarded), "[]");
@@ -76,7 +76,7 @@ fn resources_prompts_and_errors_are_marked_and_what_has_no_place_for_it_is_withh
         assert_eq!(reached.client[0].contains(STEERING), !expected.contains("Withheld"), "{reached:?}");
     }
     let mut guarded = guarded(results);
-    guarded.call(1, "read_file", r#"{"path":"a"}"#).forwarded();
+    guarded.call(1, "read_text", r#"{"path":"a"}"#).forwarded();
     let error = guarded.server(&format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":1,"message":"{STEERING}"}}}}"#));
     assert!(error.client[0].contains(r#""error":{"code":1,"message":"Warning:"#), "{error:?}");
 }

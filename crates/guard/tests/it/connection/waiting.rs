@@ -9,18 +9,18 @@ use super::{Guarded, Reached, policy, tools};
 const POLICY: &str = r#"
 version: 1
 tools:
-  - {tool: write_file, class: record_mutation}
+  - {tool: write_text, class: record_mutation}
   - {tool: call_tool, class: record_mutation}
 boundaries:
   - id: writes
-    match: {action_class: record_mutation, tool: write_file}
+    match: {action_class: record_mutation, tool: write_text}
     require:
       - approval: {role: owner}
   - id: others
     match: {action_class: record_mutation, tool: call_tool}
 "#;
 const ALLOWED: &str =
-    r#"{version: 1, tools: [{tool: write_file, class: generic}], boundaries: [{id: all, match: {}}]}"#;
+    r#"{version: 1, tools: [{tool: write_text, class: generic}], boundaries: [{id: all, match: {}}]}"#;
 
 fn waiting(seconds: u64) -> Guarded {
     let mut guarded = Guarded::new();
@@ -28,7 +28,7 @@ fn waiting(seconds: u64) -> Guarded {
     let settings = Settings { session: "s1".into(), server: "files".into(), wait, ..Settings::default() };
     guarded.connection = Connection::new(settings, Pins::default());
     guarded.policy = policy(POLICY);
-    guarded.list(&tools(&["write_file", "call_tool"]));
+    guarded.list(&tools(&["write_text", "call_tool"]));
     guarded
 }
 
@@ -55,7 +55,7 @@ fn approved(guarded: &mut Guarded) -> Reached {
 #[test]
 fn a_call_waits_while_progress_is_told_and_goes_on_when_it_is_approved() {
     let mut guarded = waiting(60);
-    let told = guarded.client(&call(1, "write_file"));
+    let told = guarded.client(&call(1, "write_text"));
     let [first] = &told.client[..] else { panic!("{told:?}") };
     assert!(first.contains(r#""progressToken":"p1","progress":0.001"#), "{first}");
     assert!(first.contains("proofmark decision approve "), "{first}");
@@ -65,7 +65,7 @@ fn a_call_waits_while_progress_is_told_and_goes_on_when_it_is_approved() {
     assert!(tick(&mut guarded, 5).client.is_empty());
     assert!(tick(&mut guarded, 9_000).client.is_empty());
     assert!(tick(&mut guarded, 10_005).client[0].contains(r#""progress":0.002"#));
-    assert_eq!(approved(&mut guarded).forwarded(), call(1, "write_file"));
+    assert_eq!(approved(&mut guarded).forwarded(), call(1, "write_text"));
     assert!(guarded.connection.waiting_decisions().is_empty());
     assert!(tick(&mut guarded, 70_000).client.is_empty());
 }
@@ -73,7 +73,7 @@ fn a_call_waits_while_progress_is_told_and_goes_on_when_it_is_approved() {
 #[test]
 fn a_call_that_waits_for_too_long_is_blocked() {
     let mut guarded = waiting(60);
-    guarded.client(&call(1, "write_file"));
+    guarded.client(&call(1, "write_text"));
     assert!(tick(&mut guarded, 1_000).client.is_empty());
     let over = tick(&mut guarded, 61_000);
     assert!(over.blocked().contains("Not executed"), "{over:?}");
@@ -85,7 +85,7 @@ fn a_call_that_waits_for_too_long_is_blocked() {
 #[test]
 fn a_call_that_still_asks_waits_on_with_what_is_left_of_its_time() {
     let mut guarded = waiting(60);
-    guarded.client(&call(1, "write_file"));
+    guarded.client(&call(1, "write_text"));
     tick(&mut guarded, 0);
     let first = guarded.connection.waiting_decisions();
     let released = guarded.connection.reviewed(&first[0]).unwrap();
@@ -100,15 +100,15 @@ fn a_call_that_still_asks_waits_on_with_what_is_left_of_its_time() {
 #[test]
 fn a_call_waits_only_where_the_client_takes_progress_and_a_person_can_approve() {
     let mut guarded = waiting(60);
-    guarded.call(1, "write_file", "{}").blocked();
-    waiting(0).client(&call(1, "write_file")).blocked();
+    guarded.call(1, "write_text", "{}").blocked();
+    waiting(0).client(&call(1, "write_text")).blocked();
     guarded.client(&call(2, "wipe")).blocked();
 }
 
 #[test]
 fn a_call_that_is_cancelled_or_left_is_not_executed() {
     let mut guarded = waiting(60);
-    guarded.client(&call(1, "write_file"));
+    guarded.client(&call(1, "write_text"));
     let decision = guarded.connection.waiting_decisions().remove(0);
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     assert!(guarded.client(cancel).server.is_empty());
@@ -119,7 +119,7 @@ fn a_call_that_is_cancelled_or_left_is_not_executed() {
 
     // Also where it is cancelled between the approval and the decision on it.
     let mut guarded = waiting(60);
-    guarded.client(&call(1, "write_file"));
+    guarded.client(&call(1, "write_text"));
     let decision = guarded.connection.waiting_decisions().remove(0);
     let released = guarded.connection.reviewed(&decision).unwrap();
     guarded.client(cancel);
@@ -129,14 +129,14 @@ fn a_call_that_is_cancelled_or_left_is_not_executed() {
     assert!(guarded.entry("cancelled").contains(r#""executed":"no""#));
 
     let mut guarded = waiting(60);
-    guarded.client(&call(1, "write_file"));
+    guarded.client(&call(1, "write_text"));
     let (outputs, mut reached) = (guarded.connection.client_ended(), Reached::default());
     guarded.take(&mut reached, outputs);
     reached.blocked();
     assert!(guarded.connection.waiting_decisions().is_empty());
 
     let mut guarded = waiting(60);
-    guarded.client(&call(1, "write_file"));
+    guarded.client(&call(1, "write_text"));
     assert_eq!(guarded.connection.server_ended().len(), 1);
     assert!(guarded.connection.waiting_decisions().is_empty());
 }
@@ -144,7 +144,7 @@ fn a_call_that_is_cancelled_or_left_is_not_executed() {
 #[test]
 fn only_so_many_calls_wait_at_once() {
     let mut guarded = waiting(60);
-    let answers: Vec<_> = (0..101).map(|id| guarded.client(&call(id, "write_file")).client.remove(0)).collect();
+    let answers: Vec<_> = (0..101).map(|id| guarded.client(&call(id, "write_text")).client.remove(0)).collect();
     assert_eq!(answers.iter().filter(|answer| answer.contains("notifications/progress")).count(), 100);
     assert!(answers[100].contains("Not executed"));
 }
@@ -172,10 +172,10 @@ fn answer(id: &str, action: &str) -> String {
 #[test]
 fn the_user_of_the_client_is_asked_and_can_only_refuse() {
     let mut guarded = asking("{}");
-    let told = guarded.client(&call(1, "write_file"));
+    let told = guarded.client(&call(1, "write_text"));
     assert_eq!(told.client.len(), 2, "{told:?}");
     assert!(
-        told.client[1].contains("`write_file` was not executed yet") && told.client[1].contains("approves nothing")
+        told.client[1].contains("`write_text` was not executed yet") && told.client[1].contains("approves nothing")
     );
     let id = question(&told);
     // The server cannot use its id, and cannot answer it.
@@ -189,11 +189,11 @@ fn the_user_of_the_client_is_asked_and_can_only_refuse() {
     assert_eq!(guarded.connection.waiting_decisions().len(), 1);
     // It was answered.
     assert!(guarded.client(&answer(&id, "decline")).client.is_empty());
-    assert_eq!(approved(&mut guarded).forwarded(), call(1, "write_file"));
+    assert_eq!(approved(&mut guarded).forwarded(), call(1, "write_text"));
 
     for declined in ["decline", "cancel"] {
         let mut guarded = asking(r#"{"form":{},"url":{}}"#);
-        let id = question(&guarded.client(&call(1, "write_file")));
+        let id = question(&guarded.client(&call(1, "write_text")));
         let blocked = guarded.client(&answer(&id, declined));
         assert!(blocked.blocked().contains("has declined it"), "{blocked:?}");
         assert!(guarded.entry("cancelled").contains(&format!(r#""declined":"{declined}""#)));
@@ -211,7 +211,7 @@ fn a_question_is_taken_back_when_the_call_does_not_wait_any_more() {
     };
     let begun = || {
         let mut guarded = asking("{}");
-        let id = question(&guarded.client(&call(1, "write_file")));
+        let id = question(&guarded.client(&call(1, "write_text")));
         (guarded, id)
     };
     let (mut guarded, id) = begun();
@@ -235,10 +235,10 @@ fn a_question_is_taken_back_when_the_call_does_not_wait_any_more() {
 #[test]
 fn a_client_that_takes_no_forms_is_not_asked() {
     for modes in [r#"{"url":{}}"#, "null", "true"] {
-        assert_eq!(asking(modes).client(&call(1, "write_file")).client.len(), 1, "{modes}");
+        assert_eq!(asking(modes).client(&call(1, "write_text")).client.len(), 1, "{modes}");
     }
     // Nor in the revision without sessions, whose clients cannot answer.
-    let stateless = call(1, "write_file")
+    let stateless = call(1, "write_text")
         .replace(r#""_meta":{"#, r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#);
     assert_eq!(asking("{}").client(&stateless).client.len(), 1);
 }

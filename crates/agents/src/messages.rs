@@ -199,7 +199,17 @@ impl Sent for NewGuard {
     }
 
     fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
-        fields.only(&["server", "origin", "session", "process", "agent", "environment", "policy", "hide", "wait_ms"])?;
+        fields.only(&[
+            "server",
+            "origin",
+            "session",
+            "process",
+            "agent",
+            "environment",
+            "policy",
+            "hide",
+            "wait_ms",
+        ])?;
         let wait = fields.need("wait_ms", "say how long a call may wait")?;
         let millis = wait.json.as_number().and_then(|number| number.as_u64());
         Ok(Self {

@@ -99,7 +99,9 @@ impl DecideError {
             Self::Raced => Some("try again".to_owned()),
             Self::Sign(error) => error.help(),
             Self::Session(error) => error.help(),
-            Self::NotFromHost => Some("let the host start its hooks, and give each host a session of its own".to_owned()),
+            Self::NotFromHost => {
+                Some("let the host start its hooks, and give each host a session of its own".to_owned())
+            }
             Self::Facts(_) | Self::Stored { .. } | Self::Randomness(_) => None,
         }
     }

@@ -215,9 +215,6 @@ impl Hooks {
             policy.action_of_host(&named, &host)
         };
         action.insert("source", "hook");
-        if let Some(process) = self.settings.process.as_deref() {
-            action.insert("process", process);
-        }
         action.insert("surface", if call.mcp { "mcp" } else { "host" });
         let paths = call.paths.clone();
         // What a command does depends on where it runs, so an approval is of the call in this folder. Files that are known are
@@ -232,7 +229,8 @@ impl Hooks {
     }
 
     fn decide(&self, session: &mut HookSession, pending: &Pending<'_>) -> Result<HookRuling, DecideError> {
-        let agent = Agent { id: self.settings.agent.clone(), environment: self.settings.environment.clone() };
+        let HookSettings { agent: id, environment, process, .. } = self.settings.clone();
+        let agent = Agent { id, environment, process };
         let mut facts = session.known.facts.facts(pending.action.clone(), &agent, &self.settings.session);
         if let (Some(project), Some(Json::Object(agent))) = (&self.settings.project, facts.get_mut("agent")) {
             agent.insert("project", project.as_str());
@@ -240,7 +238,8 @@ impl Hooks {
         let request = Request::from_facts(facts).map_err(|error| DecideError::Facts(error.to_string()))?;
         let opened = self.opened(session, Some(pending.policy));
         let receipt = session.decide(&request, &|decision, allowed| {
-            let decided = Decided { decision: Some(decision.to_owned()), allowed, ..recorded(pending) };
+            let process = self.settings.process.clone();
+            let decided = Decided { decision: Some(decision.to_owned()), allowed, process, ..recorded(pending) };
             opened.iter().cloned().chain([self.entry(Event::Decided(decided))]).collect()
         })?;
         Ok(if receipt.disposition().allows() {

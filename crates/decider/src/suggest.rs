@@ -148,7 +148,11 @@ impl Record {
     ) -> Result<(), SuggestSessionError> {
         match event {
             Event::Opened(opened) => {
-                self.agent = Agent { id: opened.agent.clone(), environment: opened.environment.clone() };
+                self.agent = Agent {
+                    id: opened.agent.clone(),
+                    environment: opened.environment.clone(),
+                    process: opened.process.clone(),
+                };
             }
             Event::Decided(decided) => self.decided(store, decided, changing)?,
             // A host let it through without asking.

@@ -110,6 +110,8 @@ pub struct Pending {
     pub requests: Vec<Request>,
     /// The version of the facts.
     known: usize,
+    /// Which start of the agent's host asks.
+    process: Option<String>,
     held: Held,
 }
 
@@ -196,7 +198,11 @@ impl Connection {
     /// A connection that has just begun.
     #[must_use]
     pub fn new(settings: Settings, pins: Pins) -> Self {
-        let agent = Agent { id: settings.agent.clone(), environment: settings.environment.clone() };
+        let agent = Agent {
+            id: settings.agent.clone(),
+            environment: settings.environment.clone(),
+            process: settings.process.clone(),
+        };
         let provenance = provenance(&settings);
         Self {
             settings,
@@ -517,7 +523,6 @@ fn provenance(settings: &Settings) -> Object {
         "surface": "mcp",
         "origin"?: origin.as_ref().map(|origin| origin.shown.clone()),
         "origin_sha256"?: origin.map(|origin| origin.sha256),
-        "process"?: settings.process.clone(),
     }
 }
 

@@ -308,7 +308,6 @@ impl Decided {
             origin: text("origin"),
             origin_sha256: text("origin_sha256"),
             origin_state: text("origin_state"),
-            process: text("process"),
             arguments,
             ..Self::default()
         }

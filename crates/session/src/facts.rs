@@ -25,6 +25,8 @@ const MAX_TAINT: usize = 1_000;
 pub struct Agent {
     pub id: Option<String>,
     pub environment: Option<String>,
+    /// Which start of the agent's host asks. No part of an action: an approval counts after another start, too.
+    pub process: Option<String>,
 }
 
 /// The calls of a session and what they brought.
@@ -93,11 +95,14 @@ impl SessionFacts {
     }
 
     /// Adds a call that is about to be forwarded, or that was blocked; its index.
-    pub fn called(&mut self, action: &Object, status: CallStatus, at: &str) -> usize {
+    pub fn called(&mut self, action: &Object, process: Option<&str>, status: CallStatus, at: &str) -> usize {
         let text = |name: &str| action.get(name).and_then(Json::as_str);
         let args = action.get("args").filter(|args| arguments(args).is_some()).cloned();
         let mut call = call(text("tool"), text("class"), args, status, at);
         copy_provenance(action, &mut call);
+        if let Some(process) = process {
+            call.insert("process", process);
+        }
         self.calls.push(call.into());
         self.calls.len() - 1
     }
@@ -139,7 +144,7 @@ impl SessionFacts {
     pub fn facts(&self, action: Object, agent: &Agent, run: &str) -> Object {
         object! {
             "action": action,
-            "agent": object! { "id"?: agent.id.clone(), "environment"?: agent.environment.clone(), "run": run },
+            "agent": object! { "id"?: agent.id.clone(), "environment"?: agent.environment.clone(), "run": run, "process"?: agent.process.clone() },
             "calls": self.calls.clone(),
             "taint": self.taint.clone(),
             "memory": Vec::<Json>::new(),

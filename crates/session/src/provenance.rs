@@ -10,7 +10,7 @@ use proofmark_receipt::{Json, Object};
 /// - `origin`: the command or the URL that the server is reached by
 /// - `origin_sha256`: the digest of that, of which no part is masked
 /// - `origin_state`: how it compares with the pinned one
-/// - `process`: which start of the agent's host it belongs to
+/// - `process`: which start of the agent's host it belongs to; of a call that is decided on, it is a fact of the agent
 pub const PROVENANCE: [&str; 7] = ["source", "surface", "server", "origin", "origin_sha256", "origin_state", "process"];
 
 /// Copies what `from` says of a call's provenance.

@@ -229,7 +229,7 @@ fn call(request: &mut Request, demand: &ToolCallDemand) -> Option<()> {
     let mut call = Object::new();
     call.insert("tool", demand.name.sample());
     demand.from.samples().for_each(|(name, sample)| drop(call.insert(name, sample)));
-    if let (false, Some(process)) = (demand.earlier, request.text("action", "process")) {
+    if let (false, Some(process)) = (demand.earlier, request.text("agent", "process")) {
         call.insert("process", process);
     }
     if let Some(same) = &demand.args {

@@ -62,7 +62,7 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> CallMatch {
             }
         }
         // Without a process nothing is known of starts, and two that are not known are not two.
-        if !demand.earlier && text(call, "process") != request.text("action", "process") {
+        if !demand.earlier && text(call, "process") != request.text("agent", "process") {
             continue;
         }
         match bound(demand, call, request) {

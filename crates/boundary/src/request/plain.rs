@@ -9,7 +9,7 @@ use crate::facts::{BOUNDARIES, DEFINITION_STATES};
 
 const FIELDS: [&str; 10] =
     ["action", "agent", "facts", "calls", "memory", "taint", "denies", "task", "upstream", "context_fill_pct"];
-const ACTION: [&str; 22] = [
+const ACTION: [&str; 21] = [
     "tool",
     "class",
     "boundary",
@@ -23,7 +23,6 @@ const ACTION: [&str; 22] = [
     "origin",
     "origin_sha256",
     "origin_state",
-    "process",
     "via",
     "outer_args",
     "recipient",
@@ -33,7 +32,7 @@ const ACTION: [&str; 22] = [
     "paths",
     "cwd",
 ];
-const AGENT: [&str; 7] = ["id", "org", "project", "environment", "run", "step", "sensitivity"];
+const AGENT: [&str; 8] = ["id", "org", "project", "environment", "run", "process", "step", "sensitivity"];
 
 /// Reads the facts of a plain request.
 pub(super) fn facts(fields: &Fields<'_>) -> Result<Object, DocumentError> {
@@ -65,7 +64,7 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
     fields.only(&ACTION)?;
     fields.need("tool", "name the tool")?;
     let mut action = Object::new();
-    const TEXTS: [&str; 13] = [
+    const TEXTS: [&str; 12] = [
         "tool",
         "class",
         "source",
@@ -75,7 +74,6 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
         "server",
         "origin",
         "origin_sha256",
-        "process",
         "via",
         "definition",
         "cwd",

@@ -71,7 +71,7 @@ fn entries_that_were_written_past_the_decider_are_no_facts() {
             ][..],
             &["policy", "suggest", "--session", "claude-s1"],
         ] {
-            place.write("workflow.yaml", "name: w\nclass: advisory\nsteps: [{id: s, agent: a, verification: {toolCalls: [{name: read_file}]}}]\n");
+            place.write("workflow.yaml", "name: w\nclass: readonly\nsteps: [{id: s, agent: a, verification: {toolCalls: [{name: read_file}]}}]\n");
             place.write("done.md", "```result\n{}\n```\n");
             let refused = place.proofmark(command);
             assert_eq!(refused.status.code(), Some(2), "{refused:?}");

@@ -1,6 +1,7 @@
 //! Calls are what they are by where they come from, and not by their names.
 
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{BINARY, Place, SPECIFIC, claude};
 
@@ -38,8 +39,11 @@ fn read(id: &str, file: &str, event: &str) -> String {
     claude(event, "Read", &format!(r#"{{"file_path":"{file}"}}"#), id)
 }
 
+/// A call that writes a file, each with a name of its own.
 fn write(file: &str) -> String {
-    claude("PreToolUse", "Write", &format!(r#"{{"file_path":"{file}","content":"x"}}"#), &format!("write {file}"))
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let id = format!("write {}", COUNT.fetch_add(1, Ordering::Relaxed));
+    claude("PreToolUse", "Write", &format!(r#"{{"file_path":"{file}","content":"x"}}"#), &id)
 }
 
 #[test]
@@ -75,8 +79,12 @@ fn what_an_earlier_start_of_the_host_did_does_not_count() {
     assert!(place.hook("claude", &write("/r/plan")).starts_with(SPECIFIC));
     assert_eq!(place.hook("claude", &read("t2", "/r/plan", "PreToolUse")), "");
     assert_eq!(place.hook("claude", &read("t2", "/r/plan", "PostToolUse")), "");
-    place.write("policy.yaml", &READ_BEFORE.replace("status:", "earlier: true, status:"));
     assert_eq!(place.hook("claude", &write("/r/plan")), "");
+    let earlier = Place::with(&READ_BEFORE.replace("status:", "earlier: true, status:"));
+    for event in ["PreToolUse", "PostToolUse"] {
+        assert!(earlier.told_by_another(&read("t1", "/r/plan", event)).stdout.is_empty());
+    }
+    assert_eq!(earlier.hook("claude", &write("/r/plan")), "");
 }
 
 #[test]

@@ -313,9 +313,7 @@ fn a_call_that_the_hosts_record_does_not_have_spoils_the_step() {
     let result = r#"{"type":"tool_result","tool_use_id":"t0","content":"x"}"#;
     place.write("session.jsonl", &format!("{}\n{}\n", line("assistant", used), line("user", result)));
     let path = place.at("session.jsonl").display().to_string();
-    let stop = format!(
-        r#""stop_hook_active":false,"last_assistant_message":"{RESULT}","transcript_path":"{path}""#
-    );
+    let stop = format!(r#""stop_hook_active":false,"last_assistant_message":"{RESULT}","transcript_path":"{path}""#);
     let spoiled = place.hook_with("claude", &claude("Stop", &stop), &STEP);
     assert!(spoiled.contains("made without a decision"), "{spoiled}");
     assert!(place.findings().contains("t1 executed_undecided"), "{}", place.findings());

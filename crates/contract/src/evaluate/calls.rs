@@ -109,8 +109,11 @@ impl<'a> MatchedCalls<'a> {
     /// nothing; one without a result may have.
     pub(super) fn judge_other_mutations(&self, verification: &Verification, tools: &ToolClasses) -> RuleResult {
         // Not `fitting`: a call in the wrong order is not the one that the rule asked for.
-        let listed: HashSet<usize> =
-            self.rules.iter().flat_map(|rule| rule.counted.iter().chain(&rule.earlier).map(|call| call.index)).collect();
+        let listed: HashSet<usize> = self
+            .rules
+            .iter()
+            .flat_map(|rule| rule.counted.iter().chain(&rule.earlier).map(|call| call.index))
+            .collect();
         let result = |outcome, status, message: String, missing, calls| RuleResult {
             id: "noOtherMutations".to_owned(),
             kind: RuleKind::NoOtherMutations,

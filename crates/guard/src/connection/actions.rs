@@ -52,7 +52,12 @@ impl Connection {
         let held =
             Held { message, id, method, from: Sender::Client, actions: vec![action], detail, answers: None, waited };
         Ok(Step {
-            pending: Some(Pending { requests: vec![request], known: self.session.version(), held }),
+            pending: Some(Pending {
+                requests: vec![request],
+                known: self.session.version(),
+                process: self.agent.process.clone(),
+                held,
+            }),
             ..Step::default()
         })
     }
@@ -78,7 +83,12 @@ impl Connection {
         let held =
             Held { message, id, method, from: Sender::Server, actions, detail: None, answers: None, waited: None };
         Step {
-            pending: Some(Pending { requests: vec![request], known: self.session.version(), held }),
+            pending: Some(Pending {
+                requests: vec![request],
+                known: self.session.version(),
+                process: self.agent.process.clone(),
+                held,
+            }),
             ..Step::default()
         }
     }

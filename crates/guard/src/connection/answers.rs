@@ -153,7 +153,15 @@ impl Connection {
             answers: Some(open.clone()),
             waited: None,
         };
-        Some(Step { pending: Some(Pending { requests, known: self.session.version(), held }), ..Step::default() })
+        Some(Step {
+            pending: Some(Pending {
+                requests,
+                known: self.session.version(),
+                process: self.agent.process.clone(),
+                held,
+            }),
+            ..Step::default()
+        })
     }
 }
 

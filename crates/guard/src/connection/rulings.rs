@@ -58,7 +58,7 @@ impl Connection {
             return;
         }
         if let Some(action) = held.actions.first() {
-            self.session.called(action, CallStatus::Blocked, now);
+            self.session.called(action, self.agent.process.as_deref(), CallStatus::Blocked, now);
         }
         // Cancelled while it was decided: the client takes no answer.
         if !self.deciding.remove(&held.id) {
@@ -74,7 +74,7 @@ impl Connection {
         if !self.deciding.remove(&held.id) {
             // Cancelled while it was decided: the server never sees it.
             if let Some(action) = action {
-                self.session.called(action, CallStatus::Blocked, now);
+                self.session.called(action, self.agent.process.as_deref(), CallStatus::Blocked, now);
             }
             outputs.push(cancelled(&held.id, decision, Executed::No));
             return;
@@ -85,7 +85,7 @@ impl Connection {
         }
         let call = action.map(|action| {
             let tool = action.get("tool").and_then(Json::as_str).unwrap_or_default().to_owned();
-            (self.session.called(action, CallStatus::Pending, now), tool)
+            (self.session.called(action, self.agent.process.as_deref(), CallStatus::Pending, now), tool)
         });
         let digest = action.map(|action| Sha256Digest::of(&Json::from(action.clone()).canonical_vrf()));
         let passed = Open::passed(held.id.clone(), held.method, &held.message);
@@ -156,6 +156,7 @@ impl Pending {
             message: held.message.digest(),
             decision: Some(decision.to_owned()),
             allowed,
+            process: self.process.clone(),
             ..Decided::of(held.actions.get(index))
         }
     }

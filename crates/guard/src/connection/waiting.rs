@@ -83,7 +83,7 @@ impl Connection {
             return Err(Box::new(held));
         };
         if let Some(action) = held.actions.first() {
-            self.session.called(action, CallStatus::Blocked, now);
+            self.session.called(action, self.agent.process.as_deref(), CallStatus::Blocked, now);
         }
         let mut wait = Wait {
             block: Block::by(receipt, held.detail.as_deref()),

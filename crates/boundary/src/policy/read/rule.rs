@@ -9,7 +9,9 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_session::CallStatus;
 
 use super::text;
-use crate::policy::{ActionPolicyError, Demand, Deny, OnBlock, ReceiptRule, Require, SameArgument, ToolCallDemand, Warn, Wording};
+use crate::policy::{
+    ActionPolicyError, Demand, Deny, OnBlock, ReceiptRule, Require, SameArgument, ToolCallDemand, Warn, Wording,
+};
 
 const DEMANDS: [&str; 4] = ["fact", "receipt", "approval", "tool_call"];
 
@@ -126,7 +128,8 @@ fn unless(field: &Field<'_>) -> Result<ApprovalDemand, DocumentError> {
 
 fn tool_call(field: &Field<'_>) -> Result<ToolCallDemand, DocumentError> {
     let fields = field.fields()?;
-    fields.only(&[&["name", "args", "earlier", "status", "before", "after"], &ProvenanceDemand::FIELDS[..]].concat())?;
+    fields
+        .only(&[&["name", "args", "earlier", "status", "before", "after"], &ProvenanceDemand::FIELDS[..]].concat())?;
     let statuses = CallStatus::ALL.map(|status| (status.as_str(), status));
     let globs = |name: &str| fields.get(name).map(|field| Globs::read(&field)).transpose();
     Ok(ToolCallDemand {
@@ -149,10 +152,13 @@ fn same_arguments(field: &Field<'_>) -> Result<Vec<SameArgument>, DocumentError>
         let begin = fact.first().map(String::as_str);
         if fact.len() < 2 || fact.iter().any(String::is_empty) || !matches!(begin, Some("action" | "agent")) {
             let error = path.error(Cause::InvalidValue, "it names no part of the action");
-            return Err(error.with_help("write the fact that it has to be equal to, as in `action.args.name` or `action.target`"));
+            return Err(error
+                .with_help("write the fact that it has to be equal to, as in `action.args.name` or `action.target`"));
         }
         if same.len() >= MAX_BOUND {
-            return Err(field.error(Cause::TooMany, format!("more than {MAX_BOUND} arguments")).with_help("bind fewer"));
+            return Err(field
+                .error(Cause::TooMany, format!("more than {MAX_BOUND} arguments"))
+                .with_help("bind fewer"));
         }
         same.push(SameArgument { argument: argument.to_owned(), fact });
     }

@@ -214,7 +214,10 @@ fn a_step_out_of_order_is_marked_and_refused_on_demand() {
     assert!(refused.code == 2 && refused.stderr.contains("no step that leads to it"), "{refused:?}");
     let early = run("check", "early", &["--json"]);
     assert_eq!((early.code, member(&early, "out_of_order")), (0, Json::from(true)), "{early:?}");
-    assert!(early.stdout.contains(r#""out_of_order":true,"next":null,"contract_digest""#), "the receipt says so: {early:?}");
+    assert!(
+        early.stdout.contains(r#""out_of_order":true,"next":null,"contract_digest""#),
+        "the receipt says so: {early:?}"
+    );
     assert!(run("check", "other", &[]).stdout.contains("warning: no step that leads to check"));
     let first = run("work", "r", &["--json", "--in-order"]);
     assert_eq!((first.code, member(&first, "next")), (0, Json::from("check")), "{first:?}");

@@ -187,7 +187,7 @@ fn results(verdict: Verdict) -> Results {
 }
 
 fn metadata() -> Object {
-    object! { "verifier": "a test" }
+    object! { "verifier": "a test", "decided": "verifier" }
 }
 
 fn key(name: &str) -> SigningKey {

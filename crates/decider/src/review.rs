@@ -6,9 +6,7 @@ use std::sync::atomic::AtomicBool;
 use proofmark_boundary::{
     ActionPolicy, DecisionReceipt, EvidenceItem, History, Moment, Request, judge_rules, roles_asked,
 };
-use proofmark_evidence::{
-    Approval, ApprovalError, Evidence, Person, Refusal, Reviewer, Scope, ScopeError, WantedScope,
-};
+use proofmark_evidence::{Approval, ApprovalError, Evidence, Person, Refusal, Reviewer, Scope, WantedScope};
 use proofmark_passkey::approved;
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Sha256Digest, SignError, Timestamp};

@@ -5,7 +5,8 @@ use std::process::{Command, Output, Stdio};
 
 use proofmark_evidence::suite_digest;
 use proofmark_receipt::{
-    Draft, Hashes, Object, ReceiptId, Results, Sha256Digest, SigningKey, Timestamp, Verdict, object,
+    DecidedBy, Detail, Draft, Hashes, Object, ReceiptId, Results, Sha256Digest, SigningKey, Status, Timestamp, Verdict,
+    object,
 };
 use tempfile::TempDir;
 
@@ -157,13 +158,15 @@ impl Place {
         let now = Timestamp::from_unix_millis(i64::try_from(now).unwrap());
         let mut id = [0; 16];
         id.copy_from_slice(&Sha256Digest::of(made.output.as_bytes()).as_bytes()[..16]);
+        let status = if made.verdict == Verdict::Pass { Status::Pass } else { Status::Fail };
+        let detail = Detail { decided: Some(DecidedBy::Verifier), ..Detail::new("a check", status) };
         let draft = Draft {
             receipt_id: ReceiptId::from_random_bytes(id),
             verified_at: if made.verified_at.is_empty() { now } else { made.verified_at.parse().unwrap() },
             tier: 1,
             verdict: made.verdict,
             task: None,
-            results: Results::default(),
+            results: Results::from_details(vec![detail]),
             hashes: Hashes {
                 specification: Sha256Digest::of(made.suite),
                 output: made.output.parse().unwrap(),
@@ -177,7 +180,7 @@ impl Place {
 }
 
 fn metadata() -> Object {
-    object! { "verifier": "a test" }
+    object! { "verifier": "a test", "decided": "verifier" }
 }
 
 fn key(name: &str) -> SigningKey {

@@ -133,12 +133,14 @@ impl Language {
         self.dialect().json
     }
 
-    /// Whether an expression is the call of one function with literals, and nothing else: then its value is that of the call.
+    /// Whether an expression is the call of one function with literals, and nothing else: then its value is that of the call. The
+    /// call of what evaluates or calls by a text is not.
     pub fn is_single_call(self, expression: &str) -> bool {
         let Some(Functions { names, literals, .. }) = self.functions() else { return false };
         let Some((name, rest)) = expression.trim().split_once('(') else { return false };
         let arguments = rest.strip_suffix(')');
-        names.allow(name) && arguments.is_some_and(|inside| literals.value(&format!("[{inside}]")).is_some())
+        let is_plain = names.allow(name) && !EVALUATORS.contains(&name);
+        is_plain && arguments.is_some_and(|inside| literals.value(&format!("[{inside}]")).is_some())
     }
 
     /// What the submission's file is called in locations.
@@ -181,6 +183,10 @@ impl Names {
             && !self.keywords.contains(&name)
     }
 }
+
+/// Functions of the languages whose text may be an expression, or the name of another function.
+const EVALUATORS: [&str; 8] =
+    ["eval", "exec", "send", "public_send", "__send__", "instance_eval", "instance_exec", "method"];
 
 fn one_of_words(words: &[&str]) -> String {
     match words {
@@ -255,6 +261,8 @@ mod tests {
             (Language::Python, "f(1], [2)", false),
             (Language::Python, "f('a' 'b')", false),
             (Language::Python, "f.g(1)", false),
+            (Language::Python, "eval('f(1) == 1')", false),
+            (Language::Ruby, "send('f', 1)", false),
             (Language::Python, "lambda(1)", false),
             (Language::Python, "f(1) # )", false),
             (Language::JavaScript, "f({a: 1})", false),

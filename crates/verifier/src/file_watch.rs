@@ -93,7 +93,9 @@ impl FileWatch {
         }
         if !asked && !(is_same && self.is_settled(stamp.as_ref(), now.duration_since(since))) {
             // Before the first time, what was read at the start is in force.
-            let Some(_) = self.read else { return (Look::Unchanged, false) };
+            if self.read.is_none() {
+                return (Look::Unchanged, false);
+            }
             return (Look::Unsettled, !std::mem::replace(&mut self.is_told, true));
         }
         // Taken before the file is read: what is written meanwhile is read in a later round.

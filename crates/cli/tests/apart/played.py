@@ -37,12 +37,12 @@ def request(method, path, body, **headers):
     return response.status, response.read().decode()
 
 
-def message(id, method, **params):
+def message(id, method, /, **params):
     return json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 
 
-def call(id, name, **arguments):
-    return message(id, "tools/call", name=name, arguments=arguments)
+def call(id, tool, /, **arguments):
+    return message(id, "tools/call", name=tool, arguments=arguments)
 
 
 def guarded(lines, *options, **environment):

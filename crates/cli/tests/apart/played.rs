@@ -5,6 +5,8 @@ use proofmark_testing::Network;
 use super::*;
 
 const PLAYED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/apart/played.py");
+/// One that every account can start.
+const PYTHON: &str = "/usr/bin/python3";
 const NOTES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/guard/server.py");
 const EXAMPLES: [&str; 2] =
     [include_str!("../../../../examples/guard/policy.yaml"), include_str!("../../../../examples/hooks/agent.yaml")];
@@ -63,7 +65,7 @@ fn an_agent_with_a_shell_gains_nothing_where_another_account_decides() {
     for policy in EXAMPLES {
         let Some(place) = Place::with_examples(policy) else { return };
         let _judge = place.serve();
-        let played = place.play(&mut place.command(AGENT, "python3"), &place.address());
+        let played = place.play(&mut place.command(AGENT, PYTHON), &place.address());
         place.holds(&played, "account", "local");
     }
 }
@@ -86,7 +88,7 @@ fn an_agent_with_a_shell_gains_nothing_where_another_host_decides() {
 
         let mut python = network.command("setpriv");
         let account = AGENT.to_string();
-        python.args(["--reuid", &account, "--regid", &account, "--clear-groups", "python3"]).env_clear();
+        python.args(["--reuid", &account, "--regid", &account, "--clear-groups", PYTHON]).env_clear();
         python.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", place.at("agent"));
         python.env("PROOFMARK_API_KEY", String::from_utf8(added.stdout).unwrap().trim()).current_dir(place.at("agent"));
         let played = place.play(&mut python, &format!("http://127.0.0.1:{}", port.trim()));

@@ -5,9 +5,9 @@ use super::*;
 /// What the agent tries, as commands of its shell. Words after `@` stand for places and ids.
 const TRICKS: [&str; 14] = [
     // It approves itself, with a key of its own, in its own home and in that of the server.
-    "proofmark key new reviewer; proofmark decision approve @id --key reviewer --role owner --note fine",
-    "PROOFMARK_HOME=@judge proofmark decision approve @id --key reviewer --role owner --note fine",
-    "proofmark decision approve @id --store @judge/proofmark.db --key reviewer --role owner --note fine",
+    "proofmark key new reviewer; proofmark decision approve --yes @id --key reviewer --role owner --note fine",
+    "PROOFMARK_HOME=@judge proofmark decision approve --yes @id --key reviewer --role owner --note fine",
+    "proofmark decision approve --yes @id --store @judge/proofmark.db --key reviewer --role owner --note fine",
     "proofmark reviewer add me --key reviewer --role owner --policy @policy; proofmark trust add me reviewer",
     // It replaces the policy, or names another one.
     "printf 'version: 1\\nboundaries: [{id: all, match: {}}]\\n' > mine.yaml; cat mine.yaml > @policy; mv -f mine.yaml @policy",
@@ -56,7 +56,7 @@ fn plays_the_agent() {
     assert_eq!(bound(&place.last_decision(), "separation"), "account");
     // What it may do, it still may; and so may the person.
     assert!(guard.call(90, "read").contains("ok read"));
-    let approve = ["decision", "approve", &id, "--key", "reviewer", "--role", "owner", "--note", "seen"];
+    let approve = ["decision", "approve", "--yes", &id, "--key", "reviewer", "--role", "owner", "--note", "seen"];
     assert!(place.judge(&approve).status.success());
     assert!(guard.call(91, "write").contains("ok write"));
 }

@@ -3,7 +3,6 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::error::ReceiptError;
 use crate::shown;
 
 /// The result of a verification (VRF 1.0, "Verdict Semantics").
@@ -212,21 +211,6 @@ impl Results {
         (results.passed, results.failed, results.errors) = results.count_details();
         results.total = results.passed + results.failed + results.errors;
         results
-    }
-
-    /// Checks that the verdict can be that of these counts. A project's tests can all pass and its command fail, so `fail`
-    /// can have any, and `error` says nothing about the work.
-    ///
-    /// # Errors
-    /// [`ReceiptError::VerdictMismatch`] where `pass` is not of all checks and at least one, or `partial` not of some of them.
-    pub(crate) fn agree_with(&self, verdict: Verdict) -> Result<(), ReceiptError> {
-        let Self { total, passed, .. } = *self;
-        let agrees = match verdict {
-            Verdict::Pass => passed == total && total > 0,
-            Verdict::Partial => passed > 0 && passed < total,
-            Verdict::Fail | Verdict::Error => true,
-        };
-        if agrees { Ok(()) } else { Err(ReceiptError::VerdictMismatch { verdict, passed, total }) }
     }
 
     /// Passed, failed and errors among the details.

@@ -1,4 +1,6 @@
+use crate::error::ReceiptError;
 use crate::json::Profile;
+use crate::results::{Results, Verdict};
 use crate::verification::{InvalidCause, NotValid, SignatureStatus, Trust, UndecidableCause, Verification};
 use crate::{Receipt, SignerId};
 
@@ -40,8 +42,20 @@ fn check(receipt: &Receipt, profile: Profile) -> Result<SignerId, NotValid> {
     let signature = receipt.signature().ok_or(UndecidableCause::Unsigned)?;
     let signer = signature.verify(receipt.object(), receipt.metadata().get("issuer_key"), profile)?;
     // The signature first: a receipt whose verdict was changed is not what its signer signed.
-    receipt.results().agree_with(receipt.verdict()).map_err(UndecidableCause::Malformed)?;
+    agree(receipt).map_err(UndecidableCause::Malformed)?;
     Ok(signer)
+}
+
+/// Checks that the verdict can be that of the counts. A project's tests can all pass and its command fail, so `fail` can have any,
+/// and `error` says nothing about the work.
+fn agree(receipt: &Receipt) -> Result<(), ReceiptError> {
+    let (verdict, &Results { total, passed, .. }) = (receipt.verdict(), receipt.results());
+    let agrees = match verdict {
+        Verdict::Pass => passed == total && total > 0,
+        Verdict::Partial => passed > 0 && passed < total,
+        Verdict::Fail | Verdict::Error => true,
+    };
+    if agrees { Ok(()) } else { Err(ReceiptError::VerdictMismatch { verdict, passed, total }) }
 }
 
 /// Another profile under which the receipt would verify. It explains the failure and never makes the receipt valid.

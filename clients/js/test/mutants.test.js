@@ -72,7 +72,7 @@ test(`chains are judged as the binary judges them (PROOFMARK_SEED=${SEED})`, opt
       const { answer, cause, message, help } = found.links;
       const line = { chain: true, length: found.length, answer, ...(cause && { cause, message }), ...(help && { help }) };
       const parts = [...found.documents, ...(found.head ? [found.head] : [])].map(asPrinted);
-      const due = [...parts, line], got = said.map(({ source: _, ...rest }) => rest);
+      const due = [...parts, line], got = said.map(({ source: _, claims: _claims, ...rest }) => rest);
       assert.ok(due.length === got.length && due.every((one, at) => same(one, got[at])),
         `chain ${number} of seed ${SEED}:\n${JSON.stringify(due)}\n${JSON.stringify(got)}`);
       codes.add(cause ?? "ok");

@@ -68,6 +68,7 @@ pub struct Settings {
 
 /// What is to be done, in this order.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a message has a few of these, and each is moved once")]
 pub enum Output {
     ToClient(String),
     ToServer(String),

@@ -23,7 +23,7 @@ macro_rules! verifier {
 }
 
 /// Name, type and content.
-const FILES: [(&str, &str, &[u8]); 23] = [
+const FILES: [(&str, &str, &[u8]); 24] = [
     ("sheet.css", "text/css; charset=utf-8", include_bytes!("../assets/sheet.css")),
     ("theme.js", SCRIPT, include_bytes!("../assets/theme.js")),
     ("page.js", SCRIPT, include_bytes!("../assets/page.js")),
@@ -43,6 +43,7 @@ const FILES: [(&str, &str, &[u8]); 23] = [
     verifier!("receipt.js"),
     verifier!("refused.js"),
     verifier!("session.js"),
+    verifier!("shown.js"),
     verifier!("signature.js"),
     verifier!("signer.js"),
     verifier!("text.js"),

@@ -1,9 +1,8 @@
 //! What a passkey signs, and what the receipt of an approval proves about it.
 
-use base64ct::{Base64UrlUnpadded, Encoding};
 use proofmark_receipt::{Json, Object, Receipt, Sha256Digest, object};
 
-use crate::assertion::{Assertion, AssertionError};
+use crate::assertion::{Assertion, AssertionError, challenge_text};
 use crate::passkey::Passkey;
 
 /// The member of `metadata.approval` that keeps the assertion.
@@ -37,11 +36,6 @@ pub fn statement(receipt: &Object) -> Option<Object> {
 #[must_use]
 pub fn challenge(statement: &Object) -> String {
     challenge_text(&Sha256Digest::of(&statement.canonical_vrf()))
-}
-
-/// A digest as client data has it.
-pub(crate) fn challenge_text(digest: &Sha256Digest) -> String {
-    Base64UrlUnpadded::encode_string(digest.as_bytes())
 }
 
 /// The passkey that has signed the approval in a receipt; `None` where the receipt names none.

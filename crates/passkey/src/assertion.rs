@@ -1,8 +1,8 @@
 //! What an authenticator signed (WebAuthn Level 3, section 7.2).
 
+use base64ct::{Base64UrlUnpadded, Encoding};
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 
-use crate::approval::challenge_text;
 use crate::key::{PublicKey, hex, unhex};
 use crate::origin::Origin;
 use crate::passkey::Passkey;
@@ -18,6 +18,11 @@ const USER_PRESENT: u8 = 0x01;
 const USER_VERIFIED: u8 = 0x04;
 const CREDENTIAL_INCLUDED: u8 = 0x40;
 const EXTENSIONS_INCLUDED: u8 = 0x80;
+
+/// A digest as client data has it.
+pub(crate) fn challenge_text(digest: &Sha256Digest) -> String {
+    Base64UrlUnpadded::encode_string(digest.as_bytes())
+}
 
 /// What an authenticator answered to a challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Who decides the value of an expression.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot be set up fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

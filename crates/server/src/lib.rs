@@ -83,11 +83,11 @@ pub use peer_address::PeerAddress;
 pub use reach::{OwnFiles, is_own};
 pub use receipts::rerun_as_job;
 pub use reload::{
-    Files, Loaded, Signers, SignersSource, Source, Stale, UnreadableError, Watched, log_warnings, policy_file_name,
-    watch_files, watched_keys,
+    Files, Loaded, SignersSource, Source, Stale, UnreadableError, Watched, log_warnings, policy_file_name, watch_files,
+    watched_keys,
 };
 pub use replace::replace_file;
-pub use services::{Services, probe_host};
+pub use services::{Services, Signers, probe_host};
 pub use socket::SocketSettings;
 pub use verifications::follow_job;
 pub use viewers::Viewers;

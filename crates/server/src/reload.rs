@@ -13,14 +13,13 @@ use std::time::Duration;
 use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::PolicyPlace;
-use proofmark_keys::TrustedSigners;
-use proofmark_receipt::{Sha256Digest, SignerId};
+use proofmark_receipt::Sha256Digest;
 use proofmark_verifier::{FileWatch, Look, SETTLING};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{debug, error, info, warn};
 
 use crate::keys::ApiKeys;
-use crate::services::Services;
+use crate::services::{Services, Signers};
 
 /// How often files are looked at.
 const ROUND: Duration = Duration::from_millis(500);
@@ -32,14 +31,6 @@ const MAX_WARNINGS: usize = 20;
 pub struct Source<T> {
     pub path: PathBuf,
     pub read: fn(&Path) -> Result<Loaded<T>, UnreadableError>,
-}
-
-/// Whom a server trusts.
-#[derive(Debug)]
-pub struct Signers {
-    pub trusted: TrustedSigners,
-    /// Whose receipts it takes, where it leaves verifications to workers.
-    pub workers: Option<Vec<SignerId>>,
 }
 
 /// What says whom a server trusts.

@@ -20,8 +20,15 @@ use crate::keys::Caller;
 use crate::observe::decided;
 use crate::problem::Problem;
 use crate::receipt_body::ReceiptBody;
-use crate::reload::Signers;
 use crate::viewers::Viewers;
+
+/// Whom a server trusts.
+#[derive(Debug)]
+pub struct Signers {
+    pub trusted: TrustedSigners,
+    /// Whose receipts it takes, where it leaves verifications to workers.
+    pub workers: Option<Vec<SignerId>>,
+}
 
 /// Tests the isolation of this host, which takes seconds, and logs the result.
 #[must_use]

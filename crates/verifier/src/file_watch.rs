@@ -91,7 +91,8 @@ impl FileWatch {
         if !asked && !is_changed {
             return (Look::Unchanged, false);
         }
-        if !asked && !(is_same && self.is_settled(stamp.as_ref(), now.duration_since(since))) {
+        let is_whole = is_same && self.is_settled(stamp.as_ref(), now.duration_since(since));
+        if !asked && !is_whole {
             // Before the first time, what was read at the start is in force.
             if self.read.is_none() {
                 return (Look::Unchanged, false);

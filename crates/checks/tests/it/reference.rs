@@ -66,7 +66,7 @@ fn every_example_can_be_read() {
     let (whole, tests): (Vec<&str>, Vec<&str>) = examples.iter().partition(|text| text.contains("verification"));
     whole.iter().for_each(|text| read(text));
     let heads = [r#""language": "python", "entrypoint": "f""#, r#""language": "python""#, r#""language": "bash""#];
-    assert_eq!((whole.len(), tests.len()), (13, heads.len()));
+    assert_eq!((whole.len(), tests.len()), (14, heads.len()));
     for (head, example) in heads.into_iter().zip(tests) {
         read(&format!(
             r#"{{"output": {{"content": ""}}, "verification": {{"kind": "test_suite", {head}, "tests": [{example}]}}}}"#

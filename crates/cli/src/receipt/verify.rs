@@ -32,7 +32,7 @@ use crate::source::Source;
 /// your own keys and those of the trust store are trusted, and others are unknown.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark receipt verify receipt.json --trust issuer.pem --verdict pass && ./deploy
+  proofmark receipt verify receipt.json --trust issuer.pem --verdict pass && echo deploy
   proofmark receipt verify receipt.json --verdict pass --suite suite.yaml --output solution.py
   proofmark receipt export --chain nightly | proofmark receipt verify - --as-chain --head head.json
   proofmark receipt export --decisions | proofmark receipt verify - --as-chain

@@ -16,12 +16,10 @@ use crate::paint::printable;
 ///
 /// A process that uses a store as its owner can change everything in it. A worker with a role of its own can claim and end jobs
 /// and store receipts: it can neither read nor write decisions, reviews, sessions, workflow runs and what is spent. The role is one that
-/// can log in, and is made before; its other rights to the store's tables are taken away.
+/// can log in, as `createuser` makes it; its other rights to the store's tables are taken away.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  createuser --pwprompt proofmark_worker
-  proofmark store grant worker proofmark_worker --store postgres:///proofmark
-  proofmark work --store postgres://proofmark_worker@db.example.org/proofmark
+  proofmark store grant worker proofmark_worker --dry-run
 
 Exit codes: 0 granted; 2 the rights could not be given.")]
 pub(crate) struct Grant {

@@ -79,11 +79,11 @@ const NOT_RUN: &[(&str, &str)] = &[
         "sudo proofmark reviewer add ann --key reviewer.pem --role owner --policy /etc/proofmark/policy.yaml",
     ),
     ("docs/apart.md", "sudo -H -u proofmark proofmark decision approve 97473953 --key reviewer --note \"seen\""),
-    ("docs/apart.md", "sudo proofmark setup --undo"),
     (
         "docs/apart.md",
         "sudo -H -u proofmark proofmark serve --policy policy.yaml --socket socket --socket-tenant acme.dev --api-keys keys.json --listen 127.0.0.1:8700",
     ),
+    ("docs/apart.md", "sudo proofmark setup --undo"),
     ("docs/apart.md", "proofmark api-key add --api-keys keys.json ann-laptop agent-host --tenant acme.dev"),
     ("docs/apart.md", "proofmark serve --policy policy.yaml --api-keys keys.json --listen 10.0.0.5:8700"),
     (
@@ -107,6 +107,9 @@ const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("docs/operating.md", "proofmark store check --store postgres:///restored"),
     ("docs/operating.md", "sudo -u postgres pg_basebackup --checkpoint fast --pgdata /backup/base"),
+    ("docs/operating.md", "sudo -u postgres createuser --pwprompt proofmark_worker"),
+    ("docs/operating.md", "proofmark store grant worker proofmark_worker --store postgres:///proofmark"),
+    ("docs/operating.md", "proofmark work --store postgres://proofmark_worker@db.example.org/proofmark"),
     ("examples/agent/README.md", "pip install -r examples/agent/requirements.txt"),
 ];
 

@@ -47,7 +47,7 @@ fn a_signal_and_a_change_read_the_policy_again_and_nothing_ends() {
     assert_ne!(outcome(), "allow");
     std::fs::write(&policy, "version: 1\nboundarys: []\n").unwrap();
     server.signal("-HUP");
-    server.said("what was in force before stays in force");
+    server.said("cannot use the file");
     server.until(|status| status.contains(r#""stale":["action_policy"]"#));
     assert_ne!(outcome(), "allow");
     server.signal("-TERM");
@@ -61,7 +61,7 @@ fn a_signal_and_a_change_read_the_policy_again_and_nothing_ends() {
     let swapped = event("what it says is in force");
     assert_ne!(text(&swapped, "old"), text(&swapped, "new"));
     assert!(text(&swapped, "new").starts_with("sha256:"));
-    let failed = event("stays in force");
+    let failed = event("cannot use the file");
     assert_eq!(text(&failed, "level"), "ERROR");
     assert!(
         text(&failed, "cause").contains("policy.yaml:2:1") && text(&failed, "help").contains("boundaries"),

@@ -62,8 +62,8 @@ fn receiver(answers: &'static [Option<&str>]) -> (String, Receiver<Sent>) {
 
 /// HMAC-SHA256 (RFC 2104) by its definition, in hex.
 fn hmac(message: &str) -> String {
-    let mut key = [0_u8; 64];
-    key[..KEY.len()].copy_from_slice(KEY);
+    let mut key = KEY.to_vec();
+    key.resize(64, 0);
     let inner: Vec<u8> = key.iter().map(|byte| byte ^ 0x36).chain(message.bytes()).collect();
     let digest = Sha256Digest::of(&inner);
     let outer = key.iter().map(|byte| byte ^ 0x5c).chain(digest.as_bytes().iter().copied());

@@ -143,7 +143,7 @@ fn tool_pair(one: &ToolRule, other: &ToolRule, path: &str) -> Option<Finding> {
         return None;
     }
     let clash = |wide: &ToolRule, narrow: &ToolRule| {
-        is_wide(wide)
+        is_wide(wide, narrow)
             && glob::covers(&wide.name, &narrow.name)
             && wide.count.max.is_some_and(|max| max < narrow.count.min)
     };
@@ -151,7 +151,7 @@ fn tool_pair(one: &ToolRule, other: &ToolRule, path: &str) -> Option<Finding> {
         return Some(contradiction(path.to_owned(), &one.id, "one asks for more calls than the other allows"));
     }
     let shadows = |strict: &ToolRule, loose: &ToolRule| {
-        is_wide(loose)
+        is_wide(loose, strict)
             && loose.count.max.is_none()
             && loose.status == strict.status
             && glob::covers(&loose.name, &strict.name)
@@ -176,8 +176,9 @@ fn of_any_server(rules: &[ToolRule], at: &str) -> Vec<Finding> {
 }
 
 /// Whether a rule counts every successful call of its tool.
-fn is_wide(rule: &ToolRule) -> bool {
-    let unordered = rule.before.is_none() && rule.after.is_none() && rule.from.is_empty() && rule.earlier;
+fn is_wide(rule: &ToolRule, narrow: &ToolRule) -> bool {
+    let unordered = rule.before.is_none() && rule.after.is_none() && rule.from.is_empty();
+    let unordered = unordered && (rule.earlier || !narrow.earlier);
     unordered && rule.args.is_empty() && rule.exact_args.is_none() && rule.result.is_empty()
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn object(finding: &Finding) -> Json {
     object! { "state": finding.state.as_str(), "what": finding.what.as_str(), "help"?: help }.into()
 }
 
-/// The finding that [`object`] has written.
+/// The finding that `object` has written.
 pub(crate) fn read(json: &Json) -> Option<Finding> {
     let object = json.as_object()?;
     let text = |name: &str| object.get(name).and_then(Json::as_str).map(str::to_owned);

@@ -22,7 +22,7 @@ const MAX_CONFIGURATION: u64 = 4 << 20;
 /// The mode of a new configuration, which has no secrets.
 const MODE: u32 = 0o644;
 
-/// Where a file is kept as it was before it was changed: below the folder of keys, and not in the project, because what is there an
+/// Where the earlier version of a changed file is kept: below the folder of keys, and not in the project, because what is there an
 /// agent can write. `path` is absolute.
 pub(crate) fn kept_at(config: &Config, folder: &str, path: &Path) -> PathBuf {
     let name = Sha256Digest::of(path.as_os_str().as_encoded_bytes()).to_string().replace(':', "-");

@@ -21,7 +21,7 @@ use crate::decider::Decider;
 /// The longest note of a reviewer, in bytes.
 pub(crate) const MAX_NOTE: usize = 4_096;
 
-/// What the receipt of a revocation is about. It is no kind of evidence.
+/// What the receipt of a revocation is about. It never counts as evidence.
 const KIND: &str = "revocation";
 
 /// The end of a grant that a reviewer wants.

@@ -176,7 +176,7 @@ fn event(notice: &WaitingNotice, signer: SignerId) -> String {
     };
     let event = object! {
         "specversion": "1.0",
-        // Of the first decision: asking for the same action again while it waits is no other event.
+        // Of the first decision: asking for the same action again while it waits makes no new event.
         "id": notice.first.as_str(),
         "source": format!("urn:proofmark:{}", signer.fingerprint()),
         "type": EVENT_TYPE,

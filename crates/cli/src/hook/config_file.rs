@@ -24,7 +24,7 @@ const VERSION: &str = "version";
 pub(super) struct ConfigFile {
     host: &'static Host,
     file: HostFile,
-    /// Where the file is kept as it was.
+    /// Where the earlier version of the file is kept.
     kept_at: PathBuf,
     /// `None` for no file.
     after: Option<String>,

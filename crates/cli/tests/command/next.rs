@@ -85,7 +85,7 @@ fn a_run_that_failed_says_so() {
     assert!(aborted.code == 1 && aborted.stdout.contains("ended without success at step plan"), "{aborted:?}");
 }
 
-/// Whoever can write to the store can write a prompt that the agent would follow.
+/// Programs that can write to the store can write a prompt that the agent would follow.
 #[test]
 fn a_state_that_no_receipt_states_is_not_followed() {
     let place = place();

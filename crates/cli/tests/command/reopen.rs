@@ -99,7 +99,7 @@ fn nobody_else_reopens_a_step_and_nobody_does_blind() {
     assert_eq!(reopen(&place, "mallory", &["--yes", "--workflow-policy", &policy]).code, 0);
 }
 
-/// Whoever can write to the store can claim that a step was aborted.
+/// Programs that can write to the store can claim that a step was aborted.
 #[test]
 fn a_state_that_no_receipt_states_is_not_reopened() {
     let place = place();

@@ -88,7 +88,7 @@ fn an_approval_binds_what_was_shown() {
     assert_eq!(place.run(&["store", "check"]).code, 0);
 }
 
-/// Whoever can write to the store can change the action beside the signed decision.
+/// Programs that can write to the store can change the action beside the signed decision.
 #[test]
 fn an_action_that_was_not_decided_on_is_neither_shown_nor_reviewed() {
     let (place, id, _) = place();

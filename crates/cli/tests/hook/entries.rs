@@ -77,7 +77,7 @@ fn entries_that_were_written_past_the_decider_are_no_facts() {
             assert_eq!(refused.status.code(), Some(2), "{refused:?}");
             assert!(String::from_utf8_lossy(&refused.stderr).contains(said), "{refused:?}");
         }
-        // An export is no way around it.
+        // An export is refused for the same reason.
         let export = place.said(&["session", "export", "claude-s1"]);
         place.write("export.jsonl", &export);
         let accept =

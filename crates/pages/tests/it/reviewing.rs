@@ -279,7 +279,7 @@ fn a_form_approves_the_action_that_its_page_shows() {
     assert_eq!(office.outcome(MAIL), "allow");
 }
 
-/// Whoever can write to the database can change the action beside the signed decision.
+/// Programs that can write to the database can change the action beside the signed decision.
 #[test]
 fn an_action_that_was_changed_in_the_store_is_not_shown() {
     let office = Office::open();

@@ -260,7 +260,7 @@ fn a_review_of_another_action_than_was_shown_is_refused() {
     assert_eq!(office.outcome(MAIL), "allow");
 }
 
-/// Whoever can write to the database can change the action beside the signed decision.
+/// Programs that can write to the database can change the action beside the signed decision.
 #[test]
 fn an_action_that_was_changed_in_the_store_is_not_approved() {
     let office = Office::open();

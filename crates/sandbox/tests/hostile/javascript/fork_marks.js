@@ -2,7 +2,7 @@
 // then: value "clean"
 // What a case writes into any descriptor or object is not there for the next.
 function f (n) {
-  // Node.js wakes its own event loop by adding 1 to a counter, which is no mark.
+  // Node.js wakes its own event loop by adding 1 to a counter, so a mark has another value.
   const mark = Buffer.from('\0\0\0\0\x55\0\0\0')
   const found = []
   for (let fd = 5; fd < 64; fd++) {

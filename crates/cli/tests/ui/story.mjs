@@ -51,7 +51,7 @@ await page.keyboard.type("Checked against invoice 7731. jkad?");
 const bobs = await signedIn(bob, `/ui/decisions/${second.decision_id}`);
 await page.keyboard.press("Control+Enter");
 await page.waitForURL(`**/ui/decisions/${second.decision_id}?said=*`);
-check((await page.locator(".told").innerText()).includes("Approved issue_refund on order O-1"), "what was said is shown");
+check((await page.locator(".told[role=status]").innerText()).includes("Approved issue_refund on order O-1"), "what was said is shown");
 equal((await api("POST", "/v1/decisions", refund("O-1", 1240))).outcome, "allow_with_warning");
 
 // ---- deny; somebody else was faster; the word is kept

@@ -52,7 +52,7 @@ pub enum RevokeError {
     /// The note is empty or too long.
     #[error("revoke: the note is empty or has more than {MAX_NOTE} bytes")]
     Note,
-    /// The decision on what it approved cannot be read, or there is no id for the receipt.
+    /// The decision on what it approved cannot be read, or an id for the receipt cannot be drawn.
     #[error(transparent)]
     Decide(#[from] DecideError),
     /// The store refused, or failed.
@@ -69,7 +69,7 @@ pub enum GrantError {
     /// It cannot reach so far.
     #[error("approve: {0}")]
     Scope(#[from] ScopeError),
-    /// The decision cannot be read, or there is no id for a receipt.
+    /// The decision cannot be read, or an id for a receipt cannot be drawn.
     #[error(transparent)]
     Decide(#[from] DecideError),
     /// The store failed.

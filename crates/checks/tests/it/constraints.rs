@@ -207,7 +207,7 @@ fn a_keyword_that_nobody_knows_is_refused() {
         assert!(error.message().contains(at), "{error}");
         assert!(error.help().unwrap().contains(help), "{error:?}");
     }
-    // Names of members, values and extensions are no keywords.
+    // Names of members, values and extensions are not keywords.
     for schema in [
         json!({"properties": {"requird": true}, "enum": [{"requird": 1}, {}], "x-unit": "m"}),
         json!({"default": {"requird": 1}, "examples": [{"requird": 1}]}),

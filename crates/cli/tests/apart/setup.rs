@@ -220,7 +220,7 @@ home=$(getent passwd "$user" | cut -d: -f6)
 exec setpriv --reuid="$user" --regid="$user" --init-groups env HOME="$home" USER="$user" "$@"
 END
 chmod 0755 /usr/local/bin/sudo
-cd "$T/work"
+cd "$T/mine"
 "#;
 
 /// What a script says in a host of its own. `None` after a skip.
@@ -230,10 +230,10 @@ fn on_a_host(place: &Place, policy: &str, script: &str) -> Option<(bool, String)
         proofmark_testing::skip("namespaces", "this process may not have mounts of its own");
         return None;
     }
-    fs::create_dir(place.at("work")).unwrap();
+    fs::create_dir(place.at("mine")).unwrap();
     // As somebody has downloaded it.
-    fs::hard_link(place.at("proofmark"), place.at("work/proofmark")).unwrap();
-    fs::write(place.at("work/policy.yaml"), policy).unwrap();
+    fs::hard_link(place.at("proofmark"), place.at("mine/proofmark")).unwrap();
+    fs::write(place.at("mine/policy.yaml"), policy).unwrap();
     let file = place.at("script.sh");
     fs::write(&file, format!("set -eu\n{MOUNTED}\n{script}\n")).unwrap();
     let mut command = Command::new("unshare");
@@ -346,7 +346,7 @@ fn what_the_agent_reaches_is_told() {
             "chmod 0644 /etc/proofmark/policy.yaml",
         ),
         (
-            "mkdir $U.d && echo secret > $T/work/keys.json && chmod 0644 $T/work/keys.json && printf '[Service]\\nExecStart=\\nExecStart=/usr/local/bin/proofmark serve --api-keys %s\\n' $T/work/keys.json > $U.d/own.conf",
+            "mkdir $U.d && echo secret > $T/mine/keys.json && chmod 0644 $T/mine/keys.json && printf '[Service]\\nExecStart=\\nExecStart=/usr/local/bin/proofmark serve --api-keys %s\\n' $T/mine/keys.json > $U.d/own.conf",
             "can read the file of --api-keys",
             "rm -r $U.d",
         ),

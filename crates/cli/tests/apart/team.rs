@@ -104,7 +104,7 @@ fn reviewers_of_the_sockets_tenant_see_its_agents_and_approve_by_the_policy_that
     let id = decision_of(&guard.call(1, "read"));
     let shown = said(&place.judge(&["session", "list", "--tenant", "acme"]));
     assert!(shown.contains("60002/s1"), "{shown}");
-    // The server's own policy has no such role: the one that asked has it.
+    // The server's own policy lacks this role: the one that asked has it.
     let review = r#"{"verdict":"approve","note":"seen","role":"auditor"}"#;
     let path = format!("/v1/reviews/{id}");
     assert_eq!(ask(address, "POST", &path, &eve, review).0, 404);

@@ -12,7 +12,7 @@ steps:
     prompt: Plan the change. Name its risk.
     verification:
       retryPrompt: Name the risk.
-      evidence: [{path: risk, expect: present, rejectMessage: There is no risk.}]
+      evidence: [{path: risk, expect: present, rejectMessage: The risk is missing.}]
     next:
       - {when: payload.risk == 'high', goto: audit}
       - {goto: release}

@@ -8,7 +8,7 @@ const WORKFLOW: &str = "name: change
 class: readonly
 steps:
   - id: plan
-    verification: {evidence: [{path: risk, expect: present, rejectMessage: There is no risk.}]}
+    verification: {evidence: [{path: risk, expect: present, rejectMessage: The risk is missing.}]}
     onFailure: {maxAttempts: 1}
 ";
 
@@ -53,7 +53,7 @@ fn a_reviewer_reopens_a_step_for_one_attempt() {
     assert!(late.code == 2 && late.stderr.contains("proofmark run reopen"), "{late:?}");
     let reopened = reopen(&place, "ann", &["--yes"]);
     assert_eq!(reopened.code, 0, "{reopened:?}");
-    assert!(reopened.stderr.contains("was aborted at attempt 1") && reopened.stderr.contains("There is no risk."));
+    assert!(reopened.stderr.contains("was aborted at attempt 1") && reopened.stderr.contains("The risk is missing."));
     let shown = place.run(&["run", "show", "r"]).stdout;
     assert!(shown.contains("reopened by Ann: the tracker was down"), "{shown}");
     let next = place.run(&["run", "next", "r", "--workflow", "workflow.yaml"]);
@@ -86,7 +86,7 @@ fn nobody_else_reopens_a_step_and_nobody_does_blind() {
     }
     let blind = reopen(&place, "ann", &[]);
     assert!(
-        blind.code == 2 && blind.stderr.contains("There is no risk.") && blind.stderr.contains("--yes"),
+        blind.code == 2 && blind.stderr.contains("The risk is missing.") && blind.stderr.contains("--yes"),
         "{blind:?}"
     );
     assert_eq!(accept(&place, r#"{"risk": "low"}"#).code, 2);

@@ -17,7 +17,7 @@ use super::super::pattern::{MAX_STEPS_PER_BLOCK, Pattern, blocks};
 const MAX_PAIRS: usize = 1 << 20;
 
 /// Keywords whose subschemas apply to the same place.
-const HERE: [(&str, Holds); 9] = [
+pub(super) const HERE: [(&str, Holds); 9] = [
     ("allOf", Holds::Schemas),
     ("anyOf", Holds::Schemas),
     ("oneOf", Holds::Schemas),
@@ -29,9 +29,9 @@ const HERE: [(&str, Holds); 9] = [
     ("dependencies", Holds::Members),
 ];
 /// Keywords that name a subschema which applies to the same place.
-const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+pub(super) const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 /// Keywords whose subschemas apply to any item or member of the place.
-const BELOW: [(&str, Holds); 8] = [
+pub(super) const BELOW: [(&str, Holds); 8] = [
     ("patternProperties", Holds::Members),
     ("additionalProperties", Holds::Schemas),
     ("unevaluatedProperties", Holds::Schemas),
@@ -52,7 +52,7 @@ const FOREIGN_PATTERN_STEPS: u64 = 16;
 
 /// What the value of a keyword holds.
 #[derive(Clone, Copy)]
-enum Holds {
+pub(super) enum Holds {
     /// A schema, or a list of them.
     Schemas,
     /// Names, and a schema for each.

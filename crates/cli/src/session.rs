@@ -230,7 +230,7 @@ fn line(entry: &SessionDocument, paint: Paint) -> String {
         match kind {
             Kind::Words => line += &format!("; {named}"),
             Kind::Digest | Kind::Receipt | Kind::Decision => line += &format!("; {}", paint.dim(&named)),
-            Kind::Data => line += &format!(" {value}"),
+            Kind::Data | Kind::Legible => line += &format!(" {value}"),
             // The export has it.
             Kind::Text => {}
         }

@@ -32,6 +32,9 @@ for (const time of document.querySelectorAll("time[datetime]")) {
   time.title = `${own} here, ${utc}`;
 }
 
+// ---- what is said of plain http is not so over https, also behind a proxy
+if (location.protocol === "https:") $("without-tls")?.remove();
+
 // ---- copying
 async function copy(text, what) {
   try { await navigator.clipboard.writeText(text); told(`${what} copied`); return true; } catch { return false; }
@@ -98,6 +101,32 @@ if (fresh && counted) {
   document.addEventListener("visibilitychange", ask);
 }
 
+// ---- long values are folded, and opened before the first approval
+const folded = [...document.querySelectorAll("details.long")];
+const others = [...document.querySelectorAll(".like details")];
+for (const one of [...folded, ...others]) {
+  one.open = false;
+  one.addEventListener("toggle", () => { if (one.open) one.dataset.opened = "yes"; });
+}
+function opensFirst() {
+  const signed = [...folded, ...others.filter(one => one.querySelector("input")?.checked)];
+  const unread = signed.filter(one => !one.open && !one.dataset.opened);
+  if (unread.length === 0) return false;
+  for (const one of unread) one.open = true;
+  const line = document.createElement("p");
+  line.className = "refused";
+  line.textContent = "Nothing was sent: part of what you approve was folded. It is open now. Read it, and approve again.";
+  $("away").replaceChildren(line);
+  unread[0].scrollIntoView({ block: "center" });
+  return true;
+}
+// Before the passkey's own script asks for it.
+document.addEventListener("click", event => {
+  if (!(event.target instanceof Element) || !event.target.closest("#approve-with-passkey") || !opensFirst()) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}, true);
+
 // ---- a review: one at a time, with a reason
 const form = $("decide"), note = $("note");
 function want(verdict) {
@@ -118,7 +147,8 @@ if (form) {
   form.addEventListener("submit", async event => {
     event.preventDefault();
     if (form.dataset.sent) return;
-    const verdict = event.submitter?.value ?? "approve";
+    const verdict = event.submitter?.value ?? form.dataset.want;
+    if (!verdict || (verdict === "approve" && opensFirst())) return;
     form.dataset.sent = verdict;
     form.classList.add("is-sent");
     away.replaceChildren();
@@ -195,7 +225,8 @@ addEventListener("keydown", event => {
   if (event.defaultPrevented || event.repeat || event.isComposing || form?.dataset.sent || dialog?.open) return;
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && form) {
     event.preventDefault();
-    return form.requestSubmit(form.querySelector(`[value=${form.dataset.want ?? "approve"}]`));
+    // What was chosen last; nothing as long as nothing was.
+    return form.dataset.want ? form.requestSubmit(form.querySelector(`[value=${form.dataset.want}]`)) : undefined;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || (single && !single.checked)) return;
   if (going) {

@@ -16,7 +16,7 @@ use proofmark_decider::PolicyAsked;
 use proofmark_receipt::{Json, Object, SignatureStatus};
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
-use proofmark_statement::{Section, indented, of_decision};
+use proofmark_statement::{Section, legible, of_decision};
 use proofmark_store::{Decision as StoredDecision, WaitingDecision, WaitingWanted};
 
 use super::action::{Action, stored_json};
@@ -186,7 +186,7 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
         state,
         about: about(&action),
         arguments: arguments(&action, before.as_ref().map(|before| &before.action)),
-        arguments_json: indented(&Json::from(action.document.clone())),
+        arguments_json: legible(&Json::from(action.document.clone())),
         before: before.map(|before| before.words),
         fingerprint: (short_digest(&stored.fingerprint), stored.fingerprint.clone()),
         evidence: action.receipt.as_ref().map(|receipt| evidence(receipt, &names)).unwrap_or_default(),
@@ -282,7 +282,7 @@ fn seen_by_agent(
     let hash = Request::from_facts(facts.clone()).ok().map(|request| request.facts_hash().to_string());
     let rest = without(&facts, &["action"]);
     let is_bound = bound.is_some() && hash.as_deref() == bound;
-    Ok(Some((facts, SeenByAgent { text: indented(&Json::from(rest)).into(), is_bound })))
+    Ok(Some((facts, SeenByAgent { text: legible(&Json::from(rest)).into(), is_bound })))
 }
 
 impl Queue {

@@ -157,7 +157,7 @@ fn enter(state: &AppState, method: Method, role: Option<Role>, parts: &Parts) ->
     let (caller, key) = match state.keys() {
         None => (Caller::local(), None),
         Some(keys) => {
-            let known = Token::of(headers).and_then(|token| state.sign_ins.key(token));
+            let known = Token::of(headers).and_then(|token| state.sign_ins.key(&token));
             // A key that was revoked meanwhile signs nobody in.
             let Some(key) = known.and_then(|digest| keys.admit_digest(digest)) else { return Ok(Entry::SignIn) };
             (key.caller().clone(), Some(key))

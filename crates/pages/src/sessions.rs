@@ -165,7 +165,9 @@ impl EntryRow {
             // The entry is about one of these, so what it says leads there.
             Kind::Decision => self.href = Some(format!("/ui/decisions/{}", encoded(&value))),
             Kind::Receipt => self.href = Some(format!("/ui/receipts/{}", encoded(&value))),
-            Kind::Data | Kind::Text => self.texts.push((name.into(), Shown::line(&value, MAX_GIST), cut(&value))),
+            Kind::Data | Kind::Legible | Kind::Text => {
+                self.texts.push((name.into(), Shown::line(&value, MAX_GIST), cut(&value)))
+            }
             Kind::Digest => self.tags.push(Shown::line(&format!("{name}: {}", short_digest(&value)), 200)),
             Kind::Words if name.is_empty() => self.tags.push(Shown::line(&value, 200)),
             Kind::Words => self.tags.push(Shown::line(&format!("{name}: {value}"), 200)),

@@ -6,7 +6,7 @@ use axum::http::{StatusCode, header};
 use proofmark_server::origin;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
-use proofmark_server::sign_ins::{Draft, START, Token};
+use proofmark_server::sign_ins::{Draft, Place, START, Token};
 use proofmark_server::state::AppState;
 
 use super::forms::Form;
@@ -51,15 +51,19 @@ pub(crate) fn sign_in(state: &AppState, parts: &Parts, form: &Form) -> Result<Re
     let tls = origin::is_own_form(&parts.uri, &parts.headers)?;
     // Another token than before, so that nobody who planted one in this browser shares the sign-in.
     if let Some(before) = Token::of(&parts.headers) {
-        drop(state.sign_ins.end(Some(before)));
+        drop(state.sign_ins.end(&before));
     }
-    Ok(Reply::see_other(&to).header(header::SET_COOKIE, state.sign_ins.begin(key.digest(), draft, tls)?))
+    let place = Place::of(&parts.headers, tls).ok_or_else(Problem::internal)?;
+    Ok(Reply::see_other(&to).header(header::SET_COOKIE, state.sign_ins.begin(key.digest(), draft, &place)?))
 }
 
 /// `POST /ui/sign-out`.
 pub(crate) fn sign_out(state: &AppState, parts: &Parts, _: &Form) -> Result<Reply, Problem> {
-    let removed = state.sign_ins.end(Token::of(&parts.headers));
-    Ok(Reply::see_other("/ui/sign-in").header(header::SET_COOKIE, removed))
+    let reply = Reply::see_other("/ui/sign-in");
+    Ok(match Token::of(&parts.headers) {
+        Some(token) => reply.header(header::SET_COOKIE, state.sign_ins.end(&token)),
+        None => reply,
+    })
 }
 
 /// A page of this server; the first one in place of anything else, so that no link leads away from here after a sign-in.

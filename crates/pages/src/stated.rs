@@ -43,7 +43,7 @@ fn row(Statement { name, value, kind }: Statement) -> StatedRow {
         // The issuer may have written anything there; only an id leads somewhere.
         Kind::Receipt => value.parse::<ReceiptId>().ok().map(|id| format!("/ui/receipts/{id}")),
         Kind::Decision => Some(format!("/ui/decisions/{}", encoded(&value))),
-        Kind::Words | Kind::Digest | Kind::Data | Kind::Text => None,
+        Kind::Words | Kind::Digest | Kind::Data | Kind::Legible | Kind::Text => None,
     };
     let name = name.map(|name| Shown::line(&name, 60));
     match kind {

@@ -6,7 +6,7 @@ use askama::filters::HtmlSafe;
 use proofmark_receipt::document::is_unseen;
 
 /// Text from outside. In a template `{{ text }}` is HTML: markup is escaped, and a character that nobody sees, or that turns
-/// the direction of writing, is shown as `U+202E`. Line ends and tabs stay.
+/// the direction of writing, is shown by its number, as `⟨U+202E⟩`. Line ends and tabs stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shown(String);
 
@@ -104,7 +104,7 @@ fn is_strange(c: char) -> bool {
 }
 
 fn number(c: char) -> String {
-    format!("U+{:04X}", u32::from(c))
+    format!("⟨U+{:04X}⟩", u32::from(c))
 }
 
 #[cfg(test)]
@@ -114,10 +114,10 @@ mod tests {
     #[test]
     fn markup_is_escaped_and_what_nobody_sees_is_shown() {
         let hostile = Shown::from("<b>\"'&\u{202e}x\r\n\u{a0}");
-        let seen = |number: &str| format!("<span class=\"unseen\">{number}</span>");
+        let seen = |number: &str| format!("<span class=\"unseen\">⟨{number}⟩</span>");
         let html = format!("&lt;b&gt;&#34;&#39;&amp;{}x{}\n{}", seen("U+202E"), seen("U+000D"), seen("U+00A0"));
         assert_eq!(hostile.to_string(), html);
-        assert_eq!(hostile.plain(), "<b>\"'&U+202ExU+000D U+00A0");
+        assert_eq!(hostile.plain(), "<b>\"'&⟨U+202E⟩x⟨U+000D⟩ ⟨U+00A0⟩");
         assert_eq!(Shown::with_code("as `<a>`, `b").to_string(), "as <code>&lt;a&gt;</code>, `b");
         assert_eq!(Shown::line("a\nbc", 3).raw(), "a b…");
         assert_eq!(Shown::line("a\nb", 3).raw(), "a b");

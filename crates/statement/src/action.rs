@@ -5,6 +5,7 @@ use proofmark_evidence::{AskedBy, Subject, shown};
 use proofmark_receipt::{Json, Object, Sha256Digest};
 
 use crate::decision::separation;
+use crate::legible::{legible, legible_name, legible_text};
 use crate::{Kind, Said, Section, Statement};
 
 /// Members of an action that are said first, with their names; the others follow.
@@ -18,9 +19,10 @@ const USUAL_BOUNDARY: &str = "action_execute";
 /// What is said about an action before it is approved or denied. The terminal and the pages show the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActionStatement {
-    /// What is done, by its tool, and with what, beside the arguments.
+    /// What is done, by its tool, and with what, beside the arguments. Arguments that are not an object, or an empty one, are here:
+    /// some agents send a list or a text.
     pub action: Vec<Statement>,
-    /// Names and values, whole, in their order. Arguments that are not an object are one, `args`.
+    /// Names and values, whole, in their order.
     pub arguments: Vec<(String, Json)>,
     /// Who asks, and where.
     pub asked: Vec<Statement>,
@@ -88,9 +90,9 @@ impl ActionStatement {
     #[must_use]
     pub fn sections(&self) -> Vec<Section> {
         let arguments = self.arguments.iter().map(|(name, value)| Statement {
-            name: Some(name.clone()),
-            value: argument(value),
-            kind: Kind::Data,
+            name: Some(legible_name(name).into_owned()),
+            value: legible(value),
+            kind: Kind::Legible,
         });
         let first = self.action.iter().chain(&self.asked).cloned().collect();
         let sections = [
@@ -115,14 +117,6 @@ pub fn action_title(action: &Object) -> String {
     }
 }
 
-/// A document with a line for each member, as people read it.
-#[must_use]
-pub fn indented(json: &Json) -> String {
-    let mut text = String::new();
-    write(json, 0, &mut text);
-    text
-}
-
 /// Everything that the action says beside its arguments: what is not shown cannot be approved.
 fn said_of(action: &Object) -> Vec<Statement> {
     let mut said = Said::default();
@@ -131,70 +125,28 @@ fn said_of(action: &Object) -> Vec<Statement> {
     let others = action.iter().filter(|(name, value)| {
         !named(name) && (!APART.contains(name) || (*name == "boundary" && value.as_str() != Some(USUAL_BOUNDARY)))
     });
-    for (name, value) in first.chain(others).filter(|(_, value)| !value.is_null()) {
-        match value.as_str() {
-            Some(text) => said.words(&name.replace('_', " "), Some(text)),
-            None => said.say(&name.replace('_', " "), Kind::Data, Some(value.to_text())),
-        }
+    for (name, value) in first.chain(others) {
+        said.say(&name.replace('_', " "), Kind::Legible, Some(legible(value)));
     }
+    // The section of the arguments has members of an object alone.
+    let args = action.get("args").filter(|args| args.as_object().is_none_or(Object::is_empty));
+    said.say("args", Kind::Legible, args.map(legible));
     said.0
 }
 
 fn asked(decision: &DecisionReceipt) -> Vec<Statement> {
     let mut said = Said::default();
-    said.words("agent", decision.bound("agent"));
+    said.say("agent", Kind::Legible, decision.bound("agent").map(legible_text));
     let asker = decision.asker();
-    said.words("account", asker.account);
+    said.say("account", Kind::Legible, asker.account.as_deref().map(legible_text));
     said.words("separation", Some(separation(asker.separation)));
-    said.words("environment", decision.bound("environment"));
+    said.say("environment", Kind::Legible, decision.bound("environment").map(legible_text));
     said.0
 }
 
 fn arguments(action: &Object) -> Vec<(String, Json)> {
     match action.get("args") {
         Some(Json::Object(args)) => args.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect(),
-        Some(Json::Null) | None => Vec::new(),
-        // Some agents send a list or a text: a reviewer must see that, too.
-        Some(other) => vec![("args".to_owned(), other.clone())],
-    }
-}
-
-/// A text as it is, unless it would be taken for another value: `1240` in quotes is another value than `1240`.
-fn argument(value: &Json) -> String {
-    match value.as_str() {
-        Some(text) if !text.is_empty() && Json::parse(text.as_bytes()).is_err() => text.to_owned(),
-        _ => value.to_text(),
-    }
-}
-
-fn write(json: &Json, depth: usize, out: &mut String) {
-    let line = |out: &mut String, depth: usize| {
-        out.push('\n');
-        out.push_str(&"  ".repeat(depth));
-    };
-    match json {
-        Json::Array(items) if !items.is_empty() => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                out.push_str(if index > 0 { "," } else { "" });
-                line(out, depth + 1);
-                write(item, depth + 1, out);
-            }
-            line(out, depth);
-            out.push(']');
-        }
-        Json::Object(object) if !object.is_empty() => {
-            out.push('{');
-            for (index, (name, value)) in object.iter().enumerate() {
-                out.push_str(if index > 0 { "," } else { "" });
-                line(out, depth + 1);
-                out.push_str(&Json::from(name).to_text());
-                out.push_str(": ");
-                write(value, depth + 1, out);
-            }
-            line(out, depth);
-            out.push('}');
-        }
-        other => out.push_str(&other.to_text()),
+        _ => Vec::new(),
     }
 }

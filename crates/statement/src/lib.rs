@@ -8,15 +8,17 @@ mod action;
 mod decision;
 mod entry;
 mod head;
+mod legible;
 mod metadata;
 mod receipt;
 
 use proofmark_receipt::{Json, Object};
 
-pub use action::{ActionStatement, OtherActionError, action_title, indented};
+pub use action::{ActionStatement, OtherActionError, action_title};
 pub use decision::of_decision;
 pub use entry::{Bearing, EntryStatement, of_entry};
 pub use head::of_head;
+pub use legible::{legible, legible_name, legible_text};
 pub use receipt::{TIERS, of_receipt};
 
 /// One thing that a document says.
@@ -39,6 +41,8 @@ pub enum Kind {
     Decision,
     /// A value that only its issuer knows the meaning of.
     Data,
+    /// A value in the form of [`legible`], whose line ends are its own.
+    Legible,
     /// What a tool returned, which may be long.
     Text,
 }

@@ -6,7 +6,7 @@ use proofmark_boundary::DecisionReceipt;
 use proofmark_evidence::ReceiptKind;
 use proofmark_keys::KnownSigners;
 use proofmark_receipt::{ChainHead, Json, Receipt, SignatureStatus, Verification};
-use proofmark_statement::{Section, Statement, of_decision, of_head, of_receipt};
+use proofmark_statement::{Kind, Section, Statement, of_decision, of_head, of_receipt};
 
 use crate::decision_page;
 use crate::paint::{Paint, printable, printable_lines};
@@ -90,8 +90,13 @@ pub(crate) fn sections(out: &mut impl Write, sections: &[Section]) -> io::Result
         if let Some(heading) = heading {
             writeln!(out, "{heading}")?;
         }
-        for Statement { name, value, .. } in statements {
+        for Statement { name, value, kind } in statements {
             match name {
+                // The lines of such a value cannot look like another statement.
+                Some(name) if *kind == Kind::Legible => {
+                    let lines: Vec<String> = printable_lines(value).collect();
+                    writeln!(out, "  {:<16} {}", printable(name), lines.join(&format!("\n{:19}", "")))?;
+                }
                 Some(name) => field(out, name, Some(value))?,
                 None => printable_lines(value).try_for_each(|line| writeln!(out, "  {line}"))?,
             }

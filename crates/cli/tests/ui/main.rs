@@ -68,6 +68,30 @@ fn tell(modules: &Path, script: &str, arguments: &[&str]) {
     assert!(told.status.success(), "{said}");
 }
 
+#[test]
+fn actions_with_different_hashes_never_look_the_same() {
+    let Some(modules) = packages() else { return };
+    let home = Home::new();
+    let (_server, address) = served(&home, &["--rate", "1000"]);
+    // What the page shows and what the terminal shows, of the same decisions in the same store.
+    let ids = home.path().join("ids");
+    tell(&modules, "alike.mjs", &[&address, &ids.display().to_string()]);
+    let ids = std::fs::read_to_string(ids).unwrap();
+    let mut shown = std::collections::BTreeMap::new();
+    for id in ids.lines() {
+        let mut asked = Command::new(BINARY);
+        asked.args(["decision", "approve", id, "--role", "finance-lead", "--note", "n"]);
+        let done = asked.envs(home.variables()).current_dir(home.path()).output().unwrap();
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert!(done.status.code() == Some(2) && said.contains("asked to run"), "{said}");
+        // Ids and digests differ anyway.
+        let action = said.split("what blocks it").next().unwrap().to_owned();
+        let other = shown.insert(action.clone(), id);
+        assert_eq!(other, None, "{id} looks as this one does:\n{action}");
+    }
+    assert!(shown.len() > 60, "{}", shown.len());
+}
+
 /// The file of the keys of an agent and two reviewers, and the keys.
 fn keys(home: &Home) -> (String, [String; 3]) {
     let file = home.path().join("keys.json").display().to_string();

@@ -53,11 +53,16 @@ pub(crate) fn a_worker_that_is_told_to_stop_ends_what_runs(fleet: &Fleet) {
     let (status, log) = worker.ended();
     assert_eq!(status.code(), Some(0), "{log}");
     assert_eq!(log.matches("claimed job=").count(), 1, "{log}");
-    once(&front, &running, "done");
+    // A lease that a busy machine renews too late is lost, and with it the job: the next worker ends that one.
+    let lost_its_lease = log.contains("left to another process");
+    if !lost_its_lease {
+        once(&front, &running, "done");
+    }
     assert_eq!(text(&once(&front, &waiting, "waiting"), "state"), "waiting");
     // Its lease has ended with it, so the servers know at once.
     front.until(|status| status.contains("no_workers"));
     let next = fleet.admitted(&["--jobs", "1"]);
+    once(&front, &running, "done");
     once(&front, &waiting, "done");
     // A second signal does not wait.
     let id = job(&front, ENDLESS);

@@ -1,10 +1,16 @@
 //! What exactly would be done: every argument, whole, and what is different from when it was asked for before.
 
-use proofmark_receipt::{Json, Object};
-use proofmark_statement::indented;
+use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_statement::{legible, legible_name};
 
 use super::super::action::Action;
 use super::super::text::Shown;
+use super::super::words::number;
+
+/// The longest value that cannot be folded, in bytes.
+const MAX_IN_SIGHT: usize = 2_000;
+/// The most lines of one.
+const MAX_LINES_IN_SIGHT: usize = 40;
 
 /// One argument.
 pub(crate) struct Argument {
@@ -20,22 +26,23 @@ pub(crate) struct Argument {
 /// A value, in lines as it has them.
 pub(crate) struct Value {
     pub(crate) text: Shown,
-    /// What it is, where the text does not say so by itself.
-    pub(crate) kind: Option<&'static str>,
+    /// What is in sight of a value that can be folded.
+    pub(crate) long: Option<String>,
 }
 
 impl Value {
     pub(crate) fn of(json: &Json) -> Self {
-        match json {
-            Json::String(text) if text.is_empty() => Self { text: Shown::default(), kind: Some("empty text") },
-            // `1240` in quotes is another value than `1240`, to many tools.
-            Json::String(text) if Json::parse(text.as_bytes()).is_ok_and(|json| json.as_object().is_none()) => {
-                Self { text: text.as_str().into(), kind: Some("text") }
-            }
-            Json::String(text) => Self { text: text.as_str().into(), kind: None },
-            Json::Array(_) | Json::Object(_) => Self { text: indented(json).into(), kind: None },
-            other => Self { text: other.to_text().into(), kind: None },
-        }
+        let text = legible(json);
+        let long = (text.len() > MAX_IN_SIGHT || text.lines().count() > MAX_LINES_IN_SIGHT).then(|| {
+            // Of the value and not of its text: others can compute it.
+            let digest = match json {
+                Json::String(text) => Sha256Digest::of(text.as_bytes()),
+                other => Sha256Digest::of(&other.canonical_vrf()),
+            };
+            let (lines, characters) = (text.lines().count(), text.chars().count());
+            format!("{} characters in {} lines, {digest}", number(characters as u64), number(lines as u64))
+        });
+        Self { text: text.into(), long }
     }
 }
 
@@ -48,7 +55,7 @@ pub(crate) fn arguments(action: &Action, before: Option<&Action>) -> Vec<Argumen
             let was = before.and_then(|before| before.args().iter().find(|(known, _)| known == name));
             let was = was.map(|(_, value)| value);
             Argument {
-                name: name.as_str().into(),
+                name: legible_name(name).into_owned().into(),
                 value: Some(Value::of(value)),
                 was: was.filter(|was| *was != value).map(Value::of),
                 is_new: before.is_some() && was.is_none(),
@@ -59,7 +66,7 @@ pub(crate) fn arguments(action: &Action, before: Option<&Action>) -> Vec<Argumen
     let dropped = before.iter().flat_map(|before| before.args());
     let dropped = dropped.filter(|(name, _)| !action.args().iter().any(|(known, _)| known == name));
     all.extend(dropped.map(|(name, value)| Argument {
-        name: name.as_str().into(),
+        name: legible_name(name).into_owned().into(),
         value: None,
         was: Some(Value::of(value)),
         is_new: false,
@@ -81,15 +88,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_whole_and_say_what_they_are() {
-        let shown = |text: &str| {
-            let value = Value::of(&Json::parse(text.as_bytes()).unwrap());
-            (value.text.raw().to_owned(), value.kind)
-        };
-        assert_eq!(shown("\"plain\\ntwo\""), ("plain\ntwo".to_owned(), None));
-        assert_eq!(shown("\"1240\""), ("1240".to_owned(), Some("text")));
-        assert_eq!(shown("1240"), ("1240".to_owned(), None));
-        assert_eq!(shown("\"\""), (String::new(), Some("empty text")));
-        assert_eq!(shown("{\"a\":[1,{}],\"b\":[]}").0, "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": []\n}");
+    fn long_values_are_whole_and_say_how_long_they_are() {
+        assert!(Value::of(&Json::from("x".repeat(MAX_IN_SIGHT))).long.is_none());
+        let long = Value::of(&Json::from("x".repeat(MAX_IN_SIGHT + 1)));
+        let digest = Sha256Digest::of("x".repeat(MAX_IN_SIGHT + 1).as_bytes());
+        assert_eq!(long.long, Some(format!("2,001 characters in 1 lines, {digest}")));
+        assert_eq!(long.text.raw().len(), MAX_IN_SIGHT + 1);
+        assert!(Value::of(&Json::from("x\n".repeat(MAX_LINES_IN_SIGHT) + "x")).long.is_some());
     }
 }

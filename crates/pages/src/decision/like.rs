@@ -8,7 +8,7 @@ use super::super::action::Action;
 use super::super::forms::Form;
 use super::super::text::Shown;
 use super::super::visit::Visit;
-use proofmark_statement::indented;
+use proofmark_statement::legible;
 
 /// How many of those that the agent waits for are looked at.
 const MAX_LOOKED_AT: usize = 100;
@@ -53,7 +53,7 @@ pub(crate) fn like(visit: &Visit<'_>, stored: &StoredDecision, action: &Action) 
         Some(Like {
             id: other.decision_id.clone(),
             title: its.title(),
-            action: indented(&its.document.clone().into()).into(),
+            action: legible(&its.document.clone().into()).into(),
             shown: statement.shown().to_string(),
             is_chosen: visit.form.get(&format!("{FIELD}{}", other.decision_id)).is_some(),
         })

@@ -75,7 +75,7 @@ pub(crate) fn review_form(
     let chosen = attempted.role.as_ref().or(roles.first()).cloned();
     let roles = roles.iter().map(|role| (Shown::line(role, 64), Some(role) == chosen.as_ref())).collect();
     let span = attempted.expires_in.as_deref().unwrap_or(DEFAULT_SPAN);
-    let draft = || visit.sign_ins.draft(visit.token?, &stored.decision_id);
+    let draft = || visit.sign_ins.draft(visit.token.as_ref()?, &stored.decision_id);
     let path = format!("/ui/decisions/{}", encoded(&stored.decision_id));
     let form = ReviewForm {
         address: Narrowing::of(visit).address(&path, None),
@@ -158,7 +158,7 @@ pub(crate) fn review(visit: &Visit<'_>) -> Result<Reply, Problem> {
             if signed.is_none() {
                 review_others(visit, &also, &reviewer, &note, approve)?;
             }
-            if let Some(token) = visit.token {
+            if let Some(token) = &visit.token {
                 visit.sign_ins.forget_draft(token);
             }
             Ok(Reply::see_other(&next))

@@ -4,6 +4,7 @@ use proofmark_decider::PolicyAsked;
 use proofmark_evidence::{Bound, Free, Scopes, WantedScope};
 use proofmark_receipt::{Json, Object};
 use proofmark_server::problem::Problem;
+use proofmark_statement::legible;
 use proofmark_store::Decision as StoredDecision;
 
 use super::super::action::{Action, stored_json};
@@ -110,7 +111,7 @@ fn collect(json: &Json, place: &str, depth: usize, form: &Form, rows: &mut Vec<P
         }
         value if depth > 0 => rows.push(PatternRow {
             name: Shown::line(place, MAX_VALUE),
-            value: Shown::line(value.as_str().unwrap_or(&value.to_text()), MAX_VALUE),
+            value: Shown::line(&legible(value), MAX_VALUE),
             is_number: value.as_number().is_some(),
             is_text: value.as_str().is_some_and(|text| text.contains('/')),
             chosen: form.get(&format!("bound {place}")).unwrap_or_default().to_owned(),

@@ -21,6 +21,7 @@ fn a_key_is_exchanged_for_a_cookie_that_opens_the_pages_alone() {
     let answer = stranger.post("/ui/sign-in", &[("key", &office.ann), ("to", "//evil.example")]);
     assert_eq!((answer.status, answer.header("location")), (303, "/ui"));
     let cookie = answer.header("set-cookie");
+    assert!(cookie.starts_with("proofmark-") && !cookie.contains("Secure"), "{cookie}");
     assert!(cookie.ends_with("; Path=/ui; Max-Age=43200; HttpOnly; SameSite=Strict"), "{cookie}");
     assert!(!cookie.contains(&office.ann), "the key itself is in no cookie");
     let over_tls = stranger.send(
@@ -28,7 +29,10 @@ fn a_key_is_exchanged_for_a_cookie_that_opens_the_pages_alone() {
         &format!("host: localhost\r\norigin: https://localhost\r\n{FORM}"),
         &form(&[("key", &office.ann)]),
     );
-    assert!(over_tls.header("set-cookie").ends_with("; Secure"), "{}", over_tls.header("set-cookie"));
+    let cookie = over_tls.header("set-cookie");
+    assert!(cookie.starts_with("__Host-proofmark=") && cookie.contains("; Path=/; "), "{cookie}");
+    assert!(cookie.ends_with("; Secure"), "{cookie}");
+    assert!(stranger.get("/ui/sign-in").words().contains("another port of this host"));
     let ann = office.browser(&office.ann);
     let page = ann.get("/ui/waiting");
     assert!(page.status == 200 && page.body.contains("ann · reviewer · acme.shop"), "{}", page.body);

@@ -115,6 +115,6 @@ fn what_agents_write_is_text_on_every_page() {
         assert!(!visible.contains(['\u{202e}', '\u{200b}']), "{path}");
     }
     let page = eve.get(&format!("/ui/decisions/{id}"));
-    assert!(page.body.contains("<span class=\"unseen\">U+202E</span>"));
+    assert!(page.body.contains("⟨U+202E⟩"));
     assert!(page.body.contains(&"y".repeat(1 << 20)), "every argument is shown, and whole");
 }

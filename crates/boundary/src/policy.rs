@@ -11,10 +11,11 @@ mod reviewers;
 mod rules;
 mod text;
 mod tools;
+mod warning_codes;
 
 use std::sync::Arc;
 
-use proofmark_evidence::{ApprovalDemand, Binds, Condition, Person, Roles, Scopes};
+use proofmark_evidence::{AcceptedWarnings, ApprovalDemand, Binds, Condition, Person, Roles, Scopes};
 use proofmark_passkey::{Origin, Passkey};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 
@@ -26,6 +27,7 @@ pub use results::ResultHandling;
 pub(crate) use rules::{Demand, Deny, ReceiptRule, Require, SameArgument, ToolCallDemand, Warn, Wording};
 pub(crate) use tools::UNCLASSED;
 pub use tools::{HostTool, ToolCall};
+pub use warning_codes::warning_codes;
 
 use crate::disposition::Disposition;
 
@@ -43,6 +45,8 @@ pub struct ActionPolicy {
     pub(crate) classes: Vec<String>,
     pub(crate) tools: Vec<tools::ToolClass>,
     pub(crate) results: Vec<results::ResultRule>,
+    /// The warnings that the author means.
+    pub(crate) accepted: AcceptedWarnings,
     pub(crate) hash: Sha256Digest,
 }
 

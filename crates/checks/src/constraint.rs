@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use evaluate::evaluate;
-pub(crate) use read::{is_reference_form, read};
+pub(crate) use read::{is_reference_form, read, with_schemas};
 use rule::Rule;
 
 /// The most constraints one request may have.

@@ -3,7 +3,7 @@
 //! The reference of the format is `docs/requests.md`.
 
 use proofmark_receipt::json::{Json, Profile};
-use proofmark_receipt::{Hashes, Object, Sha256Digest, Task};
+use proofmark_receipt::{Hashes, Sha256Digest, Task, object};
 
 use crate::budget::DetailBudget;
 use crate::caps::MAX_REQUEST_BYTES;
@@ -114,8 +114,16 @@ impl Request {
         let task = task(&root)?;
         let verification =
             root.need("verification", "write the suite as an object with `kind`, `language` and `tests`")?;
+        let kind = kind(&verification.fields()?)?;
+        // With the schemas in place of the names of their files: other content is another suite.
+        let resolved = match kind {
+            Kind::Constraints => constraint::with_schemas(&verification, outside)?,
+            Kind::Suite | Kind::Command => None,
+        };
+        let json = resolved.as_ref().unwrap_or(verification.json);
+        let verification = Field { at: verification.at.clone(), json };
         let block = verification.fields()?;
-        let (output, output_digest, checks) = match kind(&block)? {
+        let (output, output_digest, checks) = match kind {
             Kind::Command => {
                 let files = files(&root)?;
                 let (command, digest) = command::read(&block, &files)?;
@@ -124,7 +132,7 @@ impl Request {
             Kind::Suite => with_text(&root, outside, suite::read(&verification).map(Checks::Suite))?,
             Kind::Constraints => {
                 let reveal = fields::reveal(block.get("reveal"))?;
-                let constraints = constraint::read(&block, outside);
+                let constraints = constraint::read(&block);
                 with_text(&root, outside, constraints.map(|constraints| Checks::Constraints { constraints, reveal }))?
             }
         };
@@ -288,29 +296,29 @@ fn output(root: &Fields<'_>, submission: Option<&str>) -> Result<String, Request
     Ok(text.to_owned())
 }
 
-/// Of the text; or of the canonical JSON; or of the task's description; or of nothing, where there is none. With a salt, of
-/// the canonical JSON of `{"salt": …, "specification": …}`, the latter being that text or value.
+/// The byte before the canonical JSON of a specification that is no text. It stands in no text of UTF-8, so a text and a value
+/// never have the same digest.
+const VALUE: u8 = 0xFF;
+/// The same before the canonical JSON of a specification with its salt.
+const SALTED: u8 = 0xFE;
+
+/// Of the text; or of a byte 0xFF and the canonical JSON; or of the task's description; or of nothing, where there is none. With a
+/// salt, of a byte 0xFE and the canonical JSON of `{"salt": …, "specification": …}`, the latter being that text or value.
 fn specification(root: &Fields<'_>, task: Option<&Task>, salt: Option<&str>) -> Result<Sha256Digest, RequestError> {
     let description = || task.and_then(|task| task.description.as_deref()).unwrap_or_default();
-    if let Some(salt) = salt {
-        let field = root.get("specification");
-        let mut salted = Object::new();
-        salted.insert("salt", salt);
-        salted.insert(
-            "specification",
-            field.as_ref().map_or_else(|| Json::from(description()), |field| field.json.clone()),
-        );
-        return canonical(&Json::from(salted)).map_err(|error| {
+    let field = root.get("specification");
+    let of_kind = |kind: u8, json: &Json| {
+        let canonical = json.canonical(Profile::Vrf).map_err(|error| {
             let place = if field.is_some() { "specification" } else { "task.description" };
-            RequestError::new(Place::Field(place.to_owned()), Code::InvalidValue, error)
-        });
-    }
-    match root.get("specification") {
-        None => Ok(Sha256Digest::of(description().as_bytes())),
-        Some(field) => match field.json.as_str() {
-            Some(text) => Ok(Sha256Digest::of(text.as_bytes())),
-            None => digest(&field),
-        },
+            RequestError::new(Place::Field(place.to_owned()), Code::InvalidValue, error.to_string())
+        })?;
+        Ok(Sha256Digest::of(&[&[kind], canonical.as_slice()].concat()))
+    };
+    let given = field.as_ref().map_or_else(|| Json::from(description()), |field| field.json.clone());
+    match (salt, &given) {
+        (Some(salt), _) => of_kind(SALTED, &object! { "salt": salt, "specification": given }.into()),
+        (None, Json::String(text)) => Ok(Sha256Digest::of(text.as_bytes())),
+        (None, value) => of_kind(VALUE, value),
     }
 }
 

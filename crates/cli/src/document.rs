@@ -1,5 +1,6 @@
 //! Documents from files and standard input, with errors that show the line.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use proofmark_boundary::ActionPolicy;
@@ -14,6 +15,7 @@ use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_server::ApiKeys;
 
 use crate::error;
+use crate::excerpt;
 use crate::input;
 use crate::report::Finding;
 use crate::source::{Fault, STDIN, Source, SourceError, format_of, format_of_text};
@@ -25,6 +27,16 @@ pub(crate) struct Document {
     pub(crate) json: Json,
     format: Format,
     places: Places,
+    /// The byte that was located last, with its line and column: findings are in the order of the document.
+    last: Cell<(usize, (u64, u64))>,
+}
+
+/// A place in a document.
+pub(crate) struct Spot {
+    /// Line and column, from 1.
+    pub(crate) place: (u64, u64),
+    /// The line, and a caret below the column.
+    pub(crate) caret: String,
 }
 
 impl Document {
@@ -34,7 +46,7 @@ impl Document {
         let format = if path == Path::new("-") { format_of_text(&text) } else { format_of(path) };
         Ok(match parse_with_places(&text, format) {
             Ok((json, places)) => {
-                let mut document = Document { label, text, json, format, places };
+                let mut document = Document { label, text, json, format, places, last: Cell::new((0, (1, 1))) };
                 match document.resolve_suites(path) {
                     None => Ok(document),
                     Some(finding) => Err(finding),
@@ -61,7 +73,23 @@ impl Document {
 
     /// The line and column, from 1, of the field `path`, or of the nearest value around it.
     pub(crate) fn locate(&self, path: &str) -> Option<(u64, u64)> {
-        self.places.find(&self.json, path).map(|start| line_and_column(&self.text, start))
+        self.places.find(&self.json, path).map(|start| self.line_and_column(start))
+    }
+
+    /// As [`Document::locate`], with the line.
+    pub(crate) fn spot(&self, path: &str) -> Option<Spot> {
+        let start = self.places.find(&self.json, path)?;
+        Some(Spot { place: self.line_and_column(start), caret: excerpt::caret_at(&self.text, start) })
+    }
+
+    /// Counts on from the byte that was located last: a document may be one long line with thousands of findings.
+    fn line_and_column(&self, start: usize) -> (u64, u64) {
+        let (from, (line, column)) = self.last.get();
+        let Some(between) = self.text.get(from..start) else { return line_and_column(&self.text, start) };
+        let (lines, columns) = line_and_column(between, between.len());
+        let place = if lines == 1 { (line, column + columns - 1) } else { (line + lines - 1, columns) };
+        self.last.set((start, place));
+        place
     }
 }
 
@@ -148,7 +176,7 @@ pub(crate) fn action_policy(path: &Path) -> anyhow::Result<ActionPolicy> {
 pub(crate) fn api_keys(path: &Path) -> anyhow::Result<ApiKeys> {
     let hidden = |finding: Finding| {
         let help = "write the file with `proofmark api-key add`".to_owned();
-        failure("API keys", Finding { excerpt: None, help: Some(help), ..finding })
+        failure("API keys", Finding { caret: None, help: Some(help), ..finding })
     };
     let document = Document::read(path)?.map_err(hidden)?;
     ApiKeys::read(&document.json)
@@ -177,13 +205,13 @@ pub(crate) fn failure(kind: &str, finding: Finding) -> anyhow::Error {
 
 /// The error that a finding makes; `doing` is what failed: `read the workflow`.
 pub(crate) fn as_error(doing: &str, finding: Finding) -> anyhow::Error {
-    let Finding { file, place, code, error: _, message, help, excerpt } = finding;
-    SourceError { doing: doing.to_owned(), file, place, code, message, help, excerpt }.into()
+    let Finding { file, place, code, error: _, message, help, caret } = finding;
+    SourceError { doing: doing.to_owned(), file, place, code, message, help, caret }.into()
 }
 
 impl From<SourceError> for Finding {
     fn from(error: SourceError) -> Finding {
-        let SourceError { doing: _, file, place, code, message, help, excerpt } = error;
-        Finding { file, place, code, error: true, message, help, excerpt }
+        let SourceError { doing: _, file, place, code, message, help, caret } = error;
+        Finding { file, place, code, error: true, message, help, caret }
     }
 }

@@ -1,5 +1,6 @@
 //! `proofmark lint`.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,9 +10,11 @@ use clap::{Args, ValueEnum};
 use proofmark_boundary::{ActionPolicy, Cases, Warning};
 use proofmark_contract::lint::{self, DocumentKind, Report, Severity, lint_policy};
 use proofmark_contract::{Workflow, WorkflowPolicy, cases};
-use proofmark_receipt::Json;
+use proofmark_evidence::trace;
+use proofmark_receipt::{Json, SignerId};
 use proofmark_verifier::now;
 
+use crate::config::{Config, DEFAULT_KEY};
 use crate::document::{self, Document};
 use crate::error::with_help;
 use crate::exit::Exit;
@@ -21,7 +24,7 @@ use crate::report::{Finding, Formatting, Group, Human, Reporter, Style};
 
 /// Check workflows and policies for mistakes before they run
 ///
-/// In a folder, documents of other kinds are skipped, and named on standard error.
+/// In a folder, requests, traces and receipts are skipped, and named on standard error. What no kind of document is, is an error.
 ///
 /// Checks the schema, the workflow policy, that every step leads to an end, references, predicates, dead and contradictory
 /// rules, retries and exemptions.
@@ -32,7 +35,9 @@ use crate::report::{Finding, Formatting, Group, Human, Reporter, Style};
   proofmark lint policy.yaml --deny warnings
   proofmark lint policy.yaml --deny warnings --allow any-suite
 
-Exit codes: 0 no errors; 1 errors, or with --deny warnings any finding; 2 a file could not be read.")]
+A warning that is meant can also be named in the file: `lint: {allow: [any-suite]}`.
+
+Exit codes: 0 no errors; 1 errors, or with --deny warnings any finding; 2 a file could not be read, or is of no known kind.")]
 pub(crate) struct Lint {
     /// Workflows, policies and tables of cases: files, or folders of .yaml, .yml and .json files
     #[arg(required = true, value_name = "FILE|DIR")]
@@ -46,6 +51,9 @@ pub(crate) struct Lint {
     /// Leave out warnings with this code; can be repeated. Errors stay
     #[arg(long, value_name = "CODE")]
     allow: Vec<String>,
+    /// The key that decisions are signed with, a name or a public key: approvals of its holder are reported [default: `default`]
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
     #[command(flatten)]
     formatting: Formatting,
 }
@@ -57,10 +65,11 @@ enum Denied {
 }
 
 impl Lint {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let now_ms = now().unix_millis();
+        let decider = decider(config, self.key.as_deref())?;
         let policy = self.workflow_policy.as_deref().map(document::workflow_policy).transpose()?;
-        let (mut files, mut found, mut documents) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut files, mut found, mut documents, mut unknown) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut named = paths(&self.documents)?;
         // The workflow policy is linted, too: its exemptions may name steps that no workflow has.
         let policy_file = self.workflow_policy.clone().filter(|path| !named.iter().any(|named| named.path == *path));
@@ -71,6 +80,10 @@ impl Lint {
                 // In a folder other documents lie beside; a file that was named is meant to be one of these.
                 Ok(document) if in_folder && Kind::of(&document.json).is_none() => {
                     let label = printable(&label);
+                    if !is_of_another_kind(&document) {
+                        unknown.push(label);
+                        continue;
+                    }
                     out::note(format_args!("skipped {label}: it is not a workflow, a policy or a table of cases"));
                     continue;
                 }
@@ -80,7 +93,7 @@ impl Lint {
             }
             files.push(label);
         }
-        if files.is_empty() {
+        if files.is_empty() && unknown.is_empty() {
             return Err(with_help(
                 "find documents to check: the folders hold no workflow, policy or table of cases",
                 "name the files",
@@ -91,6 +104,7 @@ impl Lint {
             documents.iter().filter_map(|document| Workflow::read(&document.json).ok()).collect();
         for document in &documents {
             found.extend(check(document, policy.as_ref(), &workflows, now_ms));
+            found.extend(of_decider(document, decider.as_ref()));
         }
         for finding in &mut found {
             // Other interfaces write codes of documents with underscores. Those of lint are all of one style.
@@ -103,9 +117,39 @@ impl Lint {
             reporter.group(Group::of_findings(file, &own))?;
         }
         reporter.finish()?;
+        if let Some(first) = unknown.first() {
+            let more = if unknown.len() > 1 { format!(" and of {} more", unknown.len() - 1) } else { String::new() };
+            return Err(with_help(
+                format!("tell the kind of `{first}`{more}: nothing in it was checked"),
+                "correct its fields, or move it out of the folder",
+            ));
+        }
         let fails = found.iter().any(|finding| finding.error || self.deny == Some(Denied::Warnings));
         Ok(if fails { Exit::No } else { Exit::Yes })
     }
+}
+
+/// The key that decisions are signed with: the one named, or the default key where there is one.
+fn decider(config: &Config, named: Option<&str>) -> anyhow::Result<Option<SignerId>> {
+    let keyring = config.keyring();
+    match named {
+        Some(name) => match name.parse() {
+            Ok(signer) => Ok(Some(signer)),
+            Err(_) => Ok(keyring.public(name)?),
+        },
+        None if keyring.has(DEFAULT_KEY) => Ok(keyring.public(DEFAULT_KEY)?),
+        None => Ok(None),
+    }
+}
+
+/// The approvals that the holder of the signing key can give.
+fn of_decider(document: &Document, decider: Option<&SignerId>) -> Vec<Finding> {
+    let Some(decider) = decider.filter(|_| Kind::of(&document.json) == Some(Kind::ActionPolicy)) else {
+        return Vec::new();
+    };
+    // A policy that cannot be read has that finding.
+    let Ok(policy) = ActionPolicy::read(&document.json) else { return Vec::new() };
+    policy.approvals_of_decider(decider).iter().map(|warning| warned(document, warning)).collect()
 }
 
 /// A document to check.
@@ -152,6 +196,12 @@ impl Kind {
 /// Whether a document of none of the kinds is a request of `verify`.
 fn is_request(json: &Json) -> bool {
     Kind::of(json).is_none() && json.as_object().is_some_and(|object| object.contains("verification"))
+}
+
+/// Whether it is a document that lies beside policies and workflows: a request, a receipt or a trace.
+fn is_of_another_kind(document: &Document) -> bool {
+    let has = |name: &str| document.json.as_object().is_some_and(|object| object.contains(name));
+    is_request(&document.json) || has("vrf_version") || has("receipt_type") || trace::read(&document.text).is_ok()
 }
 
 fn request_named(label: &str) -> anyhow::Error {
@@ -216,7 +266,8 @@ fn paths(named: &[PathBuf]) -> anyhow::Result<Vec<Named>> {
 }
 
 fn is_document(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
+    let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
+    let extension = extension.as_deref().and_then(OsStr::to_str);
     path.is_file() && matches!(extension, Some("yaml" | "yml" | "json"))
 }
 
@@ -252,18 +303,18 @@ fn check_action_policy(document: &Document) -> Vec<Finding> {
 
 fn warned(document: &Document, warning: &Warning) -> Finding {
     let message = format!("`{}`: {}", warning.at, warning.message);
-    let found = Finding::at(&document.label, &document.text, document.locate(&warning.at), warning.code, message);
+    let found = Finding::at(&document.label, document.spot(&warning.at), warning.code, message);
     Finding { error: warning.is_error, help: Some(warning.help.to_owned()), ..found }
 }
 
 fn placed(document: &Document, finding: &lint::Finding) -> Finding {
     let place = match finding.document {
-        DocumentKind::Workflow => document.locate(&finding.path),
-        DocumentKind::Policy if Kind::of(&document.json) != Some(Kind::Workflow) => document.locate(&finding.path),
+        DocumentKind::Workflow => document.spot(&finding.path),
+        DocumentKind::Policy if Kind::of(&document.json) != Some(Kind::Workflow) => document.spot(&finding.path),
         // The document is a workflow, and the policy at fault is another file: a place here would be wrong.
         DocumentKind::Policy => None,
     };
     let message = format!("`{}`: {}", finding.path, finding.message);
-    let found = Finding::at(&document.label, &document.text, place, finding.code, message);
+    let found = Finding::at(&document.label, place, finding.code, message);
     Finding { error: finding.severity == Severity::Error, help: Some(finding.help.clone()), ..found }
 }

@@ -49,8 +49,8 @@ pub(crate) struct SourceError {
     pub(crate) code: String,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
-    /// The line of the place.
-    pub(crate) excerpt: Option<String>,
+    /// The line of the place, and a caret below the column.
+    pub(crate) caret: Option<String>,
 }
 
 impl Source<'_> {
@@ -81,14 +81,14 @@ impl Source<'_> {
             Place::Field(path) if message.contains(&format!("`{path}`")) => (locate(&path), message),
             Place::Field(path) => (locate(&path), format!("`{path}`: {message}")),
         };
-        let excerpt = place.and_then(|(line, _)| {
+        let caret = place.and_then(|(line, column)| {
             let index = usize::try_from(line.checked_sub(1)?).ok()?;
             // The fault may be that the text is invalid UTF-8.
-            String::from_utf8_lossy(self.text).lines().nth(index).map(str::to_owned)
+            Some(excerpt::caret(String::from_utf8_lossy(self.text).lines().nth(index)?, column))
         });
         let place = place.map(|(line, column)| (line.saturating_add(self.line).saturating_sub(1), column));
         let (doing, file, code) = (doing.to_owned(), self.label.to_owned(), code.to_owned());
-        SourceError { doing, file, place, code, message, help, excerpt }
+        SourceError { doing, file, place, code, message, help, caret }
     }
 
     /// A place after the last line as the end of that line: a text that is cut off is shown where it was cut.
@@ -115,8 +115,7 @@ impl SourceError {
 
     /// The line, and a caret below the column.
     pub(crate) fn caret(&self) -> Option<String> {
-        let ((_, column), line) = (self.place?, self.excerpt.as_ref()?);
-        Some(excerpt::caret(line, column))
+        self.caret.clone()
     }
 
     pub(crate) fn help(&self) -> Option<&str> {

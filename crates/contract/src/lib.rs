@@ -15,7 +15,7 @@
 //!
 //! Read the files in that order. `workflow` and its folder, `policy` and its folder, `tools` and `class` are the documents;
 //! `read` is what their readers share and `vocabulary` the fields that they accept. `lint` has a file for each kind of
-//! finding. `contract` is what a step has to prove, `evidence` what an attempt is judged by, and `given` whether the caller
+//! finding, and `warnings` the names of those that an author can mean. `contract` is what a step has to prove, `evidence` what an attempt is judged by, and `given` whether the caller
 //! gave it. `evaluate` has a file for each kind of rule, and `expect` says what a value must be. `state` is the machine of a
 //! step's attempts, `delay` the time between two of them, `reopening` what follows an abort, and `follow` where the workflow goes next. `cases` runs recorded
 //! responses through all of it.
@@ -38,6 +38,7 @@ pub mod response;
 mod state;
 mod tools;
 pub mod vocabulary;
+mod warnings;
 pub mod workflow;
 
 pub use class::Class;
@@ -54,4 +55,5 @@ pub use given::{NotGiven, not_given};
 pub use policy::WorkflowPolicy;
 pub use state::{Event, Retry, RetryPlan, State, StateError, TransitionError};
 pub use tools::ToolClasses;
+pub use warnings::warning_codes;
 pub use workflow::Workflow;

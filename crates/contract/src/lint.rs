@@ -2,6 +2,7 @@
 
 mod finding;
 mod graph;
+mod meaning;
 mod order;
 mod references;
 mod rules;
@@ -10,7 +11,7 @@ mod step;
 pub use finding::{DocumentKind, Finding, Severity};
 pub(crate) use graph::leading_to;
 
-use proofmark_evidence::glob;
+use proofmark_evidence::{AcceptedWarnings, glob};
 
 use crate::policy::{self, Exemption, WorkflowPolicy};
 use crate::tools::ToolClasses;
@@ -36,6 +37,7 @@ pub struct ExemptedStep {
 /// what is wrong with the policy itself.
 pub fn lint(workflow: &Workflow, policy: Option<&WorkflowPolicy>, now_ms: i64) -> Report {
     let mut findings = tool_classes(&workflow.tools);
+    findings.extend(harmless(&workflow.tools));
     findings.extend(graph::findings(workflow));
     findings.extend(references::findings(workflow));
     for position in 0..workflow.steps.len() {
@@ -43,13 +45,17 @@ pub fn lint(workflow: &Workflow, policy: Option<&WorkflowPolicy>, now_ms: i64) -
         findings.extend(violations.into_iter().map(Finding::from));
         findings.extend(step::findings(workflow, position, policy));
     }
+    let findings = without_accepted(findings, &workflow.accepted);
     let exemptions = policy.map(|policy| exempted_steps(workflow, policy, now_ms)).unwrap_or_default();
     Report { findings, exemptions }
 }
 
 /// Everything that is wrong with a policy, given the workflows it is for.
 pub fn lint_policy(policy: &WorkflowPolicy, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
-    let mut findings: Vec<_> = tool_classes(&policy.tools).into_iter().map(Finding::in_policy).collect();
+    let mut findings: Vec<_> = tool_classes(&policy.tools);
+    findings.extend(everywhere(policy));
+    findings.extend(harmless(&policy.tools));
+    findings = findings.into_iter().map(Finding::in_policy).collect();
     let covers_a_step = |index: usize| {
         workflows.iter().any(|workflow| {
             workflow.steps.iter().any(|step| policy.exemptions_for(workflow, step).any(|(place, _)| place == index))
@@ -66,7 +72,20 @@ pub fn lint_policy(policy: &WorkflowPolicy, workflows: &[Workflow], now_ms: i64)
                 .push(Finding::warning("exemption-unused", path, message, "remove it, or fix its scope").in_policy());
         }
     }
-    findings
+    without_accepted(findings, &policy.accepted).into_iter().map(Finding::in_policy).collect()
+}
+
+/// The findings without the warnings that the author means, and with the names that nothing has.
+fn without_accepted(findings: Vec<Finding>, accepted: &AcceptedWarnings) -> Vec<Finding> {
+    let found: Vec<_> = findings.iter().map(|finding| (finding.code, finding.path.as_str())).collect();
+    let needless = accepted.needless(&found).into_iter().map(|(at, code)| {
+        let message = format!("nothing here has the warning `{code}`");
+        Finding::warning("needless-allow", at, message, "remove the name, so that a later mistake is shown")
+    });
+    let needless: Vec<_> = needless.collect();
+    let is_meant =
+        |finding: &Finding| finding.severity == Severity::Warning && accepted.has(finding.code, &finding.path);
+    findings.into_iter().filter(|finding| !is_meant(finding)).chain(needless).collect()
 }
 
 /// The findings for which a step cannot be judged: broken demands, conditions that cannot be read, expired exemptions.
@@ -100,6 +119,33 @@ fn expired(index: usize, exemption: &Exemption) -> Finding {
     let message = format!("the exemption from `{}` expired on {}", exemption.requirement.as_str(), exemption.expires);
     let help = "remove it, or have it approved again with another end";
     Finding::error("exemption-expired", format!("exemptions[{index}].expires"), message, help).in_policy()
+}
+
+/// Exemptions whose scope names everything by `*`.
+fn everywhere(policy: &WorkflowPolicy) -> Vec<Finding> {
+    let is_all = |name: &Option<String>| name.as_ref().is_none_or(|glob| glob.bytes().all(|byte| byte == b'*'));
+    let wide = policy.exemptions.iter().enumerate().filter(|(_, exemption)| {
+        is_all(&exemption.scope.workflow) && is_all(&exemption.scope.step) && is_all(&exemption.scope.agent)
+    });
+    let findings = wide.map(|(index, exemption)| {
+        let message = format!("the exemption lifts `{}` from every step", exemption.requirement.as_str());
+        let path = format!("exemptions[{index}].scope");
+        Finding::warning("exempts-everything", path, message, "name a workflow, a step or an agent")
+    });
+    findings.collect()
+}
+
+/// Tools that run what their arguments say, and that a list calls readonly.
+fn harmless(tools: &ToolClasses) -> Vec<Finding> {
+    const RUNNERS: [&str; 8] =
+        ["bash", "shell", "run_command", "execute_code", "python", "write_file", "edit_file", "call_tool"];
+    let wide = tools.readonly.iter().enumerate().filter_map(|(index, name)| {
+        let runner = RUNNERS.into_iter().find(|tool| glob::matches(name, tool) && !tools.is_mutating(tool))?;
+        let message = format!("`{name}` also names `{runner}`, whose calls would count as if they changed nothing");
+        let help = "name the tools that only read, or list this one under `mutating`";
+        Some(Finding::warning("weak-readonly", format!("tools.readonly[{index}]"), message, help))
+    });
+    wide.collect()
 }
 
 fn tool_classes(tools: &ToolClasses) -> Vec<Finding> {

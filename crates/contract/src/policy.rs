@@ -16,7 +16,7 @@ pub use scope::Scope;
 
 pub(crate) use check::{lifts, violations};
 
-use proofmark_evidence::ListedReviewer;
+use proofmark_evidence::{AcceptedWarnings, ListedReviewer};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{DocumentError, Field, Fields};
 
@@ -24,6 +24,7 @@ use crate::class::Class;
 use crate::read::{self, Limit, list};
 use crate::tools::ToolClasses;
 use crate::vocabulary;
+use crate::warnings::warning_codes;
 use crate::workflow::{Step, Workflow};
 
 /// The most requirements or exemptions a policy may have.
@@ -44,6 +45,8 @@ pub struct WorkflowPolicy {
     pub reviewers: Vec<ListedReviewer>,
     pub requirements: Vec<Requirement>,
     pub exemptions: Vec<Exemption>,
+    /// The warnings of lint that the author means.
+    pub accepted: AcceptedWarnings,
     pub document: Json,
 }
 
@@ -69,6 +72,8 @@ impl WorkflowPolicy {
             field.text()?;
         }
         let (mutating, readonly) = read_classes(&fields)?;
+        let mut accepted = AcceptedWarnings::default();
+        accepted.read(&fields, "", &warning_codes())?;
         Ok(Self {
             name: read::word(&fields.need("name", "write the policy's name")?)?,
             tools: fields.get("tools").map_or(Ok(ToolClasses::default()), |field| ToolClasses::read(&field))?,
@@ -77,6 +82,7 @@ impl WorkflowPolicy {
             reviewers: fields.get("reviewers").map_or(Ok(Vec::new()), |field| ListedReviewer::read_all(&field))?,
             requirements: list(&fields, "requirements", LIMIT, Requirement::read)?,
             exemptions: list(&fields, "exemptions", LIMIT, Exemption::read)?,
+            accepted,
             document: document.clone(),
         })
     }

@@ -1,11 +1,13 @@
 //! The result block of a response: the only part of it that is evidence.
 
+mod html;
 mod lines;
 
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{self, DocumentError, Format};
 use thiserror::Error;
 
+use self::html::{Html, HtmlEnd};
 use self::lines::{Fence, Lines, List, Paragraph, indent};
 
 /// The longest response, in bytes (8 MiB).
@@ -107,8 +109,8 @@ impl ResponseError {
 }
 
 /// Extracts the result block of a response: the one fenced block labelled `result`, or `<result>…</result>`, or the whole
-/// response when it is a JSON object. A block stands on lines of its own, outside every other fenced block, list, quote
-/// and inline code. Prose is never read.
+/// response when it is a JSON object. A block stands on lines of its own, outside every other fenced block, list, quote,
+/// HTML and inline code. Prose is never read.
 ///
 /// # Errors
 /// [`ResponseError`] when there is no block, more than one, or one that cannot be read.
@@ -184,6 +186,8 @@ struct Scan<'t> {
     paragraph: Paragraph,
     /// The last block labelled with a notation alone, which is not a result.
     other: Option<OtherLabel>,
+    /// Whether readers of Markdown could take the next line for HTML.
+    in_doubt: bool,
 }
 
 /// The line of a block, and its label.
@@ -191,7 +195,8 @@ type OtherLabel = (u64, &'static str);
 
 impl<'t> Scan<'t> {
     fn new(text: &'t str) -> Self {
-        Self { lines: Lines::of(text), list: List::default(), paragraph: Paragraph::default(), other: None }
+        let (list, paragraph) = (List::default(), Paragraph::default());
+        Self { lines: Lines::of(text), list, paragraph, other: None, in_doubt: false }
     }
 
     /// All result blocks. What looks like one inside another fenced block, a list, a quote or inline code is text.
@@ -206,17 +211,57 @@ impl<'t> Scan<'t> {
                 found.extend(self.fenced(line, &fence, number)?);
             } else if line.starts_with(OPEN_TAG) && self.paragraph.is_plain() {
                 found.push(self.tagged(line, number));
+            } else if let Some(html) = Html::of(line) {
+                self.html(line, html, number)?;
             } else {
-                self.list.read(line, self.paragraph.is_empty());
-                self.paragraph.read(line, self.list.is_open());
+                self.text(line);
             }
         }
         Ok((found, self.other))
     }
 
+    /// Reads a line that begins HTML.
+    fn html(&mut self, line: &str, html: Html, number: u64) -> Result<(), ResponseError> {
+        let held = self.list.holds(indent(line));
+        match (html, held) {
+            // It ends with the list at the latest, so it hides nothing.
+            (_, Some(true)) => self.text(line),
+            (Html::Block(_), None) => return Err(ResponseError::Unclear(number)),
+            (Html::Block(end), Some(false)) => self.pass_over(line, &end),
+            (Html::Tag, Some(false)) if self.paragraph.is_empty() => self.pass_over(line, &HtmlEnd::Empty),
+            // It continues a paragraph, or begins a block behind a heading: until the next empty line a fence may be text.
+            (Html::Tag, Some(false) | None) => {
+                self.text(line);
+                self.in_doubt = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a line that begins neither a fence nor HTML.
+    fn text(&mut self, line: &str) {
+        self.in_doubt &= !line.trim().is_empty();
+        self.list.read(line, self.paragraph.is_empty());
+        self.paragraph.read(line, self.list.is_open());
+    }
+
+    /// Passes over an HTML block, in which fences and tags are text.
+    fn pass_over(&mut self, first: &str, end: &HtmlEnd) {
+        let mut line = first;
+        while !end.is_in(line) {
+            let Some(next) = self.lines.next() else { break };
+            line = next;
+        }
+        self.list.close();
+        self.paragraph = Paragraph::default();
+    }
+
     /// Reads the block that `fence` opens, and returns it if it is a result. A fence inside a list ends with the list, at
     /// the latest at the next fence at the margin. So it hides nothing, and is passed over.
     fn fenced(&mut self, line: &str, fence: &Fence<'t>, number: u64) -> Result<Option<Block<'t>>, ResponseError> {
+        if self.in_doubt {
+            return Err(ResponseError::Unclear(number));
+        }
         match self.list.holds(indent(line)) {
             Some(true) => return Ok(None),
             Some(false) => {}

@@ -2,7 +2,8 @@
 //! list.
 
 /// A workflow.
-pub const WORKFLOW: &[&str] = &["name", "description", "class", "context", "tools", "onFailure", "reviewers", "steps"];
+pub const WORKFLOW: &[&str] =
+    &["name", "description", "class", "context", "tools", "onFailure", "reviewers", "steps", "lint"];
 /// Somebody who may reopen a step.
 pub const REVIEWER: &[&str] = &["name", "key", "passkey", "roles"];
 /// A step of a workflow.
@@ -18,6 +19,7 @@ pub const STEP: &[&str] = &[
     "next",
     "goto",
     "terminal",
+    "lint",
 ];
 /// One way on from a step.
 pub const NEXT: &[&str] = &["when", "goto"];
@@ -75,7 +77,8 @@ pub const ON_FAILURE: &[&str] = &["action", "maxAttempts", "retryStrategy", "ini
 /// Which tools change something.
 pub const TOOLS: &[&str] = &["mutating", "readonly"];
 /// A policy.
-pub const POLICY: &[&str] = &["name", "description", "tools", "classes", "reviewers", "requirements", "exemptions"];
+pub const POLICY: &[&str] =
+    &["name", "description", "tools", "classes", "reviewers", "requirements", "exemptions", "lint"];
 /// The classes of a policy.
 pub const CLASSES: &[&str] = &["mutating", "readonly"];
 /// What a policy demands.

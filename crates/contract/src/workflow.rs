@@ -16,13 +16,14 @@ pub use receipts::{Binding, ReceiptRule};
 pub use step::Step;
 pub use verification::{EvidenceRule, MAX_RULES, OnMissing, Verification};
 
-use proofmark_evidence::ListedReviewer;
+use proofmark_evidence::{AcceptedWarnings, ListedReviewer};
 use proofmark_predicate::{FieldType, Schema};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 
 use crate::class::Class;
 use crate::tools::ToolClasses;
+use crate::warnings::warning_codes;
 use crate::{read, vocabulary};
 use schema::{facts_schema, read_context};
 
@@ -43,6 +44,8 @@ pub struct Workflow {
     /// Who may reopen a step that was aborted.
     pub reviewers: Vec<ListedReviewer>,
     pub steps: Vec<Step>,
+    /// The warnings of lint that the author means.
+    pub accepted: AcceptedWarnings,
     pub document: Json,
 }
 
@@ -60,6 +63,11 @@ impl Workflow {
         }
         let context = fields.get("context").map_or(Ok(Vec::new()), |field| read_context(&field))?;
         let steps = fields.need("steps", "list the steps")?;
+        let (mut accepted, known) = (AcceptedWarnings::default(), warning_codes());
+        accepted.read(&fields, "", &known)?;
+        for step in steps.items()? {
+            accepted.read(&step.fields()?, &step.at, &known)?;
+        }
         Ok(Self {
             name: read::word(&fields.need("name", "write the workflow's name")?)?,
             class: Class::read(&fields.need("class", "write `mutating` or `readonly`")?)?,
@@ -68,6 +76,7 @@ impl Workflow {
             reviewers: fields.get("reviewers").map_or(Ok(Vec::new()), |field| ListedReviewer::read_all(&field))?,
             steps: read_steps(&steps, &facts_schema(&context))?,
             context,
+            accepted,
             document: document.clone(),
         })
     }

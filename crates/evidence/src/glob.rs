@@ -77,6 +77,17 @@ impl Globs {
         self.0.iter().map(String::as_str).filter(|glob| !glob.contains(['*', '?']))
     }
 
+    /// The globs as they are written.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Whether every text that one of the other globs matches is matched; `false` where that is not obvious.
+    #[must_use]
+    pub fn cover(&self, other: &Self) -> bool {
+        other.0.iter().all(|narrow| self.0.iter().any(|wide| covers(wide, narrow)))
+    }
+
     /// The globs, for people.
     #[must_use]
     pub fn shown(&self) -> String {

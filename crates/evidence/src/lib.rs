@@ -15,10 +15,12 @@
 //!
 //! Begin with `receipt`, `demand` and `refusal`, which hold the question that every rule asks. `approval`,
 //! `approval_fact`, `scope`, `reviewer`, `listed` and `roles` are about what people sign, `assign` and `suite` about receipts alone, and
-//! `status` says how far either can be relied on. `condition`, `path`, `glob`, `span` and `facts` do not know receipts. In
+//! `status` says how far either can be relied on. `doubt` finds conditions that are probably not meant, and `accepted` those that
+//! are. `condition`, `path`, `glob`, `span` and `facts` do not know receipts. In
 //! `trace`, `records` splits what was recorded, `detect` finds its form, one file for each form reads it, and `collect`
 //! pairs calls with their results.
 
+mod accepted;
 pub mod approval;
 mod approval_fact;
 mod assign;
@@ -26,6 +28,7 @@ mod call;
 mod condition;
 mod demand;
 pub mod difference;
+mod doubt;
 pub mod facts;
 pub mod glob;
 mod listed;
@@ -41,12 +44,14 @@ mod status;
 mod suite;
 pub mod trace;
 
+pub use accepted::AcceptedWarnings;
 pub use approval::{Approval, ApprovalDemand, ApprovalError, Binds};
 pub use approval_fact::{ApprovalFact, AskedBy, HUMAN_TIER, Subject, shown, shown_of};
 pub use assign::assign;
 pub use call::Call;
 pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression};
 pub use demand::{Accepts, ReceiptDemand, SignerDemand, Wanted};
+pub use doubt::{DOUBTS, Doubt, Use, doubts};
 pub use listed::{filled, read_person};
 pub use path::Path;
 pub use provenance::{FromThere, ProvenanceDemand};

@@ -7,6 +7,7 @@ mod collect;
 mod copilot;
 mod detect;
 mod error;
+mod failures;
 mod gemini;
 mod gemini_cli;
 mod mcp;

@@ -382,6 +382,18 @@ fn calls_end_as_their_form_says() {
             CallStatus::Failed,
         ),
         (r#"[{"name": "a"}]"#, CallStatus::Pending),
+        // What the reader of a form does not know is a call all the same, of which nobody knows how it ended.
+        (r#"[{"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "a"}}]"#, CallStatus::Pending),
+        (
+            r#"[{"role": "user", "content": "x", "tool_calls": [{"id": "1", "function": {"name": "a", "arguments": "{}"}}]}]"#,
+            CallStatus::Pending,
+        ),
+        (
+            r#"[{"role": "assistant", "content": [{"type": "Tool_Use", "id": "1", "name": "a", "input": {}}]}]"#,
+            CallStatus::Pending,
+        ),
+        (r#"[{"tool": "a", "result": {"status": "failed"}}]"#, CallStatus::Failed),
+        (r#"[{"tool": "a", "result": "tests failed: 3"}]"#, CallStatus::Doubtful),
         (r#"[{"name": "a", "status": "succeeded"}]"#, CallStatus::Succeeded),
         (r#"[{"tool": "a", "error": "no"}]"#, CallStatus::Failed),
         (r#"[{"tool": "a", "status": "failed", "error": "no"}]"#, CallStatus::Failed),

@@ -14,8 +14,8 @@
 //! right, by the `schema` of the facts and the `types` of expressions. `predicate` is the result, and `evaluate` runs it:
 //! `quick` is the short way for the commonest comparisons, and the other files of its folder have one kind of expression
 //! each. `value`, `decimal` and `time` are what predicates compute with, `pattern` and `path` what `matches` and `path` look
-//! for. `limits`, `budget` and `cost` bound all of it, `error` says what went wrong, and `tree` shows a predicate to code
-//! that reasons about it.
+//! for. `limits`, `budget` and `cost` bound all of it, `error` says what went wrong, `tree` shows a predicate to code
+//! that reasons about it, and `meaning` says what is so whatever the facts are.
 //!
 //! ```
 //! use proofmark_predicate::{Predicate, Truth, Value};
@@ -38,6 +38,7 @@ mod evaluate;
 mod functions;
 mod lexer;
 pub mod limits;
+pub mod meaning;
 mod nearest;
 mod parser;
 mod path;

@@ -2,6 +2,7 @@
 
 use crate::ast::{Kind, Node};
 pub use crate::ast::{MacroKind, Operator};
+use crate::error::Span;
 pub use crate::functions::Function;
 use crate::functions::{function_names, method_names};
 use crate::value::Value;
@@ -93,6 +94,21 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 impl<'p> Expression<'p> {
     pub(crate) fn new(node: &'p Node) -> Self {
         Self(node)
+    }
+
+    /// Where it is in the source: [`crate::Predicate::clause`] gives its text.
+    #[must_use]
+    pub fn span(self) -> Span {
+        self.0.span
+    }
+
+    /// Whether the pattern of `text.matches("pattern")` is found in the text; `None` where this is another operation.
+    #[must_use]
+    pub fn finds(self, text: &str) -> Option<bool> {
+        match &self.0.kind {
+            Kind::Matches { pattern, .. } => Some(pattern.is_match(text)),
+            _ => None,
+        }
     }
 
     /// The operation and its operands.

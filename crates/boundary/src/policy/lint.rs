@@ -1,12 +1,20 @@
 //! What looks like a mistake in a policy.
 
-use proofmark_evidence::{Accepts, ApprovalDemand};
+mod conditions;
+mod names;
+mod together;
+
+use proofmark_evidence::{Accepts, ApprovalDemand, Person};
 use proofmark_receipt::document::shown;
+use proofmark_receipt::{SignerId, Verdict};
 use proofmark_session::COMMON_TOOLS;
 
 use super::dispatchers::DISPATCHERS;
 use super::rules::ToolCallDemand;
-use super::{ActionPolicy, Boundary, Demand, ReceiptRule, Unmatched};
+use super::{ActionPolicy, Boundary, Demand, Mode, ReceiptRule};
+
+/// For how long a decision may be valid without a warning, in milliseconds.
+const LONG_VALIDITY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
 /// Something that looks like a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,19 +29,41 @@ pub struct Warning {
     pub is_error: bool,
 }
 
-/// The warnings of a policy, in its order.
+/// The warnings of a policy, in its order, without those that its author means.
 pub(super) fn warnings(policy: &ActionPolicy) -> Vec<Warning> {
+    let all = all(policy);
+    let found: Vec<_> = all.iter().map(|warning| (warning.code, warning.at.as_str())).collect();
+    let needless: Vec<_> = policy.accepted.needless(&found).into_iter().map(|(at, code)| needless(&at, code)).collect();
+    let is_meant = |warning: &Warning| !warning.is_error && policy.accepted.has(warning.code, &warning.at);
+    all.into_iter().filter(|warning| !is_meant(warning)).chain(needless).collect()
+}
+
+fn needless(at: &str, code: &str) -> Warning {
+    let message = format!("nothing here has the warning `{code}`");
+    warning(at, "needless-allow", message, "remove the name, so that a later mistake is shown")
+}
+
+fn all(policy: &ActionPolicy) -> Vec<Warning> {
     let mut warnings: Vec<_> = policy.boundaries.iter().flat_map(|boundary| of_boundary(policy, boundary)).collect();
     if policy.boundaries.is_empty() {
         let message = "no action is protected by a rule of its own";
         warnings.push(warning("boundaries", "no-boundaries", message, "add a boundary"));
     }
+    warnings.extend(together::of_pairs(policy));
     warnings.extend(weak_dispatchers(policy));
-    if policy.unmatched == Unmatched::AllowExempted {
-        for exemption in policy.exemptions.iter().filter(|exemption| exemption.matcher.is_empty()) {
-            let message = "the exemption covers every unmatched action";
-            warnings.push(warning(&exemption.at, "exempts-everything", message, "narrow it with `match`"));
-        }
+    warnings.extend(names::warnings(policy));
+    if policy.mode == Mode::Shadow {
+        let message = "nothing is stopped: every action is allowed, and only its receipt says what would have happened";
+        warnings.push(warning(
+            "mode",
+            "shadow-mode",
+            message,
+            "write `mode: enforce` once the decisions are as you want",
+        ));
+    }
+    if policy.valid_for_millis > LONG_VALIDITY_MILLIS {
+        let message = "a decision is valid for more than a day, whatever happens in between";
+        warnings.push(warning("valid_for", "long-validity", message, "write a shorter time, as in `5m`"));
     }
     warnings
 }
@@ -65,16 +95,25 @@ fn weak_dispatchers(policy: &ActionPolicy) -> Vec<Warning> {
 
 fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    if boundary.require.iter().all(|rule| always_holds(&rule.demand)) && boundary.deny.is_empty() {
+    // A boundary with a condition says itself which actions it lets through.
+    let selects = boundary.when.as_ref().is_some_and(|when| when.source().trim() != "true");
+    if boundary.require.iter().all(|rule| always_holds(&rule.demand)) && boundary.deny.is_empty() && !selects {
         let message = "the boundary allows every action that it matches";
-        warnings.push(warning(
-            &boundary.at,
-            "allows-everything",
-            message,
-            "add `require` with a rule that can fail, or `deny`, unless that is intended",
-        ));
+        let help = "add `require` with a rule that can fail, or `deny`; if it is meant, write `lint: {allow: [allows-everything]}`";
+        warnings.push(warning(&boundary.at, "allows-everything", message, help));
     }
-    for rule in &boundary.require {
+    let of_conditions = conditions::warnings(boundary);
+    let is_broken = of_conditions.iter().any(|warning| matches!(warning.code, "always-true" | "never-true"));
+    warnings.extend(of_conditions);
+    // What follows from a condition that is the same for all facts is not another mistake.
+    if !is_broken {
+        warnings.extend(together::of_boundary(boundary));
+    }
+    for (index, rule) in boundary.require.iter().enumerate() {
+        let earlier = boundary.require.get(..index).unwrap_or_default();
+        if let Some(same) = earlier.iter().find(|other| is_same(&other.demand, &rule.demand)) {
+            warnings.push(duplicate(&rule.at, &same.at));
+        }
         match &rule.demand {
             Demand::Receipt(receipt) => warnings.extend(of_receipt(&rule.at, receipt)),
             Demand::Approval(demand) => {
@@ -85,7 +124,21 @@ fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {
             Demand::Fact(_) => {}
         }
     }
+    for (index, rule) in boundary.deny.iter().enumerate() {
+        let earlier = boundary.deny.get(..index).unwrap_or_default();
+        let same = earlier.iter().find(|other| other.when == rule.when);
+        warnings.extend(same.map(|same| duplicate(&rule.at, &same.at)));
+    }
     warnings
+}
+
+fn duplicate(at: &str, other: &str) -> Warning {
+    warning(at, "duplicate-rule", format!("the rule repeats `{other}`"), "remove it, or correct what it is to ask for")
+}
+
+/// Whether two rules ask for the same fact.
+fn is_same(one: &Demand, two: &Demand) -> bool {
+    matches!((one, two), (Demand::Fact(one), Demand::Fact(two)) if one == two)
 }
 
 /// Whether the rule is the fact `true`.
@@ -107,6 +160,16 @@ fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
     if !rule.demand.single_use && rule.demand.max_age_millis.is_none() {
         let message = "one receipt allows this action any number of times, without end";
         warnings.push(warning(at, "receipt-without-end", message, "write `single_use` or `max_age`"));
+    }
+    warnings.extend(of_what_it_says(at, rule));
+    warnings
+}
+
+fn of_what_it_says(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if rule.demand.verdict != Verdict::Pass {
+        let message = format!("the rule is met by a receipt that says `{}`", rule.demand.verdict.as_str());
+        warnings.push(warning(at, "verdict-not-pass", message, "leave `verdict` out: it is then `pass`"));
     }
     warnings
 }
@@ -155,18 +218,43 @@ fn of_call(at: &str, demand: &ToolCallDemand) -> Vec<Warning> {
     warnings
 }
 
-fn of_approval(policy: &ActionPolicy, at: &str, demand: &ApprovalDemand) -> Option<Warning> {
+fn of_approval(policy: &ActionPolicy, at: &str, demand: &ApprovalDemand) -> Vec<Warning> {
+    let mut warnings = Vec::new();
     let role = shown(&demand.role);
     match policy.roles.members(&demand.role).count() {
         0 => {
             let message = format!("nobody can approve as `{role}`: the policy lists nobody who holds the role");
             let help = "list who holds it, with `proofmark reviewer add NAME --key KEY --role ROLE --policy FILE`";
-            Some(Warning { is_error: true, ..warning(at, "role-of-nobody", message, help) })
+            warnings.push(Warning { is_error: true, ..warning(at, "role-of-nobody", message, help) });
         }
         members if demand.distinct && members < demand.count => {
             let message = format!("the role `{role}` has fewer members than the rule asks approvals");
-            Some(warning(at, "too-few-keys", message, "add members under `reviewers`, or ask for fewer approvals"))
+            let help = "add members under `reviewers`, or ask for fewer approvals";
+            warnings.push(warning(at, "too-few-keys", message, help));
         }
-        _ => None,
+        _ => {}
+    }
+    if !demand.distinct && demand.count > 1 {
+        let message = format!("one person can give all {} approvals", demand.count);
+        warnings.push(warning(at, "one-person-twice", message, "leave `distinct` out: it is then `true`"));
+    }
+    warnings
+}
+
+impl ActionPolicy {
+    /// The reviewers whose approvals the holder of this key can give, which is the key that decisions are signed with.
+    #[must_use]
+    pub fn approvals_of_decider(&self, decider: &SignerId) -> Vec<Warning> {
+        let is_decider = |person: &Person| matches!(person, Person::Key(key) if key == decider);
+        let listed = self.roles.reviewers.iter().enumerate();
+        let found = listed.filter(|(_, reviewer)| is_decider(&reviewer.person)).map(|(index, reviewer)| {
+            let message = format!(
+                "`{}` approves with the key that signs decisions here: who can start a decision can approve it",
+                shown(&reviewer.name)
+            );
+            let help = "give the reviewer a key of their own, with `proofmark key new NAME`, on an account that the agent does not have";
+            warning(&format!("reviewers[{index}]"), "decider-approves", message, help)
+        });
+        found.filter(|warning| !self.accepted.has(warning.code, &warning.at)).collect()
     }
 }

@@ -94,8 +94,30 @@ impl Matcher {
     }
 
     /// Whether it matches every action.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.globs.is_empty()
+    pub(crate) fn matches_all(&self) -> bool {
+        self.globs.iter().all(|(_, globs)| globs.match_all())
+    }
+
+    /// All its globs.
+    pub(crate) fn globs(&self) -> impl Iterator<Item = &Globs> {
+        self.globs.iter().map(|(_, globs)| globs)
+    }
+
+    /// The places of the facts that its globs are over. Beside a server, a tool has two names, so nothing is said of it.
+    pub(crate) fn texts(&self) -> Vec<([&'static str; 2], &Globs)> {
+        let place = |index: usize| KEYS.get(index).map(|(_, fact, member)| [*fact, *member]);
+        let placed = self.globs.iter().filter_map(|(index, globs)| Some((place(*index)?, globs)));
+        placed
+            .filter(|(place, _)| !matches!(place[1], "origin") && (place[1] != "tool" || !self.names("server")))
+            .collect()
+    }
+
+    /// The tools, where it names tools without a glob, and no server or surface.
+    pub(crate) fn only_tools(&self) -> Option<Vec<&str>> {
+        let other = ["server", "surface", "source", "origin"].iter().any(|name| self.names(name));
+        let (_, globs) =
+            self.globs.iter().find(|(index, _)| KEYS.get(*index).is_some_and(|(key, _, _)| *key == "tool"))?;
+        (!other && globs.all_are(|_| true)).then(|| globs.literals().collect())
     }
 
     /// The globs, for people.

@@ -4,7 +4,7 @@ mod rule;
 
 use std::sync::Arc;
 
-use proofmark_evidence::{Roles, span};
+use proofmark_evidence::{AcceptedWarnings, Roles, span};
 use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest};
@@ -24,7 +24,7 @@ const VALID_FOR_MILLIS: i64 = 5 * 60 * 1000;
 /// The limit on denials without `repeat`.
 const REPEAT: Repeat = Repeat { limit: 3, then: OnBlock::HumanReview };
 
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 14] = [
     "version",
     "boundaries",
     "repeat",
@@ -38,6 +38,7 @@ const FIELDS: [&str; 13] = [
     "classes",
     "tools",
     "results",
+    "lint",
 ];
 
 pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError> {
@@ -47,7 +48,8 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
     version(&fields.need("version", "write `version: 1`")?)?;
     let classes = optional(&fields, "classes", classes)?.unwrap_or_default();
     let schema = facts::fact_schema(&classes);
-    let boundaries = boundaries(&fields.need("boundaries", "write at least one")?, &schema)?;
+    let listed = fields.need("boundaries", "write at least one")?;
+    let boundaries = boundaries(&listed, &schema)?;
     let tools = optional(&fields, "tools", super::tools::read)?.unwrap_or_default();
     known_classes(&fields, &boundaries, &tools, &classes)?;
     let exemptions = optional(&fields, "exemptions", exemptions)?.unwrap_or_default();
@@ -59,12 +61,23 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
         presentation: optional(&fields, "presentation", presentation)?.unwrap_or_default(),
         roles: Roles { reviewers: super::reviewers::read(&fields)? },
         hash: Sha256Digest::of(&document.canonical_vrf()),
+        accepted: accepted(&fields, &listed)?,
         boundaries,
         exemptions,
         classes,
         tools,
         results: optional(&fields, "results", super::results::read)?.unwrap_or_default(),
     })
+}
+
+/// The warnings that are meant, in the whole policy and in single boundaries.
+fn accepted(fields: &Fields<'_>, boundaries: &Field<'_>) -> Result<AcceptedWarnings, DocumentError> {
+    let (mut accepted, known) = (AcceptedWarnings::default(), super::warning_codes());
+    accepted.read(fields, "", &known)?;
+    for boundary in boundaries.items()? {
+        accepted.read(&boundary.fields()?, &boundary.at, &known)?;
+    }
+    Ok(accepted)
 }
 
 fn optional<'a, T>(
@@ -116,7 +129,7 @@ fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, Actio
 
 fn boundary(field: &Field<'_>, schema: &Schema) -> Result<Boundary, ActionPolicyError> {
     let fields = field.fields()?;
-    fields.only(&["id", "match", "when", "require", "deny", "warn"])?;
+    fields.only(&["id", "match", "when", "require", "deny", "warn", "lint"])?;
     let id = text(&fields.need("id", "name the boundary, as in `id: resolve-ticket`")?)?;
     let matcher = fields.need("match", "say which actions it is about; `match: {}` is every one")?;
     let reader = Reader { schema };

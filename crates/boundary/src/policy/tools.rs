@@ -147,6 +147,22 @@ impl ToolClass {
         (self.reads || self.class == GENERIC) && self.dispatches.is_none()
     }
 
+    /// Its globs.
+    pub(super) fn globs(&self) -> impl Iterator<Item = &Globs> {
+        [&self.tool].into_iter().chain(&self.server)
+    }
+
+    /// Whether it names every tool that the other one names.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        let servers = match (&self.server, &other.server) {
+            (None, _) => true,
+            (Some(own), Some(other)) => own.cover(other),
+            (Some(_), None) => false,
+        };
+        // An entry that calls its tools harmless names fewer: those with names of hosts' own tools only beside a server.
+        servers && self.tool.cover(&other.tool) && (!self.is_weak() || other.is_weak())
+    }
+
     pub(super) fn class(&self) -> &str {
         &self.class
     }

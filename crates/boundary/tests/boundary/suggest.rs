@@ -265,7 +265,9 @@ proptest! {
         for call in &calls {
             prop_assert!(allows(&policy, call), "{:?}\n{}", call.action, suggestion.text);
         }
-        prop_assert!(policy.warnings().is_empty(), "{:?}", policy.warnings());
+        // Names of tools may look like anything.
+        let warnings: Vec<_> = policy.warnings().into_iter().filter(|warning| warning.code != "regex-in-glob").collect();
+        prop_assert!(warnings.is_empty(), "{warnings:?}");
         let mut other = calls[0].clone();
         for name in ["via", "outer_args"] {
             other.action.remove(name);

@@ -12,7 +12,7 @@ use crate::job::ProjectFile;
 use crate::reporting::{Report, Reporting};
 
 /// The fields of a request beside [`PROJECT_SETTINGS`].
-const FIELDS: [&str; 4] = ["kind", "mode", "language", "files"];
+const FIELDS: [&str; 5] = ["kind", "mode", "language", "files", "exclude"];
 
 /// Reads a command, and the digest of the submitted files alone.
 pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(Command, Sha256Digest), DocumentError> {
@@ -22,6 +22,8 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
     // Before the request's files replace any of them: `hashes.output` is of what was submitted.
     let digest = files::files_digest(submitted.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
     let settings = Settings::read(verification)?;
+    // Files were left out before: it is read for the digest of this block.
+    verification.get("exclude").map(|field| words::texts(&field)).transpose()?;
     let own = verification.get("files");
     let own_files = own.as_ref().map(files::read).transpose()?.unwrap_or_default();
     let disk_bytes = u64::from(settings.limits.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB)) << 20;

@@ -25,9 +25,9 @@ pub(crate) fn is_reference_form(verification: &Fields<'_>) -> bool {
 }
 
 /// Reads the constraints: the spec's `checks`, or the reference's `schema` and `constraints`.
-pub(crate) fn read(verification: &Fields<'_>, outside: &Outside<'_>) -> Result<Vec<Constraint>, DocumentError> {
+pub(crate) fn read(verification: &Fields<'_>) -> Result<Vec<Constraint>, DocumentError> {
     verification.only(&["kind", "checks", "schema", "constraints", "vocabulary", "reveal", "salt"])?;
-    let reading = Reading { vocabulary: vocabulary(verification)?, outside };
+    let reading = Reading { vocabulary: vocabulary(verification)? };
     let mut names = HashSet::new();
     let mut constraints = Vec::new();
     if let Some(field) = verification.get("schema") {
@@ -51,14 +51,56 @@ pub(crate) fn read(verification: &Fields<'_>, outside: &Outside<'_>) -> Result<V
     }
 }
 
-/// What the constraints of one block have in common.
-struct Reading<'a> {
-    /// Keywords that its schemas may have beside those of JSON Schema.
-    vocabulary: Vec<String>,
-    outside: &'a Outside<'a>,
+/// The block with the schemas that are in files in place of their paths; `None` where it names no file. So the digest of the
+/// block covers their content.
+///
+/// # Errors
+/// [`DocumentError`] where a file cannot be read or is not JSON.
+pub(crate) fn with_schemas(verification: &Field<'_>, outside: &Outside<'_>) -> Result<Option<Json>, DocumentError> {
+    let fields = verification.fields()?;
+    let Some(mut resolved) = verification.json.as_object().cloned() else { return Ok(None) };
+    let mut is_changed = false;
+    if let Some(schema) = in_file(fields.get("schema"), outside)? {
+        resolved.insert("schema", schema);
+        is_changed = true;
+    }
+    for list in ["checks", "constraints"] {
+        // Of another type: the reader of the constraints refuses it.
+        let Some(items) = fields.get(list).filter(|field| field.json.as_array().is_some()) else { continue };
+        let mut changed = Vec::new();
+        for item in items.items()? {
+            let mut json = item.json.clone();
+            if let (Ok(inner), Json::Object(object)) = (item.fields(), &mut json)
+                && let Some(schema) = in_file(inner.get("schema"), outside)?
+            {
+                object.insert("schema", schema);
+                is_changed = true;
+            }
+            changed.push(json);
+        }
+        resolved.insert(list, changed);
+    }
+    Ok(is_changed.then_some(Json::Object(resolved)))
 }
 
-impl Reading<'_> {
+/// The schema in the file that a field names, where it names one.
+fn in_file(field: Option<Field<'_>>, outside: &Outside<'_>) -> Result<Option<Json>, DocumentError> {
+    let Some(field) = field else { return Ok(None) };
+    let Some(path) = field.json.as_str() else { return Ok(None) };
+    let text = (outside.file)(path).map_err(|why| field.error(Cause::InvalidValue, why))?;
+    let schema = Json::parse(text.as_bytes()).map_err(|error| {
+        field.error(Cause::InvalidJson, format!("the schema in `{}` is not JSON: {error}", shown(path)))
+    })?;
+    Ok(Some(schema))
+}
+
+/// What the constraints of one block have in common.
+struct Reading {
+    /// Keywords that its schemas may have beside those of JSON Schema.
+    vocabulary: Vec<String>,
+}
+
+impl Reading {
     /// Reads a constraint, whose text is the member `text`.
     fn one(&self, item: &Field<'_>, text: &str, names: &mut HashSet<String>) -> Result<Constraint, DocumentError> {
         let fields = item.fields()?;
@@ -88,18 +130,10 @@ impl Reading<'_> {
         Ok(Constraint { name, text: constraint.to_owned(), rule: Arc::new(rule) })
     }
 
-    /// A schema that stands in the request, or in a file it names.
+    /// A schema, which [`with_schemas`] has read where it is in a file.
     fn schema(&self, name: String, field: &Field<'_>) -> Result<Constraint, DocumentError> {
-        let from_file;
         let schema = match field.json {
             Json::Object(_) | Json::Bool(_) => field.json,
-            Json::String(path) => {
-                let text = (self.outside.file)(path).map_err(|why| field.error(Cause::InvalidValue, why))?;
-                from_file = Json::parse(text.as_bytes()).map_err(|error| {
-                    field.error(Cause::InvalidJson, format!("the schema in `{}` is not JSON: {error}", shown(path)))
-                })?;
-                &from_file
-            }
             _ => return Err(field.wrong_type("a schema, or the path of its file")),
         };
         let rule = schema::compile(schema, &self.vocabulary).map_err(|error| invalid(field, error))?;

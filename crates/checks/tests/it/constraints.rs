@@ -243,6 +243,24 @@ fn a_schema_can_stand_in_a_file() {
     assert!(alone.message().contains("cannot be named here"), "{alone}");
 }
 
+/// Another schema in the file is another suite, and a schema in a file is the same as one in the request.
+#[test]
+fn the_digest_of_the_tests_covers_the_content_of_a_schema_in_a_file() {
+    let tests = |member: serde_json::Value, content: &'static str| {
+        let verification = json!({"kind": "schema_check", "schema": member.clone(), "checks": [{"name": "a", "constraint": "json_schema", "schema": member}]});
+        let text = json!({"output": {"content": "{}"}, "verification": verification}).to_string();
+        let file = |_: &str| Ok(content.to_owned());
+        Request::read_with(text.as_bytes(), Format::Json, &Outside { submission: None, file: &file })
+            .unwrap()
+            .hashes
+            .tests
+    };
+    let strict = tests(json!("s.json"), r#"{"type": "object"}"#);
+    assert_ne!(strict, tests(json!("s.json"), r#"{}"#));
+    assert_eq!(strict, tests(json!({"type": "object"}), ""));
+    assert_eq!(strict, tests(json!("other.json"), r#" {"type":"object"} "#));
+}
+
 #[test]
 fn a_constraint_that_cannot_be_used_is_the_requests_error() {
     let deep =

@@ -61,6 +61,11 @@ fn suite(members: &str) -> Result<Request, RequestError> {
     json(&format!(r#"{{"output": {{"content": "x"}}, "verification": {{"kind": "test_suite", {members}}}}}"#))
 }
 
+/// The digest of a byte that stands in no text, and a text.
+fn of_kind(kind: u8, text: &str) -> Sha256Digest {
+    Sha256Digest::of(&[&[kind], text.as_bytes()].concat())
+}
+
 /// A suite in python of one test with these members.
 fn test(head: &str, members: &str) -> Result<Request, RequestError> {
     suite(&format!(r#""language": "python", {head} "tests": [{{{members}}}]"#))
@@ -107,7 +112,10 @@ fn the_hashes_are_those_of_what_was_judged() {
         json(&text).unwrap().hashes.specification
     };
     assert_eq!(specification(""), of("sort a list"));
-    assert_eq!(specification(r#""specification": {"b": 1.50, "a": [true]},"#), of(r#"{"a":[true],"b":1.50}"#));
+    let value = specification(r#""specification": {"b": 1.50, "a": [true]},"#);
+    assert_eq!(value, of_kind(0xFF, r#"{"a":[true],"b":1.50}"#));
+    // A text that reads like a value is another specification.
+    assert_ne!(specification(r#""specification": "{\"a\":[true],\"b\":1.50}","#), value);
     assert_eq!(test("", r#""name": "a", "input": "1", "expected_output": "1""#).unwrap().hashes.specification, of(""));
 }
 
@@ -124,7 +132,7 @@ fn a_salt_is_part_of_both_digests() {
     let of = |text: &str| Sha256Digest::of(text.as_bytes());
     const SALT: &str = r#""reveal": "none", "salt": "0123456789abcdef","#;
     let text = request(SALT, r#""specification": "hidden","#);
-    assert_eq!(text.specification, of(r#"{"salt":"0123456789abcdef","specification":"hidden"}"#));
+    assert_eq!(text.specification, of_kind(0xFE, r#"{"salt":"0123456789abcdef","specification":"hidden"}"#));
     assert_eq!(
         text.tests,
         Some(of(concat!(
@@ -133,9 +141,9 @@ fn a_salt_is_part_of_both_digests() {
         )))
     );
     let value = request(SALT, r#""specification": {"b": 1},"#);
-    assert_eq!(value.specification, of(r#"{"salt":"0123456789abcdef","specification":{"b":1}}"#));
+    assert_eq!(value.specification, of_kind(0xFE, r#"{"salt":"0123456789abcdef","specification":{"b":1}}"#));
     let description = request(SALT, "");
-    assert_eq!(description.specification, of(r#"{"salt":"0123456789abcdef","specification":"sort"}"#));
+    assert_eq!(description.specification, of_kind(0xFE, r#"{"salt":"0123456789abcdef","specification":"sort"}"#));
     let other = request(&SALT.replace("abcdef", "abcdeg"), "");
     assert!(other.specification != description.specification && other.tests != description.tests);
     assert_eq!(request("", "").specification, of("sort"));

@@ -3,7 +3,7 @@
 use proofmark_receipt::{Json, object};
 
 use super::{Case, Group, Location, Status};
-use crate::excerpt;
+use crate::document::Spot;
 
 /// A mistake in a document.
 #[derive(Clone, Debug)]
@@ -16,30 +16,20 @@ pub(crate) struct Finding {
     pub(crate) error: bool,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
-    /// The line of the place.
-    pub(crate) excerpt: Option<String>,
+    /// The line of the place, and a caret below the column: no more of a long line than is shown.
+    pub(crate) caret: Option<String>,
 }
 
 impl Finding {
-    /// A finding at a place of the document `text`.
-    pub(crate) fn at(file: &str, text: &[u8], place: Option<(u64, u64)>, code: &str, message: String) -> Finding {
-        let excerpt = place.and_then(|(line, _)| {
-            let index = usize::try_from(line.checked_sub(1)?).ok()?;
-            // The finding may be that the text is invalid UTF-8.
-            String::from_utf8_lossy(text).lines().nth(index).map(str::to_owned)
-        });
-        Finding { file: file.to_owned(), place, code: code.to_owned(), error: true, message, help: None, excerpt }
+    /// A finding at a place of a document; `None` for the document as a whole.
+    pub(crate) fn at(file: &str, spot: Option<Spot>, code: &str, message: String) -> Finding {
+        let (place, caret) = spot.map(|spot| (spot.place, spot.caret)).unzip();
+        Finding { file: file.to_owned(), place, code: code.to_owned(), error: true, message, help: None, caret }
     }
 
     /// `file:line:column`, as far as they are known.
     pub(crate) fn label(&self) -> String {
         self.place.map_or_else(|| self.file.clone(), |(line, column)| format!("{}:{line}:{column}", self.file))
-    }
-
-    /// The line, and a caret below the column.
-    pub(crate) fn caret(&self) -> Option<String> {
-        let ((_, column), line) = (self.place?, self.excerpt.as_ref()?);
-        Some(excerpt::caret(line, column))
     }
 
     fn to_json(&self) -> Json {
@@ -67,7 +57,7 @@ impl Finding {
             location: Some(Location { file: self.file.clone(), line, column }),
             code: Some(self.code.clone()),
             message: Some(self.message.clone()),
-            caret: self.caret(),
+            caret: self.caret.clone(),
             help: self.help.clone(),
             ..Case::new(format!("{} {}", self.label(), self.code), status)
         }

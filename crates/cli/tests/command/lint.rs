@@ -86,13 +86,12 @@ fn a_folder_may_hold_cases_and_traces_beside_its_workflows() {
     for name in ["workflow.yaml", "cases.yaml", "trace1.json", "trace2.json"] {
         place.file(&format!("flows/{name}"), copy(name));
     }
-    place.file("flows/package.json", r#"{"name": "x", "version": "1.0.0"}"#);
     place.file("flows/request.json", r#"{"output": {"content": "x"}, "verification": {}}"#);
     let folder = place.path("flows");
     let done = place.run(&["lint", folder.to_str().unwrap()]);
     assert_eq!(done.code, 0, "{done:?}");
     assert!(done.stdout.contains("2 files checked"), "{done:?}");
-    for name in ["trace1.json", "trace2.json", "package.json", "request.json"] {
+    for name in ["trace1.json", "trace2.json", "request.json"] {
         assert!(done.stderr.contains(&format!("{name}: it is not a workflow")), "{name}: {done:?}");
     }
     // A document that is meant to be one of these is checked, however wrong it is.

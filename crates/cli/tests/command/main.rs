@@ -22,6 +22,7 @@ mod grants;
 mod help;
 mod key;
 mod lint;
+mod lint_meaning;
 mod lists;
 mod next;
 mod output;

@@ -4,7 +4,7 @@ use proofmark_evidence::Condition;
 use proofmark_predicate::CompileError;
 
 use super::finding::Finding;
-use super::{graph, order, rules};
+use super::{graph, meaning, order, rules};
 use crate::class::Class;
 use crate::policy::WorkflowPolicy;
 use crate::workflow::{Action, Binding, Next, OnMissing, PartRule, Step, Strategy, Verification, When, Workflow};
@@ -15,6 +15,9 @@ pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&Wor
         return findings;
     };
     let at = format!("steps[{position}]");
+    if let Next::Branches(branches) = &step.next {
+        findings.extend(meaning::of_branches(branches, &format!("{at}.{}", graph::next_name(workflow, position))));
+    }
     let Some(verification) = &step.verification else {
         return findings;
     };
@@ -28,6 +31,7 @@ pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&Wor
     let at = format!("{at}.verification");
     findings.extend(rules::findings(verification, &at));
     findings.extend(order::findings(verification, &at));
+    findings.extend(meaning::findings(workflow, verification, class, &at));
     findings.extend(class_findings(workflow, verification, class, &at));
     findings
 }
@@ -105,12 +109,9 @@ fn missing_retry_metadata(workflow: &Workflow, step: &Step, verification: &Verif
         let message = format!("step `{}` is tried again without a prompt that says what to improve", step.id);
         findings.push(Finding::warning(code, format!("{at}.verification"), message, "write a `retryPrompt`"));
     }
+    // Without a number of attempts there are three, as documented.
+    let Some(on_failure) = workflow.on_failure_of(step) else { return findings };
     let place = if step.on_failure.is_some() { format!("{at}.onFailure") } else { at.to_owned() };
-    let Some(on_failure) = workflow.on_failure_of(step).filter(|on_failure| on_failure.attempts_given) else {
-        let message = format!("step `{}` has no number of attempts", step.id);
-        findings.push(Finding::warning(code, place, message, "write `onFailure: {maxAttempts: …}` (the default is 3)"));
-        return findings;
-    };
     if on_failure.max_attempts == 1 {
         let message = format!("step `{}` is to be tried again and has one attempt", step.id);
         findings.push(Finding::warning(

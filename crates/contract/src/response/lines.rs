@@ -5,6 +5,8 @@
 
 use proofmark_receipt::document::Format;
 
+use super::html::leaves_open;
+
 /// Walks a text line by line; a line keeps its end.
 pub(super) struct Lines<'t> {
     text: &'t str,
@@ -242,7 +244,9 @@ impl Paragraph {
             (_, true) => Self::Empty,
             // In doubt until an empty line: any later line may still continue the quote, the list or the inline code.
             (Self::Doubtful, false) => Self::Doubtful,
-            (Self::Empty | Self::Plain, false) if in_list || text.starts_with('>') || text.contains('`') => {
+            (Self::Empty | Self::Plain, false)
+                if in_list || text.starts_with('>') || text.contains('`') || leaves_open(text) =>
+            {
                 Self::Doubtful
             }
             (Self::Empty | Self::Plain, false) => Self::Plain,

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use proofmark_contract::lint::{DocumentKind, Severity, lint, lint_policy};
 
 use super::{NOW_MS, SPEC_BLOCK, indented, one_step, policy, workflow};
@@ -10,8 +12,10 @@ const GOOD: &str = "verification:
   toolCalls: [{name: get_order}]
 onFailure: {action: abort, maxAttempts: 3}";
 
+/// What is found beside `self-stated`, which most of these short steps are.
 fn found(text: &str) -> Vec<(&'static str, String)> {
-    lint(&workflow(text), None, NOW_MS).findings.into_iter().map(|finding| (finding.code, finding.path)).collect()
+    let findings = lint(&workflow(text), None, NOW_MS).findings.into_iter();
+    findings.filter(|finding| finding.code != "self-stated").map(|finding| (finding.code, finding.path)).collect()
 }
 
 /// A workflow of steps that all prove something, each with these lines besides.
@@ -243,11 +247,9 @@ fn missing_and_needless_retry_metadata_is_found() {
     let rules = "evidence: [{path: a, expect: 1}]";
     let table = [
         (format!("verification: {{{rules}}}\nonFailure: {{maxAttempts: 2}}"), vec!["missing-retry-metadata"]),
-        (format!("verification: {{retryPrompt: more, {rules}}}"), vec!["missing-retry-metadata"]),
-        (
-            format!("verification: {{retryPrompt: more, {rules}}}\nonFailure: {{action: abort}}"),
-            vec!["missing-retry-metadata"],
-        ),
+        // There are three attempts where the number is not written.
+        (format!("verification: {{retryPrompt: more, {rules}}}"), vec![]),
+        (format!("verification: {{retryPrompt: more, {rules}}}\nonFailure: {{action: abort}}"), vec![]),
         (format!("verification: {{retryPrompt: more, {rules}}}\nonFailure: {{maxAttempts: 1}}"), vec!["no-retry-left"]),
         (
             format!(
@@ -255,7 +257,10 @@ fn missing_and_needless_retry_metadata_is_found() {
             ),
             vec!["missing-retry-metadata"],
         ),
-        (format!("verification: {{onMissingEvidence: warn, retryPrompt: more, {rules}}}"), vec!["dead-retry-prompt"]),
+        (
+            format!("verification: {{onMissingEvidence: warn, retryPrompt: more, {rules}}}"),
+            vec!["never-rejects", "dead-retry-prompt"],
+        ),
         (
             format!("verification: {{onMissingEvidence: reject-and-abort, {rules}}}\nonFailure: {{maxAttempts: 2}}"),
             vec!["dead-on-failure"],
@@ -263,8 +268,8 @@ fn missing_and_needless_retry_metadata_is_found() {
     ];
     for (rest, expected) in table {
         let findings = lint(&one_step("readonly", &rest), None, NOW_MS).findings;
-        let codes: Vec<_> = findings.iter().map(|finding| finding.code).collect();
-        assert_eq!(codes, expected, "{rest}");
+        let codes: Vec<_> = findings.iter().map(|finding| finding.code).filter(|code| *code != "self-stated").collect();
+        assert_eq!(codes.iter().collect::<BTreeSet<_>>(), expected.iter().collect(), "{rest}");
     }
 }
 
@@ -326,4 +331,24 @@ fn a_large_graph_is_linted_at_once() {
     let ids: Vec<_> = (0..1_000).map(|number| format!("s{number}")).collect();
     let lines: Vec<_> = ids.iter().map(|id| (id.as_str(), "prompt: 'for {{context.ticket}}'")).collect();
     assert_eq!(found(&steps(&lines)), []);
+}
+
+#[test]
+fn a_warning_that_is_meant_is_named_in_the_document() {
+    let with = |of_workflow: &str, of_step: &str| {
+        let text = format!(
+            "name: w\nclass: readonly\n{of_workflow}steps:\n  - id: s\n{of_step}    verification: {{retryPrompt: more, evidence: [{{path: a, expect: 1}}]}}\n"
+        );
+        let findings = lint(&workflow(&text), None, NOW_MS).findings;
+        findings.iter().map(|finding| (finding.code, finding.path.clone())).collect::<Vec<_>>()
+    };
+    let evidence = "steps[0].verification.evidence".to_owned();
+    assert_eq!(with("", ""), [("self-stated", evidence)]);
+    let accept = "lint: {allow: [self-stated]}\n";
+    assert_eq!((with(accept, ""), with("", &format!("    {accept}"))), (vec![], vec![]));
+    let other = with("lint: {allow: [self-stated, any-suite]}\n", "");
+    assert_eq!(other, [("needless-allow", "lint.allow[1]".to_owned())]);
+    let wrong = "name: w\nclass: readonly\nlint: {allow: [self-statd]}\nsteps: [{id: s}]\n";
+    let error = proofmark_contract::Workflow::read(&super::yaml(wrong)).unwrap_err();
+    assert!(error.help().unwrap().contains("`self-stated`"), "{error}");
 }

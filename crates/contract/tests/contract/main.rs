@@ -7,6 +7,7 @@ mod following;
 mod given;
 mod judgments;
 mod linting;
+mod markdown;
 mod policies;
 mod reading;
 mod responses;

@@ -12,7 +12,10 @@ use crate::call::Call;
 pub(super) static FORM: Form = Form { name: "anthropic", lists: &[], has_messages: true, recognizes, calls };
 
 fn recognizes(record: &Object) -> bool {
-    has_block(record, |kind| kind.ends_with("tool_use") || kind.ends_with("tool_result"))
+    has_block(record, |kind| {
+        let kind = kind.to_lowercase();
+        kind.ends_with("tool_use") || kind.ends_with("tool_result")
+    })
 }
 
 /// Whether a record is a message with a content block of such a type.
@@ -78,7 +81,20 @@ fn block(
         let answer = Answer { result: Some(outcome::result(content)), mark: mark(block, content) };
         return calls.answered(record, position, text("tool_use_id")?, answer);
     }
+    if let Some(name) = unknown_call(block, kind) {
+        let arguments = outcome::arguments(block.get("input").or_else(|| block.get("arguments")));
+        return calls.made(record, position, Made { id: None, name, arguments, at }).map(|_| ());
+    }
     Ok(())
+}
+
+/// The name of a call in a block of a type that this form does not have, as `Tool_Use`. It stays without a result.
+fn unknown_call<'b>(block: &'b Object, kind: &'b str) -> Option<&'b str> {
+    let words = kind.to_lowercase().replace('-', "_");
+    let is_call = ["tool_use", "tool_call", "function_call"].iter().any(|call| words.ends_with(call));
+    let name = block.get("name").and_then(Json::as_str).filter(|name| !name.is_empty());
+    let has_arguments = block.contains("input") || block.contains("arguments");
+    if is_call { Some(name.unwrap_or(kind)) } else { name.filter(|_| has_arguments) }
 }
 
 /// Results of tools the service runs say in their content that they are errors.

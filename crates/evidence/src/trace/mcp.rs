@@ -56,7 +56,11 @@ impl Session {
         let id = message.get("id").filter(|id| !id.is_null()).map(Json::to_text);
         match (message.get("method"), id) {
             (Some(method), Some(id)) => self.request(record, position, message, method, &id, at),
-            // A request without an id is a notification: it has no response, and no tool is called by one.
+            // The protocol knows no such call. A server may run it all the same, and nothing will say how it ended.
+            (Some(method), None) if method.as_str() == Some("tools/call") => {
+                self.call(record, position, message, None, at)
+            }
+            // A request without an id is a notification, which has no response.
             (Some(_), None) => Ok(()),
             (None, Some(id)) => self.response(record, position, message, &id),
             (None, None) => Err(record.malformed("this message has neither `method` nor `id`")),
@@ -76,12 +80,23 @@ impl Session {
             self.others.insert(id.to_owned());
             return Ok(());
         }
+        self.call(record, position, message, Some(id), at)
+    }
+
+    fn call(
+        &mut self,
+        record: &Record,
+        position: usize,
+        message: &Object,
+        id: Option<&str>,
+        at: Option<&str>,
+    ) -> Result<(), TraceError> {
         let params = message.get("params").and_then(Json::as_object);
         let params = params.ok_or_else(|| record.malformed("this `tools/call` has no `params`"))?;
         let name = params.get("name").and_then(Json::as_str);
         let name = name.ok_or_else(|| record.malformed("this `tools/call` names no tool"))?;
         let arguments = outcome::arguments(params.get("arguments"));
-        self.calls.made(record, position, Made { id: Some(id), name, arguments, at }).map(|_| ())
+        self.calls.made(record, position, Made { id, name, arguments, at }).map(|_| ())
     }
 
     fn response(&mut self, record: &Record, position: usize, message: &Object, id: &str) -> Result<(), TraceError> {

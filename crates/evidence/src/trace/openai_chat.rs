@@ -29,9 +29,12 @@ fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
 fn message(calls: &mut Calls, record: &Record, position: usize, message: &Object) -> Result<(), TraceError> {
     let role = message.get("role").and_then(Json::as_str);
     match role.ok_or_else(|| record.malformed("this message has no `role`"))? {
-        "assistant" => made(calls, record, position, message),
-        "tool" | "function" => answered(calls, record, position, message),
-        _ => Ok(()),
+        "tool" | "function" => {
+            made(calls, record, position, message)?;
+            answered(calls, record, position, message)
+        }
+        // Only assistants make calls, as this form is defined. What another role is said to have called may have run.
+        _ => made(calls, record, position, message),
     }
 }
 

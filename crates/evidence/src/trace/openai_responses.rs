@@ -58,7 +58,16 @@ pub(super) fn item(
         };
         return calls.answered(record, position, id, Answer { result: Some(outcome::result(output)), mark });
     }
-    if kind.ends_with("_call") { made(calls, record, position, item, at, kind) } else { Ok(()) }
+    if kind.ends_with("_call") {
+        return made(calls, record, position, item, at, kind);
+    }
+    // A type that this form does not have, as `Function_Call`: a call of which nothing says how it ended.
+    if kind.to_lowercase().replace('-', "_").ends_with("_call") {
+        let name = text("name").filter(|name| !name.is_empty()).unwrap_or(kind);
+        let arguments = outcome::arguments(item.get("arguments").or_else(|| item.get("input")));
+        return calls.made(record, position, Made { id: None, name, arguments, at }).map(|_| ());
+    }
+    Ok(())
 }
 
 fn made(

@@ -4,6 +4,7 @@ use proofmark_receipt::Json;
 use proofmark_receipt::json::Limits;
 use proofmark_session::CallStatus;
 
+use super::failures;
 use super::{MAX_TRACE_BYTES, MAX_TRACE_DEPTH, MAX_TRACE_NODES};
 
 /// The beginnings of texts that report an error, in lower case.
@@ -40,12 +41,15 @@ impl Mark {
     }
 }
 
-/// How a call ended that has this result.
+/// How a call ended that has this result. One that reports failed tests is no success, even where the call itself did not fail.
 pub(super) fn status(mark: Mark, result: Option<&Json>) -> CallStatus {
-    match (mark, result.is_some_and(reads_like_an_error)) {
-        (Mark::Error, true | false) | (Mark::Unknown, true) => CallStatus::Failed,
-        // The mark and the text disagree, or the mark says nothing: such a call must count neither as done nor as undone.
-        (Mark::Clear, true) | (Mark::Unreadable, true | false) => CallStatus::Doubtful,
+    let is_error = result.is_some_and(reads_like_an_error);
+    let has_failures = || result.is_some_and(failures::are_reported);
+    match (mark, is_error) {
+        (Mark::Error, _) | (Mark::Unknown, true) => CallStatus::Failed,
+        // The form has a mark, so a result that only reads like an error may come from what the tool prints.
+        (Mark::Clear, true) | (Mark::Unreadable, _) => CallStatus::Doubtful,
+        (Mark::Clear | Mark::Unknown, false) if has_failures() => CallStatus::Doubtful,
         (Mark::Clear | Mark::Unknown, false) => CallStatus::Succeeded,
     }
 }
@@ -97,7 +101,7 @@ fn reads_like_an_error(result: &Json) -> bool {
             let is = |name: &str, wanted: bool| object.get(name).and_then(Json::as_bool) == Some(wanted);
             object.get("error").is_some_and(reports_error)
                 || object.get("errors").and_then(Json::as_array).is_some_and(|errors| !errors.is_empty())
-                || object.get("status").and_then(Json::as_str) == Some("error")
+                || object.get("status").and_then(Json::as_str).is_some_and(is_failed_status)
                 || is("isError", true)
                 || is("is_error", true)
                 || is("ok", false)
@@ -105,6 +109,11 @@ fn reads_like_an_error(result: &Json) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether the `status` of a result says that it failed.
+fn is_failed_status(status: &str) -> bool {
+    matches!(status.to_ascii_lowercase().as_str(), "error" | "failed" | "failure" | "fail")
 }
 
 /// Whether an `error` member reports an error: `null`, `false` and the empty text do not.
@@ -136,6 +145,11 @@ mod tests {
             (Mark::Unknown, r#"{"error": null, "id": 1}"#, CallStatus::Succeeded),
             (Mark::Unknown, r#"{"error": "no"}"#, CallStatus::Failed),
             (Mark::Unknown, r#"{"success": false}"#, CallStatus::Failed),
+            (Mark::Unknown, r#"{"status": "Failed", "id": 1}"#, CallStatus::Failed),
+            (Mark::Unknown, r#""tests failed: 3""#, CallStatus::Doubtful),
+            (Mark::Clear, r#""== 1 failed, 4 passed in 0.1s ==""#, CallStatus::Doubtful),
+            (Mark::Unknown, r#"{"passed": 4, "failed": 1}"#, CallStatus::Doubtful),
+            (Mark::Unknown, r#"{"passed": 4, "failed": 0}"#, CallStatus::Succeeded),
             (Mark::Clear, r#""Error: no seats""#, CallStatus::Doubtful),
             (Mark::Clear, r#""booked""#, CallStatus::Succeeded),
             (Mark::Error, r#""booked""#, CallStatus::Failed),

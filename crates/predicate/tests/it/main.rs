@@ -14,6 +14,7 @@ mod conformance;
 mod json;
 mod left_out;
 mod loading;
+mod meaning;
 mod properties;
 mod reference;
 mod tree;

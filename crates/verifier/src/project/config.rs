@@ -41,7 +41,7 @@ impl ProjectConfig {
     pub fn with(mut self, document: &Json) -> Result<ProjectConfig, RequestError> {
         for (name, field) in Field::root(document).fields()?.iter() {
             match (name, field.json.as_object(), self.settings.get_mut(name)) {
-                (EXCLUDE, ..) => self.exclude.push(Globs::read(&field)?),
+                (EXCLUDE, ..) => self.leave_out(&field)?,
                 (POLICY, ..) => self.policy = Some(field.text()?.to_owned()),
                 (_, Some(members), Some(Json::Object(object))) => {
                     members.iter().for_each(|(name, value)| drop(object.insert(name, value.clone())));
@@ -50,6 +50,16 @@ impl ProjectConfig {
             }
         }
         Ok(self)
+    }
+
+    /// Adds what is left out. It is a setting like the others, so the digest of the tests covers it.
+    fn leave_out(&mut self, field: &Field<'_>) -> Result<(), RequestError> {
+        let globs = Globs::read(field)?;
+        let mut all: Vec<Json> = self.settings.get(EXCLUDE).and_then(Json::as_array).unwrap_or_default().to_vec();
+        all.extend(globs.texts().map(Json::from));
+        self.settings.insert(EXCLUDE, all);
+        self.exclude.push(globs);
+        Ok(())
     }
 
     /// Whether a file or a folder is left out: by its path, or by its name wherever it is. A glob that ends with `/` means the

@@ -244,7 +244,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     match arguments.command {
         Command::Verify(command) => command.run(&config),
         Command::Workflow(command) => command.run(&config),
-        Command::Lint(command) => command.run(),
+        Command::Lint(command) => command.run(&config),
         Command::Receipt(command) => command.run(&config),
         Command::Decide(command) => command.run(&config),
         Command::Decision(command) => command.run(&config),

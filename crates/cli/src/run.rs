@@ -10,7 +10,7 @@ use proofmark_contract::State;
 use proofmark_contract::reopening::reopened;
 use proofmark_receipt::{Json, Object, Receipt, Timestamp, object};
 use proofmark_store::{ListedStep, StepRun, Store, Tenant, TenantStore};
-use proofmark_verifier::{AcceptError, chain_name, stored_state};
+use proofmark_verifier::{AcceptError, AwaitedApproval, chain_name, stored_state};
 
 use crate::config::Config;
 use crate::error::with_help;
@@ -227,6 +227,10 @@ impl Row {
         let step = printable(&self.step.step);
         match &self.state {
             State::Retry(retry) => writeln!(out, "{step}: retry, attempt {} is awaited", retry.attempt)?,
+            State::AwaitingApproval { attempt, .. } => {
+                let awaited = receipts.last().and_then(AwaitedApproval::read).unwrap_or_default();
+                writeln!(out, "{step}: attempt {attempt} {}", printable(&awaited.words()))?;
+            }
             state => writeln!(out, "{step}: {}", state.as_str())?,
         }
         let mut number = 0;

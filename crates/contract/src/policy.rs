@@ -40,7 +40,7 @@ pub struct WorkflowPolicy {
     /// Added to what mutating steps always must do.
     pub mutating: Demands,
     pub readonly: Demands,
-    /// Who may reopen a step that was aborted, in place of those whom workflows list.
+    /// Who may approve attempts, and reopen a step that was aborted, in place of those whom workflows list.
     pub reviewers: Vec<ListedReviewer>,
     pub requirements: Vec<Requirement>,
     pub exemptions: Vec<Exemption>,

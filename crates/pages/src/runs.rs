@@ -180,6 +180,7 @@ fn state_look(step: &StepRun) -> Look {
     match stored_state(step) {
         Ok(State::Accepted { .. }) => ("pass", "ok", "accepted"),
         Ok(State::AcceptedWithWarnings { .. }) => ("wait", "warn", "accepted with warnings"),
+        Ok(State::AwaitingApproval { .. }) => ("wait", "clock", "waits for an approval"),
         Ok(State::Retry(_)) => ("wait", "clock", "another attempt is awaited"),
         Ok(State::Aborted { .. }) => ("fail", "no", "given up"),
         Ok(State::Evaluating { .. }) => ("plain", "clock", "being judged"),

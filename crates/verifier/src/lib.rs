@@ -4,11 +4,12 @@
 //!
 //! - [`Batch`] runs requests on several workers and issues their receipts in order; [`project_request`] makes a request of a
 //!   folder.
-//! - [`accept`] judges attempts at workflow steps.
+//! - [`accept`] judges attempts at workflow steps, and asks people by [`StepApprovals`].
 //! - [`Issuer`] links, signs and stores what these produce.
 //! - [`presented`] reads receipts as evidence.
 
 mod accept;
+mod approval;
 pub mod clock;
 mod compare;
 mod due;
@@ -26,6 +27,7 @@ pub use accept::{
     AcceptError, Acceptance, Attempt, MAX_RUN_NAME, Purpose, Sender, StoredStateError, StoredStep, accept, chain_name,
     stored_state, stored_step,
 };
+pub use approval::{AskError, AwaitedApproval, StepApprovals, StepDecision, StepQuestion, policy_of_step};
 pub use clock::{clock_behind, now, now_in, receipt_id};
 pub use compare::differences;
 pub use due::due_in_run;

@@ -79,8 +79,7 @@ impl Reopen<'_> {
         if note.trim().is_empty() || note.len() > MAX_NOTE {
             return Err(AcceptError::Note(MAX_NOTE));
         }
-        let listed = self.policy.map(|policy| &policy.reviewers).filter(|listed| !listed.is_empty());
-        let listed = listed.unwrap_or(&self.workflow.reviewers);
+        let listed = &found.contract.reviewers;
         let reviewer = reviewer(listed, signer).ok_or_else(|| AcceptError::NotAReviewer {
             step: self.step.to_owned(),
             listed: listed.iter().map(|listed| listed.name.clone()).collect(),

@@ -4,8 +4,9 @@ use proofmark_evidence::Condition;
 use proofmark_predicate::CompileError;
 
 use super::finding::Finding;
-use super::{graph, order, rules};
+use super::{approvals, graph, order, rules};
 use crate::class::Class;
+use crate::contract::reviewers;
 use crate::policy::WorkflowPolicy;
 use crate::workflow::{Action, Binding, Next, OnMissing, PartRule, Step, Strategy, Verification, When, Workflow};
 
@@ -28,6 +29,7 @@ pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&Wor
     let at = format!("{at}.verification");
     findings.extend(rules::findings(verification, &at));
     findings.extend(order::findings(verification, &at));
+    findings.extend(approvals::findings(verification, reviewers(workflow, policy), &at));
     findings.extend(class_findings(workflow, verification, class, &at));
     findings
 }

@@ -26,6 +26,8 @@ fn the_receipt_of_a_judgment_says_what_was_judged() {
         trace: Some(&trace),
         out_of_order: false,
         next: None,
+        decision: None,
+        awaits: &[],
     });
 
     assert_eq!(parts.verdict, Verdict::Partial);
@@ -70,6 +72,8 @@ fn receipts_of_a_run_make_a_chain() {
             trace: None,
             out_of_order: false,
             next: None,
+            decision: None,
+            awaits: &[],
         });
         let mut draft = Draft {
             receipt_id: ReceiptId::from_random_bytes([attempt as u8; 16]),

@@ -75,6 +75,7 @@ pub(crate) fn review_form(
     let chosen = attempted.role.as_ref().or(roles.first()).cloned();
     let roles = roles.iter().map(|role| (Shown::line(role, 64), Some(role) == chosen.as_ref())).collect();
     let span = attempted.expires_in.as_deref().unwrap_or(DEFAULT_SPAN);
+    let asked = action.receipt.as_ref().map(|receipt| context.decider.policy_asked(&context.caller.tenant, receipt));
     let draft = || visit.sign_ins.draft(visit.token?, &stored.decision_id);
     let path = format!("/ui/decisions/{}", encoded(&stored.decision_id));
     let form = ReviewForm {
@@ -84,7 +85,7 @@ pub(crate) fn review_form(
         note: attempted.note.clone().or_else(draft).unwrap_or_default(),
         scope,
         like: like(visit, stored, action)?,
-        takes_passkeys: passkey::are_listed(visit),
+        takes_passkeys: passkey::are_listed(visit, asked.as_ref()),
         seen: store.reviews_on(&stored.about.subject, MAX_REVIEWS)?.len(),
         shown: statement.shown().to_string(),
         message: refused.map(|refused| refused.message.clone()),

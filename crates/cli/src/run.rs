@@ -233,7 +233,6 @@ impl Row {
             }
             state => writeln!(out, "{step}: {}", state.as_str())?,
         }
-        let mut number = 0;
         for receipt in receipts {
             let (at, id) = (receipt.verified_at(), receipt.receipt_id());
             if let Some((reviewer, note)) = reopened(receipt) {
@@ -241,8 +240,9 @@ impl Row {
                 writeln!(out, "  {at}  reopened by {reviewer}: {note}  receipt {id}")?;
                 continue;
             }
-            number += 1;
-            let state = metadata(receipt, "state").unwrap_or_default();
+            // Of one attempt there are several where it waited for an approval.
+            let number = receipt.metadata().get("attempt").map(Json::to_text).unwrap_or_default();
+            let (number, state) = (printable(&number), metadata(receipt, "state").unwrap_or_default());
             writeln!(out, "  {at}  attempt {number}: {:<8}  receipt {id}", printable(&state))?;
         }
         if let State::Retry(retry) = &self.state {

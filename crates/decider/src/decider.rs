@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 use proofmark_boundary::{ActionPolicy, Admission, Asker, Decision, DecisionReceipt, Request, SignedDecision};
 use proofmark_keys::{Checked, TrustedSigners};
 use proofmark_receipt::{
-    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SignerId, SigningKey, Timestamp,
+    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SignerId, SigningKey, Timestamp, Trust,
 };
 use proofmark_store::{Answer, NewDecision, Pending, Store, StoreError, Tenant, Write, Written};
 use proofmark_verifier::clock;
@@ -239,9 +239,13 @@ impl Decider {
         let action = Json::parse(stored.about.action.as_deref()?.as_bytes()).ok()?;
         let policy = policy_of_step(action.as_object()?)?;
         let bound = |name, digest: Sha256Digest| receipt.bound(name) == Some(digest.to_string().as_str());
+        let is_genuine = || {
+            let verified = receipt.verify(self.trusted().signers());
+            verified.answer == SignatureStatus::Valid && verified.trust == Trust::Trusted
+        };
         let is_bound = bound("policy_hash", policy.hash())
             && bound("action_hash", Sha256Digest::of(&action.canonical_vrf()))
-            && receipt.verify(self.trusted().signers()).answer == SignatureStatus::Valid;
+            && is_genuine();
         is_bound.then_some(policy)
     }
 

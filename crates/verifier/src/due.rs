@@ -4,7 +4,8 @@ use proofmark_contract::{Due, KnownStep, State, Workflow};
 use proofmark_receipt::{Json, Object, Profile, Receipt, Sha256Digest, SignatureStatus, verify_receipt};
 use proofmark_store::TenantStore;
 
-use crate::accept::{AcceptError, StoredStep, stored_step};
+use crate::accept::{StoredStep, stored_step};
+use crate::accept_error::AcceptError;
 use crate::approval::AwaitedApproval;
 
 /// What is due in the run that `begun_by` began under this name. A run that nobody began is at the first step.

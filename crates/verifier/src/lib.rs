@@ -9,6 +9,7 @@
 //! - [`presented`] reads receipts as evidence.
 
 mod accept;
+mod accept_error;
 mod approval;
 pub mod clock;
 mod compare;
@@ -23,10 +24,8 @@ mod run;
 mod store_check;
 pub mod sync;
 
-pub use accept::{
-    AcceptError, Acceptance, Attempt, MAX_RUN_NAME, Purpose, Sender, StoredStateError, StoredStep, accept, chain_name,
-    stored_state, stored_step,
-};
+pub use accept::{Acceptance, Attempt, Purpose, Sender, StoredStep, accept, chain_name, stored_state, stored_step};
+pub use accept_error::{AcceptError, MAX_RUN_NAME, StoredStateError};
 pub use approval::{AskError, AwaitedApproval, StepApprovals, StepDecision, StepQuestion, policy_of_step};
 pub use clock::{clock_behind, now, now_in, receipt_id};
 pub use compare::differences;

@@ -6,7 +6,8 @@ use proofmark_evidence::{ListedReviewer, Person};
 use proofmark_receipt::{Draft, Receipt, SignerId, Timestamp};
 use proofmark_store::{StepRun, Tenant};
 
-use crate::accept::{AcceptError, StoredStep, chain_name, stored_step};
+use crate::accept::{StoredStep, chain_name, stored_step};
+use crate::accept_error::AcceptError;
 use crate::clock;
 use crate::due::is_of;
 use crate::issue::{Destination, Issuer, VERIFIER};

@@ -146,7 +146,7 @@ fn resolve(
         verification: verification.clone(),
         on_failure: workflow.on_failure_of(step).cloned().unwrap_or_default(),
         tools: policy.map_or_else(|| workflow.tools.clone(), |policy| workflow.tools.and(&policy.tools)),
-        reviewers: reviewers(workflow, policy).to_vec(),
+        reviewers: policy::reviewers(workflow, policy).to_vec(),
         no_other_mutations: written || demanded,
         min_evidence: if lifted(DemandKind::MinEvidence) { EvidenceStatus::Absent } else { demands.min_evidence },
         exemptions: policy
@@ -157,12 +157,6 @@ fn resolve(
             .unwrap_or_default(),
         demands,
     }
-}
-
-/// Who may approve attempts and reopen steps: an organization decides who, where its policy lists anybody.
-pub(crate) fn reviewers<'a>(workflow: &'a Workflow, policy: Option<&'a WorkflowPolicy>) -> &'a [ListedReviewer] {
-    let listed = policy.map(|policy| policy.reviewers.as_slice()).filter(|listed| !listed.is_empty());
-    listed.unwrap_or(&workflow.reviewers)
 }
 
 fn unknown_step(workflow: &Workflow, step: &str) -> ContractError {

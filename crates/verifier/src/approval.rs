@@ -189,6 +189,8 @@ fn question(attempt: &AskedAttempt<'_>, judgment: &Judgment) -> Result<(ActionPo
     };
     let asked = contract.verification.approvals.iter().map(|rule| rule.demand.to_json()).collect::<Vec<_>>();
     let args = object! {
+        // Reviewers of one tenant say nothing about the work of another, however alike it is.
+        "tenant": attempt.tenant.as_str(),
         "workflow": contract.workflow.as_str(),
         "run": attempt.run,
         "begun_by": attempt.begun_by,

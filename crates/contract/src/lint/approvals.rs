@@ -5,8 +5,7 @@ use proofmark_receipt::SignerId;
 use proofmark_receipt::document::shown;
 
 use super::finding::Finding;
-use crate::contract::reviewers;
-use crate::policy::WorkflowPolicy;
+use crate::policy::{WorkflowPolicy, reviewers};
 use crate::workflow::{ApprovalRule, Verification, Workflow};
 
 pub(super) fn findings(verification: &Verification, reviewers: &[ListedReviewer], at: &str) -> Vec<Finding> {

@@ -6,8 +6,7 @@ use proofmark_predicate::CompileError;
 use super::finding::Finding;
 use super::{approvals, graph, order, rules};
 use crate::class::Class;
-use crate::contract::reviewers;
-use crate::policy::WorkflowPolicy;
+use crate::policy::{WorkflowPolicy, reviewers};
 use crate::workflow::{Action, Binding, Next, OnMissing, PartRule, Step, Strategy, Verification, When, Workflow};
 
 pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&WorkflowPolicy>) -> Vec<Finding> {

@@ -128,14 +128,15 @@ impl Hooks {
             stop: &self.stop,
         };
         match self.attempt(&attempt, at.patience) {
-            Ok(Some(Acceptance { awaits: Some(awaited), .. })) | Err(AcceptError::Awaits { awaited, .. }) => {
-                Ok(waiting(at.step, &awaited, stop.again))
-            }
             Ok(Some(accepted)) => {
                 let judged = Event::Stop(judged(at.step, subagent, &accepted));
                 session.append(&self.entries(&session, None, judged))?;
-                Ok(ruling(at.step, &accepted))
+                Ok(match &accepted.awaits {
+                    Some(awaited) => waiting(at.step, awaited, stop.again),
+                    None => ruling(at.step, &accepted),
+                })
             }
+            Err(AcceptError::Awaits { awaited, .. }) => Ok(waiting(at.step, &awaited, stop.again)),
             Ok(None) => Ok(StopRuling::Judged),
             Err(AcceptError::Refused { refusal: TransitionError::TooEarly { not_before_ms, .. }, .. }) => {
                 let when = Timestamp::from_unix_millis(not_before_ms);

@@ -15,7 +15,7 @@ mod warning_codes;
 
 use std::sync::Arc;
 
-use proofmark_evidence::{AcceptedWarnings, ApprovalDemand, Binds, Condition, Person, Roles, Scopes};
+use proofmark_evidence::{AcceptedWarnings, ApprovalDemand, Binds, Condition, Person, ReceiptFact, Roles, Scopes};
 use proofmark_passkey::{Origin, Passkey};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 
@@ -168,6 +168,26 @@ impl ActionPolicy {
     #[must_use]
     pub fn holders(&self, role: &str) -> Vec<&str> {
         self.roles.members(role).map(|member| member.name.as_str()).collect()
+    }
+
+    /// The policy's name for who gave an approval.
+    #[must_use]
+    pub fn name_of(&self, approval: &ReceiptFact) -> Option<&str> {
+        let person = self.roles.person(approval)?;
+        let listed = self.roles.reviewers.iter().find(|listed| listed.person == person)?;
+        Some(&listed.name)
+    }
+
+    /// The policy's name for the reviewer with this id: a key, or a caller of a server.
+    #[must_use]
+    pub fn name_of_reviewer(&self, id: &str) -> Option<&str> {
+        let is_named = |person: &Person| match person {
+            Person::Key(key) => key.to_string() == id,
+            Person::Caller { id: caller, .. } => caller == id,
+            Person::Passkey(_) => false,
+        };
+        let listed = self.roles.reviewers.iter().find(|listed| is_named(&listed.person))?;
+        Some(&listed.name)
     }
 
     /// The roles that the policy gives to a person.

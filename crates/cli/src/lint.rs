@@ -58,6 +58,9 @@ pub(crate) struct Lint {
     formatting: Formatting,
 }
 
+/// The key that accepts steps where no other is named.
+const ACCEPTING_KEY: &str = "default";
+
 /// What is a failure beside errors.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Denied {
@@ -105,6 +108,11 @@ impl Lint {
         for document in &documents {
             found.extend(check(document, policy.as_ref(), &workflows, now_ms));
             found.extend(of_decider(document, decider.as_ref()));
+        }
+        for document in documents.iter().filter(|document| Kind::of(&document.json) == Some(Kind::Workflow)) {
+            let Some((key, workflow)) = decider.as_ref().zip(Workflow::read(&document.json).ok()) else { continue };
+            let by_itself = lint::approvals_by(&workflow, policy.as_ref(), key);
+            found.extend(by_itself.iter().map(|finding| placed(document, finding)));
         }
         for finding in &mut found {
             // Other interfaces write codes of documents with underscores. Those of lint are all of one style.

@@ -10,7 +10,7 @@ use proofmark_contract::State;
 use proofmark_contract::reopening::reopened;
 use proofmark_receipt::{Json, Object, Receipt, Timestamp, object};
 use proofmark_store::{ListedStep, StepRun, Store, Tenant, TenantStore};
-use proofmark_verifier::{AcceptError, chain_name, stored_state};
+use proofmark_verifier::{AcceptError, AwaitedApproval, chain_name, stored_state};
 
 use crate::config::Config;
 use crate::error::with_help;
@@ -227,9 +227,12 @@ impl Row {
         let step = printable(&self.step.step);
         match &self.state {
             State::Retry(retry) => writeln!(out, "{step}: retry, attempt {} is awaited", retry.attempt)?,
+            State::AwaitingApproval { attempt, .. } => {
+                let awaited = receipts.last().and_then(AwaitedApproval::read).unwrap_or_default();
+                writeln!(out, "{step}: attempt {attempt} {}", printable(&awaited.words()))?;
+            }
             state => writeln!(out, "{step}: {}", state.as_str())?,
         }
-        let mut number = 0;
         for receipt in receipts {
             let (at, id) = (receipt.verified_at(), receipt.receipt_id());
             if let Some((reviewer, note)) = reopened(receipt) {
@@ -237,8 +240,9 @@ impl Row {
                 writeln!(out, "  {at}  reopened by {reviewer}: {note}  receipt {id}")?;
                 continue;
             }
-            number += 1;
-            let state = metadata(receipt, "state").unwrap_or_default();
+            // Of one attempt there are several where it waited for an approval.
+            let number = receipt.metadata().get("attempt").map(Json::to_text).unwrap_or_default();
+            let (number, state) = (printable(&number), metadata(receipt, "state").unwrap_or_default());
             writeln!(out, "  {at}  attempt {number}: {:<8}  receipt {id}", printable(&state))?;
         }
         if let State::Retry(retry) = &self.state {

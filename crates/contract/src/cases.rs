@@ -7,9 +7,10 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 const MAX_CASES: usize = 10_000;
 
 /// The states that a case can expect; the others are states of a step that is not judged yet.
-const STATES: [(&str, &str); 4] = [
+const STATES: [(&str, &str); 5] = [
     ("accepted", "accepted"),
     ("accepted_with_warnings", "accepted_with_warnings"),
+    ("awaiting_approval", "awaiting_approval"),
     ("retry", "retry"),
     ("aborted", "aborted"),
 ];

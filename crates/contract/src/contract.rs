@@ -1,6 +1,6 @@
 //! The contract of a step: what it has to prove, from workflow, class and policy together.
 
-use proofmark_evidence::EvidenceStatus;
+use proofmark_evidence::{EvidenceStatus, ListedReviewer};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Sha256Digest, object};
 use thiserror::Error;
@@ -24,6 +24,8 @@ pub struct Contract {
     pub on_failure: OnFailure,
     /// The tools that workflow and policy classify.
     pub tools: ToolClasses,
+    /// Who may approve its attempts, and reopen it: those whom the policy lists, or else the workflow.
+    pub reviewers: Vec<ListedReviewer>,
     /// Whether a mutating call that no rule lists rejects the attempt.
     pub no_other_mutations: bool,
     /// The status of evidence that at least one met rule must rest on.
@@ -100,6 +102,8 @@ impl Contract {
             "verification": self.verification.document.clone(),
             "onFailure": self.on_failure.to_json(),
             "tools": self.tools.to_json(),
+            // Where they count as evidence: who may approve is part of what is demanded.
+            "reviewers"?: self.asks_for_approvals().then(|| self.reviewers.iter().map(ListedReviewer::to_json).collect::<Vec<_>>()),
             "noOtherMutations": self.no_other_mutations,
             "minEvidence": self.min_evidence.as_str(),
             "demands": self.demands.to_json(),
@@ -107,6 +111,11 @@ impl Contract {
             "exemptions": self.exemptions.iter().map(Exemption::to_json).collect::<Vec<_>>(),
         }
         .into()
+    }
+
+    /// Whether people have to approve its attempts.
+    pub fn asks_for_approvals(&self) -> bool {
+        !self.verification.approvals.is_empty()
     }
 
     /// SHA-256 of the contract in canonical form.
@@ -137,6 +146,7 @@ fn resolve(
         verification: verification.clone(),
         on_failure: workflow.on_failure_of(step).cloned().unwrap_or_default(),
         tools: policy.map_or_else(|| workflow.tools.clone(), |policy| workflow.tools.and(&policy.tools)),
+        reviewers: policy::reviewers(workflow, policy).to_vec(),
         no_other_mutations: written || demanded,
         min_evidence: if lifted(DemandKind::MinEvidence) { EvidenceStatus::Absent } else { demands.min_evidence },
         exemptions: policy

@@ -1,7 +1,7 @@
 //! Judges an attempt by its contract.
 //!
-//! Rules are judged in a fixed order: the result block, rules about the payload, about recorded calls, about receipts,
-//! then those that no workflow lists: no other mutation (`noOtherMutations`), no call without the decision that it needed
+//! Rules are judged in a fixed order: the result block, rules about the payload, about recorded calls, about receipts, and about
+//! approvals, then those that no workflow lists: no other mutation (`noOtherMutations`), no call without the decision that it needed
 //! (`undecidedCalls`) and evidence of the demanded status (`ground`). A rule that fails hides none after it, so that one receipt names everything that is missing.
 //!
 //! A rule is met, unmet or unknown. Unknown means that facts are absent, of the wrong type, too long to be held exactly,
@@ -10,9 +10,13 @@
 //! Calls prove something only when it is known that they succeeded. A call whose end is not known counts for nothing
 //! that asks for a call, and against everything that forbids one (see `calls`).
 //!
+//! A person is asked only for an attempt that holds without them. So rules about approvals are judged twice: here as not met, and by
+//! [`Judgment::answered`] once everything else is met and it is known who has approved.
+//!
 //! Receipts that rules use up are assigned to the rules together, since a receipt that two rules accept can serve only
 //! one of them (see `receipts`).
 
+mod approvals;
 mod calls;
 mod payload;
 mod receipts;
@@ -27,6 +31,8 @@ use crate::evidence::{AttemptEvidence, Facts, MissingFact};
 use crate::response::{Payload, ResponseError};
 use crate::workflow::OnMissing;
 use calls::MatchedCalls;
+
+pub use approvals::{ApprovalAnswer, ApprovalFinding};
 
 /// What an attempt comes to.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +52,8 @@ pub enum AttemptOutcome {
     AcceptWithWarnings,
     RejectAndRetry,
     RejectAndAbort,
+    /// All rules are met but those about approvals: a person has to decide. No attempt is used up.
+    AwaitApproval,
 }
 
 /// What one rule comes to.
@@ -76,6 +84,8 @@ pub enum RuleKind {
     Evidence,
     ToolCall,
     Receipt,
+    /// A person approves the attempt.
+    Approval,
     NoOtherMutations,
     /// No call was made without the decision that it needed. Judged where the trace says that there was one.
     UndecidedCalls,
@@ -125,6 +135,7 @@ fn evaluate_within(contract: &Contract, evidence: &AttemptEvidence<'_>, budget: 
     rules.extend(matched.judge_rules(verification));
     let (receipts, mut spends) = receipts::judge_all(&verification.receipts, evidence.receipts, &facts, evidence.now);
     rules.extend(receipts);
+    rules.extend(verification.approvals.iter().map(approvals::not_asked));
     if contract.no_other_mutations {
         rules.push(matched.judge_other_mutations(verification, &contract.tools));
     }
@@ -204,13 +215,14 @@ fn ground(contract: &Contract, rules: &[RuleResult]) -> Option<RuleResult> {
 }
 
 fn outcome(contract: &Contract, rules: &[RuleResult]) -> AttemptOutcome {
-    let met = rules.iter().all(|rule| rule.outcome == RuleOutcome::Met);
-    match (met, contract.verification.on_missing) {
-        (true, _) => AttemptOutcome::Accept,
+    let mut unmet = rules.iter().filter(|rule| rule.outcome != RuleOutcome::Met).peekable();
+    match (unmet.peek().is_some(), contract.verification.on_missing) {
+        (false, _) => AttemptOutcome::Accept,
+        (true, _) if unmet.all(|rule| rule.kind == RuleKind::Approval) => AttemptOutcome::AwaitApproval,
         // `Contract::of` refuses `warn` where the class or the policy forbids it.
-        (false, OnMissing::Warn) => AttemptOutcome::AcceptWithWarnings,
-        (false, OnMissing::RejectAndRetry) => AttemptOutcome::RejectAndRetry,
-        (false, OnMissing::RejectAndAbort) => AttemptOutcome::RejectAndAbort,
+        (true, OnMissing::Warn) => AttemptOutcome::AcceptWithWarnings,
+        (true, OnMissing::RejectAndRetry) => AttemptOutcome::RejectAndRetry,
+        (true, OnMissing::RejectAndAbort) => AttemptOutcome::RejectAndAbort,
     }
 }
 
@@ -223,13 +235,14 @@ fn reject_message(written: Option<&str>, detail: String) -> String {
 }
 
 impl RuleKind {
-    /// `result`, `evidence`, `tool_call`, `receipt`, `no_other_mutations`, `undecided_calls` or `ground`.
+    /// `result`, `evidence`, `tool_call`, `receipt`, `approval`, `no_other_mutations`, `undecided_calls` or `ground`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Result => "result",
             Self::Evidence => "evidence",
             Self::ToolCall => "tool_call",
             Self::Receipt => "receipt",
+            Self::Approval => "approval",
             Self::NoOtherMutations => "no_other_mutations",
             Self::UndecidedCalls => "undecided_calls",
             Self::Ground => "ground",

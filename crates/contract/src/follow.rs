@@ -35,7 +35,7 @@ pub enum Due {
     /// An attempt at this step is awaited.
     Attempt {
         step: String,
-        /// Pending, or the retry that is awaited.
+        /// Pending, the retry that is awaited, or the attempt that waits for an approval.
         state: State,
     },
     /// The workflow has ended with this step.
@@ -72,7 +72,9 @@ pub fn due<E>(workflow: &Workflow, mut known: impl FnMut(&str) -> Result<Option<
             return Ok(Due::Attempt { step, state: State::Pending });
         };
         let follows = match &state {
-            State::Pending | State::Evaluating { .. } | State::Retry(_) => return Ok(Due::Attempt { step, state }),
+            State::Pending | State::Evaluating { .. } | State::AwaitingApproval { .. } | State::Retry(_) => {
+                return Ok(Due::Attempt { step, state });
+            }
             State::Aborted { action: Action::Abort, .. } => return Ok(Due::Aborted(step)),
             State::Aborted { action: Action::Goto(goto), .. } => Some(Some(goto.clone())),
             State::Accepted { .. } | State::AcceptedWithWarnings { .. } | State::Aborted { .. } => {
@@ -111,7 +113,7 @@ pub fn next_step(workflow: &Workflow, step: &str, state: &State, evidence: &Atte
         State::Aborted { action: Action::Continue, .. } => after(),
         State::Aborted { action: Action::Goto(step), .. } => Some(NextStep::Step(step.clone())),
         State::Aborted { action: Action::Abort, .. } => Some(NextStep::Abort),
-        State::Pending | State::Evaluating { .. } | State::Retry(_) => None,
+        State::Pending | State::Evaluating { .. } | State::AwaitingApproval { .. } | State::Retry(_) => None,
     }
 }
 
@@ -138,7 +140,8 @@ pub fn is_in_order<E>(
             Some(State::Aborted { action: Action::Continue, .. }) => true,
             Some(State::Aborted { action: Action::Goto(goto), .. }) => goto == step,
             Some(State::Aborted { action: Action::Abort, .. }) => false,
-            Some(State::Pending | State::Evaluating { .. } | State::Retry(_)) | None => false,
+            Some(State::Pending | State::Evaluating { .. } | State::AwaitingApproval { .. } | State::Retry(_))
+            | None => false,
         };
         if follows {
             return Ok(true);

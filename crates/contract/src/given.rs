@@ -20,7 +20,7 @@ pub enum NotGiven {
 /// attempt. Nothing that the agent writes has an effect here; otherwise the agent could try for free.
 pub fn not_given(workflow: &Workflow, judgment: &Judgment, evidence: &AttemptEvidence<'_>) -> Option<NotGiven> {
     match judgment.outcome {
-        AttemptOutcome::Accept | AttemptOutcome::AcceptWithWarnings => return None,
+        AttemptOutcome::Accept | AttemptOutcome::AcceptWithWarnings | AttemptOutcome::AwaitApproval => return None,
         AttemptOutcome::RejectAndRetry | AttemptOutcome::RejectAndAbort => {}
     }
     let unknown = judgment.rules.iter().filter(|rule| rule.outcome == RuleOutcome::Unknown);

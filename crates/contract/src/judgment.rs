@@ -27,6 +27,10 @@ pub struct JudgedAttempt<'a> {
     pub out_of_order: bool,
     /// What follows the step; `None` while an attempt is awaited.
     pub next: Option<&'a NextStep>,
+    /// The decision on the approval of the attempt, where people are asked: the one that waits, or that found it approved or denied.
+    pub decision: Option<&'a str>,
+    /// The roles that it waits for an approval in.
+    pub awaits: &'a [String],
 }
 
 /// The parts of the receipt's draft. Id, time and chain are the caller's.
@@ -95,6 +99,7 @@ fn metadata(judged: &JudgedAttempt<'_>, results: &Results) -> Object {
         _ => None,
     };
     let spent = judged.judgment.spends.iter().map(|spend| Json::from(spend.receipt_id.as_str()));
+    let awaits = judged.awaits.iter().map(|role| Json::from(role.as_str())).collect::<Vec<_>>();
     object! {
         // The mark of the kind. Clients choose `task_type`, so that alone would leave the receipt without a kind.
         "kind": "step_acceptance",
@@ -112,6 +117,8 @@ fn metadata(judged: &JudgedAttempt<'_>, results: &Results) -> Object {
         "prompt_digest"?: retry.map(|retry| Sha256Digest::of(retry.prompt.as_bytes()).to_string()),
         "contract_digest": contract.digest().to_string(),
         "response_digest": Sha256Digest::of(judged.response).to_string(),
+        "decision"?: judged.decision,
+        "awaits"?: (!judged.awaits.is_empty()).then_some(awaits),
         "trace_digest"?: judged.trace.map(|trace| trace.digest.to_string()),
         "trace_form"?: judged.trace.map(|trace| trace.form.as_str()),
         "trace_calls"?: judged.trace.map(|trace| trace.calls.len() as u64),

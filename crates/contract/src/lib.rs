@@ -45,8 +45,8 @@ pub use class::Class;
 pub use contract::{Contract, ContractError};
 pub use delay::{delay_ms, seed};
 pub use evaluate::{
-    AttemptOutcome, Judgment, MAX_EVALUATION_STEPS, RuleKind, RuleOutcome, RuleResult, evaluate, evaluate_until,
-    outputs_wanted,
+    ApprovalAnswer, ApprovalFinding, AttemptOutcome, Judgment, MAX_EVALUATION_STEPS, RuleKind, RuleOutcome, RuleResult,
+    evaluate, evaluate_until, outputs_wanted,
 };
 pub use evidence::{AttemptEvidence, MissingFact};
 pub use expect::Expect;

@@ -1,5 +1,6 @@
 //! What is wrong with a workflow or a workflow policy, before it runs.
 
+mod approvals;
 mod finding;
 mod graph;
 mod meaning;
@@ -8,6 +9,7 @@ mod references;
 mod rules;
 mod step;
 
+pub use approvals::approvals_by;
 pub use finding::{DocumentKind, Finding, Severity};
 pub(crate) use graph::leading_to;
 

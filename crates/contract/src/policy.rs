@@ -41,7 +41,7 @@ pub struct WorkflowPolicy {
     /// Added to what mutating steps always must do.
     pub mutating: Demands,
     pub readonly: Demands,
-    /// Who may reopen a step that was aborted, in place of those whom workflows list.
+    /// Who may approve attempts, and reopen a step that was aborted, in place of those whom workflows list.
     pub reviewers: Vec<ListedReviewer>,
     pub requirements: Vec<Requirement>,
     pub exemptions: Vec<Exemption>,
@@ -126,6 +126,12 @@ impl WorkflowPolicy {
             is_known && scope.covers(workflow, step, class)
         })
     }
+}
+
+/// Who may approve attempts and reopen steps: an organization decides who, where its policy lists anybody.
+pub(crate) fn reviewers<'a>(workflow: &'a Workflow, policy: Option<&'a WorkflowPolicy>) -> &'a [ListedReviewer] {
+    let listed = policy.map(|policy| policy.reviewers.as_slice()).filter(|listed| !listed.is_empty());
+    listed.unwrap_or(&workflow.reviewers)
 }
 
 impl Requirement {

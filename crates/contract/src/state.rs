@@ -4,12 +4,14 @@
 //! |---|---|---|---|---|
 //! | `pending` | attempt 1: `evaluating` | not evaluating | not evaluating | not aborted |
 //! | `retry` n | attempt n, same contract, not too early: `evaluating` | not evaluating | not evaluating | not aborted |
+//! | `awaiting_approval` n | attempt n, same contract: `evaluating` | not evaluating | not evaluating | not aborted |
 //! | `evaluating` n | being judged | attempt n: by its outcome | attempt n: back to what was awaited | not aborted |
 //! | `accepted`, `accepted_with_warnings` | already accepted | already accepted | already accepted | already accepted |
 //! | `aborted` n | already aborted | already aborted | already aborted | after attempt n: `retry` n+1 |
 //!
 //! An outcome leads on as follows: accepted to `accepted` or `accepted_with_warnings`; reject-and-retry to `retry` n+1 while
-//! there are attempts, else to `aborted` with the action of `onFailure`; reject-and-abort to `aborted` with `abort`.
+//! there are attempts, else to `aborted` with the action of `onFailure`; reject-and-abort to `aborted` with `abort`;
+//! await-approval to `awaiting_approval`, from which the same attempt comes again.
 //!
 //! The attempt number makes every event safe to repeat: the number that is awaited is part of the state, so a response
 //! that arrives twice, late or out of order is refused and cannot use an attempt up. The contract's digest is part of it
@@ -48,6 +50,14 @@ pub enum State {
     /// The step is done although not all rules are met: its contract only warns.
     AcceptedWithWarnings {
         attempt: u32,
+    },
+    /// All that the attempt lacks is a person's approval. The same attempt is awaited again, once it is approved or denied.
+    AwaitingApproval {
+        attempt: u32,
+        /// The digest of the contract it was judged by.
+        contract: Sha256Digest,
+        /// The state before the attempt; `None` at the first one.
+        awaited: Option<Retry>,
     },
     /// Another attempt is awaited.
     Retry(Retry),
@@ -147,13 +157,14 @@ pub enum TransitionError {
 }
 
 impl State {
-    /// `pending`, `evaluating`, `accepted`, `accepted_with_warnings`, `retry` or `aborted`.
+    /// `pending`, `evaluating`, `accepted`, `accepted_with_warnings`, `awaiting_approval`, `retry` or `aborted`.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Evaluating { .. } => "evaluating",
             Self::Accepted { .. } => "accepted",
             Self::AcceptedWithWarnings { .. } => "accepted_with_warnings",
+            Self::AwaitingApproval { .. } => "awaiting_approval",
             Self::Retry(_) => "retry",
             Self::Aborted { .. } => "aborted",
         }
@@ -163,7 +174,7 @@ impl State {
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::Accepted { .. } | Self::AcceptedWithWarnings { .. } | Self::Aborted { .. } => true,
-            Self::Pending | Self::Evaluating { .. } | Self::Retry(_) => false,
+            Self::Pending | Self::Evaluating { .. } | Self::AwaitingApproval { .. } | Self::Retry(_) => false,
         }
     }
 
@@ -174,6 +185,7 @@ impl State {
             Self::Evaluating { attempt, .. }
             | Self::Accepted { attempt }
             | Self::AcceptedWithWarnings { attempt }
+            | Self::AwaitingApproval { attempt, .. }
             | Self::Aborted { attempt, .. } => *attempt,
             Self::Retry(retry) => retry.attempt,
         }
@@ -192,14 +204,23 @@ impl State {
             (Self::Retry(retry), Event::Submitted { attempt, contract, now_ms }) => {
                 resubmit(retry, *attempt, contract, *now_ms)
             }
+            (
+                Self::AwaitingApproval { attempt: expected, contract: by, awaited },
+                Event::Submitted { attempt, contract, .. },
+            ) => match (attempt == expected, contract == by) {
+                (false, _) => Err(misplaced(*attempt, *expected)),
+                (true, false) => Err(TransitionError::OtherContract),
+                (true, true) => {
+                    Ok(Self::Evaluating { attempt: *attempt, contract: *contract, awaited: awaited.clone() })
+                }
+            },
             (Self::Evaluating { attempt: judging, .. }, Event::Submitted { attempt, .. }) => {
                 Err(TransitionError::BeingJudged { attempt: *attempt, judging: *judging })
             }
-            (Self::Evaluating { attempt: judging, contract, .. }, Event::Judged { attempt, outcome, plan, now_ms })
-                if judging == attempt =>
-            {
-                Ok(judged(*attempt, contract, *outcome, plan, *now_ms))
-            }
+            (
+                Self::Evaluating { attempt: judging, contract, awaited },
+                Event::Judged { attempt, outcome, plan, now_ms },
+            ) if judging == attempt => Ok(judged(*attempt, contract, awaited.as_ref(), (*outcome, plan), *now_ms)),
             (Self::Evaluating { attempt: judging, awaited, .. }, Event::Interrupted { attempt })
                 if judging == attempt =>
             {
@@ -215,11 +236,12 @@ impl State {
                     contract: *contract,
                 }))
             }
-            (Self::Pending | Self::Retry(_) | Self::Evaluating { .. }, Event::Reopened { .. }) => {
-                Err(TransitionError::NotAborted(self.as_str()))
-            }
             (
-                Self::Pending | Self::Retry(_) | Self::Evaluating { .. },
+                Self::Pending | Self::Retry(_) | Self::AwaitingApproval { .. } | Self::Evaluating { .. },
+                Event::Reopened { .. },
+            ) => Err(TransitionError::NotAborted(self.as_str())),
+            (
+                Self::Pending | Self::Retry(_) | Self::AwaitingApproval { .. } | Self::Evaluating { .. },
                 Event::Judged { attempt, .. } | Event::Interrupted { attempt },
             ) => Err(TransitionError::NotEvaluating(*attempt)),
             (Self::Accepted { attempt: accepted } | Self::AcceptedWithWarnings { attempt: accepted }, event) => {
@@ -315,11 +337,20 @@ fn misplaced(attempt: u32, expected: u32) -> TransitionError {
     }
 }
 
-fn judged(attempt: u32, contract: &Sha256Digest, outcome: AttemptOutcome, plan: &RetryPlan, now_ms: i64) -> State {
+fn judged(
+    attempt: u32,
+    contract: &Sha256Digest,
+    awaited: Option<&Retry>,
+    (outcome, plan): (AttemptOutcome, &RetryPlan),
+    now_ms: i64,
+) -> State {
     let attempts_left = attempt < plan.on_failure.max_attempts;
     match (outcome, attempts_left) {
         (AttemptOutcome::Accept, _) => State::Accepted { attempt },
         (AttemptOutcome::AcceptWithWarnings, _) => State::AcceptedWithWarnings { attempt },
+        (AttemptOutcome::AwaitApproval, _) => {
+            State::AwaitingApproval { attempt, contract: *contract, awaited: awaited.cloned() }
+        }
         (AttemptOutcome::RejectAndRetry, true) => {
             let delay = delay_ms(&plan.on_failure, attempt, plan.seed);
             State::Retry(Retry {

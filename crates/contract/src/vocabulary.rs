@@ -4,7 +4,7 @@
 /// A workflow.
 pub const WORKFLOW: &[&str] =
     &["name", "description", "class", "context", "tools", "onFailure", "reviewers", "steps", "lint"];
-/// Somebody who may reopen a step.
+/// Somebody who may approve attempts and reopen steps.
 pub const REVIEWER: &[&str] = &["name", "key", "passkey", "roles"];
 /// A step of a workflow.
 pub const STEP: &[&str] = &[
@@ -25,7 +25,7 @@ pub const STEP: &[&str] = &[
 pub const NEXT: &[&str] = &["when", "goto"];
 /// A verification block.
 pub const VERIFICATION: &[&str] =
-    &["onMissingEvidence", "retryPrompt", "evidence", "toolCalls", "receipts", "noOtherMutations"];
+    &["onMissingEvidence", "retryPrompt", "evidence", "toolCalls", "receipts", "approvals", "noOtherMutations"];
 /// A rule about the payload.
 pub const EVIDENCE: &[&str] = &["id", "path", "expect", "rejectMessage"];
 /// What a value must be, where it is not a plain value.
@@ -72,6 +72,8 @@ pub const RECEIPT: &[&str] = &[
     "single_use",
     "rejectMessage",
 ];
+/// A rule that asks for a person.
+pub const APPROVAL: &[&str] = &["id", "role", "count", "distinct", "passkey", "rejectMessage"];
 /// What happens to a step that is not accepted.
 pub const ON_FAILURE: &[&str] = &["action", "maxAttempts", "retryStrategy", "initialDelayMs", "maxDelayMs", "jitter"];
 /// Which tools change something.

@@ -1,5 +1,6 @@
 //! Workflows: their steps, what each has to prove, and where each leads.
 
+mod approvals;
 mod calls;
 mod failure;
 mod next;
@@ -8,6 +9,7 @@ mod schema;
 mod step;
 mod verification;
 
+pub use approvals::ApprovalRule;
 pub use calls::{Count, CountedStatus, PartRule, ToolRule};
 pub use failure::{Action, Jitter, MAX_ATTEMPTS, MAX_DELAY_MS, OnFailure, Strategy};
 pub(crate) use failure::{attempts, delay};
@@ -41,7 +43,7 @@ pub struct Workflow {
     pub tools: ToolClasses,
     /// For steps that have none of their own.
     pub on_failure: Option<OnFailure>,
-    /// Who may reopen a step that was aborted.
+    /// Who may approve attempts, and reopen a step that was aborted.
     pub reviewers: Vec<ListedReviewer>,
     pub steps: Vec<Step>,
     /// The warnings of lint that the author means.

@@ -173,6 +173,11 @@ pub(crate) fn make(question: &Question<'_>, store: &TenantStore<'_>) -> Result<M
 }
 
 impl Made {
+    /// What decisions on its subject are looked up by.
+    pub(crate) fn subject(&self) -> &str {
+        &self.subject
+    }
+
     /// What the store looks the decision up by. `candidate` is what a report of the execution names the action by;
     /// `record_facts` stores the facts of every decision.
     pub(crate) fn index(&self, request: &Request, candidate: Option<&str>, record_facts: bool) -> DecisionIndex {

@@ -18,12 +18,14 @@ use std::task::{Context, Poll};
 
 use proofmark_boundary::{ActionPolicy, Admission, Asker, Decision, DecisionReceipt, Request, SignedDecision};
 use proofmark_keys::{Checked, TrustedSigners};
-use proofmark_receipt::{ChainTip, Profile, Sha256Digest, SignerId, SigningKey, Timestamp};
+use proofmark_receipt::{
+    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SignerId, SigningKey, Timestamp, Trust,
+};
 use proofmark_store::{Answer, NewDecision, Pending, Store, StoreError, Tenant, Write, Written};
-use proofmark_verifier::Issuer;
 use proofmark_verifier::clock;
 use proofmark_verifier::presented::Presented;
 use proofmark_verifier::sync::{KeyGuard, KeyedLock};
+use proofmark_verifier::{Issuer, policy_of_step};
 
 use crate::decide::{self, DecideError, Made, Question};
 use crate::policies::{Policies, PolicyAsked, PolicyPlace};
@@ -221,7 +223,30 @@ impl Decider {
     /// What became of the policy by which this decision of a tenant was made: an approval of it is judged by that one.
     #[must_use]
     pub fn policy_asked(&self, tenant: &Tenant, receipt: &DecisionReceipt) -> PolicyAsked {
-        self.policies().asked(tenant, receipt)
+        match self.policies().asked(tenant, receipt) {
+            PolicyAsked::NotHere => {
+                let of_step = self.policy_of_step(tenant, receipt);
+                of_step.map_or(PolicyAsked::NotHere, |policy| PolicyAsked::OfStep(Arc::new(policy)))
+            }
+            asked => asked,
+        }
+    }
+
+    /// The policy of a decision on a workflow step, which the stored action has and the decision binds.
+    fn policy_of_step(&self, tenant: &Tenant, receipt: &DecisionReceipt) -> Option<ActionPolicy> {
+        // What cannot be read is no policy that anything is judged by.
+        let stored = self.store.of(tenant).decision(&receipt.decision_id().to_string()).ok()??;
+        let action = Json::parse(stored.about.action.as_deref()?.as_bytes()).ok()?;
+        let policy = policy_of_step(action.as_object()?)?;
+        let bound = |name, digest: Sha256Digest| receipt.bound(name) == Some(digest.to_string().as_str());
+        let is_genuine = || {
+            let verified = receipt.verify(self.trusted().signers());
+            verified.answer == SignatureStatus::Valid && verified.trust == Trust::Trusted
+        };
+        let is_bound = bound("policy_hash", policy.hash())
+            && bound("action_hash", Sha256Digest::of(&action.canonical_vrf()))
+            && is_genuine();
+        is_bound.then_some(policy)
     }
 
     /// Decides by this policy for all from here on. A decision or a review that has begun is made by the policy it began with.
@@ -342,9 +367,27 @@ impl Decider {
     /// Decides, and hands the decision over to the store.
     fn issue(&self, policy: &ActionPolicy, asked: &Asked<'_>) -> Result<Stage, DecideError> {
         let made = self.make(policy, asked)?;
+        let (id, signed, new) = self.prepare(&made, asked.request, asked.candidate)?;
+        // In one write with the decision: what was spent meanwhile refuses the decision, which is then made again.
+        let mut writes: Vec<Write> = vec![new.into(), made.spends(id).into()];
+        writes.extend(asked.replayable.map(|one| answer(one, id.to_string()).into()));
+        if let Some(with) = asked.with {
+            writes.extend(with(&id.to_string(), made.decision.allows())?);
+        }
+        let pending = self.store.of(asked.tenant).submit_all(writes);
+        Ok(Stage::Issuing(Box::new(Issuing { pending, signed, decision: Some(made.decision) })))
+    }
+
+    /// A decision as the store takes it, with its id. It is linked when it is stored.
+    pub(crate) fn prepare(
+        &self,
+        made: &Made,
+        request: &Request,
+        candidate: Option<&str>,
+    ) -> Result<(ReceiptId, SignedDecision, NewDecision), DecideError> {
         let id = clock::receipt_id()?;
         // On this thread, since the writer does one thing at a time: it links, and signs what depends on that.
-        let (prepared, signed) = DecisionReceipt::unchained(&made.decision, asked.request, id).prepare(&self.key)?;
+        let (prepared, signed) = DecisionReceipt::unchained(&made.decision, request, id).prepare(&self.key)?;
         let key = Arc::clone(&self.key);
         let sign = Box::new(move |tip: Option<&ChainTip>| prepared.sign(tip, &key));
         let new = NewDecision {
@@ -354,17 +397,10 @@ impl Decider {
             allowed: made.decision.allows(),
             fingerprint: made.decision.fingerprint().to_string(),
             nth: made.nth,
-            about: made.index(asked.request, asked.candidate, self.record_facts),
+            about: made.index(request, candidate, self.record_facts),
             sign,
         };
-        // In one write with the decision: what was spent meanwhile refuses the decision, which is then made again.
-        let mut writes: Vec<Write> = vec![new.into(), made.spends(id).into()];
-        writes.extend(asked.replayable.map(|one| answer(one, id.to_string()).into()));
-        if let Some(with) = asked.with {
-            writes.extend(with(&id.to_string(), made.decision.allows())?);
-        }
-        let pending = self.store.of(asked.tenant).submit_all(writes);
-        Ok(Stage::Issuing(Box::new(Issuing { pending, signed, decision: Some(made.decision) })))
+        Ok((id, signed, new))
     }
 
     /// The answer that this request got before.

@@ -26,6 +26,7 @@ mod reconcile;
 mod redeem;
 mod review;
 mod session_decider;
+mod step_approvals;
 mod suggest;
 mod worth;
 

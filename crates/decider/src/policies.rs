@@ -44,6 +44,8 @@ pub enum PolicyAsked {
     InForce(Arc<ActionPolicy>),
     /// Its name stands for this one now.
     Changed(Arc<ActionPolicy>),
+    /// It is that of the contract of a workflow step, which the decision itself has.
+    OfStep(Arc<ActionPolicy>),
     /// It is none of those here that the tenant can ask.
     NotHere,
 }

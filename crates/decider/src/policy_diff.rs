@@ -3,8 +3,10 @@
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, Disposition, Request, decide_as_recorded};
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 use proofmark_store::{Decision, DecisionsWanted, MAX_PAGE, Store};
+use proofmark_verifier::policy_of_step;
 
 use crate::decide::{self, DecideError};
+use crate::review::stored_action;
 
 /// What a new policy changes about stored decisions.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +67,10 @@ fn compared(
     new: &ActionPolicy,
 ) -> Result<Option<Option<ChangedDecision>>, DecideError> {
     let Ok(receipt) = decide::read(decision) else { return Ok(None) };
+    if stored_action(decision).is_some_and(|action| policy_of_step(&action).is_some()) {
+        // No action policy decides on attempts at workflow steps.
+        return Ok(Some(None));
+    }
     let Some(request) = request(store, decision, &receipt)? else { return Ok(None) };
     let again = |policy| decide_as_recorded(&receipt, &request, policy);
     let (Ok(before), Ok(after)) = (again(old), again(new)) else { return Ok(None) };

@@ -396,7 +396,7 @@ impl Decider {
     /// The policy that an approval of a decision is judged by: the one that asks for it.
     fn judging(&self, tenant: &Tenant, decision: &DecisionReceipt) -> Result<Arc<ActionPolicy>, ReviewError> {
         match self.policy_asked(tenant, decision) {
-            PolicyAsked::InForce(policy) | PolicyAsked::Changed(policy) => Ok(policy),
+            PolicyAsked::InForce(policy) | PolicyAsked::Changed(policy) | PolicyAsked::OfStep(policy) => Ok(policy),
             PolicyAsked::NotHere if !self.has_policy() => Err(DecideError::NoPolicy.into()),
             PolicyAsked::NotHere => {
                 let digest = decision.bound("policy_hash").unwrap_or_default();

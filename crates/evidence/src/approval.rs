@@ -146,6 +146,14 @@ impl ApprovalDemand {
     pub fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
         let fields = field.fields()?;
         fields.only(&["role", "count", "distinct", "binds", "passkey", "scopes", "longest"])?;
+        Self::of_fields(&fields)
+    }
+
+    /// Reads a demand from an object that may have other members beside.
+    ///
+    /// # Errors
+    /// [`DocumentError`] names the field and what to write.
+    pub fn of_fields(fields: &Fields<'_>) -> Result<Self, DocumentError> {
         let binds = fields.get("binds").map_or(Ok(Binds::WHOLE), |field| Binds::read(&field))?;
         let passkey = fields.get("passkey").map_or(Ok(false), |field| field.boolean())?;
         Ok(Self {
@@ -153,8 +161,20 @@ impl ApprovalDemand {
             count: fields.get("count").map_or(Ok(1), |field| read_count(&field))?,
             distinct: fields.get("distinct").map_or(Ok(true), |field| field.boolean())?,
             binds: Binds { passkey, ..binds },
-            scopes: read_scopes(&fields)?,
+            scopes: read_scopes(fields)?,
         })
+    }
+
+    /// The demand as [`ApprovalDemand::read`] reads it, where it has the default `binds` and no `scopes`.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        let document = object! {
+            "role": self.role.as_str(),
+            "count": self.count as u64,
+            "distinct": self.distinct,
+            "passkey"?: self.binds.passkey.then_some(true),
+        };
+        document.into()
     }
 
     /// The approvals of this subject that count, the oldest first.

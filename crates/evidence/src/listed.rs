@@ -2,6 +2,7 @@
 
 use proofmark_passkey::PasskeyError;
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
+use proofmark_receipt::{Json, Object};
 
 use crate::reviewer::{Person, PersonError};
 use crate::roles::ListedReviewer;
@@ -29,6 +30,21 @@ impl ListedReviewer {
             listed.push(reviewer);
         }
         Ok(listed)
+    }
+
+    /// An entry of the list that [`ListedReviewer::read_all`] reads.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        let roles: Vec<_> = self.roles.iter().map(|role| Json::from(role.as_str())).collect();
+        let (kind, person) = match &self.person {
+            Person::Passkey(passkey) => ("passkey", passkey.to_string()),
+            person => ("key", person.to_string()),
+        };
+        let mut entry = Object::new();
+        entry.insert("name", self.name.as_str());
+        entry.insert(kind, person);
+        entry.insert("roles", roles);
+        entry.into()
     }
 }
 

@@ -153,7 +153,7 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
     // The names of another policy's rules would be wrong here.
     let policy = match &asked {
         Some(PolicyAsked::InForce(policy)) => Some(policy),
-        Some(PolicyAsked::Changed(_) | PolicyAsked::NotHere) | None => None,
+        Some(PolicyAsked::Changed(_) | PolicyAsked::NotHere | PolicyAsked::OfStep(_)) | None => None,
     };
     let names = RuleNames { policy: policy.map(|policy| &**policy) };
     let policy_told =
@@ -218,6 +218,9 @@ fn policy_told(asked: &PolicyAsked, receipt: &DecisionReceipt) -> Option<Shown> 
         PolicyAsked::Changed(_) => format!(
             "The policy{name} has changed since this decision ({digest}). A review is judged by the one that is in force."
         ),
+        PolicyAsked::OfStep(_) => {
+            "The contract of the workflow step asks for this approval, and says who may give it.".to_owned()
+        }
         PolicyAsked::NotHere => format!(
             "The policy{name} that decided ({digest}) is not in force on this server: an approval given here would not count."
         ),

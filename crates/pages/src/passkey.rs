@@ -2,7 +2,7 @@
 
 use askama::Template;
 use proofmark_boundary::ActionPolicy;
-use proofmark_decider::SignedApproval;
+use proofmark_decider::{PolicyAsked, SignedApproval};
 use proofmark_passkey::Origin;
 use proofmark_receipt::Json;
 use proofmark_server::problem::Problem;
@@ -24,13 +24,15 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     html(&PasskeyPage { frame: Frame::of(visit, Here::Policy, "Passkey")? })
 }
 
-/// Whether a policy that the tenant can ask lists anybody with a passkey of pages with an origin of this host.
-pub(crate) fn are_listed(visit: &Visit<'_>) -> bool {
+/// Whether a policy that the tenant can ask, or this one, lists anybody with a passkey of pages with an origin of this host.
+pub(crate) fn are_listed(visit: &Visit<'_>, asked: Option<&PolicyAsked>) -> bool {
     let host = visit.host.as_deref().unwrap_or_default();
     // A proxy in front may speak TLS; the browser knows, and the form says it.
     let origins = ["https", "http"].map(|scheme| format!("{scheme}://{host}").parse::<Origin>());
     let policies = visit.context.decider.policies_of(&visit.context.caller.tenant);
-    policies.iter().any(|(_, policy)| origins.iter().flatten().any(|origin| policy.lists_passkeys_of(origin)))
+    let of_step = if let Some(PolicyAsked::OfStep(policy)) = asked { Some(policy) } else { None };
+    let mut all = policies.iter().map(|(_, policy)| policy).chain(of_step);
+    all.any(|policy| origins.iter().flatten().any(|origin| policy.lists_passkeys_of(origin)))
 }
 
 /// The roles in which somebody may approve with a passkey of pages with an origin of this host: who it is, is known once they sign.

@@ -134,12 +134,7 @@ impl StepRow {
         };
         // The last ones say where the step is now.
         let skipped = receipts.len().saturating_sub(MAX_ATTEMPTS);
-        // A reopening is between two attempts, and is none itself.
-        let numbers = receipts.iter().scan(0, |number: &mut usize, receipt| {
-            *number += usize::from(reopened(receipt).is_none());
-            Some((*number, receipt))
-        });
-        let attempts = numbers.skip(skipped).map(|(number, receipt)| AttemptRow::of(number, receipt));
+        let attempts = receipts.iter().skip(skipped).map(AttemptRow::of);
         Self {
             name: Shown::line(&step.step, 120),
             look: state_look(step),
@@ -152,7 +147,7 @@ impl StepRow {
 }
 
 impl AttemptRow {
-    fn of(number: usize, receipt: &Receipt) -> Self {
+    fn of(receipt: &Receipt) -> Self {
         let rules = receipt.results().details.iter().map(|detail| {
             let look = match detail.status {
                 proofmark_receipt::Status::Pass => ("pass", "ok", "met"),
@@ -163,7 +158,11 @@ impl AttemptRow {
         });
         let number = match reopened(receipt) {
             Some((reviewer, note)) => Shown::line(&format!("Reopened by {reviewer}: {note}"), 240),
-            None => format!("Attempt {number}").into(),
+            // Of one attempt there are several receipts where it waited for an approval.
+            None => match receipt.metadata().get("attempt") {
+                Some(number) => Shown::line(&format!("Attempt {}", number.to_text()), 40),
+                None => "Attempt".into(),
+            },
         };
         Self {
             number,
@@ -180,6 +179,7 @@ fn state_look(step: &StepRun) -> Look {
     match stored_state(step) {
         Ok(State::Accepted { .. }) => ("pass", "ok", "accepted"),
         Ok(State::AcceptedWithWarnings { .. }) => ("wait", "warn", "accepted with warnings"),
+        Ok(State::AwaitingApproval { .. }) => ("wait", "clock", "waits for an approval"),
         Ok(State::Retry(_)) => ("wait", "clock", "another attempt is awaited"),
         Ok(State::Aborted { .. }) => ("fail", "no", "given up"),
         Ok(State::Evaluating { .. }) => ("plain", "clock", "being judged"),

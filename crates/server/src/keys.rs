@@ -227,7 +227,7 @@ impl Caller {
 
     /// The caller as the one who sends an attempt at a step.
     pub(crate) fn sender(&self) -> Sender<'_> {
-        Sender { tenant: &self.tenant, id: &self.id, orchestrates: self.role == Role::Admin }
+        Sender { tenant: &self.tenant, id: &self.id, orchestrates: self.role == Role::Admin, ..Sender::LOCAL }
     }
 }
 

@@ -422,6 +422,7 @@ impl From<AcceptError> for Problem {
                     .help("get the step, and try again");
             }
             AcceptError::Store(error) => return error.into(),
+            AcceptError::Awaits { .. } => Self::conflict("awaits_approval", message),
             AcceptError::Refused { .. } => Self::conflict("attempt_refused", message),
             AcceptError::NotBegun { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", message),
             AcceptError::OfAnother { .. } => Self::new(StatusCode::FORBIDDEN, "run_of_another", message),

@@ -163,7 +163,7 @@ impl Services {
             purpose: Purpose::Attempt,
             stop,
         };
-        accept(&attempt, &self.decider.issuer())
+        accept(&attempt, &self.decider.issuer(), Some(&*self.decider))
     }
 
     /// Decides on an action, unless `stop` is set meanwhile, and returns the text of the receipt.

@@ -11,24 +11,22 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use proofmark_boundary::{Asker, Separation};
 use proofmark_contract::judgment::{self, JudgedAttempt, TIER};
-use proofmark_contract::response::{self, ResponseError};
+use proofmark_contract::response;
 use proofmark_contract::{
-    AttemptEvidence, Contract, ContractError, Event, Judgment, NextStep, NotGiven, RetryPlan, RuleResult, State,
-    StateError, TransitionError, Workflow, WorkflowPolicy, evaluate_until, next_step, not_given, outputs_wanted, seed,
+    AttemptEvidence, Contract, Event, Judgment, NextStep, NotGiven, RetryPlan, RuleResult, State, Workflow,
+    WorkflowPolicy, evaluate_until, next_step, not_given, outputs_wanted, seed,
 };
-use proofmark_evidence::trace::{self, Trace, TraceError};
-use proofmark_receipt::document::shown;
-use proofmark_receipt::json::JsonError;
-use proofmark_receipt::{Draft, Json, Object, Receipt, SignError, SignerId, Timestamp, object};
-use proofmark_store::{Spend, Spends, StepRun, StoreError, Tenant, TenantStore};
+use proofmark_evidence::trace::{self, Trace};
+use proofmark_receipt::{Draft, Json, Object, Receipt, SignerId, Timestamp, object};
+use proofmark_store::{Spend, Spends, StepRun, Tenant, TenantStore};
 
+use crate::accept_error::{AcceptError, MAX_RUN_NAME};
+use crate::approval::{self, AskError, AskedAttempt, AwaitedApproval, StepApprovals, StepDecision};
 use crate::clock;
-use crate::issue::{Destination, IssueError, Issuer, STEP_CHAINS, VERIFIER};
-use crate::presented::{self, Presented, PresentedError};
-
-/// The longest name of a run, in bytes.
-pub const MAX_RUN_NAME: usize = 80;
+use crate::issue::{Destination, Issuer, STEP_CHAINS, VERIFIER};
+use crate::presented::{self, Presented};
 
 /// A response to be judged, and what it is judged by.
 #[derive(Clone, Copy, Debug)]
@@ -79,14 +77,17 @@ pub struct Sender<'a> {
     pub id: &'a str,
     /// Whether it may go on with runs of others, and begin a run under a name that another uses.
     pub orchestrates: bool,
+    /// Who asks people for approvals, as decisions say it.
+    pub asker: &'a Asker,
 }
 
 impl Sender<'static> {
     /// The user of the command line.
-    pub const LOCAL: Self = Self { tenant: &LOCAL, id: "local", orchestrates: true };
+    pub const LOCAL: Self = Self { tenant: &LOCAL, id: "local", orchestrates: true, asker: &NOBODY_KNOWN };
 }
 
 static LOCAL: Tenant = Tenant::LOCAL;
+static NOBODY_KNOWN: Asker = Asker { separation: Separation::None, account: None, policy: None };
 
 /// The result of an attempt.
 #[derive(Clone, Debug)]
@@ -107,6 +108,8 @@ pub struct Acceptance {
     pub next: Option<NextStep>,
     /// Whether no step that leads to this one was accepted in the run.
     pub out_of_order: bool,
+    /// What a person has to decide before the attempt is accepted.
+    pub awaits: Option<AwaitedApproval>,
 }
 
 impl Acceptance {
@@ -117,9 +120,7 @@ impl Acceptance {
         let (retry, action) = match &self.state {
             State::Retry(retry) => (Some(retry), None),
             State::Aborted { action, .. } => (None, Some(action.to_text())),
-            State::Pending | State::Evaluating { .. } | State::Accepted { .. } | State::AcceptedWithWarnings { .. } => {
-                (None, None)
-            }
+            _ => (None, None),
         };
         let document: Object = object! {
             "run": self.run.as_str(),
@@ -130,6 +131,7 @@ impl Acceptance {
             "next_attempt"?: retry.map(|retry| u64::from(retry.attempt)),
             "not_before_ms"?: retry.map(|retry| retry.not_before_ms),
             "action"?: action,
+            "awaits"?: self.awaits.as_ref().map(AwaitedApproval::to_json),
             "next"?: self.next.as_ref().and_then(NextStep::to_json),
             "out_of_order"?: self.out_of_order.then_some(true),
             "trace"?: self.trace.as_deref(),
@@ -155,146 +157,17 @@ fn rule(rule: &RuleResult) -> Json {
     document.into()
 }
 
-/// Why an attempt was not judged. Nothing was stored, and nothing is accepted.
-#[derive(Debug, thiserror::Error)]
-pub enum AcceptError {
-    /// The step has no contract that could be judged by.
-    #[error("judge step `{step}`: {error}")]
-    Contract { step: String, error: ContractError },
-    /// The response cannot be judged at all.
-    #[error("read the response: {0}")]
-    Response(ResponseError),
-    /// The trace is damaged or of no known form.
-    #[error("read the trace: {0}")]
-    Trace(#[from] TraceError),
-    /// The step needs calls, and the attempt has no trace.
-    #[error("judge step `{0}`: it needs recorded tool calls, and no trace was given")]
-    NoTrace(String),
-    /// The step reads a fact of the context that the attempt does not have, or has as another type.
-    #[error("judge step `{step}`: it reads `context.{name}`, which was not given as the workflow declares it")]
-    NoContext { step: String, name: String },
-    /// The run is not at the step, and the caller asked for the order of the workflow.
-    #[error("judge step `{step}` in run `{run}`: no step that leads to it was accepted in this run")]
-    OutOfOrder { step: String, run: String },
-    /// Presented receipts cannot be read.
-    #[error(transparent)]
-    Presented(#[from] PresentedError),
-    /// The caller no longer waits for it.
-    #[error("judge step `{0}`: the caller no longer waited for it, so nothing was stored")]
-    Stopped(String),
-    /// The attempt does not fit the state of the run.
-    #[error("judge attempt of step `{step}` in run `{run}`: {refusal}")]
-    Refused { run: String, step: String, refusal: TransitionError },
-    /// The run is another's.
-    #[error("judge an attempt in run `{run}`: `{begun_by}` began it")]
-    OfAnother {
-        run: String,
-        /// Who began it; empty where it was not recorded.
-        begun_by: String,
-    },
-    /// The sender named began no such run.
-    #[error("judge an attempt in run `{run}`: `{begun_by}` began no run of that name")]
-    NotBegun { run: String, begun_by: String },
-    /// An invalid name of a run.
-    #[error("use `{}` as the name of a run", shown(.0))]
-    RunName(String),
-    /// A step is reopened by people whom the workflow or its policy lists.
-    #[error("reopen step `{step}`: the key is of nobody whom the workflow or its policy lists as a reviewer")]
-    NotAReviewer {
-        step: String,
-        /// The names of those who are listed.
-        listed: Vec<String>,
-    },
-    /// The note is empty or too long.
-    #[error("reopen a step: the note is empty or has more than {0} bytes")]
-    Note(usize),
-    /// The stored state of a step is not what its last receipt says.
-    #[error(
-        "read step `{step}` of run `{run}`: its stored state is not that of its last receipt, or the receipt is not valid"
-    )]
-    OtherState { run: String, step: String },
-    /// The stored state of the run cannot be read.
-    #[error("read the state of run `{run}`: {error}")]
-    State { run: String, error: StoredStateError },
-    /// The receipt cannot be signed.
-    #[error("sign the receipt of the judgment: {0}")]
-    Sign(#[from] SignError),
-    /// The store refused, or failed.
-    #[error(transparent)]
-    Store(StoreError),
-    /// The system gave no randomness.
-    #[error("draw an id ({0})")]
-    Randomness(#[from] getrandom::Error),
-}
-
-/// Why a stored state cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum StoredStateError {
-    #[error(transparent)]
-    Json(#[from] JsonError),
-    #[error(transparent)]
-    State(#[from] StateError),
-}
-
-impl AcceptError {
-    /// What to do about it.
-    #[must_use]
-    pub fn help(&self) -> Option<String> {
-        Some(match self {
-            Self::Presented(error) => return error.help(),
-            Self::Store(error) => return error.help(),
-            Self::Stopped(_) => "send it again".to_owned(),
-            Self::OfAnother { .. } => {
-                "send the attempt with the key that began the run or with an `admin` key, or choose another name for the run"
-                    .to_owned()
-            }
-            Self::NotBegun { .. } => "name who began it, or begin a run of your own".to_owned(),
-            Self::RunName(_) => format!("write 1 to {MAX_RUN_NAME} letters, digits, `-`, `_`, `.`, `:`"),
-            Self::Contract { error, .. } => return error.help(),
-            Self::Response(error) => return error.help(),
-            Self::Trace(error) => return error.help(),
-            Self::Sign(error) => return error.help(),
-            Self::NoTrace(_) => "give the recorded calls as `trace`; an empty list states that none was made".to_owned(),
-            Self::NoContext { name, .. } => format!("give `{name}` in `context`"),
-            Self::OutOfOrder { .. } => "have the step before it accepted first, in the same run".to_owned(),
-            Self::Refused { refusal, .. } => refusal.help(),
-            Self::NotAReviewer { listed, .. } if listed.is_empty() => {
-                "list who may reopen steps under `reviewers`, as `{name: ann, key: KEY, roles: [owner]}`".to_owned()
-            }
-            Self::NotAReviewer { listed, .. } => format!("it takes the key of {}", listed.join(" or ")),
-            Self::Note(_) => "say why".to_owned(),
-            Self::OtherState { .. } => "verify the store with `proofmark store check`".to_owned(),
-            Self::State { .. } | Self::Randomness(_) => return None,
-        })
-    }
-}
-
-impl From<StoreError> for AcceptError {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Sign(error) => Self::Sign(error),
-            error => Self::Store(error),
-        }
-    }
-}
-
-impl From<IssueError> for AcceptError {
-    fn from(error: IssueError) -> Self {
-        match error {
-            IssueError::Sign(error) => Self::Sign(error),
-            IssueError::Store(error) => Self::Store(error),
-            // A head of a chain is not signed here, and chains of steps are ours.
-            IssueError::NoChain(chain) | IssueError::Reserved(chain) => Self::Store(StoreError::ChainName(chain)),
-        }
-    }
-}
-
 /// Judges an attempt. Its receipt, the new state of its run and what it spends are on disk together when it returns; of two
-/// attempts that race, one is refused.
+/// attempts that race, one is refused. `approvals` asks people, where the contract wants their approval; without it the attempt waits
+/// and nobody is asked.
 ///
 /// # Errors
 /// [`AcceptError`]; the run is then where it was.
-pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, AcceptError> {
+pub fn accept(
+    attempt: &Attempt<'_>,
+    issuer: &Issuer,
+    approvals: Option<&dyn StepApprovals>,
+) -> Result<Acceptance, AcceptError> {
     // The store's clock, so that what had expired stays expired if the system's clock was set back.
     let now = issuer.store().map_or_else(|| Ok(clock::now()), clock::now_in)?;
     let store = issuer.store().map(|store| store.of(attempt.sender.tenant));
@@ -313,6 +186,13 @@ pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, Acce
     let run = run_name(attempt.run)?;
     let begun_by = begun_by(attempt, &run, store)?;
     let position = Position::load(store, begun_by, &run, attempt.step)?;
+    let last = position.last_if_waiting(store, begun_by, &run, attempt.step)?;
+    if let (Some(last), Err(_)) = (&last, &payload) {
+        // Agents go on talking while they wait, which costs no attempt.
+        let (step, attempt) = (attempt.step.to_owned(), position.state.attempt());
+        let awaited = AwaitedApproval::read(last).unwrap_or_default();
+        return Err(AcceptError::Awaits { step, attempt, awaited });
+    }
     let step = Step { attempt, run: &run, now: &now };
     let out_of_order = !is_in_order(attempt, store, begun_by, &run)?;
     if out_of_order && attempt.in_order {
@@ -344,10 +224,43 @@ pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, Acce
             Some(NotGiven::Context(name)) => return Err(AcceptError::NoContext { step: step(), name }),
         }
     }
+    let mut decision = None;
+    let judgment = match &payload {
+        Ok(payload) => {
+            let asked = AskedAttempt {
+                contract: &contract,
+                run: &run,
+                begun_by,
+                number,
+                result: &payload.json,
+                trace: trace.as_ref(),
+                context: attempt.context,
+                asker: attempt.sender.asker,
+                tenant: attempt.sender.tenant,
+                presented: attempt.presented,
+                trusted: attempt.trusted,
+                stop: attempt.stop,
+            };
+            let failed = |error| step.not_asked(error);
+            let (judgment, made) = approval::ask(&asked, judgment, approvals).map_err(failed)?;
+            decision = made;
+            judgment
+        }
+        Err(_) => judgment,
+    };
     let plan = RetryPlan::of(&contract, &judgment, seed(&run, attempt.step));
     let outcome = judgment.outcome;
     let state = step.apply(&evaluating, number, |attempt, now_ms| Event::Judged { attempt, outcome, plan, now_ms })?;
     let next = next_step(attempt.workflow, attempt.step, &state, &evidence);
+    let waits = matches!(state, State::AwaitingApproval { .. });
+    // Asked again while the same decision waits: nothing has changed, and nothing is stored.
+    let still = decision.as_ref().and_then(|decision| decision.waiting.clone()).filter(|_| waits);
+    let still = still
+        .filter(|id| last.as_ref().and_then(AwaitedApproval::read).and_then(|last| last.decision).as_ref() == Some(id));
+    // What is only tried leaves no decision behind.
+    let new = decision.as_ref().filter(|_| attempt.purpose == Purpose::Attempt);
+    let decision_id = still.clone().or_else(|| Some(new?.decision_id.clone()));
+    let awaits = waits.then(|| AwaitedApproval::of(&contract, decision_id.clone(), &judgment));
     let judged = JudgedAttempt {
         contract: &contract,
         judgment: &judgment,
@@ -358,13 +271,16 @@ pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, Acce
         trace: trace.as_ref(),
         out_of_order,
         next: next.as_ref(),
+        decision: decision_id.as_deref(),
+        awaits: awaits.as_ref().map_or(&[], |awaits| &awaits.roles),
     };
-    let receipt = match attempt.purpose {
-        Purpose::Attempt => Some(step.issue(&judged, begun_by, position.version, issuer)?),
-        Purpose::DryRun | Purpose::Test => None,
+    let receipt = match (attempt.purpose, still) {
+        (Purpose::Attempt, Some(_)) => last,
+        (Purpose::Attempt, None) => Some(step.issue(&judged, decision, (begun_by, position.version), issuer)?),
+        (Purpose::DryRun | Purpose::Test, _) => None,
     };
     let trace = trace.as_ref().map(Trace::summary);
-    Ok(Acceptance { run, attempt: number, state, judgment, receipt, trace, judged_at: now, next, out_of_order })
+    Ok(Acceptance { run, attempt: number, state, judgment, receipt, trace, judged_at: now, next, out_of_order, awaits })
 }
 
 /// Whether the run may be at the step. Without a store there is no run.
@@ -395,12 +311,24 @@ impl Step<'_> {
         state.apply(&event(number, self.now.unix_millis())).map_err(refused)
     }
 
-    /// Issues the receipt of a judgment, with the state that it leads to and what it spends.
+    /// Why nobody can be asked to approve it.
+    fn not_asked(&self, error: AskError) -> AcceptError {
+        let step = || self.attempt.step.to_owned();
+        match error {
+            AskError::Stopped => AcceptError::Stopped(step()),
+            AskError::Store(error) => AcceptError::Store(error),
+            AskError::Sign(error) => AcceptError::Sign(error),
+            AskError::Presented(error) => AcceptError::Presented(error),
+            AskError::Decision { message, help } => AcceptError::Ask { step: step(), message, help },
+        }
+    }
+
+    /// Issues the receipt of a judgment, with the state that it leads to, the decision on its approval and what it spends.
     fn issue(
         &self,
         judged: &JudgedAttempt<'_>,
-        begun_by: &str,
-        version: u64,
+        decision: Option<StepDecision>,
+        (begun_by, version): (&str, u64),
         issuer: &Issuer,
     ) -> Result<Receipt, AcceptError> {
         let mut parts = judgment::draft_parts(judged);
@@ -432,7 +360,7 @@ impl Step<'_> {
             chain: Some(chain_name(begun_by, self.run, self.attempt.step)),
             request: None,
             supersedes: None,
-            with: vec![run.into(), spends.into()],
+            with: [run.into(), spends.into()].into_iter().chain(decision.map(|decision| decision.write)).collect(),
         };
         Ok(issuer.issue(draft, to)?.wait()?)
     }
@@ -515,6 +443,20 @@ impl Position {
             None => Self { state: State::Pending, version: 0 },
             Some(stored) => Self { state: stored_state(&stored)?, version: stored.version },
         })
+    }
+
+    /// The receipt of the attempt that waits for an approval.
+    fn last_if_waiting(
+        &self,
+        store: Option<&TenantStore<'_>>,
+        begun_by: &str,
+        run: &str,
+        step: &str,
+    ) -> Result<Option<Receipt>, AcceptError> {
+        let waits = matches!(self.state, State::AwaitingApproval { .. });
+        let receipts =
+            store.filter(|_| waits).map(|store| store.chain(&chain_name(begun_by, run, step))).transpose()?;
+        Ok(receipts.and_then(|mut receipts| receipts.pop()))
     }
 }
 

@@ -4,7 +4,9 @@ use proofmark_contract::{Due, KnownStep, State, Workflow};
 use proofmark_receipt::{Json, Object, Profile, Receipt, Sha256Digest, SignatureStatus, verify_receipt};
 use proofmark_store::TenantStore;
 
-use crate::accept::{AcceptError, StoredStep, stored_step};
+use crate::accept::{StoredStep, stored_step};
+use crate::accept_error::AcceptError;
+use crate::approval::AwaitedApproval;
 
 /// What is due in the run that `begun_by` began under this name. A run that nobody began is at the first step.
 ///
@@ -29,6 +31,11 @@ pub(crate) fn is_of(state: &State, receipt: &Receipt, workflow: &Workflow) -> bo
                 && number(metadata, "not_before_ms") == Some(retry.not_before_ms)
                 && text("contract_digest") == Some(retry.contract.to_string().as_str())
                 && number(metadata, "attempt") == Some(i64::from(retry.attempt) - 1)
+        }
+        State::AwaitingApproval { attempt, contract, .. } => {
+            AwaitedApproval::read(receipt).is_some()
+                && text("contract_digest") == Some(contract.to_string().as_str())
+                && number(metadata, "attempt") == Some(i64::from(*attempt))
         }
         State::Aborted { action, .. } => text("action") == Some(action.to_text().as_str()),
         _ => number(metadata, "attempt") == Some(i64::from(state.attempt())),

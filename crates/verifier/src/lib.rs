@@ -4,11 +4,13 @@
 //!
 //! - [`Batch`] runs requests on several workers and issues their receipts in order; [`project_request`] makes a request of a
 //!   folder.
-//! - [`accept`] judges attempts at workflow steps.
+//! - [`accept`] judges attempts at workflow steps, and asks people by [`StepApprovals`].
 //! - [`Issuer`] links, signs and stores what these produce.
 //! - [`presented`] reads receipts as evidence.
 
 mod accept;
+mod accept_error;
+mod approval;
 pub mod clock;
 mod compare;
 mod due;
@@ -22,10 +24,9 @@ mod run;
 mod store_check;
 pub mod sync;
 
-pub use accept::{
-    AcceptError, Acceptance, Attempt, MAX_RUN_NAME, Purpose, Sender, StoredStateError, StoredStep, accept, chain_name,
-    stored_state, stored_step,
-};
+pub use accept::{Acceptance, Attempt, Purpose, Sender, StoredStep, accept, chain_name, stored_state, stored_step};
+pub use accept_error::{AcceptError, MAX_RUN_NAME, StoredStateError};
+pub use approval::{AskError, AwaitedApproval, StepApprovals, StepDecision, StepQuestion, policy_of_step};
 pub use clock::{clock_behind, now, now_in, receipt_id};
 pub use compare::differences;
 pub use due::due_in_run;

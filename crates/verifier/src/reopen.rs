@@ -6,7 +6,8 @@ use proofmark_evidence::{ListedReviewer, Person};
 use proofmark_receipt::{Draft, Receipt, SignerId, Timestamp};
 use proofmark_store::{StepRun, Tenant};
 
-use crate::accept::{AcceptError, StoredStep, chain_name, stored_step};
+use crate::accept::{StoredStep, chain_name, stored_step};
+use crate::accept_error::AcceptError;
 use crate::clock;
 use crate::due::is_of;
 use crate::issue::{Destination, Issuer, VERIFIER};
@@ -79,8 +80,7 @@ impl Reopen<'_> {
         if note.trim().is_empty() || note.len() > MAX_NOTE {
             return Err(AcceptError::Note(MAX_NOTE));
         }
-        let listed = self.policy.map(|policy| &policy.reviewers).filter(|listed| !listed.is_empty());
-        let listed = listed.unwrap_or(&self.workflow.reviewers);
+        let listed = &found.contract.reviewers;
         let reviewer = reviewer(listed, signer).ok_or_else(|| AcceptError::NotAReviewer {
             step: self.step.to_owned(),
             listed: listed.iter().map(|listed| listed.name.clone()).collect(),

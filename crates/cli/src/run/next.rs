@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use proofmark_contract::{
-    AttemptEvidence, Contract, Due, RuleResult, State, Workflow, WorkflowPolicy, due, evaluate, response,
+    AttemptEvidence, Contract, Due, Retry, RuleResult, State, Workflow, WorkflowPolicy, due, evaluate, response,
 };
 use proofmark_evidence::Evidence;
 use proofmark_receipt::{Json, Object, Timestamp, object};
 use proofmark_store::{Store, Tenant};
-use proofmark_verifier::{Sender, due_in_run, now, now_in};
+use proofmark_verifier::{AwaitedApproval, Sender, due_in_run, now, now_in, stored_step};
 
 use crate::config::Config;
 use crate::document;
@@ -60,6 +60,8 @@ struct Attempt<'a> {
     /// The text for the agent, where the workflow or the judgment before has one.
     prompt: Option<String>,
     rules: Vec<RuleResult>,
+    /// The approval that it waits for.
+    awaits: Option<AwaitedApproval>,
     now: Timestamp,
 }
 
@@ -131,7 +133,9 @@ impl Next {
             with_help(format!("say what step `{step}` has to prove: {error}"), error.help().unwrap_or_default())
         })?;
         let prompt = match &state {
-            State::Retry(retry) if retry.contract != contract.digest() => {
+            State::Retry(Retry { contract: before, .. }) | State::AwaitingApproval { contract: before, .. }
+                if *before != contract.digest() =>
+            {
                 return Err(with_help(
                     format!(
                         "say what is due in run `{}`: the contract of step `{step}` changed between attempts",
@@ -140,14 +144,21 @@ impl Next {
                     "give the workflow and the policy that it began with, or start another run",
                 ));
             }
-            State::Retry(retry) => Some(retry.prompt.clone()),
+            State::Retry(retry) | State::AwaitingApproval { awaited: Some(retry), .. } => Some(retry.prompt.clone()),
             _ => workflow.step(step).and_then(|step| step.prompt.clone()),
         };
         // What an empty attempt misses is what the contract asks for.
         let (payload, receipts) = (response::extract(b""), Evidence::default());
         let nothing = AttemptEvidence { payload: &payload, trace: None, receipts: &receipts, now: &now, context: None };
         let rules = evaluate(&contract, &nothing).rules;
-        Ok(Attempt { run: &self.run, contract, state, prompt, rules, now })
+        let awaits = match (&state, store) {
+            (State::AwaitingApproval { .. }, Some(store)) => {
+                let stored = stored_step(&store.of(&self.tenant), &self.begun_by, &self.run, step)?;
+                stored.and_then(|stored| AwaitedApproval::read(stored.receipts.last()?))
+            }
+            _ => None,
+        };
+        Ok(Attempt { run: &self.run, contract, state, prompt, rules, awaits, now })
     }
 }
 
@@ -173,6 +184,7 @@ impl Attempt<'_> {
             "step": self.contract.step.as_str(),
             "attempt": u64::from(self.state.attempt()),
             "max_attempts": u64::from(self.contract.on_failure.max_attempts),
+            "awaits"?: self.awaits.as_ref().map(AwaitedApproval::to_json),
             "not_before"?: self.not_before().map(|time| time.to_string()),
             "agent"?: self.contract.agent.as_deref(),
             "class": self.contract.class.as_str(),
@@ -188,7 +200,10 @@ impl Attempt<'_> {
         let (attempt, most) = (self.state.attempt(), contract.on_failure.max_attempts);
         writeln!(out, "run {run} of workflow {workflow}: step {step}, attempt {attempt} of {most}")?;
         let when = self.not_before().map_or_else(String::new, |time| format!(", not before {time}"));
-        writeln!(out, "  waits for   a response{when}")?;
+        match &self.awaits {
+            Some(awaits) => writeln!(out, "  {}; then send the same response again", printable(&awaits.words()))?,
+            None => writeln!(out, "  waits for   a response{when}")?,
+        }
         if let Some(agent) = &contract.agent {
             writeln!(out, "  agent       {}", printable(agent))?;
         }

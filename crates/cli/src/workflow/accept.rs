@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_contract::{NextStep, Retry, RuleOutcome, RuleResult, State};
+use proofmark_decider::Decider;
 use proofmark_evidence::trace::{self, MAX_TRACE_BYTES};
 use proofmark_keys::TrustedSigners;
 use proofmark_receipt::Timestamp;
@@ -38,7 +39,7 @@ use crate::source::{Fault, STDIN, Source, in_presented};
   proofmark workflow accept examples/accept/workflow.yaml --step implement --run r1 --response examples/accept/attempt2.md \
 --trace examples/accept/trace2.json --dry-run
 
-Exit codes: 0 accepted; 1 rejected: retry or aborted; 2 the attempt could not be judged, and none was used up.")]
+Exit codes: 0 accepted; 1 not accepted: it waits for an approval, may be retried, or is aborted; 2 the attempt could not be judged, and none was used up.")]
 pub(crate) struct Accept {
     /// The workflow, in YAML or JSON
     workflow: PathBuf,
@@ -95,7 +96,7 @@ impl Accept {
         let context = self.context.as_deref().map(document::context).transpose()?;
         let evidence = self.presenting.read(&self.store, config)?;
         // After the documents are read: key and store are created on first use, and an invalid document creates none.
-        let (issuer, trusted) = self.issuer(config)?;
+        let (issuer, decider, trusted) = self.issuer(config)?;
         let attempt = Attempt {
             workflow: &workflow,
             policy: policy.as_ref(),
@@ -114,7 +115,8 @@ impl Accept {
             // Nothing sets it: an interrupt ends the process, and the attempt is one write of the store or none.
             stop: &AtomicBool::new(false),
         };
-        let accepted = accept(&attempt, &issuer).map_err(|error| self.explain(error))?;
+        let accepted = accept(&attempt, &issuer, decider.as_ref().map(|decider| decider as _))
+            .map_err(|error| self.explain(error))?;
         match self.formatting.format() {
             Format::Human => self.print(&mut out::stdout(), &accepted)?,
             format => self.report(format, &accepted)?,
@@ -167,13 +169,19 @@ impl Accept {
         }
     }
 
-    /// Where the receipt is issued, and whose receipts count. A dry run creates neither key nor store.
-    fn issuer(&self, config: &Config) -> anyhow::Result<(Issuer, TrustedSigners)> {
+    /// Where the receipt is issued, what asks people for approvals, and whose receipts count. A dry run creates neither key nor store.
+    fn issuer(&self, config: &Config) -> anyhow::Result<(Issuer, Option<Decider>, TrustedSigners)> {
         let trusted = self.trusting.signers(config)?;
         let key = if self.dry_run { self.signing.existing_key(config)? } else { Some(self.signing.key(config)?) };
         let trusted = key.iter().fold(trusted, |trusted, key| trusted.with_own(key.signer()));
         let store = if self.dry_run { self.store.open_if_there(config)? } else { Some(self.store.open(config)?) };
-        Ok((Issuer::new(key, store), trusted))
+        Ok(match (key, store) {
+            (Some(key), Some(store)) => {
+                let decider = Decider::for_command_line(None, key, store, trusted.clone());
+                (decider.issuer(), Some(decider), trusted)
+            }
+            (key, store) => (Issuer::new(key, store), None, trusted),
+        })
     }
 
     /// The error with the place in the file that it is about, or with the option that is missing.
@@ -225,6 +233,9 @@ impl Accept {
         if let State::Retry(retry) = &accepted.state {
             writeln!(out, "  {}, with the prompt:", when(retry, &accepted.judged_at))?;
             retry.prompt.lines().try_for_each(|line| writeln!(out, "    {}", printable(line)))?;
+        }
+        if let Some(awaits) = &accepted.awaits {
+            writeln!(out, "  {}", printable(&awaits.words()))?;
         }
         if let Some(next) = &accepted.next {
             writeln!(out, "  {}", printable(&follows(next)))?;
@@ -297,7 +308,7 @@ fn trace(path: &Path) -> anyhow::Result<Vec<u8>> {
 fn exit(state: &State) -> Exit {
     match state {
         State::Accepted { .. } | State::AcceptedWithWarnings { .. } => Exit::Yes,
-        State::Retry(_) | State::Aborted { .. } => Exit::No,
+        State::AwaitingApproval { .. } | State::Retry(_) | State::Aborted { .. } => Exit::No,
         // An attempt that was judged is in neither state.
         State::Pending | State::Evaluating { .. } => Exit::NoAnswer,
     }

@@ -80,7 +80,7 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
         stop: &AtomicBool::new(false),
     };
     // Without a key and a store: a test leaves nothing behind.
-    let accepted = match accept(&attempt, &Issuer::new(None, None)) {
+    let accepted = match accept(&attempt, &Issuer::new(None, None), None) {
         // The step or its contract is wrong, which is what the case is there to find.
         Err(error @ AcceptError::Contract { .. }) => {
             let help = error.help().map_or_else(String::new, |help| format!("; {help}"));

@@ -9,6 +9,7 @@
 
 mod accept;
 mod answers;
+mod approvals;
 mod bad_input;
 mod batch;
 mod broken;

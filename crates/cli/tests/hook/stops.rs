@@ -318,3 +318,39 @@ fn a_call_that_the_hosts_record_does_not_have_spoils_the_step() {
     assert!(spoiled.contains("made without a decision"), "{spoiled}");
     assert!(place.findings().contains("t1 executed_undecided"), "{}", place.findings());
 }
+
+#[test]
+fn a_stop_waits_for_a_person_and_the_agent_is_not_kept_busy() {
+    let place = place();
+    place.said(&["key", "new", "ann"]);
+    let ann = place.said(&["key", "show", "ann", "--as", "signer-id"]);
+    let workflow = WORKFLOW.replace("      evidence:", "      approvals: [{role: owner}]\n      evidence:");
+    place.write(
+        "workflow.yaml",
+        &format!("{workflow}reviewers: [{{name: Ann, key: {}, roles: [owner]}}]\n", ann.trim()),
+    );
+    let stopped = |again| place.hook_with("claude", &stop(again), &STEP);
+    let approve = |id: &str| place.said(&["decision", "approve", id, "--key", "ann", "--note", "seen", "--yes"]);
+    let waits = || {
+        let refused = stopped(false);
+        let waits = "Step `tests` waits for an approval by owner: proofmark decision approve ";
+        assert!(refused.starts_with(&format!(r#"{{"decision":"block","reason":"{waits}"#)), "{refused}");
+        refused.split("approve ").nth(1).unwrap().chars().take(36).collect::<String>()
+    };
+    command(&place, "./test.sh", "t1", true);
+    let first = waits();
+    // It talks on, and may stop: nothing was used up, and nothing was accepted.
+    let chatter = claude("Stop", r#""stop_hook_active":true,"last_assistant_message":"I am waiting.""#);
+    let told = place.hook_with("claude", &chatter, &STEP);
+    assert!(told.contains("systemMessage") && told.contains("is not accepted yet") && told.contains(&first), "{told}");
+    approve(&first);
+    // A call more is other evidence than what Ann has approved.
+    command(&place, "./test.sh", "t2", true);
+    let second = waits();
+    assert_ne!(first, second);
+    approve(&second);
+    let accepted = stopped(false);
+    assert!(accepted.starts_with(r#"{"systemMessage":"Step `tests` is accepted. Receipt "#), "{accepted}");
+    let runs = place.said(&["run", "show", "claude-s1"]);
+    assert!(runs.contains("attempt 1: accepted") && !runs.contains("attempt 2"), "{runs}");
+}

@@ -4,9 +4,9 @@ use proofmark_evidence::Condition;
 use proofmark_predicate::CompileError;
 
 use super::finding::Finding;
-use super::{graph, meaning, order, rules};
+use super::{approvals, graph, meaning, order, rules};
 use crate::class::Class;
-use crate::policy::WorkflowPolicy;
+use crate::policy::{WorkflowPolicy, reviewers};
 use crate::workflow::{Action, Binding, Next, OnMissing, PartRule, Step, Strategy, Verification, When, Workflow};
 
 pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&WorkflowPolicy>) -> Vec<Finding> {
@@ -32,6 +32,7 @@ pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&Wor
     findings.extend(rules::findings(verification, &at));
     findings.extend(order::findings(verification, &at));
     findings.extend(meaning::findings(workflow, verification, class, &at));
+    findings.extend(approvals::findings(verification, reviewers(workflow, policy), &at));
     findings.extend(class_findings(workflow, verification, class, &at));
     findings
 }

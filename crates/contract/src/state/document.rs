@@ -17,7 +17,7 @@ impl State {
         let mut object = object! { "state": self.as_str(), "attempt": u64::from(self.attempt()) };
         match self {
             Self::Pending | Self::Accepted { .. } | Self::AcceptedWithWarnings { .. } => {}
-            Self::Evaluating { contract, awaited, .. } => {
+            Self::Evaluating { contract, awaited, .. } | Self::AwaitingApproval { contract, awaited, .. } => {
                 object.insert("contract", contract.to_string());
                 if let Some(retry) = awaited {
                     insert_retry(&mut object, retry);
@@ -47,9 +47,12 @@ impl State {
             Some("retry") => Ok(Self::Retry(read_retry(object, attempt)?)),
             Some("aborted") => Ok(Self::Aborted { attempt, action: read_action(object)? }),
             Some("evaluating") => {
-                // Only a state that follows a retry has a prompt; at the first attempt `Pending` is what to return to.
-                let awaited = object.contains("prompt").then(|| read_retry(object, attempt)).transpose()?;
-                Ok(Self::Evaluating { attempt, contract: read_contract(object)?, awaited })
+                let (contract, awaited) = (read_contract(object)?, read_awaited(object, attempt)?);
+                Ok(Self::Evaluating { attempt, contract, awaited })
+            }
+            Some("awaiting_approval") => {
+                let (contract, awaited) = (read_contract(object)?, read_awaited(object, attempt)?);
+                Ok(Self::AwaitingApproval { attempt, contract, awaited })
             }
             Some(_) | None => Err(StateError("invalid `state`")),
         }
@@ -62,6 +65,11 @@ fn insert_retry(object: &mut Object, retry: &Retry) {
     object.insert("prompt", retry.prompt.as_str());
     object.insert("not_before_ms", retry.not_before_ms);
     object.insert("contract", retry.contract.to_string());
+}
+
+/// Only a state that follows a retry has a prompt; at the first attempt `Pending` was before.
+fn read_awaited(object: &Object, attempt: u32) -> Result<Option<Retry>, StateError> {
+    object.contains("prompt").then(|| read_retry(object, attempt)).transpose()
 }
 
 fn read_retry(object: &Object, attempt: u32) -> Result<Retry, StateError> {

@@ -3,8 +3,9 @@
 use proofmark_evidence::Path;
 use proofmark_predicate::{FieldType, Schema};
 use proofmark_receipt::Json;
-use proofmark_receipt::document::{DocumentError, Field};
+use proofmark_receipt::document::{Cause, DocumentError, Field};
 
+use super::approvals::ApprovalRule;
 use super::calls::ToolRule;
 use super::receipts::ReceiptRule;
 use super::schema::with;
@@ -17,6 +18,9 @@ pub const MAX_RULES: usize = 200;
 /// The same, with what to do about more.
 const LIMIT: Limit = Limit { max: MAX_RULES, help: "split the step" };
 
+/// The most approval rules of a step: a person reads all of them with what they approve.
+const LIMIT_OF_APPROVALS: Limit = Limit { max: 16, help: "ask fewer roles, or split the step" };
+
 /// What proves a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verification {
@@ -25,6 +29,7 @@ pub struct Verification {
     pub evidence: Vec<EvidenceRule>,
     pub tool_calls: Vec<ToolRule>,
     pub receipts: Vec<ReceiptRule>,
+    pub approvals: Vec<ApprovalRule>,
     /// Whether a mutating call that no rule lists rejects the attempt; `None` is yes for mutating steps.
     pub no_other_mutations: Option<bool>,
     /// The block as written.
@@ -63,7 +68,7 @@ impl OnMissing {
 impl Verification {
     /// The number of rules, of all kinds.
     pub fn rules(&self) -> usize {
-        self.evidence.len() + self.tool_calls.len() + self.receipts.len()
+        self.evidence.len() + self.tool_calls.len() + self.receipts.len() + self.approvals.len()
     }
 
     pub(super) fn read(field: &Field<'_>, facts: &Schema) -> Result<Self, DocumentError> {
@@ -72,16 +77,23 @@ impl Verification {
         let facts_and_value = with(facts, "value", FieldType::Any);
         // One set for all kinds of rules: receipts and retry prompts name a rule by its id alone.
         let mut names = RuleIds::default();
+        let on_missing =
+            fields.get("onMissingEvidence").map_or(Ok(OnMissing::RejectAndRetry), |field| on_missing(&field))?;
+        if let (OnMissing::Warn, Some(approvals)) = (on_missing, fields.get("approvals")) {
+            // What only warns is accepted without the approval.
+            let error =
+                approvals.error(Cause::ConflictingFields, "a step with `onMissingEvidence: warn` waits for nobody");
+            return Err(error.with_help("write `reject-and-retry` or `reject-and-abort`, or leave `approvals` out"));
+        }
         Ok(Self {
-            on_missing: fields
-                .get("onMissingEvidence")
-                .map_or(Ok(OnMissing::RejectAndRetry), |field| on_missing(&field))?,
+            on_missing,
             retry_prompt: fields.get("retryPrompt").map(|field| read::word(&field)).transpose()?,
             evidence: list(&fields, "evidence", LIMIT, |item| EvidenceRule::read(item, &facts_and_value, &mut names))?,
             tool_calls: list(&fields, "toolCalls", LIMIT, |item| {
                 ToolRule::read(item, facts, &facts_and_value, &mut names)
             })?,
             receipts: list(&fields, "receipts", LIMIT, |item| ReceiptRule::read(item, &mut names))?,
+            approvals: list(&fields, "approvals", LIMIT_OF_APPROVALS, |item| ApprovalRule::read(item, &mut names))?,
             no_other_mutations: fields.get("noOtherMutations").map(|field| field.boolean()).transpose()?,
             document: field.json.clone(),
         })

@@ -1,5 +1,5 @@
 use proofmark_contract::judgment::{JudgedAttempt, TIER, draft_parts};
-use proofmark_contract::{Event, RetryPlan, State};
+use proofmark_contract::{ApprovalAnswer, ApprovalFinding, AttemptOutcome, Contract, Event, RetryPlan, State};
 use proofmark_receipt::{
     Draft, Receipt, ReceiptId, Sha256Digest, SigningKey, Status, Timestamp, Verdict, verify_chain,
 };
@@ -26,6 +26,8 @@ fn the_receipt_of_a_judgment_says_what_was_judged() {
         trace: Some(&trace),
         out_of_order: false,
         next: None,
+        decision: None,
+        awaits: &[],
     });
 
     assert_eq!(parts.verdict, Verdict::Partial);
@@ -70,6 +72,8 @@ fn receipts_of_a_run_make_a_chain() {
             trace: None,
             out_of_order: false,
             next: None,
+            decision: None,
+            awaits: &[],
         });
         let mut draft = Draft {
             receipt_id: ReceiptId::from_random_bytes([attempt as u8; 16]),
@@ -97,4 +101,43 @@ fn the_digest_of_a_contract_is_that_of_all_it_says() {
     assert_ne!(same, digest("readonly", block));
     assert_ne!(same, digest("mutating", &block.replace("expect: 1", "expect: 2")));
     assert_ne!(same, digest("mutating", &format!("{block}\nonFailure: {{maxAttempts: 5}}")));
+}
+
+#[test]
+fn people_are_asked_last_and_what_they_do_not_say_is_not_met() {
+    let block = "verification:\n  evidence: [{path: a, expect: 1}]\n  approvals: [{role: owner}, {role: legal}]\n";
+    let contract = contract("readonly", block);
+    assert_eq!(judge(&contract, "{}", None).outcome, AttemptOutcome::RejectAndRetry);
+    let judgment = judge(&contract, r#"{"a": 1}"#, None);
+    assert_eq!(judgment.outcome, AttemptOutcome::AwaitApproval);
+    let finding = |met| ApprovalFinding { met, message: "x".to_owned() };
+    let table = [
+        (ApprovalAnswer::Judged(vec![finding(true), finding(true)]), AttemptOutcome::Accept),
+        (ApprovalAnswer::Judged(vec![finding(true), finding(false)]), AttemptOutcome::AwaitApproval),
+        (ApprovalAnswer::Judged(vec![finding(true)]), AttemptOutcome::AwaitApproval),
+        (ApprovalAnswer::Judged(Vec::new()), AttemptOutcome::AwaitApproval),
+        (ApprovalAnswer::Refused("no".to_owned()), AttemptOutcome::RejectAndRetry),
+    ];
+    for (answer, outcome) in table {
+        assert_eq!(judgment.clone().answered(&contract, &answer).outcome, outcome, "{answer:?}");
+    }
+    // No approval makes up for what the agent owes.
+    let all = ApprovalAnswer::Judged(vec![finding(true), finding(true)]);
+    assert_eq!(judge(&contract, "{}", None).answered(&contract, &all).outcome, AttemptOutcome::RejectAndRetry);
+    let strict = super::contract("readonly", &format!("{block}  onMissingEvidence: reject-and-abort\n"));
+    let denied = judge(&strict, r#"{"a": 1}"#, None).answered(&strict, &ApprovalAnswer::Refused("no".to_owned()));
+    assert_eq!(denied.outcome, AttemptOutcome::RejectAndAbort);
+}
+
+#[test]
+fn who_may_approve_is_part_of_the_contract() {
+    let digest = |approvals: &str, reviewer: u8| {
+        let key = SigningKey::from_seed([reviewer; 32]).signer();
+        let step = format!("  - id: s\n    verification: {{evidence: [{{path: a, expect: 1}}]{approvals}}}\n");
+        let listed = format!("reviewers: [{{name: Ann, key: '{key}', roles: [owner]}}]\n");
+        let workflow = super::workflow(&format!("name: w\nclass: readonly\nsteps:\n{step}{listed}"));
+        Contract::of(&workflow, "s", None, NOW_MS).unwrap().digest()
+    };
+    assert_ne!(digest(", approvals: [{role: owner}]", 1), digest(", approvals: [{role: owner}]", 2));
+    assert_eq!(digest("", 1), digest("", 2), "where nobody is asked, who is listed proves nothing");
 }

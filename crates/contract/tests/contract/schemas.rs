@@ -16,6 +16,7 @@ fn the_schemas_list_exactly_the_fields_the_readers_know() {
         ("part", fields::PART),
         ("toolCall", fields::TOOL_CALL),
         ("receipt", fields::RECEIPT),
+        ("approval", fields::APPROVAL),
         ("onFailure", fields::ON_FAILURE),
         ("tools", fields::TOOLS),
         ("reviewer", fields::REVIEWER),

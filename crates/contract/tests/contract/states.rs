@@ -32,6 +32,19 @@ fn each_outcome_leads_to_its_state() {
         (vec![submitted(1), judged(1, AttemptOutcome::AcceptWithWarnings, abort.clone())], "accepted_with_warnings", 1),
         (vec![submitted(1), judged(1, AttemptOutcome::RejectAndRetry, abort.clone())], "retry", 2),
         (vec![submitted(1), judged(1, AttemptOutcome::RejectAndAbort, abort.clone())], "aborted", 1),
+        (vec![submitted(1), judged(1, AttemptOutcome::AwaitApproval, abort.clone())], "awaiting_approval", 1),
+        (
+            vec![
+                submitted(1),
+                judged(1, AttemptOutcome::RejectAndRetry, abort.clone()),
+                submitted(2),
+                judged(2, AttemptOutcome::AwaitApproval, abort.clone()),
+                submitted(2),
+                judged(2, AttemptOutcome::AwaitApproval, abort.clone()),
+            ],
+            "awaiting_approval",
+            2,
+        ),
         (vec![submitted(1)], "evaluating", 1),
         (vec![submitted(1), Event::Interrupted { attempt: 1 }], "pending", 1),
         (
@@ -90,7 +103,8 @@ fn a_reviewer_reopens_what_was_aborted_for_one_attempt() {
     assert_eq!(again, State::Aborted { attempt: 3, action: Action::Abort });
     // Another attempt than the last one, and what was not aborted.
     assert_eq!(aborted.apply(&reopened(1)).unwrap_err().code(), "already_aborted");
-    for events in [vec![], vec![submitted(1)], vec![submitted(1), retry(1)]] {
+    let waits = judged(1, AttemptOutcome::AwaitApproval, plan(2, Action::Abort));
+    for events in [vec![], vec![submitted(1)], vec![submitted(1), retry(1)], vec![submitted(1), waits]] {
         let state = run(&events).unwrap();
         assert_eq!(state.apply(&reopened(state.attempt())).unwrap_err().code(), "not_aborted", "{events:?}");
     }
@@ -103,6 +117,7 @@ fn what_does_not_fit_is_refused_by_name() {
     let retry = |attempt| judged(attempt, AttemptOutcome::RejectAndRetry, plan(9, Action::Abort));
     let accept = |attempt| judged(attempt, AttemptOutcome::Accept, plan(9, Action::Abort));
     let other = |attempt| Event::Submitted { attempt, contract: Sha256Digest::of(b"laxer"), now_ms: 0 };
+    let wait = |attempt| judged(attempt, AttemptOutcome::AwaitApproval, plan(9, Action::Abort));
     let at_three = [submitted(1), retry(1), submitted(2), retry(2)];
     let table: Vec<(Vec<Event>, &str)> = vec![
         (vec![submitted(2)], "out_of_order_attempt"),
@@ -117,6 +132,10 @@ fn what_does_not_fit_is_refused_by_name() {
         (vec![submitted(1), retry(1), submitted(1)], "repeated_attempt"),
         (vec![submitted(1), retry(1), submitted(3)], "out_of_order_attempt"),
         (vec![submitted(1), retry(1), other(2)], "other_contract"),
+        (vec![submitted(1), wait(1), other(1)], "other_contract"),
+        (vec![submitted(1), wait(1), submitted(2)], "out_of_order_attempt"),
+        (vec![submitted(1), wait(1), accept(1)], "not_evaluating"),
+        (vec![submitted(1), retry(1), submitted(2), wait(2), submitted(1)], "repeated_attempt"),
         ([&at_three[..], &[submitted(1)]].concat(), "late_attempt"),
         ([&at_three[..], &[submitted(2)]].concat(), "repeated_attempt"),
         ([&at_three[..], &[submitted(0)]].concat(), "out_of_order_attempt"),

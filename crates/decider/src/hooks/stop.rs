@@ -11,7 +11,9 @@ use proofmark_evidence::trace::{self, FORMS};
 use proofmark_hosts::{Message, Stop};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp, object};
 use proofmark_session::{CallStatus, Ended, Event, Kind, Stopped, TextDigest, Undecided, unknown_tool};
-use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, Sender, accept, clock};
+use proofmark_verifier::{
+    AcceptError, Acceptance, Attempt, AwaitedApproval, Presented, Purpose, Sender, accept, clock,
+};
 
 use super::calls::{self, made};
 use super::{EXECUTED_UNDECIDED, HookSession, Hooks, TOLD_BY_ANOTHER, undecided};
@@ -129,8 +131,12 @@ impl Hooks {
             Ok(Some(accepted)) => {
                 let judged = Event::Stop(judged(at.step, subagent, &accepted));
                 session.append(&self.entries(&session, None, judged))?;
-                Ok(ruling(at.step, &accepted))
+                Ok(match &accepted.awaits {
+                    Some(awaited) => waiting(at.step, awaited, stop.again),
+                    None => ruling(at.step, &accepted),
+                })
             }
+            Err(AcceptError::Awaits { awaited, .. }) => Ok(waiting(at.step, &awaited, stop.again)),
             Ok(None) => Ok(StopRuling::Judged),
             Err(AcceptError::Refused { refusal: TransitionError::TooEarly { not_before_ms, .. }, .. }) => {
                 let when = Timestamp::from_unix_millis(not_before_ms);
@@ -147,8 +153,8 @@ impl Hooks {
     fn sender(&self) -> Sender<'_> {
         let Owner { tenant, asker } = &self.settings.owner;
         match &asker.account {
-            Some(id) => Sender { tenant, id, orchestrates: false },
-            None => Sender { tenant, ..Sender::LOCAL },
+            Some(id) => Sender { tenant, id, orchestrates: false, asker },
+            None => Sender { tenant, asker, ..Sender::LOCAL },
         }
     }
 
@@ -157,7 +163,7 @@ impl Hooks {
         let issuer = self.decider.issuer();
         let mut waited = Duration::ZERO;
         loop {
-            match accept(attempt, &issuer) {
+            match accept(attempt, &issuer, Some(&*self.decider)) {
                 Err(AcceptError::Refused {
                     refusal: TransitionError::AlreadyAccepted { .. } | TransitionError::AlreadyAborted { .. },
                     ..
@@ -349,11 +355,24 @@ fn ruling(step: &str, accepted: &Acceptance) -> StopRuling {
         }
         State::Retry(retry) => StopRuling::Refused(retry.prompt.clone()),
         // An attempt that was judged is not in the other states.
-        State::Aborted { .. } | State::Pending | State::Evaluating { .. } => {
+        State::Aborted { .. } | State::Pending | State::Evaluating { .. } | State::AwaitingApproval { .. } => {
             let failed: Vec<_> = accepted.judgment.failed().map(|rule| rule.message.as_str()).collect();
             let failed = failed.join("; ");
             StopRuling::Over(format!("Step `{step}` is not accepted, and it has no attempts left: {failed}.{receipt}"))
         }
+    }
+}
+
+/// What is said of a stop while a person is waited for. It is refused once: an agent that goes on until somebody has time only repeats
+/// itself.
+fn waiting(step: &str, awaited: &AwaitedApproval, again: bool) -> StopRuling {
+    let words = awaited.words();
+    if again {
+        StopRuling::Over(format!("Step `{step}` is not accepted yet. It {words}"))
+    } else {
+        StopRuling::Refused(format!(
+            "Step `{step}` {words}\nDo not approve it yourself, and make no further calls. Once a person has approved it, give the same result again."
+        ))
     }
 }
 

@@ -76,6 +76,7 @@ pub(crate) fn review_form(
     let roles = roles.iter().map(|role| (Shown::line(role, 64), Some(role) == chosen.as_ref())).collect();
     let span = attempted.expires_in.as_deref().unwrap_or(DEFAULT_SPAN);
     let draft = || visit.sign_ins.draft(visit.token.as_ref()?, &stored.decision_id);
+    let asked = action.receipt.as_ref().map(|receipt| context.decider.policy_asked(&context.caller.tenant, receipt));
     let path = format!("/ui/decisions/{}", encoded(&stored.decision_id));
     let form = ReviewForm {
         address: Narrowing::of(visit).address(&path, None),
@@ -84,7 +85,7 @@ pub(crate) fn review_form(
         note: attempted.note.clone().or_else(draft).unwrap_or_default(),
         scope,
         like: like(visit, stored, action)?,
-        takes_passkeys: passkey::are_listed(visit),
+        takes_passkeys: passkey::are_listed(visit, asked.as_ref()),
         seen: store.reviews_on(&stored.about.subject, MAX_REVIEWS)?.len(),
         shown: statement.shown().to_string(),
         message: refused.map(|refused| refused.message.clone()),

@@ -15,6 +15,7 @@ mod revoked;
 #[expect(dead_code, reason = "several packages of tests use it, each in part")]
 #[path = "../../../server/tests/it/server.rs"]
 mod server;
+mod steps;
 mod words;
 
 use std::collections::BTreeSet;

@@ -150,3 +150,38 @@ fn what_a_passkey_signed_otherwise_does_not_count() {
     let (status, copied) = desk.approve(&next, "again", signed(&to_sign, PAGE, 5, 7));
     assert_eq!((status, code(&copied).as_str()), (422, "passkey_refused"), "{copied:?}");
 }
+
+/// A workflow names whom it asks, also where no policy of the server knows them.
+#[test]
+fn a_passkey_approves_an_attempt_at_a_workflow_step() {
+    let desk = Desk::open();
+    let passkey = format!("eddsa:{}@{PAGE}", hex(authenticator().verifying_key().as_bytes()));
+    let workflow = format!(
+        "name: change
+class: readonly
+steps: [{{id: plan, verification: {{evidence: [{{path: risk, expect: present}}], approvals: [{{role: owner, passkey: true}}]}}}}]
+reviewers: [{{name: Ann, passkey: '{passkey}', roles: [owner]}}]"
+    );
+    let attempt = |run: &str| {
+        let body = object! { "workflow": workflow.as_str(), "response": r#"{"risk": "low"}"# };
+        let path = format!("/v1/steps/{run}/plan/attempts");
+        desk.server.post(&path, &desk.agent, &Json::from(body).to_text()).1
+    };
+    let waits = |run: &str| {
+        let answer = attempt(run);
+        assert_eq!(text(&answer, "state"), "awaiting_approval", "{answer:?}");
+        Json::from(object! { "decision_id": text(answer.as_object().unwrap().get("awaits").unwrap(), "decision") })
+    };
+    let (decision, other) = (waits("r1"), waits("r2"));
+    let word = r#"{"verdict": "approve", "note": "seen"}"#;
+    let (_, refused) = desk.server.post(&Desk::path(&decision), &desk.reviewer, word);
+    assert_eq!(code(&refused), "cannot_count", "{refused:?}");
+    let signed = signed(&desk.statement(&decision, "seen"), PAGE, 5, 1);
+    let (_, replayed) = desk.approve(&other, "seen", signed.clone());
+    assert_eq!(code(&replayed), "passkey_refused", "{replayed:?}");
+    let (status, reviewed) = desk.approve(&decision, "seen", signed);
+    assert_eq!((status, text(&reviewed, "reviewer").as_str()), (200, "Ann"), "{reviewed:?}");
+    let accepted = attempt("r1");
+    assert_eq!(text(&accepted, "state"), "accepted", "{accepted:?}");
+    assert_eq!(text(&attempt("r2"), "state"), "awaiting_approval");
+}

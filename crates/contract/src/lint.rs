@@ -13,7 +13,7 @@ pub(crate) use graph::leading_to;
 use proofmark_evidence::glob;
 
 use crate::policy::{self, Exemption, WorkflowPolicy};
-use crate::tools::ToolClasses;
+use crate::tools::{ToolClasses, ToolGlob};
 use crate::workflow::Workflow;
 
 /// What lint reports about a workflow.
@@ -35,7 +35,8 @@ pub struct ExemptedStep {
 /// Everything that is wrong with a workflow under a policy at a time, in milliseconds since 1970. [`lint_policy`] finds
 /// what is wrong with the policy itself.
 pub fn lint(workflow: &Workflow, policy: Option<&WorkflowPolicy>, now_ms: i64) -> Report {
-    let mut findings = tool_classes(&workflow.tools);
+    let rules = || workflow.steps.iter().flat_map(|step| step.verification.iter()).flat_map(|one| &one.tool_calls);
+    let mut findings = tool_classes(&workflow.tools, rules().any(|rule| rule.from.names_server()));
     findings.extend(graph::findings(workflow));
     findings.extend(references::findings(workflow));
     for position in 0..workflow.steps.len() {
@@ -49,7 +50,7 @@ pub fn lint(workflow: &Workflow, policy: Option<&WorkflowPolicy>, now_ms: i64) -
 
 /// Everything that is wrong with a policy, given the workflows it is for.
 pub fn lint_policy(policy: &WorkflowPolicy, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
-    let mut findings: Vec<_> = tool_classes(&policy.tools).into_iter().map(Finding::in_policy).collect();
+    let mut findings: Vec<_> = tool_classes(&policy.tools, false).into_iter().map(Finding::in_policy).collect();
     let covers_a_step = |index: usize| {
         workflows.iter().any(|workflow| {
             workflow.steps.iter().any(|step| policy.exemptions_for(workflow, step).any(|(place, _)| place == index))
@@ -102,16 +103,28 @@ fn expired(index: usize, exemption: &Exemption) -> Finding {
     Finding::error("exemption-expired", format!("exemptions[{index}].expires"), message, help).in_policy()
 }
 
-fn tool_classes(tools: &ToolClasses) -> Vec<Finding> {
-    let both = tools
-        .readonly
-        .iter()
-        .enumerate()
-        .filter(|(_, name)| tools.mutating.iter().any(|pattern| glob::covers(pattern, name)));
-    let findings = both.map(|(index, name)| {
-        let message = format!("`{name}` is also listed as mutating, which takes precedence");
+/// `names_server` says whether a rule beside these lists names the server of a tool.
+fn tool_classes(tools: &ToolClasses, names_server: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let names_server = names_server || tools.name_server();
+    for (index, entry) in tools.readonly.iter().enumerate() {
         let path = format!("tools.readonly[{index}]");
-        Finding::warning("tool-class-conflict", path, message, "leave it out of one of the two lists")
-    });
-    findings.collect()
+        let also = |other: &&ToolGlob| {
+            glob::covers(&other.name, &entry.name) && (other.from.is_empty() || other.from == entry.from)
+        };
+        if tools.mutating.iter().any(|other| also(&other)) {
+            let message = format!("`{}` is also listed as mutating, which takes precedence", entry.name);
+            let help = "leave it out of one of the two lists";
+            findings.push(Finding::warning("tool-class-conflict", path.clone(), message, help));
+        }
+        if names_server && !entry.names_server() && !entry.names_host() {
+            let message = format!(
+                "`{}` of any server counts as readonly, and servers choose how their tools are called",
+                entry.name
+            );
+            let help = "write `{name: …, server: …}`, or `surface: host`";
+            findings.push(Finding::warning("call-of-any-server", path, message, help));
+        }
+    }
+    findings
 }

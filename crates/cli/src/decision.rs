@@ -54,7 +54,8 @@ pub(crate) enum DecisionCommand {
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark decision list --outcome replan_required --since 2h
-  proofmark decision list --waiting
+  proofmark decision list --waiting --amount 500
+  proofmark decision list --mine --key reviewer --policy examples/decide/policy.yaml
   proofmark decision list --action deploy --since 2026-03-01 --json")]
 pub(crate) struct List {
     /// Only decisions with this outcome: allow, allow_with_warning, replan_required or goal_fail_terminal

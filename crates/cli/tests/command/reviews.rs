@@ -256,7 +256,7 @@ fn the_queue_is_narrowed_to_what_a_key_can_give_to_an_environment_and_to_an_amou
     for request in [REFUND, &REFUND.replace("200", "20").replace("staging", "production"), deploy] {
         assert_eq!(finance.decide(&policy, request).code, 1);
     }
-    let policy = finance.place.file("policy.yaml", "{version: 1, boundaries: []}");
+    let policy = finance.place.file("policy.yaml", POLICY);
     assert_eq!(
         finance.place.run(&["reviewer", "add", "ann", "--key", "ann", "--role", "finance", "--policy", &policy]).code,
         0

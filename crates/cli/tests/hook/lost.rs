@@ -29,15 +29,16 @@ fn event(place: &Place, name: &str, tool: &str, id: &str) -> String {
 
 /// Writes the host's own record: the calls that it made, and those of them that have a result.
 fn record(place: &Place, calls: &[&str], ended: &[&str]) {
-    let line = |kind: &str, content: String| {
+    let line = |kind: &str, id: &str, content: String| {
         format!(
-            r#"{{"type":"{kind}","sessionId":"s1","uuid":"u","timestamp":"2000-01-01T00:00:00.000Z","message":{{"role":"{kind}","content":[{content}]}}}}"#
+            r#"{{"type":"{kind}","sessionId":"s1","uuid":"{kind}-{id}","timestamp":"2000-01-01T00:00:00.000Z","message":{{"role":"{kind}","content":[{content}]}}}}"#
         ) + "\n"
     };
     let used = |id: &&str| {
-        line("assistant", format!(r#"{{"type":"tool_use","id":"{id}","name":"Bash","input":{{"command":"ls"}}}}"#))
+        line("assistant", id, format!(r#"{{"type":"tool_use","id":"{id}","name":"Bash","input":{{"command":"ls"}}}}"#))
     };
-    let result = |id: &&str| line("user", format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"x"}}"#));
+    let result =
+        |id: &&str| line("user", id, format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"x"}}"#));
     let lines: Vec<_> = calls.iter().map(used).chain(ended.iter().map(result)).collect();
     place.write("session.jsonl", &lines.concat());
 }

@@ -847,6 +847,16 @@ def decision_kind_cases():
     yield decision_case("account_a_number", "any value as an account", sign(changed(plain, "binding", "account", Number("1001"))), "missing_field")
     yield decision_case("policy_named", "knowing no `policy`", sign(changed(plain, "binding", "policy", "payments")))
     yield decision_case("policy_a_list", "any value as the name of a policy", sign(changed(plain, "binding", "policy", ["payments"])), "missing_field")
+    last, binds = "sha256:" + sha256("entry"), lambda head: sign(changed(plain, "binding", "session", head))
+    yield decision_case("session_begins", "wanting a last entry", binds({"name": "s", "entries": Number("0")}))
+    yield decision_case("session_goes_on", "knowing no `session`", binds({"name": "s", "entries": Number("2"), "last_entry": last}))
+    for name, head in {
+        "a_name": "s", "null": None, "without_a_name": {"entries": Number("0")}, "without_a_count": {"name": "s"},
+        "without_a_last_entry": {"name": "s", "entries": Number("2")}, "of_nothing": {"name": "s", "entries": Number("0"), "last_entry": last},
+        "negative": {"name": "s", "entries": Number("-1")}, "not_a_digest": {"name": "s", "entries": Number("2"), "last_entry": "x"},
+        "last_null": {"name": "s", "entries": Number("0"), "last_entry": None},
+    }.items():
+        yield decision_case(f"session_{name}", "any value as a session", binds(head), "missing_field")
     yield decision_case("without_issuer_key", "an optional name of the signer", sign(without(plain, "issuer_key")), "issuer_key_mismatch")
     yield decision_case("issuer_key_in_metadata", "looking where VRF receipts have it", sign({**without(plain, "issuer_key"), "metadata": {"issuer_key": ISSUER.spki}}), "issuer_key_mismatch")
     yield decision_case("signed_again_by_another", "no signed name of the signer", sign(plain, OTHER), "issuer_key_mismatch")

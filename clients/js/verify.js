@@ -469,8 +469,18 @@ function readDecision(document) {
   if (separation !== undefined && !(typeof separation === "string" && SEPARATIONS.includes(separation))) throw missing("binding.separation");
   if (account !== undefined && typeof account !== "string") throw missing("binding.account");
   if (policy !== undefined && typeof policy !== "string") throw missing("binding.policy");
+  if (!isSessionHead(member(document, "binding", "session"))) throw missing("binding.session");
   checkDisposition(document);
   return receiptId(String(document.get("decision_id"))) ?? "";
+}
+
+function isSessionHead(session) {
+  if (session === undefined) return true;
+  if (!(session instanceof Map) || typeof session.get("name") !== "string") return false;
+  const entries = session.get("entries"), last = session.get("last_entry");
+  if (!(entries instanceof JsonNumber) || !TYPES.count?.(entries)) return false;
+  // Only a session without entries has no last one.
+  return last === undefined ? Number(entries.count) === 0 : Number(entries.count) > 0 && TYPES.digest?.(last) === true;
 }
 
 function checkDisposition(document) {

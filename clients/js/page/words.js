@@ -121,6 +121,7 @@ function decision(document) {
       ["Environment", text(document, "binding", "environment")],
       ["Account", text(document, "binding", "account")],
       ["Separation", text(document, "binding", "separation") || "none"],
+      ["Session", text(document, "binding", "session", "name")],
       ["Decided", text(document, "binding", "decided_at"), "time"],
       ["Holds until", text(document, "binding", "expires_at"), "time"],
       ["Chain", position(document)],

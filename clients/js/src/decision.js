@@ -112,8 +112,19 @@ export function readDecision(document) {
   if (separation !== undefined && !(typeof separation === "string" && SEPARATIONS.includes(separation))) throw missing("binding.separation");
   if (account !== undefined && typeof account !== "string") throw missing("binding.account");
   if (policy !== undefined && typeof policy !== "string") throw missing("binding.policy");
+  if (!isSessionHead(member(document, "binding", "session"))) throw missing("binding.session");
   checkDisposition(document);
   return receiptId(String(document.get("decision_id"))) ?? "";
+}
+
+/** Whether a decision says well in which session it was made, or not at all. @param {import("./json.js").Json | undefined} session */
+function isSessionHead(session) {
+  if (session === undefined) return true;
+  if (!(session instanceof Map) || typeof session.get("name") !== "string") return false;
+  const entries = session.get("entries"), last = session.get("last_entry");
+  if (!(entries instanceof JsonNumber) || !TYPES.count?.(entries)) return false;
+  // Only a session without entries has no last one.
+  return last === undefined ? Number(entries.count) === 0 : Number(entries.count) > 0 && TYPES.digest?.(last) === true;
 }
 
 /** Refuses a document of which a field contradicts the outcome. @param {JsonObject} document */

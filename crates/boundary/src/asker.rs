@@ -3,6 +3,7 @@
 
 use proofmark_predicate::{Key, Map, Value};
 use proofmark_receipt::Object;
+use proofmark_session::SessionHead;
 
 /// How far the decider is out of the reach of what asks it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Asker {
     pub account: Option<String>,
     /// The name of the policy that is asked, where the decider has names for them. It is not a fact: no rule reads it.
     pub policy: Option<String>,
+    /// The session that it asks in, and its end at that moment. It is not a fact either.
+    pub session: Option<SessionHead>,
 }
 
 impl Separation {
@@ -58,6 +61,9 @@ impl Asker {
         }
         if let Some(policy) = &self.policy {
             binding.insert("policy", policy.as_str());
+        }
+        if let Some(session) = &self.session {
+            binding.insert("session", session.to_json());
         }
     }
 

@@ -165,7 +165,7 @@ fn asker(field: &Field<'_>) -> Result<Asker, DocumentError> {
     fields.only(&["separation", "account"])?;
     let separation = fields.get("separation").map(|field| field.choice(&Separation::WORDS)).transpose()?;
     let account = fields.get("account").map(|field| field.text().map(str::to_owned)).transpose()?;
-    Ok(Asker { separation: separation.unwrap_or_default(), account, policy: None })
+    Ok(Asker { separation: separation.unwrap_or_default(), account, ..Asker::default() })
 }
 
 fn items<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<Field<'a>>, DocumentError> {

@@ -9,6 +9,7 @@ use proofmark_receipt::{
     ChainTip, Json, Link, Object, Prepared, ReceiptId, Sha256Digest, SignError, SignedLink, SignerId, SigningKey,
     Verification, object, sign_document, verify_document,
 };
+use proofmark_session::SessionHead;
 
 pub(crate) use evidence::documents;
 pub use read::ParseDecisionError;
@@ -128,6 +129,7 @@ impl DecisionReceipt {
             separation: self.bound("separation").and_then(Separation::from_word).unwrap_or_default(),
             account: self.bound("account").map(str::to_owned),
             policy: self.bound("policy").map(str::to_owned),
+            session: self.member("binding", "session").and_then(SessionHead::read),
         }
     }
 

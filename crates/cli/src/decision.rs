@@ -11,19 +11,23 @@ use std::io::Write;
 use clap::{Args, Subcommand};
 use proofmark_boundary::{DecisionReceipt, Outcome};
 use proofmark_decider::stored_action;
+use proofmark_evidence::Person;
 use proofmark_receipt::Timestamp;
 use proofmark_statement::{ActionStatement, action_title};
-use proofmark_store::{Decision as StoredDecision, DecisionsWanted};
+use proofmark_store::{Decision as StoredDecision, DecisionsWanted, QueueFilter};
 
 use crate::config::Config;
+use crate::document;
 use crate::error::message;
 use crate::exit::Exit;
 use crate::listing::{Cell, Listing};
 use crate::options::{OfTenant, Paging, Period, StoreAt};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::policy_option::PolicyOption;
 use crate::receipt::page::Page;
 use crate::receipt::read;
+use crate::reviewer::one_signer;
 
 /// What is said instead of an empty list.
 const NONE: &str = "no decisions: `proofmark decide`, `guard`, `hook`, `gate` and `serve` store those that they make";
@@ -50,7 +54,8 @@ pub(crate) enum DecisionCommand {
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark decision list --outcome replan_required --since 2h
-  proofmark decision list --waiting
+  proofmark decision list --waiting --amount 500
+  proofmark decision list --mine --key reviewer --policy examples/decide/policy.yaml
   proofmark decision list --action deploy --since 2026-03-01 --json")]
 pub(crate) struct List {
     /// Only decisions with this outcome: allow, allow_with_warning, replan_required or goal_fail_terminal
@@ -65,6 +70,20 @@ pub(crate) struct List {
     /// Only decisions that wait for a review
     #[arg(long)]
     waiting: bool,
+    /// Only decisions that wait for a review that the key of --key can give; implies --waiting
+    #[arg(long, requires = "key")]
+    mine: bool,
+    /// The reviewer's key: a name of the trust store or of a key, a signer id, or a public key file
+    #[arg(long, value_name = "KEY", requires = "mine")]
+    key: Option<String>,
+    #[command(flatten)]
+    policy: PolicyOption,
+    /// Only decisions in this environment
+    #[arg(long, value_name = "NAME")]
+    environment: Option<String>,
+    /// Only actions of this amount or a larger one
+    #[arg(long, value_name = "NUMBER", value_parser = amount)]
+    amount: Option<f64>,
     #[command(flatten)]
     period: Period,
     #[command(flatten)]
@@ -105,12 +124,16 @@ impl DecisionCommand {
 
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let filter =
+            QueueFilter { roles: self.own_roles(config)?, environment: self.environment.clone(), amount: self.amount };
+        let is_queue = self.waiting || self.mine;
         let store = self.store.open_existing(config)?;
         let wanted = DecisionsWanted {
             outcome: self.outcome.map(|outcome| outcome.as_str().to_owned()),
             tool: self.action,
             agent: self.agent,
-            to_review: self.waiting,
+            to_review: is_queue,
+            filter,
             limit: self.paging.limit,
             after: self.paging.after,
             since: self.period.since.from,
@@ -127,13 +150,27 @@ impl List {
         } else {
             let mut listing = Listing::new(["DECISION", "DECIDED AT", "OUTCOME", "ACTION", "AGENT", "WHY"]);
             page.decisions.iter().for_each(|decision| listing.push(row(decision)));
-            listing.print(if self.waiting { NONE_WAITS } else { NONE })?;
+            listing.print(if is_queue { NONE_WAITS } else { NONE })?;
         }
         if let Some(next) = page.next {
             Paging::say_more(next);
         }
         Ok(Exit::Yes)
     }
+}
+
+impl List {
+    /// The roles that the policy gives to the reviewer's key; none where everybody's decisions are listed.
+    fn own_roles(&self, config: &Config) -> anyhow::Result<Option<Vec<String>>> {
+        let Some(key) = &self.key else { return Ok(None) };
+        let person = Person::Key(one_signer(key, config)?);
+        let policy = document::action_policy(&self.policy.file(config)?)?;
+        Ok(Some(policy.roles_of(&person).into_iter().map(str::to_owned).collect()))
+    }
+}
+
+fn amount(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|amount: &f64| amount.is_finite()).ok_or_else(|| "write a number".to_owned())
 }
 
 /// The text of a cell, cut where it is long: `decision show` has the whole.

@@ -58,9 +58,6 @@ pub(crate) struct Lint {
     formatting: Formatting,
 }
 
-/// The key that accepts steps where no other is named.
-const ACCEPTING_KEY: &str = "default";
-
 /// What is a failure beside errors.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Denied {

@@ -141,10 +141,7 @@ impl Show {
             Ok(())
         })?;
         drop(out);
-        // All is shown, and then whether any of it counts.
-        let trusted = config.known_signers()?.trusted(&[])?;
-        session_entries(&store.of(&Tenant::LOCAL), &self.session, trusted.signers(), &mut |_, _| {})?;
-        Ok(Exit::Yes)
+        check(&store, &self.session, config)
     }
 }
 
@@ -152,8 +149,17 @@ impl Export {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
         let mut out = out::stdout();
-        each(&store, &self.session, |entry| Ok(writeln!(out, "{}", entry.document)?))
+        each(&store, &self.session, |entry| Ok(writeln!(out, "{}", entry.document)?))?;
+        drop(out);
+        check(&store, &self.session, config)
     }
+}
+
+/// Whether what was shown counts, once all is shown.
+fn check(store: &Store, session: &str, config: &Config) -> anyhow::Result<Exit> {
+    let trusted = config.known_signers()?.trusted(&[])?;
+    session_entries(&store.of(&Tenant::LOCAL), session, trusted.signers(), &mut |_, _| {})?;
+    Ok(Exit::Yes)
 }
 
 /// The entries of a session as a trace: one per line. One of `trusted` has signed the last.

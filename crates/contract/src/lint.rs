@@ -16,7 +16,7 @@ pub(crate) use graph::leading_to;
 use proofmark_evidence::{AcceptedWarnings, glob};
 
 use crate::policy::{self, Exemption, WorkflowPolicy};
-use crate::tools::ToolClasses;
+use crate::tools::{ToolClasses, ToolGlob};
 use crate::workflow::Workflow;
 
 /// What lint reports about a workflow.
@@ -38,7 +38,8 @@ pub struct ExemptedStep {
 /// Everything that is wrong with a workflow under a policy at a time, in milliseconds since 1970. [`lint_policy`] finds
 /// what is wrong with the policy itself.
 pub fn lint(workflow: &Workflow, policy: Option<&WorkflowPolicy>, now_ms: i64) -> Report {
-    let mut findings = tool_classes(&workflow.tools);
+    let rules = || workflow.steps.iter().flat_map(|step| step.verification.iter()).flat_map(|one| &one.tool_calls);
+    let mut findings = tool_classes(&workflow.tools, rules().any(|rule| rule.from.names_server()));
     findings.extend(harmless(&workflow.tools));
     findings.extend(graph::findings(workflow));
     findings.extend(references::findings(workflow));
@@ -54,7 +55,7 @@ pub fn lint(workflow: &Workflow, policy: Option<&WorkflowPolicy>, now_ms: i64) -
 
 /// Everything that is wrong with a policy, given the workflows it is for.
 pub fn lint_policy(policy: &WorkflowPolicy, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
-    let mut findings: Vec<_> = tool_classes(&policy.tools);
+    let mut findings: Vec<_> = tool_classes(&policy.tools, false);
     findings.extend(everywhere(policy));
     findings.extend(harmless(&policy.tools));
     findings = findings.into_iter().map(Finding::in_policy).collect();
@@ -141,8 +142,10 @@ fn everywhere(policy: &WorkflowPolicy) -> Vec<Finding> {
 fn harmless(tools: &ToolClasses) -> Vec<Finding> {
     const RUNNERS: [&str; 8] =
         ["bash", "shell", "run_command", "execute_code", "python", "write_file", "edit_file", "call_tool"];
-    let wide = tools.readonly.iter().enumerate().filter_map(|(index, name)| {
-        let runner = RUNNERS.into_iter().find(|tool| glob::matches(name, tool) && !tools.is_mutating(tool))?;
+    let is_mutating = |tool: &str| tools.mutating.iter().any(|entry| glob::matches(&entry.name, tool));
+    let wide = tools.readonly.iter().enumerate().filter_map(|(index, entry)| {
+        let name = &entry.name;
+        let runner = RUNNERS.into_iter().find(|tool| glob::matches(name, tool) && !is_mutating(tool))?;
         let message = format!("`{name}` also names `{runner}`, whose calls would count as if they changed nothing");
         let help = "name the tools that only read, or list this one under `mutating`";
         Some(Finding::warning("weak-readonly", format!("tools.readonly[{index}]"), message, help))
@@ -150,16 +153,28 @@ fn harmless(tools: &ToolClasses) -> Vec<Finding> {
     wide.collect()
 }
 
-fn tool_classes(tools: &ToolClasses) -> Vec<Finding> {
-    let both = tools
-        .readonly
-        .iter()
-        .enumerate()
-        .filter(|(_, name)| tools.mutating.iter().any(|pattern| glob::covers(pattern, name)));
-    let findings = both.map(|(index, name)| {
-        let message = format!("`{name}` is also listed as mutating, which takes precedence");
+/// `names_server` says whether a rule beside these lists names the server of a tool.
+fn tool_classes(tools: &ToolClasses, names_server: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let names_server = names_server || tools.name_server();
+    for (index, entry) in tools.readonly.iter().enumerate() {
         let path = format!("tools.readonly[{index}]");
-        Finding::warning("tool-class-conflict", path, message, "leave it out of one of the two lists")
-    });
-    findings.collect()
+        let also = |other: &&ToolGlob| {
+            glob::covers(&other.name, &entry.name) && (other.from.is_empty() || other.from == entry.from)
+        };
+        if tools.mutating.iter().any(|other| also(&other)) {
+            let message = format!("`{}` is also listed as mutating, which takes precedence", entry.name);
+            let help = "leave it out of one of the two lists";
+            findings.push(Finding::warning("tool-class-conflict", path.clone(), message, help));
+        }
+        if names_server && !entry.names_server() && !entry.names_host() {
+            let message = format!(
+                "`{}` of any server counts as readonly, and servers choose how their tools are called",
+                entry.name
+            );
+            let help = "write `{name: …, server: …}`, or `surface: host`";
+            findings.push(Finding::warning("call-of-any-server", path, message, help));
+        }
+    }
+    findings
 }

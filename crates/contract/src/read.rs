@@ -3,9 +3,11 @@
 use proofmark_evidence::Path;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 
+/// The most names of a list.
+pub(crate) const MAX_NAMES: usize = 1_000;
+
 /// A list of texts that are not empty.
 pub(crate) fn names(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
-    const MAX_NAMES: usize = 1_000;
     let items = field.items()?;
     if items.len() > MAX_NAMES {
         let message = format!("{} names are more than the {MAX_NAMES} a list may have", items.len());

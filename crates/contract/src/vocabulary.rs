@@ -78,6 +78,8 @@ pub const APPROVAL: &[&str] = &["id", "role", "count", "distinct", "passkey", "r
 pub const ON_FAILURE: &[&str] = &["action", "maxAttempts", "retryStrategy", "initialDelayMs", "maxDelayMs", "jitter"];
 /// Which tools change something.
 pub const TOOLS: &[&str] = &["mutating", "readonly"];
+/// A tool of these lists that is not only a name.
+pub const TOOL: &[&str] = &["name", "source", "surface", "server", "origin"];
 /// A policy.
 pub const POLICY: &[&str] =
     &["name", "description", "tools", "classes", "reviewers", "requirements", "exemptions", "lint"];

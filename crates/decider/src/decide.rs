@@ -199,6 +199,7 @@ impl Made {
                 .get("action")
                 .and_then(|action| action.as_object()?.get("tool")?.as_str())
                 .map(str::to_owned),
+            session: request.asker().session.as_ref().map(|head| head.session.clone()),
             review,
             // A review that no approval rule asks for waits for one approval.
             wanted: missing.max(1),

@@ -6,13 +6,14 @@ use proofmark_receipt::SignerId;
 use proofmark_session::{SessionChain, SessionDocument};
 use proofmark_store::TenantStore;
 
-use crate::decide::DecideError;
+use crate::decide::{self, DecideError};
 
 /// Hands over the entries of a session that come after those of `chain`, each as it is stored and as it is read; then `chain` has
 /// them, too. What was handed over counts only if this succeeds: the end of the session is verified last.
 ///
 /// # Errors
-/// When the store cannot be read, and when the entries are not linked up to one that is signed by one of `trusted`.
+/// When the store cannot be read, when the entries are not linked up to one that is signed by one of `trusted`, and when the one about
+/// the newest decision of the session is not among them.
 pub(crate) fn read_on(
     store: &TenantStore<'_>,
     session: &str,
@@ -20,6 +21,11 @@ pub(crate) fn read_on(
     trusted: &[SignerId],
     take: &mut dyn FnMut(&str, &SessionDocument),
 ) -> Result<(), DecideError> {
+    // The decision first: what is decided meanwhile is in entries that are read after it.
+    if let Some(decision) = store.last_decision_in(session)? {
+        let receipt = decide::read(&decision)?;
+        chain.expect(&decision.decision_id, receipt.asker().session, &receipt.verify(trusted))?;
+    }
     let (mut wrong, before) = (None, chain.count());
     let end = store.session_since(session, before, &mut |text| match chain.add(text) {
         Ok(entry) => {
@@ -41,7 +47,8 @@ pub(crate) fn read_on(
 /// this succeeds.
 ///
 /// # Errors
-/// When the store cannot be read, and when the entries are not linked from the first to the last, which one of `trusted` has signed.
+/// When the store cannot be read, when the entries are not linked from the first to the last, which one of `trusted` has signed, and when
+/// the one about the newest decision of the session is not among them.
 pub fn session_entries(
     store: &TenantStore<'_>,
     session: &str,

@@ -100,7 +100,7 @@ impl Hooks {
     }
 
     /// Takes in an event: a call is decided on, and how one ended is recorded. What was ruled, if something was to be. `transcript` is
-    /// asked for where hooks are not told how calls end.
+    /// asked for where hooks are not told how calls end, or were not.
     ///
     /// # Errors
     /// [`DecideError`]; a call may not be made then.
@@ -121,7 +121,12 @@ impl Hooks {
     /// # Errors
     /// When the session cannot be read.
     pub fn needs_record(&self) -> Result<bool, DecideError> {
-        Ok(self.settings.host.record.alone_has_exit_codes() && self.session()?.known.calls.any_unsettled())
+        Ok(self.is_to_compare(&self.session()?))
+    }
+
+    fn is_to_compare(&self, session: &HookSession) -> bool {
+        let (record, calls) = (&self.settings.host.record, &session.known.calls);
+        (record.alone_has_exit_codes() && calls.any_unsettled()) || (record.form().is_some() && calls.any_open())
     }
 
     /// Decides on a call. The decision is on disk when it returns. `transcript` is asked for where hooks are not told how calls
@@ -140,8 +145,13 @@ impl Hooks {
         let pending = Pending { message, call, action: self.action(&policy, message, call), policy: &policy };
         let mut session = self.session()?;
         self.check_sender(&mut session)?;
-        if self.settings.host.record.alone_has_exit_codes() && session.known.calls.any_unsettled() {
-            self.compare(&mut session, &transcript())?;
+        if self.is_to_compare(&session) {
+            let record = transcript();
+            if self.settings.host.record.alone_has_exit_codes() {
+                self.compare(&mut session, &record)?;
+            } else {
+                self.note_lost(&mut session, &record)?;
+            }
             session.catch_up()?;
         }
         session.settled(|session| {

@@ -133,8 +133,9 @@ impl<K: Known> SessionDecider<K> {
         let with = |decision: &str, allowed: bool| {
             Ok(vec![self.after_seen(&entries(decision, allowed), Some(decision), &end)?.into()])
         };
-        // The one place where it is said who asks.
-        let request = request.asked_by(&self.owner.asker);
+        // The one place where it is said who asks, and on what of the session it is decided.
+        let asker = Asker { session: Some(self.chain.head()), ..self.owner.asker.clone() };
+        let request = request.asked_by(&asker);
         let asked = Asked { with: Some(&with), ..Asked::new(&request, &self.owner.tenant, &self.stop) };
         let receipt = self.decider.decide(&asked)?.receipt;
         self.appended(&end);

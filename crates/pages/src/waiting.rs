@@ -2,10 +2,10 @@
 
 use askama::Template;
 use axum::http::header;
+use proofmark_server::own_roles;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
-use proofmark_server::reviewer;
-use proofmark_store::{Cursor, Review, ReviewVerdict, WaitingDecision, WaitingWanted};
+use proofmark_store::{Cursor, QueueFilter, Review, ReviewVerdict, WaitingDecision, WaitingWanted};
 use serde::Serialize;
 
 use super::action::Action;
@@ -84,7 +84,7 @@ pub(crate) struct Said {
 impl Narrowing {
     pub(crate) fn of(visit: &Visit<'_>) -> Self {
         let text = |name: &str| visit.context.parameter(name).filter(|text| !text.is_empty()).map(Shown::from);
-        let own = own_roles(visit);
+        let own = roles_of_visitor(visit);
         let has_own = !own.is_empty();
         let everybodys = visit.context.parameter("whose") == Some("all");
         Self {
@@ -101,7 +101,7 @@ impl Narrowing {
 
     /// As [`Narrowing::of`], for what the visitor can approve.
     fn of_visitor(visit: &Visit<'_>) -> Self {
-        Self { mine: Some(own_roles(visit)), ..Self::of(visit) }
+        Self { mine: Some(roles_of_visitor(visit)), ..Self::of(visit) }
     }
 
     pub(crate) fn wanted(&self) -> WaitingWanted {
@@ -110,9 +110,11 @@ impl Narrowing {
             text: text(&self.find),
             role: text(&self.role),
             agent: text(&self.agent),
-            roles: self.mine.clone(),
-            environment: text(&self.environment),
-            amount: self.amount.as_ref().and_then(|amount| amount.raw().parse().ok()),
+            filter: QueueFilter {
+                roles: self.mine.clone(),
+                environment: text(&self.environment),
+                amount: self.amount.as_ref().and_then(|amount| amount.raw().parse().ok()),
+            },
             ..WaitingWanted::default()
         }
     }
@@ -175,15 +177,11 @@ impl Narrowing {
 
 /// The roles in which the visitor can approve: those of their API key, those that the policy gives them, and those in which a passkey
 /// counts here. None where nobody is signed in.
-fn own_roles(visit: &Visit<'_>) -> Vec<String> {
+fn roles_of_visitor(visit: &Visit<'_>) -> Vec<String> {
     if visit.token.is_none() {
         return Vec::new();
     }
-    let context = &visit.context;
-    let person = reviewer(context).person(context.decider.key().signer());
-    let policies = context.decider.policies_of(&context.caller.tenant);
-    let listed = policies.iter().flat_map(|(_, policy)| policy.roles_of(&person)).map(str::to_owned);
-    context.caller.roles.iter().cloned().chain(listed).chain(passkey::roles(visit)).collect()
+    own_roles(&visit.context).into_iter().chain(passkey::roles(visit)).collect()
 }
 
 fn each_once(all: impl Iterator<Item = Shown>) -> Vec<Shown> {

@@ -5,7 +5,7 @@ use proofmark_decider::{NewReview, Revocation, SignedApproval, Statement};
 use proofmark_evidence::{Reviewer, WantedScope};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
-use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Finding, Review, Tenant};
+use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Finding, QueueFilter, Review, Tenant};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -152,8 +152,32 @@ pub(crate) fn list(context: &RequestContext<'_>) -> Result<Reply, Problem> {
 
 /// `GET /v1/reviews`: decisions that wait for a review.
 pub(crate) fn reviews(context: &RequestContext<'_>) -> Result<Reply, Problem> {
-    context.only(&["since", "until", "limit", "after"])?;
-    page(context, &DecisionsWanted { to_review: true, ..page_parameters(context)? })
+    context.only(&["whose", "environment", "amount", "since", "until", "limit", "after"])?;
+    let whose = context.parameter("whose");
+    let is_mine = match whose {
+        Some("mine") => true,
+        None | Some("all") => false,
+        Some(_) => return Err(invalid_parameter("whose", "`mine` or `all`")),
+    };
+    let amount = context.parsed::<f64>("amount", "a number")?;
+    if amount.is_some_and(|amount| !amount.is_finite()) {
+        return Err(invalid_parameter("amount", "a number"));
+    }
+    let filter = QueueFilter {
+        roles: is_mine.then(|| own_roles(context)),
+        environment: context.parameter("environment").map(str::to_owned),
+        amount,
+    };
+    page(context, &DecisionsWanted { to_review: true, filter, ..page_parameters(context)? })
+}
+
+/// The roles in which the caller can approve: those of their API key, and those that the policies of their tenant give them.
+#[must_use]
+pub fn own_roles(context: &RequestContext<'_>) -> Vec<String> {
+    let person = reviewer(context).person(context.decider.key().signer());
+    let policies = context.decider.policies_of(&context.caller.tenant);
+    let listed = policies.iter().flat_map(|(_, policy)| policy.roles_of(&person)).map(str::to_owned);
+    context.caller.roles.iter().cloned().chain(listed).collect()
 }
 
 /// `GET /v1/decisions/{id}`.

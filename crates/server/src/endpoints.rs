@@ -117,7 +117,7 @@ fn decision_endpoints() -> Vec<Endpoint> {
         blocking(Get, "/v1/reviews", REVIEWER, decisions::reviews)
             .operation("reviews", "reviews", "List decisions that wait for a review, newest first")
             .description("Of each action the newest, until it is approved, denied or allowed.")
-            .parameters(&["Since", "Until", "Limit", "After"])
+            .parameters(&["Whose", "Environment", "Amount", "Since", "Until", "Limit", "After"])
             .ok::<DecisionPage>("A page"),
         blocking(Post, "/v1/reviews/{id}", REVIEWER, decisions::review)
             .operation("review", "reviews", "Approve or deny")

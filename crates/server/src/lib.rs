@@ -68,7 +68,7 @@ mod viewers;
 mod webhook;
 mod work;
 
-pub use decisions::reviewer;
+pub use decisions::{own_roles, reviewer};
 pub use keys::{ApiKeys, Caller, KeysError, ReviewerEntry, Role, new_key};
 pub use keys_file::{KeysFile, KeysFileError};
 pub use listen::{

@@ -49,7 +49,7 @@ pub(crate) fn asker(parts: &Parts, caller: &Caller, has_key: bool) -> Asker {
         Some(Peer::Address { .. }) | None => Separation::None,
     };
     let is_named = has_key || Peer::account(parts).is_some();
-    Asker { separation, account: is_named.then(|| caller.id.clone()), policy: None }
+    Asker { separation, account: is_named.then(|| caller.id.clone()), ..Asker::default() }
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ use crate::status::CallStatus;
 pub const MAX_CALLS: usize = 10_000;
 /// The kinds of entries that facts are made of.
 pub const FACT_KINDS: [Kind; 5] = [Kind::Decided, Kind::Result, Kind::Cancelled, Kind::Ended, Kind::Undecided];
+/// The sign of a result that the record does not have, as that of one that was too long to be searched: it may have any.
+const UNSEARCHED: &str = "unsearched";
 /// The most signs of steering that are kept: the first of each kind and source, and the first of each kind in any case.
 const MAX_TAINT: usize = 1_000;
 
@@ -38,6 +40,8 @@ pub struct SessionFacts {
     recorded: HashMap<String, usize>,
     /// As facts have it.
     taint: Vec<Json>,
+    /// The signs of results that never came, with the decisions on their calls.
+    lost: Vec<(String, Json)>,
     /// How many entries of the record were taken in.
     taken_in: usize,
 }
@@ -69,12 +73,18 @@ impl SessionFacts {
                 self.recorded.extend(decision.map(|decision| (decision, self.calls.len() - 1)));
             }
             Event::Result(result) => {
+                self.lost.retain(|(decision, _)| Some(decision) != result.decision.as_ref());
                 self.decision_ended(result.decision.as_deref(), result.status);
                 if !result.was_withheld() {
                     self.tainted(&result.signs, &result.tool, at);
                 }
             }
-            Event::Ended(ended) => self.decision_ended(Some(&ended.decision), ended.status),
+            Event::Ended(ended) => {
+                if let Some(tool) = self.pending_tool(&ended.decision) {
+                    self.lost.push((ended.decision.clone(), sign(UNSEARCHED, tool, at)));
+                }
+                self.decision_ended(Some(&ended.decision), ended.status);
+            }
             // Where it is not known whether it was executed, it stays pending.
             Event::Cancelled(cancelled) if cancelled.executed == Executed::No => {
                 self.decision_ended(cancelled.decision.as_deref(), Some(CallStatus::Blocked));
@@ -122,6 +132,13 @@ impl SessionFacts {
         }
     }
 
+    /// The tool of the call that was decided on, where the record has nothing of how it ended.
+    fn pending_tool(&self, decision: &str) -> Option<&str> {
+        let call = self.calls.get(*self.recorded.get(decision)?)?.as_object()?;
+        let text = |name| call.get(name).and_then(Json::as_str);
+        text("tool").filter(|_| text("status") == Some(CallStatus::Pending.as_str()))
+    }
+
     /// Keeps the signs of steering in what came from `source`.
     pub fn tainted<L: AsRef<str>>(&mut self, labels: &[L], source: &str, at: &str) {
         for label in labels.iter().map(AsRef::as_ref) {
@@ -133,7 +150,7 @@ impl SessionFacts {
             }
             // A server that has many tools must not make the sign be left out that a rule looks for.
             if !is_known && (self.taint.len() < MAX_TAINT || !is_of_known_kind) {
-                self.taint.push(object! { "signal": label, "source": source, "at": at }.into());
+                self.taint.push(sign(label, source, at));
             }
         }
     }
@@ -146,7 +163,7 @@ impl SessionFacts {
             "action": action,
             "agent": object! { "id"?: agent.id.clone(), "environment"?: agent.environment.clone(), "run": run, "process"?: agent.process.clone() },
             "calls": self.calls.clone(),
-            "taint": self.taint.clone(),
+            "taint": self.taint.iter().chain(self.lost.iter().map(|(_, sign)| sign)).cloned().collect::<Vec<_>>(),
             "memory": Vec::<Json>::new(),
             "facts": Vec::<Json>::new(),
         }
@@ -156,6 +173,11 @@ impl SessionFacts {
 /// Arguments as facts have them, where they were recorded.
 fn parsed(arguments: Option<&str>) -> Option<Json> {
     Json::parse(arguments?.as_bytes()).ok()
+}
+
+/// A sign of steering as facts have it.
+fn sign(signal: &str, source: &str, at: &str) -> Json {
+    object! { "signal": signal, "source": source, "at": at }.into()
 }
 
 /// A call as facts have it. Its class is unknown where it was recorded without.

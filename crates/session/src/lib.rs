@@ -4,6 +4,7 @@
 //!   all kinds and their members, from which the one reader and the one writer are made.
 //! - [`Entry`] is an event and its time. [`Entry::to_document`] makes it the document that [`sign_entry`] links and signs;
 //!   [`SessionDocument`] is such a document when it is read again, and [`SessionChain`] verifies all of a session.
+//! - [`SessionHead`] is the end of a session at which a decision was made.
 //! - [`SessionFacts`] are the calls and the signs of steering that entries tell of, as the facts of the next decision.
 //! - [`Keep`], [`TextDigest`] and [`arguments`] say how much of a text an event has.
 //!
@@ -14,6 +15,7 @@ mod chain;
 mod document;
 mod event;
 mod facts;
+mod head;
 mod kept;
 mod members;
 mod provenance;
@@ -27,8 +29,9 @@ pub use event::{
     Passed, Refused, ServerInfo, Stopped, SubagentName, Undecided, Waiting,
 };
 pub use facts::{Agent, FACT_KINDS, MAX_CALLS, SessionFacts};
+pub use head::SessionHead;
 pub use kept::{Keep, TextDigest, arguments, masked};
 pub use members::{Executed, Side};
 pub use provenance::{PROVENANCE, copy_provenance};
 pub use status::CallStatus;
-pub use tool_name::{COMMON_TOOLS, name_on_server, server_tool, unknown_tool};
+pub use tool_name::{COMMON_TOOLS, name_on_server, qualified_name, server_tool, unknown_tool};

@@ -51,6 +51,14 @@ pub fn name_on_server<'a>(server: Option<&str>, tool: &'a str) -> &'a str {
     tool.strip_prefix(&prefix(server.unwrap_or_default())).unwrap_or(tool)
 }
 
+/// The name of a server's tool with that of its server, `mcp:SERVER:TOOL`; `None` where the server is not known, or has a name that could
+/// be taken for another one before it.
+#[must_use]
+pub fn qualified_name(server: Option<&str>, tool: &str) -> Option<String> {
+    let server = server.filter(|server| !server.contains(':'))?;
+    Some(format!("{}{}", prefix(server), name_on_server(Some(server), tool)))
+}
+
 fn prefix(server: &str) -> String {
     format!("{OF_SERVER}{server}:")
 }
@@ -73,5 +81,10 @@ mod tests {
         assert_eq!(name_on_server(Some("ci"), &server_tool(Some("ci"), "shell")), "shell");
         assert_eq!(name_on_server(Some("toys"), "mcp:ci:shell"), "mcp:ci:shell");
         assert!(!COMMON_TOOLS.contains(&&*unknown_tool("shell")));
+        for tool in ["shell", "mcp:ci:shell"] {
+            assert_eq!(qualified_name(Some("ci"), tool).as_deref(), Some("mcp:ci:shell"));
+        }
+        assert_eq!(qualified_name(Some("ci:x"), "shell"), None);
+        assert_eq!(qualified_name(None, "shell"), None);
     }
 }

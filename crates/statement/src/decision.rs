@@ -2,6 +2,7 @@
 
 use proofmark_boundary::{DecisionReceipt, Separation};
 use proofmark_receipt::Json;
+use proofmark_session::SessionHead;
 
 use crate::{Kind, Said, Section, Statement, text};
 
@@ -20,6 +21,9 @@ pub fn of_decision(receipt: &DecisionReceipt) -> Vec<Section> {
     said.words("account", asker.account);
     said.words("separation", Some(separation(asker.separation)));
     said.words("policy name", asker.policy);
+    if let Some(SessionHead { session, entries, .. }) = asker.session {
+        said.words("session", Some(format!("{session}, after {entries} entries")));
+    }
     for (name, digest) in [("action", "action_hash"), ("policy", "policy_hash"), ("facts", "facts_hash")] {
         said.say(name, Kind::Digest, receipt.bound(digest));
     }

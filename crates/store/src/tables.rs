@@ -140,6 +140,7 @@ pub(crate) static DECISIONS: Table = Table {
         text("agent").optional(),
         text("class").optional(),
         text("tool").optional(),
+        text("session").optional(),
         integer("expires_at"),
         text("candidate").optional(),
         truth("review"),
@@ -159,6 +160,7 @@ pub(crate) static DECISIONS: Table = Table {
         index("decisions_listed", &["tenant", "outcome"]),
         index("decisions_by_agent", &["tenant", "agent", "outcome"]).only("agent IS NOT NULL"),
         index("decisions_by_class", &["tenant", "class", "outcome"]).only("class IS NOT NULL"),
+        index("decisions_by_session", &["tenant", "session", "sequence"]).only("session IS NOT NULL"),
         index("decisions_by_tool", &["tenant", "tool", "outcome"]).only("tool IS NOT NULL"),
     ],
     ..PLAIN

@@ -541,6 +541,14 @@ impl TenantStore<'_> {
         self.read(|db, tenant| sessions::since(db, tenant, session, position, take))
     }
 
+    /// The newest decision that was made in a session, as its column says.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn last_decision_in(&self, session: &str) -> Result<Option<Decision>, StoreError> {
+        self.read(|db, tenant| decisions::last_in_session(db, tenant, session))
+    }
+
     /// The guarded sessions, those begun last first, at most `limit` after the place `after`.
     ///
     /// # Errors

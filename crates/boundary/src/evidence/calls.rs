@@ -5,7 +5,7 @@
 
 use proofmark_evidence::FromThere;
 use proofmark_evidence::glob::Globs;
-use proofmark_receipt::Json;
+use proofmark_receipt::{Json, shown};
 use proofmark_session::{CallStatus, name_on_server};
 
 use crate::policy::{SameArgument, ToolCallDemand};
@@ -38,7 +38,7 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> CallMatch {
                 calls.iter().enumerate().filter(|(_, call)| maybe(globs, call) && is_open(call)).collect();
             if !open.is_empty() {
                 // It may still act, after everything that was recorded.
-                return CallMatch::Unknown(open.into_iter().map(|(index, _)| unsettled(index)).collect());
+                return CallMatch::Unknown(open.into_iter().map(|(index, call)| unsettled(index, call)).collect());
             }
             // Of any status, even without a name: a later start leaves calls out and lets no outdated one count.
             calls.iter().rposition(|call| maybe(globs, call)).map_or(0, |last| last + 1)
@@ -104,8 +104,12 @@ fn is_open(call: &Json) -> bool {
     status(call).is_some_and(CallStatus::is_unsettled)
 }
 
-fn unsettled(index: usize) -> String {
-    format!("`calls[{index}].status` does not say how the call ended")
+/// Names the call, and what makes its end known or leaves it behind.
+fn unsettled(index: usize, call: &Json) -> String {
+    let tool = shown(text(call, "tool").unwrap_or("a tool without a name"));
+    format!(
+        "`calls[{index}].status` does not say how the call of `{tool}` ended: wait for its result, or begin a new session"
+    )
 }
 
 fn status(call: &Json) -> Option<CallStatus> {

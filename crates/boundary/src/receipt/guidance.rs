@@ -47,6 +47,10 @@ fn default_step(finding: &RuleFinding) -> Object {
             "ask_for_approval",
             &format!("Ask someone with the role `{role}` to approve exactly this action, then ask again."),
         ),
+        (RuleKind::Require, Some(EvidenceItem::ToolCall { .. })) if finding.status == RuleStatus::Unknown => {
+            let missing = finding.missing.join("; ");
+            coded("supply_facts", &format!("Ask again when this is known: {missing}."))
+        }
         (RuleKind::Require, Some(EvidenceItem::ToolCall { tool, .. })) => {
             coded("take_required_step", &format!("Call {tool} first, then ask again."))
         }

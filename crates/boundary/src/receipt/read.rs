@@ -2,6 +2,7 @@
 
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, Timestamp};
+use proofmark_session::SessionHead;
 
 use super::{DecisionReceipt, RECEIPT_TYPE, disposition_object};
 use crate::asker::Separation;
@@ -167,6 +168,7 @@ impl DecisionReceipt {
             ("separation", says("separation", &|word| Separation::from_word(word).is_some())),
             ("account", says("account", &|_| true)),
             ("policy", says("policy", &|_| true)),
+            ("session", member(&document, "binding", "session").is_none_or(|head| SessionHead::read(head).is_some())),
         ] {
             if !holds {
                 return Err(ParseDecisionError::Missing(format!("binding.{name}")));

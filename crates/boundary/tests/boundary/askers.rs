@@ -3,7 +3,8 @@
 use proofmark_boundary::{
     Asker, DecisionReceipt, Outcome, ParseDecisionError, Recomputed, Request, Separation, replay,
 };
-use proofmark_receipt::{Json, Object, ReceiptId, SigningKey, object};
+use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, SigningKey, object};
+use proofmark_session::SessionHead;
 
 use crate::support::{decided, policy, request};
 
@@ -18,7 +19,13 @@ boundaries:
 const PLAIN: &str = "{action: {tool: t, class: record_mutation}, agent: {id: a}}";
 
 fn claude() -> Asker {
-    Asker { separation: Separation::Account, account: Some("claude".to_owned()), policy: Some("strict".to_owned()) }
+    let session = SessionHead { session: "s".to_owned(), entries: 2, last_entry: Some(Sha256Digest::of(b"entry")) };
+    Asker {
+        separation: Separation::Account,
+        account: Some("claude".to_owned()),
+        policy: Some("strict".to_owned()),
+        session: Some(session),
+    }
 }
 
 fn id() -> ReceiptId {
@@ -92,7 +99,7 @@ fn a_decision_is_replayed_as_it_was_asked_for() {
         let unknown = with(&|binding| drop(binding.insert(name, value)));
         assert_eq!(unknown, Err(ParseDecisionError::Missing(format!("binding.{name}"))), "{value}");
     }
-    for name in ["account", "policy"] {
+    for name in ["account", "policy", "session"] {
         let number = with(&|binding| drop(binding.insert(name, 1_u64)));
         assert_eq!(number, Err(ParseDecisionError::Missing(format!("binding.{name}"))));
     }

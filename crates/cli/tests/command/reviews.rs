@@ -245,3 +245,34 @@ fn an_approval_names_its_reviewer() {
     assert_eq!(member(&reviewer, "key").as_str(), Some(finance.people[0].as_str()));
     assert_eq!(member(&reviewer, "id").as_str(), Some(finance.people[0].as_str()));
 }
+
+#[test]
+fn the_queue_is_narrowed_to_what_a_key_can_give_to_an_environment_and_to_an_amount() {
+    let finance = Finance::new();
+    // Of somebody else: nobody of finance can approve it.
+    let policy = POLICY.replace("match: {}", "match: {tool: refund}")
+        + "  - {id: deploy, match: {tool: deploy}, require: [{approval: {role: lead}}]}\n";
+    let deploy = r#"{"action": {"tool": "deploy", "class": "system_change"}, "agent": {"environment": "staging"}}"#;
+    for request in [REFUND, &REFUND.replace("200", "20").replace("staging", "production"), deploy] {
+        assert_eq!(finance.decide(&policy, request).code, 1);
+    }
+    let policy = finance.place.file("policy.yaml", POLICY);
+    assert_eq!(
+        finance.place.run(&["reviewer", "add", "ann", "--key", "ann", "--role", "finance", "--policy", &policy]).code,
+        0
+    );
+    let listed = |options: &[&str]| {
+        let done = finance.place.run(&[&["decision", "list", "--json"][..], options].concat());
+        assert_eq!(done.code, 0, "{done:?}");
+        done.stdout.lines().count()
+    };
+    let mine = ["--mine", "--key", "ann", "--policy", &policy];
+    assert_eq!((listed(&["--waiting"]), listed(&mine)), (3, 2));
+    assert_eq!(listed(&["--mine", "--key", "bob", "--policy", &policy]), 0);
+    assert_eq!(listed(&["--waiting", "--environment", "staging"]), 2);
+    assert_eq!((listed(&["--amount", "20"]), listed(&["--amount", "20.5"])), (2, 1));
+    assert_eq!(listed(&[&mine[..], &["--environment", "production", "--limit", "1"]].concat()), 1);
+    for wrong in [&["--mine"][..], &["--amount", "NaN"], &["--key", "ann"]] {
+        assert_eq!(finance.place.run(&[&["decision", "list"][..], wrong].concat()).code, 2, "{wrong:?}");
+    }
+}

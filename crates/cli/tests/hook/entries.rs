@@ -77,9 +77,10 @@ fn entries_that_were_written_past_the_decider_are_no_facts() {
             assert_eq!(refused.status.code(), Some(2), "{refused:?}");
             assert!(String::from_utf8_lossy(&refused.stderr).contains(said), "{refused:?}");
         }
-        // An export is refused for the same reason.
-        let export = place.said(&["session", "export", "claude-s1"]);
-        place.write("export.jsonl", &export);
+        // An export has all of it, and is refused for the same reason.
+        let export = place.proofmark(&["session", "export", "claude-s1"]);
+        assert_eq!(export.status.code(), Some(2), "{export:?}");
+        place.write("export.jsonl", &String::from_utf8(export.stdout).unwrap());
         let accept =
             ["workflow", "accept", "workflow.yaml", "--step", "s", "--response", "done.md", "--trace", "export.jsonl"];
         assert_eq!(place.proofmark(&accept).status.code(), Some(2));
@@ -105,4 +106,41 @@ fn a_session_that_another_key_recorded_is_not_believed() {
     let event = claude("PreToolUse", "Bash", r#"{"command":"ls"}"#, "t2");
     let answer = place.hook_with("claude", &event, &options);
     assert!(answer.starts_with(SPECIFIC) && answer.contains("its signer is not trusted"), "{answer}");
+}
+
+#[test]
+fn an_end_that_was_cut_off_is_missed_by_a_new_process() {
+    // The call of `shell` that a rule looks for, and its end.
+    let from = |position: &str| format!("DELETE FROM session_entries WHERE position >= {position}");
+    for (statement, entries) in [(from("3"), 3), (from("2"), 2), (from("0"), 0)] {
+        let place = place();
+        assert!(run_tests(&place).starts_with(SPECIFIC));
+        place.home.sql(&statement);
+        let decisions = place.decisions();
+        let answer = run_tests(&place);
+        assert!(answer.contains("its end is missing"), "{entries}: {answer}");
+        assert!(answer.contains("begin another session"), "{answer}");
+        assert_eq!(place.decisions(), decisions);
+        // A session that goes on as another one has an end, which is not the one of the decision.
+        for command in ["show", "export"] {
+            let shown = place.proofmark(&["session", command, "claude-s1"]);
+            assert_eq!(shown.status.code(), Some(2), "{shown:?}");
+        }
+        assert_eq!(place.proofmark(&["policy", "suggest", "--session", "claude-s1"]).status.code(), Some(2));
+    }
+}
+
+#[test]
+fn a_decision_that_was_taken_out_of_its_session_is_found_by_a_check() {
+    let place = place();
+    assert!(run_tests(&place).starts_with(SPECIFIC));
+    assert!(place.proofmark(&["store", "check"]).status.success());
+    place.home.sql("UPDATE decisions SET session = NULL");
+    let found = place.proofmark(&["store", "check"]);
+    let found = String::from_utf8_lossy(&found.stdout).into_owned();
+    assert!(found.contains("column session"), "{found}");
+    place.home.sql("UPDATE decisions SET session = 'claude-s2'");
+    let event = claude("PreToolUse", "Bash", r#"{"command":"ls"}"#, "t2").replace("\"s1\"", "\"s2\"");
+    let answer = place.hook("claude", &event);
+    assert!(answer.contains("does not say where in this session it was made"), "{answer}");
 }

@@ -5,6 +5,7 @@ mod calls;
 mod entries;
 mod failures;
 mod identity;
+mod lost;
 mod stops;
 
 use std::io::Write;

@@ -131,6 +131,15 @@ fn a_job_is_followed_and_run_again() {
 }
 
 #[test]
+fn a_reader_is_notified_only_after_asking_for_it() {
+    let Some(modules) = packages() else { return };
+    let home = Home::new();
+    let (file, keys) = keys(&home);
+    let (_server, address) = served(&home, &["--api-keys", &file]);
+    tell(&modules, "notify.mjs", &[&address, &keys[0], &keys[1]]);
+}
+
+#[test]
 fn a_passkey_approves_what_its_holder_saw_and_nothing_else() {
     let Some(modules) = packages() else { return };
     let home = Home::new();

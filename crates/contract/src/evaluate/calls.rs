@@ -133,7 +133,7 @@ impl<'a> MatchedCalls<'a> {
         };
         let others = trace.calls.iter().filter(|call| {
             call.status.may_have_acted()
-                && tools.class_of(&call.tool) == Class::Mutating
+                && tools.class_of(&call.tool, |member| call.came_from(member)) == Class::Mutating
                 && !listed.contains(&call.index)
         });
         let others: Vec<&Call> = others.collect();
@@ -162,7 +162,7 @@ impl<'a> MatchedCalls<'a> {
             let (_, why) = matches.near_misses.iter().find(|(near, _)| near.index == call.index)?;
             Some(format!("not as `{}` asks: {why}", rule.id))
         });
-        let why = match (near_miss, tools.is_mutating(&call.tool)) {
+        let why = match (near_miss, tools.is_mutating(&call.tool, |member| call.came_from(member))) {
             (Some(near_miss), _) => near_miss,
             (None, true) => "mutating".to_owned(),
             (None, false) => "not declared readonly".to_owned(),

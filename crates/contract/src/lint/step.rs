@@ -162,7 +162,9 @@ fn class_findings(workflow: &Workflow, verification: &Verification, class: Class
     }
     for (index, rule) in verification.tool_calls.iter().enumerate() {
         // Only tools that are declared mutating: one without a declaration counts as such, but may only read.
-        if rule.count.min > 0 && workflow.tools.is_mutating(&rule.name) {
+        let samples: Vec<_> = rule.from.samples().collect();
+        let from = |member: &str| samples.iter().find(|(name, _)| *name == member).map(|(_, sample)| sample.as_str());
+        if rule.count.min > 0 && workflow.tools.is_mutating(&rule.name, from) {
             let message = format!("the step is readonly and `{}` is mutating", rule.name);
             let help = "write `class: mutating`, or ask for another tool";
             findings.push(Finding::error(

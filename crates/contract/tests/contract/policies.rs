@@ -1,8 +1,10 @@
-use proofmark_contract::{AttemptOutcome, Contract, ContractError, WorkflowPolicy};
+use proofmark_contract::lint::lint;
+use proofmark_contract::{AttemptOutcome, Contract, ContractError, RuleOutcome, WorkflowPolicy};
 use proofmark_evidence::EvidenceStatus;
+use proofmark_evidence::trace::Trace;
 use proofmark_receipt::document::Format;
 
-use super::{NOW_MS, calls, judge, one_step, policy};
+use super::{NOW_MS, calls, judge, one_step, policy, rule, workflow};
 
 const STEP: &str = "agent: billing
 verification: {retryPrompt: more, evidence: [{path: a, expect: 1}], toolCalls: [{name: book_flight}]}
@@ -129,7 +131,90 @@ fn the_tools_of_workflow_and_policy_count_together() {
     let contract = Contract::of(&one_step("mutating", STEP), "s", Some(&policy), NOW_MS).unwrap();
     let table = [("get_order", false), ("list_all", false), ("get_secret", true), ("deploy", true), ("other", true)];
     for (tool, mutating) in table {
-        assert_eq!(contract.tools.class_of(tool).as_str() == "mutating", mutating, "{tool}");
+        assert_eq!(contract.tools.class_of(tool, |_| None).as_str() == "mutating", mutating, "{tool}");
+    }
+}
+
+/// Calls of a session that succeeded, each of a tool of a server.
+fn session(calls_of: &[(&str, &str)]) -> Trace {
+    let entry = |number: usize, kind: &str, rest: String| {
+        format!(
+            r#"{{"record_type":"proofmark_session_entry","entry_id":"00000000-0000-4000-8000-{number:012}","session":"s","kind":"{kind}","at":"2026-03-01T12:00:00.000Z",{rest},"metadata":{{}}}}"#
+        ) + "\n"
+    };
+    let digest = r#"{"sha256":"cc","bytes":2}"#;
+    let lines = calls_of.iter().enumerate().map(|(number, (server, tool))| {
+        let named = format!(r#""tool":"{tool}","server":"{server}","decision":"d{number}""#);
+        let decided = format!(
+            r#""request":"{number}","method":"tools/call","from":"client","source":"guard","surface":"mcp",{named},"message":{digest},"arguments":"{{}}","allowed":true"#
+        );
+        let result = format!(r#""request":"{number}",{named},"status":"succeeded","signs":[],"result":{digest}"#);
+        entry(2 * number, "decided", decided) + &entry(2 * number + 1, "result", result)
+    });
+    calls(&lines.collect::<String>())
+}
+
+#[test]
+fn a_tool_of_another_server_is_another_tool() {
+    let with = |tools: &str| {
+        let text = format!(
+            "name: w\nclass: mutating\ntools: {tools}\nsteps:\n  - id: s\n    verification:\n      noOtherMutations: true\n      toolCalls: [{{name: run_tests, server: ci}}]\n"
+        );
+        Contract::of(&workflow(&text), "s", None, NOW_MS).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    let judged = |tools: &str, calls_of: &[(&str, &str)], id: &str| {
+        rule(&judge(&with(tools), "{}", Some(&session(calls_of))), id).outcome
+    };
+    let (ci, toys, look) = (("ci", "run_tests"), ("toys", "run_tests"), ("toys", "look"));
+    let none = "{}";
+    assert_eq!(judged(none, &[ci], "toolCalls:run_tests"), RuleOutcome::Met);
+    assert_eq!(judged(none, &[toys], "toolCalls:run_tests"), RuleOutcome::Unmet);
+    for (tools, is_readonly) in [
+        ("{readonly: [look]}", true),
+        ("{readonly: [{name: look, server: toys}]}", true),
+        ("{readonly: [{name: look, server: ci}]}", false),
+        ("{readonly: [{name: 'l*', surface: mcp, source: guard}]}", true),
+        ("{readonly: [{name: look, surface: host}]}", false),
+        // Who reaches the server how is not recorded in this session.
+        ("{readonly: [{name: look, origin: 'node *'}]}", false),
+        ("{readonly: ['mcp:toys:*']}", true),
+        ("{readonly: ['mcp:ci:*']}", false),
+        ("{readonly: [look], mutating: [{name: look, server: toys}]}", false),
+        ("{readonly: [look], mutating: [{name: look, server: ci}]}", true),
+        ("{readonly: [look], mutating: [{name: look, origin: 'node *'}]}", false),
+    ] {
+        let met = judged(tools, &[ci, look], "noOtherMutations") == RuleOutcome::Met;
+        assert_eq!(met, is_readonly, "{tools}");
+    }
+    // The digest of the contract has what is written.
+    assert_ne!(with("{readonly: [look]}").digest(), with("{readonly: [{name: look, server: ci}]}").digest());
+}
+
+#[test]
+fn a_readonly_tool_of_any_server_is_named_where_servers_are() {
+    let text = |tools: &str| {
+        format!(
+            "name: w\nclass: mutating\ntools: {tools}\nsteps:\n  - id: s\n    agent: a\n    verification: {{toolCalls: [{{name: run_tests, server: ci}}]}}\n"
+        )
+    };
+    let found = |tools: &str| {
+        let report = lint(&workflow(&text(tools)), None, NOW_MS);
+        report
+            .findings
+            .iter()
+            .any(|finding| finding.code == "call-of-any-server" && finding.path == "tools.readonly[0]")
+    };
+    for (tools, is_named) in [
+        ("{readonly: [look]}", true),
+        ("{readonly: [{name: look, source: guard}]}", true),
+        ("{readonly: [{name: look, server: ci}]}", false),
+        ("{readonly: ['mcp:ci:*']}", false),
+        ("{readonly: [read_file]}", false),
+        ("{readonly: ['host:NotebookRead']}", false),
+        ("{readonly: [{name: look, surface: host}]}", false),
+        ("{mutating: [look]}", false),
+    ] {
+        assert_eq!(found(tools), is_named, "{tools}");
     }
 }
 

@@ -19,11 +19,13 @@ fn the_schemas_list_exactly_the_fields_the_readers_know() {
         ("approval", fields::APPROVAL),
         ("onFailure", fields::ON_FAILURE),
         ("tools", fields::TOOLS),
+        ("toolFromThere", fields::TOOL),
         ("reviewer", fields::REVIEWER),
     ];
     let policy = [
         ("", fields::POLICY),
         ("tools", fields::TOOLS),
+        ("toolFromThere", fields::TOOL),
         ("classes", fields::CLASSES),
         ("demands", fields::DEMANDS),
         ("requirement", fields::REQUIREMENT),

@@ -46,6 +46,8 @@ pub(super) struct HookedCall {
     subagent: Option<String>,
     at: String,
     has_ended: bool,
+    /// Whether a hook was told of its end.
+    has_result: bool,
     has_joined: bool,
     /// Whether it is not known how it ended.
     pub(super) is_unsettled: bool,
@@ -84,11 +86,15 @@ impl Calls {
                     subagent: decided.subagent.as_ref().map(|subagent| subagent.id.clone()),
                     at: at.clone(),
                     has_ended: false,
+                    has_result: false,
                     has_joined: false,
                     is_unsettled: true,
                 });
             }
-            Event::Result(result) => self.ended(result.decision.as_deref(), result.status),
+            Event::Result(result) => {
+                self.ended(result.decision.as_deref(), result.status);
+                self.with(result.decision.as_deref().unwrap_or_default(), |call| call.has_result = true);
+            }
             Event::Ended(ended) => self.ended(Some(&ended.decision), ended.status),
             Event::Joined(joined) => self.with(&joined.decision, |call| call.has_joined = true),
             _ => {}
@@ -123,7 +129,8 @@ impl Calls {
             // The name alone does not make it this call: another action under the same name is another one.
             let named =
                 |one: &&HookedCall| one.id.as_ref() == Some(id) && one.host_tool == call.host_tool && one.args == args;
-            let open = self.decided.iter().rev().find(|one| named(one) && !one.has_ended);
+            // The host's record may have said before that it ended; the result is the first to say what it brought.
+            let open = self.decided.iter().rev().find(|one| named(one) && !one.has_result);
             // Where all calls of this name have ended, the host says it a second time.
             let otherwise = if self.decided.iter().any(|one| named(&one)) { Match::Twin } else { Match::Nothing };
             return open.map_or(otherwise, Match::Of);
@@ -157,6 +164,16 @@ impl Calls {
     /// Whether there is a call whose end is not known and that the host names.
     pub(super) fn any_unsettled(&self) -> bool {
         self.decided.iter().any(|one| one.id.is_some() && one.allowed && one.is_unsettled)
+    }
+
+    /// Whether there is a call that may have been made, that the host names, and of whose end nothing is recorded.
+    pub(super) fn any_open(&self) -> bool {
+        self.decided.iter().any(HookedCall::is_open)
+    }
+
+    /// The call with this name, if nothing is recorded of its end.
+    pub(super) fn open(&self, id: &str) -> Option<&HookedCall> {
+        self.decided.iter().rev().find(|one| one.id.as_deref() == Some(id)).filter(|one| one.is_open())
     }
 
     /// Those of the calls made that no hook was asked about and that are not recorded as such.
@@ -210,6 +227,10 @@ impl Made {
 impl HookedCall {
     fn made(&self) -> Made {
         Made { id: self.id.clone(), tool: self.host_tool.clone(), args: self.args.clone() }
+    }
+
+    fn is_open(&self) -> bool {
+        self.id.is_some() && self.allowed && !self.has_ended
     }
 
     fn is_recent(&self, now: &Timestamp) -> bool {

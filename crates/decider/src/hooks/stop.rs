@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_contract::{State, TransitionError, Workflow, WorkflowPolicy};
-use proofmark_evidence::trace::{self, FORMS};
+use proofmark_evidence::trace::{self, FORMS, Form};
 use proofmark_hosts::{Message, Stop};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp, object};
 use proofmark_session::{CallStatus, Ended, Event, Kind, Stopped, TextDigest, Undecided, unknown_tool};
@@ -190,8 +190,7 @@ impl Hooks {
             HostRecord::Lines(lines) => lines,
             HostRecord::Unreadable(why) => return self.unreadable(session, why),
         };
-        let form = self.settings.host.record.form();
-        let Some(form) = FORMS.iter().find(|one| Some(one.as_str()) == form) else { return Ok(()) };
+        let Some(form) = self.record_form() else { return Ok(()) };
         let made_calls = match trace::read_as(lines.as_bytes(), form) {
             Ok(trace) => trace.calls,
             Err(error) => return self.unreadable(session, &error.to_string()),
@@ -235,6 +234,35 @@ impl Hooks {
             .try_for_each(|one| self.find(one.id.as_deref().unwrap_or(&one.tool), EXECUTED_UNDECIDED))
     }
 
+    /// Records of which calls the host's own record has an end that no hook could record. How they ended is not believed here: the
+    /// agent may have written that, and rules look at these calls at once. A call that still runs beside others has no end there.
+    pub(super) fn note_lost(&self, session: &mut HookSession, record: &HostRecord) -> Result<(), DecideError> {
+        let (HostRecord::Lines(lines), Some(form)) = (record, self.record_form()) else { return Ok(()) };
+        // A record that cannot be read is a finding at the stop. Until then its calls have no end.
+        let Ok(trace) = trace::read_as(lines.as_bytes(), form) else { return Ok(()) };
+        let ended = trace.calls.iter().filter(|call| call.status != CallStatus::Pending);
+        let lost = ended.filter_map(|call| session.known.calls.open(call.id.as_deref()?).zip(Some(call)));
+        let lost = lost.map(|(hooked, call)| Ended {
+            call: call.id.clone(),
+            tool: call.tool.clone(),
+            decision: hooked.decision.clone(),
+            status: Some(CallStatus::Doubtful),
+        });
+        let entries: Vec<_> = lost.map(|ended| self.entry(Event::Ended(ended))).collect();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        session.append(&entries)?;
+        entries.iter().for_each(|entry| session.known.take_in(entry));
+        Ok(())
+    }
+
+    /// The form of trace that the host's own record is in, where it is known.
+    fn record_form(&self) -> Option<&'static Form> {
+        let form = self.settings.host.record.form();
+        FORMS.iter().find(|one| Some(one.as_str()) == form).copied()
+    }
+
     /// Records the calls that hooks were told of and that the host's own record does not have: somebody else told of them.
     fn compare_back(
         &self,
@@ -242,9 +270,7 @@ impl Hooks {
         subagent: Option<&str>,
         record: &HostRecord,
     ) -> Result<(), DecideError> {
-        let form = self.settings.host.record.form();
-        let form = FORMS.iter().find(|one| Some(one.as_str()) == form);
-        let (HostRecord::Lines(lines), Some(form)) = (record, form) else { return Ok(()) };
+        let (HostRecord::Lines(lines), Some(form)) = (record, self.record_form()) else { return Ok(()) };
         // What cannot be read was recorded as that.
         let Ok(trace) = trace::read_as(lines.as_bytes(), form) else { return Ok(()) };
         let made = trace.calls.iter().map(made).collect();

@@ -270,3 +270,35 @@ fn an_action_that_was_changed_in_the_store_is_not_approved() {
     assert_eq!((status, code(&refused).as_str()), (409, "other_action"), "{refused:?}");
     assert_eq!(office.outcome(MAIL), "replan_required");
 }
+
+#[test]
+fn the_queue_is_narrowed_as_on_the_page() {
+    let office = Office::open();
+    let ask = |tool: &str, amount: u64, environment: &str| {
+        office.ask(&format!(
+            r#"{{"action": {{"tool": "{tool}", "class": "system_change", "args": {{"amount": {amount}}}}}, "agent": {{"environment": "{environment}"}}}}"#
+        ))
+    };
+    ask("pay", 900, "production");
+    ask("pay", 20, "staging");
+    let listed = |query: &str, reviewer: usize| {
+        let (status, page) = office.server.get(&format!("/v1/reviews?{query}"), &office.reviewers[reviewer]);
+        assert_eq!(status, 200, "{page:?}");
+        (listed(&page, "decisions").len(), !matches!(member(&page, &["next"]), Json::Null))
+    };
+    assert_eq!(listed("whose=all", 0), (2, false));
+    assert_eq!(listed("environment=production", 0), (1, false));
+    assert_eq!(
+        (listed("amount=20", 0), listed("amount=20.5", 0), listed("amount=901", 0)),
+        ((2, false), (1, false), (0, false))
+    );
+    assert_eq!(listed("environment=staging&limit=1", 0), (1, false));
+    assert_eq!(listed("amount=1&limit=1", 0), (1, true));
+    // The third has other roles.
+    let mine: Vec<_> = (0..3).map(|reviewer| listed("whose=mine", reviewer).0).collect();
+    assert_eq!(mine, [2, 2, 0]);
+    for wrong in ["whose=ours", "amount=much", "amount=inf", "role=x"] {
+        let (status, problem) = office.server.get(&format!("/v1/reviews?{wrong}"), &office.reviewers[0]);
+        assert_eq!(status, 400, "{wrong}: {problem:?}");
+    }
+}

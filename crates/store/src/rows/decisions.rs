@@ -18,7 +18,8 @@ use crate::rows::awaited;
 use crate::rows::clock;
 use crate::rows::listing::{self, Condition, Listing, Part, Table};
 use crate::rows::page::{self, Cursor, MAX_PAGE};
-use crate::rows::read::{self, MAX_FOUND};
+use crate::rows::queue::{PORTION, QueueFilter};
+use crate::rows::read::{self, MAX_FOUND, MAX_PAGE_BYTES};
 use crate::rows::reviews::{self, LAST_DENIAL, Review};
 use crate::rows::times::{self, Period};
 use crate::rows::waiting;
@@ -89,6 +90,8 @@ pub struct DecisionIndex {
     pub action: Option<String>,
     /// The tool that the action calls, by which decisions are listed; decisions that are read do not have it.
     pub tool: Option<String>,
+    /// The session that it was made in.
+    pub session: Option<String>,
     /// Whether it waits for a review.
     pub review: bool,
     /// How many approvals it waits for.
@@ -122,7 +125,7 @@ pub struct ActionState {
 }
 
 /// Which decisions to list. What is `None` does not narrow the list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DecisionsWanted {
     pub outcome: Option<String>,
     /// The class of the action.
@@ -133,6 +136,7 @@ pub struct DecisionsWanted {
     pub tool: Option<String>,
     /// Only those that wait for a review: of each subject the newest, unless it has enough reviews.
     pub to_review: bool,
+    pub filter: QueueFilter,
     /// Only those made at or after this time, in milliseconds after 1970-01-01T00:00:00Z.
     pub since: Option<i64>,
     /// Only those made before this time.
@@ -190,6 +194,7 @@ impl DecisionWrite {
             agent: &about.agent,
             class: &about.class,
             tool: &about.tool,
+            session: &about.session,
             expires_at: about.expires_at,
             candidate: &about.candidate,
             review: about.review,
@@ -361,6 +366,15 @@ pub(crate) fn on_subject(db: &Db<'_>, tenant: &Tenant, subject: &str, limit: usi
     })
 }
 
+/// The newest decision that was made in a session.
+pub(crate) fn last_in_session(db: &Db<'_>, tenant: &Tenant, session: &str) -> Result<Option<Decision>, Fault> {
+    let sql = format!(
+        "SELECT {} FROM decisions WHERE tenant = $1 AND session = $2 ORDER BY sequence DESC LIMIT 1",
+        DECISIONS.list()
+    );
+    db.one(&sql, &values![tenant.as_str(), session], read_decision)
+}
+
 pub(crate) fn any_decision(db: &Db<'_>, id: &str) -> Result<Option<(Tenant, Decision)>, Fault> {
     let sql = format!("SELECT {} FROM decisions WHERE decision_id = $1", DECISIONS.list());
     db.one(&sql, &values![id], read_any_decision)
@@ -390,24 +404,67 @@ const WAITING: Table = Table { name: "waiting", joins: "decisions USING (sequenc
 
 pub(crate) fn decisions(db: &Db<'_>, tenant: Option<&Tenant>, wanted: &DecisionsWanted) -> Result<Decisions, Fault> {
     let limit = wanted.limit.clamp(1, MAX_PAGE);
+    let (found, is_cut) = if wanted.filter.is_any() {
+        filtered(db, tenant, wanted, page::one_more(limit))?
+    } else {
+        newest(db, tenant, wanted, page::one_more(limit))?
+    };
+    let last = found.last().map(|(sequence, _)| Cursor(*sequence)).filter(|_| is_cut);
+    let (decisions, next) = page::cut(found, limit);
+    Ok(Decisions { decisions, next: next.or(last) })
+}
+
+/// The decisions that are wanted, by everything that has a column, each with its sequence number; and whether there are fewer than
+/// `limit` because of their size.
+fn newest(
+    db: &Db<'_>,
+    tenant: Option<&Tenant>,
+    wanted: &DecisionsWanted,
+    limit: usize,
+) -> Result<(Vec<(i64, Decision)>, bool), Fault> {
     // Several statements, which must see the same rows: one that came between two of them would shift the pages.
-    let (found, is_cut) = db.moment(|db| {
+    db.moment(|db| {
         let listing = Listing {
             table: if wanted.to_review { &WAITING } else { &LISTED },
             parts: parts(db, tenant, wanted)?,
             groups: vec![Value::from(&wanted.outcome)],
             period: Period { since: wanted.since, until: wanted.until, after: wanted.after },
-            limit: page::one_more(limit),
+            limit,
         };
         let sequences = listing::newest(db, &listing)?;
         // An action may have megabytes.
         let sql = format!("SELECT {SIZE} FROM decisions WHERE {} ORDER BY sequence DESC", db.among("sequence", "$1"));
         let fitting = read::first_that_fit(db, &sql, &[Value::numbers(&sequences)])?;
         Ok((at(db, sequences.get(..fitting).unwrap_or(&sequences))?, fitting < sequences.len()))
-    })?;
-    let last = found.last().map(|(sequence, _)| Cursor(*sequence)).filter(|_| is_cut);
-    let (decisions, next) = page::cut(found, limit);
-    Ok(Decisions { decisions, next: next.or(last) })
+    })
+}
+
+/// As [`newest`], of those whose documents are wanted, too.
+fn filtered(
+    db: &Db<'_>,
+    tenant: Option<&Tenant>,
+    wanted: &DecisionsWanted,
+    limit: usize,
+) -> Result<(Vec<(i64, Decision)>, bool), Fault> {
+    let (mut left, mut found, mut bytes) = (wanted.clone(), Vec::new(), 0);
+    loop {
+        let (portion, is_cut) = newest(db, tenant, &left, PORTION)?;
+        let is_last = portion.len() < PORTION && !is_cut;
+        left.after = portion.last().map(|(sequence, _)| Cursor(*sequence));
+        for (sequence, decision) in portion.into_iter().filter(|(_, decision)| wanted.filter.matches(decision)) {
+            bytes += decision.document.len() + decision.about.action.as_ref().map_or(0, String::len);
+            if bytes > MAX_PAGE_BYTES && !found.is_empty() {
+                return Ok((found, true));
+            }
+            found.push((sequence, decision));
+            if found.len() == limit {
+                return Ok((found, false));
+            }
+        }
+        if is_last || left.after.is_none() {
+            return Ok((found, false));
+        }
+    }
 }
 
 /// The parts of the table that have all decisions that are wanted: one for each tenant, by the index that is likely to find
@@ -472,6 +529,7 @@ pub(crate) fn read(row: &Fields<'_>) -> Result<Decision, Fault> {
             candidate: row.get("candidate")?,
             action: row.get("action")?,
             tool: None,
+            session: row.get("session")?,
             review: row.get("review")?,
             wanted: row.get("wanted")?,
             subject: row.get("subject")?,

@@ -52,12 +52,7 @@ pub struct WaitingWanted {
     pub text: Option<String>,
     /// Only those of which a rule asks for an approval in this role.
     pub role: Option<String>,
-    /// Only those of which a rule asks for an approval in one of these roles.
-    pub roles: Option<Vec<String>>,
-    /// The environment that it was asked for (`binding.environment`).
-    pub environment: Option<String>,
-    /// The least amount of the action: its `amount`, else that of its arguments.
-    pub amount: Option<f64>,
+    pub filter: QueueFilter,
     /// The agent that asked.
     pub agent: Option<String>,
     /// Only those that have waited less long than the one at this place.
@@ -66,8 +61,19 @@ pub struct WaitingWanted {
     pub before: Option<Cursor>,
 }
 
+/// What narrows lists of decisions by what their documents say. What is `None` does not narrow them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueueFilter {
+    /// Only those of which a rule asks for an approval in one of these roles.
+    pub roles: Option<Vec<String>>,
+    /// The environment that it was asked for (`binding.environment`).
+    pub environment: Option<String>,
+    /// The least amount of the action: its `amount`, else that of its arguments.
+    pub amount: Option<f64>,
+}
+
 /// How many of those that wait are read at a time.
-const PORTION: usize = 100;
+pub(crate) const PORTION: usize = 100;
 
 /// Decisions that wait, those that have waited longest first, no more than are read at a time; and whether there are more.
 pub(crate) fn list(
@@ -170,11 +176,7 @@ impl WaitingWanted {
     }
 
     fn reads_documents(&self) -> bool {
-        self.text.is_some()
-            || self.role.is_some()
-            || self.roles.is_some()
-            || self.environment.is_some()
-            || self.amount.is_some()
+        self.text.is_some() || self.role.is_some() || self.filter.is_any()
     }
 
     /// `FROM … WHERE …`, and its values. They let more through than is wanted where documents have to be read.
@@ -215,36 +217,61 @@ impl WaitingWanted {
 
     /// Whether a decision has the text and the role that are wanted. A document that was damaged has none.
     fn matches(&self, decision: &Decision) -> bool {
+        if !self.filter.matches(decision) {
+            return false;
+        }
         let text = self.text.as_ref().map(|text| text.to_ascii_lowercase());
         let has = |place: &str, text: &str| place.to_ascii_lowercase().contains(text);
         let about = [&decision.about.action, &decision.about.agent];
         let text = text.filter(|text| !about.into_iter().flatten().any(|place| has(place, text)));
+        if text.is_none() && self.role.is_none() {
+            return true;
+        }
+        let document = document(decision);
+        let in_reasons =
+            |text: String| member(document.as_ref(), "reasons").is_some_and(|reasons| has(&reasons.to_text(), &text));
+        self.role.as_ref().is_none_or(|role| asks_role(document.as_ref(), role)) && text.is_none_or(in_reasons)
+    }
+}
+
+impl QueueFilter {
+    /// Whether anything narrows the list.
+    pub(crate) fn is_any(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// Whether a decision is wanted. A document that was damaged says nothing, so it is not.
+    pub(crate) fn matches(&self, decision: &Decision) -> bool {
         if self.amount.is_some_and(|least| amount(decision).is_none_or(|found| found < least)) {
             return false;
         }
-        if text.is_none() && self.role.is_none() && self.roles.is_none() && self.environment.is_none() {
+        if self.roles.is_none() && self.environment.is_none() {
             return true;
         }
-        // As long as it was stored: one that is too long for other readers is still looked through.
-        let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
-        let document = Json::parse_with(decision.document.as_bytes(), limits).ok();
-        let member = |name| document.as_ref()?.as_object()?.get(name);
-        let asks_role = |role: &String| {
-            let role_of = |item: &Json| item.as_object()?.get("role")?.as_str().map(|of| of == role);
-            member("evidence")
-                .and_then(Json::as_array)
-                .is_some_and(|all| all.iter().any(|one| role_of(one) == Some(true)))
-        };
-        let in_reasons = |text: String| member("reasons").is_some_and(|reasons| has(&reasons.to_text(), &text));
+        let document = document(decision);
         let is_of = |environment: &String| {
-            let bound = member("binding").and_then(|binding| binding.as_object()?.get("environment")?.as_str());
-            bound == Some(environment)
+            let binding = member(document.as_ref(), "binding");
+            binding.and_then(|binding| binding.as_object()?.get("environment")?.as_str()) == Some(environment)
         };
-        self.role.as_ref().is_none_or(asks_role)
-            && self.roles.as_ref().is_none_or(|roles| roles.iter().any(asks_role))
+        self.roles.as_ref().is_none_or(|roles| roles.iter().any(|role| asks_role(document.as_ref(), role)))
             && self.environment.as_ref().is_none_or(is_of)
-            && text.is_none_or(in_reasons)
     }
+}
+
+/// The receipt of a decision, as long as it was stored: one that is too long for other readers is still looked through.
+fn document(decision: &Decision) -> Option<Json> {
+    let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
+    Json::parse_with(decision.document.as_bytes(), limits).ok()
+}
+
+fn member<'a>(document: Option<&'a Json>, name: &str) -> Option<&'a Json> {
+    document?.as_object()?.get(name)
+}
+
+/// Whether a rule asks for an approval in this role.
+fn asks_role(document: Option<&Json>, role: &str) -> bool {
+    let is_of = |item: &Json| item.as_object().and_then(|item| item.get("role")?.as_str()) == Some(role);
+    member(document, "evidence").and_then(Json::as_array).is_some_and(|all| all.iter().any(is_of))
 }
 
 /// The amount of an action, for people who look for large ones.

@@ -89,6 +89,7 @@ fn decision(decision_id: ReceiptId, nth: u64, review: bool) -> NewDecision {
             agent: text(),
             class: text(),
             tool: text(),
+            session: text(),
             candidate: text(),
             review,
             wanted: 1,
@@ -246,6 +247,7 @@ fn ask_all(connection: &Connection) {
     decisions::between(db, "0", "f").unwrap();
     decisions::history(db, &ours, "f").unwrap();
     decisions::last_decision(db).unwrap();
+    assert!(decisions::last_in_session(db, &ours, "x").unwrap().is_some());
     reviews::reviews(db, &ours, &id).unwrap();
     reviews::denial(db, &ours, "s", 1).unwrap();
     reviews::allowed_since(db, &ours, &id).unwrap();

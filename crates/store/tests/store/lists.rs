@@ -207,7 +207,7 @@ fn a_page_has_the_decisions_that_are_wanted(home: &Home) {
         (since, until, after) in period(),
         limit in 1..60_usize,
     )| {
-        let wanted = DecisionsWanted { outcome, class, agent, tool, to_review: false, since, until, limit, after };
+        let wanted = DecisionsWanted { outcome, class, agent, tool, since, until, limit, after, ..DecisionsWanted::default() };
         let tenant: Option<Tenant> = tenant.map(|at| TENANTS[at].parse().unwrap());
         let fits = |one: &Decided| {
             tenant.as_ref().is_none_or(|tenant| one.tenant == *tenant)

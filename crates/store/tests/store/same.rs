@@ -116,6 +116,7 @@ fn new_decision(store: &TenantStore<'_>, step: Step) -> NewDecision {
         candidate: name(0),
         action: name(1).map(|name| object! { "tool": name }.to_text()),
         tool: name(2),
+        session: name(6),
         review: !allowed && digit(step.choice, 3, 3) > 0,
         wanted: u64::from(digit(step.choice, 4, 2)) + 1,
         subject: text(number),

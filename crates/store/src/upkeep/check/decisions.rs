@@ -81,6 +81,12 @@ impl State<'_, '_> {
         if decision.hash != hash {
             self.check.wrong("changed", TABLE, row.clone(), "the document was changed after it was stored");
         }
+        let bound =
+            document.get("binding").and_then(|binding| binding.as_object()?.get("session")?.as_object()?.get("name"));
+        if bound.and_then(Json::as_str) != decision.about.session.as_deref() {
+            let detail = "the document has another value than the column session";
+            self.check.wrong("column", TABLE, row.clone(), detail);
+        }
         let before = self.before.as_ref().map(|(tip, _)| tip);
         let due = before.map_or(0, |tip| tip.position.saturating_add(1));
         if decision.position != due {

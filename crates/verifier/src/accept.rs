@@ -87,7 +87,7 @@ impl Sender<'static> {
 }
 
 static LOCAL: Tenant = Tenant::LOCAL;
-static NOBODY_KNOWN: Asker = Asker { separation: Separation::None, account: None, policy: None };
+static NOBODY_KNOWN: Asker = Asker { separation: Separation::None, account: None, policy: None, session: None };
 
 /// The result of an attempt.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Rules of a step that prove less than they seem to.
 
-use proofmark_evidence::{Condition, Path, SignerDemand, Use, doubts};
+use proofmark_evidence::{Condition, Path, SignerDemand, Use, doubts, glob};
 use proofmark_predicate::meaning::{Claim, is_possible};
 use proofmark_predicate::tree::Expression;
 use proofmark_receipt::document::{nearest, shown};
@@ -137,16 +137,16 @@ fn of_part(part: &PartRule, used: Use, at: &str) -> Vec<Finding> {
 
 /// A tool that no list names, whose name is nearly one that is known.
 fn misspelled(workflow: &Workflow, verification: &Verification, rule: &ToolRule, at: &str) -> Option<Finding> {
-    let is_named = |name: &str| workflow.tools.is_mutating(name) || workflow.tools.is_readonly(name);
+    let listed = || workflow.tools.mutating.iter().chain(&workflow.tools.readonly).map(|entry| &entry.name);
+    let is_named = |name: &str| listed().any(|listed| glob::matches(listed, name));
     if rule.name.contains(['*', '?']) || is_named(&rule.name) {
         return None;
     }
-    let listed = workflow.tools.mutating.iter().chain(&workflow.tools.readonly);
     let others =
         workflow.steps.iter().filter_map(|step| step.verification.as_ref()).flat_map(|other| &other.tool_calls);
     let own = verification.tool_calls.iter();
     let named = others.chain(own).map(|other| &other.name).filter(|name| is_named(name));
-    let known: Vec<&str> = listed.chain(named).map(String::as_str).filter(|name| *name != rule.name).collect();
+    let known: Vec<&str> = listed().chain(named).map(String::as_str).filter(|name| *name != rule.name).collect();
     let near = nearest(&rule.name, &known).filter(|near| !near.contains(['*', '?']))?;
     let message = format!("no list under `tools` names `{}`, and one names `{near}`", shown(&rule.name));
     Some(Finding::warning("unlisted-tool", at.to_owned(), message, "correct the name, or list the tool under `tools`"))

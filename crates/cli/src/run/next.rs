@@ -144,7 +144,9 @@ impl Next {
                     "give the workflow and the policy that it began with, or start another run",
                 ));
             }
-            State::Retry(retry) | State::AwaitingApproval { awaited: Some(retry), .. } => Some(retry.prompt.clone()),
+            State::Retry(retry) => Some(retry.prompt.clone()),
+            // The agent has answered: the same response comes again.
+            State::AwaitingApproval { .. } => None,
             _ => workflow.step(step).and_then(|step| step.prompt.clone()),
         };
         // What an empty attempt misses is what the contract asks for.
@@ -211,12 +213,13 @@ impl Attempt<'_> {
         for rule in &self.rules {
             writeln!(out, "    {}: {}", printable(&rule.id), printable(&rule.rule))?;
         }
-        match &self.prompt {
-            Some(prompt) => {
+        match (&self.prompt, &self.awaits) {
+            (Some(prompt), _) => {
                 writeln!(out, "  prompt:")?;
                 prompt.lines().try_for_each(|line| writeln!(out, "    {}", printable(line)))
             }
-            None => writeln!(out, "  {}", paint.dim("the workflow has no prompt for this step")),
+            (None, Some(_)) => Ok(()),
+            (None, None) => writeln!(out, "  {}", paint.dim("the workflow has no prompt for this step")),
         }
     }
 }

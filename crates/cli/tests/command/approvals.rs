@@ -82,6 +82,8 @@ fn an_attempt_waits_for_a_person_and_is_accepted_once_they_approve() {
     let next = owned.0.run(&["run", "next", "r", "--workflow", "workflow.yaml"]);
     let said = format!("waits for an approval by owner: proofmark decision approve {decision}");
     assert!(next.code == 0 && next.stdout.contains(&said) && next.stdout.contains("attempt 2 of 3"), "{next:?}");
+    // The agent has answered, and the prompt before is in no receipt that could be checked.
+    assert!(!next.stdout.contains("prompt") && !next.stdout.contains("The risk is missing"), "{next:?}");
     assert!(owned.0.run(&["run", "show", "r"]).stdout.contains(&said));
     assert!(owned.0.run(&["run", "list"]).stdout.contains("awaiting_approval"));
     let dry = owned.accept("other", PLAN, &["--dry-run"]);
@@ -154,6 +156,11 @@ fn an_approval_counts_for_nothing_else() {
     assert_eq!(owned.accept("r", PLAN, &[]).code, 0);
     let again = owned.accept("r", PLAN, &[]);
     assert!(again.code == 2 && again.stderr.contains("was accepted"), "{again:?}");
+    // What is stored about the state is compared with what was signed.
+    let waiting = owned.waits("r5", PLAN);
+    owned.0.home.sql("UPDATE runs SET state = replace(state, 'awaiting_approval', 'accepted') WHERE run = 'r5'");
+    let forged = owned.0.run(&["run", "next", "r5", "--workflow", "workflow.yaml"]);
+    assert!(forged.code == 2 && !forged.stdout.contains(&waiting), "{forged:?}");
     // A program that can write to the store starts the step again: the approval is spent.
     owned.0.home.sql("DELETE FROM runs WHERE run = 'r'");
     owned.waits("r", PLAN);

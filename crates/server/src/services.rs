@@ -88,7 +88,7 @@ impl Services {
         let Signers { trusted, workers } = signers;
         let trusted = trusted.and(self.decider.key().signer());
         let workers = workers.unwrap_or_default();
-        self.decider.set_trusted(workers.iter().copied().fold(trusted, TrustedSigners::and));
+        self.decider.set_trusted(workers.iter().copied().fold(trusted, TrustedSigners::and_worker));
         let own = self.decider.key().signer();
         self.verifications.set_front_signers(workers.iter().copied().chain([own]).collect());
         *self.worker_keys.write().unwrap_or_else(PoisonError::into_inner) = workers.into();

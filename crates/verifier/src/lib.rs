@@ -20,6 +20,7 @@ mod project;
 mod reopen;
 mod run;
 mod store_check;
+mod stored;
 pub mod sync;
 
 pub use accept::{
@@ -37,3 +38,4 @@ pub use project::{CONFIG_FILE, ProjectConfig, ProjectError, ProjectRequest, proj
 pub use reopen::{Reopen, Reopenable};
 pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count, prepare, verify};
 pub use store_check::check_store;
+pub use stored::{ChangedDecision, signed_action, signed_decision, signed_facts, subject_key};

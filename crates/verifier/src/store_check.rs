@@ -2,11 +2,12 @@
 
 use proofmark_boundary::DecisionReceipt;
 use proofmark_evidence::ApprovalFact;
-use proofmark_receipt::json::{Json, Limits, MAX_DEPTH};
-use proofmark_receipt::{Object, Profile, Receipt, Sha256Digest, Verification, verify_document, verify_receipt};
+use proofmark_receipt::{Json, Object, Profile, Receipt, Verification, verify_document, verify_receipt};
 use proofmark_store::{CheckedStore, Checking, Decision, Store, StoreError, StoredDocument, Wrong};
 
 use proofmark_session::SessionDocument;
+
+use crate::stored::{differing_column, is_bound, whole};
 
 /// Verifies every row of a store as it is at one moment, and every signature by the key that its document names. `found` is told of
 /// each fault, `progress` of the table that is read and how many rows of it were.
@@ -48,22 +49,14 @@ fn of_decision(decision: &Decision) -> Result<(), String> {
     let document = object(&decision.document)?;
     valid(&verify_document(&document, &[]))?;
     let receipt = DecisionReceipt::from_document(Json::Object(document)).map_err(|error| error.to_string())?;
-    let disposition = receipt.disposition();
-    let columns = [
-        ("decision_id", receipt.decision_id().to_string() == decision.decision_id),
-        ("outcome", disposition.outcome().as_str() == decision.outcome),
-        ("mode", disposition.mode() == decision.about.mode),
-        ("allowed", disposition.allows() == decision.allowed),
-    ];
-    if let Some(action) = &decision.about.action {
-        let hash = Sha256Digest::of(&Json::Object(object(action)?).canonical_vrf()).to_string();
-        if receipt.bound("action_hash") != Some(hash.as_str()) {
-            return Err("the column action has another action than the one that was decided on".to_owned());
-        }
+    if let Some(column) = differing_column(&receipt, decision) {
+        return Err(format!("the document has another value than the column {column}"));
     }
-    match columns.iter().find(|(_, is_same)| !is_same) {
-        Some((column, _)) => Err(format!("the document has another value than the column {column}")),
-        None => Ok(()),
+    match &decision.about.action {
+        Some(action) if !is_bound(&Json::Object(object(action)?), &receipt) => {
+            Err("the column action has another action than the one that was decided on".to_owned())
+        }
+        _ => Ok(()),
     }
 }
 
@@ -78,9 +71,7 @@ fn of_entry(id: &str, document: &str) -> Result<(), String> {
 }
 
 fn object(text: &str) -> Result<Object, String> {
-    // Older versions stored longer documents than are read otherwise.
-    let limits = Limits { max_bytes: text.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
-    match Json::parse_with(text.as_bytes(), limits) {
+    match whole(text) {
         Ok(Json::Object(object)) => Ok(object),
         Ok(_) => Err("it is not an object".to_owned()),
         Err(error) => Err(error.to_string()),

@@ -113,6 +113,27 @@ fn an_action_that_was_not_decided_on_is_neither_shown_nor_reviewed() {
     assert_eq!(review(&place, "approve", &id, &["--yes", "--request", &request]).code, 0);
 }
 
+/// Nor is a row that says something else than what was signed: whatever somebody writes there, the list says that it was changed.
+#[test]
+fn a_list_says_what_was_signed() {
+    let (place, id, _) = place();
+    place.home.sql("CREATE TABLE kept AS SELECT * FROM decisions");
+    for (column, value) in [
+        ("outcome", "'allow'"),
+        ("agent", "'ann'"),
+        ("decided_at", "decided_at + 1"),
+        ("class", "'memory_write'"),
+        ("document", "replace(document, 'Nobody from finance', 'Everybody')"),
+    ] {
+        place.home.sql(&format!("UPDATE decisions SET {column} = {value}"));
+        let list = place.run(&["decision", "list"]).stdout;
+        assert!(list.contains(&id) && list.contains("changed") && !list.contains("wire_transfer"), "{column}: {list}");
+        assert_eq!(place.run(&["store", "check"]).code, 1, "{column}");
+        place.home.sql(&format!("UPDATE decisions SET {column} = (SELECT {column} FROM kept)"));
+    }
+    assert!(place.run(&["decision", "list"]).stdout.contains("wire_transfer"));
+}
+
 #[test]
 fn a_decision_of_elsewhere_is_shown_by_its_request() {
     let (place, _, decision) = place();

@@ -56,6 +56,7 @@ fn job(number: u32) -> NewJob {
         checks: 1,
         chain: String::new(),
         supersedes: None,
+        accepted: "{}".to_owned(),
         needs: "python".to_owned(),
         owner: Some("worker".to_owned()),
         created_at: 5,

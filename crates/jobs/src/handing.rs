@@ -3,8 +3,8 @@
 use proofmark_checks::{Format, Request};
 use proofmark_receipt::{ReceiptId, Sha256Digest};
 use proofmark_store::{Answer, NewJob, StoreError, Tenant, Write};
+use proofmark_verifier::{Accepted, Accepting};
 
-use crate::accepted::{Accepted, Accepting};
 use crate::scheduler::Scheduler;
 use crate::{SubmitError, Submitted, Work, needs};
 

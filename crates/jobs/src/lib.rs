@@ -23,7 +23,7 @@
 //! can run (`needs`). When a lease ends, every process that notices gives back the jobs; a process that has not renewed its
 //! own for 8 s kills what it runs, before another one may run it. A front takes receipts by its own key and by those of its
 //! workers, and says which those are; a worker claims nothing until every front takes its receipts,
-//! and unless it knows the key of every front. Who accepts a job signs what it accepts (`accepted`): the row is compared with that
+//! and unless it knows the key of every front. Who accepts a job signs what it accepts ([`proofmark_verifier::Accepted`]): the row is compared with that
 //! before it is run, and the receipt before it is the answer.
 //!
 //! **Threads.** One tests the isolation of the host and ends (`probed`). Workers: some for jobs that run something, with a
@@ -44,7 +44,6 @@
 //!    While the queue's state is held, that of a [`proofmark_sandbox::SharedJob`] may be, which calls nothing here.
 //! 4. `Job::progress`: held while listeners are called. A listener therefore neither waits nor calls anything here.
 
-mod accepted;
 mod claims;
 mod handing;
 mod issuing;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use proofmark_receipt::{Profile, Receipt, ReceiptId, Trust, verify_receipt};
 use proofmark_store::{Hint, JobState as StoredState, StoreError, StoredJob, Tenant};
+use proofmark_verifier::Accepted;
 use proofmark_verifier::sync::lock;
 
-use crate::accepted::Accepted;
 use crate::job::{Listener, RemoteFollower};
 use crate::scheduler::Scheduler;
 use crate::{JobState, JobView, needs};

@@ -14,11 +14,10 @@ use proofmark_store::{
     Answer, Hint, JobCancelled, JobState as StoredState, NewJob, Store, StoreError, StoredJob, StoredWorker, Tenant,
     Write,
 };
-use proofmark_verifier::Issuer;
 use proofmark_verifier::clock;
 use proofmark_verifier::sync::lock;
+use proofmark_verifier::{Accepted, Accepting, Issuer};
 
-use crate::accepted::{Accepted, Accepting};
 use crate::job::{Content, Done, Job, Lane, RemoteFollower, Row};
 use crate::probed::ProbedHost;
 use crate::queue::{Joining, Next, OfLane, Queue};

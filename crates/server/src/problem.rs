@@ -436,6 +436,7 @@ impl From<AcceptError> for Problem {
                     .help("get the step, and try again");
             }
             AcceptError::Store(error) => return error.into(),
+            AcceptError::OtherState { .. } => Self::changed(message),
             AcceptError::Refused { .. } => Self::conflict("attempt_refused", message),
             AcceptError::NotBegun { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", message),
             AcceptError::OfAnother { .. } => Self::new(StatusCode::FORBIDDEN, "run_of_another", message),

@@ -9,6 +9,7 @@
 //! - [`presented`] reads receipts as evidence.
 
 mod accept;
+mod accepted;
 pub mod clock;
 mod compare;
 mod due;
@@ -25,8 +26,9 @@ pub mod sync;
 
 pub use accept::{
     AcceptError, Acceptance, Attempt, MAX_RUN_NAME, Purpose, Sender, StoredStateError, StoredStep, accept, chain_name,
-    stored_state, stored_step,
+    signed_state, stored_step,
 };
+pub use accepted::{Accepted, Accepting, NotAccepted};
 pub use clock::{clock_behind, now, now_in, receipt_id};
 pub use compare::differences;
 pub use due::due_in_run;

@@ -180,6 +180,8 @@ fn a_worker_runs_only_what_a_server_that_it_knows_has_signed() {
     // Who can write to the store has other work judged for the job.
     let hex = id.replace('-', "");
     fleet.sql(&format!("UPDATE jobs SET request = replace(request, 'x + 1', 'x - 1') WHERE job_id = x'{hex}'"));
+    let (code, said) = fleet.run(&["store", "check", "--store", &fleet.store]);
+    assert!(code == Some(1) && said.contains("its request in the store is not what the server accepted"), "{said}");
     let worker = fleet.worker_of(home.path(), &["--jobs", "1", "--server-key", &servers_key(&fleet)]);
     let failed = once(&front, &id, "failed");
     assert!(text(&failed, "error").contains("its request in the store is not what the server accepted"), "{failed:?}");

@@ -18,6 +18,7 @@ use crate::hint::Hint;
 use crate::insert::Insert;
 use crate::row::Row;
 use crate::statement::{question, row};
+use crate::table::Fields;
 use crate::tables::JOBS;
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
@@ -298,7 +299,10 @@ pub(crate) fn without_request() -> String {
 }
 
 pub(crate) fn read_job(row: &Row<'_>) -> Result<StoredJob, Fault> {
-    let row = JOBS.fields(row);
+    read_fields(&JOBS.fields(row))
+}
+
+pub(crate) fn read_fields(row: &Fields<'_>) -> Result<StoredJob, Fault> {
     let state = match row.text("state")? {
         "waiting" => JobState::Waiting,
         "done" => JobState::Done,

@@ -14,18 +14,18 @@ use proofmark_store::{StoredJob, Tenant};
 const FORMAT: &str = "proofmark-job/1";
 
 /// A job, as the server knows it that accepts it.
-pub(super) struct Accepting<'a> {
-    pub(super) id: ReceiptId,
-    pub(super) tenant: &'a Tenant,
-    pub(super) request: &'a Request,
-    pub(super) text: &'a str,
-    pub(super) chain: &'a str,
-    pub(super) supersedes: Option<&'a ReceiptId>,
+pub struct Accepting<'a> {
+    pub id: ReceiptId,
+    pub tenant: &'a Tenant,
+    pub request: &'a Request,
+    pub text: &'a str,
+    pub chain: &'a str,
+    pub supersedes: Option<&'a ReceiptId>,
 }
 
 /// Why a job is not what a server accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NotAccepted {
+pub enum NotAccepted {
     #[error("run the job: its row in the store is not signed as what a server accepted")]
     Unsigned,
     #[error("run the job: `{}` signed its row in the store, and is not known here as a server", shown(.0))]
@@ -36,11 +36,14 @@ pub(super) enum NotAccepted {
 
 /// What was signed of a job.
 #[derive(Debug)]
-pub(super) struct Accepted(Object);
+pub struct Accepted(Object);
 
 impl Accepting<'_> {
     /// Signs it.
-    pub(super) fn sign(&self, key: &SigningKey) -> Result<String, SignError> {
+    ///
+    /// # Errors
+    /// [`SignError`] when it has a value that cannot be signed.
+    pub fn sign(&self, key: &SigningKey) -> Result<String, SignError> {
         let Hashes { specification, output, tests } = &self.request.hashes;
         let mut document = object! {
             "format": FORMAT,
@@ -60,7 +63,10 @@ impl Accepting<'_> {
 
 impl Accepted {
     /// What one of these servers signed of the job in this row, whose tenant, chain and older receipt are those that it accepted.
-    pub(super) fn of(row: &StoredJob, servers: &[SignerId]) -> Result<Self, NotAccepted> {
+    ///
+    /// # Errors
+    /// [`NotAccepted`].
+    pub fn of(row: &StoredJob, servers: &[SignerId]) -> Result<Self, NotAccepted> {
         let Ok(Json::Object(document)) = Json::parse(row.accepted.as_bytes()) else {
             return Err(NotAccepted::Unsigned);
         };
@@ -86,13 +92,17 @@ impl Accepted {
     }
 
     /// Whether it is the request that was accepted.
-    pub(super) fn is_request(&self, text: &str) -> Result<(), NotAccepted> {
+    ///
+    /// # Errors
+    /// [`NotAccepted`] where it is another one.
+    pub fn is_request(&self, text: &str) -> Result<(), NotAccepted> {
         let digest = Sha256Digest::of(text.as_bytes()).to_string();
         if self.text("request") == Some(digest.as_str()) { Ok(()) } else { Err(NotAccepted::Other("request")) }
     }
 
     /// Whether a receipt is about the work that was accepted.
-    pub(super) fn is_answered_by(&self, receipt: &Receipt) -> bool {
+    #[must_use]
+    pub fn is_answered_by(&self, receipt: &Receipt) -> bool {
         let Hashes { specification, output, tests } = receipt.hashes();
         let tests = tests.map(|tests| tests.to_string());
         // Receipts that reveal nothing do not name the request.

@@ -197,9 +197,10 @@ impl Services {
         Ok(stored.map(|stored| stored.receipt.document().clone()))
     }
 
-    /// The text of a tenant's decision receipt.
-    pub(crate) fn decision(&self, tenant: &Tenant, id: &str) -> Result<Option<String>, StoreError> {
-        let stored = self.decider.store().of(tenant).decision(id)?;
-        Ok(stored.map(|stored| stored.document))
+    /// The text of a tenant's decision receipt, whose row is what was signed.
+    pub(crate) fn decision(&self, tenant: &Tenant, id: &str) -> Result<Option<String>, DecideError> {
+        let Some(stored) = self.decider.store().of(tenant).decision(id)? else { return Ok(None) };
+        self.decider.signed(&stored)?;
+        Ok(Some(stored.document))
     }
 }

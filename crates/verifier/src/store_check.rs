@@ -5,8 +5,8 @@ use proofmark_checks::Format;
 use proofmark_evidence::ApprovalFact;
 use proofmark_receipt::{Json, Object, Profile, Receipt, Sha256Digest, Verification, verify_document, verify_receipt};
 use proofmark_store::{
-    CheckedStore, Checking, Decision, JobState, Review, ReviewVerdict, Store, StoreError, StoredDocument, StoredJob,
-    Wrong,
+    CheckedStore, Checking, Decision, JobState, Review, ReviewVerdict, StepRun, Store, StoreError, StoredDocument,
+    StoredJob, Tenant, Wrong,
 };
 
 use proofmark_session::SessionDocument;

@@ -39,8 +39,12 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         condition: "superseded_by IS NOT NULL",
     };
     superseded.each(db, check, of_superseded, |_, _| Ok(()))?;
-    let bytes = db
-        .spelled("unhex(replace(reviews.receipt_id, '-', ''))", "decode(replace(reviews.receipt_id, '-', ''), 'hex')");
+    // Also where somebody wrote something there that is no id.
+    let bytes = db.spelled(
+        "unhex(replace(reviews.receipt_id, '-', ''))",
+        "CASE WHEN replace(reviews.receipt_id, '-', '') ~ '^[0-9a-f]{32}$'
+              THEN decode(replace(reviews.receipt_id, '-', ''), 'hex') END",
+    );
     let approval = document(&format!(
         "receipts WHERE receipts.tenant = reviews.tenant AND receipts.receipt_id = {bytes} AND receipts.trust IS NULL"
     ));

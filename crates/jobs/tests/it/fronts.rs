@@ -92,6 +92,12 @@ fn end_with(store: &Store, job: &StoredJob, seed: u8, text: &str) {
     store.of(&tenant()).submit_all(vec![receipt.into(), end.into()]).wait().unwrap();
 }
 
+/// The id of a job as a statement names it.
+pub(crate) fn literal(home: &Home, id: &ReceiptId) -> String {
+    let hex = id.to_string().replace('-', "");
+    home.spelled(&format!("x'{hex}'"), &format!("'\\x{hex}'")).to_owned()
+}
+
 fn view(front: &Verifications, id: &ReceiptId) -> JobView {
     front.job(&tenant(), id).unwrap().unwrap()
 }
@@ -172,7 +178,7 @@ fn a_receipt_is_an_answer_only_to_what_was_accepted() {
     let [first, second] = [submit(&front), submit(&front)];
     let accepted = store.of(&tenant()).job(&second).unwrap().unwrap().accepted;
     for (id, forged) in [(first, accepted.as_str()), (second, "")] {
-        home.sql(&format!("UPDATE jobs SET accepted = '{forged}' WHERE job_id = {}", crate::jobs::literal(&home, &id)));
+        home.sql(&format!("UPDATE jobs SET accepted = '{forged}' WHERE job_id = {}", literal(&home, &id)));
         end_as(&store, &claim(&store), 2);
         assert!(matches!(view(&front, &id).state, JobState::Failed(_)), "{:?}", view(&front, &id));
     }

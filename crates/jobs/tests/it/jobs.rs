@@ -147,12 +147,6 @@ fn free(jobs: &Verifications, blocker: &ReceiptId) {
     assert_eq!(jobs.cancel(&tenant("blocker"), blocker).unwrap(), Cancelled::Now);
 }
 
-/// The id of a job as a statement names it.
-pub(crate) fn literal(home: &Home, id: &ReceiptId) -> String {
-    let hex = id.to_string().replace('-', "");
-    home.spelled(&format!("x'{hex}'"), &format!("'\\x{hex}'")).to_owned()
-}
-
 /// What a server with the key of these tests signs of a job.
 fn accepted(id: &ReceiptId, text: &str) -> String {
     let digest = Sha256Digest::of(text.as_bytes());
@@ -401,7 +395,9 @@ fn a_job_that_is_not_what_was_accepted_is_not_run() {
         (format!("request = '{wrong}'"), later),
         ("chain = 'other'".to_owned(), moved),
     ] {
-        place.home.sql(&format!("UPDATE jobs SET {change} WHERE job_id = {}", literal(&place.home, &id)));
+        place
+            .home
+            .sql(&format!("UPDATE jobs SET {change} WHERE job_id = {}", crate::fronts::literal(&place.home, &id)));
     }
     free(&jobs, &blocker);
     for (id, what) in [(kept, "request"), (later, "request"), (moved, "chain")] {

@@ -210,12 +210,11 @@ fn session(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let documents: Result<Vec<Json>, _> = entries.iter().map(|entry| Json::parse(entry.document.as_bytes())).collect();
     let documents = documents.map_err(|error| Problem::internal().cause(error))?;
     // What is shown is what is there; whether it counts is said beside it.
-    let wrong =
-        match session_entries(&context.store(), &session, &context.decider.signers_of_sessions(), &mut |_, _| {}) {
-            Ok(_) => None,
-            Err(DecideError::Session(error)) => Some(format!("failed to {error}")),
-            Err(error) => return Err(error.into()),
-        };
+    let wrong = match session_entries(&context.store(), &session, &context.decider.deciders(), &mut |_, _| {}) {
+        Ok(_) => None,
+        Err(DecideError::Session(error)) => Some(format!("failed to {error}")),
+        Err(error) => return Err(error.into()),
+    };
     Ok(Json::from(object! { "entries": documents, "error"?: wrong }).into())
 }
 

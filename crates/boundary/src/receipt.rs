@@ -5,6 +5,7 @@ mod guidance;
 mod read;
 mod routing;
 
+use proofmark_evidence::Subject;
 use proofmark_receipt::{
     ChainTip, Json, Link, Object, Prepared, ReceiptId, Sha256Digest, SignError, SignedLink, SignerId, SigningKey,
     Verification, object, sign_document, verify_document,
@@ -144,8 +145,15 @@ impl DecisionReceipt {
         self.document.get(name)?.as_str()
     }
 
+    /// What was decided on: the action, the environment and the agent; none where the receipt does not say it.
+    #[must_use]
+    pub fn subject(&self) -> Option<Subject> {
+        Subject::read(self.document.get("binding")?.as_object()?)
+    }
+
     /// A member of an object at the top.
-    pub(crate) fn member(&self, object: &str, name: &str) -> Option<&Json> {
+    #[must_use]
+    pub fn member(&self, object: &str, name: &str) -> Option<&Json> {
         self.document.get(object)?.as_object()?.get(name)
     }
 

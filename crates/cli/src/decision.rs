@@ -15,6 +15,7 @@ use proofmark_evidence::Person;
 use proofmark_receipt::Timestamp;
 use proofmark_statement::{ActionStatement, action_title};
 use proofmark_store::{Decision as StoredDecision, DecisionsWanted, QueueFilter};
+use proofmark_verifier::signed_decision;
 
 use crate::config::Config;
 use crate::document;
@@ -182,18 +183,22 @@ fn cut(text: &str) -> String {
     cut
 }
 
+/// What the signed receipt says. A row that is not what was signed says so, and nothing else.
 fn row(decision: &StoredDecision) -> [Cell; 6] {
+    let id = decision.decision_id.as_str();
+    let receipt = match signed_decision(decision) {
+        Ok(receipt) => receipt,
+        Err(error) => {
+            let why = format!("not what was signed: {}", error.why);
+            return [id.into(), "".into(), Cell::bad("changed"), "".into(), "".into(), cut(&why).into()];
+        }
+    };
     let outcome = if decision.allowed { Cell::good } else { Cell::bad };
-    let receipt = DecisionReceipt::parse(decision.document.as_bytes()).ok();
-    let why = receipt.as_ref().and_then(|receipt| Some(cut(receipt.main_reason()?.message)));
-    let action = receipt
-        .as_ref()
-        .and_then(|receipt| action(decision, receipt))
-        .or_else(|| decision.about.class.clone())
-        .unwrap_or_default();
+    let why = receipt.main_reason().map(|reason| cut(reason.message));
+    let action = action(decision, &receipt).or_else(|| decision.about.class.clone()).unwrap_or_default();
     let agent = decision.about.agent.as_deref().unwrap_or_default();
     [
-        decision.decision_id.as_str().into(),
+        id.into(),
         Timestamp::from_unix_millis(decision.decided_at).as_str().into(),
         outcome(&decision.outcome),
         action.into(),

@@ -10,7 +10,7 @@ use proofmark_contract::State;
 use proofmark_contract::reopening::reopened;
 use proofmark_receipt::{Json, Object, Receipt, Timestamp, object};
 use proofmark_store::{ListedStep, StepRun, Store, Tenant, TenantStore};
-use proofmark_verifier::{AcceptError, AwaitedApproval, chain_name, stored_state};
+use proofmark_verifier::{AcceptError, AwaitedApproval, chain_name, signed_state};
 
 use crate::config::Config;
 use crate::error::with_help;
@@ -154,7 +154,7 @@ impl Show {
         let mut out = out::stdout();
         let mut shown = None;
         for (step, receipts) in steps {
-            let state = stored_state(&step)?;
+            let state = signed_state(&step, &receipts)?;
             // A state changes when its receipt is issued, so the last one has the time.
             let changed_at = receipts.last().map(|receipt| receipt.verified_at().clone());
             let workflow = receipts.first().and_then(|receipt| metadata(receipt, "workflow"));
@@ -189,7 +189,8 @@ impl Row {
     /// The row of a stored step, or why its state cannot be read.
     fn of(listed: ListedStep, store: &Store) -> anyhow::Result<Result<Row, AcceptError>> {
         let ListedStep { tenant, step, changed_at } = listed;
-        let state = match stored_state(&step) {
+        let receipts = store.of(&tenant).chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
+        let state = match signed_state(&step, &receipts) {
             Ok(state) => state,
             Err(error) => return Ok(Err(error)),
         };

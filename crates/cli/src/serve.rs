@@ -93,6 +93,10 @@ pub(crate) struct Serve {
     /// trust store or of a key, a signer id, or a public key file; can be repeated
     #[arg(long, value_name = "SIGNER", requires = "no_verify")]
     trust_worker: Vec<String>,
+    /// Run and answer for the jobs that a server of this signer has accepted, which shares the store and signs with a key of its
+    /// own, besides those of your own keys: named as for --trust-worker; can be repeated
+    #[arg(long, value_name = "SIGNER")]
+    server_key: Vec<String>,
     /// Read the policies, the API keys, the signing key and the store, and exit without listening
     #[arg(long)]
     check: bool,
@@ -118,7 +122,7 @@ impl Serve {
         check_place(listen, self.socket.is_some(), keys.as_ref())?;
         let socket = self.socket_settings(config)?;
         let webhook = self.webhook()?;
-        let (services, files) = self.service.services_with(config, self.workers())?;
+        let (services, files) = self.service.services_with(config, self.workers(), &self.server_key)?;
         // With fewer open files the server still works: it closes idle connections earlier.
         if let Err(error) = allow_many_files() {
             out::announce(format_args!("the limit of open connections stays low: {error}"));
@@ -278,14 +282,22 @@ impl ServiceOptions {
 
     /// The services, and the files of their policies.
     pub(crate) fn services(&self, config: &Config) -> anyhow::Result<(Services, Files)> {
-        self.services_with(config, None)
+        self.services_with(config, None, &[])
     }
 
     /// As [`ServiceOptions::services`]. Where `workers` are given, the signers with these names run the verifications.
-    fn services_with(&self, config: &Config, workers: Option<Vec<String>>) -> anyhow::Result<(Services, Files)> {
+    /// Jobs of servers that sign as one of `servers` are run and answered for, too.
+    fn services_with(
+        &self,
+        config: &Config,
+        workers: Option<Vec<String>>,
+        servers: &[String],
+    ) -> anyhow::Result<(Services, Files)> {
         let Policies { action, workflow } = self.policies()?;
         let key = self.signing.key(config)?;
-        let Signers { trusted, workers: signers } = self.signers(&config.known_signers()?, workers.as_deref())?;
+        let known = config.known_signers()?;
+        let Signers { trusted, workers: signers } = self.signers(&known, workers.as_deref())?;
+        let servers = known.own_and(servers)?;
         let store = Arc::new(self.store.open(config)?);
         // What was moved can be read, but a server has to write.
         store.require_current()?;
@@ -294,11 +306,11 @@ impl ServiceOptions {
             None => Role::Server { workers: concurrency(self.jobs) },
         };
         let report = if signers.is_some() { log_jobs() } else { log_lost_jobs() };
-        let settings = JobSettings { key: key.clone(), store: Arc::clone(&store), role, report: Some(report) };
+        let settings = JobSettings { key: key.clone(), store: Arc::clone(&store), role, servers, report: Some(report) };
         let verifications = Verifications::start_as(settings, probe_host);
         let verifications = verifications.context("start the threads that verify")?;
         let worker_keys = signers.unwrap_or_default();
-        let trusted = worker_keys.iter().copied().fold(trusted, TrustedSigners::and);
+        let trusted = worker_keys.iter().copied().fold(trusted, TrustedSigners::and_worker);
         let decider = Decider::new(None, key, store, trusted).recording_facts(self.recording.record_facts);
         for (place, policy) in action {
             let name = policy_file_name(&place);

@@ -22,7 +22,8 @@ use crate::serve::{Logging, concurrency};
 /// Run the verifications that servers accept with `proofmark serve --no-verify`
 ///
 /// Any number of workers share the store with the servers. Each claims as many verifications as it has room for, of those
-/// that it can run, and signs the receipts with its own key: name it with `--trust-worker` at the servers, unless it is theirs. On
+/// that it can run, and signs the receipts with its own key: name it with `--trust-worker` at the servers, and their key here with
+/// `--server-key`, unless it is the same. It runs exactly what a server has signed. On
 /// SIGTERM a worker claims nothing more and ends what runs, for at most a minute; a second signal ends it at once. What a worker
 /// leaves, another runs.
 #[derive(Args)]
@@ -40,6 +41,10 @@ pub(crate) struct Work {
     languages: Vec<Language>,
     #[command(flatten)]
     signing: Signing,
+    /// Run the jobs that a server of this signer has accepted, besides those of your own keys: a name of the trust store or of a
+    /// key, a signer id, or a public key file; can be repeated
+    #[arg(long, value_name = "SIGNER")]
+    server_key: Vec<String>,
     #[command(flatten)]
     store: StoreAt,
     /// Serve figures on this address: /metrics for Prometheus, and /healthz. Anyone who reaches it can read them
@@ -54,12 +59,13 @@ impl Work {
         // The log has a name, because `_` would drop it at once; it must live as long as the worker.
         let _log = self.logging.start()?;
         let key = self.signing.key(config)?;
+        let servers = config.known_signers()?.own_and(&self.server_key)?;
         let store = Arc::new(self.store.open(config)?);
         let (host, runtimes) = self.host()?;
         let signer = key.signer();
         let only = (!self.languages.is_empty()).then(|| self.languages.clone());
         let role = Role::Worker { workers: concurrency(self.jobs), only };
-        let settings = JobSettings { key, store, role, report: Some(log_jobs()) };
+        let settings = JobSettings { key, store, role, servers, report: Some(log_jobs()) };
         let verifications = Verifications::start_as(settings, move || host).context("start the threads that verify")?;
         out::announce(format_args!("working as {signer}"));
         out::announce(format_args!("runs {}", runtimes.join(", ")));

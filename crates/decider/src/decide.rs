@@ -5,19 +5,19 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_boundary::{
-    ActionPolicy, Admission, Decision, DecisionReceipt, Denial, Disposition, History, Moment, ParseDecisionError,
-    Replay, Request, admits, effects_text, outputs_wanted,
+    ActionPolicy, Admission, Decision, DecisionReceipt, Denial, Disposition, History, Moment, Replay, Request, admits,
+    effects_text, outputs_wanted,
 };
-use proofmark_evidence::{Evidence, ReceiptFact, Subject};
+use proofmark_evidence::{Evidence, ReceiptFact};
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, SignError, SignerId, Timestamp};
+use proofmark_receipt::{Json, ReceiptId, SignError, SignerId, Timestamp};
 use proofmark_session::SessionError;
 use proofmark_store::{
     ActionState, Decision as StoredDecision, DecisionIndex, JudgedRules, Spends, StoreError, TenantStore,
 };
 
-use proofmark_verifier::clock;
 use proofmark_verifier::presented::{self, Presented, PresentedError};
+use proofmark_verifier::{ChangedDecision, clock, signed_decision, subject_key};
 
 /// A request for a decision, and what is presented with it.
 #[derive(Clone, Copy, Debug)]
@@ -53,15 +53,18 @@ pub enum DecideError {
     /// The receipt cannot be signed.
     #[error("sign the decision: {0}")]
     Sign(#[from] SignError),
-    /// A stored decision cannot be read.
-    #[error("read the decision `{id}` in the store: {error}")]
-    Stored { id: String, error: ParseDecisionError },
+    /// A stored decision is not what was signed.
+    #[error(transparent)]
+    Changed(#[from] ChangedDecision),
     /// The store refused, or failed.
     #[error(transparent)]
     Store(StoreError),
     /// The key was used for another request.
     #[error("answer the request `{}`: its key was used for another request", shown(.0))]
     KeyReused(String),
+    /// The stored answer to the request is a decision on another action.
+    #[error("answer the request: the decision `{}`, which the store has as its answer, is on another action", shown(.0))]
+    OtherAnswer(String),
     /// The caller no longer waits for it.
     #[error("decide: the caller no longer waited for it, so nothing was stored")]
     Stopped,
@@ -102,7 +105,9 @@ impl DecideError {
             Self::NotFromHost => {
                 Some("let the host start its hooks, and give each host a session of its own".to_owned())
             }
-            Self::Facts(_) | Self::Stored { .. } | Self::Randomness(_) => None,
+            Self::Changed(error) => Some(error.help()),
+            Self::OtherAnswer(_) => Some("find what was changed with `proofmark store check`".to_owned()),
+            Self::Facts(_) | Self::Randomness(_) => None,
         }
     }
 }
@@ -265,15 +270,7 @@ impl Known {
     }
 }
 
-/// What decisions on the same action, for the same agent in the same environment, have in common.
-pub(crate) fn subject_key(fingerprint: &Sha256Digest, subject: &Subject) -> String {
-    let mut key = Object::new();
-    Subject { action: *fingerprint, ..subject.clone() }.write(&mut key);
-    Sha256Digest::of(&Json::Object(key).canonical_vrf()).to_string()
-}
-
-/// The receipt of a stored decision.
+/// The receipt of a stored decision, which is compared with its row.
 pub(crate) fn read(decision: &StoredDecision) -> Result<DecisionReceipt, DecideError> {
-    let receipt = DecisionReceipt::parse(decision.document.as_bytes());
-    receipt.map_err(|error| DecideError::Stored { id: decision.decision_id.clone(), error })
+    Ok(signed_decision(decision)?)
 }

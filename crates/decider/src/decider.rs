@@ -19,13 +19,14 @@ use std::task::{Context, Poll};
 use proofmark_boundary::{ActionPolicy, Admission, Asker, Decision, DecisionReceipt, Request, SignedDecision};
 use proofmark_keys::{Checked, TrustedSigners};
 use proofmark_receipt::{
-    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SignerId, SigningKey, Timestamp, Trust,
+    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SignerId, SigningKey, Timestamp, Trust, Verification,
 };
-use proofmark_store::{Answer, NewDecision, Pending, Store, StoreError, Tenant, Write, Written};
-use proofmark_verifier::clock;
+use proofmark_store::{
+    Answer, Decision as StoredDecision, NewDecision, Pending, Store, StoreError, Tenant, Write, Written,
+};
 use proofmark_verifier::presented::Presented;
 use proofmark_verifier::sync::{KeyGuard, KeyedLock};
-use proofmark_verifier::{Issuer, policy_of_step};
+use proofmark_verifier::{ChangedDecision, Issuer, clock, policy_of_step, signed_action, signed_decision};
 
 use crate::decide::{self, DecideError, Made, Question};
 use crate::policies::{Policies, PolicyAsked, PolicyPlace};
@@ -166,11 +167,27 @@ impl Decider {
         self.trusted.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whose entries of sessions count: the key that decides here, and those of others that are trusted.
+    /// Whose decisions and entries of sessions count: the key that decides here, and those of others that are trusted.
     #[must_use]
-    pub fn signers_of_sessions(&self) -> Vec<SignerId> {
-        let trusted = self.trusted();
-        trusted.signers().iter().copied().chain([self.key.signer()]).collect()
+    pub fn deciders(&self) -> Vec<SignerId> {
+        self.trusted().deciders().into_iter().chain([self.key.signer()]).collect()
+    }
+
+    /// The receipt of a stored decision, once it is compared with its row, and with the action beside it, and a signer who counts
+    /// here has signed it.
+    ///
+    /// # Errors
+    /// [`ChangedDecision`].
+    pub fn signed(&self, stored: &StoredDecision) -> Result<DecisionReceipt, ChangedDecision> {
+        let receipt = signed_decision(stored)?;
+        signed_action(stored, &receipt)?;
+        match receipt.verify(&self.deciders()) {
+            Verification { trust: Trust::Trusted, .. } => Ok(receipt),
+            Verification { signer, .. } => {
+                let signer = signer.map(|signer| signer.to_string()).unwrap_or_default();
+                Err(ChangedDecision::of(stored, format!("its signer `{signer}` is not trusted to decide here")))
+            }
+        }
     }
 
     /// Trusts these signers from here on, and nobody else. A decision that has begun is made with those it began with.
@@ -327,6 +344,10 @@ impl Decider {
         }
         if let Some(decision_id) = self.answer(asked.tenant, asked.replayable)? {
             let receipt = self.stored(asked.tenant, &decision_id)?;
+            // Who can write to the store can have any decision answer any request.
+            if receipt.subject() != Some(asked.request.subject()) {
+                return Err(DecideError::OtherAnswer(decision_id));
+            }
             let answered = Decided { text: receipt.to_text(), receipt, decision: None };
             return Ok(Some(Deciding { stage: Stage::Answered(Box::new(answered)), _names: names }));
         }
@@ -424,7 +445,7 @@ impl Decider {
 
     pub(crate) fn stored(&self, tenant: &Tenant, decision_id: &str) -> Result<DecisionReceipt, DecideError> {
         let decision = self.store.of(tenant).decision(decision_id)?.ok_or(DecideError::Raced)?;
-        decide::read(&decision)
+        Ok(self.signed(&decision)?)
     }
 }
 

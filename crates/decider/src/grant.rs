@@ -12,8 +12,8 @@ use proofmark_receipt::{
     Verdict, object,
 };
 use proofmark_store::{Decision, NewReceipt, Spends, StoreError, Tenant, TenantStore, Write};
-use proofmark_verifier::clock;
 use proofmark_verifier::presented::spend_of_stored;
+use proofmark_verifier::{clock, signed_action};
 
 use crate::decide::{self, DecideError};
 use crate::decider::Decider;
@@ -219,7 +219,7 @@ pub(crate) fn ended_by_denial(
     key: &SigningKey,
 ) -> Result<Vec<Write>, GrantError> {
     let decision = decide::read(stored)?;
-    let action = stored.about.action.as_ref().and_then(|text| Json::parse(text.as_bytes()).ok()).unwrap_or(Json::Null);
+    let action = signed_action(stored, &decision).map_err(DecideError::from)?.unwrap_or(Json::Null);
     let asker = decision.asker();
     let occasion = Occasion {
         action: &action,

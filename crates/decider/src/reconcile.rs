@@ -50,6 +50,8 @@ impl Decider {
         }
         let (now, store) = (clock::now_in(&self.store)?, self.store.of(report.tenant));
         let decision = store.decision(id)?;
+        // What was executed is compared with what was signed, and never with what somebody wrote beside it.
+        decision.as_ref().map(|decision| self.signed(decision)).transpose()?;
         let earlier = store.times_executed(id)?;
         let found = compare(report, decision.as_ref(), earlier, &now);
         let codes: Vec<String> = found.iter().map(|found| found.code.as_str().to_owned()).collect();

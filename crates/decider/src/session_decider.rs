@@ -90,7 +90,7 @@ impl<K: Known> SessionDecider<K> {
     pub(crate) fn catch_up(&mut self) -> Result<(), DecideError> {
         self.is_behind = true;
         let Self { decider, owner, session, chain, known, .. } = self;
-        let trusted = decider.signers_of_sessions();
+        let trusted = decider.deciders();
         read_on(&decider.store().of(&owner.tenant), session, chain, &trusted, &mut |_, document| {
             // By the kind that is signed, and not by the column beside it.
             if let Some(entry) = document.entry().filter(|entry| K::KINDS.contains(&entry.event.kind())) {

@@ -12,7 +12,7 @@ use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, ReceiptId, SignerId};
 use proofmark_session::{Agent, Decided, Entry, Event, SessionFacts};
 use proofmark_store::{Store, StoreError, Tenant};
-use proofmark_verifier::clock;
+use proofmark_verifier::{clock, signed_action, signed_decision};
 
 use crate::decide::DecideError;
 use crate::entries::session_entries;
@@ -182,8 +182,8 @@ impl Record {
             return Ok(());
         }
         let stored = decision.map(|id| store.of(&Tenant::LOCAL).decision(id)).transpose()?.flatten();
-        let action = stored.and_then(|stored| stored.about.action);
-        let Some(Ok(Json::Object(action))) = action.map(|action| Json::parse(action.as_bytes())) else {
+        let action = stored.and_then(|stored| signed_action(&stored, &signed_decision(&stored).ok()?).ok().flatten());
+        let Some(Json::Object(action)) = action else {
             self.unknown += 1;
             return Ok(());
         };

@@ -49,7 +49,8 @@ pub struct ApprovalFact {
 impl Subject {
     /// The subject as a document names it: `action_hash`, `environment` and `agent`, of which the last two may be `null`;
     /// `None` when a part of it is missing, since what is bound to nothing is not bound.
-    pub(crate) fn read(object: &Object) -> Option<Self> {
+    #[must_use]
+    pub fn read(object: &Object) -> Option<Self> {
         let named = |name: &str| match object.get(name)? {
             Json::Null => Some(None),
             json => json.as_str().map(|text| Some(text.to_owned())),

@@ -1,9 +1,8 @@
 //! The one thread that renews the lease of this process, queues the jobs that it has and lost sight of, and deletes what is old.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use proofmark_checks::{Format, Request};
 use proofmark_receipt::{ReceiptId, SignerId};
 use proofmark_store::{Hint, JobEnd, JobProgress, JobState as StoredState, LEASE_MS, Presence, StoreError, Tenant};
 use proofmark_verifier::sync::lock;
@@ -90,16 +89,24 @@ impl Scheduler {
             self.find_workers(&workers, &signers);
             return self.find_lacking();
         }
-        let mut fronts = workers.iter().filter_map(|worker| worker.admits.as_ref()).peekable();
+        let fronts: Vec<_> =
+            workers.iter().filter_map(|worker| Some((&worker.signer, worker.admits.as_ref()?))).collect();
+        let servers: Vec<String> = self.servers.iter().map(ToString::to_string).collect();
+        let unknown: BTreeSet<&String> =
+            fronts.iter().map(|(signer, _)| *signer).filter(|signer| !servers.contains(signer)).collect();
         let mut admitted = lock(&self.admitted);
         let before = *admitted;
-        let now = match fronts.peek() {
+        let now = match fronts.as_slice() {
             // Without a front, a worker goes on with what waits.
-            None => before.unwrap_or(!self.is_worker),
-            Some(_) => fronts.all(|signers| signers.contains(&self.signer)),
+            [] => before.unwrap_or(!self.is_worker),
+            // What an unknown server has accepted cannot be told from what somebody wrote into the store.
+            fronts => unknown.is_empty() && fronts.iter().all(|(_, signers)| signers.contains(&self.signer)),
         };
         *admitted = Some(now);
         drop(admitted);
+        if before != Some(now) {
+            unknown.iter().for_each(|signer| self.report(JobWatch::UnknownServer { signer }));
+        }
         if before != Some(now) {
             self.report(JobWatch::Admitted(now));
             self.wake.set(Hint::WAITING);
@@ -151,8 +158,9 @@ impl Scheduler {
         // tried again.
         let Ok(Some(row)) = self.own_row(tenant, id) else { return };
         let attempt = row.attempt;
-        let request = Request::read(row.request.as_bytes(), Format::Json, None);
-        let planned = request.and_then(|request| Ok((checks(&request, &self.caps)?, Lane::of(&request))));
+        let planned = self.request_of(&row).and_then(|request| {
+            Ok((checks(&request, &self.caps).map_err(|error| error.to_string())?, Lane::of(&request)))
+        });
         match planned {
             Ok((total, lane)) => {
                 let job = std::sync::Arc::new(Job::of_row(row, lane, total));
@@ -162,7 +170,7 @@ impl Scheduler {
                 }
             }
             Err(error) => {
-                let state = StoredState::Failed(error.to_string());
+                let state = StoredState::Failed(error);
                 let end = JobEnd { job_id: *id, owner: self.owner.clone(), attempt, state };
                 // Where this fails the row stays ours, and is tried again.
                 let _again = self.store.of(tenant).submit(end).wait();

@@ -22,7 +22,9 @@
 //! jobs that it accepts without an owner. The others claim such jobs, as many as would begin at once, and only those that they
 //! can run (`needs`). When a lease ends, every process that notices gives back the jobs; a process that has not renewed its
 //! own for 8 s kills what it runs, before another one may run it. A front takes receipts by its own key and by those of its
-//! workers, and says which those are; a worker claims nothing until every front takes its receipts.
+//! workers, and says which those are; a worker claims nothing until every front takes its receipts,
+//! and unless it knows the key of every front. Who accepts a job signs what it accepts ([`proofmark_verifier::Accepted`]): the row is compared with that
+//! before it is run, and the receipt before it is the answer.
 //!
 //! **Threads.** One tests the isolation of the host and ends (`probed`). Workers: some for jobs that run something, with a
 //! sandbox each, which wait for that test; two for jobs that run nothing. One thread issues receipts (`issuing`); one renews
@@ -62,7 +64,7 @@ use std::{io, iter};
 
 use proofmark_checks::{Language, Request, RequestError};
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SignerId, SigningKey};
+use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SignError, SignerId, SigningKey};
 use proofmark_sandbox::Host;
 use proofmark_store::{Hint, Listening, MAX_GROUP, Store, StoreError, StoredWorker, Tenant};
 
@@ -121,6 +123,8 @@ pub enum JobWatch<'a> {
     Workers(usize),
     /// So many jobs wait that no worker can run that lives; why. Told by a front, where workers live.
     Lacking { jobs: u64, why: &'a str },
+    /// A server leaves jobs to this process, and signs them with a key that it does not know: none is claimed.
+    UnknownServer { signer: &'a str },
     /// A worker signs as one that this front does not admit.
     Stranger { signer: &'a str },
     /// The lease was not renewed. It is tried again.
@@ -136,6 +140,8 @@ pub struct JobSettings {
     pub key: SigningKey,
     pub store: Arc<Store>,
     pub role: Role,
+    /// Whose jobs it runs and answers for, beside those that `key` signs: those of servers that share the store.
+    pub servers: Vec<SignerId>,
     pub report: Option<Report>,
 }
 
@@ -192,6 +198,12 @@ pub enum SubmitError {
     /// The request cannot be planned.
     #[error(transparent)]
     Request(#[from] RequestError),
+    /// The stored answer to the request is a job that does other work.
+    #[error("answer the request: the job `{0}`, which the store has as its answer, does other work")]
+    OtherAnswer(ReceiptId),
+    /// What is accepted cannot be signed.
+    #[error("sign what is accepted: {0}")]
+    Sign(#[from] SignError),
     /// No more work is accepted.
     #[error("accept the request: the server is stopping")]
     Stopping,
@@ -212,6 +224,8 @@ impl SubmitError {
             Self::KeyReused(_) => Some("choose a new key".to_owned()),
             Self::Store(error) => error.help(),
             Self::Request(error) => error.help(),
+            Self::OtherAnswer(_) => Some("find what was changed with `proofmark store check`".to_owned()),
+            Self::Sign(error) => error.help(),
             Self::Randomness(_) => None,
         }
     }
@@ -299,7 +313,8 @@ impl Verifications {
         store: Arc<Store>,
         workers: usize,
     ) -> io::Result<Self> {
-        Self::start_as(JobSettings { key, store, role: Role::Server { workers }, report: None }, probe)
+        let role = Role::Server { workers };
+        Self::start_as(JobSettings { key, store, role, servers: Vec::new(), report: None }, probe)
     }
 
     /// Starts what the role needs, and begins the lease of this process. Jobs of processes that have ended are given back.
@@ -427,7 +442,7 @@ impl Verifications {
         // The job is queued already, so it may have begun or even ended; `persist` holds `row` to see that.
         if durable && let Err(error) = self.scheduler.persist(&job) {
             self.scheduler.fail(&job, &error.to_string());
-            return Err(error.into());
+            return Err(error);
         }
         Ok(Submitted::New(id))
     }
@@ -436,8 +451,8 @@ impl Verifications {
     ///
     /// # Errors
     /// When the store cannot be written; [`StoreError::Answered`] where another process has answered a request with its key
-    /// meanwhile.
-    pub fn persist(&self, tenant: &Tenant, id: &ReceiptId) -> Result<(), StoreError> {
+    /// meanwhile; when it cannot be signed.
+    pub fn persist(&self, tenant: &Tenant, id: &ReceiptId) -> Result<(), SubmitError> {
         self.scheduler.live(tenant, id).map_or(Ok(()), |job| self.scheduler.persist(&job))
     }
 
@@ -526,7 +541,7 @@ impl Verifications {
         let mut keys = None;
         if let Some((key, request)) = &job.work.replayable {
             let held = keys.insert(lock(&self.scheduler.keys));
-            if let Some(before) = self.scheduler.answered(held, &job.work.tenant, key, request)? {
+            if let Some(before) = self.scheduler.answered(held, job, (key, request))? {
                 return Ok(Some(before));
             }
             held.insert((job.work.tenant.clone(), key.clone()), (*request, job.id));

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use proofmark_receipt::{Profile, Receipt, ReceiptId, Trust, verify_receipt};
 use proofmark_store::{Hint, JobState as StoredState, StoreError, StoredJob, Tenant};
+use proofmark_verifier::Accepted;
 use proofmark_verifier::sync::lock;
 
 use crate::job::{Listener, RemoteFollower};
@@ -135,7 +136,7 @@ impl Scheduler {
         let Some(stored) = self.store.of(tenant).job_receipt(id)? else { return Ok(None) };
         let total = usize::try_from(stored.receipt.results().total).unwrap_or(usize::MAX);
         let created_at = row.map_or_else(|| stored.receipt.verified_at().unix_millis(), |row| row.created_at);
-        if let Some(refused) = self.refused(&stored.receipt) {
+        if let Some(refused) = self.refused(row, &stored.receipt) {
             return Ok(view(JobState::Failed(refused), (0, total), created_at, None));
         }
         Ok(view(JobState::Done, (total, total), created_at, Some(stored.receipt.into())))
@@ -143,8 +144,18 @@ impl Scheduler {
 
     /// Why a receipt of a job that was left to workers is not the answer to it. Who can write to the store can store any
     /// receipt: only a signature by this server or by one of its workers makes one an answer.
-    fn refused(&self, receipt: &Receipt) -> Option<String> {
+    fn refused(&self, row: Option<&StoredJob>, receipt: &Receipt) -> Option<String> {
         let signers = self.front_signers()?;
+        // A row is deleted long after its job has ended. Its receipt has the id of the job, which a worker signs only for what a
+        // server accepted under this id.
+        let accepted = row.map(|row| Accepted::of(row, &self.servers)).transpose();
+        match accepted {
+            Err(error) => return Some(format!("accept the receipt that a worker stored: failed to {error}")),
+            Ok(Some(accepted)) if !accepted.is_answered_by(receipt) => {
+                return Some("accept the receipt that a worker stored: it is about other work".to_owned());
+            }
+            Ok(_) => {}
+        }
         let verification = verify_receipt(receipt, Profile::Vrf, &signers);
         if verification.trust == Trust::Trusted {
             return None;

@@ -8,14 +8,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use proofmark_checks::{Caps, Checks, Format, Language, Request, RequestError};
-use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest, SignerId, Verdict};
+use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest, SignerId, SigningKey, Verdict};
 use proofmark_sandbox::{Host, SharedJob, Watch, Worker};
 use proofmark_store::{
-    Answer, Hint, JobCancelled, JobState as StoredState, NewJob, Store, StoreError, StoredWorker, Tenant, Write,
+    Answer, Hint, JobCancelled, JobState as StoredState, NewJob, Store, StoreError, StoredJob, StoredWorker, Tenant,
+    Write,
 };
-use proofmark_verifier::Issuer;
 use proofmark_verifier::clock;
 use proofmark_verifier::sync::lock;
+use proofmark_verifier::{Accepted, Accepting, Issuer};
 
 use crate::job::{Content, Done, Job, Lane, RemoteFollower, Row};
 use crate::probed::ProbedHost;
@@ -41,6 +42,10 @@ pub(super) struct Scheduler {
     pub(super) host: Arc<ProbedHost>,
     pub(super) caps: Caps,
     pub(super) issuer: Issuer,
+    /// Signs what it accepts.
+    pub(super) key: Arc<SigningKey>,
+    /// Whose jobs it runs and answers for.
+    pub(super) servers: Vec<SignerId>,
     pub(super) store: Arc<Store>,
     /// The name of this process's lease.
     pub(super) owner: String,
@@ -80,8 +85,9 @@ struct Panicked;
 
 impl Scheduler {
     pub(super) fn new(settings: JobSettings, owner: String) -> Self {
-        let JobSettings { key, store, role, report } = settings;
+        let JobSettings { key, store, role, servers, report } = settings;
         let signer = key.signer();
+        let key = Arc::new(key);
         let (workers, only) = match &role {
             Role::Server { workers } => (*workers, None),
             Role::Front { .. } => (0, None),
@@ -95,7 +101,9 @@ impl Scheduler {
         Self {
             host: Arc::default(),
             caps: Caps::default(),
-            issuer: Issuer::with(Arc::new(key), Arc::clone(&store)),
+            issuer: Issuer::with(Arc::clone(&key), Arc::clone(&store)),
+            key,
+            servers: servers.into_iter().chain([signer]).collect(),
             store,
             owner,
             signer: signer.to_string(),
@@ -209,10 +217,18 @@ impl Scheduler {
     /// What the job is to run, from memory or from its row.
     fn content(&self, job: &Job) -> Option<Arc<Content>> {
         job.content().or_else(|| {
-            let text = self.store.of(&job.work.tenant).job(&job.id).ok()??.request;
-            let request = Request::read(text.as_bytes(), Format::Json, None).ok()?;
-            Some(Arc::new(Content { request, text }))
+            let row = self.store.of(&job.work.tenant).job(&job.id).ok()??;
+            // Again: it may have been changed since it was claimed.
+            let request = self.request_of(&row).ok()?;
+            Some(Arc::new(Content { request, text: row.request }))
         })
+    }
+
+    /// The request in the row of a job, which is what a server accepted.
+    pub(super) fn request_of(&self, row: &StoredJob) -> Result<Request, String> {
+        let accepted = Accepted::of(row, &self.servers).and_then(|accepted| accepted.is_request(&row.request));
+        accepted.map_err(|error| error.to_string())?;
+        Request::read(row.request.as_bytes(), Format::Json, None).map_err(|error| error.to_string())
     }
 
     fn verify(&self, worker: Option<&mut Worker>, job: &Arc<Job>, request: &Request) -> Result<Draft, String> {
@@ -248,23 +264,33 @@ impl Scheduler {
     pub(super) fn answered(
         &self,
         keys: &Keys,
-        tenant: &Tenant,
-        key: &str,
-        request: &Sha256Digest,
+        job: &Job,
+        (key, request): (&str, &Sha256Digest),
     ) -> Result<Option<ReceiptId>, SubmitError> {
         // First, because a job that is neither stored nor ended has no answer in the store yet.
+        let tenant = &job.work.tenant;
         if let Some((before, id)) = keys.get(&(tenant.clone(), key.to_owned())) {
             return (before == request).then_some(Some(*id)).ok_or_else(|| SubmitError::KeyReused(key.to_owned()));
         }
-        self.answer_of(tenant, key, request)
+        let content = job.content();
+        self.answer_of(tenant, (key, request), content.as_ref().map_or("", |content| &content.text))
     }
 
     /// Makes the job a row of the store, unless it is one or has ended.
-    pub(super) fn persist(&self, job: &Job) -> Result<(), StoreError> {
+    pub(super) fn persist(&self, job: &Job) -> Result<(), SubmitError> {
         // Held until the row is written: meanwhile the job neither ends nor is cancelled.
         let row = lock(&job.row);
         let Some(content) = job.content().filter(|_| !row.over && !job.is_stored()) else { return Ok(()) };
+        let accepting = Accepting {
+            id: job.id,
+            tenant: &job.work.tenant,
+            request: &content.request,
+            text: &content.text,
+            chain: &job.work.chain,
+            supersedes: job.work.supersedes.as_ref(),
+        };
         let new = NewJob {
+            accepted: accepting.sign(&self.key)?,
             job_id: job.id,
             request: content.text.clone(),
             checks: job.view().total as u64,

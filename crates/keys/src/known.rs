@@ -32,6 +32,8 @@ pub enum KnownAs<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedSigners {
     signers: Vec<SignerId>,
+    /// Those of them who only verify work.
+    workers: Vec<SignerId>,
     named: bool,
 }
 
@@ -70,11 +72,23 @@ impl KnownSigners {
             for text in named {
                 signers.extend(self.signers(text)?);
             }
-            return Ok(TrustedSigners { signers, named: true });
+            return Ok(TrustedSigners { signers, named: true, ..TrustedSigners::default() });
         }
         let own = self.own.iter().filter_map(|(_, signer)| *signer);
         let signers = own.chain(self.trusted.iter().flat_map(|trusted| trusted.signers.iter().copied())).collect();
-        Ok(TrustedSigners { signers, named: false })
+        Ok(TrustedSigners { signers, ..TrustedSigners::default() })
+    }
+
+    /// The user's own keys, and the signers named as in [`KnownSigners::trusted`]: whose jobs a process runs and answers for.
+    ///
+    /// # Errors
+    /// As [`KnownSigners::trusted`].
+    pub fn own_and(&self, named: &[String]) -> Result<Vec<SignerId>, TrustError> {
+        let mut signers: Vec<SignerId> = self.own.iter().filter_map(|(_, signer)| *signer).collect();
+        for text in named {
+            signers.extend(self.signers(text)?);
+        }
+        Ok(signers)
     }
 
     fn signers(&self, text: &str) -> Result<Vec<SignerId>, TrustError> {
@@ -98,7 +112,7 @@ impl TrustedSigners {
     /// These signers, and nobody else.
     #[must_use]
     pub fn exactly(signers: Vec<SignerId>) -> Self {
-        Self { signers, named: true }
+        Self { signers, named: true, ..Self::default() }
     }
 
     /// The signers who are trusted.
@@ -119,8 +133,25 @@ impl TrustedSigners {
     /// With a signer other than the one named.
     #[must_use]
     pub fn and(mut self, signer: SignerId) -> Self {
+        self.workers.retain(|worker| *worker != signer);
         self.signers.push(signer);
         self
+    }
+
+    /// With a signer who verifies work, and whose word counts for nothing else unless it is trusted by itself.
+    #[must_use]
+    pub fn and_worker(mut self, signer: SignerId) -> Self {
+        if !self.signers.contains(&signer) {
+            self.workers.push(signer);
+            self.signers.push(signer);
+        }
+        self
+    }
+
+    /// The signers whose decisions and whose records of sessions count: all but those who only verify work.
+    #[must_use]
+    pub fn deciders(&self) -> Vec<SignerId> {
+        self.signers.iter().filter(|signer| !self.workers.contains(signer)).copied().collect()
     }
 
     /// The verification of a document by these signers. Where nobody was named, a signer who is not known is not untrusted:

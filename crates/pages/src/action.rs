@@ -6,6 +6,7 @@ use proofmark_receipt::{Json, Object};
 use proofmark_server::body;
 use proofmark_statement::{ActionStatement, action_title};
 use proofmark_store::Decision as StoredDecision;
+use proofmark_verifier::{ChangedDecision, signed_decision};
 
 use super::text::Shown;
 
@@ -34,8 +35,10 @@ pub(crate) struct Action {
     pub(crate) statement: Option<ActionStatement>,
     /// The action itself; empty where there is no statement.
     pub(crate) document: Object,
-    /// None where the stored document is damaged.
+    /// None where the row is not what was signed.
     pub(crate) receipt: Option<DecisionReceipt>,
+    /// What is wrong with the row.
+    pub(crate) changed: Option<ChangedDecision>,
 }
 
 impl Action {
@@ -55,14 +58,18 @@ impl Action {
     }
 
     fn read(stored: &StoredDecision, action: Option<&str>) -> Self {
-        let receipt = DecisionReceipt::parse(stored.document.as_bytes()).ok();
+        // The columns are compared, too: lists and pages show them.
+        let (receipt, changed) = match signed_decision(stored) {
+            Ok(receipt) => (Some(receipt), None),
+            Err(changed) => (None, Some(changed)),
+        };
         let document = action.and_then(stored_json);
         let document = match document {
             Some(Json::Object(document)) => document,
             _ => Object::new(),
         };
         let statement = receipt.as_ref().map(|receipt| ActionStatement::of(&document, receipt));
-        let is_other = !document.is_empty() && !matches!(statement, Some(Ok(_)));
+        let is_other = changed.is_some() || !document.is_empty() && !matches!(statement, Some(Ok(_)));
         // What is stored beside the signed decision is shown only where it is what was decided on.
         let document = if is_other { Object::new() } else { document };
         let text = |name: &str| document.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
@@ -78,6 +85,7 @@ impl Action {
                 .map(|agent| Shown::line(agent, MAX_NAME)),
             statement: statement.and_then(Result::ok),
             receipt,
+            changed,
             document,
         }
     }

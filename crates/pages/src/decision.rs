@@ -145,6 +145,9 @@ fn page(visit: &Visit<'_>, attempted: Attempted) -> Result<Reply, Problem> {
     let waiting = store.waiting_on(&stored.about.subject)?;
     let waits = waiting.as_ref().filter(|waiting| waiting.decision.decision_id == stored.decision_id);
     let action = Action::of(&stored);
+    if let Some(changed) = &action.changed {
+        return Err(changed.clone().into());
+    }
     let Course { happened, before, newer } = course(&store, &stored, &action)?;
     let narrowing = Narrowing::of(visit);
     let queue = waits.map(|waits| Queue::of(visit, waits, &narrowing)).transpose()?;

@@ -143,7 +143,7 @@ impl DecisionRow {
         Self {
             href: format!("/ui/decisions/{}", encoded(&stored.decision_id)),
             when: When::full(stored.decided_at),
-            look: look(stored),
+            look: if action.changed.is_some() { CHANGED } else { look(stored) },
             title: action.title(),
             why: action.why(),
             agent: action.agent,
@@ -151,6 +151,9 @@ impl DecisionRow {
         }
     }
 }
+
+/// The tag of a row that is not what was signed.
+pub(crate) const CHANGED: (&str, &str, &str) = ("fail", "warn", "changed in the store");
 
 /// The class, the picture and the word of a decision's tag.
 pub(crate) fn look(stored: &StoredDecision) -> (&'static str, &'static str, &'static str) {

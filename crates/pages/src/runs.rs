@@ -6,8 +6,8 @@ use proofmark_contract::reopening::reopened;
 use proofmark_receipt::Receipt;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
-use proofmark_store::{Cursor, ListedStep, StepRun};
-use proofmark_verifier::{chain_name, stored_state};
+use proofmark_store::{Cursor, ListedStep, StepRun, StoreError, TenantStore};
+use proofmark_verifier::{AcceptError, chain_name, signed_state};
 
 use super::frame::{Frame, Here};
 use super::html::html;
@@ -72,23 +72,30 @@ pub(crate) fn list(visit: &Visit<'_>) -> Result<Reply, Problem> {
     visit.context.only(&["after"])?;
     let after = visit.context.parsed::<Cursor>("after", "the place at the end of the page before")?;
     let found = visit.context.store().runs(PAGE, after)?;
-    let runs = found.runs.iter().filter_map(|steps| RunRow::of(steps)).collect();
+    let store = visit.context.store();
+    let rows = found.runs.iter().map(|steps| RunRow::of(&store, steps));
+    let runs = rows.collect::<Result<Vec<_>, StoreError>>()?.into_iter().flatten().collect();
     let next = found.next.map(|next| address("/ui/runs", &[("after", &next.to_string())]));
     html(&RunsPage { frame: Frame::of(visit, Here::Runs, "Runs")?, runs, next })
 }
 
 impl RunRow {
-    fn of(steps: &[ListedStep]) -> Option<Self> {
-        let ListedStep { step, changed_at, .. } = steps.first()?;
-        Some(Self {
+    fn of(store: &TenantStore<'_>, steps: &[ListedStep]) -> Result<Option<Self>, StoreError> {
+        let Some(ListedStep { step, changed_at, .. }) = steps.first() else { return Ok(None) };
+        // The store lists the newest first, and people read steps in their order.
+        let looks = steps.iter().rev().map(|ListedStep { step, .. }| {
+            let receipts = store.chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
+            Ok((Shown::line(&step.step, 80), state_look(&signed_state(step, &receipts))))
+        });
+        let steps = looks.collect::<Result<_, StoreError>>()?;
+        Ok(Some(Self {
             name: Shown::line(&step.run, 120),
             // Two callers may have begun runs of one name; the address tells them apart.
             href: address(&format!("/ui/runs/{}", encoded(&step.run)), &[("begun_by", &step.begun_by)]),
             begun_by: Shown::line(&step.begun_by, 80),
             changed: When::full(*changed_at),
-            // The store lists the newest first, and people read steps in their order.
-            steps: steps.iter().rev().map(|one| (Shown::line(&one.step.step, 80), state_look(&one.step))).collect(),
-        })
+            steps,
+        }))
     }
 }
 
@@ -127,9 +134,10 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
 
 impl StepRow {
     fn of(step: &StepRun, receipts: &[Receipt]) -> Self {
-        let state = stored_state(step).ok();
+        let state = signed_state(step, receipts);
+        let look = state_look(&state);
         let (prompt, not_before) = match &state {
-            Some(State::Retry(retry)) => (Some(retry.prompt.as_str().into()), Some(When::full(retry.not_before_ms))),
+            Ok(State::Retry(retry)) => (Some(retry.prompt.as_str().into()), Some(When::full(retry.not_before_ms))),
             _ => (None, None),
         };
         // The last ones say where the step is now.
@@ -137,7 +145,7 @@ impl StepRow {
         let attempts = receipts.iter().skip(skipped).map(AttemptRow::of);
         Self {
             name: Shown::line(&step.step, 120),
-            look: state_look(step),
+            look,
             prompt,
             not_before,
             attempts: attempts.collect(),
@@ -175,8 +183,8 @@ impl AttemptRow {
 }
 
 /// The class, the picture and the word of a step's state.
-fn state_look(step: &StepRun) -> Look {
-    match stored_state(step) {
+fn state_look(state: &Result<State, AcceptError>) -> Look {
+    match state {
         Ok(State::Accepted { .. }) => ("pass", "ok", "accepted"),
         Ok(State::AcceptedWithWarnings { .. }) => ("wait", "warn", "accepted with warnings"),
         Ok(State::AwaitingApproval { .. }) => ("wait", "clock", "waits for an approval"),
@@ -185,6 +193,7 @@ fn state_look(step: &StepRun) -> Look {
         Ok(State::Evaluating { .. }) => ("plain", "clock", "being judged"),
         Ok(State::Pending) => ("plain", "ring", "not begun"),
         // The step is listed all the same: without it the run would look further than it is.
+        Err(AcceptError::OtherState { .. }) => ("fail", "warn", "changed in the store"),
         Err(_) => ("fail", "stop", "cannot be read"),
     }
 }
@@ -202,6 +211,8 @@ mod tests {
             version: 1,
             state: "{".to_owned(),
         };
-        assert_eq!(state_look(&step).2, "cannot be read");
+        assert_eq!(state_look(&signed_state(&step, &[])).2, "cannot be read");
+        let step = StepRun { state: r#"{"state": "pending"}"#.to_owned(), ..step };
+        assert_eq!(state_look(&signed_state(&step, &[])).2, "changed in the store");
     }
 }

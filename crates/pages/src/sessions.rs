@@ -95,7 +95,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     if found.is_empty() && from == 0 {
         return Err(Problem::not_found("session").help("it does not exist, or belongs to another tenant"));
     }
-    let trusted = context.decider.signers_of_sessions();
+    let trusted = context.decider.deciders();
     let wrong = match session_entries(&context.store(), name, &trusted, &mut |_, _| {}) {
         Ok(_) => None,
         Err(DecideError::Session(error)) => {

@@ -5,7 +5,8 @@ use proofmark_decider::{NewReview, Revocation, SignedApproval, Statement};
 use proofmark_evidence::{Reviewer, WantedScope};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
-use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Finding, QueueFilter, Review, Tenant};
+use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Finding, QueueFilter, Review, StoreError, Tenant};
+use proofmark_verifier::{ChangedDecision, signed_facts};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -28,6 +29,10 @@ const MAX_FACTS: usize = 8 << 20;
 #[serde(deny_unknown_fields)]
 pub(crate) struct DecisionPage {
     decisions: Vec<DecisionEntry>,
+    /// The ids of decisions that are left out, because their rows are not what was signed: `store check` says what was changed
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    changed: Vec<String>,
     #[schema(value_type = Next)]
     next: Option<String>,
 }
@@ -356,16 +361,49 @@ fn outcome(context: &RequestContext<'_>) -> Result<Option<String>, Problem> {
 
 fn page(context: &RequestContext<'_>, wanted: &DecisionsWanted) -> Result<Reply, Problem> {
     let page = context.store().decisions(wanted)?;
-    let mut space = MAX_FACTS;
-    let decisions = page.decisions.into_iter().map(|stored| entry(context, stored, &mut space));
-    Reply::json(&DecisionPage {
-        decisions: decisions.collect::<Result<_, _>>()?,
-        next: page.next.map(|next| next.to_string()),
-    })
+    let (mut space, mut decisions, mut changed) = (MAX_FACTS, Vec::new(), Vec::new());
+    for stored in page.decisions {
+        let id = stored.decision_id.clone();
+        match entry(context, stored, &mut space) {
+            Ok(entry) => decisions.push(entry),
+            // One row does not keep people from the others.
+            Err(EntryError::Changed(_)) => changed.push(id),
+            Err(EntryError::Store(error)) => return Err(error.into()),
+        }
+    }
+    Reply::json(&DecisionPage { decisions, changed, next: page.next.map(|next| next.to_string()) })
 }
 
-/// A decision, with its facts where there is space for so many bytes.
-fn entry(context: &RequestContext<'_>, stored: StoredDecision, space: &mut usize) -> Result<DecisionEntry, Problem> {
+/// Why a decision is not shown.
+enum EntryError {
+    Changed(ChangedDecision),
+    Store(StoreError),
+}
+
+impl From<EntryError> for Problem {
+    fn from(error: EntryError) -> Self {
+        match error {
+            EntryError::Changed(error) => error.into(),
+            EntryError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for EntryError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<ChangedDecision> for EntryError {
+    fn from(error: ChangedDecision) -> Self {
+        Self::Changed(error)
+    }
+}
+
+/// A decision, with its facts where there is space for so many bytes. Everything is from the signed receipt, or compared with it.
+fn entry(context: &RequestContext<'_>, stored: StoredDecision, space: &mut usize) -> Result<DecisionEntry, EntryError> {
+    let receipt = context.decider.signed(&stored)?;
     let reviews = context.store().reviews(&stored.decision_id)?;
     // Agents must not read the facts of other agents' requests.
     let facts = if context.caller.role.may(Role::Reviewer) && stored.about.review {
@@ -376,6 +414,7 @@ fn entry(context: &RequestContext<'_>, stored: StoredDecision, space: &mut usize
     // The facts are left out and the page is not refused: `GET /v1/decisions/{id}` shows them.
     let facts = facts.filter(|facts| facts.len() <= *space);
     *space = space.saturating_sub(facts.as_ref().map_or(0, String::len));
+    let facts = facts.map(|facts| signed_facts(&stored, &receipt, facts)).transpose()?;
     Ok(DecisionEntry {
         decision_id: stored.decision_id,
         decided_at: time(stored.decided_at),
@@ -383,7 +422,6 @@ fn entry(context: &RequestContext<'_>, stored: StoredDecision, space: &mut usize
         mode: stored.about.mode,
         action_class: stored.about.class,
         agent: stored.about.agent,
-        // A damaged document becomes null, so that an unreadable row does not affect the others on the page.
         action: stored.about.action.and_then(Document::stored),
         facts: facts.and_then(Document::stored),
         reviews: reviews.into_iter().map(ReviewEntry::from).collect(),

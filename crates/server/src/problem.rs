@@ -11,7 +11,7 @@ use proofmark_jobs::SubmitError;
 use proofmark_receipt::SignError;
 use proofmark_receipt::document::DocumentError;
 use proofmark_store::StoreError;
-use proofmark_verifier::{AcceptError, IssueError};
+use proofmark_verifier::{AcceptError, ChangedDecision, IssueError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -83,6 +83,11 @@ impl Problem {
 
     fn conflict(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, code, message)
+    }
+
+    /// A row of the store is not what was signed.
+    fn changed(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "changed_row", message)
     }
 
     fn unavailable(code: &'static str, message: impl Into<String>) -> Self {
@@ -270,11 +275,19 @@ impl From<DecideError> for Problem {
             DecideError::Raced => Self::unavailable("raced", message).retry_after(1),
             DecideError::Stopped => Self::unavailable("stopping", message),
             DecideError::Sign(SignError::TooLarge(_)) => Self::unprocessable("too_large", message),
+            DecideError::Changed(_) | DecideError::OtherAnswer(_) => Self::changed(message),
             DecideError::NoPolicy => Self::conflict("no_policy", message),
             DecideError::OtherPolicy { .. } => Self::unprocessable("unknown_policy", message),
             _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "no_decision", message),
         };
         problem.maybe_help(help)
+    }
+}
+
+impl From<ChangedDecision> for Problem {
+    fn from(error: ChangedDecision) -> Self {
+        let help = error.help();
+        Self::changed(error.to_string()).help(help)
     }
 }
 
@@ -403,6 +416,7 @@ impl From<SubmitError> for Problem {
         let (message, help) = (error.to_string(), error.help());
         let problem = match error {
             SubmitError::Store(error) => return error.into(),
+            SubmitError::OtherAnswer(_) => Self::changed(message),
             SubmitError::Busy => Self::new(StatusCode::TOO_MANY_REQUESTS, "queue_full", message).retry_after(2),
             SubmitError::Stopping => Self::unavailable("stopping", message),
             SubmitError::KeyReused(_) => Self::unprocessable("idempotency_key_reused", message),
@@ -423,6 +437,7 @@ impl From<AcceptError> for Problem {
             }
             AcceptError::Store(error) => return error.into(),
             AcceptError::Awaits { .. } => Self::conflict("awaits_approval", message),
+            AcceptError::OtherState { .. } => Self::changed(message),
             AcceptError::Refused { .. } => Self::conflict("attempt_refused", message),
             AcceptError::NotBegun { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", message),
             AcceptError::OfAnother { .. } => Self::new(StatusCode::FORBIDDEN, "run_of_another", message),

@@ -88,7 +88,7 @@ impl Services {
         let Signers { trusted, workers } = signers;
         let trusted = trusted.and(self.decider.key().signer());
         let workers = workers.unwrap_or_default();
-        self.decider.set_trusted(workers.iter().copied().fold(trusted, TrustedSigners::and));
+        self.decider.set_trusted(workers.iter().copied().fold(trusted, TrustedSigners::and_worker));
         let own = self.decider.key().signer();
         self.verifications.set_front_signers(workers.iter().copied().chain([own]).collect());
         *self.worker_keys.write().unwrap_or_else(PoisonError::into_inner) = workers.into();
@@ -197,9 +197,10 @@ impl Services {
         Ok(stored.map(|stored| stored.receipt.document().clone()))
     }
 
-    /// The text of a tenant's decision receipt.
-    pub(crate) fn decision(&self, tenant: &Tenant, id: &str) -> Result<Option<String>, StoreError> {
-        let stored = self.decider.store().of(tenant).decision(id)?;
-        Ok(stored.map(|stored| stored.document))
+    /// The text of a tenant's decision receipt, whose row is what was signed.
+    pub(crate) fn decision(&self, tenant: &Tenant, id: &str) -> Result<Option<String>, DecideError> {
+        let Some(stored) = self.decider.store().of(tenant).decision(id)? else { return Ok(None) };
+        self.decider.signed(&stored)?;
+        Ok(Some(stored.document))
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let begun_by = context.parameter("begun_by").unwrap_or(&context.caller.id);
     let (run, step) = (context.variable("run"), step_id(context.variable("step"))?);
     let stored = stored_step(&context.store(), begun_by, run, &step)?;
-    let StoredStep { state, receipts } = stored.ok_or_else(|| {
+    let StoredStep { state, receipts, .. } = stored.ok_or_else(|| {
         Problem::not_found("step of a run begun by this caller").help("name who began the run with `?begun_by=ID`")
     })?;
     Reply::json(&StepRun {

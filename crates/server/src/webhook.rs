@@ -19,7 +19,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, SignerId, Timestamp, object};
-use proofmark_store::{MAX_NOTICES, WaitingNotice};
+use proofmark_store::{MAX_NOTICES, StoreError, WaitingNotice};
 use proofmark_verifier::clock;
 use sha2::Sha256;
 use tokio::time::Instant;
@@ -164,14 +164,14 @@ fn signature(secret: &[u8], id: &str, seconds: i64, body: &str) -> Option<String
 }
 
 /// The event: who waits with what tool. No argument is in it, since arguments hold secrets and the receiver is another program.
-fn event(notice: &WaitingNotice, signer: SignerId) -> String {
+fn event(notice: &WaitingNotice, named: &Named, signer: SignerId) -> String {
     let name = |text: &Option<String>| text.as_ref().map(|text| text.chars().take(MAX_NAME).collect::<String>());
     let data = object! {
         "decision_id": notice.decision_id.as_str(),
         "tenant": notice.tenant.as_str(),
-        "tool"?: name(&notice.tool),
-        "class"?: name(&notice.class),
-        "agent"?: name(&notice.agent),
+        "tool"?: name(&named.tool),
+        "class"?: name(&named.class),
+        "agent"?: name(&named.agent),
         "page": format!("/ui/decisions/{}", notice.decision_id),
     };
     let event = object! {
@@ -186,6 +186,37 @@ fn event(notice: &WaitingNotice, signer: SignerId) -> String {
         "data": data,
     };
     Json::Object(event).to_text()
+}
+
+/// What an event says of a decision.
+#[derive(Default)]
+struct Named {
+    tool: Option<String>,
+    class: Option<String>,
+    agent: Option<String>,
+}
+
+impl Named {
+    /// What was signed, and nothing that somebody may have written beside it; none where the decision waits no more.
+    fn of(services: &Services, notice: &WaitingNotice) -> Result<Option<Self>, StoreError> {
+        let Some(stored) = services.decider.store().of(&notice.tenant).decision(&notice.decision_id)? else {
+            return Ok(None);
+        };
+        let receipt = match services.decider.signed(&stored) {
+            Ok(receipt) => receipt,
+            Err(error) => {
+                warn!(decision = notice.decision_id, cause = error.to_string(), "what waits is not what was signed");
+                return Ok(Some(Self::default()));
+            }
+        };
+        let action = stored.about.action.as_deref().and_then(|action| Json::parse(action.as_bytes()).ok());
+        let tool = action.as_ref().and_then(|action| action.as_object()?.get("tool")?.as_str());
+        Ok(Some(Self {
+            tool: tool.map(str::to_owned),
+            class: receipt.document().get("action_class").and_then(Json::as_str).map(str::to_owned),
+            agent: receipt.bound("agent").map(str::to_owned),
+        }))
+    }
 }
 
 /// What was sent of what waits.
@@ -227,8 +258,8 @@ pub(crate) async fn tell(webhook: Webhook, services: Arc<Services>) {
     rounds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         rounds.tick().await;
-        let services = Arc::clone(&services);
-        let read = move || services.decider.store().all_tenants_waiting(MAX_NOTICES);
+        let store = Arc::clone(&services);
+        let read = move || store.decider.store().all_tenants_waiting(MAX_NOTICES);
         let Ok(Ok(waiting)) = tokio::task::spawn_blocking(read).await else {
             // The next round tries again; decisions say what the store cannot do.
             continue;
@@ -239,8 +270,11 @@ pub(crate) async fn tell(webhook: Webhook, services: Arc<Services>) {
             if !sent.is_due(id, Instant::now()) {
                 continue;
             }
+            let (read, of) = (Arc::clone(&services), notice.clone());
+            let named = tokio::task::spawn_blocking(move || Named::of(&read, &of)).await;
+            let Ok(Ok(Some(named))) = named else { continue };
             let seconds = clock::now().unix_millis().div_euclid(1_000);
-            match webhook.send(id, &event(notice, signer), seconds).await {
+            match webhook.send(id, &event(notice, &named, signer), seconds).await {
                 Ok(()) => {
                     info!(decision = &**id, "the webhook has taken that it waits");
                     sent.take(id);

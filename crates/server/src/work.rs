@@ -205,6 +205,10 @@ pub fn log_jobs() -> JobReport {
         ),
         JobWatch::Workers(0) => warn!("no worker lives: verifications wait until `proofmark work` runs on this store"),
         JobWatch::Workers(_) => info!("workers run the verifications"),
+        JobWatch::UnknownServer { signer } => warn!(
+            signer,
+            "a server signs its jobs as somebody who is not known here, so no jobs are claimed: name it with `--server-key`"
+        ),
         JobWatch::Stranger { signer } => {
             warn!(signer, "a worker gets no jobs: its key is not named with `--trust-worker`");
         }

@@ -334,6 +334,7 @@ pub(crate) static JOBS: Table = Table {
         text("error").optional(),
         integer("created_at"),
         integer("finished_at").optional(),
+        text("accepted"),
         text("request"),
     ],
     key: &["job_id"],

@@ -8,6 +8,8 @@
 //! A run belongs to the sender that began it: its name alone does not identify it. Agents only continue runs of their own;
 //! who orchestrates may continue any, by naming who began it.
 
+mod step;
+
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,6 +23,8 @@ use proofmark_contract::{
 use proofmark_evidence::trace::{self, Trace};
 use proofmark_receipt::{Draft, Json, Object, Receipt, SignerId, Timestamp, object};
 use proofmark_store::{Spend, Spends, StepRun, Tenant, TenantStore};
+
+pub use step::{StoredStep, signed_state, stored_step};
 
 use crate::accept_error::{AcceptError, MAX_RUN_NAME};
 use crate::approval::{self, AskError, AskedAttempt, AwaitedApproval, StepApprovals, StepDecision};
@@ -185,7 +189,7 @@ pub fn accept(
     let receipts = receipts(attempt, store, &outputs_wanted(&contract, &payload))?;
     let run = run_name(attempt.run)?;
     let begun_by = begun_by(attempt, &run, store)?;
-    let position = Position::load(store, begun_by, &run, attempt.step)?;
+    let position = Position::load(store, begun_by, &run, attempt)?;
     let last = position.last_if_waiting(store, begun_by, &run, attempt.step)?;
     if let (Some(last), Err(_)) = (&last, &payload) {
         // Agents go on talking while they wait, which costs no attempt.
@@ -292,7 +296,9 @@ fn is_in_order(
 ) -> Result<bool, AcceptError> {
     let Some(store) = store else { return Ok(true) };
     proofmark_contract::is_in_order(attempt.workflow, attempt.step, |step| {
-        store.step_run(begun_by, run, step)?.as_ref().map(stored_state).transpose()
+        let Some(stored) = stored_step(store, begun_by, run, step)? else { return Ok(None) };
+        stored.of(attempt.workflow, run, step)?;
+        Ok(Some(stored.state))
     })
 }
 
@@ -370,32 +376,9 @@ impl Step<'_> {
 ///
 /// # Errors
 /// [`AcceptError::State`] when what is stored is not a state.
-pub fn stored_state(run: &StepRun) -> Result<State, AcceptError> {
+fn stored_state(run: &StepRun) -> Result<State, AcceptError> {
     let state = Json::parse(run.state.as_bytes()).map_err(Into::into).and_then(|state| Ok(State::from_json(&state)?));
     state.map_err(|error| AcceptError::State { run: run.run.clone(), error })
-}
-
-/// A stored step of a run.
-#[derive(Clone, Debug)]
-pub struct StoredStep {
-    pub state: State,
-    /// The receipts of its attempts, first to last.
-    pub receipts: Vec<Receipt>,
-}
-
-/// A step of the run that `begun_by` began under this name.
-///
-/// # Errors
-/// [`AcceptError::State`] when what is stored is not a state, and when the store cannot be read.
-pub fn stored_step(
-    store: &TenantStore<'_>,
-    begun_by: &str,
-    run: &str,
-    step: &str,
-) -> Result<Option<StoredStep>, AcceptError> {
-    let run = run_name(Some(run))?;
-    let Some(stored) = store.step_run(begun_by, &run, step)? else { return Ok(None) };
-    Ok(Some(StoredStep { state: stored_state(&stored)?, receipts: store.chain(&chain_name(begun_by, &run, step))? }))
 }
 
 /// The chain that the receipts of a step form, in the run that `begun_by` began. No two steps have chains of one name: no run
@@ -437,12 +420,16 @@ struct Position {
 }
 
 impl Position {
-    fn load(store: Option<&TenantStore<'_>>, begun_by: &str, run: &str, step: &str) -> Result<Self, AcceptError> {
-        let stored = store.map(|store| store.step_run(begun_by, run, step)).transpose()?.flatten();
-        Ok(match stored {
-            None => Self { state: State::Pending, version: 0 },
-            Some(stored) => Self { state: stored_state(&stored)?, version: stored.version },
-        })
+    fn load(
+        store: Option<&TenantStore<'_>>,
+        begun_by: &str,
+        run: &str,
+        attempt: &Attempt<'_>,
+    ) -> Result<Self, AcceptError> {
+        let stored = store.map(|store| stored_step(store, begun_by, run, attempt.step)).transpose()?.flatten();
+        let Some(stored) = stored else { return Ok(Self { state: State::Pending, version: 0 }) };
+        stored.of(attempt.workflow, run, attempt.step)?;
+        Ok(Self { state: stored.state, version: stored.version })
     }
 
     /// The receipt of the attempt that waits for an approval.

@@ -11,6 +11,7 @@
 mod accept;
 mod accept_error;
 mod approval;
+mod accepted;
 pub mod clock;
 mod compare;
 mod due;
@@ -22,9 +23,11 @@ mod project;
 mod reopen;
 mod run;
 mod store_check;
+mod stored;
 pub mod sync;
 
-pub use accept::{Acceptance, Attempt, Purpose, Sender, StoredStep, accept, chain_name, stored_state, stored_step};
+pub use accept::{Acceptance, Attempt, Purpose, Sender, StoredStep, accept, chain_name, signed_state, stored_step};
+pub use accepted::{Accepted, Accepting, NotAccepted};
 pub use accept_error::{AcceptError, MAX_RUN_NAME, StoredStateError};
 pub use approval::{AskError, AwaitedApproval, StepApprovals, StepDecision, StepQuestion, policy_of_step};
 pub use clock::{clock_behind, now, now_in, receipt_id};
@@ -38,3 +41,4 @@ pub use project::{CONFIG_FILE, ProjectConfig, ProjectError, ProjectRequest, proj
 pub use reopen::{Reopen, Reopenable};
 pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count, prepare, verify};
 pub use store_check::check_store;
+pub use stored::{ChangedDecision, signed_action, signed_decision, signed_facts, subject_key};

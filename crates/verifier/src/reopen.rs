@@ -9,7 +9,6 @@ use proofmark_store::{StepRun, Tenant};
 use crate::accept::{StoredStep, chain_name, stored_step};
 use crate::accept_error::AcceptError;
 use crate::clock;
-use crate::due::is_of;
 use crate::issue::{Destination, Issuer, VERIFIER};
 
 /// The longest note, in bytes.
@@ -52,17 +51,14 @@ impl Reopen<'_> {
             .map_err(|error| AcceptError::Contract { step: self.step.to_owned(), error })?;
         let not_aborted = || refused(proofmark_contract::TransitionError::NotAborted("pending"));
         let store = issuer.store().ok_or_else(not_aborted)?.of(self.tenant);
-        let stored = store.step_run(self.begun_by, self.run, self.step)?.ok_or_else(not_aborted)?;
         let found = stored_step(&store, self.begun_by, self.run, self.step)?.ok_or_else(not_aborted)?;
-        let StoredStep { state, mut receipts } = found;
-        let last = receipts.pop().filter(|last| is_of(&state, last, self.workflow));
-        let last =
-            last.ok_or_else(|| AcceptError::OtherState { run: self.run.to_owned(), step: self.step.to_owned() })?;
+        let last = found.of(self.workflow, self.run, self.step)?.clone();
+        let StoredStep { state, version, .. } = found;
         let attempt = state.attempt();
         // Before the reviewer is asked: only an aborted step is reopened.
         let event = Event::Reopened { attempt, contract: contract.digest(), prompt: String::new(), now_ms: 0 };
         state.apply(&event).map_err(refused)?;
-        Ok(Reopenable { contract, attempt, last, state, version: stored.version })
+        Ok(Reopenable { contract, attempt, last, state, version })
     }
 
     /// Reopens it in the name of the issuer's key. The receipt, which says who reopened it and why, and the new state are on disk

@@ -94,6 +94,11 @@ fn a_state_that_no_receipt_states_is_not_followed() {
     let other = next(&place, &[]);
     assert!(other.code == 2 && other.stderr.contains("is not that of its last receipt"), "{other:?}");
     assert!(!other.stdout.contains("Send the key"), "{other:?}");
+    let checked = place.run(&["store", "check"]);
+    assert!(checked.code == 1 && checked.stdout.contains("is not that of its last receipt"), "{checked:?}");
+    // Nor is an attempt judged by it, or the state shown.
+    let shown = place.run(&["run", "show", "r"]);
+    assert!(shown.code == 2 && !shown.stdout.contains("Send the key"), "{shown:?}");
 }
 
 #[test]

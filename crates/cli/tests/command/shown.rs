@@ -113,6 +113,82 @@ fn an_action_that_was_not_decided_on_is_neither_shown_nor_reviewed() {
     assert_eq!(review(&place, "approve", &id, &["--yes", "--request", &request]).code, 0);
 }
 
+/// Nor is a row that says something else than what was signed: whatever somebody writes there, the list says that it was changed.
+#[test]
+fn a_list_says_what_was_signed() {
+    let (place, id, _) = place();
+    place.home.sql("CREATE TABLE kept AS SELECT * FROM decisions");
+    for (column, value) in [
+        ("outcome", "'allow'"),
+        ("agent", "'ann'"),
+        ("decided_at", "decided_at + 1"),
+        ("class", "'memory_write'"),
+        ("document", "replace(document, 'Nobody from finance', 'Everybody')"),
+    ] {
+        place.home.sql(&format!("UPDATE decisions SET {column} = {value}"));
+        let list = place.run(&["decision", "list"]).stdout;
+        assert!(list.contains(&id) && list.contains("changed") && !list.contains("wire_transfer"), "{column}: {list}");
+        assert_eq!(place.run(&["store", "check"]).code, 1, "{column}");
+        place.home.sql(&format!("UPDATE decisions SET {column} = (SELECT {column} FROM kept)"));
+    }
+    assert!(place.run(&["decision", "list"]).stdout.contains("wire_transfer"));
+}
+
+/// What `store check` says when a table is changed, and changed back after that.
+fn damaged(place: &Place, table: &str, damage: &str) -> Done {
+    place.home.sql(&format!("CREATE TABLE kept_{table} AS SELECT * FROM {table}"));
+    place.home.sql(damage);
+    let checked = place.run(&["store", "check"]);
+    place.home.sql(&format!("DELETE FROM {table}"));
+    place.home.sql(&format!("INSERT INTO {table} SELECT * FROM kept_{table}"));
+    place.home.sql(&format!("DROP TABLE kept_{table}"));
+    checked
+}
+
+/// What is kept beside signed documents is compared with them, column by column.
+#[test]
+fn a_check_finds_what_no_document_says() {
+    let (place, id, _) = place();
+    let is_found = |table: &str, column: &str, value: &str| {
+        let checked = damaged(&place, table, &format!("UPDATE {table} SET {column} = {value}"));
+        assert!(checked.code == 1 && checked.stdout.contains(table), "{table}.{column}: {checked:?}");
+    };
+    is_found("asked", "facts", "replace(facts, '90000,', '9,')");
+    for (column, value) in [
+        ("decided_at", "decided_at - 1"),
+        ("outcome", "'allow'"),
+        ("mode", "'none'"),
+        ("fingerprint", "'x'"),
+        ("subject", "'x'"),
+        ("agent", "'x'"),
+        ("class", "'x'"),
+        ("tool", "'x'"),
+        ("expires_at", "expires_at + 1"),
+        ("action", "replace(action, '90000,', '9,')"),
+        ("hash", place.home.spelled("zeroblob(32)", "decode(repeat('00', 32), 'hex')")),
+    ] {
+        is_found("decisions", column, value);
+    }
+    assert_eq!(review(&place, "approve", &id, &["--yes"]).code, 0);
+    assert_eq!(decide(&place).code, 0);
+    for (column, value) in [
+        ("decision_id", "'x'"),
+        ("subject", "'x'"),
+        ("reviewer", "'x'"),
+        ("role", "'x'"),
+        ("note", "'x'"),
+        ("receipt_id", "NULL"),
+        ("reviewed_at", "reviewed_at + 1"),
+        ("until", "until + 1"),
+    ] {
+        is_found("reviews", column, value);
+    }
+    is_found("spent", "spent_by", "'x'");
+    let forgotten = damaged(&place, "spent", "DELETE FROM spent");
+    assert!(forgotten.code == 1 && forgotten.stdout.contains("which is not noted"), "{forgotten:?}");
+    assert_eq!(place.run(&["store", "check"]).code, 0);
+}
+
 #[test]
 fn a_decision_of_elsewhere_is_shown_by_its_request() {
     let (place, _, decision) = place();

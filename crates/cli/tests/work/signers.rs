@@ -6,6 +6,13 @@ use tempfile::TempDir;
 use crate::client::{Client, GOOD, job, json, listed, once, text};
 use crate::fleet::Fleet;
 
+/// The file of the servers' public key, which a worker with a key of its own has to know.
+fn servers_key(fleet: &Fleet) -> String {
+    let (code, key) = fleet.run(&["key", "show", "--as", "pem"]);
+    assert_eq!(code, Some(0), "{key}");
+    fleet.file("server.pem", &key)
+}
+
 fn public_key(fleet: &Fleet, home: &TempDir) -> String {
     let run = |arguments: &[&str]| {
         let done = std::process::Command::new(crate::server::PROOFMARK)
@@ -25,7 +32,7 @@ pub(crate) fn a_worker_with_a_key_of_its_own_works_once_the_server_names_it(flee
     let key = public_key(fleet, &home);
     let front = fleet.front(&[]);
     let id = job(&front, GOOD);
-    let worker = fleet.worker_of(home.path(), &["--jobs", "1"]);
+    let worker = fleet.worker_of(home.path(), &["--jobs", "1", "--server-key", &servers_key(fleet)]);
     worker.said("no jobs are claimed");
     front.said("a worker gets no jobs");
     front.until(|status| status.contains("no_workers"));
@@ -137,7 +144,7 @@ fn the_key_of_a_worker_is_taken_while_the_server_runs_and_a_bad_file_changes_not
     let file = fleet.file("taken.pem", &stranger);
     let front = fleet.front(&["--trust-worker", &file]);
     let id = job(&front, GOOD);
-    let worker = fleet.worker_of(home.path(), &["--jobs", "1"]);
+    let worker = fleet.worker_of(home.path(), &["--jobs", "1", "--server-key", &servers_key(&fleet)]);
     worker.said("no jobs are claimed");
     fleet.file("taken.pem", "no key");
     front.until(|status| status.contains(r#""stale":["signers"]"#));
@@ -157,4 +164,27 @@ fn the_key_of_a_worker_is_taken_while_the_server_runs_and_a_bad_file_changes_not
     ]);
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(listed(&json(&keys(&front)), "keys").len(), 2);
+}
+
+#[test]
+fn a_worker_runs_only_what_a_server_that_it_knows_has_signed() {
+    let fleet = Fleet::in_file();
+    let home = TempDir::new().unwrap();
+    let key = public_key(&fleet, &home);
+    let front = fleet.front(&["--trust-worker", &key]);
+    let worker = fleet.worker_of(home.path(), &["--jobs", "1"]);
+    worker.said("name it with `--server-key`");
+    let (id, kept) = (job(&front, GOOD), job(&front, GOOD));
+    assert_eq!(text(&once(&front, &id, "waiting"), "state"), "waiting");
+    worker.kill();
+    // Who can write to the store has other work judged for the job.
+    let hex = id.replace('-', "");
+    fleet.sql(&format!("UPDATE jobs SET request = replace(request, 'x + 1', 'x - 1') WHERE job_id = x'{hex}'"));
+    let (code, said) = fleet.run(&["store", "check", "--store", &fleet.store]);
+    assert!(code == Some(1) && said.contains("its request in the store is not what the server accepted"), "{said}");
+    let worker = fleet.worker_of(home.path(), &["--jobs", "1", "--server-key", &servers_key(&fleet)]);
+    let failed = once(&front, &id, "failed");
+    assert!(text(&failed, "error").contains("its request in the store is not what the server accepted"), "{failed:?}");
+    once(&front, &kept, "done");
+    drop(worker);
 }

@@ -321,7 +321,7 @@ impl Hooks {
     /// The calls of the session, or of a subagent, as a trace.
     fn trace(&self, subagent: Option<&str>) -> Result<String, DecideError> {
         let (mut lines, mut own) = (String::new(), HashSet::new());
-        let trusted = self.decider.signers_of_sessions();
+        let trusted = self.decider.deciders();
         session_entries(&self.store(), &self.settings.session, &trusted, &mut |text, document| {
             let entry = document.entry().filter(|entry| TRACE_KINDS.contains(&entry.event.kind()));
             if entry.is_some_and(|entry| subagent.is_none_or(|subagent| is_of(&entry.event, subagent, &mut own))) {

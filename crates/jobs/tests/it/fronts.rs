@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proofmark_checks::{Format, Request};
-use proofmark_jobs::{JobSettings, JobState, JobView, Role, SubmitError, Submitted, Verifications, Work};
+use proofmark_jobs::{JobSettings, JobState, JobView, JobWatch, Role, SubmitError, Submitted, Verifications, Work};
 use proofmark_receipt::{
     Draft, Hashes, Object, Profile, ReceiptId, Results, Sha256Digest, SigningKey, Timestamp, Verdict, verify_receipt,
 };
@@ -30,7 +30,9 @@ fn store() -> (Home, Arc<Store>) {
 }
 
 fn start(store: &Arc<Store>, role: Role, seed: u8) -> Verifications {
-    let settings = JobSettings { key: key(seed), store: Arc::clone(store), role, report: None };
+    // The server that leaves its jobs to others has the key 1.
+    let servers = vec![key(1).signer()];
+    let settings = JobSettings { key: key(seed), store: Arc::clone(store), role, servers, report: None };
     Verifications::start_as(settings, || Host::probe(None)).unwrap()
 }
 
@@ -68,7 +70,12 @@ fn claim(store: &Store) -> StoredJob {
 
 /// Ends the job with a receipt by this key.
 fn end_as(store: &Store, job: &StoredJob, seed: u8) {
-    let request = Request::read(QUICK.as_bytes(), Format::Json, None).unwrap();
+    end_with(store, job, seed, QUICK);
+}
+
+/// As [`end_as`], with a receipt of another request.
+fn end_with(store: &Store, job: &StoredJob, seed: u8, text: &str) {
+    let request = Request::read(text.as_bytes(), Format::Json, None).unwrap();
     let Hashes { specification, output, tests } = request.hashes;
     let draft = Draft {
         receipt_id: job.job_id,
@@ -80,9 +87,15 @@ fn end_as(store: &Store, job: &StoredJob, seed: u8) {
         hashes: Hashes { specification, output, tests },
         metadata: Object::new(),
     };
-    let receipt = NewReceipt { request: Some(QUICK.to_owned()), ..NewReceipt::single(draft.sign(&key(seed)).unwrap()) };
+    let receipt = NewReceipt { request: Some(text.to_owned()), ..NewReceipt::single(draft.sign(&key(seed)).unwrap()) };
     let end = JobEnd { job_id: job.job_id, owner: "w".to_owned(), attempt: job.attempt, state: Stored::Done };
     store.of(&tenant()).submit_all(vec![receipt.into(), end.into()]).wait().unwrap();
+}
+
+/// The id of a job as a statement names it.
+pub(crate) fn literal(home: &Home, id: &ReceiptId) -> String {
+    let hex = id.to_string().replace('-', "");
+    home.spelled(&format!("x'{hex}'"), &format!("'\\x{hex}'")).to_owned()
 }
 
 fn view(front: &Verifications, id: &ReceiptId) -> JobView {
@@ -149,4 +162,62 @@ fn a_front_that_stops_takes_nothing_and_knows_repetitions() {
     assert!(matches!(front.submit(work(None)), Err(SubmitError::Stopping)));
     // What it accepted waits for a worker.
     assert_eq!(view(&other, &id).state, JobState::Waiting);
+}
+
+/// A worker, or anyone else who can write to the store, cannot have other work answer a job.
+#[test]
+fn a_receipt_is_an_answer_only_to_what_was_accepted() {
+    let (home, store) = store();
+    let front = front(&store);
+    let other = QUICK.replace("length <= 10", "length <= 99");
+    let id = submit(&front);
+    end_with(&store, &claim(&store), 2, &other);
+    let end = view(&front, &id);
+    assert!(matches!(&end.state, JobState::Failed(why) if why.contains("it is about other work")), "{end:?}");
+    // What the server signed of the job cannot be taken from another one, or be left out.
+    let [first, second] = [submit(&front), submit(&front)];
+    let accepted = store.of(&tenant()).job(&second).unwrap().unwrap().accepted;
+    for (id, forged) in [(first, accepted.as_str()), (second, "")] {
+        home.sql(&format!("UPDATE jobs SET accepted = '{forged}' WHERE job_id = {}", literal(&home, &id)));
+        end_as(&store, &claim(&store), 2);
+        assert!(matches!(view(&front, &id).state, JobState::Failed(_)), "{:?}", view(&front, &id));
+    }
+}
+
+/// The answers by idempotency key are rows, too.
+#[test]
+fn a_stored_answer_is_one_only_to_the_same_request() {
+    let (home, store) = store();
+    let front = front(&store);
+    let digest = Sha256Digest::of(b"x");
+    let Submitted::New(id) = front.submit(work(Some(("k".to_owned(), digest)))).unwrap() else { panic!("it is new") };
+    let text = QUICK.replace("length <= 10", "length <= 99");
+    let request = Request::read(text.as_bytes(), Format::Json, None).unwrap();
+    let other = Work { request, text, ..work(Some(("l".to_owned(), digest))) };
+    let Submitted::New(wrong) = front.submit(other).unwrap() else { panic!("it is new") };
+    home.sql(&format!("UPDATE answers SET document = '{wrong}' WHERE key = 'k'"));
+    let again = front.submit(work(Some(("k".to_owned(), digest))));
+    assert!(matches!(&again, Err(SubmitError::OtherAnswer(answer)) if *answer == wrong), "{again:?}");
+    home.sql(&format!("UPDATE answers SET document = '{id}' WHERE key = 'k'"));
+    assert_eq!(front.submit(work(Some(("k".to_owned(), digest)))).unwrap(), Submitted::Same(id));
+}
+
+#[test]
+fn a_worker_runs_nothing_of_a_server_that_it_does_not_know() {
+    let (_home, store) = store();
+    let other = start(&store, Role::Front { signers: vec![key(2).signer()] }, 5);
+    let id = submit(&other);
+    let (send, told) = std::sync::mpsc::channel();
+    let report: proofmark_jobs::Report = Box::new(move |what| {
+        if let JobWatch::UnknownServer { signer } = what {
+            send.send((*signer).to_owned()).unwrap();
+        }
+    });
+    let servers = vec![key(1).signer()];
+    let role = Role::Worker { workers: 1, only: None };
+    let settings = JobSettings { key: key(2), store: Arc::clone(&store), role, servers, report: Some(report) };
+    let worker = Verifications::start_as(settings, || Host::probe(None)).unwrap();
+    assert_eq!(told.recv().unwrap(), key(5).signer().to_string());
+    assert_eq!(view(&other, &id).state, JobState::Waiting);
+    drop(worker);
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use proofmark_checks::{Format, Request};
 use proofmark_jobs::{Cancelled, Following, JobState, JobView, SubmitError, Submitted, Verifications, Work};
 use proofmark_receipt::json::Profile;
-use proofmark_receipt::{Json, ReceiptId, Sha256Digest, SigningKey, Trust, Verdict, verify, verify_chain};
+use proofmark_receipt::{
+    Json, ReceiptId, Sha256Digest, SigningKey, Trust, Verdict, object, sign_document, verify, verify_chain,
+};
 use proofmark_sandbox::Host;
 use proofmark_store::{
     Claim, CountFilter, Filter, JobEnd, JobState as Stored, MAX_WAITING, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE,
@@ -145,9 +147,30 @@ fn free(jobs: &Verifications, blocker: &ReceiptId) {
     assert_eq!(jobs.cancel(&tenant("blocker"), blocker).unwrap(), Cancelled::Now);
 }
 
+/// What a server with the key of these tests signs of a job.
+fn accepted(id: &ReceiptId, text: &str) -> String {
+    let digest = Sha256Digest::of(text.as_bytes());
+    let hashes = Request::read(text.as_bytes(), Format::Json, None).ok().map(|request| request.hashes);
+    let tests = hashes.and_then(|hashes| hashes.tests);
+    let mut document = object! {
+        "format": "proofmark-job/1",
+        "job_id": id.to_string(),
+        "tenant": "a",
+        "request": digest.to_string(),
+        "specification": hashes.map_or(digest, |hashes| hashes.specification).to_string(),
+        "output": hashes.map_or(digest, |hashes| hashes.output).to_string(),
+        "tests"?: tests.map(|tests| tests.to_string()),
+        "chain": "main",
+    };
+    sign_document(&mut document, &key()).unwrap();
+    document.to_text()
+}
+
 fn row(seed: u8, owner: &str, text: &str) -> NewJob {
+    let job_id = ReceiptId::from_random_bytes([seed; 16]);
     NewJob {
-        job_id: ReceiptId::from_random_bytes([seed; 16]),
+        accepted: accepted(&job_id, text),
+        job_id,
         request: text.to_owned(),
         checks: 3,
         chain: "main".to_owned(),
@@ -354,23 +377,37 @@ fn requests_of_one_tenant_that_wait_have_a_share_of_bytes() {
     free(&jobs, &blocker);
 }
 
+/// Who can write to the store can change what waits.
 #[test]
-fn what_waits_as_a_row_is_read_when_it_runs() {
+fn a_job_that_is_not_what_was_accepted_is_not_run() {
     let place = Place::new();
     let jobs = place.start(1);
     let blocker = occupy(&jobs);
     let kept = new(jobs.submit(durable(work("a", suite(DOUBLE)))));
     let later = new(jobs.submit(work("a", suite(DOUBLE))));
     jobs.persist(&tenant("a"), &later).unwrap();
-    // Nothing of it is in memory: what the row says is what runs.
-    let (ids, wrong) = ([kept, later], suite("def f(x): return None"));
-    place.home.sql(&format!("UPDATE jobs SET request = '{wrong}' WHERE state = 'waiting'"));
-    free(&jobs, &blocker);
-    for id in ids {
-        let end = wait_end(&jobs, "a", &id);
-        assert_eq!(end.receipt.unwrap().verdict(), Verdict::Fail);
-        assert_eq!(a(&place.store).request(&id).unwrap(), Some(wrong.clone()));
+    let moved = new(jobs.submit(durable(work("a", suite(DOUBLE)))));
+    let whole = new(jobs.submit(durable(work("a", suite(DOUBLE)))));
+    // Nothing of them is in memory: only their rows say what is to run.
+    let wrong = suite("def f(x): return None");
+    for (change, id) in [
+        (format!("request = '{wrong}'"), kept),
+        (format!("request = '{wrong}'"), later),
+        ("chain = 'other'".to_owned(), moved),
+    ] {
+        place
+            .home
+            .sql(&format!("UPDATE jobs SET {change} WHERE job_id = {}", crate::fronts::literal(&place.home, &id)));
     }
+    free(&jobs, &blocker);
+    for (id, what) in [(kept, "request"), (later, "request"), (moved, "chain")] {
+        let end = wait_end(&jobs, "a", &id);
+        let why = format!("its {what} in the store is not what the server accepted");
+        assert!(matches!(&end.state, JobState::Failed(said) if said.contains(&why)), "{end:?}");
+        assert_eq!(end.receipt, None);
+    }
+    assert_eq!(wait_end(&jobs, "a", &whole).receipt.unwrap().verdict(), Verdict::Pass);
+    assert_eq!(place.receipts(), 1);
 }
 
 #[test]

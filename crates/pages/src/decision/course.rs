@@ -46,6 +46,10 @@ pub(crate) fn course(store: &TenantStore<'_>, this: &StoredDecision, action: &Ac
     let mut happened = Vec::new();
     for decision in same.iter().chain(&similar) {
         let asked = Action::in_list(decision);
+        // What somebody has changed says nothing about what happened.
+        if asked.changed.is_some() {
+            continue;
+        }
         happened.push(decided(decision, &asked, this, action));
         if decision.allowed {
             executed(store, decision, &mut happened)?;

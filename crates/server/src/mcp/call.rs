@@ -247,7 +247,8 @@ fn answer(
             let id = id(arguments)
                 .map_err(|error| Failure::new(format_args!("read the arguments: {error}"), error.help()))?;
             let receipt = services.receipt(tenant, &id)?.map(|receipt| receipt.to_text());
-            let found = receipt.map_or_else(|| services.decision(tenant, &id), |text| Ok(Some(text)))?;
+            let found = receipt.map_or_else(|| services.decision(tenant, &id), |text| Ok(Some(text)));
+            let found = found.map_err(|error| Failure::new(format_args!("{error}"), error.help()))?;
             Ok(Answer::of(found.ok_or_else(|| {
                 Failure(format!("find `{}`: no receipt with that id is stored here", document::shown(&id)))
             })?))

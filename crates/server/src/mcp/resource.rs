@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use proofmark_decider::DecideError;
 use proofmark_receipt::{Json, Object, object};
-use proofmark_store::StoreError;
 
 use super::request::{INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, Refusal, Request};
 use super::server::Server;
@@ -49,7 +49,7 @@ pub(super) async fn read(server: &Server, request: &Request) -> Result<Object, R
             return Ok(services.receipt(&tenant, id)?.map(|receipt| (receipt.to_text(), RECEIPT_TYPE)));
         }
         let Some(id) = asked.strip_prefix(DECISION) else { return Ok(None) };
-        Ok::<_, StoreError>(services.decision(&tenant, id)?.map(|text| (text, DECISION_TYPE)))
+        Ok::<_, DecideError>(services.decision(&tenant, id)?.map(|text| (text, DECISION_TYPE)))
     });
     let failed = |error: String| Refusal::new(INTERNAL_ERROR, format!("failed to {error}"));
     let found = found.await.map_err(|error| failed(format!("read the resource ({error})")))?;

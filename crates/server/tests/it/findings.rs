@@ -58,10 +58,9 @@ fn decided(server: &Server) -> String {
     text(&decision, "decision_id")
 }
 
-/// As if the decisions had been made ten minutes ago.
+/// As if ten minutes had passed.
 fn end_all(home: &Home) {
-    home.sql("UPDATE decisions SET expires_at = expires_at - 600000");
-    home.sql("UPDATE awaited SET expires_at = expires_at - 600000");
+    home.sql("UPDATE clock SET latest = latest + 600000");
 }
 
 fn report(id: &str, executed: bool) -> String {

@@ -21,6 +21,7 @@ mod server;
 mod snapshots;
 mod tenants;
 mod verifications;
+mod witness;
 
 /// The pages are tested in their own crate.
 fn pages() -> Vec<proofmark_server::endpoint::Endpoint> {

@@ -18,6 +18,7 @@ use crate::hint::Hint;
 use crate::insert::Insert;
 use crate::row::Row;
 use crate::statement::{question, row};
+use crate::table::Fields;
 use crate::tables::JOBS;
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
@@ -52,6 +53,8 @@ pub struct NewJob {
     pub chain: String,
     /// The receipt that its own will supersede.
     pub supersedes: Option<ReceiptId>,
+    /// What the process that accepts it signs of it.
+    pub accepted: String,
     /// What a process must be able to run, one of [`crate::Presence::runs`]; empty where the job runs nothing.
     pub needs: String,
     /// The process that runs it, by the name of its lease ([`crate::Presence`]). Without one the job waits for any process;
@@ -96,6 +99,8 @@ pub struct StoredJob {
     pub chain: String,
     /// The receipt that its own will supersede.
     pub supersedes: Option<ReceiptId>,
+    /// As [`NewJob::accepted`].
+    pub accepted: String,
     /// As [`NewJob::needs`].
     pub needs: String,
     /// When it was submitted, in milliseconds after 1970-01-01T00:00:00Z.
@@ -200,6 +205,7 @@ impl Settle for NewJob {
             error: None::<String>,
             created_at: self.created_at,
             finished_at: None::<i64>,
+            accepted: &self.accepted,
             request: &self.request,
         });
         draft.insert(&INSERT, row);
@@ -293,7 +299,10 @@ pub(crate) fn without_request() -> String {
 }
 
 pub(crate) fn read_job(row: &Row<'_>) -> Result<StoredJob, Fault> {
-    let row = JOBS.fields(row);
+    read_fields(&JOBS.fields(row))
+}
+
+pub(crate) fn read_fields(row: &Fields<'_>) -> Result<StoredJob, Fault> {
     let state = match row.text("state")? {
         "waiting" => JobState::Waiting,
         "done" => JobState::Done,
@@ -308,6 +317,7 @@ pub(crate) fn read_job(row: &Row<'_>) -> Result<StoredJob, Fault> {
         checks: row.get("checks")?,
         chain: row.get("chain")?,
         supersedes: row.get("supersedes")?,
+        accepted: row.get("accepted")?,
         needs: row.get("needs")?,
         owner: row.get("owner")?,
         attempt: row.get("attempt")?,

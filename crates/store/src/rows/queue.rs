@@ -37,9 +37,6 @@ pub struct WaitingNotice {
     pub first: String,
     /// When it began to wait, in milliseconds after 1970-01-01T00:00:00Z.
     pub since: i64,
-    pub tool: Option<String>,
-    pub class: Option<String>,
-    pub agent: Option<String>,
 }
 
 /// The most notices that are read at a time.
@@ -99,9 +96,7 @@ pub(crate) fn list(
 
 /// The decisions of all tenants that wait, those that have waited longest first; at most `limit` and [`MAX_NOTICES`].
 pub(crate) fn notices(db: &Db<'_>, limit: usize) -> Result<Vec<WaitingNotice>, Fault> {
-    let sql =
-        "SELECT newest.tenant, newest.decision_id, begun.decision_id, begun.decided_at, newest.tool, newest.class,
-                      newest.agent
+    let sql = "SELECT newest.tenant, newest.decision_id, begun.decision_id, begun.decided_at
                FROM waiting JOIN decisions AS newest ON newest.sequence = waiting.sequence
                JOIN decisions AS begun ON begun.sequence = waiting.first ORDER BY waiting.first LIMIT $1";
     db.all(sql, &values![limit.min(MAX_NOTICES)], |row| {
@@ -110,9 +105,6 @@ pub(crate) fn notices(db: &Db<'_>, limit: usize) -> Result<Vec<WaitingNotice>, F
             decision_id: row.get(1)?,
             first: row.get(2)?,
             since: row.get(3)?,
-            tool: row.get(4)?,
-            class: row.get(5)?,
-            agent: row.get(6)?,
         })
     })
 }

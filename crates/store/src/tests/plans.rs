@@ -179,6 +179,7 @@ fn change_jobs(engine: &mut Engine) {
         checks: 1,
         chain: "main".to_owned(),
         supersedes: None,
+        accepted: "{}".to_owned(),
         needs: if number == 21 { String::new() } else { "python".to_owned() },
         owner: None,
         created_at: 1,

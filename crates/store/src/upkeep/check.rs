@@ -4,6 +4,7 @@
 //! is what the store holds at one moment. That rows are missing at the end of a chain shows in the counts only: anyone who
 //! can write the database can change both, and only a chain head that was signed before tells.
 
+mod beside;
 mod chains;
 mod counts;
 mod decisions;
@@ -13,11 +14,15 @@ mod side;
 
 use std::fmt;
 
-use proofmark_receipt::Receipt;
+use proofmark_receipt::{Receipt, Sha256Digest};
 
 use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::rows::decisions::Decision;
+use crate::rows::jobs::StoredJob;
+use crate::rows::reviews::Review;
+use crate::rows::runs::StepRun;
+use crate::tenant::Tenant;
 
 /// Something wrong in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,22 +35,53 @@ pub struct Wrong {
     pub detail: String,
 }
 
-/// A signed document whose place, hash and columns are verified.
+/// What only somebody can compare who knows what documents mean.
 #[derive(Clone, Copy, Debug)]
 pub enum StoredDocument<'a> {
+    /// Its place, hash and columns are verified.
     Receipt(&'a Receipt),
+    /// Its place and hash are verified.
     Decision(&'a Decision),
-    /// The entry of a session, by its id.
+    /// The entry of a session, whose place and hash are verified.
     Entry {
         id: &'a str,
+        session: &'a str,
+        kind: &'a str,
+        decision_id: Option<&'a str>,
         document: &'a str,
+    },
+    /// The facts that are kept of a decision, which has this document.
+    Facts {
+        decision: &'a str,
+        facts: &'a str,
+    },
+    /// The request that a receipt answers, which has this document.
+    Request {
+        receipt: &'a str,
+        request: &'a str,
+    },
+    /// A review, and the document of the approval that it names.
+    Approval {
+        review: &'a Review,
+        receipt: &'a str,
+    },
+    Job(&'a StoredJob),
+    /// A step of a run of this tenant.
+    Step {
+        tenant: &'a Tenant,
+        step: &'a StepRun,
+    },
+    /// A content that a decision has spent, which has this document.
+    Spent {
+        content: &'a Sha256Digest,
+        decision: &'a str,
     },
 }
 
 /// Who is asked and told while a store is verified.
 pub struct Checking<'a> {
-    /// Verifies the signature, or says what is wrong. The store knows no keys.
-    pub judge: &'a mut dyn FnMut(StoredDocument<'_>) -> Result<(), String>,
+    /// Verifies signatures, and compares what the store cannot read; what is wrong, or the contents that a decision has spent.
+    pub judge: &'a mut dyn FnMut(StoredDocument<'_>) -> Result<Vec<Sha256Digest>, String>,
     pub found: &'a mut dyn FnMut(Wrong),
     /// Which table is read, and how many rows of it were.
     pub progress: &'a mut dyn FnMut(&'static str, u64),
@@ -70,6 +106,17 @@ struct Check<'a> {
     checked: CheckedStore,
 }
 
+type Part = fn(&Db<'_>, &mut Check<'_>) -> Result<(), Fault>;
+
+/// What is verified one after the other, by the table that it is about first.
+const PARTS: [(&str, Part); 5] = [
+    ("receipts", chains::check),
+    ("decisions", decisions::check),
+    ("session_entries", sessions::check),
+    ("waiting", side::check),
+    ("asked", beside::check),
+];
+
 /// Verifies all that `db` shows.
 ///
 /// # Errors
@@ -78,10 +125,13 @@ pub(crate) fn check(db: &Db<'_>, checking: Checking<'_>) -> Result<CheckedStore,
     db.moment(|db| {
         let mut check = Check { checking, checked: CheckedStore::default() };
         check.file(db)?;
-        chains::check(db, &mut check)?;
-        decisions::check(db, &mut check)?;
-        sessions::check(db, &mut check)?;
-        side::check(db, &mut check)?;
+        for (table, part) in PARTS {
+            match part(db, &mut check) {
+                // A value that was never stored there. The other tables are verified all the same.
+                Err(Fault::Changed(why)) => check.wrong("unreadable", table, "a row".to_owned(), why),
+                done => done?,
+            }
+        }
         Ok(check.checked)
     })
 }
@@ -92,10 +142,14 @@ impl Check<'_> {
         (self.checking.found)(Wrong { code, table, row, detail: detail.to_string() });
     }
 
-    fn judge(&mut self, table: &'static str, row: &str, document: StoredDocument<'_>) {
-        if let Err(detail) = (self.checking.judge)(document) {
-            self.wrong("signature", table, row.to_owned(), detail);
-        }
+    /// The contents that the document says are spent.
+    fn judge(&mut self, table: &'static str, row: &str, document: StoredDocument<'_>) -> Vec<Sha256Digest> {
+        let is_signed =
+            matches!(document, StoredDocument::Receipt(_) | StoredDocument::Decision(_) | StoredDocument::Entry { .. });
+        (self.checking.judge)(document).unwrap_or_else(|detail| {
+            self.wrong(if is_signed { "signature" } else { "column" }, table, row.to_owned(), detail);
+            Vec::new()
+        })
     }
 
     fn progress(&mut self, table: &'static str, rows: u64) {

@@ -151,7 +151,7 @@ pub fn copy(order: &CopyOrder, watch: &mut CopyWatch<'_>) -> Result<Copied, Copy
 fn check(source: &Connected, with_faults: bool, watch: &mut CopyWatch<'_>) -> Result<CheckedStore, CopyError> {
     let progress = &mut *watch.progress;
     let checking = Checking {
-        judge: &mut |_| Ok(()),
+        judge: &mut |_| Ok(Vec::new()),
         found: &mut *watch.fault,
         progress: &mut |table, rows| progress(CopyStep::Checking, table, rows),
     };

@@ -16,7 +16,8 @@ fn count(url: &str) -> usize {
 fn works(url: &str) {
     let store = Store::open_existing(Place::parse(url)).unwrap();
     let mut wrong = Vec::new();
-    let checking = Checking { judge: &mut |_| Ok(()), found: &mut |one| wrong.push(one), progress: &mut |_, _| {} };
+    let checking =
+        Checking { judge: &mut |_| Ok(Vec::new()), found: &mut |one| wrong.push(one), progress: &mut |_, _| {} };
     let faults = store.check(checking).unwrap().faults;
     assert!(faults == 0 && wrong.is_empty(), "{wrong:?}");
     let position = |store: &Store| store.local().tip("main").unwrap().unwrap().position;

@@ -11,18 +11,22 @@ fn check(place: impl Into<Place>) -> (Vec<Wrong>, CheckedStore) {
     let store = Store::open(place.into()).unwrap();
     let (mut found, mut documents) = (Vec::new(), 0);
     let checking = Checking {
-        judge: &mut |_| {
-            documents += 1;
-            Ok(())
+        judge: &mut |document| {
+            documents += u64::from(is_signed(&document));
+            Ok(Vec::new())
         },
         found: &mut |wrong| found.push(wrong),
         progress: &mut |_, _| {},
     };
     let checked = store.check(checking).unwrap();
     assert_eq!(checked.faults, found.len() as u64);
-    let unreadable = found.iter().filter(|wrong| wrong.code == "unreadable").count() as u64;
+    let unreadable = found.iter().filter(|wrong| wrong.code == "unreadable" && wrong.table != "jobs").count() as u64;
     assert_eq!(documents, checked.receipts + checked.decisions + checked.entries - unreadable);
     (found, checked)
+}
+
+fn is_signed(document: &StoredDocument<'_>) -> bool {
+    matches!(document, StoredDocument::Receipt(_) | StoredDocument::Decision(_) | StoredDocument::Entry { .. })
 }
 
 fn codes(found: &[Wrong]) -> Vec<(&str, &str)> {
@@ -39,7 +43,7 @@ fn a_store_with_rows_in_every_table_is_sound() {
     full(&path);
     let (found, checked) = check(&path);
     assert_eq!(found, []);
-    let expected = CheckedStore { receipts: 15, chains: 2, decisions: 5, sessions: 1, entries: 3, faults: 0 };
+    let expected = CheckedStore { receipts: 15, chains: 2, decisions: 6, sessions: 1, entries: 3, faults: 0 };
     assert_eq!(checked, expected);
 }
 
@@ -107,10 +111,25 @@ const DAMAGE: &[(&str, &[(&str, &str)])] = &[
             ("times", "decision_times"),
             ("times", "decision_times"),
             ("times", "decision_times"),
+            ("times", "decision_times"),
         ],
     ),
     ("DELETE FROM waiting", &[("waiting", "waiting")]),
-    ("UPDATE waiting SET sequence = 1, first = 1", &[("waiting", "waiting"), ("waiting", "waiting")]),
+    (
+        "UPDATE waiting SET sequence = 1, first = 1",
+        &[("waiting", "waiting"), ("waiting", "waiting"), ("waiting", "waiting")],
+    ),
+    ("UPDATE waiting SET asked = 1", &[("waiting", "waiting")]),
+    ("UPDATE jobs SET bytes = 99 WHERE state = 'waiting'", &[("job", "jobs")]),
+    ("UPDATE chains SET tenant = 'else' WHERE chain_id = 1", &[("column", "chains")]),
+    (
+        "UPDATE receipts SET superseded_by = 1 WHERE superseded_by IS NOT NULL",
+        &[("spent", "receipts"), ("column", "receipts")],
+    ),
+    ("UPDATE reviews SET subject = 'else' WHERE verdict = 'denied'", &[("column", "reviews")]),
+    ("UPDATE reviews SET receipt_id = NULL", &[("column", "reviews")]),
+    ("UPDATE decisions SET tool = 'else' WHERE tool IS NOT NULL", &[("column", "decisions")]),
+    ("UPDATE pins SET document = '[]'", &[("column", "pins")]),
     ("UPDATE waiting SET first = 99", &[("waiting", "waiting")]),
     ("DELETE FROM awaited", &[("awaited", "awaited")]),
     (
@@ -126,7 +145,7 @@ const DAMAGE: &[(&str, &[(&str, &str)])] = &[
         "UPDATE receipts SET superseded_by = 99 WHERE superseded_by IS NOT NULL",
         &[("superseded", "receipts"), ("spent", "receipts")],
     ),
-    ("UPDATE jobs SET job_id = zeroblob(16) WHERE state = 'done'", &[("job", "jobs")]),
+    ("UPDATE jobs SET job_id = zeroblob(16) WHERE state = 'done'", &[("job", "jobs"), ("unreadable", "jobs")]),
     ("UPDATE clock SET latest = 0", &[("clock", "clock")]),
 ];
 
@@ -169,7 +188,7 @@ fn the_caller_judges_signatures() {
             StoredDocument::Receipt(receipt) if receipt.receipt_id() == id(3, 1) => Err("bad".to_owned()),
             StoredDocument::Decision(decision) if decision.decision_id == decision_id(2) => Err("bad".to_owned()),
             StoredDocument::Entry { id: entry, .. } if entry == id(5, 0).to_string() => Err("bad".to_owned()),
-            _ => Ok(()),
+            _ => Ok(Vec::new()),
         },
         found: &mut |wrong| found.push(wrong),
         progress: &mut |_, _| {},

@@ -4,11 +4,13 @@ use std::thread;
 use std::time::Duration;
 
 use proofmark_receipt::verify_chain;
-use proofmark_store::{Copied, CopyError, CopyOrder, CopyStep, CopyWatch, Place, Store, StoreError, Wrong, copy};
+use proofmark_store::{
+    Copied, CopyError, CopyOrder, CopyStep, CopyWatch, NewReceipt, Place, Store, StoreError, Wrong, copy,
+};
 use rusqlite::Connection;
 
 use crate::full::{fill, rows};
-use crate::samples::{CHILD, Local, chained, child_at, closed_store, folder, id, single};
+use crate::samples::{CHILD, Local, chained, child_at, closed_store, draft, folder, id, sign, single};
 
 fn order(from: impl Into<Place>, to: impl Into<Place>) -> CopyOrder {
     CopyOrder { from: from.into(), to: to.into(), with_faults: false }
@@ -132,7 +134,9 @@ fn what_is_stored_after_a_killed_copy_is_copied() {
     closed_store(&from, 500);
     interrupt(&from, to.to_str().unwrap());
     let store = Store::open(&from).unwrap();
-    let newer = proofmark_store::NewReceipt { supersedes: Some(id(0, 1)), ..single(id(7, 1)) };
+    let mut newer = draft(id(7, 1));
+    newer.metadata.insert("supersedes", id(0, 1).to_string());
+    let newer = NewReceipt { supersedes: Some(id(0, 1)), ..NewReceipt::single(sign(newer)) };
     store.local().submit(newer).wait().unwrap();
     drop(store);
     let copied = run(&order(&from, &to)).unwrap();
@@ -152,7 +156,7 @@ fn what_changed_without_the_clock_is_found_by_the_comparison() {
                    INSERT INTO receipt_counts SELECT tenant, chain_id, issuer, task_type, verdict, 'superseded', 1
                        FROM receipt_counts";
     Connection::open(&from).unwrap().execute_batch(changed).unwrap();
-    let copied = run(&order(&from, &to)).unwrap();
+    let copied = run(&CopyOrder { with_faults: true, ..order(&from, &to) }).unwrap();
     assert_eq!(copied.earlier, 0);
     assert_eq!(rows(&to), rows(&from));
 }

@@ -11,7 +11,7 @@ use proofmark_store::{
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use crate::samples::{Local, chained, decision, decision_id, draft, id, sign, single};
+use crate::samples::{Local, chained, decision, decision_id, draft, id, sign, signer, single};
 
 /// Stores something in every table, for two tenants.
 pub(crate) fn fill(store: &Store) {
@@ -24,7 +24,13 @@ pub(crate) fn fill(store: &Store) {
     store.local().submit(old).wait().unwrap();
     let old = store.local().receipt(&id(3, 1)).unwrap().unwrap();
     store.local().redeem(&old, "caller").unwrap();
-    let newer = NewReceipt { supersedes: Some(id(3, 1)), ..chained(id(3, 2), "main") };
+    let newer = NewReceipt::chained(id(3, 2), Some(signer()), "main", |tip| {
+        let mut draft = draft(id(3, 2));
+        draft.metadata.insert("supersedes", id(3, 1).to_string());
+        draft.link(tip);
+        Ok(sign(draft))
+    });
+    let newer = NewReceipt { supersedes: Some(id(3, 1)), ..newer };
     store.local().submit(newer).wait().unwrap();
     for (number, trust) in [(3, Trust::Trusted), (4, Trust::Unknown)] {
         store.of(&other).submit(NewReceipt::received(sign(draft(id(3, number))), trust)).wait().unwrap();
@@ -46,6 +52,20 @@ pub(crate) fn fill(store: &Store) {
     let writes: Vec<Write> = vec![run(1).into(), job(1).into(), job(2).into(), answer.into()];
     writes.into_iter().for_each(|write| drop(store.local().submit(write).wait().unwrap()));
     store.local().submit_all(vec![job_end(2), single(id(4, 2)).into()]).wait().unwrap();
+    store
+        .local()
+        .submit(Spends { documents: vec![Spend::of(&sign(draft(id(9, 8))))], by: decision_id(3) })
+        .wait()
+        .unwrap();
+    let approval = Review {
+        verdict: ReviewVerdict::Approved,
+        reviewer: "Cid".to_owned(),
+        person: "cid".to_owned(),
+        role: "boss".to_owned(),
+        receipt_id: Some(id(4, 2).to_string()),
+        ..denial()
+    };
+    store.local().submit(approval).wait().unwrap();
     session(store);
 }
 
@@ -56,6 +76,7 @@ fn job(number: u32) -> NewJob {
         checks: 1,
         chain: String::new(),
         supersedes: None,
+        accepted: "{}".to_owned(),
         needs: "python".to_owned(),
         owner: Some("worker".to_owned()),
         created_at: 5,
@@ -88,12 +109,33 @@ fn decisions(store: &Store) {
         },
         ..decision(number, &number.to_string(), 1, true)
     };
-    for new in [waits(1), waits(2), awaited(3), awaited(4), awaited(5)] {
+    let denied = NewDecision {
+        about: DecisionIndex {
+            subject: "6".to_owned(),
+            action: Some("{\"tool\":\"t\"}".to_owned()),
+            tool: Some("t".to_owned()),
+            ..DecisionIndex::default()
+        },
+        ..decision(6, "6", 1, false)
+    };
+    for new in [waits(1), waits(2), awaited(3), awaited(4), awaited(5), denied] {
         store.local().submit(new).wait().unwrap();
     }
-    let review = Review {
-        decision_id: decision_id(1),
-        subject: "else".to_owned(),
+    let execution = Execution { decision_id: decision_id(3), executed: true, document: "{}".to_owned() };
+    let finding = Finding {
+        decision_id: decision_id(4),
+        code: proofmark_store::NEVER_REPORTED.to_owned(),
+        message: "it was not reported".to_owned(),
+        found_at: 6,
+    };
+    let writes: Vec<Write> = vec![denial().into(), execution.into(), finding.into()];
+    writes.into_iter().for_each(|write| drop(store.local().submit(write).wait().unwrap()));
+}
+
+fn denial() -> Review {
+    Review {
+        decision_id: decision_id(6),
+        subject: "6".to_owned(),
         verdict: ReviewVerdict::Denied,
         reviewer: "Bob".to_owned(),
         person: "bob".to_owned(),
@@ -102,16 +144,7 @@ fn decisions(store: &Store) {
         receipt_id: None,
         reviewed_at: 4,
         until: 9,
-    };
-    let execution = Execution { decision_id: decision_id(3), executed: true, document: "{}".to_owned() };
-    let finding = Finding {
-        decision_id: decision_id(4),
-        code: proofmark_store::NEVER_REPORTED.to_owned(),
-        message: "it was not reported".to_owned(),
-        found_at: 6,
-    };
-    let writes: Vec<Write> = vec![review.into(), execution.into(), finding.into()];
-    writes.into_iter().for_each(|write| drop(store.local().submit(write).wait().unwrap()));
+    }
 }
 
 fn session(store: &Store) {

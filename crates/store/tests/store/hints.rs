@@ -62,6 +62,7 @@ fn job(number: u32) -> NewJob {
         checks: 3,
         chain: "main".to_owned(),
         supersedes: None,
+        accepted: "{}".to_owned(),
         needs: String::new(),
         owner: None,
         created_at: 1,

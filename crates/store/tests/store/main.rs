@@ -35,6 +35,7 @@ mod backup;
 mod broken;
 mod chains;
 mod check;
+mod columns;
 mod copy;
 mod crash;
 mod decisions;

@@ -171,6 +171,7 @@ fn job(step: Step) -> NewJob {
         checks: 1,
         chain: "main".to_owned(),
         supersedes: None,
+        accepted: "{}".to_owned(),
         needs: ["", "python"][digit(step.choice, 3, 2) as usize].to_owned(),
         owner: (digit(step.choice, 1, 2) == 0).then(|| text(step.other)),
         created_at: time(step.one),

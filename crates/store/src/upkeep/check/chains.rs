@@ -107,7 +107,7 @@ impl State<'_, '_> {
                     let (code, detail) = columns;
                     self.check.wrong(code, TABLE, name.clone(), detail);
                 }
-                self.check.judge(TABLE, &name, StoredDocument::Receipt(receipt));
+                let _spends_nothing = self.check.judge(TABLE, &name, StoredDocument::Receipt(receipt));
             }
             Err(error) => self.check.wrong("unreadable", TABLE, name, error),
         }
@@ -171,8 +171,15 @@ impl State<'_, '_> {
     fn compare_ended(&mut self, db: &Db<'_>) -> Result<(), Fault> {
         for mut chain in std::mem::take(&mut self.ended) {
             // PostgreSQL has no constraint for it (`Column::references`).
-            if !db.exists("SELECT 1 FROM chains WHERE chain_id = $1", &values![chain.chain_id])? {
-                self.check.wrong("orphan", "chains", chain.chain_id.to_string(), "the chain of receipts has no row");
+            let tenant: Option<String> =
+                db.value("SELECT tenant FROM chains WHERE chain_id = $1", &values![chain.chain_id])?;
+            let row = chain.chain_id.to_string();
+            match tenant {
+                None => self.check.wrong("orphan", "chains", row, "the chain of receipts has no row"),
+                Some(tenant) if chain.tenants.iter().any(|of| *of != tenant) => {
+                    self.check.wrong("column", "chains", row, "its receipts have another value than the column tenant");
+                }
+                Some(_) => {}
             }
             let sql = "SELECT tenant, issuer, task_type, verdict, standing, receipts FROM receipt_counts
                        WHERE tenant = $1 AND chain_id = $2";

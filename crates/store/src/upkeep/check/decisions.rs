@@ -27,16 +27,18 @@ struct State<'c, 'a> {
     hours: Counts,
     days: Counts,
     latest: i64,
+    /// What decisions say that they have spent: tenant, content and decision.
+    spent: Vec<(String, Sha256Digest, String)>,
 }
 
 pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
     let (hours, days) = (Counts::default(), Counts::default());
-    let mut state = State { check, before: None, hours, days, latest: 0 };
+    let mut state = State { check, before: None, hours, days, latest: 0, spent: Vec::new() };
     let columns = DECISIONS.list();
     let scan = Scan { table: TABLE, key: &["position"], columns: &columns, condition: "position IS NOT NULL" };
     scan.each(db, &mut state, State::decision, |state, done| {
         state.check.progress(TABLE, done);
-        Ok(())
+        state.compare_spent(db)
     })?;
     let State { check, hours, days, latest, .. } = state;
     if db.exists("SELECT 1 FROM clock WHERE latest < $1", &values![latest])? {
@@ -60,15 +62,33 @@ impl State<'_, '_> {
         let (hour, day) = (decision.decided_at.div_euclid(HOUR), decision.decided_at.div_euclid(DAY));
         self.hours.add(values![&tenant, hour, &decision.outcome, &about.mode, decision.allowed]);
         self.days.add(values![&tenant, day, about.agent.as_deref().unwrap_or_default(), decision.allowed]);
-        self.link(&decision, sequence);
+        let tool = about.action.as_deref().map(tool_of);
+        if tool.is_some_and(|tool| row.get::<Option<String>>("tool").ok() != Some(tool)) {
+            let detail = "the action has another value than the column tool";
+            self.check.wrong("column", TABLE, decision.decision_id.clone(), detail);
+        }
+        let spent = self.link(&decision, sequence);
+        self.spent.extend(spent.into_iter().map(|content| (tenant.clone(), content, decision.decision_id.clone())));
         Ok(())
     }
 
-    /// Verifies a decision and its place in the chain.
-    fn link(&mut self, decision: &Decision, sequence: i64) {
+    /// Verifies that what decisions have spent stays spent.
+    fn compare_spent(&mut self, db: &Db<'_>) -> Result<(), Fault> {
+        for (tenant, content, decision) in std::mem::take(&mut self.spent) {
+            let sql = "SELECT 1 FROM spent WHERE tenant = $1 AND content = $2 AND spent_by = $3";
+            if !db.exists(sql, &values![tenant, content.as_bytes(), decision.as_str()])? {
+                self.check.wrong("spent", TABLE, decision, format!("it has spent {content}, which is not noted"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Verifies a decision and its place in the chain; the contents that it has spent.
+    fn link(&mut self, decision: &Decision, sequence: i64) -> Vec<Sha256Digest> {
         let row = decision.decision_id.clone();
         let Ok(id) = decision.decision_id.parse() else {
-            return self.check.wrong("column", TABLE, row, "invalid id");
+            self.check.wrong("column", TABLE, row, "invalid id");
+            return Vec::new();
         };
         // As long as it was stored: what a reader would refuse to read is verified all the same.
         let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
@@ -98,14 +118,28 @@ impl State<'_, '_> {
             self.check.wrong("order", TABLE, row, "it was stored before the decision that it is linked to");
         }
         self.before = Some((ChainTip { receipt_id: id, hash: decision.hash, position: decision.position }, sequence));
-        self.check.judge(TABLE, &decision.decision_id, StoredDocument::Decision(decision));
+        self.check.judge(TABLE, &decision.decision_id, StoredDocument::Decision(decision))
     }
 
-    fn unreadable(&mut self, decision: &Decision, id: ReceiptId, sequence: i64, why: impl std::fmt::Display) {
+    fn unreadable(
+        &mut self,
+        decision: &Decision,
+        id: ReceiptId,
+        sequence: i64,
+        why: impl std::fmt::Display,
+    ) -> Vec<Sha256Digest> {
         self.check.wrong("unreadable", TABLE, decision.decision_id.clone(), why);
         // What the next one is linked to.
         self.before = Some((ChainTip { receipt_id: id, hash: decision.hash, position: decision.position }, sequence));
+        Vec::new()
     }
+}
+
+/// The tool that an action calls; none where the action cannot be read.
+fn tool_of(action: &str) -> Option<String> {
+    let limits = Limits { max_bytes: action.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
+    let action = Json::parse_with(action.as_bytes(), limits).ok()?;
+    Some(action.as_object()?.get("tool")?.as_str()?.to_owned())
 }
 
 fn compare_counts(db: &Db<'_>, check: &mut Check<'_>, hours: Counts, days: Counts) -> Result<(), Fault> {

@@ -21,7 +21,7 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
     let scan = Scan {
         table: TABLE,
         key: &["tenant", "session", "position"],
-        columns: "entry_id, hash, document",
+        columns: "entry_id, hash, document, kind, decision_id",
         condition: "position IS NOT NULL",
     };
     let mut state = State { check, before: None };
@@ -62,7 +62,10 @@ impl State<'_, '_> {
                 } else if (Link { id: receipt_id, document: &document }).follows(same.as_ref()).is_none() {
                     self.check.wrong("link", TABLE, at, "it is not linked to the entry before it");
                 }
-                self.check.judge(TABLE, id, StoredDocument::Entry { id, document: text });
+                let (kind, decision_id) = (row.text(6)?, row.get::<Option<String>>(7)?);
+                let decision_id = decision_id.as_deref();
+                let entry = StoredDocument::Entry { id, session: &session.1, kind, decision_id, document: text };
+                self.check.judge(TABLE, id, entry);
             }
             Ok(_) => self.check.wrong("unreadable", TABLE, at, "it is not an object"),
             Err(error) => self.check.wrong("unreadable", TABLE, at, error),

@@ -34,16 +34,19 @@ const NUMBERED: [(&str, &str, &str, &str); 3] = [
 ];
 
 /// As [`NUMBERED`], of tables with another key.
-const KEYED: [(&str, &str, &[&str], &str, &str); 4] = [
+const KEYED: [(&str, &str, &[&str], &str, &str); 5] = [
     (
         "waiting",
         "waiting",
         &["tenant", "sequence"],
         "NOT EXISTS (SELECT 1 FROM decisions WHERE decisions.sequence = waiting.sequence
                      AND decisions.tenant = waiting.tenant)
-         OR NOT EXISTS (SELECT 1 FROM decisions WHERE decisions.sequence = waiting.first)
-         OR waiting.first > waiting.sequence OR waiting.asked < 1",
-        "it is of no stored decision, or does not say since when it waits",
+         OR NOT EXISTS (SELECT 1 FROM decisions WHERE decisions.sequence = waiting.first
+                        AND decisions.tenant = waiting.tenant AND decisions.subject = waiting.subject)
+         OR waiting.asked <> (SELECT count(*) FROM decisions WHERE decisions.tenant = waiting.tenant
+                              AND decisions.subject = waiting.subject
+                              AND decisions.sequence BETWEEN waiting.first AND waiting.sequence)",
+        "it is of no stored decision, or does not say since when it waits, or how often it was asked",
     ),
     (
         "awaited",
@@ -67,6 +70,13 @@ const KEYED: [(&str, &str, &[&str], &str, &str); 4] = [
         "state = 'done' AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.tenant = jobs.tenant
                                         AND receipts.receipt_id = jobs.job_id AND receipts.trust IS NULL)",
         "the job is done, and its receipt is not stored",
+    ),
+    (
+        "job",
+        "jobs",
+        &["job_id"],
+        "state = 'waiting' AND bytes <> octet_length(request)",
+        "its request has another length than the column bytes",
     ),
 ];
 

@@ -1,0 +1,105 @@
+//! Stored steps of runs, compared with what was signed: anyone who can write the database can change a state.
+
+use proofmark_contract::{State, Workflow};
+use proofmark_receipt::{Json, Object, Profile, Receipt, Sha256Digest, SignatureStatus, verify_receipt};
+use proofmark_store::{StepRun, TenantStore};
+
+use crate::approval::AwaitedApproval;
+
+use super::{AcceptError, chain_name, run_name, stored_state};
+
+/// How often a step is read again that moves while it is read.
+const MAX_READINGS: usize = 5;
+
+/// A stored step of a run, whose state is that of its last receipt.
+#[derive(Clone, Debug)]
+pub struct StoredStep {
+    pub state: State,
+    /// The receipts of its attempts, first to last.
+    pub receipts: Vec<Receipt>,
+    /// How often the state has changed.
+    pub version: u64,
+}
+
+/// A step of the run that `begun_by` began under this name.
+///
+/// # Errors
+/// [`AcceptError::State`] when what is stored is not a state, [`AcceptError::OtherState`] when it is not that of the last receipt, and
+/// when the store cannot be read.
+pub fn stored_step(
+    store: &TenantStore<'_>,
+    begun_by: &str,
+    run: &str,
+    step: &str,
+) -> Result<Option<StoredStep>, AcceptError> {
+    let run = run_name(Some(run))?;
+    let mut seen = None;
+    for _ in 0..MAX_READINGS {
+        let Some(stored) = store.step_run(begun_by, &run, step)? else { return Ok(None) };
+        let StepRun { version, .. } = stored;
+        // It was read before the step moved: the same state again is not that of the receipt.
+        if seen.replace(version) == Some(version) {
+            break;
+        }
+        let receipts = store.chain(&chain_name(begun_by, &run, step))?;
+        match signed_state(&stored, &receipts) {
+            Ok(state) => return Ok(Some(StoredStep { state, receipts, version })),
+            Err(AcceptError::OtherState { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(other_state(&run, step))
+}
+
+/// The state of a stored step, which is that of the last of its receipts.
+///
+/// # Errors
+/// [`AcceptError::State`] when what is stored is not a state, [`AcceptError::OtherState`] when it is not that of the receipt.
+pub fn signed_state(stored: &StepRun, receipts: &[Receipt]) -> Result<State, AcceptError> {
+    let state = stored_state(stored)?;
+    let is_signed = receipts.last().is_some_and(|last| is_of(&state, last));
+    is_signed.then_some(state).ok_or_else(|| other_state(&stored.run, &stored.step))
+}
+
+impl StoredStep {
+    /// The last receipt, if it is of a step of this workflow.
+    ///
+    /// # Errors
+    /// [`AcceptError::OtherState`] otherwise.
+    pub(crate) fn of(&self, workflow: &Workflow, run: &str, step: &str) -> Result<&Receipt, AcceptError> {
+        let is_of = |last: &&Receipt| last.metadata().get("workflow").and_then(Json::as_str) == Some(&workflow.name);
+        self.receipts.last().filter(is_of).ok_or_else(|| other_state(run, step))
+    }
+}
+
+fn other_state(run: &str, step: &str) -> AcceptError {
+    AcceptError::OtherState { run: run.to_owned(), step: step.to_owned() }
+}
+
+/// Whether a receipt, as its signer signed it, says that its step is in this state.
+fn is_of(state: &State, receipt: &Receipt) -> bool {
+    let metadata = receipt.metadata();
+    let text = |name: &str| metadata.get(name).and_then(Json::as_str);
+    let awaited = match state {
+        State::Retry(retry) => {
+            text("prompt_digest") == Some(Sha256Digest::of(retry.prompt.as_bytes()).to_string().as_str())
+                && number(metadata, "not_before_ms") == Some(retry.not_before_ms)
+                && text("contract_digest") == Some(retry.contract.to_string().as_str())
+                && number(metadata, "attempt") == Some(i64::from(retry.attempt) - 1)
+        }
+        State::AwaitingApproval { attempt, contract, .. } => {
+            AwaitedApproval::read(receipt).is_some()
+                && text("contract_digest") == Some(contract.to_string().as_str())
+                && number(metadata, "attempt") == Some(i64::from(*attempt))
+        }
+        State::Aborted { action, .. } => text("action") == Some(action.to_text().as_str()),
+        _ => number(metadata, "attempt") == Some(i64::from(state.attempt())),
+    };
+    awaited
+        && text("state") == Some(state.as_str())
+        && verify_receipt(receipt, Profile::Vrf, &[]).answer == SignatureStatus::Valid
+}
+
+fn number(metadata: &Object, name: &str) -> Option<i64> {
+    metadata.get(name)?.as_number()?.as_i64()
+}

@@ -54,6 +54,6 @@ pub use follow::{Due, KnownStep, NextStep, due, is_in_order, next_step};
 pub use given::{NotGiven, not_given};
 pub use policy::WorkflowPolicy;
 pub use state::{Event, Retry, RetryPlan, State, StateError, TransitionError};
-pub use warnings::warning_codes;
 pub use tools::{ToolClasses, ToolGlob};
+pub use warnings::warning_codes;
 pub use workflow::Workflow;

@@ -19,7 +19,8 @@ use std::task::{Context, Poll};
 use proofmark_boundary::{ActionPolicy, Admission, Asker, Decision, DecisionReceipt, Request, SignedDecision};
 use proofmark_keys::{Checked, TrustedSigners};
 use proofmark_receipt::{
-    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SignerId, SigningKey, Timestamp, Trust, Verification,
+    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SignerId, SigningKey, Timestamp, Trust,
+    Verification,
 };
 use proofmark_store::{
     Answer, Decision as StoredDecision, NewDecision, Pending, Store, StoreError, Tenant, Write, Written,

@@ -107,7 +107,8 @@ pub(crate) async fn events(state: Arc<AppState>, head: Head) -> Result<Response,
     let (token, signed_in) = (Token::of(&head.parts.headers), Arc::clone(&state));
     follow_job(&state, &head, move |view| {
         // A sign-in can end while the stream goes on, and with it the right to follow.
-        let open = signed_in.keys().is_none() || token.as_ref().and_then(|token| signed_in.sign_ins.key(token)).is_some();
+        let open =
+            signed_in.keys().is_none() || token.as_ref().and_then(|token| signed_in.sign_ins.key(token)).is_some();
         let data = open.then(|| serde_json::to_string(&Progress::of(view)).ok()).flatten()?;
         Some(Event::default().data(data))
     })

@@ -230,8 +230,10 @@ mod tests {
     fn the_oldest_ends_where_there_are_too_many() {
         let (all, key, other) = (SignIns::default(), Sha256Digest::of(b"key"), Sha256Digest::of(b"other"));
         let token = |cookie: String| sent(cookie.split(';').next().unwrap()).unwrap();
-        let (first, others) =
-            (token(all.begin(key, None, &place(false)).unwrap()), token(all.begin(other, None, &place(false)).unwrap()));
+        let (first, others) = (
+            token(all.begin(key, None, &place(false)).unwrap()),
+            token(all.begin(other, None, &place(false)).unwrap()),
+        );
         for _ in 1..MAX_OF_ONE_KEY {
             all.begin(key, None, &place(false)).unwrap();
         }

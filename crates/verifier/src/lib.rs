@@ -10,8 +10,8 @@
 
 mod accept;
 mod accept_error;
-mod approval;
 mod accepted;
+mod approval;
 pub mod clock;
 mod compare;
 mod due;
@@ -27,8 +27,8 @@ mod stored;
 pub mod sync;
 
 pub use accept::{Acceptance, Attempt, Purpose, Sender, StoredStep, accept, chain_name, signed_state, stored_step};
-pub use accepted::{Accepted, Accepting, NotAccepted};
 pub use accept_error::{AcceptError, MAX_RUN_NAME, StoredStateError};
+pub use accepted::{Accepted, Accepting, NotAccepted};
 pub use approval::{AskError, AwaitedApproval, StepApprovals, StepDecision, StepQuestion, policy_of_step};
 pub use clock::{clock_behind, now, now_in, receipt_id};
 pub use compare::differences;

@@ -176,10 +176,10 @@ impl SessionChain {
     /// When the last entry is not signed so, and when entries are missing at the end, among them that of the decision that was
     /// [expected](SessionChain::expect).
     pub fn end(&mut self, stored: Option<&ChainTip>, trusted: &[SignerId]) -> Result<(), SessionError> {
-        if let Some((entry, tip)) = self.last.as_ref().zip(self.tip()) {
-            if let Some(cause) = cause(&verify_document(entry.document(), trusted)) {
-                return Err(self.error(Fault::Unsigned(tip.position, tip.receipt_id.to_string(), cause)));
-            }
+        if let Some((entry, tip)) = self.last.as_ref().zip(self.tip())
+            && let Some(cause) = cause(&verify_document(entry.document(), trusted))
+        {
+            return Err(self.error(Fault::Unsigned(tip.position, tip.receipt_id.to_string(), cause)));
         }
         self.last = None;
         if count(stored) < self.count() {

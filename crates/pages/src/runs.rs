@@ -212,7 +212,7 @@ mod tests {
             state: "{".to_owned(),
         };
         assert_eq!(state_look(&signed_state(&step, &[])).2, "cannot be read");
-        let step = StepRun { state: r#"{"state": "pending"}"#.to_owned(), ..step };
+        let step = StepRun { state: State::Pending.to_json().to_text(), ..step };
         assert_eq!(state_look(&signed_state(&step, &[])).2, "changed in the store");
     }
 }

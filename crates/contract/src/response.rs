@@ -259,11 +259,9 @@ impl<'t> Scan<'t> {
     /// Reads the block that `fence` opens, and returns it if it is a result. A fence inside a list ends with the list, at
     /// the latest at the next fence at the margin. So it hides nothing, and is passed over.
     fn fenced(&mut self, line: &str, fence: &Fence<'t>, number: u64) -> Result<Option<Block<'t>>, ResponseError> {
-        if self.in_doubt {
-            return Err(ResponseError::Unclear(number));
-        }
         match self.list.holds(indent(line)) {
             Some(true) => return Ok(None),
+            _ if self.in_doubt => return Err(ResponseError::Unclear(number)),
             Some(false) => {}
             None => return Err(ResponseError::Unclear(number)),
         }

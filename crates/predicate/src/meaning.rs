@@ -72,7 +72,10 @@ fn collect_constant<'p>(condition: Expression<'p>, found: &mut Vec<(Expression<'
         View::Conditional { condition, then, otherwise } => {
             [condition, then, otherwise].into_iter().for_each(|part| collect_constant(part, found));
         }
-        View::Macro { kind: MacroKind::All | MacroKind::Exists | MacroKind::ExistsOne, body, .. } => {
+        // `all(x, false)` says that a list is empty, and `exists(x, true)` that it is not.
+        View::Macro { kind: MacroKind::All | MacroKind::Exists | MacroKind::ExistsOne, body, .. }
+            if constant(body, &[]).is_none() =>
+        {
             collect_constant(body, found);
         }
         // Parts of these are no conditions.

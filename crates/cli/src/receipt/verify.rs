@@ -15,6 +15,7 @@ use proofmark_receipt::{
 use super::demands::{self, Demands, Unmet};
 use super::read::{self, Text};
 use crate::config::Config;
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::in_order::in_order;
 use crate::input;
@@ -24,6 +25,9 @@ use crate::paint::{Paint, printable};
 use crate::report::{Case, Format, Formatting, Group, Human, Reporter, Status, Style};
 use crate::signed::signed_by;
 use crate::source::Source;
+
+/// How many documents one after the other may be undecidable. A file of millions of them is not one of receipts.
+const MAX_OTHERS: usize = 10_000;
 
 /// Verify receipts offline: format, hash, signature, signer
 ///
@@ -73,7 +77,7 @@ impl Verify {
         // All are opened before anything is printed.
         let texts = self.receipts.iter().map(|argument| read::each_text(argument, &self.store, config));
         let texts = texts.collect::<anyhow::Result<Vec<_>>>()?;
-        let mut worst = Exit::Yes;
+        let (mut worst, mut others) = (Exit::Yes, 0);
         let mut chain = self.as_chain.then(Chain::default);
         let printing = Printing { format, paint: Paint::for_stdout(), known: &known };
         in_order(
@@ -92,7 +96,14 @@ impl Verify {
                 if let (Some(chain), Some(linked)) = (&mut chain, linked) {
                     chain.add(&linked);
                 }
-                shown.print(&mut reporter)
+                shown.print(&mut reporter)?;
+                others = if exit == Exit::NoAnswer { others + 1 } else { 0 };
+                if others >= MAX_OTHERS {
+                    let message =
+                        format!("verify the rest: {MAX_OTHERS} documents one after the other are undecidable");
+                    return Err(with_help(message, "name files that hold receipts, one per line"));
+                }
+                Ok(())
             },
         )?;
         if let Some(chain) = chain {

@@ -51,6 +51,20 @@ fn several_receipts_are_answered_one_by_one_and_the_worst_counts() {
     assert!(done.stdout.contains("mixed.jsonl:2"), "{done:?}");
 }
 
+/// 16 MB of such lines once took minutes.
+#[test]
+fn a_file_that_holds_no_receipts_is_given_up() {
+    let place = Place::new();
+    let file = place.file("none.jsonl", "{}\n".repeat(5 << 20));
+    let done = place.run(&["receipt", "verify", &file]);
+    assert!(
+        done.code == 2 && done.stderr.contains("10000 documents") && done.stderr.contains("help: "),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(done.stdout.matches("undecidable").count(), 10_000);
+}
+
 #[test]
 fn ids_are_found_by_their_beginning() {
     let place = Place::new();

@@ -104,9 +104,9 @@ impl Html {
         let (name, after) = named.split_at_checked(name_length(named))?;
         let name = name.to_ascii_lowercase();
         let ends = after.is_empty() || after.starts_with([' ', '\t', '\n', '\r', '>']);
-        if RAW.contains(&name.as_str()) {
+        if !closes && RAW.contains(&name.as_str()) {
             let end = HtmlEnd::At(&["</pre>", "</script>", "</style>", "</textarea>"]);
-            return (!closes && ends).then_some(Self::Block(end));
+            return ends.then_some(Self::Block(end));
         }
         if (ends || after.starts_with("/>")) && BLOCKS.contains(&name.as_str()) {
             return Some(Self::Block(HtmlEnd::Empty));

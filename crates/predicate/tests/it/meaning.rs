@@ -75,6 +75,14 @@ fn the_part_that_is_the_same_for_all_facts_is_named() {
         .into_iter()
         .map(|(part, truth)| (predicate.clause(part.span()).to_owned(), truth))
         .collect();
+    for source in ["l.all(x, false)", "l.exists(x, x in [])  || l.exists(x, true)"] {
+        let predicate = Predicate::compile(source).unwrap();
+        let found = constant_parts(predicate.tree());
+        assert!(
+            found.iter().all(|(part, _)| predicate.clause(part.span()).starts_with("l.exists(x, x in")),
+            "{source}"
+        );
+    }
     assert_eq!(parts, [("(a != 'x' || a != 'y')".to_owned(), true), ("n > 3 && n < 2".to_owned(), false)]);
 }
 

@@ -10,11 +10,17 @@ use crate::shown;
 
 /// What YAML 1.1 reads as a boolean and YAML 1.2 as a string, in any case.
 const AMBIGUOUS_BOOLEANS: [&str; 6] = ["yes", "no", "on", "off", "y", "n"];
+/// The spellings of words that JSON has too. In another letter case they are strings to most readers.
+const TRUE: [&str; 3] = ["true", "True", "TRUE"];
+const FALSE: [&str; 3] = ["false", "False", "FALSE"];
+const NULL: [&str; 5] = ["", "~", "null", "Null", "NULL"];
 
 /// Why a plain scalar is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlainError {
     AmbiguousBoolean,
+    /// A word of JSON in letters of mixed case.
+    MixedCase,
     /// A number that YAML versions read differently, or that JSON does not have.
     Number,
 }
@@ -23,6 +29,7 @@ impl PlainError {
     pub(super) fn message(self, text: &str) -> String {
         match self {
             Self::AmbiguousBoolean => format!("`{}` is a boolean to some YAML readers", shown(text)),
+            Self::MixedCase => format!("`{}` is a string to some YAML readers", shown(text)),
             Self::Number => format!("`{}` is not a number in JSON, or not the same to all YAML readers", shown(text)),
         }
     }
@@ -30,6 +37,7 @@ impl PlainError {
     pub(super) fn help(self) -> &'static str {
         match self {
             Self::AmbiguousBoolean => "write it in quotes, or `true` or `false`",
+            Self::MixedCase => "write it in small letters, or a string in quotes",
             Self::Number => "write the number as in JSON, or a string in quotes",
         }
     }
@@ -38,11 +46,14 @@ impl PlainError {
 /// The value of a plain scalar.
 pub(super) fn plain(text: &str) -> Result<Json, PlainError> {
     let is = |word: &str| text.eq_ignore_ascii_case(word);
-    if text.is_empty() || text == "~" || is("null") {
+    if NULL.contains(&text) {
         return Ok(Json::Null);
     }
-    if is("true") || is("false") {
-        return Ok(Json::Bool(is("true")));
+    if TRUE.contains(&text) || FALSE.contains(&text) {
+        return Ok(Json::Bool(TRUE.contains(&text)));
+    }
+    if ["true", "false", "null"].into_iter().any(is) {
+        return Err(PlainError::MixedCase);
     }
     if AMBIGUOUS_BOOLEANS.into_iter().any(is) {
         return Err(PlainError::AmbiguousBoolean);
@@ -54,7 +65,7 @@ pub(super) fn plain(text: &str) -> Result<Json, PlainError> {
     match in_json(text).parse::<Number>() {
         Ok(number) => Ok(Json::Number(number)),
         // A string to one reader and a number to another, or a number of another value, as `017` is 15 in YAML 1.1.
-        Err(_) if is_number(unsigned) => Err(PlainError::Number),
+        Err(_) if is_number(unsigned) || is_sexagesimal(unsigned) => Err(PlainError::Number),
         Err(_) => Ok(Json::from(text)),
     }
 }
@@ -82,6 +93,18 @@ fn hexadecimal(digits: &str) -> Option<u64> {
     // `from_str_radix` would take a sign, too.
     let plain = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     if plain { u64::from_str_radix(digits, 16).ok() } else { None }
+}
+
+/// Whether YAML 1.1 reads `unsigned` as a number of base 60, as `12:30:45`, which is 45045.
+fn is_sexagesimal(unsigned: &str) -> bool {
+    let whole = unsigned.split_once('.').map_or(unsigned, |(whole, _)| whole);
+    let mut parts = whole.split(':');
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let first = parts.next().is_some_and(is_digits);
+    let rest: Vec<&str> = parts.collect();
+    first
+        && !rest.is_empty()
+        && rest.iter().all(|part| part.len() <= 2 && part.parse::<u8>().is_ok_and(|part| part < 60))
 }
 
 /// Whether some YAML reader takes `unsigned` for a number.
@@ -147,8 +170,15 @@ mod tests {
             "-.INF",
             "+.inf",
             ".nan",
+            "12:30",
+            "12:30:45",
+            "-1:00",
+            "1:30.5",
         ] {
             assert_eq!(plain(text), Err(PlainError::Number), "{text}");
+        }
+        for text in ["tRue", "fALSE", "nULL"] {
+            assert_eq!(plain(text), Err(PlainError::MixedCase), "{text}");
         }
         for text in ["yes", "No", "ON", "off", "y", "N"] {
             assert_eq!(plain(text), Err(PlainError::AmbiguousBoolean), "{text}");
@@ -164,8 +194,10 @@ mod tests {
             "+",
             "1.2.3",
             "1 2",
-            "12:30",
+            "8080:80",
+            "1:2:",
             "2026-11-21",
+            "2026-11-21T12:30:45Z",
             "0x",
             "0xg",
             "0b2",

@@ -17,7 +17,7 @@ use proofmark_server::ApiKeys;
 use crate::error;
 use crate::excerpt;
 use crate::input;
-use crate::report::Finding;
+use crate::report::{Finding, Spot};
 use crate::source::{Fault, STDIN, Source, SourceError, format_of, format_of_text};
 
 /// A document with its text, in which places are located.
@@ -29,14 +29,6 @@ pub(crate) struct Document {
     places: Places,
     /// The byte that was located last, with its line and column: findings are in the order of the document.
     last: Cell<(usize, (u64, u64))>,
-}
-
-/// A place in a document.
-pub(crate) struct Spot {
-    /// Line and column, from 1.
-    pub(crate) place: (u64, u64),
-    /// The line, and a caret below the column.
-    pub(crate) caret: String,
 }
 
 impl Document {

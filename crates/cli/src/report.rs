@@ -26,7 +26,7 @@ use proofmark_receipt::{Json, object};
 use crate::out;
 
 pub(crate) use decision::of_decision;
-pub(crate) use finding::Finding;
+pub(crate) use finding::{Finding, Spot};
 pub(crate) use human::{Extent, Human, Style, count};
 pub(crate) use receipt::{Places, of_receipt};
 

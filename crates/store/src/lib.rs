@@ -58,11 +58,12 @@ pub use rows::decisions::{
     ActionHistory, ActionState, Decision, DecisionIndex, Decisions, DecisionsWanted, NewDecision, SignDecision,
 };
 pub use rows::executions::{Execution, Finding, Findings, NEVER_REPORTED, TenantsFindings};
+pub use rows::filter::QueueFilter;
 pub use rows::jobs::{
     JobEnd, JobState, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE, NewJob, StoredJob,
 };
 pub use rows::page::{Cursor, MAX_LISTED, MAX_PAGE, ParseCursorError};
-pub use rows::queue::{MAX_NOTICES, QueueFilter, WaitingDecision, WaitingNotice, WaitingWanted};
+pub use rows::queue::{MAX_NOTICES, WaitingDecision, WaitingNotice, WaitingWanted};
 pub use rows::read::{Filter, MAX_FOUND, MIN_PREFIX, Page};
 pub use rows::receipt_meta::StoredReceipt;
 pub use rows::receipts::{NewReceipt, ReceiptSource, SignReceipt};

@@ -3,7 +3,14 @@
 use proofmark_receipt::{Json, object};
 
 use super::{Case, Group, Location, Status};
-use crate::document::Spot;
+
+/// A place in a document.
+pub(crate) struct Spot {
+    /// Line and column, from 1.
+    pub(crate) place: (u64, u64),
+    /// The line, and a caret below the column.
+    pub(crate) caret: String,
+}
 
 /// A mistake in a document.
 #[derive(Clone, Debug)]

@@ -16,9 +16,9 @@ use crate::row::Row;
 use crate::rows::activity::{self, Deciding, JudgedRules};
 use crate::rows::awaited;
 use crate::rows::clock;
+use crate::rows::filter::{PORTION, QueueFilter};
 use crate::rows::listing::{self, Condition, Listing, Part, Table};
 use crate::rows::page::{self, Cursor, MAX_PAGE};
-use crate::rows::queue::{PORTION, QueueFilter};
 use crate::rows::read::{self, MAX_FOUND, MAX_PAGE_BYTES};
 use crate::rows::reviews::{self, LAST_DENIAL, Review};
 use crate::rows::times::{self, Period};
@@ -451,7 +451,10 @@ fn filtered(
         let (portion, is_cut) = newest(db, tenant, &left, PORTION)?;
         let is_last = portion.len() < PORTION && !is_cut;
         left.after = portion.last().map(|(sequence, _)| Cursor(*sequence));
-        for (sequence, decision) in portion.into_iter().filter(|(_, decision)| wanted.filter.matches(decision)) {
+        for (sequence, decision) in portion
+            .into_iter()
+            .filter(|(_, decision)| wanted.filter.matches(&decision.document, decision.about.action.as_deref()))
+        {
             bytes += decision.document.len() + decision.about.action.as_ref().map_or(0, String::len);
             if bytes > MAX_PAGE_BYTES && !found.is_empty() {
                 return Ok((found, true));

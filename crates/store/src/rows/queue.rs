@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use proofmark_receipt::json::{Json, Limits, MAX_DEPTH};
+use proofmark_receipt::Json;
 
 use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::row::Row;
 use crate::rows::decisions::{self, Decision};
+use crate::rows::filter::{PORTION, QueueFilter, asks_role, member, parsed};
 use crate::rows::page::{Cursor, MAX_PAGE};
 use crate::rows::read::MAX_PAGE_BYTES;
 use crate::tenant::Tenant;
@@ -57,20 +58,6 @@ pub struct WaitingWanted {
     /// Only those that have waited longer than the one at this place; the nearest of them come first.
     pub before: Option<Cursor>,
 }
-
-/// What narrows lists of decisions by what their documents say. What is `None` does not narrow them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct QueueFilter {
-    /// Only those of which a rule asks for an approval in one of these roles.
-    pub roles: Option<Vec<String>>,
-    /// The environment that it was asked for (`binding.environment`).
-    pub environment: Option<String>,
-    /// The least amount of the action: its `amount`, else that of its arguments.
-    pub amount: Option<f64>,
-}
-
-/// How many of those that wait are read at a time.
-pub(crate) const PORTION: usize = 100;
 
 /// Decisions that wait, those that have waited longest first, no more than are read at a time; and whether there are more.
 pub(crate) fn list(
@@ -209,7 +196,7 @@ impl WaitingWanted {
 
     /// Whether a decision has the text and the role that are wanted. A document that was damaged has none.
     fn matches(&self, decision: &Decision) -> bool {
-        if !self.filter.matches(decision) {
+        if !self.filter.matches(&decision.document, decision.about.action.as_deref()) {
             return false;
         }
         let text = self.text.as_ref().map(|text| text.to_ascii_lowercase());
@@ -219,58 +206,11 @@ impl WaitingWanted {
         if text.is_none() && self.role.is_none() {
             return true;
         }
-        let document = document(decision);
+        let document = parsed(&decision.document);
         let in_reasons =
             |text: String| member(document.as_ref(), "reasons").is_some_and(|reasons| has(&reasons.to_text(), &text));
         self.role.as_ref().is_none_or(|role| asks_role(document.as_ref(), role)) && text.is_none_or(in_reasons)
     }
-}
-
-impl QueueFilter {
-    /// Whether anything narrows the list.
-    pub(crate) fn is_any(&self) -> bool {
-        *self != Self::default()
-    }
-
-    /// Whether a decision is wanted. A document that was damaged says nothing, so it is not.
-    pub(crate) fn matches(&self, decision: &Decision) -> bool {
-        if self.amount.is_some_and(|least| amount(decision).is_none_or(|found| found < least)) {
-            return false;
-        }
-        if self.roles.is_none() && self.environment.is_none() {
-            return true;
-        }
-        let document = document(decision);
-        let is_of = |environment: &String| {
-            let binding = member(document.as_ref(), "binding");
-            binding.and_then(|binding| binding.as_object()?.get("environment")?.as_str()) == Some(environment)
-        };
-        self.roles.as_ref().is_none_or(|roles| roles.iter().any(|role| asks_role(document.as_ref(), role)))
-            && self.environment.as_ref().is_none_or(is_of)
-    }
-}
-
-/// The receipt of a decision, as long as it was stored: one that is too long for other readers is still looked through.
-fn document(decision: &Decision) -> Option<Json> {
-    let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
-    Json::parse_with(decision.document.as_bytes(), limits).ok()
-}
-
-fn member<'a>(document: Option<&'a Json>, name: &str) -> Option<&'a Json> {
-    document?.as_object()?.get(name)
-}
-
-/// Whether a rule asks for an approval in this role.
-fn asks_role(document: Option<&Json>, role: &str) -> bool {
-    let is_of = |item: &Json| item.as_object().and_then(|item| item.get("role")?.as_str()) == Some(role);
-    member(document, "evidence").and_then(Json::as_array).is_some_and(|all| all.iter().any(is_of))
-}
-
-/// The amount of an action, for people who look for large ones.
-fn amount(decision: &Decision) -> Option<f64> {
-    let action = Json::parse(decision.about.action.as_ref()?.as_bytes()).ok()?;
-    let amount = |object: &Json| object.as_object()?.get("amount")?.as_number()?.as_f64();
-    amount(&action).or_else(|| amount(action.as_object()?.get("args")?))
 }
 
 const WAITING: &str = "waiting.sequence, waiting.first, waiting.asked, \

@@ -1,0 +1,64 @@
+//! Lists of decisions that are narrowed by what their documents say.
+
+use proofmark_receipt::json::{Json, Limits, MAX_DEPTH};
+
+/// What narrows lists of decisions by what their documents say. What is `None` does not narrow them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueueFilter {
+    /// Only those of which a rule asks for an approval in one of these roles.
+    pub roles: Option<Vec<String>>,
+    /// The environment that it was asked for (`binding.environment`).
+    pub environment: Option<String>,
+    /// The least amount of the action: its `amount`, else that of its arguments.
+    pub amount: Option<f64>,
+}
+
+/// How many of those that wait are read at a time.
+pub(crate) const PORTION: usize = 100;
+
+impl QueueFilter {
+    /// Whether anything narrows the list.
+    pub(crate) fn is_any(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// Whether a decision is wanted. A document that was damaged says nothing, so it is not.
+    pub(crate) fn matches(&self, document: &str, action: Option<&str>) -> bool {
+        if self.amount.is_some_and(|least| amount(action).is_none_or(|found| found < least)) {
+            return false;
+        }
+        if self.roles.is_none() && self.environment.is_none() {
+            return true;
+        }
+        let document = parsed(document);
+        let is_of = |environment: &String| {
+            let binding = member(document.as_ref(), "binding");
+            binding.and_then(|binding| binding.as_object()?.get("environment")?.as_str()) == Some(environment)
+        };
+        self.roles.as_ref().is_none_or(|roles| roles.iter().any(|role| asks_role(document.as_ref(), role)))
+            && self.environment.as_ref().is_none_or(is_of)
+    }
+}
+
+/// The receipt of a decision, as long as it was stored: one that is too long for other readers is still looked through.
+pub(crate) fn parsed(document: &str) -> Option<Json> {
+    let limits = Limits { max_bytes: document.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
+    Json::parse_with(document.as_bytes(), limits).ok()
+}
+
+pub(crate) fn member<'a>(document: Option<&'a Json>, name: &str) -> Option<&'a Json> {
+    document?.as_object()?.get(name)
+}
+
+/// Whether a rule asks for an approval in this role.
+pub(crate) fn asks_role(document: Option<&Json>, role: &str) -> bool {
+    let is_of = |item: &Json| item.as_object().and_then(|item| item.get("role")?.as_str()) == Some(role);
+    member(document, "evidence").and_then(Json::as_array).is_some_and(|all| all.iter().any(is_of))
+}
+
+/// The amount of an action, for people who look for large ones.
+fn amount(action: Option<&str>) -> Option<f64> {
+    let action = Json::parse(action?.as_bytes()).ok()?;
+    let amount = |object: &Json| object.as_object()?.get("amount")?.as_number()?.as_f64();
+    amount(&action).or_else(|| amount(action.as_object()?.get("args")?))
+}

@@ -1,8 +1,8 @@
 //! What is stored: a file for each table, with the row that callers know, how it is settled, and the questions about it.
 //!
 //! Beside them are files about rows of several tables: `receipt_meta` and `read` (receipts with what is known of them, and lists),
-//! `queue` (what waits for a review), `filter` (what narrows lists by their documents), `claims` (who has which job), `listing`, `times` and `page` (lists that take as long in a large
-//! store as in a small one).
+//! `queue` (what waits for a review), `filter` (what narrows lists by their documents), `claims` (who has which job), `listing`,
+//! `times` and `page` (lists that take as long in a large store as in a small one).
 
 pub(crate) mod activity;
 pub(crate) mod answers;

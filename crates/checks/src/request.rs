@@ -296,7 +296,7 @@ fn output(root: &Fields<'_>, submission: Option<&str>) -> Result<String, Request
     Ok(text.to_owned())
 }
 
-/// The byte before the canonical JSON of a specification that is no text. It stands in no text of UTF-8, so a text and a value
+/// The byte before the canonical JSON of a specification that is not a text. It stands in no text of UTF-8, so a text and a value
 /// never have the same digest.
 const VALUE: u8 = 0xFF;
 /// The same before the canonical JSON of a specification with its salt.

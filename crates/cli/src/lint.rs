@@ -24,7 +24,7 @@ use crate::report::{Finding, Formatting, Group, Human, Reporter, Style};
 
 /// Check workflows and policies for mistakes before they run
 ///
-/// In a folder, requests, traces and receipts are skipped, and named on standard error. What no kind of document is, is an error.
+/// In a folder, requests, traces and receipts are skipped, and named on standard error. A document of no known kind is an error.
 ///
 /// Checks the schema, the workflow policy, that every step leads to an end, references, predicates, dead and contradictory
 /// rules, retries and exemptions.

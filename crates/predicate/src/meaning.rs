@@ -78,7 +78,7 @@ fn collect_constant<'p>(condition: Expression<'p>, found: &mut Vec<(Expression<'
         {
             collect_constant(body, found);
         }
-        // Parts of these are no conditions.
+        // Their parts are not conditions.
         _ => {}
     }
 }

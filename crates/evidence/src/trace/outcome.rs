@@ -41,7 +41,7 @@ impl Mark {
     }
 }
 
-/// How a call ended that has this result. One that reports failed tests is no success, even where the call itself did not fail.
+/// How a call ended that has this result. One that reports failed tests has not succeeded, even where the call itself did not fail.
 pub(super) fn status(mark: Mark, result: Option<&Json>) -> CallStatus {
     let is_error = result.is_some_and(reads_like_an_error);
     let has_failures = || result.is_some_and(failures::are_reported);

@@ -2,7 +2,7 @@
 
 use proofmark_evidence::{Condition, Use, doubts};
 use proofmark_predicate::Value;
-use proofmark_predicate::meaning::{literal, place, walk};
+use proofmark_predicate::meaning::{Claim, is_possible, literal, place, walk};
 use proofmark_predicate::tree::{Expression, MacroKind, Operator, View};
 use proofmark_receipt::document::{nearest, shown};
 
@@ -64,7 +64,7 @@ fn of_condition(at: &str, condition: &Condition, used: Use) -> Vec<Warning> {
     let Some(predicate) = condition.predicate() else { return warnings };
     let (mut claims, mut signals) = (Vec::new(), Vec::new());
     walk(predicate.tree(), &mut |expression| {
-        claims.extend(claim(expression).filter(|claim| !claims.contains(claim)));
+        claims.extend(claim(expression).filter(|_| helps(predicate.tree(), expression, used)));
         signals.extend(signal(expression));
         if used == Use::Demands && calls_of_any_status(expression) {
             let message = "a call that failed, was blocked or never ended meets the condition too";
@@ -94,6 +94,13 @@ fn claim(expression: Expression<'_>) -> Option<String> {
     let last = names.last()?;
     let is_argument = names.len() > 2 && names.starts_with(&["action", "args"]);
     (is_argument && CLAIMS.contains(&last.to_lowercase().as_str())).then(|| names.join("."))
+}
+
+/// Whether an action may be allowed where the claim is true. A rule that only stops it then, as `force == false`, is about what the
+/// action does.
+fn helps(condition: Expression<'_>, claim: Expression<'_>, used: Use) -> bool {
+    let allows = Claim::Truth(condition, used != Use::Denies);
+    is_possible(&[allows, Claim::Compares(claim, Operator::Equal, Value::Bool(true))], &[])
 }
 
 /// A sign of steering that is nearly one that there is.

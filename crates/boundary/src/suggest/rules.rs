@@ -240,6 +240,10 @@ impl Rules<'_, '_> {
         if found.iter().all(Option::is_none) {
             return;
         }
+        // A negative amount may turn a payment round.
+        let is_negative = |amount: &Json| amount.as_number().is_some_and(|amount| amount.as_str().starts_with('-'));
+        let least =
+            if found.iter().flatten().any(|amount| is_negative(amount)) { "" } else { "action.amount >= 0 && " };
         let or = match (found.iter().any(Option::is_none), place.as_slice()) {
             (false, _) => Some(String::new()),
             // An amount that is not a number is not a fact, so its absence alone would not do.
@@ -248,7 +252,7 @@ impl Rules<'_, '_> {
         };
         match (or, largest(found.into_iter().flatten())) {
             (Some(or), Some(most)) => self.fact(
-                format!("{or}action.amount <= {}", most.to_text()),
+                format!("{or}{least}action.amount <= {}", most.to_text()),
                 Reason { code: "larger_amount", message: "The session never had such an amount." },
             ),
             _ => self.open.push("any amount".to_owned()),

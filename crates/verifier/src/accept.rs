@@ -189,7 +189,7 @@ pub fn accept(
     let receipts = receipts(attempt, store, &outputs_wanted(&contract, &payload))?;
     let run = run_name(attempt.run)?;
     let begun_by = begun_by(attempt, &run, store)?;
-    let position = Position::load(store, begun_by, &run, attempt)?;
+    let position = Position::load(store, begun_by, &run, attempt.step)?;
     let last = position.last_if_waiting(store, begun_by, &run, attempt.step)?;
     if let (Some(last), Err(_)) = (&last, &payload) {
         // Agents go on talking while they wait, which costs no attempt.
@@ -420,15 +420,9 @@ struct Position {
 }
 
 impl Position {
-    fn load(
-        store: Option<&TenantStore<'_>>,
-        begun_by: &str,
-        run: &str,
-        attempt: &Attempt<'_>,
-    ) -> Result<Self, AcceptError> {
-        let stored = store.map(|store| stored_step(store, begun_by, run, attempt.step)).transpose()?.flatten();
+    fn load(store: Option<&TenantStore<'_>>, begun_by: &str, run: &str, step: &str) -> Result<Self, AcceptError> {
+        let stored = store.map(|store| stored_step(store, begun_by, run, step)).transpose()?.flatten();
         let Some(stored) = stored else { return Ok(Self { state: State::Pending, version: 0 }) };
-        stored.of(attempt.workflow, run, attempt.step)?;
         Ok(Self { state: stored.state, version: stored.version })
     }
 

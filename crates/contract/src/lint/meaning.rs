@@ -185,7 +185,8 @@ fn unnamed<'v>(verification: &'v Verification, path: &Path) -> Option<&'v str> {
 fn of_words(verification: &Verification, at: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let asks_for_calls = verification.tool_calls.iter().any(|rule| rule.count.min > 0);
-    if !verification.evidence.is_empty() && !asks_for_calls && verification.receipts.is_empty() {
+    let asks_others = asks_for_calls || !verification.receipts.is_empty() || !verification.approvals.is_empty();
+    if !verification.evidence.is_empty() && !asks_others {
         let message = "the agent's own words alone meet all rules of the step".to_owned();
         let help = "add a rule under `toolCalls` or `receipts`; if it is meant, write `lint: {allow: [self-stated]}` in the step";
         findings.push(Finding::warning("self-stated", format!("{at}.evidence"), message, help));

@@ -57,7 +57,7 @@ pub fn stored_step(
 /// [`AcceptError::State`] when what is stored is not a state, [`AcceptError::OtherState`] when it is not that of the receipt.
 pub fn signed_state(stored: &StepRun, receipts: &[Receipt]) -> Result<State, AcceptError> {
     let state = stored_state(stored)?;
-    let is_signed = receipts.last().is_some_and(|last| is_of(&state, last));
+    let is_signed = receipts.last().is_some_and(|last| is_about(stored, last) && is_of(&state, last));
     is_signed.then_some(state).ok_or_else(|| other_state(&stored.run, &stored.step))
 }
 
@@ -74,6 +74,12 @@ impl StoredStep {
 
 fn other_state(run: &str, step: &str) -> AcceptError {
     AcceptError::OtherState { run: run.to_owned(), step: step.to_owned() }
+}
+
+/// Whether a receipt is about this step of this run, and not about another one whose rows were copied.
+fn is_about(stored: &StepRun, receipt: &Receipt) -> bool {
+    let is = |name: &str, value: &str| receipt.metadata().get(name).and_then(Json::as_str) == Some(value);
+    is("run", &stored.run) && is("step", &stored.step)
 }
 
 /// Whether a receipt, as its signer signed it, says that its step is in this state.

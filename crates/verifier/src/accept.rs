@@ -22,7 +22,7 @@ use proofmark_contract::{
 };
 use proofmark_evidence::trace::{self, Trace};
 use proofmark_receipt::{Draft, Json, Object, Receipt, SignerId, Timestamp, object};
-use proofmark_store::{Spend, Spends, StepRun, Tenant, TenantStore};
+use proofmark_store::{Spends, StepRun, Tenant, TenantStore};
 
 pub use step::{StoredStep, signed_state, stored_step};
 
@@ -359,14 +359,21 @@ impl Step<'_> {
         };
         let accepted = matches!(judged.state, State::Accepted { .. } | State::AcceptedWithWarnings { .. });
         // What accepts nothing spends nothing, so that the same receipts can count for the next attempt.
-        let documents = if accepted { spends(judged.judgment) } else { Vec::new() };
-        let spends = Spends { documents, by: format!("{}/{}", self.run, self.attempt.step) };
+        let all = if accepted { &judged.judgment.spends[..] } else { &[] };
+        let is_of = |decision: &StepDecision, spend| decision.spends.contains(spend);
+        let (of_decision, of_run): (Vec<_>, Vec<_>) =
+            all.iter().partition(|spend| decision.as_ref().is_some_and(|decision| is_of(decision, spend)));
+        let spends = |of: Vec<_>, by| Spends { documents: of.into_iter().filter_map(presented::spend).collect(), by };
+        let mut with = vec![run.into(), spends(of_run, format!("{}/{}", self.run, self.attempt.step)).into()];
+        if let Some(decision) = decision {
+            with.extend([spends(of_decision, decision.decision_id).into(), decision.write]);
+        }
         let to = Destination {
             tenant: self.attempt.sender.tenant,
             chain: Some(chain_name(begun_by, self.run, self.attempt.step)),
             request: None,
             supersedes: None,
-            with: [run.into(), spends.into()].into_iter().chain(decision.map(|decision| decision.write)).collect(),
+            with,
         };
         Ok(issuer.issue(draft, to)?.wait()?)
     }
@@ -406,11 +413,6 @@ fn begun_by<'a>(attempt: &Attempt<'a>, run: &str, store: Option<&TenantStore<'_>
             Ok(begun_by)
         }
     }
-}
-
-/// The documents that a judgment spends.
-fn spends(judgment: &Judgment) -> Vec<Spend> {
-    judgment.spends.iter().filter_map(presented::spend).collect()
 }
 
 /// Where a run is before the attempt.

@@ -163,7 +163,7 @@ pub(crate) fn ask(
     };
     let mut judgment = judgment.answered(attempt.contract, &answer);
     if judgment.outcome == AttemptOutcome::Accept {
-        judgment.spends.append(&mut decision.spends);
+        judgment.spends.extend(decision.spends.iter().cloned());
     }
     Ok((judgment, Some(decision)))
 }

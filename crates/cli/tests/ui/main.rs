@@ -77,10 +77,11 @@ fn actions_with_different_hashes_never_look_the_same() {
     let ids = home.path().join("ids");
     tell(&modules, "alike.mjs", &[&address, &ids.display().to_string()]);
     let ids = std::fs::read_to_string(ids).unwrap();
+    proofmark(&home, &["key", "new", "ann"]);
     let mut shown = std::collections::BTreeMap::new();
     for id in ids.lines() {
         let mut asked = Command::new(BINARY);
-        asked.args(["decision", "approve", id, "--role", "finance-lead", "--note", "n"]);
+        asked.args(["decision", "approve", id, "--key", "ann", "--role", "finance-lead", "--note", "n"]);
         let done = asked.envs(home.variables()).current_dir(home.path()).output().unwrap();
         let said = String::from_utf8(done.stderr).unwrap();
         assert!(done.status.code() == Some(2) && said.contains("asked to run"), "{said}");

@@ -45,7 +45,12 @@ fn a_key_is_exchanged_for_a_cookie_that_opens_the_pages_alone() {
 fn a_form_of_another_page_does_nothing() {
     let office = Office::open();
     let id = office.ask(MAIL);
-    let ann = office.browser(&office.ann);
+    let own = "origin: http://localhost:8700\r\nsec-fetch-site: same-origin\r\n";
+    let stranger = Browser::stranger(&office.server);
+    let key = form(&[("key", &office.ann)]);
+    let signed_in = stranger.send("POST /ui/sign-in", &format!("host: localhost:8700\r\n{own}{FORM}"), &key);
+    let cookie = signed_in.header("set-cookie").split(';').next().unwrap().to_owned();
+    let ann = Browser { server: &office.server, cookie };
     let body = form(&[("verdict", "approve"), ("note", "yes")]);
     let post =
         |lines: &str| ann.send(&format!("POST /ui/decisions/{id}"), &format!("host: localhost:8700\r\n{lines}"), &body);
@@ -60,7 +65,6 @@ fn a_form_of_another_page_does_nothing() {
     ] {
         assert_eq!(post(&foreign).status, 403, "{foreign}");
     }
-    let own = "origin: http://localhost:8700\r\nsec-fetch-site: same-origin\r\n";
     for media_type in ["application/json", "text/plain", "multipart/form-data"] {
         assert_eq!(post(&format!("{own}content-type: {media_type}\r\n")).status, 415, "{media_type}");
     }

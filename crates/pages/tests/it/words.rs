@@ -53,7 +53,7 @@ fn pages_say_what_happened() {
         "support-bot wants to run send_email to a@example.org",
         "Why it was stopped Nobody has read the mail.",
         "What exactly would be done",
-        "body Dear A, yours",
+        "body Dear A,↵ yours",
         "absent An approval as reviewer Nobody has given one.",
         "What happened so far",
         "this decision",

@@ -252,7 +252,7 @@ impl Decider {
 
     /// The policy of a decision on a workflow step, which the stored action has and the decision binds.
     fn policy_of_step(&self, tenant: &Tenant, receipt: &DecisionReceipt) -> Option<ActionPolicy> {
-        // What cannot be read is no policy that anything is judged by.
+        // Nothing is judged by a policy that cannot be read.
         let stored = self.store.of(tenant).decision(&receipt.decision_id().to_string()).ok()??;
         let action = Json::parse(stored.about.action.as_deref()?.as_bytes()).ok()?;
         let policy = policy_of_step(action.as_object()?)?;

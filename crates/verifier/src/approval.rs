@@ -2,7 +2,7 @@
 //!
 //! What they approve is an action that stands for accepting the attempt: the run, the step, the attempt, the contract, the result
 //! and the evidence. It is decided on as any other action, under a policy that the contract gives, so reviewers see it, and
-//! sign it, as they do with actions of agents. Every part of the policy is in the action: whoever has the decision can make the
+//! sign it, as they do with actions of agents. Every part of the policy is in the action: anybody who has the decision can make the
 //! policy again, and knows by its digest whether the decision was made by it.
 
 use std::sync::atomic::AtomicBool;

@@ -141,7 +141,7 @@ fn of_request(receipt: &str, request: &str) -> Result<(), String> {
 fn of_approval(review: &Review, receipt: &str) -> Result<(), String> {
     let receipt = Receipt::parse(receipt.as_bytes()).map_err(|error| error.to_string())?;
     let Some(member) = receipt.metadata().get("approval") else {
-        return Err("the receipt that it names is no approval".to_owned());
+        return Err("the receipt that it names is not an approval".to_owned());
     };
     let Some(fact) = ApprovalFact::read(member) else {
         return Err("the approval that it names cannot be read".to_owned());

@@ -151,7 +151,7 @@ fn a_list_of_ten_thousand_has_pages_and_filters() {
     assert!(browser.get("/ui/waiting?role=reviewer").words().contains("10,000 decisions wait"));
     let place = browser.get(&format!("/ui/decisions/{id}?agent=support-bot"));
     assert!(place.words().contains("1 of 9,999"), "{}", place.words());
-    // The others are no decisions that anybody has signed.
+    // Nobody has signed the others.
     assert_eq!(browser.get("/ui/decisions/00000000-0000-4000-8000-000000005000").status, 500);
     assert!(browser.get("/ui/decisions").words().contains("changed in the store"));
     // Generous: other tests may run in this process, in a build without optimizations.

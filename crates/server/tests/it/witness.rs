@@ -69,7 +69,7 @@ fn a_decision_that_nobody_trusted_has_signed_is_not_served() {
     is_refused(status, &answer, &id);
 }
 
-/// A genuine decision that allows one action is no answer to a request for another one.
+/// A genuine decision that allows one action does not answer a request for another one.
 #[test]
 fn a_stored_answer_is_one_only_to_the_same_request() {
     let home = Home::new();

@@ -39,7 +39,7 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         condition: "superseded_by IS NOT NULL",
     };
     superseded.each(db, check, of_superseded, |_, _| Ok(()))?;
-    // Also where somebody wrote something there that is no id.
+    // Also where somebody wrote something else than an id there.
     let bytes = db.spelled(
         "unhex(replace(reviews.receipt_id, '-', ''))",
         "CASE WHEN replace(reviews.receipt_id, '-', '') ~ '^[0-9a-f]{32}$'

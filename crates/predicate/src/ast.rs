@@ -123,6 +123,32 @@ pub enum Operator {
 }
 
 impl Operator {
+    /// The comparison that holds where this one does not, for values that can be compared. None for what compares nothing.
+    #[must_use]
+    pub fn negated(self) -> Option<Self> {
+        Some(match self {
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::Less => Self::GreaterOrEqual,
+            Self::LessOrEqual => Self::Greater,
+            Self::Greater => Self::LessOrEqual,
+            Self::GreaterOrEqual => Self::Less,
+            Self::In | Self::Add | Self::Subtract | Self::Multiply | Self::Divide | Self::Remainder => return None,
+        })
+    }
+
+    /// The same comparison with its sides exchanged.
+    #[must_use]
+    pub fn mirrored(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::LessOrEqual => Self::GreaterOrEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterOrEqual => Self::LessOrEqual,
+            other => other,
+        }
+    }
+
     /// The operator a token stands for and how tightly it binds.
     pub(crate) fn from_text(text: &str) -> Option<(Self, u8)> {
         Some(match text {

@@ -8,7 +8,7 @@ mod domain;
 
 use crate::tree::{Expression, MacroKind, Operator, View};
 use crate::value::Value;
-use domain::{Atom, is_consistent, negated};
+use domain::{Atom, is_consistent};
 
 /// The most steps of one search. After these the claims count as possible.
 const MAX_SEARCH_STEPS: usize = 4_096;
@@ -213,14 +213,12 @@ fn comparison<'p>(operator: Operator, left: Expression<'p>, right: Expression<'p
             None => Compared::Atom(Atom::OneOf { key: left, values: items.to_vec(), truth }),
         };
     }
-    let Some(operator) = (if truth { Some(operator) } else { negated(operator) }) else { return Compared::Always };
+    let Some(operator) = (if truth { Some(operator) } else { operator.negated() }) else { return Compared::Always };
     let met = |met: bool| if met { Compared::Always } else { Compared::Never };
     match (literal(left), literal(right)) {
         (Some(left), Some(right)) => domain::holds(&left, operator, &right).map_or(Compared::Always, met),
         (None, Some(value)) => Compared::Atom(Atom::Compares { key: left, operator, value }),
-        (Some(value), None) => {
-            Compared::Atom(Atom::Compares { key: right, operator: domain::mirrored(operator), value })
-        }
+        (Some(value), None) => Compared::Atom(Atom::Compares { key: right, operator: operator.mirrored(), value }),
         // A value equals itself, and is neither less nor more.
         (None, None) if left == right => {
             met(matches!(operator, Operator::Equal | Operator::LessOrEqual | Operator::GreaterOrEqual))

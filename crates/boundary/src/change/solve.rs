@@ -148,13 +148,13 @@ impl Solver<'_> {
         if operator == Operator::In {
             return self.member(left, right, truth);
         }
-        let operator = if truth { operator } else { negated(operator)? };
+        let operator = if truth { operator } else { operator.negated()? };
         if let (Some(list), Some(Json::Number(length))) = (self.sized(left), literal(right)) {
             return self.resize(&list, operator, length.as_i64()?);
         }
         match (self.place_of(left), self.place_of(right)) {
             (Some(place), _) if is_changeable(&place) => self.relate(&place, operator, right),
-            (_, Some(place)) if is_changeable(&place) => self.relate(&place, mirrored(operator), left),
+            (_, Some(place)) if is_changeable(&place) => self.relate(&place, operator.mirrored(), left),
             _ => None,
         }
     }
@@ -341,40 +341,6 @@ pub(super) fn literal(expression: Expression<'_>) -> Option<Json> {
         View::Constant(Value::String(text)) => Some(Json::from(&**text)),
         View::List(items) => items.into_iter().map(literal).collect::<Option<Vec<_>>>().map(Json::Array),
         _ => None,
-    }
-}
-
-fn negated(operator: Operator) -> Option<Operator> {
-    Some(match operator {
-        Operator::Equal => Operator::NotEqual,
-        Operator::NotEqual => Operator::Equal,
-        Operator::Less => Operator::GreaterOrEqual,
-        Operator::LessOrEqual => Operator::Greater,
-        Operator::Greater => Operator::LessOrEqual,
-        Operator::GreaterOrEqual => Operator::Less,
-        Operator::In
-        | Operator::Add
-        | Operator::Subtract
-        | Operator::Multiply
-        | Operator::Divide
-        | Operator::Remainder => return None,
-    })
-}
-
-fn mirrored(operator: Operator) -> Operator {
-    match operator {
-        Operator::Less => Operator::Greater,
-        Operator::LessOrEqual => Operator::GreaterOrEqual,
-        Operator::Greater => Operator::Less,
-        Operator::GreaterOrEqual => Operator::LessOrEqual,
-        Operator::Equal
-        | Operator::NotEqual
-        | Operator::In
-        | Operator::Add
-        | Operator::Subtract
-        | Operator::Multiply
-        | Operator::Divide
-        | Operator::Remainder => operator,
     }
 }
 

@@ -67,7 +67,7 @@ fn exclude(one: &Atom<'_>, two: &Atom<'_>) -> bool {
             let same = left == other_left && right == other_right;
             let turned = left == other_right && right == other_left;
             (same && outcomes(*operator) & outcomes(*other) == 0)
-                || (turned && outcomes(*operator) & outcomes(mirrored(*other)) == 0)
+                || (turned && outcomes(*operator) & outcomes(other.mirrored()) == 0)
         }
         _ => false,
     }
@@ -100,28 +100,6 @@ fn outcomes(operator: Operator) -> u8 {
         Operator::Greater => 0b0001,
         Operator::GreaterOrEqual => 0b0011,
         _ => 0b1111,
-    }
-}
-
-pub(super) fn negated(operator: Operator) -> Option<Operator> {
-    Some(match operator {
-        Operator::Equal => Operator::NotEqual,
-        Operator::NotEqual => Operator::Equal,
-        Operator::Less => Operator::GreaterOrEqual,
-        Operator::LessOrEqual => Operator::Greater,
-        Operator::Greater => Operator::LessOrEqual,
-        Operator::GreaterOrEqual => Operator::Less,
-        _ => return None,
-    })
-}
-
-pub(super) fn mirrored(operator: Operator) -> Operator {
-    match operator {
-        Operator::Less => Operator::Greater,
-        Operator::LessOrEqual => Operator::GreaterOrEqual,
-        Operator::Greater => Operator::Less,
-        Operator::GreaterOrEqual => Operator::LessOrEqual,
-        other => other,
     }
 }
 

@@ -79,10 +79,12 @@ pub fn is_ci() -> bool {
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments);
-    // Build scripts that look at these (ring's does) would run again, and all that depends on them would be built again, each
-    // time somebody turns from `cargo xtask` to `cargo build` or back.
-    for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH"] {
-        command.env_remove(name);
+    // What cargo says of this package. Build scripts that look at it (ring's does) would run again, and all that depends on them
+    // would be built again, each time somebody turns from `cargo xtask` to `cargo build` or back.
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_")) {
+            command.env_remove(name);
+        }
     }
     command
 }

@@ -375,9 +375,11 @@ fn page(context: &RequestContext<'_>, wanted: &DecisionsWanted) -> Result<Reply,
 }
 
 /// Why a decision is not shown.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 enum EntryError {
-    Changed(ChangedDecision),
-    Store(StoreError),
+    Changed(#[from] ChangedDecision),
+    Store(#[from] StoreError),
 }
 
 impl From<EntryError> for Problem {
@@ -386,18 +388,6 @@ impl From<EntryError> for Problem {
             EntryError::Changed(error) => error.into(),
             EntryError::Store(error) => error.into(),
         }
-    }
-}
-
-impl From<StoreError> for EntryError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<ChangedDecision> for EntryError {
-    fn from(error: ChangedDecision) -> Self {
-        Self::Changed(error)
     }
 }
 

@@ -72,23 +72,10 @@ fn a_call_whose_result_was_lost_counts_as_one_of_which_nothing_is_known() {
 #[test]
 fn at_the_stop_the_hosts_record_says_how_such_a_call_ended() {
     let place = Place::with(POLICY);
-    place.write(
-        "workflow.yaml",
-        "
-name: build
-class: mutating
-steps:
-  - id: tests
-    agent: coder
-    verification:
-      onMissingEvidence: reject-and-retry
-      noOtherMutations: false
-      retryPrompt: Run ls.
-      toolCalls:
-        - {name: shell, args: {command: {expect: ls}}}
-    onFailure: {action: abort, maxAttempts: 3, retryStrategy: fixed, initialDelayMs: 0, jitter: none}
-",
-    );
+    let rule = "{name: shell, args: {command: {expect: ls}}}";
+    let verification = format!("{{onMissingEvidence: reject-and-retry, retryPrompt: Run ls., toolCalls: [{rule}]}}");
+    let step = format!("{{id: tests, agent: coder, verification: {verification}, onFailure: {{maxAttempts: 3}}}}");
+    place.write("workflow.yaml", &format!("name: build\nclass: mutating\nsteps: [{step}]\n"));
     let stop = || {
         let event = format!(
             r#"{{"session_id":"s1","cwd":"/srv/repo","transcript_path":"{}","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"```result\n{{}}\n```"}}"#,

@@ -40,7 +40,7 @@ impl QueueFilter {
     }
 }
 
-/// The receipt of a decision, as long as it was stored: one that is too long for other readers is still looked through.
+/// The receipt of a decision, of any length: one that is too long for other readers is searched, too.
 pub(crate) fn parsed(document: &str) -> Option<Json> {
     let limits = Limits { max_bytes: document.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
     Json::parse_with(document.as_bytes(), limits).ok()

@@ -118,7 +118,7 @@ pub(crate) fn issued(kind: usize) -> String {
         receipt_id: ReceiptId::from_random_bytes([7; 16]),
         verified_at: Timestamp::from_unix_millis(1_771_461_960_000),
         tier: 0,
-        // Where there are no checks, the verdict can only be this.
+        // A receipt without checks has the verdict `error`.
         verdict: if kind == 2 { Verdict::Error } else { Verdict::Partial },
         task: (kind != 1).then(|| Task { task_id: Some("order-17".to_owned()), ..Task::default() }),
         results: if kind == 2 { Results::default() } else { Results::from_details(details) },

@@ -31,7 +31,7 @@ use crate::messages::{HookAnswer, HookEvent, MAX_BYTES, Sent};
 
 mod guard;
 
-pub use guard::RemoteGuard;
+pub use guard::{RemoteGuard, RemoteJudges};
 
 /// How an address of a socket begins.
 const SOCKET: &str = "unix:";

@@ -15,6 +15,8 @@ use crate::message::{HEADER_MISMATCH, Kind, Message, MessageError, PROTOCOL_VERS
 const LAST_WITH_SESSIONS: &str = "2025-11-25";
 /// How the name of a header begins that repeats an argument, in lower case.
 const PARAMETER: &str = "mcp-param-";
+/// The other headers that repeat a part of the body.
+const SINGLE: [&str; 3] = ["mcp-protocol-version", "mcp-method", "mcp-name"];
 /// What stands before and after a value in base64.
 const BASE64: (&str, &str) = ("=?base64?", "?=");
 
@@ -37,7 +39,37 @@ pub(crate) struct Mirrored {
     path: Vec<String>,
 }
 
+/// The name of a header and what it says, as texts.
+pub type HeaderText = (String, String);
+
 impl Headers {
+    /// Those headers of a request that [`Headers::read`] looks at, as texts. What is no text in a value is no text that is taken, either.
+    pub fn looked_at<'a>(all: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<HeaderText> {
+        let looked_at = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            name.contains('_') || SINGLE.contains(&&*name) || name.starts_with(PARAMETER)
+        };
+        let all = all.into_iter().filter(|(name, _)| looked_at(name));
+        all.map(|(name, value)| (name.to_owned(), String::from_utf8_lossy(value).into_owned())).collect()
+    }
+
+    /// The headers that these were read from, in another order.
+    #[must_use]
+    pub fn texts(&self) -> Vec<HeaderText> {
+        let single = SINGLE.into_iter().zip([&self.version, &self.method, &self.name]);
+        let single = single.filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
+        let parameters = self.parameters.iter().map(|(name, value)| (format!("{PARAMETER}{name}"), value.clone()));
+        single.chain(parameters).collect()
+    }
+
+    /// As [`Headers::read`], of texts.
+    ///
+    /// # Errors
+    /// As [`Headers::read`].
+    pub fn read_texts(texts: &[HeaderText]) -> Result<Self, MessageError> {
+        Self::read(texts.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+    }
+
     /// Picks those of the protocol from all headers of a request; names in any letter case.
     ///
     /// # Errors

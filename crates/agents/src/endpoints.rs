@@ -64,7 +64,9 @@ pub fn endpoints(terms: Terms) -> Vec<Endpoint> {
     let begun_in = Arc::clone(&guards);
     vec![
         blocking_up_to(MAX_DESCRIPTION, Method::Post, GUARDS, HOST, move |context| begin(&begun_in, terms, context)),
-        blocking_up_to(MAX_MESSAGE_BYTES + MAX_HEAD, Method::Post, OF_GUARD, HOST, move |context| happened(&guards, context)),
+        blocking_up_to(MAX_MESSAGE_BYTES + MAX_HEAD, Method::Post, OF_GUARD, HOST, move |context| {
+            happened(&guards, context)
+        }),
         blocking_up_to(MAX_BYTES, Method::Post, HOOKS, HOST, move |context| hook(terms, context)),
         blocking_up_to(0, Method::Get, SESSIONS, HOST, session),
     ]

@@ -1,16 +1,16 @@
 //! What passes between a program beside an agent and the server that decides for it. Both sides write and read it here, strictly.
 
+mod follows;
 mod http;
 
 use std::time::Duration;
 
-use proofmark_decider::{HookRuling, HostRecord, Passage, StopRuling};
-use proofmark_guard::Moving;
+use proofmark_decider::{HookRuling, HostRecord, StopRuling};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, Place};
 use proofmark_receipt::json::Limits;
-use proofmark_receipt::{Json, Object, object};
+use proofmark_receipt::{Json, object};
 
-use http::{id_to_json, read_id};
+pub use follows::Follows;
 pub(crate) use http::{MAX_HEAD, OverHttp};
 
 /// The longest message of either side, in bytes: one of MCP, or an event with the record of its host, as a text in JSON.
@@ -18,11 +18,9 @@ pub(crate) const MAX_BYTES: usize = 160 << 20;
 /// How deep a message nests.
 const MAX_DEPTH: usize = 8;
 /// The most values that a message holds: passages are most of them.
-const MAX_NODES: usize = 7 * MAX_PASSAGES;
+const MAX_NODES: usize = 7 * follows::MAX_PASSAGES;
 /// The most words that a guarded server is started by.
 const MAX_WORDS: usize = 1_000;
-/// The most passages of one answer.
-const MAX_PASSAGES: usize = 100_000;
 
 /// A guard that begins beside an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,26 +63,6 @@ pub(crate) enum Happened {
     /// At a server over HTTP: the body says what ([`OverHttp`]).
     OverHttp,
     Closed,
-}
-
-/// What follows from what happened.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Follows {
-    pub passages: Vec<Passage>,
-    /// Whether the server must not be closed yet.
-    pub waits_for_list: bool,
-    /// Whether nothing waits, so that nothing follows from time alone.
-    pub is_idle: bool,
-    /// Whether the session has entries.
-    pub is_recorded: bool,
-    /// The HTTP status of what was posted, if it is answered here; otherwise 0.
-    pub status: u16,
-    /// Whether what was posted goes on later, or is answered later.
-    pub waits: bool,
-    /// Whether the request that was told of has no answer yet.
-    pub is_open: bool,
-    /// Whether the text that the server sent has signs of steering.
-    pub is_suspicious: bool,
 }
 
 /// An event of a host, and what only the side of the agent knows of it.
@@ -180,13 +158,6 @@ impl Happened {
     }
 }
 
-impl Follows {
-    /// What is to be moved, and nothing else.
-    pub(crate) fn of(passages: Vec<Passage>) -> Self {
-        Self { passages, ..Self::default() }
-    }
-}
-
 impl Sent for NewGuard {
     fn to_json(&self) -> Json {
         let origin: Vec<Json> = self.origin.iter().map(|word| Json::from(word.as_str())).collect();
@@ -243,83 +214,6 @@ impl Sent for Begun {
         fields.only(&["guard"])?;
         Ok(Self { guard: fields.need("guard", "name the guard")?.text()?.to_owned() })
     }
-}
-
-impl Sent for Follows {
-    fn to_json(&self) -> Json {
-        let passages: Vec<Json> = self.passages.iter().map(|passage| passage_to_json(passage).into()).collect();
-        object! {
-            "passages": passages,
-            "waits_for_list": self.waits_for_list,
-            "is_idle": self.is_idle,
-            "is_recorded": self.is_recorded,
-            "status": u64::from(self.status),
-            "waits": self.waits,
-            "is_open": self.is_open,
-            "is_suspicious": self.is_suspicious,
-        }
-        .into()
-    }
-
-    fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
-        const FLAGS: [&str; 6] = ["waits_for_list", "is_idle", "is_recorded", "waits", "is_open", "is_suspicious"];
-        fields.only(&[&["passages", "status"], &FLAGS[..]].concat())?;
-        let listed = fields.need("passages", "list the passages")?;
-        let items = items(&listed, MAX_PASSAGES)?;
-        let flags = FLAGS.map(|name| fields.need(name, "write true or false")?.boolean());
-        let [waits_for_list, is_idle, is_recorded, waits, is_open, is_suspicious] = flags;
-        let status = fields.need("status", "write the status")?;
-        Ok(Self {
-            passages: items.iter().map(read_passage).collect::<Result<_, _>>()?,
-            waits_for_list: waits_for_list?,
-            is_idle: is_idle?,
-            is_recorded: is_recorded?,
-            status: u16::try_from(whole_number(&status)?).map_err(|_| status.wrong_type("a status of HTTP"))?,
-            waits: waits?,
-            is_open: is_open?,
-            is_suspicious: is_suspicious?,
-        })
-    }
-}
-
-fn passage_to_json(passage: &Passage) -> Object {
-    let (to, text, id) = match passage {
-        Passage::ToClient(text) => ("client", text.as_str(), None),
-        Passage::ToServer(text) => ("server", text.as_str(), None),
-        Passage::Progress(text) => ("progress", text.as_str(), None),
-        Passage::Ask(id, text) => ("ask", text.as_str(), Some(id)),
-        Passage::Log(text) => ("log", text.as_str(), None),
-        Passage::Moved(moving) => ("moved", moving.as_str(), None),
-        Passage::Of(id, passage) => {
-            let mut passage = passage_to_json(passage);
-            passage.insert("of", id_to_json(id));
-            return passage;
-        }
-    };
-    object! { "to": to, "text": text, "id"?: id.map(id_to_json) }
-}
-
-fn read_passage(field: &Field<'_>) -> Result<Passage, DocumentError> {
-    let fields = field.fields()?;
-    fields.only(&["to", "text", "id", "of"])?;
-    let text_of = fields.need("text", "write the text")?;
-    let text = text_of.text()?.to_owned();
-    let named = |name: &str| fields.get(name).map(|field| read_id(&field.fields()?)).transpose();
-    let passage = match (fields.need("to", "say where it goes")?.text()?, named("id")?) {
-        ("client", None) => Passage::ToClient(text),
-        ("server", None) => Passage::ToServer(text),
-        ("progress", None) => Passage::Progress(text),
-        ("ask", Some(id)) => Passage::Ask(id, text),
-        ("log", None) => Passage::Log(text),
-        ("moved", None) => {
-            Passage::Moved(Moving::from_word(&text).ok_or_else(|| text_of.wrong_type("the name of a list"))?)
-        }
-        _ => return Err(field.wrong_type("a passage")),
-    };
-    Ok(match named("of")? {
-        Some(of) => Passage::Of(of, Box::new(passage)),
-        None => passage,
-    })
 }
 
 impl Sent for HookEvent {
@@ -455,7 +349,8 @@ fn items<'a>(field: &Field<'a>, most: usize) -> Result<Vec<Field<'a>>, DocumentE
 
 #[cfg(test)]
 mod tests {
-    use proofmark_guard::{HungUp, MessageId, Stream};
+    use proofmark_decider::Passage;
+    use proofmark_guard::{HungUp, MessageId, Moving, Stream};
     use proptest::prelude::*;
 
     use super::*;
@@ -484,8 +379,8 @@ mod tests {
 
     fn over_http() -> impl Strategy<Value = OverHttp> {
         let headers = prop::collection::vec((any::<String>(), any::<String>()), 0..3);
-        (id(), headers, any::<bool>(), prop::sample::select(vec!["before-sending", "while-answering", "for-good"])).prop_flat_map(
-            |(id, headers, flag, when)| {
+        (id(), headers, any::<bool>(), prop::sample::select(vec!["before-sending", "while-answering", "for-good"]))
+            .prop_flat_map(|(id, headers, flag, when)| {
                 let (exchange, request) = (id.exchange(), id.clone());
                 prop::sample::select(vec![
                     OverHttp::Posted { exchange, may_wait: flag, headers: headers.clone() },
@@ -498,8 +393,7 @@ mod tests {
                     OverHttp::Failed { id: flag.then(|| id.clone()) },
                     OverHttp::IsOpen { id },
                 ])
-            },
-        )
+            })
     }
 
     proptest! {
@@ -587,8 +481,10 @@ mod tests {
         }
         assert!(HookEvent::parse(br#"{"host":"claude","event":"{}","policy_file":"policy.yaml"}"#).is_err());
         assert!(
-            NewGuard::parse(br#"{"server":"a","origin":[],"session":"s","hide":false,"wait_ms":1,"over_http":false,"shadow":true}"#)
-                .is_err()
+            NewGuard::parse(
+                br#"{"server":"a","origin":[],"session":"s","hide":false,"wait_ms":1,"over_http":false,"shadow":true}"#
+            )
+            .is_err()
         );
         assert_eq!(
             Happened::WORDS.map(|(word, _)| Happened::from_word(word).unwrap().as_str()),

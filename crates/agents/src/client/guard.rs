@@ -163,7 +163,11 @@ impl RemoteGuard {
         if let Some(why) = &trouble.lost {
             return why.clone();
         }
-        let again = if self.over_http { "begin another with `initialize`" } else { "restart this MCP server to begin another one" };
+        let again = if self.over_http {
+            "begin another with `initialize`"
+        } else {
+            "restart this MCP server to begin another one"
+        };
         let why = format!("the session is lost, because {why}; {again}");
         trouble.notes.push(Passage::Log(format!("{why}; until then, every call is blocked")));
         trouble.lost = Some(why.clone());

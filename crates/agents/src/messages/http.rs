@@ -68,10 +68,7 @@ impl Sent for OverHttp {
                     Stream::Resumed { .. } => ("resumed", None),
                 };
                 let resumable = stream.resumable();
-                (
-                    "streamed",
-                    object! { "by": *exchange, "stream": kind, "resumable": resumable, "of"?: request },
-                )
+                ("streamed", object! { "by": *exchange, "stream": kind, "resumable": resumable, "of"?: request })
             }
             Self::HungUp { id, when } => {
                 let mut of = id_to_json(id);

@@ -67,12 +67,7 @@ pub(super) fn still_open(guard: &RemoteGuard, id: &MessageId) {
     }
 }
 
-pub(super) fn streamed(
-    guard: &RemoteGuard,
-    exchange: u64,
-    message: &[u8],
-    stream: &Stream,
-) -> (Vec<Passage>, bool) {
+pub(super) fn streamed(guard: &RemoteGuard, exchange: u64, message: &[u8], stream: &Stream) -> (Vec<Passage>, bool) {
     let told = OverHttp::Streamed { exchange, stream: stream.clone() };
     match body(&told, message).and_then(|body| guard.server_told(Happened::OverHttp, &body)) {
         Ok(Follows { passages, is_open, .. }) => (passages, is_open),

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use proofmark_decider::{FailedRequest, Judge, Judges, NoJudge, Passage, PostedMessage};
 use proofmark_guard::{HeaderText, Headers, HungUp, Kind, Message, MessageId, Sender, Stream};
 
-use super::{Again, LEARNT_WITHIN, RemoteGuard, Server, not_decided};
+use super::{Again, RemoteGuard, Server, TAKEN_WITHIN, not_decided};
 use crate::messages::{Follows, Happened, NewGuard, OverHttp};
 
 /// The status where nothing is said to a message that does not go on.
@@ -95,7 +95,7 @@ pub(super) fn is_open(guard: &RemoteGuard, id: &MessageId) -> bool {
 
 pub(super) fn hung_up(guard: &RemoteGuard, id: &MessageId, when: HungUp) {
     let told = body(&OverHttp::HungUp { id: id.clone(), when }, &[]);
-    if let Err(why) = told.and_then(|body| guard.tell(Happened::OverHttp, body, Again::Within(LEARNT_WITHIN))) {
+    if let Err(why) = told.and_then(|body| guard.tell(Happened::OverHttp, body, Again::Within(TAKEN_WITHIN))) {
         guard.lose(&why);
     }
 }

@@ -43,11 +43,11 @@ pub(crate) struct Mirrored {
 pub type HeaderText = (String, String);
 
 impl Headers {
-    /// Those headers of a request that [`Headers::read`] looks at, as texts. What is no text in a value is no text that is taken, either.
+    /// Those headers of a request that [`Headers::read`] looks at, as texts. A value that is not UTF-8 stays one that [`Headers::read`] refuses.
     pub fn looked_at<'a>(all: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<HeaderText> {
         let looked_at = |name: &str| {
             let name = name.to_ascii_lowercase();
-            name.contains('_') || SINGLE.contains(&&*name) || name.starts_with(PARAMETER)
+            is_mistakable(&name) || SINGLE.contains(&&*name) || name.starts_with(PARAMETER)
         };
         let all = all.into_iter().filter(|(name, _)| looked_at(name));
         all.map(|(name, value)| (name.to_owned(), String::from_utf8_lossy(value).into_owned())).collect()
@@ -79,8 +79,7 @@ impl Headers {
         let mut headers = Self::default();
         for (name, value) in all {
             let name = name.to_ascii_lowercase();
-            // Gateways that write headers into variables make one name of both.
-            if name.contains('_') && name.replace('_', "-").starts_with("mcp-") {
+            if is_mistakable(&name) {
                 let shown = proofmark_receipt::shown(&name);
                 return Err(refused(format!("the header `{shown}` can be taken for one of the protocol")));
             }
@@ -208,6 +207,12 @@ impl Headers {
             (Some(_), _) => Err(refused(format!("the header {} is not the argument of the body", name()))),
         }
     }
+}
+
+/// Whether programs could take a name, in lower case, for one of the protocol: gateways that write headers into variables make one name
+/// of both.
+fn is_mistakable(name: &str) -> bool {
+    name.contains('_') && name.replace('_', "-").starts_with("mcp-")
 }
 
 /// The arguments that headers repeat, of a tool with this schema. Only members of `properties` lead to one.

@@ -17,7 +17,7 @@ const MAX_HEADERS: usize = 1_000;
 pub(crate) enum OverHttp {
     /// The client has posted the message behind it, with these headers.
     Posted { exchange: u64, may_wait: bool, headers: Vec<HeaderText> },
-    /// The client has posted what is behind it, which is no message.
+    /// The client has posted what is behind it, which cannot be read as a message.
     NotAMessage { headers: Vec<HeaderText> },
     /// The client has posted a request with the id of one that is still open.
     StillOpen { id: MessageId },
@@ -25,7 +25,7 @@ pub(crate) enum OverHttp {
     Streamed { exchange: u64, stream: Stream },
     /// A side has hung up before the request was answered.
     HungUp { id: MessageId, when: HungUp },
-    /// The server has answered with the text behind it, which is no message.
+    /// The server has answered with the text behind it, which cannot be read as a message.
     Failed { id: Option<MessageId> },
     /// Nothing: it is asked whether the request is open.
     IsOpen { id: MessageId },

@@ -160,7 +160,7 @@ fn what_is_told_of_http_is_not_recorded_unless_it_was_asked_for_and_allowed() {
     assert!(tell(&of("2"), tools).1.contains(r#""to":"client""#));
     let (_, blocked) = tell(posted, call);
     assert!(blocked.contains("Not executed") && !blocked.contains(r#""to":"server""#), "{blocked}");
-    // Of a call that was blocked, and of one that nobody asked for, there is no result.
+    // A call that was blocked has no result, and neither has one that nobody asked for.
     for id in [1, 9] {
         let (status, told) = tell(&of(&id.to_string()), &answer(id));
         assert!(status == 200 && !told.contains(r#""to":"client""#), "{told}");

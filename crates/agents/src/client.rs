@@ -16,7 +16,7 @@ use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::client::legacy::{Client, Error};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use proofmark_decider::{HookRuling, HostRecord, StopRuling};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::shown;
@@ -31,7 +31,7 @@ use crate::messages::{HookAnswer, HookEvent, MAX_BYTES, Sent};
 
 mod guard;
 
-pub use guard::RemoteGuard;
+pub use guard::{RemoteGuard, RemoteJudges};
 
 /// How an address of a socket begins.
 const SOCKET: &str = "unix:";
@@ -39,6 +39,10 @@ const SOCKET: &str = "unix:";
 const NO_HOST: &str = "localhost";
 /// How long it is waited before something is asked again that the server has not taken.
 const AGAIN_AFTER: Duration = Duration::from_millis(50);
+
+/// How long a connection is kept for the next question. The server closes those that are silent for longer, and nothing that is asked
+/// must meet that: it would count as lost.
+const MAX_IDLE: Duration = Duration::from_secs(4);
 
 /// Where the server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -253,7 +257,7 @@ impl Server {
 }
 
 fn client<C: Connect + Clone>(connector: C) -> Client<C, Body> {
-    Client::builder(TokioExecutor::new()).build(connector)
+    Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(MAX_IDLE).build(connector)
 }
 
 fn bearer(api_key: &str) -> Result<HeaderValue, ServerError> {

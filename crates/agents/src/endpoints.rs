@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proofmark_decider::{
-    DecideError, Guard, HookSettings, Hooks, HostRecord, Owner, StepAt, StopError, session_entries, session_of,
+    DecideError, FailedRequest, Guard, HookSettings, Hooks, HostRecord, Owner, Passage, PostedMessage, StepAt,
+    StopError, read_message, session_entries, session_of,
 };
-use proofmark_guard::{MAX_MESSAGE_BYTES, Moving, Pinning, Settings as GuardSettings};
+use proofmark_guard::{MAX_MESSAGE_BYTES, MessageError, Moving, Pinning, Settings as GuardSettings};
 use proofmark_hosts::{Event, Host, Message, Stop};
 use proofmark_receipt::{Json, object};
 use proofmark_server::context::{RequestContext, invalid_parameter};
@@ -20,9 +21,9 @@ use proofmark_server::{Caller, Role};
 use proofmark_session::Keep;
 use tracing::info;
 
-use crate::guards::Guards;
+use crate::guards::{Guards, Kept};
 use crate::messages::{
-    Begun, Follows, Happened, HookAnswer, HookEvent, MAX_BYTES, NewGuard, Passage, Sent, StepToJudge,
+    Begun, Follows, Happened, HookAnswer, HookEvent, MAX_BYTES, MAX_HEAD, NewGuard, OverHttp, Sent, StepToJudge,
 };
 
 /// Where guards begin.
@@ -63,7 +64,9 @@ pub fn endpoints(terms: Terms) -> Vec<Endpoint> {
     let begun_in = Arc::clone(&guards);
     vec![
         blocking_up_to(MAX_DESCRIPTION, Method::Post, GUARDS, HOST, move |context| begin(&begun_in, terms, context)),
-        blocking_up_to(MAX_MESSAGE_BYTES, Method::Post, OF_GUARD, HOST, move |context| happened(&guards, context)),
+        blocking_up_to(MAX_MESSAGE_BYTES + MAX_HEAD, Method::Post, OF_GUARD, HOST, move |context| {
+            happened(&guards, context)
+        }),
         blocking_up_to(MAX_BYTES, Method::Post, HOOKS, HOST, move |context| hook(terms, context)),
         blocking_up_to(0, Method::Get, SESSIONS, HOST, session),
     ]
@@ -90,8 +93,10 @@ fn begin(guards: &Guards, terms: Terms, context: &RequestContext<'_>) -> Result<
     };
     let (session, caller) = (settings.session.clone(), context.caller.clone());
     let owner = owner(context, new.policy.as_deref())?;
-    let guard = Guard::open(Arc::clone(context.decider), owner, settings, terms.pinning)?;
-    let guard = guards.keep(guard, caller)?;
+    // Over HTTP clients probe and leave.
+    let begin = if new.over_http { Guard::begin } else { Guard::open };
+    let guard = begin(Arc::clone(context.decider), owner, settings, terms.pinning)?;
+    let guard = guards.keep(guard, new.over_http, caller)?;
     info!(session, separation = context.asker.separation.as_str(), "a guard begins beside an agent");
     Ok(Begun { guard }.to_json().into())
 }
@@ -104,26 +109,60 @@ fn happened(guards: &Guards, context: &RequestContext<'_>) -> Result<Reply, Prob
         guards.close(&context.caller, id)?;
         return Ok(Follows::default().to_json().into());
     }
-    let kept = guards.of(&context.caller, id)?;
-    let guard = &kept.guard;
-    let mut passages: Vec<Passage> = match happened {
-        Happened::ClientSaid => guard.from_client(context.body()),
-        Happened::NotForwarded => guard.not_forwarded(context.body()),
-        Happened::ServerSaid => guard.from_server(context.body()),
-        Happened::TimePassed => guard.tick(),
-        Happened::Moved => guard.moved(moving(context.body())?),
-        Happened::ClientEnded => guard.client_ended(),
-        Happened::ServerEnded => guard.server_ended(),
-        Happened::Closed => Vec::new(),
-    }
-    .into_iter()
-    .map(Passage::from)
-    .collect();
+    let Kept { guard, over_http, .. } = &*guards.of(&context.caller, id)?;
+    let mut follows = match (happened, over_http) {
+        (Happened::ClientSaid, false) => Follows::of(guard.from_client(context.body())),
+        (Happened::NotForwarded, false) => Follows::of(guard.not_forwarded(context.body())),
+        (Happened::ServerSaid, false) => Follows::of(guard.from_server(context.body())),
+        (Happened::TimePassed, false) => Follows::of(guard.tick()),
+        (Happened::Moved, false) => Follows::of(guard.moved(moving(context.body())?)),
+        (Happened::ClientEnded, false) => Follows::of(guard.client_ended()),
+        (Happened::ServerEnded, false) => Follows::of(guard.server_ended()),
+        (Happened::TimePassed, true) => Follows::of(guard.round()),
+        (Happened::OverHttp, true) => over_http_at(guard, context.body())?,
+        (_, _) => return Err(Problem::unknown_path()),
+    };
     if happened == Happened::TimePassed {
         let failed = |error| Passage::Log(format!("failed to record the session: {error}; calls are blocked"));
-        passages.extend(guard.flush().err().map(failed));
+        follows.passages.extend(guard.flush().err().map(failed));
     }
-    Ok(Follows { passages, waits_for_list: guard.waits_for_list() }.to_json().into())
+    follows.waits_for_list = guard.waits_for_list();
+    (follows.is_idle, follows.is_recorded) = (guard.is_idle(), guard.is_recorded());
+    Ok(follows.to_json().into())
+}
+
+/// What follows from what happened at a guarded server over HTTP. What is recorded is what the guard makes of the message and of what
+/// it knows: an answer to a request that is not open, and a refusal of what is a message, are not.
+fn over_http_at(guard: &Guard, body: &[u8]) -> Result<Follows, Problem> {
+    let (told, bytes) = OverHttp::split(body).map_err(|error| Problem::unreadable("read what happened", &error))?;
+    let is_a_message = || Problem::bad("invalid_event", "the body is a message and not to be refused");
+    let of_posted = |PostedMessage { passages, status, waits }| Follows { status, waits, ..Follows::of(passages) };
+    Ok(match told {
+        OverHttp::Posted { exchange, may_wait, headers } => {
+            match read_message(&headers, bytes).map(|(headers, message)| (headers, message.in_exchange(exchange))) {
+                Ok((headers, message)) if may_wait => of_posted(guard.posted(message, &headers)),
+                Ok((headers, message)) => of_posted(guard.posted(message.without_waiting(), &headers)),
+                Err(refusal) => of_posted(guard.not_taken(&refusal)),
+            }
+        }
+        OverHttp::NotAMessage { headers } => {
+            of_posted(guard.not_taken(&read_message(&headers, bytes).err().ok_or_else(is_a_message)?))
+        }
+        OverHttp::StillOpen { id } => of_posted(guard.not_taken(&MessageError::still_open(id))),
+        OverHttp::Streamed { exchange, stream } => {
+            let (passages, is_open) = guard.streamed(exchange, bytes.to_vec(), &stream);
+            Follows { is_open, ..Follows::of(passages) }
+        }
+        OverHttp::HungUp { id, when } => {
+            guard.hung_up(&id, when);
+            Follows::default()
+        }
+        OverHttp::Failed { id } => {
+            let FailedRequest { passages, suspicious } = guard.failed(id.as_ref(), &String::from_utf8_lossy(bytes));
+            Follows { is_suspicious: suspicious, ..Follows::of(passages) }
+        }
+        OverHttp::IsOpen { id } => Follows { is_open: guard.is_open(&id), ..Follows::default() },
+    })
 }
 
 fn moving(body: &[u8]) -> Result<Moving, Problem> {

@@ -13,7 +13,7 @@ use tracing::error;
 /// The most guards at once.
 const MAX_GUARDS: usize = 1_024;
 /// The most of them that one account or API key has.
-const MAX_OF_CALLER: usize = 64;
+const MAX_OF_CALLER: usize = MAX_GUARDS / 4;
 /// How long a guard is kept of which nothing is heard. One that lives is told of the time several times a second.
 const MAX_SILENCE: Duration = Duration::from_secs(60);
 /// How often silent ones are looked for.
@@ -28,6 +28,8 @@ pub(crate) struct Guards {
 /// A guard, and who it is for.
 pub(crate) struct Kept {
     pub(crate) guard: Guard,
+    /// Whether the guarded server is one over HTTP.
+    pub(crate) over_http: bool,
     caller: Caller,
     heard: Mutex<Instant>,
 }
@@ -56,11 +58,11 @@ impl Guards {
     }
 
     /// Keeps a guard; its id, which nobody guesses.
-    pub(crate) fn keep(&self, guard: Guard, caller: Caller) -> Result<String, Problem> {
+    pub(crate) fn keep(&self, guard: Guard, over_http: bool, caller: Caller) -> Result<String, Problem> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| Problem::internal().cause(error))?;
         let id: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let kept = Kept { guard, caller, heard: Mutex::new(Instant::now()) };
+        let kept = Kept { guard, over_http, caller, heard: Mutex::new(Instant::now()) };
         self.known().insert(id.clone(), Arc::new(kept));
         Ok(id)
     }

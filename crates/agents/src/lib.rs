@@ -10,6 +10,6 @@ mod endpoints;
 mod guards;
 mod messages;
 
-pub use client::{AskError, RemoteGuard, Server, ServerAddress, ServerError};
+pub use client::{AskError, RemoteGuard, RemoteJudges, Server, ServerAddress, ServerError};
 pub use endpoints::{Terms, endpoints};
-pub use messages::{Begun, Follows, HookAnswer, HookEvent, NewGuard, Passage, Sent, StepToJudge};
+pub use messages::{Begun, Follows, HookAnswer, HookEvent, NewGuard, Sent, StepToJudge};

@@ -1,23 +1,26 @@
 //! What passes between a program beside an agent and the server that decides for it. Both sides write and read it here, strictly.
 
+mod follows;
+mod http;
+
 use std::time::Duration;
 
-use proofmark_decider::{HookRuling, HostRecord, Passage as Decided, StopRuling};
-use proofmark_guard::Moving;
+use proofmark_decider::{HookRuling, HostRecord, StopRuling};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, Place};
 use proofmark_receipt::json::Limits;
 use proofmark_receipt::{Json, object};
+
+pub use follows::Follows;
+pub(crate) use http::{MAX_HEAD, OverHttp};
 
 /// The longest message of either side, in bytes: one of MCP, or an event with the record of its host, as a text in JSON.
 pub(crate) const MAX_BYTES: usize = 160 << 20;
 /// How deep a message nests.
 const MAX_DEPTH: usize = 8;
 /// The most values that a message holds: passages are most of them.
-const MAX_NODES: usize = 5 * MAX_PASSAGES;
+const MAX_NODES: usize = 7 * follows::MAX_PASSAGES;
 /// The most words that a guarded server is started by.
 const MAX_WORDS: usize = 1_000;
-/// The most passages of one answer.
-const MAX_PASSAGES: usize = 100_000;
 
 /// A guard that begins beside an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +39,8 @@ pub struct NewGuard {
     pub policy: Option<String>,
     pub hide: bool,
     pub wait: Duration,
+    /// Whether the guarded server is one over HTTP.
+    pub over_http: bool,
 }
 
 /// A guard that has begun: what it is called from here on.
@@ -55,26 +60,9 @@ pub(crate) enum Happened {
     Moved,
     ClientEnded,
     ServerEnded,
+    /// At a server over HTTP: the body says what ([`OverHttp`]).
+    OverHttp,
     Closed,
-}
-
-/// What is to be moved, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Passage {
-    ToClient(String),
-    ToServer(String),
-    /// Nothing: to be told when everything before it has been moved.
-    Moved(Moving),
-    /// For the operator.
-    Log(String),
-}
-
-/// What follows from what happened.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Follows {
-    pub passages: Vec<Passage>,
-    /// Whether the server must not be closed yet.
-    pub waits_for_list: bool,
 }
 
 /// An event of a host, and what only the side of the agent knows of it.
@@ -148,7 +136,7 @@ pub trait Sent: Sized {
 }
 
 impl Happened {
-    const WORDS: [(&'static str, Self); 8] = [
+    const WORDS: [(&'static str, Self); 9] = [
         ("client", Self::ClientSaid),
         ("not-forwarded", Self::NotForwarded),
         ("server", Self::ServerSaid),
@@ -156,6 +144,7 @@ impl Happened {
         ("moved", Self::Moved),
         ("client-ended", Self::ClientEnded),
         ("server-ended", Self::ServerEnded),
+        ("http", Self::OverHttp),
         ("closed", Self::Closed),
     ];
 
@@ -166,18 +155,6 @@ impl Happened {
 
     pub(crate) fn from_word(word: &str) -> Option<Self> {
         Self::WORDS.into_iter().find(|(known, _)| *known == word).map(|(_, happened)| happened)
-    }
-}
-
-impl From<Decided> for Passage {
-    fn from(passage: Decided) -> Self {
-        match passage {
-            Decided::ToClient(text) | Decided::Progress(text) => Self::ToClient(text),
-            Decided::ToServer(text) | Decided::Ask(_, text) => Self::ToServer(text),
-            Decided::Of(_, passage) => Self::from(*passage),
-            Decided::Moved(moving) => Self::Moved(moving),
-            Decided::Log(text) => Self::Log(text),
-        }
     }
 }
 
@@ -194,6 +171,7 @@ impl Sent for NewGuard {
             "policy"?: self.policy.as_deref(),
             "hide": self.hide,
             "wait_ms": u64::try_from(self.wait.as_millis()).unwrap_or(u64::MAX),
+            "over_http": self.over_http,
         }
         .into()
     }
@@ -209,9 +187,9 @@ impl Sent for NewGuard {
             "policy",
             "hide",
             "wait_ms",
+            "over_http",
         ])?;
         let wait = fields.need("wait_ms", "say how long a call may wait")?;
-        let millis = wait.json.as_number().and_then(|number| number.as_u64());
         Ok(Self {
             server: fields.need("server", "name the server")?.text()?.to_owned(),
             origin: texts(&fields.need("origin", "say how the server is reached")?)?,
@@ -221,7 +199,8 @@ impl Sent for NewGuard {
             environment: maybe_text(fields, "environment")?,
             policy: maybe_text(fields, "policy")?,
             hide: fields.need("hide", "write true or false")?.boolean()?,
-            wait: Duration::from_millis(millis.ok_or_else(|| wait.wrong_type("a number of milliseconds"))?),
+            wait: Duration::from_millis(whole_number(&wait)?),
+            over_http: fields.need("over_http", "write true or false")?.boolean()?,
         })
     }
 }
@@ -235,47 +214,6 @@ impl Sent for Begun {
         fields.only(&["guard"])?;
         Ok(Self { guard: fields.need("guard", "name the guard")?.text()?.to_owned() })
     }
-}
-
-impl Sent for Follows {
-    fn to_json(&self) -> Json {
-        let passages: Vec<Json> = self.passages.iter().map(passage_to_json).collect();
-        object! { "passages": passages, "waits_for_list": self.waits_for_list }.into()
-    }
-
-    fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
-        fields.only(&["passages", "waits_for_list"])?;
-        let listed = fields.need("passages", "list the passages")?;
-        let items = items(&listed, MAX_PASSAGES)?;
-        Ok(Self {
-            passages: items.iter().map(read_passage).collect::<Result<_, _>>()?,
-            waits_for_list: fields.need("waits_for_list", "write true or false")?.boolean()?,
-        })
-    }
-}
-
-fn passage_to_json(passage: &Passage) -> Json {
-    let (to, text) = match passage {
-        Passage::ToClient(text) => ("client", text.as_str()),
-        Passage::ToServer(text) => ("server", text.as_str()),
-        Passage::Log(text) => ("log", text.as_str()),
-        Passage::Moved(moving) => ("moved", moving.as_str()),
-    };
-    object! { "to": to, "text": text }.into()
-}
-
-fn read_passage(field: &Field<'_>) -> Result<Passage, DocumentError> {
-    let fields = field.fields()?;
-    fields.only(&["to", "text"])?;
-    let field = fields.need("text", "write the text")?;
-    let text = field.text()?.to_owned();
-    Ok(match fields.need("to", "say where it goes")?.text()? {
-        "client" => Passage::ToClient(text),
-        "server" => Passage::ToServer(text),
-        "log" => Passage::Log(text),
-        "moved" => Passage::Moved(Moving::from_word(&text).ok_or_else(|| field.wrong_type("the name of a list"))?),
-        _ => return Err(field.wrong_type("the text of a passage")),
-    })
 }
 
 impl Sent for HookEvent {
@@ -388,6 +326,11 @@ impl Sent for HookAnswer {
     }
 }
 
+/// A number that is counted with.
+fn whole_number(field: &Field<'_>) -> Result<u64, DocumentError> {
+    field.json.as_number().and_then(|number| number.as_u64()).ok_or_else(|| field.wrong_type("a whole number"))
+}
+
 fn maybe_text(fields: &Fields<'_>, name: &str) -> Result<Option<String>, DocumentError> {
     fields.get(name).map(|field| field.text().map(str::to_owned)).transpose()
 }
@@ -406,6 +349,8 @@ fn items<'a>(field: &Field<'a>, most: usize) -> Result<Vec<Field<'a>>, DocumentE
 
 #[cfg(test)]
 mod tests {
+    use proofmark_decider::Passage;
+    use proofmark_guard::{HungUp, MessageId, Moving, Stream};
     use proptest::prelude::*;
 
     use super::*;
@@ -421,7 +366,34 @@ mod tests {
             any::<String>().prop_map(Passage::Log),
             prop::sample::select(vec!["tools/list", "prompts/list", "resources/templates/list"])
                 .prop_map(|word| Passage::Moved(Moving::from_word(word).unwrap())),
+            (id(), any::<String>()).prop_map(|(id, text)| Passage::Ask(id, text)),
+            (id(), any::<String>()).prop_map(|(id, text)| Passage::Of(id, Box::new(Passage::Progress(text)))),
         ]
+    }
+
+    fn id() -> impl Strategy<Value = MessageId> {
+        let json = prop_oneof![any::<String>().prop_map(|text| Json::from(text).to_text()), Just("-7".to_owned())];
+        (json.prop_filter("it is short", |json| json.len() < 1_000), 0..1_u64 << 53)
+            .prop_map(|(json, exchange)| MessageId::read(&json, exchange).unwrap())
+    }
+
+    fn over_http() -> impl Strategy<Value = OverHttp> {
+        let headers = prop::collection::vec((any::<String>(), any::<String>()), 0..3);
+        (id(), headers, any::<bool>(), prop::sample::select(vec!["before-sending", "while-answering", "for-good"]))
+            .prop_flat_map(|(id, headers, flag, when)| {
+                let (exchange, request) = (id.exchange(), id.clone());
+                prop::sample::select(vec![
+                    OverHttp::Posted { exchange, may_wait: flag, headers: headers.clone() },
+                    OverHttp::NotAMessage { headers },
+                    OverHttp::StillOpen { id: id.clone() },
+                    OverHttp::Streamed { exchange, stream: Stream::Of { request, resumable: flag } },
+                    OverHttp::Streamed { exchange, stream: Stream::Standing { resumable: flag } },
+                    OverHttp::Streamed { exchange, stream: Stream::Resumed { resumable: flag } },
+                    OverHttp::HungUp { id: id.clone(), when: HungUp::from_word(when).unwrap() },
+                    OverHttp::Failed { id: flag.then(|| id.clone()) },
+                    OverHttp::IsOpen { id },
+                ])
+            })
     }
 
     proptest! {
@@ -438,8 +410,9 @@ mod tests {
             let [agent, environment, project, policy] = maybe;
             let wait = Duration::from_millis(millis);
             let (a, e, p) = (agent.clone(), environment.clone(), policy.clone());
-            same(&NewGuard { server, origin: words.clone(), session, process: project.clone(), agent: a, environment: e, policy: p, hide: flag, wait });
-            same(&Follows { passages, waits_for_list: flag });
+            same(&NewGuard { server, origin: words.clone(), session, process: project.clone(), agent: a, environment: e, policy: p, hide: flag, wait, over_http: !flag });
+            let status = u16::try_from(millis % 1_000).unwrap();
+            same(&Follows { passages, waits_for_list: flag, is_idle: !flag, is_recorded: flag, status, waits: flag, is_open: !flag, is_suspicious: flag });
             for record in [None, Some(HostRecord::Missing), Some(HostRecord::Lines(event.clone())), Some(HostRecord::Unreadable(event.clone()))] {
                 let (host, event, session) = (host.clone(), event.clone(), project.clone());
                 let (agent, environment, project) = (agent.clone(), environment.clone(), project.clone());
@@ -456,6 +429,14 @@ mod tests {
         }
 
         #[test]
+        fn what_happens_over_http_is_read_as_it_is_written(told in over_http(), bytes in prop::collection::vec(any::<u8>(), 0..99)) {
+            same(&told);
+            let body = told.with(&bytes).unwrap();
+            prop_assert_eq!(OverHttp::split(&body), Ok((told, bytes.as_slice())));
+            prop_assert!(OverHttp::split(&bytes).is_err());
+        }
+
+        #[test]
         fn nothing_else_is_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let is_json = Json::parse(&bytes).is_ok();
             prop_assert!(is_json || (NewGuard::parse(&bytes).is_err() && HookEvent::parse(&bytes).is_err()));
@@ -465,13 +446,29 @@ mod tests {
 
     #[test]
     fn what_is_more_than_was_agreed_on_is_refused() {
-        for refused in [
-            r#"{"passages":[],"waits_for_list":false,"approve":"1"}"#,
-            r#"{"passages":[{"to":"store","text":""}],"waits_for_list":false}"#,
-            r#"{"passages":[{"to":"moved","text":"tools/call"}],"waits_for_list":false}"#,
-            r#"{"passages":[{"to":"client"}],"waits_for_list":false}"#,
+        let nothing = Follows::default().to_json().to_text();
+        assert!(Follows::parse(nothing.as_bytes()).is_ok());
+        for passage in [
+            r#"{"to":"store","text":""}"#,
+            r#"{"to":"moved","text":"tools/call"}"#,
+            r#"{"to":"client"}"#,
+            r#"{"to":"ask","text":""}"#,
+            r#"{"to":"client","text":"","id":{"request":"1","exchange":0}}"#,
+            r#"{"to":"client","text":"","of":{"request":"1.5","exchange":0}}"#,
         ] {
+            let refused = nothing.replace("[]", &format!("[{passage}]"));
             assert!(Follows::parse(refused.as_bytes()).is_err(), "{refused}");
+        }
+        assert!(Follows::parse(nothing.replace("}", r#","approve":"1"}"#).as_bytes()).is_err());
+        for refused in [
+            r#"{"what":"approve"}"#,
+            r#"{"what":"is-open","request":"1"}"#,
+            r#"{"what":"failed","exchange":1}"#,
+            r#"{"what":"not-a-message","headers":[["a"]]}"#,
+            r#"{"what":"not-a-message","headers":[],"reason":"said by the agent"}"#,
+            r#"{"what":"streamed","by":0,"stream":"of","resumable":false}"#,
+        ] {
+            assert!(OverHttp::split(refused.as_bytes()).is_err(), "{refused}");
         }
         for refused in [
             "{}",
@@ -484,8 +481,10 @@ mod tests {
         }
         assert!(HookEvent::parse(br#"{"host":"claude","event":"{}","policy_file":"policy.yaml"}"#).is_err());
         assert!(
-            NewGuard::parse(br#"{"server":"a","origin":[],"session":"s","hide":false,"wait_ms":1,"shadow":true}"#)
-                .is_err()
+            NewGuard::parse(
+                br#"{"server":"a","origin":[],"session":"s","hide":false,"wait_ms":1,"over_http":false,"shadow":true}"#
+            )
+            .is_err()
         );
         assert_eq!(
             Happened::WORDS.map(|(word, _)| Happened::from_word(word).unwrap().as_str()),

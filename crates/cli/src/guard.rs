@@ -1,7 +1,6 @@
 //! `proofmark guard`.
 
 mod http;
-mod judge;
 mod lines;
 mod pins;
 mod reload;
@@ -17,9 +16,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
-use proofmark_agents::{NewGuard, RemoteGuard, Server};
-use proofmark_decider::{Decider, Guard as Guarded, Owner};
+use proofmark_agents::{NewGuard, RemoteGuard, RemoteJudges, Server};
+use proofmark_decider::{Decider, Guard as Guarded, LocalJudges, Owner};
 use proofmark_guard::{Pinning, Settings as GuardSettings};
+use proofmark_proxy::Upstream;
 use proofmark_sandbox::hide_from_account;
 use proofmark_session::Keep;
 use proofmark_verifier::now;
@@ -161,7 +161,7 @@ impl Guard {
             check_name(name, option)?;
         }
         if let Some(decides) = self.remote.server(config)? {
-            return self.run_remote(decides, server, session);
+            return self.run_remote(decides, server, session, upstream);
         }
         let Some(policy_file) = &self.policy else { return Ok(Exit::NoAnswer) };
         let policy = document::action_policy(policy_file)?;
@@ -173,8 +173,8 @@ impl Guard {
             session,
             server,
             // Over HTTP nobody starts a guard for a host, so it is the start of the guard that counts.
-            process: if upstream.is_some() { host_process::own() } else { host_process::of_parent() },
-            origin: self.http.upstream.clone().map_or_else(|| self.server_command.clone(), |url| vec![url]),
+            process: process(upstream.as_ref()),
+            origin: self.origin(),
             agent: self.agent,
             environment: self.environment,
             keep: self.keep.into(),
@@ -190,8 +190,18 @@ impl Guard {
         let mut reload = reload::Reload::new(policy_file.clone(), self.trusting, config);
         match upstream {
             Some(upstream) => {
-                let is_one_session = self.session.is_some();
-                self.http.run(upstream, http::Guarding { decider, reload, settings, pinning, is_one_session })
+                let guarding = http::Guarding {
+                    each_round: {
+                        let decider = Arc::clone(&decider);
+                        Box::new(move || reload.round(&*decider))
+                    },
+                    name: settings.server.clone(),
+                    session: settings.session.clone(),
+                    is_one_session: self.session.is_some(),
+                    waits: !settings.wait.is_zero(),
+                    judges: Arc::new(LocalJudges { decider, owner: Owner::local(), settings, pinning }),
+                };
+                self.http.run(upstream, guarding)
             }
             None => {
                 let guard = Guarded::open(decider, Owner::local(), settings, pinning)?;
@@ -200,21 +210,51 @@ impl Guard {
         }
     }
 
-    /// Guards a server that is started, where another server decides.
-    fn run_remote(self, decides: Server, server: String, session: String) -> anyhow::Result<Exit> {
+    /// Guards where another server decides.
+    fn run_remote(
+        self,
+        decides: Server,
+        server: String,
+        session: String,
+        upstream: Option<Upstream>,
+    ) -> anyhow::Result<Exit> {
+        let decides = Arc::new(decides);
         let new = NewGuard {
             server,
-            origin: self.server_command.clone(),
+            process: process(upstream.as_ref()),
+            origin: self.origin(),
             session,
-            process: host_process::of_parent(),
             agent: self.agent,
             environment: self.environment,
             policy: self.remote.policy_name,
             hide: self.hide,
             wait: self.wait.unwrap_or_default(),
+            over_http: upstream.is_some(),
         };
-        stdio::run(RemoteGuard::begin(decides, &new)?, |_| {}, &self.server_command)
+        let Some(upstream) = upstream else {
+            return stdio::run(RemoteGuard::begin(decides, &new)?, |_| {}, &self.server_command);
+        };
+        let guarding = http::Guarding {
+            // The server looks at its files itself.
+            each_round: Box::new(|| ()),
+            name: new.server.clone(),
+            session: new.session.clone(),
+            is_one_session: self.session.is_some(),
+            waits: !new.wait.is_zero(),
+            judges: Arc::new(RemoteJudges::new(decides, new)?),
+        };
+        self.http.run(upstream, guarding)
     }
+
+    /// What the server is reached by.
+    fn origin(&self) -> Vec<String> {
+        self.http.upstream.clone().map_or_else(|| self.server_command.clone(), |url| vec![url])
+    }
+}
+
+/// Which start of a host the calls belong to. Over HTTP nobody starts a guard for a host, so it is the start of the guard that counts.
+fn process(upstream: Option<&Upstream>) -> Option<String> {
+    if upstream.is_some() { host_process::own() } else { host_process::of_parent() }
 }
 
 impl From<PinningName> for Pinning {

@@ -4,12 +4,14 @@
 //! Results are recorded without making the client wait: with the next decision, or by [`Guard::flush`].
 
 mod http;
+mod judge;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 pub use http::{FailedRequest, PostedMessage};
+pub use judge::{Judge, Judges, LocalJudges, NoJudge, read_message};
 use proofmark_boundary::{ActionPolicy, DecisionReceipt};
 use proofmark_guard::{
     Connection, Message, MessageId, Moving, Output, Pending, Pin, Pinning, Pins, Released, Ruling, Sender, Settings,
@@ -193,6 +195,12 @@ impl Guard {
     #[must_use]
     pub fn waits_for_list(&self) -> bool {
         self.connection().waits_for_list()
+    }
+
+    /// Whether nothing waits, so that nothing follows from time alone and nothing is to be recorded.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.connection().is_idle() && self.waiting().entries.is_empty() && self.notes().is_empty()
     }
 
     /// Takes in that the client sends nothing more: what waits for a person is blocked. What is to be moved.

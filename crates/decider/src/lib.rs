@@ -36,7 +36,7 @@ pub use entries::session_entries;
 pub use evaluation::{Evaluation, evaluation};
 pub use finding::FindingCode;
 pub use grant::{GrantError, Revocation, RevokeError};
-pub use guard::{FailedRequest, Guard, Passage, PostedMessage};
+pub use guard::{FailedRequest, Guard, Judge, Judges, LocalJudges, NoJudge, Passage, PostedMessage, read_message};
 pub use hooks::{
     HookRuling, HookSettings, Hooks, HostRecord, StepAt, StopError, StopRuling, followed, not_executed, session_of,
 };

@@ -326,6 +326,12 @@ impl Connection {
         outputs
     }
 
+    /// Whether no request waits.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.waits.is_empty() && !self.waits_for_list()
+    }
+
     /// Takes in that the client sends nothing more: what waits for an approval is blocked.
     pub fn client_ended(&mut self) -> Vec<Output> {
         self.give_up_waits(|_| true)

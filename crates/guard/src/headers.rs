@@ -15,6 +15,8 @@ use crate::message::{HEADER_MISMATCH, Kind, Message, MessageError, PROTOCOL_VERS
 const LAST_WITH_SESSIONS: &str = "2025-11-25";
 /// How the name of a header begins that repeats an argument, in lower case.
 const PARAMETER: &str = "mcp-param-";
+/// The other headers that repeat a part of the body.
+const SINGLE: [&str; 3] = ["mcp-protocol-version", "mcp-method", "mcp-name"];
 /// What stands before and after a value in base64.
 const BASE64: (&str, &str) = ("=?base64?", "?=");
 
@@ -37,7 +39,37 @@ pub(crate) struct Mirrored {
     path: Vec<String>,
 }
 
+/// The name of a header and what it says, as texts.
+pub type HeaderText = (String, String);
+
 impl Headers {
+    /// Those headers of a request that [`Headers::read`] looks at, as texts. A value that is not UTF-8 stays one that [`Headers::read`] refuses.
+    pub fn looked_at<'a>(all: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<HeaderText> {
+        let looked_at = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            is_mistakable(&name) || SINGLE.contains(&&*name) || name.starts_with(PARAMETER)
+        };
+        let all = all.into_iter().filter(|(name, _)| looked_at(name));
+        all.map(|(name, value)| (name.to_owned(), String::from_utf8_lossy(value).into_owned())).collect()
+    }
+
+    /// The headers that these were read from, in another order.
+    #[must_use]
+    pub fn texts(&self) -> Vec<HeaderText> {
+        let single = SINGLE.into_iter().zip([&self.version, &self.method, &self.name]);
+        let single = single.filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
+        let parameters = self.parameters.iter().map(|(name, value)| (format!("{PARAMETER}{name}"), value.clone()));
+        single.chain(parameters).collect()
+    }
+
+    /// As [`Headers::read`], of texts.
+    ///
+    /// # Errors
+    /// As [`Headers::read`].
+    pub fn read_texts(texts: &[HeaderText]) -> Result<Self, MessageError> {
+        Self::read(texts.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+    }
+
     /// Picks those of the protocol from all headers of a request; names in any letter case.
     ///
     /// # Errors
@@ -47,8 +79,7 @@ impl Headers {
         let mut headers = Self::default();
         for (name, value) in all {
             let name = name.to_ascii_lowercase();
-            // Gateways that write headers into variables make one name of both.
-            if name.contains('_') && name.replace('_', "-").starts_with("mcp-") {
+            if is_mistakable(&name) {
                 let shown = proofmark_receipt::shown(&name);
                 return Err(refused(format!("the header `{shown}` can be taken for one of the protocol")));
             }
@@ -176,6 +207,12 @@ impl Headers {
             (Some(_), _) => Err(refused(format!("the header {} is not the argument of the body", name()))),
         }
     }
+}
+
+/// Whether programs could take a name, in lower case, for one of the protocol: gateways that write headers into variables make one name
+/// of both.
+fn is_mistakable(name: &str) -> bool {
+    name.contains('_') && name.replace('_', "-").starts_with("mcp-")
 }
 
 /// The arguments that headers repeat, of a tool with this schema. Only members of `properties` lead to one.

@@ -19,7 +19,7 @@ pub use answer::{Block, undecidable, withheld};
 pub use connection::{
     Connection, Failure, HungUp, Moving, Output, Pending, Posted, Released, Ruling, Settings, Step, Stream,
 };
-pub use headers::Headers;
+pub use headers::{HeaderText, Headers};
 pub use message::{Kind, MAX_MESSAGE_BYTES, Message, MessageError, MessageId, PROTOCOL_VERSION, Sender};
 pub use observed::labels_of;
 pub use pin::{Difference, Pin, PinKind, PinName};

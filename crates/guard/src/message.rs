@@ -104,6 +104,19 @@ impl MessageId {
         &self.json
     }
 
+    /// The id with this JSON text, in this exchange; `None` for a text that no message has as its id.
+    #[must_use]
+    pub fn read(json: &str, exchange: u64) -> Option<Self> {
+        let read = read_id(&Json::parse(json.as_bytes()).ok()?).ok()??;
+        (read.json == json).then_some(Self { exchange, ..read })
+    }
+
+    /// The exchange that it belongs to.
+    #[must_use]
+    pub fn exchange(&self) -> u64 {
+        self.exchange
+    }
+
     /// Whether it is a text that begins so.
     pub(crate) fn is_text_with(&self, begin: &str) -> bool {
         self.json.strip_prefix('"').is_some_and(|text| text.starts_with(begin))
@@ -235,6 +248,27 @@ impl Message {
     pub fn without_waiting(mut self) -> Self {
         self.may_wait = false;
         self
+    }
+
+    /// Whether its client can be told that it waits ([`Message::without_waiting`]).
+    #[must_use]
+    pub fn may_wait(&self) -> bool {
+        self.may_wait
+    }
+
+    /// The exchange that it belongs to ([`Message::in_exchange`]).
+    #[must_use]
+    pub fn exchange(&self) -> u64 {
+        self.exchange
+    }
+
+    /// The id of a request.
+    #[must_use]
+    pub fn request(&self) -> Option<&MessageId> {
+        match &self.kind {
+            Kind::Request { id, .. } => Some(id),
+            Kind::Notification { .. } | Kind::Answer { .. } | Kind::Fault => None,
+        }
     }
 
     /// The id of a request or an answer.

@@ -8,7 +8,6 @@ use axum::http::Method;
 use axum::http::header::HeaderName;
 use proofmark_decider::Passage;
 use proofmark_guard::{HungUp, MessageId, Stream};
-use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tracing::warn;
 
@@ -191,12 +190,6 @@ impl Drop for Exchange {
             Phase::Sent if self.session.is_shared() => HungUp::ForGood,
             Phase::Sent => HungUp::WhileAnswering,
         };
-        let session = self.session.clone();
-        let work = move || session.guard.hung_up(&request, when);
-        match Handle::try_current() {
-            // A message that is being read holds the lock.
-            Ok(handle) => drop(handle.spawn_blocking(work)),
-            Err(_) => work(),
-        }
+        self.session.hung_up(request, when);
     }
 }

@@ -26,8 +26,7 @@ use axum::http::Method;
 use axum::http::header::{self, HeaderMap};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use proofmark_decider::Decider;
-use proofmark_guard::{Pinning, Settings as GuardSettings};
+use proofmark_decider::Judges;
 use proofmark_receipt::Sha256Digest;
 use proofmark_server::body;
 use proofmark_server::problem::Problem;
@@ -45,6 +44,8 @@ pub use upstream::{Upstream, UpstreamError};
 
 /// How often results are recorded that no decision has taken along, and what waits is looked at.
 const ROUND: Duration = Duration::from_millis(200);
+/// How long the ends of all sessions may take to record.
+const MAX_CLOSING: Duration = Duration::from_secs(30);
 /// The header that names a session of the protocol.
 const SESSION: &str = "mcp-session-id";
 /// The longest id of a session, in bytes.
@@ -66,12 +67,14 @@ pub struct GuardedUpstream {
     pub keys: Option<ApiKeys>,
     /// The file of the keys, which is read again when it changes.
     pub keys_file: Option<Source<ApiKeys>>,
-    pub decider: Arc<Decider>,
-    pub settings: GuardSettings,
-    pub pinning: Pinning,
-    /// Whether everything that a caller does is one session, under the name in the settings. Otherwise each session of the
-    /// protocol is one.
+    /// Who decides in each session.
+    pub judges: Arc<dyn Judges>,
+    /// The name of the first session.
+    pub session: String,
+    /// Whether everything that a caller does is one session, of this name. Otherwise each session of the protocol is one.
     pub is_one_session: bool,
+    /// Whether calls may wait for an approval.
+    pub waits: bool,
 }
 
 /// What all requests share.
@@ -111,21 +114,14 @@ pub fn serve_guard(guarded: GuardedUpstream, listening: impl FnOnce(SocketAddr))
     let failed = |error| ServeError::Listen { address, error };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     let limits = Limits::new();
-    let waits = !guarded.settings.wait.is_zero();
     let keys_file = guarded.keys_file.filter(|_| guarded.keys.is_some());
     let proxy = Arc::new(Proxy {
         upstream: guarded.upstream,
         keys: guarded.keys.map(LiveKeys::new),
-        sessions: Sessions::new(
-            guarded.decider,
-            guarded.settings,
-            guarded.pinning,
-            guarded.is_one_session,
-            Arc::clone(&limits),
-        ),
+        sessions: Sessions::new(guarded.judges, guarded.session, guarded.is_one_session, Arc::clone(&limits)),
         limits,
         stops: Stops::new(),
-        waits,
+        waits: guarded.waits,
     });
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
@@ -143,7 +139,8 @@ pub fn serve_guard(guarded: GuardedUpstream, listening: impl FnOnce(SocketAddr))
         rounds.abort();
         // What was cut off now is recorded as not answered.
         let closing = Arc::clone(&proxy);
-        drop(tokio::task::spawn_blocking(move || closing.sessions.close_all()).await);
+        let closing = tokio::task::spawn_blocking(move || closing.sessions.close_all());
+        drop(tokio::time::timeout(MAX_CLOSING, closing).await);
         Ok(())
     });
     runtime.shutdown_timeout(MAX_LAST_ANSWERS);

@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap};
 use axum::http::request::Parts;
 use axum::response::Response;
-use proofmark_decider::{Passage, PostedMessage};
-use proofmark_guard::{Headers, HungUp, Kind, MAX_MESSAGE_BYTES, Message, MessageError, Sender};
+use proofmark_decider::{Passage, PostedMessage, read_message};
+use proofmark_guard::{HeaderText, Headers, HungUp, Kind, MAX_MESSAGE_BYTES, Message, MessageError};
 use proofmark_receipt::document::Format;
 use proofmark_server::body;
 use proofmark_server::problem::Problem;
@@ -56,8 +56,10 @@ pub(super) async fn post(proxy: Arc<Proxy>, client: Client, parts: Parts, body: 
     if let Kind::Request { id, .. } = &message.kind {
         follows = exchange.session.expect(id);
         if follows.is_none() {
+            let (session, id) = (exchange.session.clone(), id.clone());
             let refusal = MessageError::still_open(id.clone());
-            exchange.session.guard.not_taken(&refusal);
+            let told = tokio::task::spawn_blocking(move || session.guard.still_open(&id));
+            told.await.map_err(|_| Problem::internal())?;
             return Ok(reply::own(StatusCode::OK, refusal.answer(), &accept));
         }
         exchange.answers(id.clone());
@@ -80,7 +82,7 @@ async fn judge(
     let (session, phase) = (exchange.session.clone(), exchange.phase());
     let judging = tokio::task::spawn_blocking(move || {
         let _place = place;
-        let id = request_id(&message);
+        let id = message.request().cloned();
         let posted = session.guard.posted(message, &headers);
         let goes_on = posted.passages.iter().any(|passage| matches!(passage, Passage::ToServer(_)));
         let mut phase = phase.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,15 +153,10 @@ fn read(
     body: &[u8],
 ) -> Result<Result<Letter, NotTaken>, Problem> {
     let named = session_id(headers)?.map(str::to_owned);
-    let message = Message::read(body, Sender::Client);
-    let of_protocol = Headers::read(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
-    let (of_protocol, message) = match (of_protocol, message) {
-        (Ok(headers), Ok(message)) => (headers, message),
-        (Err(refusal), message) => {
-            let id = message.ok().and_then(|message| request_id(&message));
-            return Ok(Err(not_taken(&proxy, &client, named.as_deref(), &MessageError { id, ..refusal })));
-        }
-        (_, Err(refusal)) => return Ok(Err(not_taken(&proxy, &client, named.as_deref(), &refusal))),
+    let texts = Headers::looked_at(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
+    let (of_protocol, message) = match read_message(&texts, body) {
+        Ok(read) => read,
+        Err(refusal) => return Ok(Err(not_taken(&proxy, &client, named.as_deref(), &refusal, (&texts, body)))),
     };
     let is_stateless = of_protocol.is_stateless(&message);
     let begins = !is_stateless && named.is_none() && is_greeting(&message);
@@ -167,7 +164,7 @@ fn read(
         Some(id) if !is_stateless => match proxy.sessions.with_id(&id, &client.caller) {
             Some(session) => (session, Some(id)),
             None => {
-                let refusal = MessageError::no_session(request_id(&message));
+                let refusal = MessageError::no_session(message.request().cloned());
                 return Ok(Err(NotTaken { status: StatusCode::NOT_FOUND, text: refusal.answer() }));
             }
         },
@@ -185,22 +182,21 @@ fn read(
 }
 
 /// Records a body that is not a message, if it has a session.
-fn not_taken(proxy: &Proxy, client: &Client, named: Option<&str>, refusal: &MessageError) -> NotTaken {
+fn not_taken(
+    proxy: &Proxy,
+    client: &Client,
+    named: Option<&str>,
+    refusal: &MessageError,
+    (headers, body): (&[HeaderText], &[u8]),
+) -> NotTaken {
     let session = match named {
         Some(id) => proxy.sessions.with_id(id, &client.caller),
         None => proxy.sessions.of_caller(&client.who),
     };
     if let Some(session) = session {
-        session.guard.not_taken(refusal);
+        session.guard.not_a_message(refusal, headers, body);
     }
     NotTaken { status: StatusCode::BAD_REQUEST, text: refusal.answer() }
-}
-
-fn request_id(message: &Message) -> Option<proofmark_guard::MessageId> {
-    match &message.kind {
-        Kind::Request { id, .. } => Some(id.clone()),
-        Kind::Notification { .. } | Kind::Answer { .. } | Kind::Fault => None,
-    }
 }
 
 /// Whether a message begins a session of the protocol.

@@ -7,6 +7,7 @@ use axum::response::Response;
 use futures_util::StreamExt;
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Error;
+use proofmark_decider::NoJudge;
 use proofmark_guard::{SseEvent, SseItem};
 use proofmark_receipt::json;
 use proofmark_server::problem::Problem;
@@ -75,6 +76,16 @@ pub(super) fn why_unreachable(error: &Error) -> &'static str {
         "the server cannot be reached"
     } else {
         "the server ended the connection without an answer"
+    }
+}
+
+/// No session can begin, so nothing is decided.
+pub(super) fn no_judge(why: NoJudge) -> Problem {
+    match why {
+        NoJudge::Here(error) => error.into(),
+        NoJudge::There(_) => {
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "policy_unavailable", format!("failed to {why}"))
+        }
     }
 }
 

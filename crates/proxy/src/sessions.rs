@@ -5,16 +5,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use proofmark_decider::{Decider, Guard, Owner, Passage};
-use proofmark_guard::{HungUp, MessageId, Pinning, Settings as GuardSettings};
+use proofmark_decider::{Judge, Judges, Passage};
+use proofmark_guard::{HungUp, MessageId};
 use proofmark_receipt::Sha256Digest;
 use proofmark_server::problem::Problem;
 use proofmark_server::share::{Limits, SessionShare};
 use proofmark_server::{Caller, PeerAddress};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tracing::{error, warn};
 
-use super::Client;
+use super::{Client, reply};
 
 /// How long a session may be without a request and without a stream.
 const MAX_SILENCE: Duration = Duration::from_secs(30 * 60);
@@ -23,9 +24,9 @@ const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// All sessions.
 pub(super) struct Sessions {
-    decider: Arc<Decider>,
-    settings: GuardSettings,
-    pinning: Pinning,
+    judges: Arc<dyn Judges>,
+    /// The name of the first.
+    name: String,
     /// Whether everything that a caller does is one session.
     is_one: bool,
     limits: Arc<Limits>,
@@ -47,7 +48,7 @@ struct Known {
 
 /// A guarded session.
 pub(super) struct Session {
-    pub(super) guard: Guard,
+    pub(super) guard: Arc<dyn Judge>,
     caller: Caller,
     /// Whether requests of several clients may come in it, so that each is an exchange of its own.
     is_shared: AtomicBool,
@@ -67,14 +68,8 @@ struct Used {
 pub(super) struct InUse(Arc<Session>);
 
 impl Sessions {
-    pub(super) fn new(
-        decider: Arc<Decider>,
-        settings: GuardSettings,
-        pinning: Pinning,
-        is_one: bool,
-        limits: Arc<Limits>,
-    ) -> Self {
-        Self { decider, settings, pinning, is_one, limits, known: Mutex::default(), complained: Mutex::default() }
+    pub(super) fn new(judges: Arc<dyn Judges>, name: String, is_one: bool, limits: Arc<Limits>) -> Self {
+        Self { judges, name, is_one, limits, known: Mutex::default(), complained: Mutex::default() }
     }
 
     /// The session with this id, if this caller began it.
@@ -118,12 +113,8 @@ impl Sessions {
         let share = self.limits.session(caller, from);
         // What nothing happened in gives way to the next; not before the round in which it is closed.
         let share = share.inspect_err(|_| self.known().end_unused())?;
-        let mut settings = self.settings.clone();
-        settings.session = self.name(caller);
-        if settings.agent.is_none() && *caller != Caller::local() {
-            settings.agent = Some(caller.id.clone());
-        }
-        let guard = Guard::begin(Arc::clone(&self.decider), Owner::local(), settings, self.pinning)?;
+        let agent = (*caller != Caller::local()).then(|| caller.id.clone());
+        let guard = self.judges.begin(self.name(caller), agent).map_err(reply::no_judge)?;
         let session = Session {
             guard,
             caller: caller.clone(),
@@ -199,9 +190,21 @@ impl Sessions {
             if let Err(error) = session.guard.flush() {
                 self.complain(&error);
             }
+            if let Some(why) = session.guard.is_lost() {
+                self.lose(session, &why);
+            }
         }
         let ended: Vec<_> = self.known().ended.extract_if(.., |session| session.used().by == 0).collect();
         ended.iter().for_each(|session| self.close(session));
+    }
+
+    /// Ends a session in which nothing is decided any more. What waits is answered; its client begins another.
+    fn lose(&self, lost: &Arc<Session>, why: &str) {
+        self.known().end(|session| std::ptr::eq(session, &**lost));
+        let waiting: Vec<_> = lost.waiting().drain().collect();
+        for (request, exchange) in waiting {
+            drop(exchange.send(Passage::ToClient(request.failed(&format!("not executed: {why}")))));
+        }
     }
 
     /// Closes all sessions. It waits for the store.
@@ -217,17 +220,17 @@ impl Sessions {
         }
     }
 
-    fn complain(&self, cause: &dyn std::fmt::Display) {
+    fn complain(&self, cause: &str) {
         let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
         if complained.is_none_or(|last| last.elapsed() > COMPLAIN_EVERY) {
             *complained = Some(Instant::now());
-            error!(cause = cause.to_string(), "a session cannot be recorded; calls are blocked until it can");
+            error!(cause, "a session cannot be recorded; calls are blocked until it can");
         }
     }
 
     /// The name of the next session.
     fn name(&self, caller: &Caller) -> String {
-        let mut name = self.settings.session.clone();
+        let mut name = self.name.clone();
         if *caller != Caller::local() {
             name.extend([" ", &caller.id]);
         }
@@ -271,7 +274,7 @@ impl Session {
 
     /// What follows for a request from here on; `None` if one with its id is worked on.
     pub(super) fn expect(&self, request: &MessageId) -> Option<UnboundedReceiver<Passage>> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting();
         if waiting.contains_key(request) {
             return None;
         }
@@ -282,19 +285,34 @@ impl Session {
 
     /// The id of a request may be used again.
     pub(super) fn forget(&self, request: &MessageId) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(request);
+        self.waiting().remove(request);
     }
 
     /// Tells the exchange of a request what follows for it.
     pub(super) fn route(&self, request: &MessageId, passage: Passage) {
         let goes_on = matches!(passage, Passage::ToServer(_));
         let told = {
-            let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let waiting = self.waiting();
             waiting.get(request).is_some_and(|sender| sender.send(passage).is_ok())
         };
         if !told && goes_on {
-            self.guard.hung_up(request, HungUp::BeforeSending);
+            self.hung_up(request.clone(), HungUp::BeforeSending);
         }
+    }
+
+    /// Tells the guard, without waiting for it, that a side hung up.
+    pub(super) fn hung_up(&self, request: MessageId, when: HungUp) {
+        let guard = Arc::clone(&self.guard);
+        let work = move || guard.hung_up(&request, when);
+        match Handle::try_current() {
+            // A message that is being read holds the lock.
+            Ok(handle) => drop(handle.spawn_blocking(work)),
+            Err(_) => work(),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<MessageId, UnboundedSender<Passage>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_unused(&self) -> bool {

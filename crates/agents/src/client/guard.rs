@@ -4,20 +4,28 @@
 //! blocks every call until a new one begins. What certainly was not taken is: a result waits here until the server has learnt of it,
 //! and calls are blocked meanwhile.
 
+mod http;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
-use proofmark_guard::{Moving, undecidable, withheld};
+use proofmark_decider::{FailedRequest, Judge, Passage, PostedMessage};
+use proofmark_guard::{
+    HeaderText, Headers, HungUp, Message, MessageError, MessageId, Moving, Stream, undecidable, withheld,
+};
 
 use super::{AGAIN_AFTER, AskError, Server, read};
 use crate::endpoints::GUARDS;
-use crate::messages::{Begun, Follows, Happened, NewGuard, Passage, Sent};
+use crate::messages::{Begun, Follows, Happened, NewGuard, Sent};
+pub use http::RemoteJudges;
 
 /// How long an answer may take: longer than the server lets it take.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(35);
+/// How long a server is told nothing of a session in which nothing happens. It forgets those of which it hears nothing for longer.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 /// How long a result waits for a server that cannot be reached.
 const LEARNT_WITHIN: Duration = Duration::from_secs(60);
 /// How long a call waits for a server that has too much to do.
@@ -25,13 +33,28 @@ const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 
 /// A guard in a server.
 pub struct RemoteGuard {
-    server: Server,
+    server: Arc<Server>,
     /// Where the server has it.
     place: String,
+    over_http: bool,
     waits_for_list: AtomicBool,
+    is_recorded: AtomicBool,
+    /// Whether anything may follow from time alone.
+    is_active: AtomicBool,
+    /// When the server was last told anything.
+    told: Mutex<Instant>,
     /// How many messages of the guarded server wait until the server that decides has learnt of them.
     unlearnt: AtomicUsize,
     trouble: Mutex<Trouble>,
+}
+
+/// Whether what the server has certainly not taken is sent again.
+#[derive(Clone, Copy)]
+enum Again {
+    Never,
+    /// A call is refused at once where nobody is there.
+    WhileBusy,
+    Within(Duration),
 }
 
 #[derive(Default)]
@@ -49,93 +72,61 @@ impl RemoteGuard {
     ///
     /// # Errors
     /// [`AskError`]: nothing may be guarded then.
-    pub fn begin(server: Server, new: &NewGuard) -> Result<Self, AskError> {
+    pub fn begin(server: Arc<Server>, new: &NewGuard) -> Result<Self, AskError> {
         let begun: Begun = read(&server.ask(GUARDS, new.to_json().to_text().into(), ANSWERED_WITHIN)?)?;
-        let place = format!("{GUARDS}/{}", begun.guard);
-        let (waits_for_list, unlearnt) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Ok(Self { server, place, waits_for_list, unlearnt, trouble: Mutex::default() })
+        Ok(Self {
+            server,
+            place: format!("{GUARDS}/{}", begun.guard),
+            over_http: new.over_http,
+            waits_for_list: AtomicBool::new(false),
+            is_recorded: AtomicBool::new(false),
+            is_active: AtomicBool::new(true),
+            told: Mutex::new(Instant::now()),
+            unlearnt: AtomicUsize::new(0),
+            trouble: Mutex::default(),
+        })
     }
 
-    /// Takes in a line of the client; what is to be moved, in this order.
-    pub fn from_client(&self, line: Vec<u8>) -> Vec<Passage> {
-        let line = Bytes::from(line);
-        let why = if self.unlearnt.load(Ordering::Acquire) > 0 {
-            "the server that decides has not learnt yet how an earlier call ended".to_owned()
-        } else {
-            match self.tell(Happened::ClientSaid, line.clone(), TAKEN_WITHIN) {
-                Ok(follows) => return follows,
-                Err(why) => why,
-            }
-        };
-        not_decided(&line, &why)
-    }
-
-    /// Takes in a line of the client that goes nowhere, because the guarded server does not read. What is to be moved.
-    pub fn not_forwarded(&self, line: Vec<u8>) -> Vec<Passage> {
-        let line = Bytes::from(line);
-        self.tell(Happened::NotForwarded, line.clone(), TAKEN_WITHIN).unwrap_or_else(|why| not_decided(&line, &why))
-    }
-
-    /// Takes in a line of the guarded server; what is to be moved, in this order.
-    pub fn from_server(&self, line: Vec<u8>) -> Vec<Passage> {
-        let line = Bytes::from(line);
-        let mut told = self.tell(Happened::ServerSaid, line.clone(), Duration::ZERO);
-        if told.is_err() {
-            // Calls are blocked while it is not learnt.
-            self.unlearnt.fetch_add(1, Ordering::AcqRel);
-            told = self.tell(Happened::ServerSaid, line.clone(), LEARNT_WITHIN);
-            // What follows would be told in another order than it happened in.
-            told = told.map_err(|_| self.lose("how a call ended could not be recorded"));
-            self.unlearnt.fetch_sub(1, Ordering::AcqRel);
+    /// What follows from what the client has said, or why nothing is decided.
+    fn client_told(&self, happened: Happened, body: Bytes) -> Result<Follows, String> {
+        if self.unlearnt.load(Ordering::Acquire) > 0 {
+            return Err("the server that decides has not learnt yet how an earlier call ended".to_owned());
         }
-        told.unwrap_or_else(|why| {
-            let why = format!("what the server answered is withheld: {why}");
-            withheld(&line, &why).map(Passage::ToClient).into_iter().collect()
-        })
+        self.tell(happened, body, Again::WhileBusy)
     }
 
-    /// Takes in that time has passed: to be called a few times a second. What is to be moved, in this order.
-    pub fn tick(&self) -> Vec<Passage> {
-        let mut passages = std::mem::take(&mut self.trouble().notes);
-        passages.extend(self.tell(Happened::TimePassed, Bytes::new(), Duration::ZERO).unwrap_or_default());
-        passages
+    /// What follows from what the guarded server has said, or why that is not recorded. Calls are blocked while it is not.
+    fn server_told(&self, happened: Happened, body: &Bytes) -> Result<Follows, String> {
+        let told = self.tell(happened, body.clone(), Again::Never);
+        if told.is_ok() {
+            return told;
+        }
+        self.unlearnt.fetch_add(1, Ordering::AcqRel);
+        let told = self.tell(happened, body.clone(), Again::Within(LEARNT_WITHIN));
+        // What follows would be told in another order than it happened in.
+        let told = told.map_err(|_| self.lose("how a call ended could not be recorded"));
+        self.unlearnt.fetch_sub(1, Ordering::AcqRel);
+        told.map_err(|why| format!("what the server answered is withheld: {why}"))
     }
 
-    /// Takes in that everything before [`Passage::Moved`] has been moved. What is to be moved next, in this order.
-    pub fn moved(&self, moving: Moving) -> Vec<Passage> {
-        let told = self.tell(Happened::Moved, Bytes::from_static(moving.as_str().as_bytes()), LEARNT_WITHIN);
-        told.unwrap_or_else(|why| {
-            self.lose(&why);
-            Vec::new()
-        })
+    /// What follows from something that is told once; nothing where the server does not take it.
+    fn told_once(&self, happened: Happened) -> Vec<Passage> {
+        self.tell(happened, Bytes::new(), Again::Never).unwrap_or_default().passages
     }
 
-    /// Whether a request waits for a list of the guarded server, or is on its way after that.
-    pub fn waits_for_list(&self) -> bool {
-        self.waits_for_list.load(Ordering::Acquire)
+    /// What follows from what happened, or why that is not known.
+    fn tell(&self, happened: Happened, body: Bytes, again: Again) -> Result<Follows, String> {
+        let follows = self.tell_once_or_again(happened, body, again);
+        *self.told() = Instant::now();
+        let is_active = follows.as_ref().map_or(true, |follows| !follows.is_idle);
+        // Later than what time has brought: another may have begun to wait meanwhile.
+        if is_active || happened != Happened::TimePassed {
+            self.is_active.store(true, Ordering::Release);
+        }
+        follows
     }
 
-    /// Takes in that the client sends nothing more. What is to be moved.
-    pub fn client_ended(&self) -> Vec<Passage> {
-        self.tell(Happened::ClientEnded, Bytes::new(), Duration::ZERO).unwrap_or_default()
-    }
-
-    /// Answers what is open, for a guarded server that has ended.
-    pub fn server_ended(&self) -> Vec<Passage> {
-        self.tell(Happened::ServerEnded, Bytes::new(), Duration::ZERO).unwrap_or_default()
-    }
-
-    /// Ends the session.
-    ///
-    /// # Errors
-    /// Why the server does not know that it has ended.
-    pub fn close(&self) -> Result<(), String> {
-        self.tell(Happened::Closed, Bytes::new(), TAKEN_WITHIN).map(drop)
-    }
-
-    /// What follows from what happened, or why that is not known. It is sent again for so long while the server has certainly not
-    /// taken it.
-    fn tell(&self, happened: Happened, body: Bytes, again_for: Duration) -> Result<Vec<Passage>, String> {
+    fn tell_once_or_again(&self, happened: Happened, body: Bytes, again: Again) -> Result<Follows, String> {
         let (path, begun) = (format!("{}/{}", self.place, happened.as_str()), Instant::now());
         loop {
             if let Some(why) = self.trouble().lost.clone() {
@@ -146,13 +137,17 @@ impl RemoteGuard {
                 Ok(follows) => {
                     self.is_reached();
                     self.waits_for_list.store(follows.waits_for_list, Ordering::Release);
-                    return Ok(follows.passages);
+                    self.is_recorded.fetch_or(follows.is_recorded, Ordering::AcqRel);
+                    return Ok(follows);
                 }
                 Err(error @ (AskError::Unreachable(_) | AskError::Busy)) => {
                     self.is_not_taken(&error);
-                    // A call is refused at once where nobody is there.
-                    let is_call = happened == Happened::ClientSaid && error != AskError::Busy;
-                    if is_call || begun.elapsed() >= again_for {
+                    let again_for = match again {
+                        Again::WhileBusy if error == AskError::Busy => TAKEN_WITHIN,
+                        Again::Within(time) => time,
+                        Again::Never | Again::WhileBusy => Duration::ZERO,
+                    };
+                    if begun.elapsed() >= again_for {
                         return Err(format!("failed to {error}"));
                     }
                     thread::sleep(AGAIN_AFTER);
@@ -168,7 +163,12 @@ impl RemoteGuard {
         if let Some(why) = &trouble.lost {
             return why.clone();
         }
-        let why = format!("the session is lost, because {why}; restart this MCP server to begin another one");
+        let again = if self.over_http {
+            "begin another with `initialize`"
+        } else {
+            "restart this MCP server to begin another one"
+        };
+        let why = format!("the session is lost, because {why}; {again}");
         trouble.notes.push(Passage::Log(format!("{why}; until then, every call is blocked")));
         trouble.lost = Some(why.clone());
         why
@@ -188,9 +188,119 @@ impl RemoteGuard {
         }
     }
 
+    fn told(&self) -> MutexGuard<'_, Instant> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn trouble(&self) -> MutexGuard<'_, Trouble> {
         // Nothing panics while it is locked, so its content is whole.
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Judge for RemoteGuard {
+    fn client_said(&self, line: Vec<u8>) -> Vec<Passage> {
+        let line = Bytes::from(line);
+        let told = self.client_told(Happened::ClientSaid, line.clone());
+        told.map_or_else(|why| not_decided(&line, &why), |follows| follows.passages)
+    }
+
+    fn not_forwarded(&self, line: Vec<u8>) -> Vec<Passage> {
+        let line = Bytes::from(line);
+        let told = self.tell(Happened::NotForwarded, line.clone(), Again::WhileBusy);
+        told.map_or_else(|why| not_decided(&line, &why), |follows| follows.passages)
+    }
+
+    fn server_said(&self, line: Vec<u8>) -> Vec<Passage> {
+        let line = Bytes::from(line);
+        match self.server_told(Happened::ServerSaid, &line) {
+            Ok(follows) => follows.passages,
+            Err(why) => withheld(&line, &why).map(Passage::ToClient).into_iter().collect(),
+        }
+    }
+
+    fn tick(&self) -> Vec<Passage> {
+        let mut passages = std::mem::take(&mut self.trouble().notes);
+        passages.extend(self.told_once(Happened::TimePassed));
+        passages
+    }
+
+    fn moved(&self, moving: Moving) -> Vec<Passage> {
+        let list = Bytes::from_static(moving.as_str().as_bytes());
+        match self.tell(Happened::Moved, list, Again::Within(LEARNT_WITHIN)) {
+            Ok(follows) => follows.passages,
+            Err(why) => {
+                self.lose(&why);
+                Vec::new()
+            }
+        }
+    }
+
+    fn waits_for_list(&self) -> bool {
+        self.waits_for_list.load(Ordering::Acquire)
+    }
+
+    fn client_ended(&self) -> Vec<Passage> {
+        self.told_once(Happened::ClientEnded)
+    }
+
+    fn server_ended(&self) -> Vec<Passage> {
+        self.told_once(Happened::ServerEnded)
+    }
+
+    fn posted(&self, message: Message, headers: &Headers) -> PostedMessage {
+        http::posted(self, &message, headers)
+    }
+
+    fn not_a_message(&self, _: &MessageError, headers: &[HeaderText], body: &[u8]) {
+        http::not_a_message(self, headers, body);
+    }
+
+    fn still_open(&self, id: &MessageId) {
+        http::still_open(self, id);
+    }
+
+    fn streamed(&self, exchange: u64, message: Vec<u8>, stream: &Stream) -> (Vec<Passage>, bool) {
+        http::streamed(self, exchange, &message, stream)
+    }
+
+    fn round(&self) -> Vec<Passage> {
+        // There may be many sessions in which nothing happens.
+        if self.is_active.swap(false, Ordering::AcqRel) || self.told().elapsed() > SIGN_OF_LIFE {
+            self.tick()
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn is_open(&self, id: &MessageId) -> bool {
+        http::is_open(self, id)
+    }
+
+    fn hung_up(&self, id: &MessageId, when: HungUp) {
+        http::hung_up(self, id, when);
+    }
+
+    fn failed(&self, id: Option<&MessageId>, text: &str) -> FailedRequest {
+        http::failed(self, id, text)
+    }
+
+    fn is_lost(&self) -> Option<String> {
+        self.trouble().lost.clone()
+    }
+
+    fn is_recorded(&self) -> bool {
+        self.is_recorded.load(Ordering::Acquire)
+    }
+
+    fn flush(&self) -> Result<(), String> {
+        // The server records, and says so when it cannot.
+        Ok(())
+    }
+
+    fn close(&self) -> Result<(), String> {
+        let again = if self.over_http { Again::Never } else { Again::Within(TAKEN_WITHIN) };
+        self.tell(Happened::Closed, Bytes::new(), again).map(drop)
     }
 }
 

@@ -7,14 +7,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use proofmark_decider::Decider;
-use proofmark_guard::{Pinning, Settings as GuardSettings};
+use proofmark_decider::Judges;
 use proofmark_proxy::{GuardedUpstream, Upstream, serve_guard};
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{LogFormat, LogSettings, check_address, start_log};
 use proofmark_verifier::{FileWatch, Look};
 
-use super::reload::Reload;
 use crate::config::{Config, secret_file};
 use crate::error;
 use crate::exit::Exit;
@@ -30,7 +28,7 @@ const RELOAD_EVERY: Duration = Duration::from_millis(200);
 #[derive(Args)]
 pub(crate) struct HttpOptions {
     /// Guard the MCP server at this URL, over Streamable HTTP, instead of one that is started
-    #[arg(long, value_name = "URL", requires = "listen", conflicts_with_all = ["server_command", "server"])]
+    #[arg(long, value_name = "URL", requires = "listen", conflicts_with = "server_command")]
     pub(super) upstream: Option<String>,
     /// Listen on this address; clients call it at the path of the URL
     #[arg(long, value_name = "ADDRESS", requires = "upstream", conflicts_with = "server_command")]
@@ -75,12 +73,16 @@ impl Credential {
 
 /// What is guarded, and by what.
 pub(super) struct Guarding {
-    pub(super) decider: Arc<Decider>,
-    pub(super) reload: Reload,
-    pub(super) settings: GuardSettings,
-    pub(super) pinning: Pinning,
+    pub(super) judges: Arc<dyn Judges>,
+    /// Looks at what may have changed.
+    pub(super) each_round: Box<dyn FnMut() + Send>,
+    /// What the server is called.
+    pub(super) name: String,
+    pub(super) session: String,
     /// Whether the session was named.
     pub(super) is_one_session: bool,
+    /// Whether calls may wait for an approval.
+    pub(super) waits: bool,
 }
 
 impl HttpOptions {
@@ -107,25 +109,26 @@ impl HttpOptions {
         }
         let upstream = Arc::new(upstream);
         let mut credential = self.upstream_token_file.map(|file| Credential::new(file, Arc::clone(&upstream)));
-        let (decider, mut reload) = (Arc::clone(&guarding.decider), guarding.reload);
+        let mut each_round = guarding.each_round;
         std::thread::Builder::new().name("reload".to_owned()).spawn(move || {
             loop {
                 std::thread::sleep(RELOAD_EVERY);
-                reload.round(&*decider);
+                each_round();
                 credential.iter_mut().for_each(Credential::round);
             }
         })?;
         let is_open = keys.is_none();
-        let (name, path) = (guarding.settings.server.clone(), upstream.path().to_owned());
+        let (name, path) = (guarding.name, upstream.path().to_owned());
         let guarded = GuardedUpstream {
             listen,
             upstream,
             keys,
             keys_file: self.api_keys.map(served_files::api_keys),
-            decider: guarding.decider,
-            settings: guarding.settings,
-            pinning: guarding.pinning,
+            // One that decides elsewhere has a runtime of its own, which ends after the proxy's.
+            judges: Arc::clone(&guarding.judges),
+            session: guarding.session,
             is_one_session: guarding.is_one_session,
+            waits: guarding.waits,
         };
         let warning = if is_open { " for every local user, because there are no API keys" } else { "" };
         serve_guard(guarded, |address| {

@@ -13,11 +13,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use proofmark_agents::Passage;
+use proofmark_decider::{Judge, Passage};
 use proofmark_guard::MAX_MESSAGE_BYTES;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::judge::Judge;
 use super::lines::{self, Line};
 use super::server_pipes::{Stderr, ToServer};
 use super::watch::{GRACE, Watch, end_group};
@@ -161,13 +160,14 @@ fn carry(guard: &impl Judge, wires: &Wires, passages: Vec<Passage>) {
     let mut passages = VecDeque::from(passages);
     while let Some(passage) = passages.pop_front() {
         match passage {
-            Passage::ToClient(mut text) => {
+            Passage::ToClient(mut text) | Passage::Progress(mut text) => {
                 text.push('\n');
                 let mut client = wires.client.lock().unwrap_or_else(PoisonError::into_inner);
                 let _gone = client.write_all(text.as_bytes()).and_then(|()| client.flush());
             }
             Passage::Moved(moving) => passages.extend(guard.moved(moving)),
-            Passage::ToServer(text) => wires.server.send(text),
+            Passage::ToServer(text) | Passage::Ask(_, text) => wires.server.send(text),
+            Passage::Of(_, passage) => passages.push_front(*passage),
             Passage::Log(text) => out::note(format_args!("proofmark guard: {}", printable(&text))),
         }
     }

@@ -3,6 +3,7 @@
 
 mod guarded;
 mod hooked;
+mod http;
 mod keys;
 mod played;
 mod setup;
@@ -199,16 +200,8 @@ const LIST: &str = r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#;
 impl Judge {
     /// The status and the body of the answer to a request of the test's own account, which is root.
     fn request(&self, method: &str, path: &str, body: &str) -> (u16, String) {
-        let mut stream = UnixStream::connect(&self.socket).unwrap();
-        let length = body.len();
-        let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close");
-        let about = format!("Content-Type: application/json\r\nContent-Length: {length}");
-        // A server that refuses does not read all of it.
-        drop(stream.write_all(format!("{head}\r\n{about}\r\n\r\n{body}").as_bytes()));
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
-        (status, answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
+        let (status, _, body) = exchange(UnixStream::connect(&self.socket).unwrap(), method, path, &[], body);
+        (status, body)
     }
 
     /// Ends it without a chance to do anything.
@@ -249,6 +242,28 @@ impl Conversation {
         drop(self.stdin);
         assert!(self.child.wait().unwrap().success());
     }
+}
+
+/// Asks once by this connection; the status, the head and the body of the answer.
+fn exchange(
+    mut stream: impl Read + Write,
+    method: &str,
+    path: &str,
+    headers: &[&str],
+    body: &str,
+) -> (u16, String, String) {
+    let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+    let about = ["Content-Type: application/json".to_owned(), format!("Content-Length: {}", body.len())];
+    let host = if headers.iter().any(|header| header.starts_with("Host: ")) { "" } else { "Host: localhost\r\n" };
+    head.push_str(host);
+    let headers = headers.iter().copied().chain(about.iter().map(String::as_str));
+    headers.for_each(|header| head.extend([header, "\r\n"]));
+    // A server that refuses does not read all of it.
+    drop(stream.write_all(format!("{head}\r\n{body}").as_bytes()));
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    (head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap(), head.to_owned(), body.to_owned())
 }
 
 fn open(folder: &Path) {

@@ -24,7 +24,7 @@ impl Place {
     }
 
     /// A new API key of a tenant.
-    fn key(&self, id: &str, role: &str, tenant: &str, more: &[&str]) -> String {
+    pub(super) fn key(&self, id: &str, role: &str, tenant: &str, more: &[&str]) -> String {
         let keys = self.at("judge/keys.json").display().to_string();
         let add = ["api-key", "add", "--api-keys", &keys, id, role, "--tenant", tenant];
         let added = self.judge(&[&add, more].concat());
@@ -47,24 +47,18 @@ impl Place {
     }
 }
 
-fn free() -> SocketAddr {
+pub(super) fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 /// The status and the body of the answer over HTTP with a key.
-fn ask(address: SocketAddr, method: &str, path: &str, key: &str, body: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    let head =
-        format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nAuthorization: Bearer {key}");
-    let about = format!("Content-Type: application/json\r\nContent-Length: {}", body.len());
-    write!(stream, "{head}\r\n{about}\r\n\r\n{body}").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
-    (status, answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
+pub(super) fn ask(address: SocketAddr, method: &str, path: &str, key: &str, body: &str) -> (u16, String) {
+    let headers = [&*format!("Host: {address}"), &format!("Authorization: Bearer {key}")];
+    let (status, _, body) = exchange(TcpStream::connect(address).unwrap(), method, path, &headers, body);
+    (status, body)
 }
 
-fn decision_of(blocked: &str) -> String {
+pub(super) fn decision_of(blocked: &str) -> String {
     blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap().to_owned()
 }
 

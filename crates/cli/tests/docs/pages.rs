@@ -91,6 +91,10 @@ const NOT_RUN: &[(&str, &str)] = &[
         "proofmark guard --server https://proofmark.example.org --api-key-file ~/.config/proofmark.key -- npx some-server",
     ),
     ("docs/apart.md", "PROOFMARK_API_KEY=… proofmark guard --server https://proofmark.example.org -- ./server"),
+    (
+        "docs/apart.md",
+        "proofmark guard --server unix:/run/proofmark/socket --listen 127.0.0.1:8701 --upstream https://mcp.example.org/mcp",
+    ),
     ("docs/apart.md", "curl --unix-socket /run/proofmark/socket 'http://localhost/v1/agents/sessions?name=nightly'"),
     (
         "docs/contracts.md",

@@ -2,6 +2,7 @@
 
 mod doors;
 mod guarded;
+mod official;
 mod waiting;
 
 use std::io::{Read, Write};
@@ -10,13 +11,12 @@ use std::time::{Duration, Instant};
 
 use proofmark_receipt::Json;
 
-use self::guarded::{Answer, Guarded, Listening};
+pub(crate) use self::guarded::Listening;
+use self::guarded::{Answer, Guarded};
 use crate::{BINARY, PATIENCE, Place, SMUGGLED, call, said};
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guard/http_server.py");
-const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guard/http_client.py");
 const OFFICIAL_SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guard/http_official.py");
-const TYPESCRIPT_CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guard/http_client.mjs");
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
 const LIST: &str = r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#;
@@ -34,20 +34,30 @@ boundaries:
     require:
       - approval: {role: owner}
 ";
-const OPEN_POLICY: &str = "
-version: 1
-tools:
-  - {tool: '*', class: generic}
-boundaries:
-  - id: everything
-    match: {action_class: generic}
-";
 
 /// A folder with this policy.
 fn place_with(policy: &str) -> Place {
     let place = Place::new();
     std::fs::write(place.at("policy.yaml"), policy).unwrap();
     place
+}
+
+/// The same twice: guards decide themselves, and a server decides for them.
+fn both_ways(policy: &str) -> [Place; 2] {
+    let (here, mut there) = (place_with(policy), place_with(policy));
+    there.judge = Some(Listening::judge(&there, &[]));
+    [here, there]
+}
+
+impl Place {
+    /// What a session is called where it is recorded. A server puts the account that asks before it.
+    fn session(&self, name: &str) -> String {
+        if self.judge.is_none() {
+            return name.to_owned();
+        }
+        let account = Command::new("id").arg("-un").output().unwrap();
+        format!("{}/{name}", String::from_utf8(account.stdout).unwrap().trim())
+    }
 }
 
 const VERSION: &str = "MCP-Protocol-Version: 2026-07-28";
@@ -70,211 +80,222 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 
 #[test]
 fn nothing_that_is_smuggled_over_http_has_an_effect() {
-    let place = place_with(POLICY);
-    let guarded = Guarded::listed(&place, &[]);
-    for line in Json::parse(SMUGGLED.as_bytes()).unwrap().as_array().unwrap() {
-        let line = line.as_object().unwrap().get("line").unwrap().as_str().unwrap();
-        let bytes: Vec<u8> = line.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap()).collect();
-        guarded.post_bytes(&bytes, &[]);
+    for place in both_ways(POLICY) {
+        let guarded = Guarded::listed(&place, &[]);
+        for line in Json::parse(SMUGGLED.as_bytes()).unwrap().as_array().unwrap() {
+            let line = line.as_object().unwrap().get("line").unwrap().as_str().unwrap();
+            let bytes: Vec<u8> = line.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap()).collect();
+            guarded.post_bytes(&bytes, &[]);
+        }
+        let batch = format!("[{}]", call(1, "delete"));
+        let refused = guarded.post(&batch, &[]);
+        assert!(
+            refused.status == 400 && refused.body.contains(r#""id":null"#) && refused.body.contains("-32600"),
+            "{refused:?}"
+        );
+        // The server goes by these headers.
+        for headers in [
+            &["Mcp-Name: delete"][..],
+            &["Mcp-Method: tools/call", "Mcp-Name: delete"],
+            &["Mcp-Name: read", "Mcp-Name: delete"],
+            &["Mcp-Name: =?base64?ZGVsZXRl?="],
+        ] {
+            let refused = guarded.post(&call(2, "read"), headers);
+            assert!(refused.status == 400 && refused.body.contains("-32020"), "{headers:?}: {refused:?}");
+        }
+        // The body is of an older revision.
+        let refused = guarded.post(&call(2, "read"), &[VERSION, METHOD, "Mcp-Name: read"]);
+        assert!(refused.status == 400 && refused.body.contains("-32602"), "{refused:?}");
+        let listed = r#"{"jsonrpc":"2.0","id":9,"method":"tools/list"}"#;
+        assert_eq!(guarded.post(listed, &["Mcp-Method: tools/call", "Mcp-Name: delete"]).status, 400);
+        assert_eq!(guarded.post(&call(2, "read"), &["Mcp-Param-Region: delete"]).status, 400);
+        assert!(place.effects().is_empty(), "{}", place.effects());
+        // What is packed, and sent in parts, is judged as what it is.
+        let chunked = |call: &str| {
+            let parts = call
+                .as_bytes()
+                .chunks(5)
+                .map(|part| [format!("{:x}\r\n", part.len()).as_bytes(), part, b"\r\n"].concat());
+            let body = [parts.collect::<Vec<_>>().concat(), b"0\r\n\r\n".to_vec()].concat();
+            guarded.ask("POST", "/mcp", &["Transfer-Encoding: chunked"], &body)
+        };
+        assert!(chunked(&call(3, "delete")).body.contains("Not executed"));
+        assert!(chunked(&call(4, "read")).body.contains("ok read"));
+        assert_eq!(guarded.post(&call(5, "delete"), &["Content-Encoding: br"]).status, 415);
+        assert_eq!(guarded.post(&call(5, "delete"), &["Content-Type: text/plain"]).status, 415);
+        assert!(guarded.post(&call(6, "delete"), &["X-HTTP-Method-Override: PUT"]).body.contains("Not executed"));
+        assert_eq!(place.effects(), "read\n");
     }
-    let batch = format!("[{}]", call(1, "delete"));
-    let refused = guarded.post(&batch, &[]);
-    assert!(
-        refused.status == 400 && refused.body.contains(r#""id":null"#) && refused.body.contains("-32600"),
-        "{refused:?}"
-    );
-    // The server goes by these headers.
-    for headers in [
-        &["Mcp-Name: delete"][..],
-        &["Mcp-Method: tools/call", "Mcp-Name: delete"],
-        &["Mcp-Name: read", "Mcp-Name: delete"],
-        &["Mcp-Name: =?base64?ZGVsZXRl?="],
-    ] {
-        let refused = guarded.post(&call(2, "read"), headers);
-        assert!(refused.status == 400 && refused.body.contains("-32020"), "{headers:?}: {refused:?}");
-    }
-    // The body is of an older revision.
-    let refused = guarded.post(&call(2, "read"), &[VERSION, METHOD, "Mcp-Name: read"]);
-    assert!(refused.status == 400 && refused.body.contains("-32602"), "{refused:?}");
-    let listed = r#"{"jsonrpc":"2.0","id":9,"method":"tools/list"}"#;
-    assert_eq!(guarded.post(listed, &["Mcp-Method: tools/call", "Mcp-Name: delete"]).status, 400);
-    assert_eq!(guarded.post(&call(2, "read"), &["Mcp-Param-Region: delete"]).status, 400);
-    assert!(place.effects().is_empty(), "{}", place.effects());
-    // What is packed, and sent in parts, is judged as what it is.
-    let chunked = |call: &str| {
-        let parts =
-            call.as_bytes().chunks(5).map(|part| [format!("{:x}\r\n", part.len()).as_bytes(), part, b"\r\n"].concat());
-        let body = [parts.collect::<Vec<_>>().concat(), b"0\r\n\r\n".to_vec()].concat();
-        guarded.ask("POST", "/mcp", &["Transfer-Encoding: chunked"], &body)
-    };
-    assert!(chunked(&call(3, "delete")).body.contains("Not executed"));
-    assert!(chunked(&call(4, "read")).body.contains("ok read"));
-    assert_eq!(guarded.post(&call(5, "delete"), &["Content-Encoding: br"]).status, 415);
-    assert_eq!(guarded.post(&call(5, "delete"), &["Content-Type: text/plain"]).status, 415);
-    assert!(guarded.post(&call(6, "delete"), &["X-HTTP-Method-Override: PUT"]).body.contains("Not executed"));
-    assert_eq!(place.effects(), "read\n");
 }
 
 #[test]
 fn headers_of_the_revision_without_sessions_say_what_the_body_says() {
-    let place = place_with(POLICY);
-    let mut guarded = Guarded::start(&place, &["stateless", "by-param"]);
-    let list = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{META}}}}}"#);
-    assert!(guarded.post(&list, &[VERSION, "Mcp-Method: tools/list"]).body.contains("does read"));
-    assert!(guarded.stateless(1, "read").body.contains("ok read"));
-    assert!(guarded.stateless(1, "delete").body.contains("Not executed"));
-    assert!(guarded.stateless(1, "never_listed").body.contains("tool_quarantined"));
-    let query = stateless(1, "query").replace(r#""arguments":{}"#, r#""arguments":{"region":"eu"}"#);
-    let name = "Mcp-Name: query";
-    for headers in [
-        &[VERSION, METHOD, name][..],
-        &[VERSION, METHOD, name, "Mcp-Param-Region: delete"],
-        &[VERSION, METHOD, name, "Mcp-Param-Region: eu", "mcp-param-region: delete"],
-        &[VERSION, METHOD],
-        &[VERSION, name],
-        &[METHOD, name],
-    ] {
-        let refused = guarded.post(&query, headers);
-        assert!(refused.status == 400 && refused.body.contains("-32020"), "{headers:?}: {refused:?}");
+    for place in both_ways(POLICY) {
+        let mut guarded = Guarded::start(&place, &["stateless", "by-param"]);
+        let list = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{META}}}}}"#);
+        assert!(guarded.post(&list, &[VERSION, "Mcp-Method: tools/list"]).body.contains("does read"));
+        assert!(guarded.stateless(1, "read").body.contains("ok read"));
+        assert!(guarded.stateless(1, "delete").body.contains("Not executed"));
+        assert!(guarded.stateless(1, "never_listed").body.contains("tool_quarantined"));
+        let query = stateless(1, "query").replace(r#""arguments":{}"#, r#""arguments":{"region":"eu"}"#);
+        let name = "Mcp-Name: query";
+        for headers in [
+            &[VERSION, METHOD, name][..],
+            &[VERSION, METHOD, name, "Mcp-Param-Region: delete"],
+            &[VERSION, METHOD, name, "Mcp-Param-Region: eu", "mcp-param-region: delete"],
+            &[VERSION, METHOD],
+            &[VERSION, name],
+            &[METHOD, name],
+        ] {
+            let refused = guarded.post(&query, headers);
+            assert!(refused.status == 400 && refused.body.contains("-32020"), "{headers:?}: {refused:?}");
+        }
+        assert!(guarded.post(&query, &[VERSION, METHOD, name, "Mcp-Param-Region: eu"]).body.contains("ok eu"));
+        // This revision has no sessions: the server sees none.
+        guarded.session = Some("smuggled".to_owned());
+        assert!(guarded.stateless(1, "read").body.contains("ok read"));
+        let heads = std::fs::read_to_string(place.at("effects.heads")).unwrap();
+        assert!(!heads.contains("smuggled") && place.effects() == "read\neu\nread\n", "{}", place.effects());
     }
-    assert!(guarded.post(&query, &[VERSION, METHOD, name, "Mcp-Param-Region: eu"]).body.contains("ok eu"));
-    // This revision has no sessions: the server sees none.
-    guarded.session = Some("smuggled".to_owned());
-    assert!(guarded.stateless(1, "read").body.contains("ok read"));
-    let heads = std::fs::read_to_string(place.at("effects.heads")).unwrap();
-    assert!(!heads.contains("smuggled") && place.effects() == "read\neu\nread\n", "{}", place.effects());
 }
 
 #[test]
 fn each_session_has_a_record_and_knows_nothing_of_the_others() {
-    let place = place_with(POLICY);
-    let mut guarded = Guarded::listed(&place, &[]);
-    assert!(guarded.call(1, "read").body.contains("ok read"));
-    let first = guarded.session.clone();
-    guarded.begin();
-    assert_ne!(first, guarded.session);
-    // The same id, at the same time, in another session.
-    assert!(guarded.call(1, "delete").body.contains("Not executed"));
-    let task = r#"{"jsonrpc":"2.0","id":5,"method":"tasks/result","params":{"taskId":"t1"}}"#;
-    assert!(guarded.post(task, &[]).body.contains("-32602"));
-    let retry = r#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"read","requestState":"handed out elsewhere"}}"#;
-    assert!(guarded.post(retry, &[]).body.contains("requestState"));
-    // One that is unknown here is not asked for at the server.
-    let second = guarded.session.replace("0123".to_owned());
-    let unknown = guarded.call(2, "read");
-    assert!(unknown.status == 404 && unknown.body.contains(r#""id":2"#), "{unknown:?}");
-    assert_eq!(guarded.ask("GET", "/mcp", &[], b"").status, 404);
-    assert_eq!(guarded.ask("DELETE", "/mcp", &[], b"").status, 404);
-    guarded.session = second.clone();
-    assert_eq!(guarded.ask("DELETE", "/mcp", &[], b"").status, 200);
-    assert_eq!(guarded.call(2, "read").status, 404);
-    wait_for("the session is not closed", || said(&place.proofmark(&["session", "list"])).lines().count() == 3);
-    guarded.guard.stop();
-    let listed = said(&place.proofmark(&["session", "list", "--json"]));
-    let names: Vec<_> = listed.split(r#""session":""#).skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
-    assert_eq!(names.len(), 2, "{listed}");
-    for name in names {
-        let shown = said(&place.proofmark(&["session", "show", name]));
-        assert!(shown.contains("closed"), "{shown}");
-        std::fs::write(place.at("s.jsonl"), place.proofmark(&["session", "export", name]).stdout).unwrap();
-        let verified = place.proofmark(&["receipt", "verify", "s.jsonl", "--as-chain"]);
-        assert!(verified.status.success(), "{}", said(&verified));
+    for place in both_ways(POLICY) {
+        let mut guarded = Guarded::listed(&place, &[]);
+        assert!(guarded.call(1, "read").body.contains("ok read"));
+        let first = guarded.session.clone();
+        guarded.begin();
+        assert_ne!(first, guarded.session);
+        // The same id, at the same time, in another session.
+        assert!(guarded.call(1, "delete").body.contains("Not executed"));
+        let task = r#"{"jsonrpc":"2.0","id":5,"method":"tasks/result","params":{"taskId":"t1"}}"#;
+        assert!(guarded.post(task, &[]).body.contains("-32602"));
+        let retry = r#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"read","requestState":"handed out elsewhere"}}"#;
+        assert!(guarded.post(retry, &[]).body.contains("requestState"));
+        // One that is unknown here is not asked for at the server.
+        let second = guarded.session.replace("0123".to_owned());
+        let unknown = guarded.call(2, "read");
+        assert!(unknown.status == 404 && unknown.body.contains(r#""id":2"#), "{unknown:?}");
+        assert_eq!(guarded.ask("GET", "/mcp", &[], b"").status, 404);
+        assert_eq!(guarded.ask("DELETE", "/mcp", &[], b"").status, 404);
+        guarded.session = second.clone();
+        assert_eq!(guarded.ask("DELETE", "/mcp", &[], b"").status, 200);
+        assert_eq!(guarded.call(2, "read").status, 404);
+        wait_for("the session is not closed", || said(&place.proofmark(&["session", "list"])).lines().count() == 3);
+        guarded.guard.stop();
+        let listed = said(&place.proofmark(&["session", "list", "--json"]));
+        let names: Vec<_> =
+            listed.split(r#""session":""#).skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        assert_eq!(names.len(), 2, "{listed}");
+        for name in names {
+            let shown = said(&place.proofmark(&["session", "show", name]));
+            assert!(shown.contains("closed"), "{shown}");
+            std::fs::write(place.at("s.jsonl"), place.proofmark(&["session", "export", name]).stdout).unwrap();
+            let verified = place.proofmark(&["receipt", "verify", "s.jsonl", "--as-chain"]);
+            assert!(verified.status.success(), "{}", said(&verified));
+        }
+        assert_eq!(place.effects(), "read\n");
     }
-    assert_eq!(place.effects(), "read\n");
 }
 
 #[test]
 fn a_named_session_goes_on_whatever_a_client_begins() {
-    let place = place_with(POLICY);
-    let mut guarded = Guarded::with(&place, &["injects"], &["--session", "try"]);
-    guarded.begin();
-    guarded.call(1, "read");
-    guarded.begin();
-    guarded.call(2, "read");
-    guarded.guard.stop();
-    let shown = said(&place.proofmark(&["session", "show", "try"]));
-    assert_eq!(shown.matches("allowed read").count(), 2, "{shown}");
+    for place in both_ways(POLICY) {
+        let mut guarded = Guarded::with(&place, &["injects"], &["--session", "try"]);
+        guarded.begin();
+        guarded.call(1, "read");
+        guarded.begin();
+        guarded.call(2, "read");
+        guarded.guard.stop();
+        let shown = said(&place.proofmark(&["session", "show", &place.session("try")]));
+        assert_eq!(shown.matches("allowed read").count(), 2, "{shown}");
+    }
 }
 
 #[test]
 fn an_approval_passes_the_call_once_and_two_at_once_are_decided_one_after_the_other() {
-    let place = place_with(POLICY);
-    place.add_reviewer();
-    let guarded = Guarded::listed(&place, &[]);
-    let blocked = guarded.call(1, "write").body;
-    let id = blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap().to_owned();
-    let approved = place
-        .proofmark(&["decision", "approve", "--yes", &id, "--key", "reviewer", "--role", "owner", "--note", "fine"]);
-    assert!(approved.status.success(), "{}", said(&approved));
-    let answers: Vec<_> = std::thread::scope(|scope| {
-        let calls: Vec<_> = (2..8)
-            .map(|id| {
-                scope.spawn({
-                    let guarded = &guarded;
-                    move || guarded.call(id, "write").body
+    for place in waiting::reviewed_both_ways() {
+        let guarded = Guarded::listed(&place, &[]);
+        let blocked = guarded.call(1, "write").body;
+        let id = blocked.split("proofmark decision approve ").nth(1).unwrap().get(..36).unwrap().to_owned();
+        let approved = place.proofmark(&[
+            "decision", "approve", "--yes", &id, "--key", "reviewer", "--role", "owner", "--note", "fine",
+        ]);
+        assert!(approved.status.success(), "{}", said(&approved));
+        let answers: Vec<_> = std::thread::scope(|scope| {
+            let calls: Vec<_> = (2..8)
+                .map(|id| {
+                    scope.spawn({
+                        let guarded = &guarded;
+                        move || guarded.call(id, "write").body
+                    })
                 })
-            })
-            .collect();
-        calls.into_iter().map(|call| call.join().unwrap()).collect()
-    });
-    assert_eq!(answers.iter().filter(|answer| answer.contains("ok write")).count(), 1, "{answers:?}");
-    assert_eq!(place.effects(), "write\n");
+                .collect();
+            calls.into_iter().map(|call| call.join().unwrap()).collect()
+        });
+        assert_eq!(answers.iter().filter(|answer| answer.contains("ok write")).count(), 1, "{answers:?}");
+        assert_eq!(place.effects(), "write\n");
+    }
 }
 
 #[test]
 fn a_definition_that_changes_is_blocked_over_http() {
-    let place = place_with(POLICY);
-    let guarded = Guarded::listed(&place, &["changes"]);
-    assert!(guarded.call(1, "read").body.contains("ok read"));
-    guarded.post(LIST, &[]);
-    let blocked = guarded.call(2, "read").body;
-    assert!(blocked.contains("tool_quarantined"), "{blocked}");
-    assert_eq!(place.effects(), "read\n");
+    for place in both_ways(POLICY) {
+        let guarded = Guarded::listed(&place, &["changes"]);
+        assert!(guarded.call(1, "read").body.contains("ok read"));
+        guarded.post(LIST, &[]);
+        let blocked = guarded.call(2, "read").body;
+        assert!(blocked.contains("tool_quarantined"), "{blocked}");
+        assert_eq!(place.effects(), "read\n");
+    }
 }
 
 #[test]
 fn every_event_of_a_stream_is_judged() {
-    let place = place_with(POLICY);
-    let guarded = Guarded::listed(&place, &["sse", "forges", "asks"]);
-    let answer = guarded.call(7, "read");
-    assert_eq!(answer.header("content-type"), Some("text/event-stream"));
-    let events: Vec<_> = answer.body.split("\n\n").collect();
-    assert_eq!(&events[..2], [": ping", "id: 1\ndata: "], "{answer:?}");
-    assert!(
-        events[2].starts_with("event: message\ndata: {\"jsonrpc\"") && events[2].contains("progress"),
-        "{answer:?}"
-    );
-    assert!(events[3].starts_with("id: 2\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"), "{answer:?}");
-    assert!(!answer.body.contains("1000") && !answer.body.contains("other"), "{answer:?}");
-    // The stream that the client opens brings news, and neither answers nor what the policy does not allow.
-    let news = guarded.ask("GET", "/mcp", &["Accept: text/event-stream"], b"").body;
-    assert!(news.contains("list_changed") && news.contains(": hello"), "{news}");
-    assert!(!news.contains("1000") && !news.contains("Password"), "{news}");
-    let declined = || std::fs::read_to_string(place.at("effects.answers")).unwrap_or_default();
-    assert!(declined().contains(r#""id": "s1", "result": {"action": "decline"}"#), "{}", declined());
-    // What the guard answers itself is in the form that the client takes.
-    let blocked = guarded.post(&call(9, "delete"), &["Accept: text/event-stream"]);
-    assert_eq!(blocked.header("content-type"), Some("text/event-stream"));
-    assert!(
-        blocked.body.starts_with("event: message\ndata: {") && blocked.body.contains("Not executed"),
-        "{blocked:?}"
-    );
-    // 10 MiB pass.
-    assert!(guarded.call(8, "big").body.len() > 10 << 20);
+    for place in both_ways(POLICY) {
+        let guarded = Guarded::listed(&place, &["sse", "forges", "asks"]);
+        let answer = guarded.call(7, "read");
+        assert_eq!(answer.header("content-type"), Some("text/event-stream"));
+        let events: Vec<_> = answer.body.split("\n\n").collect();
+        assert_eq!(&events[..2], [": ping", "id: 1\ndata: "], "{answer:?}");
+        assert!(
+            events[2].starts_with("event: message\ndata: {\"jsonrpc\"") && events[2].contains("progress"),
+            "{answer:?}"
+        );
+        assert!(events[3].starts_with("id: 2\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"), "{answer:?}");
+        assert!(!answer.body.contains("1000") && !answer.body.contains("other"), "{answer:?}");
+        // The stream that the client opens brings news, and neither answers nor what the policy does not allow.
+        let news = guarded.ask("GET", "/mcp", &["Accept: text/event-stream"], b"").body;
+        assert!(news.contains("list_changed") && news.contains(": hello"), "{news}");
+        assert!(!news.contains("1000") && !news.contains("Password"), "{news}");
+        let declined = || std::fs::read_to_string(place.at("effects.answers")).unwrap_or_default();
+        assert!(declined().contains(r#""id": "s1", "result": {"action": "decline"}"#), "{}", declined());
+        // What the guard answers itself is in the form that the client takes.
+        let blocked = guarded.post(&call(9, "delete"), &["Accept: text/event-stream"]);
+        assert_eq!(blocked.header("content-type"), Some("text/event-stream"));
+        assert!(
+            blocked.body.starts_with("event: message\ndata: {") && blocked.body.contains("Not executed"),
+            "{blocked:?}"
+        );
+        // 10 MiB pass.
+        assert!(guarded.call(8, "big").body.len() > 10 << 20);
+    }
 }
 
 #[test]
 fn a_stream_that_was_lost_goes_on_and_brings_its_answer() {
-    let place = place_with(POLICY);
-    let guarded = Guarded::listed(&place, &["resumes"]);
-    let begun = guarded.call(7, "read").body;
-    assert_eq!(begun, "id: r1\nretry: 10\ndata: \n\n");
-    for _ in 0..2 {
-        let answer = guarded.ask("GET", "/mcp", &["Last-Event-ID: r1"], b"").body;
-        assert!(answer.contains("ok read"), "{answer}");
+    for place in both_ways(POLICY) {
+        let guarded = Guarded::listed(&place, &["resumes"]);
+        let begun = guarded.call(7, "read").body;
+        assert_eq!(begun, "id: r1\nretry: 10\ndata: \n\n");
+        for _ in 0..2 {
+            let answer = guarded.ask("GET", "/mcp", &["Last-Event-ID: r1"], b"").body;
+            assert!(answer.contains("ok read"), "{answer}");
+        }
+        // Not as the answer to another request, and not without being asked for.
+        assert!(!guarded.ask("GET", "/mcp", &[], b"").body.contains("ok read"));
     }
-    // Not as the answer to another request, and not without being asked for.
-    assert!(!guarded.ask("GET", "/mcp", &[], b"").body.contains("ok read"));
 }
 
 #[test]
@@ -438,38 +459,42 @@ fn a_credential_that_changes_is_sent_from_then_on() {
 
 #[test]
 fn who_hangs_up_cancels_without_a_session_and_does_not_with_one() {
-    let place = place_with(POLICY);
-    let guarded = Guarded::with(&place, &["stateless"], &["--session", "s1"]);
-    let list = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{META}}}}}"#);
-    guarded.post(&list, &[VERSION, "Mcp-Method: tools/list"]);
-    let mut stream =
-        guarded.send("POST", "/mcp", &[VERSION, METHOD, "Mcp-Name: slow"], stateless(1, "slow").as_bytes());
-    guarded.until(&mut stream, ": begun");
-    drop(stream);
-    wait_for("the server is not told", || place.effects().contains("hung up"));
-    wait_for("it is not recorded", || said(&place.proofmark(&["session", "show", "s1"])).contains("cancelled"));
-    // A client that sends half a head, and one that sends half a body, keep nobody out.
-    let mut half = guarded.connect();
-    half.write_all(b"POST /mcp HTTP/1.1\r\nHost:").unwrap();
-    let half_body = guarded.send("POST", "/mcp", &["Content-Length: 100000"], b"{");
-    assert!(guarded.stateless(2, "read").body.contains("ok read"));
-    drop((half, half_body));
+    for place in both_ways(POLICY) {
+        let guarded = Guarded::with(&place, &["stateless"], &["--session", "s1"]);
+        let list = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{META}}}}}"#);
+        guarded.post(&list, &[VERSION, "Mcp-Method: tools/list"]);
+        let mut stream =
+            guarded.send("POST", "/mcp", &[VERSION, METHOD, "Mcp-Name: slow"], stateless(1, "slow").as_bytes());
+        guarded.until(&mut stream, ": begun");
+        drop(stream);
+        wait_for("the server is not told", || place.effects().contains("hung up"));
+        wait_for("it is not recorded", || {
+            said(&place.proofmark(&["session", "show", &place.session("s1")])).contains("cancelled")
+        });
+        // A client that sends half a head, and one that sends half a body, keep nobody out.
+        let mut half = guarded.connect();
+        half.write_all(b"POST /mcp HTTP/1.1\r\nHost:").unwrap();
+        let half_body = guarded.send("POST", "/mcp", &["Content-Length: 100000"], b"{");
+        assert!(guarded.stateless(2, "read").body.contains("ok read"));
+        drop((half, half_body));
+    }
 }
 
 #[test]
 fn a_guard_that_is_told_to_stop_ends_streams_and_records_what_it_saw() {
-    let place = place_with(POLICY);
-    let mut guarded = Guarded::listed(&place, &[]);
-    guarded.call(1, "read");
-    let mut stream = guarded.send("POST", "/mcp", &[], call(2, "slow").as_bytes());
-    guarded.until(&mut stream, ": begun");
-    guarded.guard.stop();
-    let listed = said(&place.proofmark(&["session", "list", "--json"]));
-    let name = listed.split(r#""session":""#).nth(1).unwrap().split('"').next().unwrap();
-    let exported = said(&place.proofmark(&["session", "export", name]));
-    let last = exported.lines().last().unwrap();
-    // It did not wait for the call.
-    assert!(last.contains(r#""kind":"closed""#) && last.contains(r#""unanswered":["2"]"#), "{last}");
+    for place in both_ways(POLICY) {
+        let mut guarded = Guarded::listed(&place, &[]);
+        guarded.call(1, "read");
+        let mut stream = guarded.send("POST", "/mcp", &[], call(2, "slow").as_bytes());
+        guarded.until(&mut stream, ": begun");
+        guarded.guard.stop();
+        let listed = said(&place.proofmark(&["session", "list", "--json"]));
+        let name = listed.split(r#""session":""#).nth(1).unwrap().split('"').next().unwrap();
+        let exported = said(&place.proofmark(&["session", "export", name]));
+        let last = exported.lines().last().unwrap();
+        // It did not wait for the call.
+        assert!(last.contains(r#""kind":"closed""#) && last.contains(r#""unanswered":["2"]"#), "{last}");
+    }
 }
 
 #[test]
@@ -513,67 +538,4 @@ fn a_server_over_tls_is_known_by_the_systems_certificates() {
         let guarded = Guarded { guard, server, session: None };
         assert_eq!(guarded.post(INITIALIZE, &[]).status, status);
     }
-}
-
-/// The official client, in each of these modes, is told the same by an official server that answers so with and without guard.
-fn is_the_same_for_the_official_client(how: &str, modes: &[&str]) {
-    let Some(python) = proofmark_testing::python_with("mcp.client.client", "mcp==2.3.0") else { return };
-    let place = place_with(OPEN_POLICY);
-    let mut command = Command::new(&python);
-    command.arg(OFFICIAL_SERVER).arg(how);
-    let server = Listening::of(&mut command, false, |line| Some(format!("127.0.0.1:{line}")));
-    let guard = Listening::guard(&place, &format!("http://{}/mcp", server.address), &[]);
-    for mode in modes {
-        let told = |address: &str| {
-            let url = format!("http://{address}/mcp");
-            let told = Command::new(&python).args([CLIENT, &url, mode]).output().unwrap();
-            assert!(told.status.success(), "{how} {mode}: {}", said(&told));
-            String::from_utf8(told.stdout).unwrap()
-        };
-        let (direct, guarded) = (told(&server.address), told(&guard.address));
-        assert!(direct.contains("asked: yes") || (how, *mode) != ("sse", "legacy"), "{direct}");
-        assert_eq!(direct, guarded, "{how} {mode}");
-    }
-}
-
-#[test]
-fn the_official_client_sees_the_same_server_whose_answers_are_json_with_and_without_guard() {
-    is_the_same_for_the_official_client("json", &["legacy"]);
-}
-
-#[test]
-fn the_official_client_sees_the_same_server_whose_answers_are_streams_with_and_without_guard() {
-    is_the_same_for_the_official_client("sse", &["legacy", "auto", "2026-07-28"]);
-}
-
-#[test]
-fn the_official_client_sees_the_same_server_without_sessions_with_and_without_guard() {
-    is_the_same_for_the_official_client("stateless", &["legacy"]);
-}
-
-#[test]
-fn the_typescript_client_sees_the_same_everything_server_with_and_without_guard() {
-    let packages = ["@modelcontextprotocol/sdk", "@modelcontextprotocol/server-everything"];
-    let Some(modules) = proofmark_testing::node_modules_with(&packages) else { return };
-    let place = place_with(OPEN_POLICY);
-    let port = proofmark_testing::free_port();
-    let mut command = Command::new("node");
-    command.arg(modules.join(packages[1]).join("dist/index.js")).arg("streamableHttp").env("PORT", port.to_string());
-    let server = Listening::of(&mut command, true, |line| {
-        line.contains("listening on port").then(|| format!("127.0.0.1:{port}"))
-    });
-    let guard = Listening::guard(&place, &format!("http://{}/mcp", server.address), &[]);
-    let told = |address: &str| {
-        let told = Command::new("node")
-            .arg(TYPESCRIPT_CLIENT)
-            .arg(&modules)
-            .arg(format!("http://{address}/mcp"))
-            .output()
-            .unwrap();
-        assert!(told.status.success(), "{}", said(&told));
-        String::from_utf8(told.stdout).unwrap()
-    };
-    let (direct, guarded) = (told(&server.address), told(&guard.address));
-    assert_eq!(direct, guarded);
-    assert!(direct.contains("sampled") && direct.contains("Echo: 29"), "{direct}");
 }

@@ -43,6 +43,8 @@ boundaries:
 struct Place {
     folder: TempDir,
     home: Home,
+    /// The server that decides, where guards over HTTP do not.
+    judge: Option<http::Listening>,
 }
 
 /// A guarded server.
@@ -57,7 +59,7 @@ impl Place {
         let folder = TempDir::new().unwrap();
         std::fs::write(folder.path().join("policy.yaml"), POLICY).unwrap();
         let home = Home::at(folder.path().join("home"));
-        Self { folder, home }
+        Self { folder, home, judge: None }
     }
 
     /// One whose store is a file, whatever the tests run on.

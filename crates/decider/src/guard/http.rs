@@ -1,11 +1,11 @@
 //! A guarded connection over HTTP.
 
-use proofmark_guard::{Failure, Headers, HungUp, Kind, Message, MessageError, MessageId, Posted, Stream};
+use proofmark_guard::{Failure, Headers, HungUp, Message, MessageError, MessageId, Posted, Stream};
 
 use super::{Guard, Passage};
 
 /// What follows from a message that the client has posted.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PostedMessage {
     pub passages: Vec<Passage>,
     /// The HTTP status, if it is answered here.
@@ -30,10 +30,7 @@ impl Guard {
         };
         self.note_policy(policy.hash());
         self.renew_pins();
-        let id = match &message.kind {
-            Kind::Request { id, .. } => Some(id.clone()),
-            Kind::Notification { .. } | Kind::Answer { .. } | Kind::Fault => None,
-        };
+        let id = message.request().cloned();
         let Posted { step, status } = self.connection().posted(message, headers, &policy);
         let passages = self.in_any_order(self.follow(step));
         let is_over = passages.iter().any(|passage| matches!(passage, Passage::ToClient(_) | Passage::ToServer(_)));

@@ -22,7 +22,7 @@ pub struct Posted {
 }
 
 /// The stream, or the one body, that brought a message of the server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// The answer to the post of this request. It brings no answer to another.
     Of { request: MessageId, resumable: bool },
@@ -43,6 +43,26 @@ pub enum HungUp {
     ForGood,
 }
 
+impl HungUp {
+    const WORDS: [(&'static str, Self); 3] = [
+        ("before-sending", Self::BeforeSending),
+        ("while-answering", Self::WhileAnswering),
+        ("for-good", Self::ForGood),
+    ];
+
+    /// Its word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, when)| *when == self).map_or("", |(word, _)| word)
+    }
+
+    /// What a word stands for.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::WORDS.into_iter().find(|(known, _)| *known == word).map(|(_, when)| when)
+    }
+}
+
 /// What follows if the server does not answer with a message.
 #[derive(Debug)]
 pub struct Failure {
@@ -52,7 +72,9 @@ pub struct Failure {
 }
 
 impl Stream {
-    fn resumable(&self) -> bool {
+    /// Whether it can be resumed, so that what it brings may come again.
+    #[must_use]
+    pub fn resumable(&self) -> bool {
         match self {
             Self::Of { resumable, .. } | Self::Standing { resumable } | Self::Resumed { resumable } => *resumable,
         }
@@ -63,10 +85,7 @@ impl Connection {
     /// Takes in a message that the client has posted with these headers. A header that says something else than the body is
     /// refused: what is between here and the server may go by it.
     pub fn posted(&mut self, message: Message, headers: &Headers, policy: &ActionPolicy) -> Posted {
-        let id = match &message.kind {
-            Kind::Request { id, .. } => Some(id.clone()),
-            Kind::Notification { .. } | Kind::Answer { .. } | Kind::Fault => None,
-        };
+        let id = message.request().cloned();
         let tool = message.param("name").and_then(|tool| self.pins.listed(PinKind::Tool, tool));
         let mirrored = tool.map(|listed| listed.mirrored.as_slice()).unwrap_or_default();
         if let Err(refusal) = headers.check(&message, mirrored) {

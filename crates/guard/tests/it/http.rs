@@ -348,4 +348,24 @@ proptest! {
         let reached = guarded.post(1, &body, &[VERSION, METHOD, ("mcp-name", "query"), ("mcp-param-region", &other)]);
         prop_assert_eq!(reached.server.len() == 1, is_plain && value == other);
     }
+
+    /// What is read of headers where they arrive is read of their texts elsewhere; other headers are not handed on.
+    #[test]
+    fn headers_are_read_alike_from_their_texts(
+        headers in prop::collection::vec(
+            (
+                prop::sample::select(vec!["Mcp-Method", "mcp-name", "MCP_Name", "mcp-param-a", "mcp-session-id", "x_secret"]),
+                prop_oneof![Just(vec![0xff]), "[ -~]{0,4}".prop_map(String::into_bytes)],
+            ),
+            0..4,
+        ),
+    ) {
+        let all = || headers.iter().map(|(name, value)| (*name, value.as_slice()));
+        let (texts, here) = (Headers::looked_at(all()), Headers::read(all()));
+        prop_assert_eq!(&Headers::read_texts(&texts), &here);
+        prop_assert!(texts.iter().all(|(name, _)| !["mcp-session-id", "x_secret"].contains(&&**name)));
+        if let Ok(here) = here {
+            prop_assert_eq!(Headers::read_texts(&here.texts()), Ok(here));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The ways around a policy that names tools: dispatchers, requests that call no tool, and definitions under another name.
 
-use super::{Answer, Guarded, Listening, place_with};
+use super::{Answer, Guarded, Listening, both_ways, place_with};
 use crate::said;
 
 const POLICY: &str = "
@@ -57,21 +57,22 @@ fn reads_of_resources_and_prompts_are_decided() {
 
 #[test]
 fn a_pinned_tool_under_another_name_or_on_another_server_is_quarantined() {
-    let place = place_with(POLICY);
-    let guarded = Guarded::listed(&place, &["renames"]);
-    assert!(guarded.call(1, "read").body.contains("ok read"));
-    // The server has named it anew since, and says nothing of that.
-    assert!(guarded.post(super::LIST, &[]).body.contains("read_again"));
-    assert!(guarded.call(2, "read_again").body.contains("tool_quarantined"));
-    assert!(guarded.call(3, "read").body.contains("tool_quarantined"));
-    let server = Listening::server(&place, &[]);
-    // Nobody has said yet which server the name belongs to.
-    let approved = place.proofmark(&["guard", "pin", "approve", "--server", "lenient", "--all"]);
-    assert!(approved.status.success(), "{}", said(&approved));
-    let options = ["--name", "other", "--session", "other"];
-    let guard = Listening::guard_named(&place, &format!("http://{}/mcp", server.address), &options);
-    let mut other = Guarded { guard, server, session: None };
-    other.begin();
-    assert!(other.call(4, "read").body.contains("tool_quarantined"));
-    assert_eq!(place.effects(), "read\n");
+    for place in both_ways(POLICY) {
+        let guarded = Guarded::listed(&place, &["renames"]);
+        assert!(guarded.call(1, "read").body.contains("ok read"));
+        // The server has named it anew since, and says nothing of that.
+        assert!(guarded.post(super::LIST, &[]).body.contains("read_again"));
+        assert!(guarded.call(2, "read_again").body.contains("tool_quarantined"));
+        assert!(guarded.call(3, "read").body.contains("tool_quarantined"));
+        let server = Listening::server(&place, &[]);
+        // Nobody has said yet which server the name belongs to.
+        let approved = place.proofmark(&["guard", "pin", "approve", "--server", "lenient", "--all"]);
+        assert!(approved.status.success(), "{}", said(&approved));
+        let options = ["--name", "other", "--session", "other"];
+        let guard = Listening::guard_named(&place, &format!("http://{}/mcp", server.address), &options);
+        let mut other = Guarded { guard, server, session: None };
+        other.begin();
+        assert!(other.call(4, "read").body.contains("tool_quarantined"));
+        assert_eq!(place.effects(), "read\n");
+    }
 }

@@ -9,9 +9,9 @@ use super::{INITIALIZE, LIST, METHOD, SERVER, VERSION, stateless};
 use crate::{BINARY, PATIENCE, Place, call};
 
 /// A process that says on a line where it listens, and is ended with the test.
-pub(super) struct Listening {
-    pub(super) child: Child,
-    pub(super) address: String,
+pub(crate) struct Listening {
+    pub(crate) child: Child,
+    pub(crate) address: String,
 }
 
 /// A guarded server.
@@ -65,13 +65,26 @@ impl Listening {
 
     pub(super) fn guard_named(place: &Place, upstream: &str, options: &[&str]) -> Self {
         let mut command = Command::new(BINARY);
-        command.args(["guard", "--policy", "policy.yaml", "--listen", "127.0.0.1:0"]);
+        let (option, decides) = match &place.judge {
+            Some(judge) => ("--server", judge.address.as_str()),
+            None => ("--policy", "policy.yaml"),
+        };
+        command.args(["guard", option, decides, "--listen", "127.0.0.1:0"]);
         command.args(["--upstream", upstream]).args(options);
         command.current_dir(place.folder.path()).envs(place.home.variables());
         Self::of(&mut command, true, |line| {
             let (_, address) = line.split_once(" on http://")?;
             Some(address.split('/').next()?.to_owned())
         })
+    }
+
+    /// A server that decides for guards, by a socket.
+    pub(super) fn judge(place: &Place, options: &[&str]) -> Self {
+        let mut command = Command::new(BINARY);
+        command.args(["serve", "--no-verify", "--policy", "policy.yaml", "--socket", "socket"]).args(options);
+        command.current_dir(place.folder.path()).envs(place.home.variables());
+        let address = format!("unix:{}", place.at("socket").display());
+        Self::of(&mut command, true, |line| line.contains("deciding for guards and hooks").then(|| address.clone()))
     }
 
     /// Ends it as a supervisor of services does.

@@ -32,6 +32,13 @@ fn reviewed() -> Place {
     reviewed_by(POLICY)
 }
 
+/// Such places, in which guards decide and in which a server does.
+pub(super) fn reviewed_both_ways() -> [Place; 2] {
+    let mut there = reviewed();
+    there.judge = Some(Listening::judge(&there, &[]));
+    [reviewed(), there]
+}
+
 fn reviewed_by(policy: &str) -> Place {
     let place = place_with(policy);
     place.add_reviewer();
@@ -91,13 +98,12 @@ fn rest(mut stream: TcpStream) -> String {
 }
 
 fn shown(place: &Place) -> String {
-    said(&place.proofmark(&["session", "show", "s1"]))
+    said(&place.proofmark(&["session", "show", &place.session("s1")]))
 }
 
 #[test]
 fn a_call_that_waits_is_told_of_progress_and_gets_the_servers_answer() {
-    for how in [&[][..], &["sse"]] {
-        let place = reviewed();
+    for (how, place) in [&[][..], &["sse"]].into_iter().zip(reviewed_both_ways().into_iter().rev()) {
         let guarded = waiting(&place, how, "300s");
         let (stream, first) = begun(&guarded, &patient(1), &[]);
         // Others go on meanwhile, and its id is in use.
@@ -119,19 +125,20 @@ fn a_call_that_waits_is_told_of_progress_and_gets_the_servers_answer() {
 
 #[test]
 fn a_call_of_the_revision_without_sessions_waits_too() {
-    let place = reviewed();
-    let guarded = Guarded::with(&place, &["stateless"], &["--session", "s1", "--wait", "300s"]);
-    let list = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{META}}}}}"#);
-    assert!(guarded.post(&list, &[VERSION, "Mcp-Method: tools/list"]).body.contains("does read"));
-    let headers = [VERSION, METHOD, "Mcp-Name: write"];
-    // Two clients may use one id.
-    let (one, first) = begun(&guarded, &stateless(1), &headers);
-    let (other, second) = begun(&guarded, &stateless(1).replace(r#""path":"a""#, r#""path":"b""#), &headers);
-    approve(&place, &first);
-    assert!(rest(one).contains("ok write"));
-    deny(&place, &second);
-    assert!(rest(other).contains("Not executed"));
-    assert_eq!(place.effects(), "write\n");
+    for place in reviewed_both_ways() {
+        let guarded = Guarded::with(&place, &["stateless"], &["--session", "s1", "--wait", "300s"]);
+        let list = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{META}}}}}"#);
+        assert!(guarded.post(&list, &[VERSION, "Mcp-Method: tools/list"]).body.contains("does read"));
+        let headers = [VERSION, METHOD, "Mcp-Name: write"];
+        // Two clients may use one id.
+        let (one, first) = begun(&guarded, &stateless(1), &headers);
+        let (other, second) = begun(&guarded, &stateless(1).replace(r#""path":"a""#, r#""path":"b""#), &headers);
+        approve(&place, &first);
+        assert!(rest(one).contains("ok write"));
+        deny(&place, &second);
+        assert!(rest(other).contains("Not executed"));
+        assert_eq!(place.effects(), "write\n");
+    }
 }
 
 #[test]
@@ -158,72 +165,76 @@ fn a_call_waits_only_where_its_client_takes_progress_in_a_stream() {
 
 #[test]
 fn a_call_that_waits_for_too_long_or_is_cancelled_is_not_executed() {
-    let place = reviewed();
-    let guarded = waiting(&place, &[], "1s");
-    let (stream, late) = begun(&guarded, &patient(1), &[]);
-    let over = rest(stream);
-    assert!(over.contains("Not executed") && over.contains(r#""id":1"#), "{over}");
-    // It was answered, so the approval is for the next call.
-    approve(&place, &late);
-    assert!(place.effects().is_empty());
-    assert!(guarded.post(&patient(1), &[BOTH]).body.contains("ok write"));
+    for place in reviewed_both_ways() {
+        let guarded = waiting(&place, &[], "1s");
+        let (stream, late) = begun(&guarded, &patient(1), &[]);
+        let over = rest(stream);
+        assert!(over.contains("Not executed") && over.contains(r#""id":1"#), "{over}");
+        // It was answered, so the approval is for the next call.
+        approve(&place, &late);
+        assert!(place.effects().is_empty());
+        assert!(guarded.post(&patient(1), &[BOTH]).body.contains("ok write"));
 
-    let guarded = waiting(&place, &[], "300s");
-    let (stream, cancelled) = begun(&guarded, &patient(1), &[]);
-    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    assert_eq!(guarded.post(cancel, &[]).status, 202);
-    let nothing = rest(stream);
-    assert!(!nothing.contains(r#""id":1"#), "a cancelled request has no answer: {nothing}");
-    approve(&place, &cancelled);
-    std::thread::sleep(Duration::from_secs(1));
-    assert_eq!(place.effects(), "write\n");
-    assert!(shown(&place).contains("executed: no"), "{}", shown(&place));
+        let guarded = waiting(&place, &[], "300s");
+        let (stream, cancelled) = begun(&guarded, &patient(1), &[]);
+        let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+        assert_eq!(guarded.post(cancel, &[]).status, 202);
+        let nothing = rest(stream);
+        assert!(!nothing.contains(r#""id":1"#), "a cancelled request has no answer: {nothing}");
+        approve(&place, &cancelled);
+        std::thread::sleep(Duration::from_secs(1));
+        assert_eq!(place.effects(), "write\n");
+        assert!(shown(&place).contains("executed: no"), "{}", shown(&place));
+    }
 }
 
 #[test]
 fn the_second_of_two_calls_that_are_alike_waits_for_an_approval_of_its_own() {
-    let place = reviewed();
-    let guarded = waiting(&place, &[], "300s");
-    let (one, first) = begun(&guarded, &patient(1), &[]);
-    let (mut other, second) = begun(&guarded, &patient(2), &[]);
-    approve(&place, &first);
-    assert!(rest(one).contains("ok write"));
-    // The action was allowed since, so that decision cannot be reviewed: the call waits for another.
-    let told = guarded.until(&mut other, "--note");
-    let third = decision(&told);
-    assert!(third != second && third != first, "{told}");
-    assert_eq!(place.effects(), "write\n");
-    approve(&place, &third);
-    assert!(rest(other).contains("ok write"));
-    assert_eq!(place.effects(), "write\nwrite\n");
+    for place in reviewed_both_ways() {
+        let guarded = waiting(&place, &[], "300s");
+        let (one, first) = begun(&guarded, &patient(1), &[]);
+        let (mut other, second) = begun(&guarded, &patient(2), &[]);
+        approve(&place, &first);
+        assert!(rest(one).contains("ok write"));
+        // The action was allowed since, so that decision cannot be reviewed: the call waits for another.
+        let told = guarded.until(&mut other, "--note");
+        let third = decision(&told);
+        assert!(third != second && third != first, "{told}");
+        assert_eq!(place.effects(), "write\n");
+        approve(&place, &third);
+        assert!(rest(other).contains("ok write"));
+        assert_eq!(place.effects(), "write\nwrite\n");
+    }
 }
 
 #[test]
 fn a_client_that_hangs_up_takes_its_call_with_it() {
-    let place = reviewed();
-    let guarded = waiting(&place, &[], "300s");
-    let (stream, decision) = begun(&guarded, &patient(1), &[]);
-    drop(stream);
-    wait_for("it is not recorded", || shown(&place).contains("executed: no"));
-    approve(&place, &decision);
-    std::thread::sleep(Duration::from_secs(1));
-    assert!(place.effects().is_empty(), "{}", place.effects());
-    // The id is free again, and the approval is there.
-    assert!(guarded.post(&patient(1), &[BOTH]).body.contains("ok write"));
+    for place in reviewed_both_ways() {
+        let guarded = waiting(&place, &[], "300s");
+        let (stream, decision) = begun(&guarded, &patient(1), &[]);
+        drop(stream);
+        wait_for("it is not recorded", || shown(&place).contains("executed: no"));
+        approve(&place, &decision);
+        std::thread::sleep(Duration::from_secs(1));
+        assert!(place.effects().is_empty(), "{}", place.effects());
+        // The id is free again, and the approval is there.
+        assert!(guarded.post(&patient(1), &[BOTH]).body.contains("ok write"));
+    }
 }
 
 #[test]
 fn a_guard_that_is_told_to_stop_ends_the_streams_of_calls_that_wait() {
-    let place = reviewed();
-    // No test lasts for as long as the call would wait.
-    let mut guarded = waiting(&place, &[], "1h");
-    let (stream, decision) = begun(&guarded, &patient(1), &[]);
-    guarded.guard.stop();
-    assert!(!rest(stream).contains(r#""id":1"#));
-    let shown = shown(&place);
-    assert!(shown.contains("executed: no") && shown.contains("closed"), "{shown}");
-    approve(&place, &decision);
-    assert!(place.effects().is_empty());
+    for place in reviewed_both_ways() {
+        // No test lasts for as long as the call would wait.
+        let mut guarded = waiting(&place, &[], "1h");
+        let (stream, decision) = begun(&guarded, &patient(1), &[]);
+        guarded.guard.stop();
+        assert!(!rest(stream).contains(r#""id":1"#));
+        let shown = shown(&place);
+        assert!(shown.contains("executed: no") && shown.contains("closed"), "{shown}");
+        approve(&place, &decision);
+        assert!(place.effects().is_empty());
+    }
 }
 
 #[test]
@@ -247,20 +258,21 @@ fn what_the_server_answers_instead_of_an_answer_is_an_error_at_the_end_of_the_st
 
 #[test]
 fn a_key_that_is_revoked_takes_the_call_that_waits_with_it() {
-    let place = reviewed();
-    let add = ["api-key", "add", "--api-keys", "keys.json", "robot", "agent", "--tenant", "acme.a"];
-    let key = said(&place.proofmark(&add)).split("pmk_").nth(1).map(|rest| format!("pmk_{}", &rest[..64])).unwrap();
-    let options = ["--session", "s1", "--wait", "300s", "--api-keys", "keys.json"];
-    let guarded = Guarded::with(&place, &["stateless"], &options);
-    let authorization = format!("Authorization: Bearer {key}");
-    assert!(guarded.post(LIST, &[&authorization]).body.contains("does read"));
-    let (stream, decision) = begun(&guarded, &patient(1), &[&authorization]);
-    let revoked = place.proofmark(&["api-key", "revoke", "--api-keys", "keys.json", "robot"]);
-    assert!(revoked.status.success(), "{}", said(&revoked));
-    assert!(!rest(stream).contains(r#""id":1"#));
-    approve(&place, &decision);
-    std::thread::sleep(Duration::from_secs(1));
-    assert!(place.effects().is_empty());
+    for place in reviewed_both_ways() {
+        let add = ["api-key", "add", "--api-keys", "keys.json", "robot", "agent", "--tenant", "acme.a"];
+        let key = said(&place.proofmark(&add)).split("pmk_").nth(1).map(|rest| format!("pmk_{}", &rest[..64])).unwrap();
+        let options = ["--session", "s1", "--wait", "300s", "--api-keys", "keys.json"];
+        let guarded = Guarded::with(&place, &["stateless"], &options);
+        let authorization = format!("Authorization: Bearer {key}");
+        assert!(guarded.post(LIST, &[&authorization]).body.contains("does read"));
+        let (stream, decision) = begun(&guarded, &patient(1), &[&authorization]);
+        let revoked = place.proofmark(&["api-key", "revoke", "--api-keys", "keys.json", "robot"]);
+        assert!(revoked.status.success(), "{}", said(&revoked));
+        assert!(!rest(stream).contains(r#""id":1"#));
+        approve(&place, &decision);
+        std::thread::sleep(Duration::from_secs(1));
+        assert!(place.effects().is_empty());
+    }
 }
 
 /// What a client of an official library hears of a call of `read`, which a person approves meanwhile.
@@ -379,21 +391,22 @@ fn the_user_of_a_client_is_asked_and_can_only_refuse() {
 
 #[test]
 fn questions_of_the_guard_go_to_sessions_only_and_end_with_the_call() {
-    let place = reviewed();
-    let mut guarded = Guarded::with(&place, &[], &["--session", "s1", "--wait", "300s"]);
-    guarded.begin_with(&INITIALIZE.replace("2025-11-25\"", "2025-11-25\",\"capabilities\":{\"elicitation\":{}}"));
-    let mut stream = guarded.send("POST", "/mcp", &[BOTH], patient(1).as_bytes());
-    let told = guarded.until(&mut stream, "requestedSchema");
-    assert!(told.contains("elicitation/create"), "{told}");
-    let first = decision(&told);
-    // An answer to it by somebody else's session, and to a question that was never asked, changes nothing.
-    let answer = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"action":"decline"}}}}"#);
-    assert_eq!(guarded.post(&answer("proofmark-approval-none"), &[]).status, 202);
-    assert_eq!(guarded.post(&answer("none"), &[]).status, 400);
-    approve(&place, &first);
-    let rest = rest(stream);
-    let [taken_back, result] = ["notifications/cancelled", "ok write"].map(|text| rest.find(text));
-    assert!(taken_back.is_some() && taken_back < result, "{rest}");
-    // Too late.
-    assert_eq!(guarded.post(&answer(&format!("proofmark-approval-{first}")), &[]).status, 202);
+    for place in reviewed_both_ways() {
+        let mut guarded = Guarded::with(&place, &[], &["--session", "s1", "--wait", "300s"]);
+        guarded.begin_with(&INITIALIZE.replace("2025-11-25\"", "2025-11-25\",\"capabilities\":{\"elicitation\":{}}"));
+        let mut stream = guarded.send("POST", "/mcp", &[BOTH], patient(1).as_bytes());
+        let told = guarded.until(&mut stream, "requestedSchema");
+        assert!(told.contains("elicitation/create"), "{told}");
+        let first = decision(&told);
+        // An answer to it by somebody else's session, and to a question that was never asked, changes nothing.
+        let answer = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"action":"decline"}}}}"#);
+        assert_eq!(guarded.post(&answer("proofmark-approval-none"), &[]).status, 202);
+        assert_eq!(guarded.post(&answer("none"), &[]).status, 400);
+        approve(&place, &first);
+        let rest = rest(stream);
+        let [taken_back, result] = ["notifications/cancelled", "ok write"].map(|text| rest.find(text));
+        assert!(taken_back.is_some() && taken_back < result, "{rest}");
+        // Too late.
+        assert_eq!(guarded.post(&answer(&format!("proofmark-approval-{first}")), &[]).status, 202);
+    }
 }

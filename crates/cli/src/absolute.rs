@@ -3,6 +3,7 @@
 use std::path::{self, Path};
 
 use anyhow::Context;
+use proofmark_keys::without_kinds;
 use proofmark_receipt::SignerId;
 use proofmark_store::Place as StorePlace;
 
@@ -63,7 +64,8 @@ pub(crate) fn absolute_options(arguments: &[String], config: &Config) -> anyhow:
         absolute.push(if option == "--store" {
             format!("{prefix}{}", stated_store(&StorePlace::parse(value))?)
         } else if names_file(option, value, config) {
-            format!("{prefix}{}", absolute_file(Path::new(value))?)
+            let (kinds, file) = split_kinds(option, value);
+            format!("{prefix}{kinds}{}", absolute_file(Path::new(file))?)
         } else {
             argument.clone()
         });
@@ -75,12 +77,21 @@ pub(crate) fn absolute_options(arguments: &[String], config: &Config) -> anyhow:
     Ok(absolute)
 }
 
+/// The kinds that a value of `--trust` begins with, and the rest; of another option, nothing and the value.
+pub(crate) fn split_kinds<'a>(option: &str, value: &'a str) -> (&'a str, &'a str) {
+    let rest = if option == "--trust" { without_kinds(value) } else { value };
+    value.split_at(value.len() - rest.len())
+}
+
 /// Whether the value of an option is the path of a file, and not the name of a key or of a signer.
 pub(crate) fn names_file(option: &str, value: &str, config: &Config) -> bool {
     match option {
         _ if FILES.contains(&option) => true,
         // As `trusted_signers` and the keyring read them: a text without a dot and a slash is a name.
-        "--trust" => value.contains(['.', '/']) && value.parse::<SignerId>().is_err() && Path::new(value).is_file(),
+        "--trust" => {
+            let signer = without_kinds(value);
+            signer.contains(['.', '/']) && signer.parse::<SignerId>().is_err() && Path::new(signer).is_file()
+        }
         "--key" => value.contains('/') || (!config.keyring().has(value) && Path::new(value).is_file()),
         _ => false,
     }

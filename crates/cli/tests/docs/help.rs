@@ -67,7 +67,7 @@ const BEFORE: &[(&str, &str)] = &[
     ("proofmark guard wrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark guard unwrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark store copy", "proofmark verify request.json --store proofmark.db"),
-    ("proofmark trust remove", "proofmark trust add ci ci.pem"),
+    ("proofmark trust remove", "proofmark trust add ci ci.pem --for verification"),
     ("proofmark api-key list", "proofmark api-key add --api-keys keys.json support-bot agent"),
     ("proofmark api-key revoke", "proofmark api-key add --api-keys keys.json support-bot agent"),
     // Else npx fetches the package and all that it needs.

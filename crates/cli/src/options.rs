@@ -135,7 +135,7 @@ pub(crate) struct Trusting {
     /// Trust this signer: a name of the trust store or of a key, or `KINDS=` and a signer id or a public key file (PEM, OpenSSH,
     /// JWK or JWK set), where KINDS are one or more of verification, acceptance, approval and decision, as in
     /// verification=ci.pem; can be repeated [default: the trust store and your own keys]
-    #[arg(long, value_name = "[KINDS=]SIGNER")]
+    #[arg(long, value_name = "SIGNER")]
     trust: Vec<String>,
 }
 

@@ -137,7 +137,7 @@ impl Worth {
     /// What a receipt proves that was issued here just now.
     #[must_use]
     pub fn of_issued(receipt: &Receipt, trusted: &Signers) -> Self {
-        let verification = verify_receipt(receipt, Profile::Vrf, &trusted.of_receipt(receipt));
+        let verification = trusted.judged(verify_receipt(receipt, Profile::Vrf, &trusted.of_receipt(receipt)));
         Self {
             answer: verification.answer,
             trust: verification.trust,

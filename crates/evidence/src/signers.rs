@@ -6,9 +6,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use proofmark_receipt::{Receipt, SignerId, Timestamp, Trust};
+use proofmark_receipt::{Json, Object, Receipt, SignerId, Timestamp, Trust, Verification};
 
 use crate::receipt::ReceiptKind;
+
+/// The latest end of a key that is read, in milliseconds: the year 9999.
+const MAX_END_MILLIS: f64 = 253_402_300_799_999.0;
 
 /// What a key may vouch for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,11 +87,17 @@ impl Capability {
     /// key vouches.
     #[must_use]
     pub fn of_receipt(receipt: &Receipt) -> Option<Self> {
-        Some(match ReceiptKind::of(receipt)? {
+        ReceiptKind::of(receipt).map(Self::of_kind)
+    }
+
+    /// What a key needs that vouches for a receipt of this kind.
+    #[must_use]
+    pub const fn of_kind(kind: ReceiptKind) -> Self {
+        match kind {
             ReceiptKind::Verification | ReceiptKind::Quorum => Self::Verification,
             ReceiptKind::StepAcceptance => Self::Acceptance,
             ReceiptKind::Approval => Self::Approval,
-        })
+        }
     }
 }
 
@@ -154,6 +163,36 @@ impl DatedKey {
     #[must_use]
     pub fn endless(signer: SignerId) -> Self {
         Self { signer, until: None }
+    }
+
+    /// Reads a JWK (RFC 7517). Its end is `exp`, in seconds, as OpenID Federation 1.0 has it for keys of the past. A key whose end
+    /// cannot be read is not taken for one without an end.
+    #[must_use]
+    pub fn from_jwk(jwk: &Object) -> Option<Self> {
+        let until = match jwk.get("exp") {
+            Some(exp) => {
+                let millis = (exp.as_number()?.as_f64()? * 1_000.0).round();
+                if !(0.0..MAX_END_MILLIS).contains(&millis) {
+                    return None;
+                }
+                Some(Timestamp::from_unix_millis(millis as i64))
+            }
+            None => None,
+        };
+        Some(Self { signer: SignerId::from_jwk(jwk).ok()?, until })
+    }
+
+    /// The form that [`DatedKey::from_jwk`] reads.
+    #[must_use]
+    pub fn jwk(&self) -> Object {
+        let mut jwk = self.signer.jwk();
+        if let Some(millis) = self.until.as_ref().map(Timestamp::unix_millis) {
+            let (seconds, rest) = (millis.div_euclid(1_000), millis.rem_euclid(1_000));
+            let exp = if rest == 0 { seconds.to_string() } else { format!("{seconds}.{rest:03}") };
+            // It is a number as written, so none is dropped here.
+            jwk.insert("exp", Json::parse(exp.as_bytes()).unwrap_or(Json::Null));
+        }
+        jwk
     }
 
     /// Whether this signer's document counts that is dated so. One without a date counts only if the key has no end.
@@ -227,13 +266,26 @@ impl Signers {
         kinds.into_iter().flat_map(|kind| self.of(kind, signed_at)).collect()
     }
 
+    /// A verification by some of these keys, where none may vouch for the document: its signer is then not trusted, and not unknown.
+    /// Where no keys are known at all, nobody asked for trust.
+    #[must_use]
+    pub fn judged(&self, verification: Verification) -> Verification {
+        match verification.trust {
+            Trust::Unknown if verification.signer.is_some() && !self.keys.is_empty() => {
+                Verification { trust: Trust::Untrusted, ..verification }
+            }
+            _ => verification,
+        }
+    }
+
     /// What is known of the signer of an approval: a key that is known for other documents only is not trusted; a stranger is
     /// unknown, and counts where the policy lists the key.
     #[must_use]
     pub fn in_approver(&self, found: Trust, signer: Option<&SignerId>) -> Trust {
-        match found {
-            Trust::Untrusted if signer.is_some_and(|signer| !self.knows(signer)) => Trust::Unknown,
-            found => found,
+        match (found, signer) {
+            (Trust::Trusted, _) => Trust::Trusted,
+            (_, Some(signer)) if self.knows(signer) => Trust::Untrusted,
+            _ => Trust::Unknown,
         }
     }
 }
@@ -272,6 +324,22 @@ mod tests {
             assert_eq!(!signers.of(Capability::Decision, dated.as_ref()).is_empty(), counts, "{dated:?}");
         }
         assert!(signers.knows(&signer(1)));
+    }
+
+    #[test]
+    fn an_end_is_in_the_jwk_to_the_millisecond() {
+        for end in [None, Some("2026-03-01T12:00:00Z"), Some("2026-03-01T12:00:00.123Z"), Some("1970-01-01T00:00:00.001Z")] {
+            let until = end.map(|end| end.parse::<Timestamp>().unwrap());
+            let key = DatedKey { signer: signer(1), until };
+            let read = DatedKey::from_jwk(&key.jwk()).unwrap();
+            let millis = |key: &DatedKey| key.until.as_ref().map(Timestamp::unix_millis);
+            assert_eq!((read.signer, millis(&read)), (key.signer, millis(&key)));
+        }
+        for exp in ["\"2026\"", "null", "1e300", "-1", "{}"] {
+            let mut jwk = signer(1).jwk();
+            jwk.insert("exp", Json::parse(exp.as_bytes()).unwrap());
+            assert_eq!(DatedKey::from_jwk(&jwk), None, "{exp}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proofmark_receipt::document::{DocumentError, shown};
 use proofmark_evidence::DatedKey;
-use proofmark_receipt::{Json, Object, SignerId, Timestamp};
+use proofmark_receipt::{Json, SignerId};
 use ssh_key::PublicKey;
 
 use crate::keyring::KeyringError;
@@ -197,17 +197,7 @@ fn read(content: &str) -> Vec<DatedKey> {
     let Some(object) = json.as_object() else { return Vec::new() };
     match object.get("keys").and_then(Json::as_array) {
         // A set may hold keys of other kinds; those sign no receipts.
-        Some(keys) => keys.iter().filter_map(Json::as_object).filter_map(of_jwk).collect(),
-        None => of_jwk(object).into_iter().collect(),
+        Some(keys) => keys.iter().filter_map(Json::as_object).filter_map(DatedKey::from_jwk).collect(),
+        None => DatedKey::from_jwk(object).into_iter().collect(),
     }
-}
-
-/// A key with its end, which is `exp` in seconds, as OpenID Federation registered it for keys of the past. A key whose end cannot be
-/// read is not taken for one without an end.
-fn of_jwk(jwk: &Object) -> Option<DatedKey> {
-    let until = match jwk.get("exp") {
-        Some(exp) => Some(Timestamp::from_unix_millis(exp.as_number()?.as_i64()?.checked_mul(1_000)?)),
-        None => None,
-    };
-    Some(DatedKey { signer: SignerId::from_jwk(jwk).ok()?, until })
 }

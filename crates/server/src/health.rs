@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
-use proofmark_evidence::DatedKey;
 use proofmark_jobs::SelfTest;
 use proofmark_receipt::{Json, object};
 use proofmark_store::MAX_CLOCK_SKEW;
@@ -132,14 +131,6 @@ pub(crate) async fn keys(State(state): State<Arc<AppState>>) -> Reply {
             listed.push(worker.clone());
         }
     }
-    let keys = listed.into_iter().map(|DatedKey { signer, until }| {
-        let mut jwk = signer.jwk();
-        if let Some(until) = until {
-            // Whole seconds, and never later than the end.
-            jwk.insert("exp", until.unix_millis().div_euclid(1_000));
-        }
-        Json::from(jwk)
-    });
-    let keys: Vec<Json> = keys.collect();
+    let keys: Vec<Json> = listed.iter().map(|key| Json::from(key.jwk())).collect();
     Json::from(object! { "keys": keys }).into()
 }

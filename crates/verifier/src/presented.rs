@@ -131,7 +131,7 @@ pub fn fact(
         (Some(store), false) => of_decision(receipt).map(|id| store.allowed_since(id)).transpose()?.flatten(),
         (None, _) => None,
     };
-    let fact = verify_receipt(receipt, Profile::Vrf, &trusted.of_receipt(receipt));
+    let fact = trusted.judged(verify_receipt(receipt, Profile::Vrf, &trusted.of_receipt(receipt)));
     let fact = ReceiptFact::new(receipt, &fact, spent || by.is_some());
     let trust = match fact.kind {
         Some(ReceiptKind::Approval) => trusted.in_approver(fact.trust, fact.signer.as_ref()),

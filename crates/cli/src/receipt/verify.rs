@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use proofmark_evidence::Capabilities;
+use proofmark_evidence::{Capabilities, Capability};
 use proofmark_keys::{Checked, KnownSigners, LinkedDocument, TrustedSigners};
 use proofmark_receipt::document;
 use proofmark_receipt::json::MAX_BYTES;
@@ -230,7 +230,8 @@ impl Printing<'_> {
         if let Some(signer) = signer {
             text.push_str(&format!("  {}\n", printable(&signed_by(self.known, signer, *trust))));
             if *trust == Trust::Unknown {
-                let command = format!("proofmark trust add NAME {signer}");
+                let kind = checked.capability().map_or("KINDS", Capability::as_str);
+                let command = format!("proofmark trust add NAME {signer} --for {kind}");
                 text.push_str(&format!("  help: if you know whose key it is, run `{command}`\n"));
             }
         }

@@ -205,7 +205,9 @@ fn recompute(replay: &Replay, receipt: &DecisionReceipt, known: &KnownSigners) -
     let Verification { answer, trust, signer, .. } = &replay.verification;
     let signed = match signer {
         Some(signer) if *trust == Trust::Trusted => signed_by(known, signer, *trust),
-        Some(signer) => format!("{}; name a trusted signer with `--trust decision=SIGNER`", signed_by(known, signer, *trust)),
+        Some(signer) => {
+            format!("{}; name a trusted signer with `--trust decision=SIGNER`", signed_by(known, signer, *trust))
+        }
         None => format!("the signature is {answer}: {}", answer.cause().unwrap_or_default()),
     };
     let (word, exit) = match (&replay.recomputed, answer) {

@@ -93,7 +93,7 @@ pub(crate) struct List {
 /// The key stays, and what it signed before counts as before. No command signs with it any more. Its end can be moved to an earlier
 /// time, and never to a later one.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  proofmark key end default\n  proofmark key end default --at 2026-10-01T00:00:00Z")]
+#[command(after_help = "Example:\n  proofmark key end default")]
 pub(crate) struct End {
     /// The name of the key
     name: String,

@@ -379,7 +379,8 @@ struct Named {
 impl Named {
     fn signers(&self, known: &KnownSigners) -> anyhow::Result<Signers> {
         let workers = self.workers.as_deref().map(|workers| known.keys(workers)).transpose()?;
-        let trusted = known.keys(&self.servers)?.into_iter().fold(self.trusting.among(known)?, TrustedSigners::and_server);
+        let trusted =
+            known.keys(&self.servers)?.into_iter().fold(self.trusting.among(known)?, TrustedSigners::and_server);
         let trusted = workers.iter().flatten().cloned().fold(trusted, TrustedSigners::and_worker);
         Ok(Signers { trusted, workers })
     }

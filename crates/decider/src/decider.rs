@@ -20,8 +20,7 @@ use proofmark_boundary::{ActionPolicy, Admission, Asker, Decision, DecisionRecei
 use proofmark_evidence::{Capabilities, Capability, DatedKey, Signers};
 use proofmark_keys::{Checked, TrustedSigners, verify_decision};
 use proofmark_receipt::{
-    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SigningKey, Timestamp, Trust,
-    Verification,
+    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SigningKey, Timestamp, Trust, Verification,
 };
 use proofmark_store::{
     Answer, Decision as StoredDecision, NewDecision, Pending, Store, StoreError, Tenant, Write, Written,
@@ -99,12 +98,7 @@ impl Decider {
     /// A decider that decides by `policy` (none: it decides nothing), signs with `key` and stores decisions in `store`.
     /// Receipts count when they are signed with `key`, or by one of `trusted` who may vouch for their kind.
     #[must_use]
-    pub fn new(
-        policy: Option<ActionPolicy>,
-        key: SigningKey,
-        store: Arc<Store>,
-        trusted: TrustedSigners,
-    ) -> Self {
+    pub fn new(policy: Option<ActionPolicy>, key: SigningKey, store: Arc<Store>, trusted: TrustedSigners) -> Self {
         let trusted = RwLock::new(Arc::new(trusted.and(key.signer())));
         let policies = RwLock::new(Arc::new(Policies::only(policy)));
         let (key, locks) = (Arc::new(key), KeyedLock::default());

@@ -6,8 +6,7 @@
 use proofmark_checks::{Format, Request};
 use proofmark_evidence::Signers;
 use proofmark_receipt::{
-    Hashes, Json, Object, Profile, Receipt, ReceiptId, Sha256Digest, SignatureStatus, Trust, Verdict,
-    verify_receipt,
+    Hashes, Json, Object, Profile, Receipt, ReceiptId, Sha256Digest, SignatureStatus, Trust, Verdict, verify_receipt,
 };
 use proofmark_store::StoredReceipt;
 
@@ -321,13 +320,13 @@ mod tests {
     #[test]
     fn trust_is_judged_now() {
         let (receipt, key) = (receipt(REQUEST), SigningKey::from_seed([3; 32]));
-        let trusting = |key: &SigningKey, kind| {
-            Signers::default().with(DatedKey::endless(key.signer()), Capabilities::only(kind))
-        };
+        let trusting =
+            |key: &SigningKey, kind| Signers::default().with(DatedKey::endless(key.signer()), Capabilities::only(kind));
         assert!(Worth::of_issued(&receipt, &trusting(&key, Capability::Verification)).vouched().is_ok());
         // A stranger, and a key that may vouch for something else.
         let stranger = SigningKey::from_seed([4; 32]);
-        let others = [Capability::Acceptance, Capability::Approval, Capability::Decision].map(|kind| trusting(&key, kind));
+        let others =
+            [Capability::Acceptance, Capability::Approval, Capability::Decision].map(|kind| trusting(&key, kind));
         for signers in [Signers::default(), trusting(&stranger, Capability::Verification)].iter().chain(&others) {
             assert_eq!(Worth::of_issued(&receipt, signers).vouched(), Err(WorthError::Untrusted));
         }

@@ -25,7 +25,9 @@ impl ListedReviewer {
             let reviewer = reviewer(&field)?;
             if listed.iter().any(|other| other.name == reviewer.name) {
                 let message = format!("another reviewer has the name `{}`", shown(&reviewer.name));
-                return Err(field.error(Cause::DuplicateName, message).with_help("give each their own name, and list the keys of one person in one entry"));
+                return Err(field
+                    .error(Cause::DuplicateName, message)
+                    .with_help("give each their own name, and list the keys of one person in one entry"));
             }
             listed.push(reviewer);
         }

@@ -44,7 +44,8 @@ impl Roles {
             return Some(Person::Passkey(passkey.clone()));
         }
         let signer = fact.signer?;
-        let is_listed = || self.reviewers.iter().any(|listed| listed.people.iter().any(|person| is_caller(fact, person)));
+        let is_listed =
+            || self.reviewers.iter().any(|listed| listed.people.iter().any(|person| is_caller(fact, person)));
         // A signer that may speak for nobody counts as itself; otherwise one key could pose as several reviewers.
         let named = reviewer(fact).filter(|_| fact.vouched || is_listed());
         Some(named.map_or(Person::Key(signer), |reviewer| reviewer.person(signer)))
@@ -66,8 +67,9 @@ impl Roles {
         // Another server speaks for the callers that the policy lists, and not for the holders of keys.
         let is_known = fact.vouched || fact.passkey.is_some();
         let own = if is_known { self.person(fact) } else { fact.signer.map(Person::Key) };
-        let is_member =
-            |member: &ListedReviewer| member.people.iter().any(|person| own.as_ref() == Some(person) || is_caller(fact, person));
+        let is_member = |member: &ListedReviewer| {
+            member.people.iter().any(|person| own.as_ref() == Some(person) || is_caller(fact, person))
+        };
         let by_server = fact.passkey.is_none()
             && fact.vouched
             && reviewer(fact).is_some_and(|reviewer| reviewer.roles.iter().any(|held| held == role));

@@ -105,9 +105,8 @@ impl Capabilities {
     /// All of them.
     pub const ALL: Self = Self { bits: 15 };
     /// Those of a server: what it verifies, accepts and decides. It approves nothing by itself.
-    pub const SERVER: Self = Self {
-        bits: Capability::Verification.bit() | Capability::Acceptance.bit() | Capability::Decision.bit(),
-    };
+    pub const SERVER: Self =
+        Self { bits: Capability::Verification.bit() | Capability::Acceptance.bit() | Capability::Decision.bit() };
 
     /// This one alone.
     #[must_use]
@@ -328,7 +327,9 @@ mod tests {
 
     #[test]
     fn an_end_is_in_the_jwk_to_the_millisecond() {
-        for end in [None, Some("2026-03-01T12:00:00Z"), Some("2026-03-01T12:00:00.123Z"), Some("1970-01-01T00:00:00.001Z")] {
+        for end in
+            [None, Some("2026-03-01T12:00:00Z"), Some("2026-03-01T12:00:00.123Z"), Some("1970-01-01T00:00:00.001Z")]
+        {
             let until = end.map(|end| end.parse::<Timestamp>().unwrap());
             let key = DatedKey { signer: signer(1), until };
             let read = DatedKey::from_jwk(&key.jwk()).unwrap();

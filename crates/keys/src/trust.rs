@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use proofmark_receipt::document::{DocumentError, shown};
 use proofmark_evidence::DatedKey;
+use proofmark_receipt::document::{DocumentError, shown};
 use proofmark_receipt::{Json, SignerId};
 use ssh_key::PublicKey;
 

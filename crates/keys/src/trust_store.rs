@@ -5,8 +5,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use proofmark_receipt::document::{self, Cause, DocumentError, Field, Format};
 use proofmark_evidence::{Capabilities, Capability, DatedKey};
+use proofmark_receipt::document::{self, Cause, DocumentError, Field, Format};
 use proofmark_receipt::{Json, Object, SignerId, Timestamp, object};
 
 use crate::owned::{self, OwnedError};

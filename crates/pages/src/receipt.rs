@@ -242,9 +242,7 @@ impl Genuine {
             Some(signer) if visit.context.services.worker_keys().iter().any(|worker| worker.signer == signer) => {
                 ("ok", "ok", "Signed by a worker of this server")
             }
-            Some(_) => {
-                ("ok", "ok", "Signed by a signer who is trusted here")
-            }
+            Some(_) => ("ok", "ok", "Signed by a signer who is trusted here"),
             None => ("open", "ring", "The signer is not known"),
         };
         let position = receipt.metadata().get("chain_position").and_then(|position| position.as_number()?.as_u64());

@@ -116,11 +116,7 @@ pub fn facts(
 /// The facts of a receipt: whether it verifies, who signed it, and whether it is spent in the store. An approval is spent,
 /// too, once the action was allowed after the decision that it approves: one decision is approved for one execution, however
 /// many people approve it.
-pub fn fact(
-    receipt: &Receipt,
-    trusted: &Signers,
-    store: Option<&TenantStore<'_>>,
-) -> Result<ReceiptFact, StoreError> {
+pub fn fact(receipt: &Receipt, trusted: &Signers, store: Option<&TenantStore<'_>>) -> Result<ReceiptFact, StoreError> {
     let approved = approved(receipt);
     let spend = spend_of(receipt, approved.as_ref().ok().and_then(Option::as_ref));
     let spent = store.map(|store| store.is_spent(&spend)).transpose()?.unwrap_or(false);
@@ -273,7 +269,11 @@ mod tests {
         let wanted = BTreeSet::from([older.hashes().output.to_string()]);
         let stored = stored(&ours, &wanted, &Signers::default()).unwrap();
         assert_eq!(stored.iter().map(|fact| fact.verdict).collect::<Vec<_>>(), [Verdict::Fail]);
-        assert_eq!(facts(&both, &Signers::default(), None).unwrap().len(), 2, "without a store nothing is known of that");
+        assert_eq!(
+            facts(&both, &Signers::default(), None).unwrap().len(),
+            2,
+            "without a store nothing is known of that"
+        );
     }
 
     #[test]

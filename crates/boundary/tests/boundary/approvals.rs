@@ -129,7 +129,9 @@ fn the_keys_of_one_reviewer_are_one_person() {
         reviewer(3)
     ));
     let by = |number: u8| own(approval(number, "lead", &action));
-    for twice in [vec![by(1), by(2)], vec![by(2), by_server(9, "ann", &action)], vec![by(1), own(by_server(9, "ann", &action))]] {
+    for twice in
+        [vec![by(1), by(2)], vec![by(2), by_server(9, "ann", &action)], vec![by(1), own(by_server(9, "ann", &action))]]
+    {
         assert_eq!(causes(&decided(&listed, &action, twice)), ["same_reviewer"]);
     }
     assert_eq!(decided(&listed, &action, vec![by(2), by(3)]).disposition(), Disposition::Allow);

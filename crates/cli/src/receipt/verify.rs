@@ -168,8 +168,7 @@ impl Verify {
         let text = Text { label: path.display().to_string(), bytes };
         let head =
             ChainHead::parse(&text.bytes).map_err(|error| in_file(&text).error("read the chain head", &error))?;
-        let checked =
-            Checked { kind: "chain_head", verification: trusted.check_head(&head), claims: None };
+        let checked = Checked { kind: "chain_head", verification: trusted.check_head(&head), claims: None };
         printing.shown(&text, &checked, &[]).print(reporter)?;
         let exit = Exit::from(&checked.verification);
         Ok((Some(head), exit))

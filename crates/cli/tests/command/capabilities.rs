@@ -1,6 +1,7 @@
 //! A key vouches for the kinds of documents that it is trusted for, and for no others.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use proofmark_receipt::Json;
 
@@ -8,7 +9,8 @@ use crate::run::{Done, Place, RIGHT, request};
 
 const KINDS: [&str; 4] = ["verification", "acceptance", "approval", "decision"];
 
-const WORKFLOW: &str = "name: w\nclass: readonly\nsteps: [{id: s, terminal: true, verification: {evidence: [{path: ok, expect: true}]}}]";
+const WORKFLOW: &str =
+    "name: w\nclass: readonly\nsteps: [{id: s, terminal: true, verification: {evidence: [{path: ok, expect: true}]}}]";
 
 /// Somebody else, whose key signs a document of every kind.
 struct Other {
@@ -59,8 +61,20 @@ impl Place {
         let (file, action) = (self.file("asked.json", decision), self.file("action.json", ACTION));
         let trust = format!("decision={}", signer_of(decision));
         let approved = self.run(&[
-            "decision", "approve", "--yes", &file, "--request", &action, "--key", key, "--role", "lead", "--note", "seen",
-            "--trust", &trust,
+            "decision",
+            "approve",
+            "--yes",
+            &file,
+            "--request",
+            &action,
+            "--key",
+            key,
+            "--role",
+            "lead",
+            "--note",
+            "seen",
+            "--trust",
+            &trust,
         ]);
         assert_eq!(approved.code, 0, "{approved:?}");
         approved.stdout
@@ -182,7 +196,7 @@ fn what_a_key_signs_after_its_end_does_not_count() {
     let before = place.file("before.json", place.receipt(&request(RIGHT), &[]).to_text());
     // A thief keeps the key, and the file beside it that says when it ends is not theirs.
     let stolen = place.file("stolen.pem", fs::read(place.path("home/keys/default.pem")).unwrap());
-    fs::set_permissions(&stolen, fs::Permissions::from(std::os::unix::fs::PermissionsExt::from_mode(0o600))).unwrap();
+    fs::set_permissions(&stolen, fs::Permissions::from_mode(0o600)).unwrap();
     place.run(&["key", "new", "next"]);
     let ended = place.run(&["key", "end", "default", "--json"]);
     assert_eq!(ended.code, 0, "{ended:?}");

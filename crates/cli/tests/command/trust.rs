@@ -69,7 +69,10 @@ fn a_trust_store_that_others_can_write_is_refused() {
 #[test]
 fn a_note_cannot_drive_the_terminal() {
     let (place, _, _, key) = two();
-    assert_eq!(place.run(&["trust", "add", "ci", &key, "--for", "verification", "--note", "\u{1b}[2Jgone\u{202e}"]).code, 0);
+    assert_eq!(
+        place.run(&["trust", "add", "ci", &key, "--for", "verification", "--note", "\u{1b}[2Jgone\u{202e}"]).code,
+        0
+    );
     let listed = place.run(&["trust", "list"]).stdout;
     assert!(!listed.contains('\u{1b}') && !listed.contains('\u{202e}'), "{listed:?}");
 }

@@ -33,7 +33,7 @@ const FIXTURE: &[&str] = &[
     "HEADER=$(sed -n 's/^X-VRF-Receipt: //p' headers.txt); echo \"HEADER='$HEADER'\" > header.sh",
     "sed -n 's/.*\"decision_id\":\"\\(........\\).*/\\1/p' decision.json > decision-id",
     "sed 's/count: 1/count: 2/' policy.yaml > new.yaml; cp ~/.ssh/id_ed25519.pub ~/.ssh/ann.pub",
-    "PROOFMARK_HOME=../ci proofmark key new default; PROOFMARK_HOME=../ci proofmark key show --as pem > ci.pem",
+    "PROOFMARK_HOME=../ci proofmark key new default; PROOFMARK_HOME=../ci proofmark key show --as pem > ci.pem; cp ci.pem server.pem",
     "echo 'command: [node, --test, examples/project-node/slug.test.js]' > proofmark.yaml",
     "printf '{\"session_id\":\"s1\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":\"a\"}}' > event.json",
     "sed -n 's/.*\"receipt_id\":\"\\(........\\).*/\\1/p' receipt.json > id",

@@ -32,8 +32,7 @@ fn one_reviewer_is_one_person_before_and_after_a_rotation_and_at_both_servers() 
         [("bot", "agent"), ("ann", "reviewer"), ("bob", "reviewer")].map(|(id, role)| new_key(id, role, "acme"));
     let keys = keys_file(home.path(), &[&bots, &anns, &bobs]);
     let server = |more: &[&str]| Server::begin(serve_by(&policy, &home, &[&["--api-keys", &keys], more].concat()));
-    let (first, second) =
-        (server(&["--server-key", "next"]), server(&["--key", "next", "--server-key", "default"]));
+    let (first, second) = (server(&["--server-key", "next"]), server(&["--key", "next", "--server-key", "default"]));
     let asked = text(&first.post("/v1/decisions", &bot, MAIL).1, "decision_id");
     let review = |server: &Server, key: &str| {
         server.post(&format!("/v1/reviews/{asked}"), key, r#"{"verdict": "approve", "note": "read it"}"#)

@@ -213,7 +213,20 @@ fn a_worker_is_no_reviewer_whatever_the_policy_lists() {
     let server_of_worker = front(&["--trust-worker", &key]);
     let asked = text(&ask(&server_of_worker), "decision_id");
     let trust = format!("decision={server}");
-    let approve = ["decision", "approve", "--yes", &asked, "--store", &fleet.store, "--trust", &trust, "--key", "default", "--note", "fine"];
+    let approve = [
+        "decision",
+        "approve",
+        "--yes",
+        &asked,
+        "--store",
+        &fleet.store,
+        "--trust",
+        &trust,
+        "--key",
+        "default",
+        "--note",
+        "fine",
+    ];
     for home in [&home, &ann] {
         printed(home, &approve);
     }

@@ -64,8 +64,7 @@ pub(crate) fn absolute_options(arguments: &[String], config: &Config) -> anyhow:
         absolute.push(if option == "--store" {
             format!("{prefix}{}", stated_store(&StorePlace::parse(value))?)
         } else if names_file(option, value, config) {
-            let (kinds, file) = split_kinds(option, value);
-            format!("{prefix}{kinds}{}", absolute_file(Path::new(file))?)
+            format!("{prefix}{}", absolute_value(option, value)?)
         } else {
             argument.clone()
         });
@@ -77,10 +76,11 @@ pub(crate) fn absolute_options(arguments: &[String], config: &Config) -> anyhow:
     Ok(absolute)
 }
 
-/// The kinds that a value of `--trust` begins with, and the rest; of another option, nothing and the value.
-pub(crate) fn split_kinds<'a>(option: &str, value: &'a str) -> (&'a str, &'a str) {
-    let rest = if option == "--trust" { without_kinds(value) } else { value };
-    value.split_at(value.len() - rest.len())
+/// The value of an option that names a file, with its absolute path. A value of `--trust` may begin with kinds.
+pub(crate) fn absolute_value(option: &str, value: &str) -> anyhow::Result<String> {
+    let file = if option == "--trust" { without_kinds(value) } else { value };
+    let kinds = value.strip_suffix(file).unwrap_or_default();
+    Ok(format!("{kinds}{}", absolute_file(Path::new(file))?))
 }
 
 /// Whether the value of an option is the path of a file, and not the name of a key or of a signer.

@@ -83,8 +83,7 @@ impl Capability {
         }
     }
 
-    /// What a key needs that vouches for this receipt; `None` for a receipt that names two kinds or an unknown one, for which no
-    /// key vouches.
+    /// What a key needs that vouches for this receipt; `None` for a receipt that names two kinds or another one.
     #[must_use]
     pub fn of_receipt(receipt: &Receipt) -> Option<Self> {
         ReceiptKind::of(receipt).map(Self::of_kind)
@@ -104,9 +103,6 @@ impl Capability {
 impl Capabilities {
     /// All of them.
     pub const ALL: Self = Self { bits: 15 };
-    /// Those of a server: what it verifies, accepts and decides. It approves nothing by itself.
-    pub const SERVER: Self =
-        Self { bits: Capability::Verification.bit() | Capability::Acceptance.bit() | Capability::Decision.bit() };
 
     /// This one alone.
     #[must_use]
@@ -247,15 +243,23 @@ impl Signers {
     /// Who may vouch for documents of this kind that are dated so. For one without a date, keys that end are left out.
     #[must_use]
     pub fn of(&self, kind: Capability, dated: Option<&Timestamp>) -> Vec<SignerId> {
-        let counts = |trusted: &&TrustedKey| trusted.may.has(kind) && trusted.key.signs(&trusted.key.signer, dated);
+        self.all_that(dated, |may| may.has(kind))
+    }
+
+    fn all_that(&self, dated: Option<&Timestamp>, may: impl Fn(Capabilities) -> bool) -> Vec<SignerId> {
+        let counts = |trusted: &&TrustedKey| may(trusted.may) && trusted.key.signs(&trusted.key.signer, dated);
         self.keys.iter().filter(counts).map(|trusted| trusted.key.signer).collect()
     }
 
-    /// Who may vouch for this receipt.
+    /// Who may vouch for this receipt. For one that names two kinds or another kind, as a reviewer's note in the chain of a step, only
+    /// keys that may vouch for all kinds: no rule counts it.
     #[must_use]
     pub fn of_receipt(&self, receipt: &Receipt) -> Vec<SignerId> {
-        let kind = Capability::of_receipt(receipt);
-        kind.map(|kind| self.of(kind, Some(receipt.verified_at()))).unwrap_or_default()
+        let dated = Some(receipt.verified_at());
+        match Capability::of_receipt(receipt) {
+            Some(kind) => self.of(kind, dated),
+            None => self.all_that(dated, |may| may == Capabilities::ALL),
+        }
     }
 
     /// Who may sign the end of a chain: those who issue receipts or decisions.

@@ -237,7 +237,7 @@ mod tests {
     }
 
     fn trusted(name: &str, seed: u8) -> TrustedName {
-        let until = (seed % 2 == 0).then(|| Timestamp::from_unix_millis(1_800_000_000_000 + i64::from(seed)));
+        let until = seed.is_multiple_of(2).then(|| Timestamp::from_unix_millis(1_800_000_000_000 + i64::from(seed)));
         let may = Capabilities::only(Capability::Verification);
         TrustedName { name: name.to_owned(), keys: vec![DatedKey { signer: signer(seed), until }], may, note: None }
     }

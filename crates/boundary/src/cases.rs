@@ -96,7 +96,9 @@ impl Case {
             // Reviewer n of a case is member n of the role; one that there is not is somebody whom the policy does not list.
             let members = policy.roles.members(role);
             let person = match members.clone().nth(usize::from(*reviewer)) {
-                Some(member) => member.person.clone(),
+                Some(member) => {
+                    member.people.first().cloned().unwrap_or_else(|| Person::supposed(usize::from(*reviewer)))
+                }
                 None if members.count() > 0 => Person::Key(SignerId::from_bytes([*reviewer; 32])),
                 None => Person::supposed(usize::from(*reviewer)),
             };

@@ -1,6 +1,6 @@
 //! The conditions of a `resume_contract`, and the facts they see.
 
-use proofmark_evidence::{Binds, Comparison, Evidence, Person, ReceiptFact, ReceiptKind, Refusal, Roles, approval};
+use proofmark_evidence::{Binds, Comparison, Evidence, ReceiptFact, ReceiptKind, Refusal, Roles, approval};
 use proofmark_predicate::{Budget, Predicate, Truth, Value};
 use proofmark_receipt::Sha256Digest;
 
@@ -95,15 +95,14 @@ fn approvals(judged: &[(Binds, JudgedApprovals<'_>)]) -> Vec<Value> {
 
 /// How many different people have approved, by role.
 fn approvers<'a>(roles: &Roles, approvals: impl Iterator<Item = &'a ReceiptFact>) -> Value {
-    let mut approved: Vec<(&str, Vec<Option<Person>>)> = Vec::new();
+    let mut approved: Vec<(&str, Vec<&ReceiptFact>)> = Vec::new();
     for fact in approvals {
         let Some(approval) = &fact.approval else { continue };
-        let person = roles.person(fact);
         match approved.iter_mut().find(|(role, _)| *role == approval.role) {
-            // A caller whose entry names a key and that key's holder are one person (`Roles::person`), who counts once.
-            Some((_, people)) if people.contains(&person) => {}
-            Some((_, people)) => people.push(person),
-            None => approved.push((&approval.role, vec![person])),
+            // Who has approved in several ways counts once.
+            Some((_, people)) if people.iter().any(|other| roles.is_one_person(other, fact)) => {}
+            Some((_, people)) => people.push(fact),
+            None => approved.push((&approval.role, vec![fact])),
         }
     }
     approved.into_iter().map(|(role, people)| (role, Value::from(people.len() as i64))).collect()

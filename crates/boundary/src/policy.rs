@@ -174,7 +174,7 @@ impl ActionPolicy {
     #[must_use]
     pub fn name_of(&self, approval: &ReceiptFact) -> Option<&str> {
         let person = self.roles.person(approval)?;
-        let listed = self.roles.reviewers.iter().find(|listed| listed.person == person)?;
+        let listed = self.roles.reviewers.iter().find(|listed| listed.is(&person))?;
         Some(&listed.name)
     }
 
@@ -186,20 +186,21 @@ impl ActionPolicy {
             Person::Caller { id: caller, .. } => caller == id,
             Person::Passkey(_) => false,
         };
-        let listed = self.roles.reviewers.iter().find(|listed| is_named(&listed.person))?;
+        let listed = self.roles.reviewers.iter().find(|listed| listed.people.iter().any(is_named))?;
         Some(&listed.name)
     }
 
     /// The roles that the policy gives to a person.
     #[must_use]
     pub fn roles_of(&self, person: &Person) -> Vec<&str> {
-        let listed = self.roles.reviewers.iter().filter(|reviewer| reviewer.person == *person);
+        let listed = self.roles.reviewers.iter().filter(|reviewer| reviewer.is(person));
         listed.flat_map(|reviewer| &reviewer.roles).map(String::as_str).collect()
     }
 
     /// The passkeys that hold a role, with the names of their holders.
     pub fn passkeys(&self, role: &str) -> impl Iterator<Item = (&str, &Passkey)> {
-        self.roles.members(role).filter_map(|member| match &member.person {
+        let ways = self.roles.members(role).flat_map(|member| member.people.iter().map(move |person| (member, person)));
+        ways.filter_map(|(member, person)| match person {
             Person::Passkey(passkey) => Some((member.name.as_str(), passkey)),
             Person::Key(_) | Person::Caller { .. } => None,
         })
@@ -208,7 +209,7 @@ impl ActionPolicy {
     /// The roles of those who are listed with a passkey for pages of this origin.
     pub fn roles_of_passkeys(&self, origin: &Origin) -> impl Iterator<Item = &str> {
         let is_of = |person: &Person| matches!(person, Person::Passkey(passkey) if passkey.origin == *origin);
-        let listed = self.roles.reviewers.iter().filter(move |reviewer| is_of(&reviewer.person));
+        let listed = self.roles.reviewers.iter().filter(move |reviewer| reviewer.people.iter().any(is_of));
         listed.flat_map(|reviewer| &reviewer.roles).map(String::as_str)
     }
 
@@ -216,7 +217,7 @@ impl ActionPolicy {
     #[must_use]
     pub fn lists_passkeys_of(&self, origin: &Origin) -> bool {
         let is_of = |person: &Person| matches!(person, Person::Passkey(passkey) if passkey.origin == *origin);
-        self.roles.reviewers.iter().any(|reviewer| is_of(&reviewer.person))
+        self.roles.reviewers.iter().any(|reviewer| reviewer.people.iter().any(is_of))
     }
 
     /// The rules that ask for approvals in a role.

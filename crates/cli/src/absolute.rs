@@ -3,6 +3,7 @@
 use std::path::{self, Path};
 
 use anyhow::Context;
+use proofmark_keys::without_kinds;
 use proofmark_receipt::SignerId;
 use proofmark_store::Place as StorePlace;
 
@@ -63,7 +64,7 @@ pub(crate) fn absolute_options(arguments: &[String], config: &Config) -> anyhow:
         absolute.push(if option == "--store" {
             format!("{prefix}{}", stated_store(&StorePlace::parse(value))?)
         } else if names_file(option, value, config) {
-            format!("{prefix}{}", absolute_file(Path::new(value))?)
+            format!("{prefix}{}", absolute_value(option, value)?)
         } else {
             argument.clone()
         });
@@ -75,12 +76,22 @@ pub(crate) fn absolute_options(arguments: &[String], config: &Config) -> anyhow:
     Ok(absolute)
 }
 
+/// The value of an option that names a file, with its absolute path. A value of `--trust` may begin with kinds.
+pub(crate) fn absolute_value(option: &str, value: &str) -> anyhow::Result<String> {
+    let file = if option == "--trust" { without_kinds(value) } else { value };
+    let kinds = value.strip_suffix(file).unwrap_or_default();
+    Ok(format!("{kinds}{}", absolute_file(Path::new(file))?))
+}
+
 /// Whether the value of an option is the path of a file, and not the name of a key or of a signer.
 pub(crate) fn names_file(option: &str, value: &str, config: &Config) -> bool {
     match option {
         _ if FILES.contains(&option) => true,
         // As `trusted_signers` and the keyring read them: a text without a dot and a slash is a name.
-        "--trust" => value.contains(['.', '/']) && value.parse::<SignerId>().is_err() && Path::new(value).is_file(),
+        "--trust" => {
+            let signer = without_kinds(value);
+            signer.contains(['.', '/']) && signer.parse::<SignerId>().is_err() && Path::new(signer).is_file()
+        }
         "--key" => value.contains('/') || (!config.keyring().has(value) && Path::new(value).is_file()),
         _ => false,
     }

@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use proofmark_checks::{Caps, Format, Request};
 use proofmark_decider::{Evaluation, Subject, Worth, evaluation};
+use proofmark_evidence::Signers;
 use proofmark_interop::acp::evaluation_request;
 use proofmark_receipt::document::{self, DocumentError, MAX_DOCUMENT_BYTES};
 use proofmark_receipt::{Json, Receipt};
@@ -69,7 +70,7 @@ impl Evaluate {
         let signer = key.signer();
         let receipt = verified(request, &Issuer::new(Some(key), Some(store)))?;
         // The key that has just signed is the only trusted signer: nobody else issued this receipt.
-        let worth = Worth::of_issued(&receipt, &[signer]);
+        let worth = Worth::of_issued(&receipt, &Signers::of_any_kind([signer]));
         let evaluation = evaluation(&receipt, &worth, Some(&text), &Subject::default());
         let mut out = out::stdout();
         if self.json {

@@ -11,7 +11,7 @@ use proofmark_boundary::{
     explain_decision, other_engine,
 };
 use proofmark_decider::{Asked, Decided, Decider, replay};
-use proofmark_keys::{KnownSigners, TrustedSigners};
+use proofmark_keys::{KnownSigners, TrustedSigners, verify_decision};
 use proofmark_receipt::{SignatureStatus, Trust, Verification};
 use proofmark_store::Tenant;
 
@@ -37,7 +37,7 @@ use crate::source::in_presented;
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark decide examples/decide/request.json --policy examples/decide/policy.yaml
-  proofmark decide action.json --policy policy.yaml --receipt ./receipts --trust verifier.pem --json
+  proofmark decide action.json --policy policy.yaml --receipt ./receipts --trust verification=verifier.pem --json
   proofmark decide action.json --policy policy.yaml --replay 97473953
 
 Exit codes: 0 allowed, or the replay is `same`; 1 not allowed, or the replay differs, is invalid or untrusted;
@@ -178,12 +178,12 @@ pub(crate) fn require_trusted(
     trusted: &TrustedSigners,
     argument: &str,
 ) -> anyhow::Result<()> {
-    let verification = receipt.verify(trusted.signers());
+    let verification = verify_decision(receipt, trusted.signers());
     match (&verification.answer, verification.trust) {
         (SignatureStatus::Valid, Trust::Trusted) => Ok(()),
         (SignatureStatus::Valid, _) => Err(with_help(
             format!("use the decision receipt `{argument}`: its signer is not trusted"),
-            "name the signer with `--trust`, or add it to the trust store with `proofmark trust add`",
+            "name the signer with `--trust decision=SIGNER`, or add it with `proofmark trust add --for decision`",
         )),
         (status, _) => Err(anyhow!(
             "use the decision receipt `{argument}`: it is {status} ({})",
@@ -205,7 +205,9 @@ fn recompute(replay: &Replay, receipt: &DecisionReceipt, known: &KnownSigners) -
     let Verification { answer, trust, signer, .. } = &replay.verification;
     let signed = match signer {
         Some(signer) if *trust == Trust::Trusted => signed_by(known, signer, *trust),
-        Some(signer) => format!("{}; name a trusted signer with `--trust`", signed_by(known, signer, *trust)),
+        Some(signer) => {
+            format!("{}; name a trusted signer with `--trust decision=SIGNER`", signed_by(known, signer, *trust))
+        }
         None => format!("the signature is {answer}: {}", answer.cause().unwrap_or_default()),
     };
     let (word, exit) = match (&replay.recomputed, answer) {

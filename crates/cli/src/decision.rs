@@ -226,7 +226,7 @@ impl Show {
         }
         let known = config.known_signers()?;
         let trusted = known.trusted(&[])?;
-        let checked = trusted.judge(receipt.verify(trusted.signers()));
+        let checked = trusted.check_decision(&receipt);
         self.action(&mut out, &receipt, config)?;
         Page { paint: Paint::for_stdout(), known: &known }.decision(&mut out, &receipt, &checked)?;
         Ok(Exit::Yes)

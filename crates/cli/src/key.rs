@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use proofmark_keys::{MAX_KEY_FILE, Passphrase};
-use proofmark_receipt::{Json, SignerId, object};
+use proofmark_receipt::{Json, SignerId, Timestamp, object};
+use proofmark_verifier::now;
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::error::with_help;
@@ -26,6 +27,8 @@ pub(crate) enum Key {
     Import(Import),
     /// List the keys
     List(List),
+    /// End a key: what it signs from then on does not count
+    End(End),
 }
 
 #[derive(Args)]
@@ -85,6 +88,23 @@ pub(crate) struct List {
     json: bool,
 }
 
+/// End a key: what it signs from then on does not count
+///
+/// The key stays, and what it signed before counts as before. No command signs with it any more. Its end can be moved to an earlier
+/// time, and never to a later one.
+#[derive(Args)]
+#[command(after_help = "Example:\n  proofmark key end default")]
+pub(crate) struct End {
+    /// The name of the key
+    name: String,
+    /// When it ends [default: now]
+    #[arg(long, value_name = "TIME")]
+    at: Option<Timestamp>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Form {
     /// The signer id of receipts: base64 of the SubjectPublicKeyInfo
@@ -106,6 +126,7 @@ impl Key {
             Key::Show(command) => command.run(config),
             Key::Import(command) => command.run(config),
             Key::List(command) => command.run(config),
+            Key::End(command) => command.run(config),
         }
     }
 }
@@ -169,14 +190,15 @@ fn key_text() -> anyhow::Result<Passphrase> {
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let keyring = config.keyring();
-        let mut listing = Listing::new(["KEY", "SIGNER", "FILE"]);
+        let mut listing = Listing::new(["KEY", "SIGNER", "ENDS", "FILE"]);
         let mut out = out::stdout();
         for name in keyring.names()? {
             let file = keyring.path(&name)?.display().to_string();
             let signer = keyring.public(&name);
+            let ends = keyring.end(&name)?.map(|end| end.to_string());
             if self.json {
                 let id = signer.ok().flatten().map(|signer| signer.to_string());
-                let entry = object! { "name": name, "file": file, "signer_id"?: id };
+                let entry = object! { "name": name, "file": file, "signer_id"?: id, "ends"?: ends };
                 out.json(&Json::from(entry).to_text())?;
                 continue;
             }
@@ -185,11 +207,25 @@ impl List {
                 Ok(None) => "encrypted, and not used yet".to_owned(),
                 Err(error) => format!("not usable: failed to {error}"),
             };
-            listing.push([name.into(), signer.into(), file.into()]);
+            listing.push([name.into(), signer.into(), ends.unwrap_or_default().into(), file.into()]);
         }
         drop(out);
         if !self.json {
             listing.print("no keys: `proofmark key new` makes one, as does the first command that signs")?;
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+impl End {
+    fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let at = self.at.unwrap_or_else(now);
+        config.keyring().set_end(&self.name, &at)?;
+        let mut out = out::stdout();
+        if self.json {
+            out.json(&Json::from(object! { "name": self.name, "ends": at.as_str() }).to_text())?;
+        } else {
+            writeln!(out, "{} ends at {at}", self.name)?;
         }
         Ok(Exit::Yes)
     }

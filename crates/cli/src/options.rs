@@ -6,8 +6,8 @@ use std::sync::Once;
 use std::time::Duration;
 
 use clap::Args;
-use proofmark_evidence::span;
-use proofmark_keys::{KeyringError, KnownSigners, Passphrase, TrustedSigners};
+use proofmark_evidence::{Capabilities, Capability, span};
+use proofmark_keys::{Keyring, KeyringError, KnownSigners, Passphrase, TrustedSigners};
 use proofmark_receipt::{SigningKey, Timestamp};
 use proofmark_store::{Cursor, Place as StorePlace, Store, StoreError, Tenant};
 use proofmark_verifier::now;
@@ -132,8 +132,9 @@ pub(crate) struct Paging {
 /// Whose signatures count.
 #[derive(Args, Clone)]
 pub(crate) struct Trusting {
-    /// Trust this signer: a name of the trust store or of a key, a signer id, or a public key file (PEM, OpenSSH, JWK or
-    /// JWK set); can be repeated [default: the trust store and your own keys]
+    /// Trust this signer: a name of the trust store or of a key, or `KINDS=` and a signer id or a public key file (PEM, OpenSSH,
+    /// JWK or JWK set), where KINDS are one or more of verification, acceptance, approval and decision, as in
+    /// verification=ci.pem; can be repeated [default: the trust store and your own keys]
     #[arg(long, value_name = "SIGNER")]
     trust: Vec<String>,
 }
@@ -185,8 +186,15 @@ impl Signing {
     pub(crate) fn key(&self, config: &Config) -> anyhow::Result<SigningKey> {
         let keyring = config.keyring();
         match &self.key {
-            Some(name) => self.unlock.load(config, name),
-            None if keyring.has(DEFAULT_KEY) => self.unlock.load(config, DEFAULT_KEY),
+            Some(name) => {
+                // Nobody would count what it signs.
+                require_endless(&keyring, name)?;
+                self.unlock.load(config, name)
+            }
+            None if keyring.has(DEFAULT_KEY) => {
+                require_endless(&keyring, DEFAULT_KEY)?;
+                self.unlock.load(config, DEFAULT_KEY)
+            }
             None => {
                 let key = match keyring.create(DEFAULT_KEY, self.unlock.passphrase(config)?.as_ref()) {
                     // Another process has created it meanwhile: hosts start all their servers at once.
@@ -202,6 +210,16 @@ impl Signing {
                 Ok(key)
             }
         }
+    }
+}
+
+/// Refuses a key that has ended.
+fn require_endless(keyring: &Keyring, name: &str) -> Result<(), KeyringError> {
+    // The path of a file is no name, and has no end.
+    let end = if keyring.has(name) { keyring.end(name)? } else { None };
+    match end.filter(|end| end.unix_millis() <= now().unix_millis()) {
+        Some(end) => Err(KeyringError::Ended { name: name.to_owned(), end }),
+        None => Ok(()),
     }
 }
 
@@ -282,6 +300,16 @@ impl Trusting {
     /// As [`Trusting::signers`], where the signers that the user knows are loaded.
     pub(crate) fn among(&self, known: &KnownSigners) -> anyhow::Result<TrustedSigners> {
         Ok(known.trusted(&self.trust)?)
+    }
+
+    /// As [`Trusting::signers`], for a command that reads decisions alone.
+    pub(crate) fn deciders(&self, config: &Config) -> anyhow::Result<TrustedSigners> {
+        self.among_for(&config.known_signers()?, Capabilities::only(Capability::Decision))
+    }
+
+    /// As [`Trusting::among`], for a command that reads documents of these kinds alone: no others need be named.
+    pub(crate) fn among_for(&self, known: &KnownSigners, kinds: Capabilities) -> anyhow::Result<TrustedSigners> {
+        Ok(known.trusted_as(&self.trust, kinds)?)
     }
 }
 

@@ -105,11 +105,11 @@ impl Add {
 
 /// The one signer that a name of the trust store or of a key, a signer id or a public key file stands for.
 pub(crate) fn one_signer(name: &str, config: &Config) -> anyhow::Result<SignerId> {
-    let named = config.known_signers()?.trusted(&[name.to_owned()])?;
-    match named.signers() {
-        [signer] => Ok(*signer),
-        signers => {
-            let message = format!("use the signer `{}`: it has {} keys", printable(name), signers.len());
+    let keys = config.known_signers()?.keys(&[name.to_owned()])?;
+    match keys.as_slice() {
+        [key] => Ok(key.signer),
+        keys => {
+            let message = format!("use the signer `{}`: it has {} keys", printable(name), keys.len());
             Err(with_help(message, "name the one that the reviewer signs with, by its signer id"))
         }
     }

@@ -15,7 +15,7 @@ use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::{Decider, PolicyPlace};
 use proofmark_jobs::{JobSettings, Role, Verifications};
-use proofmark_keys::{KnownSigners, TrustedSigners};
+use proofmark_keys::{KnownSigners, TrustedSigners, without_kinds};
 use proofmark_otlp::{Export, Flush, OtlpEndpoint};
 use proofmark_pages::pages;
 use proofmark_sandbox::allow_many_files;
@@ -93,8 +93,8 @@ pub(crate) struct Serve {
     /// trust store or of a key, a signer id, or a public key file; can be repeated
     #[arg(long, value_name = "SIGNER", requires = "no_verify")]
     trust_worker: Vec<String>,
-    /// Run and answer for the jobs that a server of this signer has accepted, which shares the store and signs with a key of its
-    /// own, besides those of your own keys: named as for --trust-worker; can be repeated
+    /// This is the key of another server of this installation, which shares the store, or an older key of this one: its jobs are
+    /// answered for, what it issued counts, and so does its word on who approved; named as for --trust-worker; can be repeated
     #[arg(long, value_name = "SIGNER")]
     server_key: Vec<String>,
     /// Read the policies, the API keys, the signing key and the store, and exit without listening
@@ -173,7 +173,8 @@ impl Serve {
         let policies = self.service.policy.iter().map(|policy| policy.path.clone());
         let others = [self.service.workflow_policy.clone(), self.api_keys.clone()];
         // Who can change these files chooses whose receipts count.
-        let signers = self.service.trusting.named().iter().chain(&self.trust_worker).map(PathBuf::from);
+        let signers = self.service.trusting.named().iter().map(|named| without_kinds(named)).map(PathBuf::from);
+        let signers = signers.chain(self.trust_worker.iter().chain(&self.server_key).map(PathBuf::from));
         let files = policies.chain(others.into_iter().flatten()).chain(signers.filter(|path| path.is_file()));
         // A key that is not a file is one in the home.
         let key = self.service.signing.key.as_ref().map(PathBuf::from).filter(|key| key.is_file());
@@ -181,6 +182,12 @@ impl Serve {
             ruling: files.chain([program]).collect(),
             secret: [config.home.clone(), store].into_iter().chain(key).collect(),
         })
+    }
+
+    /// Whom it trusts, by their names.
+    fn named(&self) -> Named {
+        let (trusting, workers) = (self.service.trusting.clone(), self.workers());
+        Named { trusting, workers, servers: self.server_key.clone() }
     }
 
     /// Whose receipts count where verifications are left to workers.
@@ -192,7 +199,7 @@ impl Serve {
 /// The options that `proofmark serve` and `proofmark mcp` have in common.
 #[derive(Args)]
 #[command(mut_arg("trust", |trust| {
-    trust.help("Trust this signer of receipts, besides the key that this server signs with: a name of the trust store or of a key, a signer id, or a public key file; can be repeated [default: the trust store and your own keys]")
+    trust.help("Trust this signer of receipts, besides the key that this server signs with: a name of the trust store or of a key, or `KINDS=` and a signer id or a public key file, as in verification=ci.pem; can be repeated [default: the trust store and your own keys]")
 }))]
 pub(crate) struct ServiceOptions {
     /// The action policy; required to decide on actions
@@ -296,13 +303,14 @@ impl ServiceOptions {
         let Policies { action, workflow } = self.policies()?;
         let key = self.signing.key(config)?;
         let known = config.known_signers()?;
-        let Signers { trusted, workers: signers } = self.signers(&known, workers.as_deref())?;
+        let named = Named { trusting: self.trusting.clone(), workers, servers: servers.to_vec() };
+        let Signers { trusted, workers: signers } = named.signers(&known)?;
         let servers = known.own_and(servers)?;
         let store = Arc::new(self.store.open(config)?);
         // What was moved can be read, but a server has to write.
         store.require_current()?;
         let role = match &signers {
-            Some(signers) => Role::Front { signers: signers.clone() },
+            Some(workers) => Role::Front { signers: workers.iter().map(|worker| worker.signer).collect() },
             None => Role::Server { workers: concurrency(self.jobs) },
         };
         let report = if signers.is_some() { log_jobs() } else { log_lost_jobs() };
@@ -310,30 +318,20 @@ impl ServiceOptions {
         let verifications = Verifications::start_as(settings, probe_host);
         let verifications = verifications.context("start the threads that verify")?;
         let worker_keys = signers.unwrap_or_default();
-        let trusted = worker_keys.iter().copied().fold(trusted, TrustedSigners::and_worker);
         let decider = Decider::new(None, key, store, trusted).recording_facts(self.recording.record_facts);
         for (place, policy) in action {
             let name = policy_file_name(&place);
             drop(decider.put_policy(place, logged(&name, policy)));
         }
         let services = Services::new(decider, verifications).with_worker_keys(worker_keys);
-        let named = [self.trusting.named(), workers.as_deref().unwrap_or_default()].concat();
-        let trusting = self.trusting.clone();
         let files = Files {
             action_policies: self.action_policies(),
             workflow_policy: self.workflow_policy.clone().map(served_files::workflow_policy),
             api_keys: None,
-            signers: Some(served_files::signers(config, &named, move |known| {
-                signers_of(&trusting, known, workers.as_deref())
-            })),
+            signers: Some(served_files::signers(config, &named.names(), move |known| named.signers(known))),
         };
         let workflow = workflow.map(|policy| logged("workflow_policy", policy));
         Ok((services.with_workflow_policy(workflow), files))
-    }
-
-    /// Whom the server trusts. Where `workers` are named, they run the verifications.
-    fn signers(&self, known: &KnownSigners, workers: Option<&[String]>) -> anyhow::Result<Signers> {
-        signers_of(&self.trusting, known, workers)
     }
 
     fn action_policies(&self) -> Vec<(PolicyPlace, Source<ActionPolicy>)> {
@@ -369,15 +367,27 @@ pub(crate) fn concurrency(jobs: Option<NonZeroUsize>) -> usize {
     jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }
 
-/// Whom a server trusts. Where `workers` are named, they run the verifications.
-fn signers_of(trusting: &Trusting, known: &KnownSigners, workers: Option<&[String]>) -> anyhow::Result<Signers> {
-    let workers = match workers {
-        // Without names, `trusted` would answer with everyone who is known.
-        Some([]) => Some(Vec::new()),
-        Some(named) => Some(known.trusted(named)?.signers().to_vec()),
-        None => None,
-    };
-    Ok(Signers { trusted: trusting.among(known)?, workers })
+/// Whom a server trusts, by their names.
+struct Named {
+    trusting: Trusting,
+    /// Who runs the verifications, where they are left to others.
+    workers: Option<Vec<String>>,
+    /// The other servers of this installation, and the older keys of this one.
+    servers: Vec<String>,
+}
+
+impl Named {
+    fn signers(&self, known: &KnownSigners) -> anyhow::Result<Signers> {
+        let workers = self.workers.as_deref().map(|workers| known.keys(workers)).transpose()?;
+        let trusted =
+            known.keys(&self.servers)?.into_iter().fold(self.trusting.among(known)?, TrustedSigners::and_server);
+        let trusted = workers.iter().flatten().cloned().fold(trusted, TrustedSigners::and_worker);
+        Ok(Signers { trusted, workers })
+    }
+
+    fn names(&self) -> Vec<String> {
+        [self.trusting.named(), self.workers.as_deref().unwrap_or_default(), &self.servers].concat()
+    }
 }
 
 /// What a file says; its findings are in the log.

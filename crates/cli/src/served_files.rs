@@ -6,7 +6,7 @@ use std::str::FromStr;
 use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::{PolicyPlace, PolicyPlaceError};
-use proofmark_keys::{Keyring, KnownSigners, TrustStore};
+use proofmark_keys::{Keyring, KnownSigners, TrustStore, without_kinds};
 use proofmark_server::{ApiKeys, Loaded, Signers, SignersSource, Source, UnreadableError};
 use proofmark_verifier::now;
 
@@ -58,7 +58,7 @@ pub(crate) fn signers(
     let home = config.home.clone();
     // A new key changes the folder.
     let known = [Keyring::new(&home).folder().to_owned(), TrustStore::new(&home).path()];
-    let files = named.iter().map(PathBuf::from).filter(|path| path.is_file());
+    let files = named.iter().map(|named| PathBuf::from(without_kinds(named))).filter(|path| path.is_file());
     SignersSource {
         paths: known.into_iter().chain(files).collect(),
         read: Box::new(move || {

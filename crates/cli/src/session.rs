@@ -4,7 +4,8 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 use proofmark_decider::session_entries;
-use proofmark_receipt::{Json, SignerId, Timestamp, object};
+use proofmark_evidence::{Capability, Signers};
+use proofmark_receipt::{Json, Timestamp, object};
 use proofmark_session::{SessionChain, SessionDocument};
 use proofmark_statement::{Bearing, EntryStatement, Kind, Statement, of_entry};
 use proofmark_store::{SessionEntry, Store, StoredSession, Tenant};
@@ -163,7 +164,7 @@ fn check(store: &Store, session: &str, config: &Config) -> anyhow::Result<Exit> 
 }
 
 /// The entries of a session as a trace: one per line. One of `trusted` has signed the last.
-pub(crate) fn trace(store: &Store, session: &str, trusted: &[SignerId]) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn trace(store: &Store, session: &str, trusted: &Signers) -> anyhow::Result<Vec<u8>> {
     let mut text = String::new();
     let count = session_entries(&store.of(&Tenant::LOCAL), session, trusted, &mut |entry, _| {
         text.push_str(entry);
@@ -173,7 +174,7 @@ pub(crate) fn trace(store: &Store, session: &str, trusted: &[SignerId]) -> anyho
 }
 
 /// Verifies a trace where it is an export of a session, as a session of the store is verified.
-pub(crate) fn check_export(bytes: &[u8], trusted: &[SignerId]) -> anyhow::Result<()> {
+pub(crate) fn check_export(bytes: &[u8], trusted: &Signers) -> anyhow::Result<()> {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
     let first = lines.peek().and_then(|line| SessionDocument::read(Json::parse(line.as_bytes()).ok()?));
@@ -181,7 +182,8 @@ pub(crate) fn check_export(bytes: &[u8], trusted: &[SignerId]) -> anyhow::Result
     let mut chain = SessionChain::new(first.session());
     lines.try_for_each(|line| chain.add(line).map(drop))?;
     let end = chain.tip().cloned();
-    Ok(chain.end(end.as_ref(), trusted)?)
+    let trusted = trusted.of(Capability::Decision, chain.last_at().as_ref());
+    Ok(chain.end(end.as_ref(), &trusted)?)
 }
 
 fn unknown(session: &str) -> anyhow::Error {

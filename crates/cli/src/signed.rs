@@ -15,10 +15,11 @@ pub(crate) fn signer_words(known: &KnownSigners, signer: &SignerId, trust: Trust
         (Trust::Trusted, Some(KnownAs::Trusted(name))) => format!("{name} (trusted)"),
         (Trust::Trusted, None) => format!("{signer} (trusted)"),
         (Trust::Untrusted, Some(KnownAs::Own(name))) => {
-            format!("{name} (your key), not trusted: `--trust` does not name it")
+            format!("{name} (your key), not trusted: `--trust` does not name it, or it ended before")
         }
         (Trust::Untrusted, Some(KnownAs::Trusted(name))) => {
-            format!("{name}, not trusted: `--trust` does not name it")
+            let kinds = known.trusted_for(signer).map(|may| may.to_string()).unwrap_or_default();
+            format!("{name}, not trusted for this: it is known for {kinds}, or `--trust` does not name it")
         }
         (Trust::Untrusted, None) => format!("{signer} (not trusted)"),
         (Trust::Unknown, _) => format!("{signer} (unknown)"),

@@ -8,9 +8,10 @@ use proofmark_boundary::{
     ActionPolicy, Admission, Decision, DecisionReceipt, Denial, Disposition, History, Moment, Replay, Request, admits,
     effects_text, outputs_wanted,
 };
-use proofmark_evidence::{Evidence, ReceiptFact};
+use proofmark_evidence::{DatedKey, Evidence, ReceiptFact, Signers};
+use proofmark_keys::decision_signers;
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{Json, ReceiptId, SignError, SignerId, Timestamp};
+use proofmark_receipt::{Json, ReceiptId, SignError, Timestamp};
 use proofmark_session::SessionError;
 use proofmark_store::{
     ActionState, Decision as StoredDecision, DecisionIndex, JudgedRules, Spends, StoreError, TenantStore,
@@ -26,12 +27,12 @@ pub(crate) struct Question<'a> {
     /// The action and the facts.
     pub(crate) request: &'a Request,
     pub(crate) presented: Presented<'a>,
-    /// Signers whose receipts count as trusted.
-    pub(crate) trusted: &'a [SignerId],
+    /// Whose receipts count, each key for what.
+    pub(crate) trusted: &'a Signers,
     /// Set when the caller no longer waits for the decision: it is not stored then.
     pub(crate) stop: &'a AtomicBool,
-    /// The signer that vouches for the reviewers it names, where decisions are made by a server that knows who calls.
-    pub(crate) vouching: Option<SignerId>,
+    /// The keys that vouch for the reviewers they name, where decisions are made by a server that knows who calls.
+    pub(crate) vouching: &'a [DatedKey],
 }
 
 /// Why there is no decision. Nothing is allowed then.
@@ -149,10 +150,10 @@ pub fn replay(
     request: &Request,
     policy: &ActionPolicy,
     presented: Presented<'_>,
-    trusted: &[SignerId],
+    trusted: &Signers,
 ) -> Result<Replay, DecideError> {
     let presented = presented::facts(&presented.read()?, trusted, None)?;
-    Ok(proofmark_boundary::replay(receipt, request, policy, &presented, trusted))
+    Ok(proofmark_boundary::replay(receipt, request, policy, &presented, &decision_signers(receipt, trusted)))
 }
 
 /// A decision, made but not issued yet, and what it depends on.
@@ -236,11 +237,11 @@ pub(crate) fn evidence(
     Ok(Evidence::new(facts))
 }
 
-/// Marks the approvals whose reviewers this signer vouches for: those that it signed itself.
-pub(crate) fn vouch(facts: &mut [ReceiptFact], signer: Option<SignerId>) {
+/// Marks the approvals whose reviewers one of these keys vouches for: those that it signed itself, before its end.
+pub(crate) fn vouch(facts: &mut [ReceiptFact], vouching: &[DatedKey]) {
     for fact in facts.iter_mut().filter(|fact| fact.approval.is_some()) {
-        // Without the first condition an unsigned approval would be vouched for where there is no signer here.
-        fact.vouched = fact.signer.is_some() && fact.signer == signer;
+        let signs = |key: &DatedKey| fact.signer.is_some_and(|signer| key.signs(&signer, Some(&fact.verified_at)));
+        fact.vouched = vouching.iter().any(signs);
     }
 }
 

@@ -17,10 +17,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
 use proofmark_boundary::{ActionPolicy, Admission, Asker, Decision, DecisionReceipt, Request, SignedDecision};
-use proofmark_keys::{Checked, TrustedSigners};
+use proofmark_evidence::{Capabilities, Capability, DatedKey, Signers};
+use proofmark_keys::{Checked, TrustedSigners, verify_decision};
 use proofmark_receipt::{
-    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SignerId, SigningKey, Timestamp, Trust,
-    Verification,
+    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SigningKey, Timestamp, Trust, Verification,
 };
 use proofmark_store::{
     Answer, Decision as StoredDecision, NewDecision, Pending, Store, StoreError, Tenant, Write, Written,
@@ -96,29 +96,33 @@ pub struct Replayable<'a> {
 
 impl Decider {
     /// A decider that decides by `policy` (none: it decides nothing), signs with `key` and stores decisions in `store`.
-    /// Receipts count as trusted when they are signed with `key` or by one of `trusted`.
+    /// Receipts count when they are signed with `key`, or by one of `trusted` who may vouch for their kind.
     #[must_use]
-    pub fn new(
-        policy: Option<ActionPolicy>,
-        key: SigningKey,
-        store: Arc<Store>,
-        trusted: impl Into<TrustedSigners>,
-    ) -> Self {
-        let trusted = RwLock::new(Arc::new(trusted.into().and(key.signer())));
+    pub fn new(policy: Option<ActionPolicy>, key: SigningKey, store: Arc<Store>, trusted: TrustedSigners) -> Self {
+        let trusted = RwLock::new(Arc::new(trusted.and(key.signer())));
         let policies = RwLock::new(Arc::new(Policies::only(policy)));
         let (key, locks) = (Arc::new(key), KeyedLock::default());
         Self { policies, key, store, trusted, locks, record_facts: false, vouches: AtomicBool::new(false) }
     }
 
-    /// Vouches for the reviewers that its key names: for a server, which knows its callers by their API keys. Without this an
-    /// approval is its signer's, whomever it names.
+    /// Vouches for the reviewers that its key names, and the other keys of its installation: for a server, which knows its callers by
+    /// their API keys. Without this an approval is its signer's, whomever it names.
     pub fn vouch_for_reviewers(&self) {
         self.vouches.store(true, Ordering::Relaxed);
     }
 
-    /// The signer whose word on who approved counts.
-    pub(crate) fn vouching(&self) -> Option<SignerId> {
-        self.vouches.load(Ordering::Relaxed).then(|| self.key.signer())
+    /// The keys whose word on who approved counts: none, or those of the installation.
+    pub(crate) fn vouching(&self) -> Vec<DatedKey> {
+        if self.vouches.load(Ordering::Relaxed) { self.installation() } else { Vec::new() }
+    }
+
+    /// The keys of the servers of this installation: this one's, those before it, and those of servers that share the store.
+    #[must_use]
+    pub fn installation(&self) -> Vec<DatedKey> {
+        let own = self.key.signer();
+        let trusted = self.trusted();
+        let others = trusted.servers().iter().filter(|key| key.signer != own).cloned();
+        std::iter::once(DatedKey::endless(own)).chain(others).collect()
     }
 
     /// A decider for one caller, the command line, to whom only the signers that are named are trusted.
@@ -130,7 +134,7 @@ impl Decider {
         trusted: TrustedSigners,
     ) -> Self {
         let trusted = RwLock::new(Arc::new(trusted));
-        Self { trusted, ..Self::new(policy, key, Arc::new(store), Vec::new()) }
+        Self { trusted, ..Self::new(policy, key, Arc::new(store), TrustedSigners::default()) }
     }
 
     /// Stores the facts of every decision, if `record` is set, so that it can be made again under another policy. Without it
@@ -170,8 +174,10 @@ impl Decider {
 
     /// Whose decisions and entries of sessions count: the key that decides here, and those of others that are trusted.
     #[must_use]
-    pub fn deciders(&self) -> Vec<SignerId> {
-        self.trusted().deciders().into_iter().chain([self.key.signer()]).collect()
+    pub fn deciders(&self) -> Signers {
+        // Only for decisions: without this a key that is left out with `--trust` would count for receipts again.
+        let own = Capabilities::only(Capability::Decision);
+        self.trusted().signers().clone().with(DatedKey::endless(self.key.signer()), own)
     }
 
     /// The receipt of a stored decision, once it is compared with its row, and with the action beside it, and a signer who counts
@@ -182,7 +188,7 @@ impl Decider {
     pub fn signed(&self, stored: &StoredDecision) -> Result<DecisionReceipt, ChangedDecision> {
         let receipt = signed_decision(stored)?;
         signed_action(stored, &receipt)?;
-        match receipt.verify(&self.deciders()) {
+        match verify_decision(&receipt, &self.deciders()) {
             Verification { trust: Trust::Trusted, .. } => Ok(receipt),
             Verification { signer, .. } => {
                 let signer = signer.map(|signer| signer.to_string()).unwrap_or_default();
@@ -258,7 +264,7 @@ impl Decider {
         let policy = policy_of_step(action.as_object()?)?;
         let bound = |name, digest: Sha256Digest| receipt.bound(name) == Some(digest.to_string().as_str());
         let is_genuine = || {
-            let verified = receipt.verify(self.trusted().signers());
+            let verified = verify_decision(receipt, &self.deciders());
             verified.answer == SignatureStatus::Valid && verified.trust == Trust::Trusted
         };
         let is_bound = bound("policy_hash", policy.hash())
@@ -324,8 +330,8 @@ impl Decider {
     /// When evidence cannot be read.
     pub fn admits(&self, asked: &Asked<'_>, resumed: &DecisionReceipt) -> Result<Admission, DecideError> {
         let policy = self.policy_for(asked.tenant, asked.request.asker())?;
-        let trusted = self.trusted();
-        decide::resume(&self.question(&policy, asked, &trusted), resumed, &self.store.of(asked.tenant))
+        let (trusted, vouching) = (self.trusted(), self.vouching());
+        decide::resume(&question(&policy, asked, &trusted, &vouching), resumed, &self.store.of(asked.tenant))
     }
 
     /// `policy` is the one that the decision was begun with, if it was overtaken and is made again.
@@ -371,19 +377,8 @@ impl Decider {
     }
 
     fn make(&self, policy: &ActionPolicy, asked: &Asked<'_>) -> Result<Made, DecideError> {
-        let trusted = self.trusted();
-        decide::make(&self.question(policy, asked, &trusted), &self.store.of(asked.tenant))
-    }
-
-    fn question<'a>(&self, policy: &'a ActionPolicy, asked: &Asked<'a>, trusted: &'a TrustedSigners) -> Question<'a> {
-        Question {
-            policy,
-            request: asked.request,
-            presented: asked.presented,
-            trusted: trusted.signers(),
-            vouching: self.vouching(),
-            stop: asked.stop,
-        }
+        let (trusted, vouching) = (self.trusted(), self.vouching());
+        decide::make(&question(policy, asked, &trusted, &vouching), &self.store.of(asked.tenant))
     }
 
     /// Decides, and hands the decision over to the store.
@@ -552,4 +547,14 @@ fn decided(
 /// An answer to store.
 pub(crate) fn answer(replayable: Replayable<'_>, document: String) -> Answer {
     Answer { key: replayable.key.to_owned(), request: replayable.request, document }
+}
+
+fn question<'a>(
+    policy: &'a ActionPolicy,
+    asked: &Asked<'a>,
+    trusted: &'a TrustedSigners,
+    vouching: &'a [DatedKey],
+) -> Question<'a> {
+    let Asked { request, presented, stop, .. } = *asked;
+    Question { policy, request, presented, trusted: trusted.signers(), vouching, stop }
 }

@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use proofmark_receipt::SignerId;
+use proofmark_evidence::{Capability, Signers};
+use proofmark_keys::verify_decision;
 use proofmark_session::{SessionChain, SessionDocument};
 use proofmark_store::TenantStore;
 
@@ -18,13 +19,13 @@ pub(crate) fn read_on(
     store: &TenantStore<'_>,
     session: &str,
     chain: &mut SessionChain,
-    trusted: &[SignerId],
+    trusted: &Signers,
     take: &mut dyn FnMut(&str, &SessionDocument),
 ) -> Result<(), DecideError> {
     // The decision first: what is decided meanwhile is in entries that are read after it.
     if let Some(decision) = store.last_decision_in(session)? {
         let receipt = decide::read(&decision)?;
-        chain.expect(&decision.decision_id, receipt.asker().session, &receipt.verify(trusted))?;
+        chain.expect(&decision.decision_id, receipt.asker().session, &verify_decision(&receipt, trusted))?;
     }
     let (mut wrong, before) = (None, chain.count());
     let end = store.session_since(session, before, &mut |text| match chain.add(text) {
@@ -39,7 +40,10 @@ pub(crate) fn read_on(
     })?;
     match wrong {
         Some(error) => Err(error.into()),
-        None => Ok(chain.end(end.as_ref(), trusted)?),
+        None => {
+            let trusted = trusted.of(Capability::Decision, chain.last_at().as_ref());
+            Ok(chain.end(end.as_ref(), &trusted)?)
+        }
     }
 }
 
@@ -52,7 +56,7 @@ pub(crate) fn read_on(
 pub fn session_entries(
     store: &TenantStore<'_>,
     session: &str,
-    trusted: &[SignerId],
+    trusted: &Signers,
     take: &mut dyn FnMut(&str, &SessionDocument),
 ) -> Result<u64, DecideError> {
     let mut chain = SessionChain::new(session);

@@ -126,7 +126,9 @@ impl Decider {
                 return (Received { receipt_id: None, answer, trust: Trust::Unknown, refused }, None);
             }
         };
-        let verification = verify_receipt(&receipt, Profile::Vrf, self.trusted().signers());
+        let trusted = self.trusted();
+        let trusted = trusted.signers();
+        let verification = trusted.judged(verify_receipt(&receipt, Profile::Vrf, &trusted.of_receipt(&receipt)));
         let (answer, trust) = (verification.answer, verification.trust);
         // Only a valid signature has neither. What is undecidable is not stored either.
         let refused = match (answer.code(), answer.cause()) {

@@ -428,7 +428,7 @@ impl Decider {
         };
         let request = request.ok_or_else(|| ReviewError::NoFacts(stored.decision_id.clone()))?;
         let request = request.asked_by(&decision.asker());
-        let vouching = self.vouching();
+        let vouching = &self.vouching();
         // Its budget ends it; a review is stored even when its caller has gone.
         let stop = &AtomicBool::new(false);
         let trusted = self.trusted();

@@ -13,7 +13,8 @@ const RULES: &str = "boundaries[0].require[";
 impl StepApprovals for Decider {
     fn decide(&self, asked: &StepQuestion<'_>) -> Result<StepDecision, AskError> {
         let StepQuestion { tenant, policy, request, presented, trusted, stop } = asked;
-        let question = Question { policy, request, presented: *presented, trusted, vouching: self.vouching(), stop };
+        let vouching = &self.vouching();
+        let question = Question { policy, request, presented: *presented, trusted, vouching, stop };
         let store = self.store.of(tenant);
         let made = decide::make(&question, &store).map_err(refused)?;
         let waiting = store.waiting_on(made.subject())?.map(|waiting| waiting.decision.decision_id);

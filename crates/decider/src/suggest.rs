@@ -6,10 +6,10 @@ use proofmark_boundary::{
     ActionPolicy, ActionPolicyError, DecisionReceipt, History, Moment, SeenCall, SuggestError, Suggestion, as_under,
     decide, suggest,
 };
-use proofmark_evidence::Evidence;
+use proofmark_evidence::{Evidence, Signers};
 use proofmark_guard::{PinKind, says_that_it_changes};
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{Json, Object, ReceiptId, SignerId};
+use proofmark_receipt::{Json, Object, ReceiptId};
 use proofmark_session::{Agent, Decided, Entry, Event, SessionFacts};
 use proofmark_store::{Store, StoreError, Tenant};
 use proofmark_verifier::{clock, signed_action, signed_decision};
@@ -85,7 +85,7 @@ struct Record {
 pub fn suggest_policy(
     store: &Store,
     session: &str,
-    trusted: &[SignerId],
+    trusted: &Signers,
     current: Option<(&ActionPolicy, &Object)>,
 ) -> Result<SessionSuggestion, SuggestSessionError> {
     let record = Record::read(store, session, trusted)?;
@@ -115,7 +115,7 @@ pub fn suggest_policy(
 }
 
 impl Record {
-    fn read(store: &Store, session: &str, trusted: &[SignerId]) -> Result<Self, SuggestSessionError> {
+    fn read(store: &Store, session: &str, trusted: &Signers) -> Result<Self, SuggestSessionError> {
         let mut record = Self {
             session: session.to_owned(),
             agent: Agent::default(),

@@ -4,9 +4,9 @@
 //! issued here and for which request, its verdict, and whether another receipt has taken its place.
 
 use proofmark_checks::{Format, Request};
+use proofmark_evidence::Signers;
 use proofmark_receipt::{
-    Hashes, Json, Object, Profile, Receipt, ReceiptId, Sha256Digest, SignatureStatus, SignerId, Trust, Verdict,
-    verify_receipt,
+    Hashes, Json, Object, Profile, Receipt, ReceiptId, Sha256Digest, SignatureStatus, Trust, Verdict, verify_receipt,
 };
 use proofmark_store::StoredReceipt;
 
@@ -125,7 +125,7 @@ impl WorthError {
 impl Worth {
     /// What a stored receipt proves to a caller who trusts these signers.
     #[must_use]
-    pub fn of(stored: &StoredReceipt, trusted: &[SignerId]) -> Self {
+    pub fn of(stored: &StoredReceipt, trusted: &Signers) -> Self {
         Self {
             issued_here: stored.trust.is_none(),
             superseded_by: stored.superseded_by,
@@ -135,8 +135,8 @@ impl Worth {
 
     /// What a receipt proves that was issued here just now.
     #[must_use]
-    pub fn of_issued(receipt: &Receipt, trusted: &[SignerId]) -> Self {
-        let verification = verify_receipt(receipt, Profile::Vrf, trusted);
+    pub fn of_issued(receipt: &Receipt, trusted: &Signers) -> Self {
+        let verification = trusted.judged(verify_receipt(receipt, Profile::Vrf, &trusted.of_receipt(receipt)));
         Self {
             answer: verification.answer,
             trust: verification.trust,
@@ -244,6 +244,7 @@ impl Subject {
 
 #[cfg(test)]
 mod tests {
+    use proofmark_evidence::{Capabilities, Capability, DatedKey};
     use proofmark_receipt::{Draft, Results, SigningKey, UndecidableCause};
 
     use super::*;
@@ -319,9 +320,15 @@ mod tests {
     #[test]
     fn trust_is_judged_now() {
         let (receipt, key) = (receipt(REQUEST), SigningKey::from_seed([3; 32]));
-        assert!(Worth::of_issued(&receipt, &[key.signer()]).vouched().is_ok());
-        for signers in [vec![], vec![SigningKey::from_seed([4; 32]).signer()]] {
-            assert_eq!(Worth::of_issued(&receipt, &signers).vouched(), Err(WorthError::Untrusted));
+        let trusting =
+            |key: &SigningKey, kind| Signers::default().with(DatedKey::endless(key.signer()), Capabilities::only(kind));
+        assert!(Worth::of_issued(&receipt, &trusting(&key, Capability::Verification)).vouched().is_ok());
+        // A stranger, and a key that may vouch for something else.
+        let stranger = SigningKey::from_seed([4; 32]);
+        let others =
+            [Capability::Acceptance, Capability::Approval, Capability::Decision].map(|kind| trusting(&key, kind));
+        for signers in [Signers::default(), trusting(&stranger, Capability::Verification)].iter().chain(&others) {
+            assert_eq!(Worth::of_issued(&receipt, signers).vouched(), Err(WorthError::Untrusted));
         }
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use proofmark_boundary::ActionPolicy;
 use proofmark_decider::{Decider, Guard, NewReview, Owner, Passage, approve_pins};
 use proofmark_evidence::Reviewer;
+use proofmark_evidence::Signers;
 use proofmark_guard::{Pinning, Settings as GuardSettings};
 use proofmark_keys::TrustedSigners;
 use proofmark_receipt::SigningKey;
@@ -50,7 +51,12 @@ impl Place {
         let people = ["ann", "bob"].map(|id| format!("'reviewer:{id}@{server}'")).join(", ");
         let policy = policy(&format!("{POLICY}roles: {{owner: [{people}]}}\n"));
         let store = Store::open(self.home.store()).unwrap();
-        Arc::new(Decider::for_command_line(Some(policy), self.key(), store, TrustedSigners::exactly(Vec::new())))
+        Arc::new(Decider::for_command_line(
+            Some(policy),
+            self.key(),
+            store,
+            TrustedSigners::exactly(Signers::default()),
+        ))
     }
 
     fn guard(&self) -> Guard {

@@ -191,7 +191,7 @@ impl ApprovalDemand {
         judged.retain(|(fact, _)| fact.approval.as_ref().is_some_and(|approval| approval.role == self.role));
         let mut counted: Vec<&ReceiptFact> = Vec::new();
         for (fact, refusal) in judged.iter_mut().filter(|(_, refusal)| refusal.is_none()) {
-            if self.distinct && counted.iter().any(|other| roles.person(other) == roles.person(fact)) {
+            if self.distinct && counted.iter().any(|other| roles.is_one_person(other, fact)) {
                 *refusal = Some(Refusal::SameReviewer);
             } else if counted.len() < self.count {
                 // As many as are asked for: further ones are neither counted nor refused.

@@ -7,6 +7,7 @@
 //!   [`ReceiptDemand::meets`] says whether it does, or why not ([`Refusal`]).
 //! - [`ReceiptKind`] is what a receipt is about; a rule accepts one kind.
 //! - [`suite_digest`] names what a receipt proved: the specification and the tests together.
+//! - [`Signers`] are the keys that are trusted, each for one or more kinds of documents ([`Capability`]).
 //! - [`assign()`] gives each rule that uses up a receipt one of its own.
 //! - [`approval`] reads and judges the attestations of humans.
 //! - [`trace`] reads the calls an orchestrator recorded.
@@ -14,7 +15,7 @@
 //! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
 //!
 //! Begin with `receipt`, `demand` and `refusal`, which hold the question that every rule asks. `approval`,
-//! `approval_fact`, `scope`, `reviewer`, `listed` and `roles` are about what people sign, `assign` and `suite` about receipts alone, and
+//! `approval_fact`, `scope`, `reviewer`, `listed` and `roles` are about what people sign, `signers` says whose signature counts, `assign` and `suite` about receipts alone, and
 //! `status` says how far either can be relied on. `doubt` finds conditions that are probably not meant, and `accepted` those that
 //! are. `condition`, `path`, `glob`, `span` and `facts` do not know receipts. In
 //! `trace`, `records` splits what was recorded, `detect` finds its form, one file for each form reads it, and `collect`
@@ -39,6 +40,7 @@ mod refusal;
 mod reviewer;
 mod roles;
 mod scope;
+mod signers;
 pub mod span;
 mod status;
 mod suite;
@@ -60,5 +62,6 @@ pub use refusal::{Refusal, nearest};
 pub use reviewer::{Person, PersonError, Reviewer};
 pub use roles::{ListedReviewer, Roles};
 pub use scope::{Bound, Free, Occasion, Reach, Scope, ScopeError, Scopes, WantedScope};
+pub use signers::{Capabilities, Capability, DatedKey, ParseCapabilitiesError, Signers, TrustedKey};
 pub use status::EvidenceStatus;
 pub use suite::{resolve_suites, suite_digest};

@@ -15,7 +15,7 @@ const MAX_TEXT_BYTES: usize = 1_024;
 const NAME_ONE: &str = "write one";
 
 impl ListedReviewer {
-    /// Reads a list of `{name, key, roles}`, or with `passkey` in place of `key`.
+    /// Reads a list of `{name, key, passkey, roles}`. `key` and `passkey` have one value or several; one of them can be left out.
     ///
     /// # Errors
     /// [`DocumentError`] names the field and what to write.
@@ -25,7 +25,9 @@ impl ListedReviewer {
             let reviewer = reviewer(&field)?;
             if listed.iter().any(|other| other.name == reviewer.name) {
                 let message = format!("another reviewer has the name `{}`", shown(&reviewer.name));
-                return Err(field.error(Cause::DuplicateName, message).with_help("give each their own name"));
+                return Err(field
+                    .error(Cause::DuplicateName, message)
+                    .with_help("give each their own name, and list the keys of one person in one entry"));
             }
             listed.push(reviewer);
         }
@@ -36,13 +38,25 @@ impl ListedReviewer {
     #[must_use]
     pub fn to_json(&self) -> Json {
         let roles: Vec<_> = self.roles.iter().map(|role| Json::from(role.as_str())).collect();
-        let (kind, person) = match &self.person {
-            Person::Passkey(passkey) => ("passkey", passkey.to_string()),
-            person => ("key", person.to_string()),
-        };
+        let (mut keys, mut passkeys) = (Vec::new(), Vec::new());
+        for person in &self.people {
+            match person {
+                Person::Passkey(passkey) => passkeys.push(Json::from(passkey.to_string())),
+                person => keys.push(Json::from(person.to_string())),
+            }
+        }
         let mut entry = Object::new();
         entry.insert("name", self.name.as_str());
-        entry.insert(kind, person);
+        for (kind, mut ways) in [("key", keys), ("passkey", passkeys)] {
+            match (ways.pop(), ways.is_empty()) {
+                (Some(only), true) => drop(entry.insert(kind, only)),
+                (Some(last), false) => {
+                    ways.push(last);
+                    entry.insert(kind, ways);
+                }
+                (None, _) => {}
+            }
+        }
         entry.insert("roles", roles);
         entry.into()
     }
@@ -76,21 +90,30 @@ fn reviewer(field: &Field<'_>) -> Result<ListedReviewer, DocumentError> {
     let fields = field.fields()?;
     fields.only(&["name", "key", "passkey", "roles"])?;
     let roles = fields.need("roles", "name the roles that they may approve in")?;
-    let person = match (fields.get("key"), fields.get("passkey")) {
-        (Some(_), Some(passkey)) => {
-            let error = passkey.error(Cause::ConflictingFields, "the reviewer has a `key` and a `passkey`");
-            return Err(error.with_help("list them twice, under two names"));
+    let mut people = Vec::new();
+    match (fields.get("key"), fields.get("passkey")) {
+        (None, None) => drop(fields.need("key", "write their public key, `reviewer:ID@KEY`, or a `passkey`")?),
+        (keys, passkeys) => {
+            for key in keys.as_ref().map(one_or_more).transpose()?.unwrap_or_default() {
+                people.push(read_person(&key)?);
+            }
+            for passkey in passkeys.as_ref().map(one_or_more).transpose()?.unwrap_or_default() {
+                people.push(Person::Passkey(passkey.text()?.parse().map_err(|error: PasskeyError| {
+                    passkey.error(Cause::InvalidValue, error.to_string()).with_help(error.help())
+                })?));
+            }
         }
-        (None, Some(field)) => Person::Passkey(field.text()?.parse().map_err(|error: PasskeyError| {
-            field.error(Cause::InvalidValue, error.to_string()).with_help(error.help())
-        })?),
-        (_, None) => read_person(&fields.need("key", "write their public key, `reviewer:ID@KEY`, or a `passkey`")?)?,
-    };
+    }
     Ok(ListedReviewer {
         name: text(&fields.need("name", "say who it is")?)?.to_owned(),
-        person,
+        people,
         roles: filled(&roles)?.iter().map(|role| Ok(text(role)?.to_owned())).collect::<Result<_, DocumentError>>()?,
     })
+}
+
+/// The value of a field, or the values of the list that it has.
+fn one_or_more<'a>(field: &Field<'a>) -> Result<Vec<Field<'a>>, DocumentError> {
+    if field.json.as_array().is_some() { filled(field) } else { Ok(vec![field.clone()]) }
 }
 
 fn text<'a>(field: &Field<'a>) -> Result<&'a str, DocumentError> {

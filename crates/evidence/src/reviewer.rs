@@ -20,7 +20,7 @@ pub struct Reviewer {
     pub roles: Vec<String>,
 }
 
-/// A person who can approve. Two approvals of one person have the same value here, whichever way they were given.
+/// A way in which a person approves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Person {
     /// The holder of this key.
@@ -59,6 +59,18 @@ impl Person {
     #[must_use]
     pub fn supposed(number: usize) -> Self {
         Self::Caller { id: format!("supposed-{number}"), server: SignerId::from_bytes([0xFF; 32]) }
+    }
+}
+
+impl Person {
+    /// Whether it is one person. The ids of callers are those of an installation, which has more than one key after its key was
+    /// replaced, and where several servers share a store: so the key that signed for them does not tell callers apart.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Caller { id, .. }, Self::Caller { id: other, .. }) => id == other,
+            (one, other) => one == other,
+        }
     }
 }
 

@@ -1,15 +1,18 @@
 //! Who may approve, and in which roles.
 
+use proofmark_receipt::Trust;
+
 use crate::receipt::ReceiptFact;
 use crate::refusal::{Refusal, refuse};
 use crate::reviewer::{Person, Reviewer};
 
-/// A person whom the policy lists, and the roles that it gives them.
+/// Somebody whom the policy lists, and the roles that it gives them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedReviewer {
     /// What people call them.
     pub name: String,
-    pub person: Person,
+    /// The ways in which they approve, at least one: what any of them signs is signed by one person.
+    pub people: Vec<Person>,
     pub roles: Vec<String>,
 }
 
@@ -17,6 +20,14 @@ pub struct ListedReviewer {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roles {
     pub reviewers: Vec<ListedReviewer>,
+}
+
+impl ListedReviewer {
+    /// Whether this is one of the ways in which they approve.
+    #[must_use]
+    pub fn is(&self, person: &Person) -> bool {
+        self.people.contains(person)
+    }
 }
 
 impl Roles {
@@ -33,19 +44,32 @@ impl Roles {
             return Some(Person::Passkey(passkey.clone()));
         }
         let signer = fact.signer?;
-        let is_listed = || self.reviewers.iter().any(|listed| is_caller(fact, &listed.person));
+        let is_listed =
+            || self.reviewers.iter().any(|listed| listed.people.iter().any(|person| is_caller(fact, person)));
         // A signer that may speak for nobody counts as itself; otherwise one key could pose as several reviewers.
         let named = reviewer(fact).filter(|_| fact.vouched || is_listed());
         Some(named.map_or(Person::Key(signer), |reviewer| reviewer.person(signer)))
     }
 
+    /// Whether one person gave both approvals: callers with one id, by whichever server's key, and the keys and passkeys that the
+    /// policy lists for one reviewer.
+    #[must_use]
+    pub fn is_one_person(&self, fact: &ReceiptFact, other: &ReceiptFact) -> bool {
+        let (Some(one), Some(other)) = (self.person(fact), self.person(other)) else { return true };
+        one.is_same(&other) || self.reviewers.iter().any(|listed| listed.is(&one) && listed.is(&other))
+    }
+
     /// Whether the reviewer of an approval holds this role: by the policy, or by the server that vouches for the reviewer.
     pub(crate) fn holds(&self, fact: &ReceiptFact, role: &str) -> Result<(), Refusal> {
+        // A key that is known for other documents approves nothing, whatever lists it: a worker's is on a machine that runs
+        // strangers' programs.
+        refuse(fact.passkey.is_none() && fact.trust == Trust::Untrusted, Refusal::Signer)?;
         // Another server speaks for the callers that the policy lists, and not for the holders of keys.
         let is_known = fact.vouched || fact.passkey.is_some();
         let own = if is_known { self.person(fact) } else { fact.signer.map(Person::Key) };
-        let is_member =
-            |member: &ListedReviewer| own.as_ref() == Some(&member.person) || is_caller(fact, &member.person);
+        let is_member = |member: &ListedReviewer| {
+            member.people.iter().any(|person| own.as_ref() == Some(person) || is_caller(fact, person))
+        };
         let by_server = fact.passkey.is_none()
             && fact.vouched
             && reviewer(fact).is_some_and(|reviewer| reviewer.roles.iter().any(|held| held == role));

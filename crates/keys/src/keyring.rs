@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{SignerId, SigningKey};
+use proofmark_receipt::{SignerId, SigningKey, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::keyfile::{self, KeyFileError, Passphrase};
@@ -16,6 +16,8 @@ use crate::owned::{self, OwnedError};
 /// The longest name of a key.
 const MAX_NAME: usize = 64;
 
+/// The largest file that says when a key ends, in bytes.
+const MAX_END_FILE: u64 = 256;
 /// A key file is a few hundred bytes; what is larger is something else.
 /// The largest key file, in bytes.
 pub const MAX_KEY_FILE: u64 = 64 << 10;
@@ -44,6 +46,12 @@ pub enum KeyringError {
     /// The file beside a key is the public half of another one.
     #[error("use the key `{name}`: `{}` is the public half of another key", path.display())]
     OtherHalf { name: String, path: PathBuf },
+    /// The file beside a key does not say when it ends.
+    #[error("read when the key ends: `{}` holds no time", .0.display())]
+    NoEnd(PathBuf),
+    /// The key has an end before.
+    #[error("use the key `{name}`: it ends at {end}")]
+    Ended { name: String, end: Timestamp },
     /// Others may replace the public half.
     #[error("use `{}`: others may write to it", .0.display())]
     Writable(PathBuf),
@@ -69,6 +77,8 @@ impl KeyringError {
             Self::OtherHalf { path, .. } => {
                 format!("check who changed it, and delete `{}`: it is written again from the key", path.display())
             }
+            Self::NoEnd(_) => "write a time into it, as in 2026-10-01T00:00:00Z".to_owned(),
+            Self::Ended { .. } => "use the key that has taken its place".to_owned(),
             Self::File { error, .. } => return error.help().map(str::to_owned),
             Self::Io { .. } | Self::Randomness(_) => return None,
         })
@@ -216,6 +226,46 @@ impl Keyring {
     fn write_public(&self, name: &str, signer: SignerId) -> Result<(), KeyringError> {
         let path = self.public_path(name)?;
         owned::replace(&path, signer.to_public_pem().as_bytes()).map_err(|error| io_error("write", &path, error))
+    }
+
+    /// When the key of this name ends or has ended, if that was said.
+    ///
+    /// # Errors
+    /// When the file that says so cannot be read: then nobody knows whether the key counts.
+    pub fn end(&self, name: &str) -> Result<Option<Timestamp>, KeyringError> {
+        let path = self.end_path(name)?;
+        match owned::read(&path, MAX_END_FILE) {
+            Ok(text) => match text.trim().parse() {
+                Ok(end) => Ok(Some(end)),
+                Err(_) => Err(KeyringError::NoEnd(path)),
+            },
+            Err(OwnedError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(OwnedError::Io(error)) => Err(io_error("read", &path, error)),
+            Err(OwnedError::Writable) => Err(KeyringError::Writable(path)),
+        }
+    }
+
+    /// Ends the key of this name: what it signs that is dated at this moment or later does not count. An end can be moved to an
+    /// earlier moment only.
+    ///
+    /// # Errors
+    /// When there is no such key, or it ends before.
+    pub fn set_end(&self, name: &str, end: &Timestamp) -> Result<(), KeyringError> {
+        if !self.has(name) {
+            return Err(KeyringError::Missing { name: name.to_owned(), folder: self.folder.clone() });
+        }
+        match self.end(name)? {
+            Some(known) if known.unix_millis() < end.unix_millis() => {
+                return Err(KeyringError::Ended { name: name.to_owned(), end: known });
+            }
+            Some(_) | None => {}
+        }
+        let path = self.end_path(name)?;
+        owned::replace(&path, format!("{end}\n").as_bytes()).map_err(|error| io_error("write", &path, error))
+    }
+
+    fn end_path(&self, name: &str) -> Result<PathBuf, KeyringError> {
+        Ok(self.path(name)?.with_extension("end"))
     }
 
     /// Whether there is a key of this name.

@@ -1,21 +1,23 @@
 //! Whom this user knows and whom a command trusts: one rule for all commands.
 //!
 //! Without names, a command trusts the signers in the trust store and the user's own keys, and says nothing about others.
-//! With names, it trusts exactly those, and everybody else is untrusted.
+//! With names, it trusts exactly those, and everybody else is untrusted. Nobody is trusted without it being known for which kinds of
+//! documents.
 
 use std::path::Path;
 
-use proofmark_receipt::{Profile, SignerId, Trust, Verification};
+use proofmark_evidence::{Capabilities, DatedKey, Signers};
+use proofmark_receipt::{SignerId, Timestamp};
 
-use crate::checked::{Checked, check_document};
 use crate::keyring::Keyring;
 use crate::trust::{self, TrustError, trusted_signers};
 use crate::trust_store::{TrustStore, TrustedName};
+use crate::trusted::TrustedSigners;
 
 /// The signers whom a user knows by name.
 #[derive(Clone, Debug, Default)]
 pub struct KnownSigners {
-    own: Vec<(String, Option<SignerId>)>,
+    own: Vec<(String, Option<DatedKey>)>,
     trusted: Vec<TrustedName>,
 }
 
@@ -26,15 +28,6 @@ pub enum KnownAs<'a> {
     Own(&'a str),
     /// The trust store has it under this name.
     Trusted(&'a str),
-}
-
-/// Whose signatures count for a command.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TrustedSigners {
-    signers: Vec<SignerId>,
-    /// Those of them who only verify work.
-    workers: Vec<SignerId>,
-    named: bool,
 }
 
 impl KnownSigners {
@@ -48,7 +41,8 @@ impl KnownSigners {
         for name in keyring.names()? {
             // A key that cannot be used signs nothing, and is trusted by nobody.
             let signer = keyring.public(&name).unwrap_or(None);
-            own.push((name, signer));
+            let until = keyring.end(&name)?;
+            own.push((name, signer.map(|signer| DatedKey { signer, until })));
         }
         Ok(Self { own, trusted: TrustStore::new(home).list()? })
     }
@@ -56,124 +50,113 @@ impl KnownSigners {
     /// How the user knows a signer.
     #[must_use]
     pub fn name(&self, signer: &SignerId) -> Option<KnownAs<'_>> {
-        let own = self.own.iter().find(|(_, own)| own.as_ref() == Some(signer)).map(|(name, _)| KnownAs::Own(name));
-        let trusted = || self.trusted.iter().find(|trusted| trusted.signers.contains(signer));
+        let is_own = |own: &Option<DatedKey>| own.as_ref().is_some_and(|own| own.signer == *signer);
+        let own = self.own.iter().find(|(_, own)| is_own(own)).map(|(name, _)| KnownAs::Own(name));
+        let trusted = || self.trusted.iter().find(|trusted| trusted.has(signer));
         own.or_else(|| trusted().map(|trusted| KnownAs::Trusted(&trusted.name)))
     }
 
-    /// Whom a command trusts. Each of `named` is a signer id, a name of the trust store, the name of an own key, or the path
-    /// of a public key file; a name wins over a file.
-    ///
-    /// # Errors
-    /// [`TrustError`] when one of them is none of these.
-    pub fn trusted(&self, named: &[String]) -> Result<TrustedSigners, TrustError> {
-        if !named.is_empty() {
-            let mut signers = Vec::new();
-            for text in named {
-                signers.extend(self.signers(text)?);
-            }
-            return Ok(TrustedSigners { signers, named: true, ..TrustedSigners::default() });
-        }
-        let own = self.own.iter().filter_map(|(_, signer)| *signer);
-        let signers = own.chain(self.trusted.iter().flat_map(|trusted| trusted.signers.iter().copied())).collect();
-        Ok(TrustedSigners { signers, ..TrustedSigners::default() })
+    /// What is known of a key that the user has or trusts: for what, and until when.
+    #[must_use]
+    pub fn trusted_for(&self, signer: &SignerId) -> Option<Capabilities> {
+        self.all().may(signer)
     }
 
-    /// The user's own keys, and the signers named as in [`KnownSigners::trusted`]: whose jobs a process runs and answers for.
+    /// Whom a command trusts that relies on evidence. Each of `named` is `[KINDS=]SIGNER`: a signer id, a name of the trust store, the
+    /// name of an own key, or the path of a public key file; a name wins over a file. Without kinds, a key of the trust store and an
+    /// own key are trusted for what they are known for.
+    ///
+    /// # Errors
+    /// [`TrustError`] when one of them is none of these, and for a key that is not known and has no kinds.
+    pub fn trusted(&self, named: &[String]) -> Result<TrustedSigners, TrustError> {
+        self.trusted_or(named, None)
+    }
+
+    /// As [`KnownSigners::trusted`], for a command that knows what it reads: a key that is not known and has no kinds is trusted for
+    /// `bare`.
+    ///
+    /// # Errors
+    /// As [`KnownSigners::trusted`].
+    pub fn trusted_as(&self, named: &[String], bare: Capabilities) -> Result<TrustedSigners, TrustError> {
+        self.trusted_or(named, Some(bare))
+    }
+
+    fn trusted_or(&self, named: &[String], bare: Option<Capabilities>) -> Result<TrustedSigners, TrustError> {
+        if named.is_empty() {
+            return Ok(TrustedSigners::known(self.all()));
+        }
+        let mut signers = Signers::default();
+        for text in named {
+            let (kinds, name) = kinds_of(text);
+            for (key, known) in self.named(name)? {
+                let may = kinds.or(known).or(bare).ok_or_else(|| TrustError::ForWhat(name.to_owned()))?;
+                signers = signers.with(key, may);
+            }
+        }
+        Ok(TrustedSigners::exactly(signers))
+    }
+
+    /// The keys that these names stand for, each as in [`KnownSigners::trusted`] without kinds.
+    ///
+    /// # Errors
+    /// As [`KnownSigners::trusted`].
+    pub fn keys(&self, named: &[String]) -> Result<Vec<DatedKey>, TrustError> {
+        let keys = named.iter().map(|name| self.named(name)).collect::<Result<Vec<_>, TrustError>>()?;
+        Ok(keys.into_iter().flatten().map(|(key, _)| key).collect())
+    }
+
+    /// The user's own keys, and the signers with these names: whose jobs a process runs and answers for.
     ///
     /// # Errors
     /// As [`KnownSigners::trusted`].
     pub fn own_and(&self, named: &[String]) -> Result<Vec<SignerId>, TrustError> {
-        let mut signers: Vec<SignerId> = self.own.iter().filter_map(|(_, signer)| *signer).collect();
-        for text in named {
-            signers.extend(self.signers(text)?);
-        }
-        Ok(signers)
+        let own = self.own.iter().filter_map(|(_, key)| key.clone());
+        Ok(own.chain(self.keys(named)?).map(|key| key.signer).collect())
     }
 
-    fn signers(&self, text: &str) -> Result<Vec<SignerId>, TrustError> {
+    /// The user's own keys and the trust store.
+    fn all(&self) -> Signers {
+        let own = self.own.iter().filter_map(|(_, key)| key.clone());
+        let own = own.fold(Signers::default(), |all, key| all.with(key, Capabilities::ALL));
+        let trusted = self.trusted.iter().flat_map(|trusted| trusted.keys.iter().map(|key| (key, trusted.may)));
+        trusted.fold(own, |all, (key, may)| all.with(key.clone(), may))
+    }
+
+    /// The keys that a name stands for, each with what it may vouch for where that is known.
+    fn named(&self, text: &str) -> Result<Vec<(DatedKey, Option<Capabilities>)>, TrustError> {
         if let Some(signer) = trust::written_out(text)? {
-            return Ok(vec![signer]);
+            return Ok(vec![self.as_known(DatedKey::endless(signer))]);
         }
         let own = self.own.iter().find(|(name, _)| name == text);
         let trusted = self.trusted.iter().find(|trusted| trusted.name == text);
         match (own, trusted) {
-            (None, Some(trusted)) => Ok(trusted.signers.clone()),
-            (Some((_, Some(signer))), None) => Ok(vec![*signer]),
+            (None, Some(trusted)) => Ok(trusted.keys.iter().map(|key| (key.clone(), Some(trusted.may))).collect()),
+            (Some((_, Some(key))), None) => Ok(vec![(key.clone(), Some(Capabilities::ALL))]),
             (Some((_, None)), None) => Err(TrustError::NotUnlocked(text.to_owned())),
             // One of the two was meant, and only the user knows which.
             (Some(_), Some(_)) => Err(TrustError::Ambiguous(text.to_owned())),
-            (None, None) => trusted_signers(text),
+            (None, None) => Ok(trusted_signers(text)?.into_iter().map(|key| self.as_known(key)).collect()),
         }
+    }
+
+    /// The key with the end that is known of it, and with what it is known for.
+    fn as_known(&self, key: DatedKey) -> (DatedKey, Option<Capabilities>) {
+        let all = self.all();
+        let known = all.keys().iter().filter(|trusted| trusted.key.signer == key.signer);
+        let ends = known.filter_map(|trusted| trusted.key.until.clone()).chain(key.until);
+        let until = ends.min_by_key(Timestamp::unix_millis);
+        (DatedKey { signer: key.signer, until }, all.may(&key.signer))
     }
 }
 
-impl TrustedSigners {
-    /// These signers, and nobody else.
-    #[must_use]
-    pub fn exactly(signers: Vec<SignerId>) -> Self {
-        Self { signers, named: true, ..Self::default() }
-    }
-
-    /// The signers who are trusted.
-    #[must_use]
-    pub fn signers(&self) -> &[SignerId] {
-        &self.signers
-    }
-
-    /// With the key that the command signs with, which is the user's own: unless others were named.
-    #[must_use]
-    pub fn with_own(mut self, signer: SignerId) -> Self {
-        if !self.named {
-            self.signers.push(signer);
-        }
-        self
-    }
-
-    /// With a signer other than the one named.
-    #[must_use]
-    pub fn and(mut self, signer: SignerId) -> Self {
-        self.workers.retain(|worker| *worker != signer);
-        self.signers.push(signer);
-        self
-    }
-
-    /// With a signer who verifies work, and whose word counts for nothing else unless it is trusted by itself.
-    #[must_use]
-    pub fn and_worker(mut self, signer: SignerId) -> Self {
-        if !self.signers.contains(&signer) {
-            self.workers.push(signer);
-            self.signers.push(signer);
-        }
-        self
-    }
-
-    /// The signers whose decisions and whose records of sessions count: all but those who only verify work.
-    #[must_use]
-    pub fn deciders(&self) -> Vec<SignerId> {
-        self.signers.iter().filter(|signer| !self.workers.contains(signer)).copied().collect()
-    }
-
-    /// The verification of a document by these signers. Where nobody was named, a signer who is not known is not untrusted:
-    /// nobody was asked about.
-    #[must_use]
-    pub fn judge(&self, verification: Verification) -> Verification {
-        match verification.trust {
-            Trust::Untrusted if !self.named => Verification { trust: Trust::Unknown, ..verification },
-            Trust::Trusted | Trust::Untrusted | Trust::Unknown => verification,
-        }
-    }
-
-    /// Verifies a receipt or a decision receipt.
-    #[must_use]
-    pub fn check(&self, bytes: &[u8], profile: Profile) -> Checked {
-        let checked = check_document(bytes, profile, &self.signers);
-        Checked { verification: self.judge(checked.verification), ..checked }
-    }
+/// `KINDS=SIGNER` as the two; kinds are words, so no path that has an `=` is taken for them.
+fn kinds_of(text: &str) -> (Option<Capabilities>, &str) {
+    let split = text.split_once('=').and_then(|(kinds, signer)| Some((kinds.parse().ok()?, signer)));
+    split.map_or((None, text), |(kinds, signer)| (Some(kinds), signer))
 }
 
-impl From<Vec<SignerId>> for TrustedSigners {
-    fn from(signers: Vec<SignerId>) -> Self {
-        Self::exactly(signers)
-    }
+/// The signer that `[KINDS=]SIGNER` names.
+#[must_use]
+pub fn without_kinds(text: &str) -> &str {
+    kinds_of(text).1
 }

@@ -13,12 +13,14 @@ mod linked;
 mod owned;
 mod trust;
 mod trust_store;
+mod trusted;
 
-pub use checked::{Checked, check_document};
+pub use checked::{Checked, check_document, decision_signers, verify_decision, verify_head};
 pub use claims::{Claims, ReceiptClaims};
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError, MAX_KEY_FILE};
-pub use known::{KnownAs, KnownSigners, TrustedSigners};
+pub use known::{KnownAs, KnownSigners, without_kinds};
 pub use linked::LinkedDocument;
 pub use trust::{TrustError, signers_in, trusted_signers};
 pub use trust_store::{TrustStore, TrustedName};
+pub use trusted::TrustedSigners;

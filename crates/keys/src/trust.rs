@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use proofmark_evidence::DatedKey;
 use proofmark_receipt::document::{DocumentError, shown};
 use proofmark_receipt::{Json, SignerId};
 use ssh_key::PublicKey;
@@ -48,6 +49,9 @@ pub enum TrustError {
     /// Others could add signers.
     #[error("use the trust store: others may write to `{}`", .0.display())]
     Writable(PathBuf),
+    /// A key without a name, and nobody said for what it is trusted.
+    #[error("trust `{}`: it is not said for what", shown(.0))]
+    ForWhat(String),
     /// Not a name.
     #[error("use `{}` as a name in the trust store", shown(.0))]
     Name(String),
@@ -85,6 +89,12 @@ impl TrustError {
             }
             Self::Unknown(_) | Self::NoKey(_) => {
                 "give a signer id, a name, or a public key file (PEM, OpenSSH, JWK or JWK set)"
+            }
+            Self::ForWhat(text) => {
+                return Some(format!(
+                    "write `verification={}`, or what else it may sign: acceptance, approval, decision",
+                    shown(text)
+                ));
             }
             Self::Unnamed(_) => "write one of them out",
             Self::Ambiguous(_) => "write the signer id",
@@ -126,9 +136,9 @@ pub(crate) fn is_name(text: &str) -> bool {
 ///
 /// # Errors
 /// When it is none of these.
-pub fn trusted_signers(text: &str) -> Result<Vec<SignerId>, TrustError> {
+pub fn trusted_signers(text: &str) -> Result<Vec<DatedKey>, TrustError> {
     if let Some(signer) = written_out(text)? {
-        return Ok(vec![signer]);
+        return Ok(vec![DatedKey::endless(signer)]);
     }
     let path = Path::new(text);
     if is_name(text) || !path.is_file() {
@@ -162,7 +172,7 @@ pub(crate) fn written_out(text: &str) -> Result<Option<SignerId>, TrustError> {
 ///
 /// # Errors
 /// When it is none of these.
-pub fn signers_in(text: &str) -> Result<Vec<SignerId>, TrustError> {
+pub fn signers_in(text: &str) -> Result<Vec<DatedKey>, TrustError> {
     let signers = read(text.trim());
     if signers.is_empty() { Err(TrustError::Unnamed(text.to_owned())) } else { Ok(signers) }
 }
@@ -172,21 +182,22 @@ fn openssh(line: &str) -> Option<SignerId> {
     key.key_data().ed25519().map(|key| SignerId::from_bytes(key.0))
 }
 
-fn read(content: &str) -> Vec<SignerId> {
+fn read(content: &str) -> Vec<DatedKey> {
+    let endless = |signer: Option<SignerId>| signer.map(DatedKey::endless).into_iter().collect();
     if content.starts_with("-----BEGIN") {
-        return SignerId::from_public_pem(content).into_iter().collect();
+        return endless(SignerId::from_public_pem(content).ok());
     }
     if content.starts_with(OPENSSH) {
         // One key: of the lines of an `authorized_keys`, only some may be meant.
-        return openssh(content).into_iter().collect();
+        return endless(openssh(content));
     }
     let Ok(json) = Json::parse(content.as_bytes()) else {
-        return content.parse().into_iter().collect();
+        return endless(content.parse().ok());
     };
     let Some(object) = json.as_object() else { return Vec::new() };
     match object.get("keys").and_then(Json::as_array) {
         // A set may hold keys of other kinds; those sign no receipts.
-        Some(keys) => keys.iter().filter_map(Json::as_object).filter_map(|key| SignerId::from_jwk(key).ok()).collect(),
-        None => SignerId::from_jwk(object).into_iter().collect(),
+        Some(keys) => keys.iter().filter_map(Json::as_object).filter_map(DatedKey::from_jwk).collect(),
+        None => DatedKey::from_jwk(object).into_iter().collect(),
     }
 }

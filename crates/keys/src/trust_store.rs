@@ -5,8 +5,9 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use proofmark_evidence::{Capabilities, Capability, DatedKey};
 use proofmark_receipt::document::{self, Cause, DocumentError, Field, Format};
-use proofmark_receipt::{Json, SignerId, object};
+use proofmark_receipt::{Json, Object, SignerId, Timestamp, object};
 
 use crate::owned::{self, OwnedError};
 use crate::trust::{MAX_TRUST_FILE, TrustError};
@@ -28,9 +29,43 @@ const ANYONE_WRITES: u32 = 0o002;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedName {
     pub name: String,
-    pub signers: Vec<SignerId>,
+    pub keys: Vec<DatedKey>,
+    /// What these keys may vouch for.
+    pub may: Capabilities,
     /// Why they are trusted, or who they are.
     pub note: Option<String>,
+}
+
+impl TrustedName {
+    /// Whether this is one of the keys.
+    #[must_use]
+    pub fn has(&self, signer: &SignerId) -> bool {
+        self.keys.iter().any(|key| key.signer == *signer)
+    }
+
+    fn shares_key_with(&self, other: &Self) -> bool {
+        self.keys.iter().any(|key| other.has(&key.signer))
+    }
+
+    /// As the trust store has it: `{name, for, signers, ends, note}`.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        let signers: Vec<Json> = self.keys.iter().map(|key| Json::from(key.signer.to_string())).collect();
+        let mut ends = Object::new();
+        for key in &self.keys {
+            if let Some(until) = &key.until {
+                ends.insert(key.signer.to_string(), until.as_str());
+            }
+        }
+        let entry = object! {
+            "name": self.name.as_str(),
+            "for": self.may.iter().map(|capability| Json::from(capability.as_str())).collect::<Vec<_>>(),
+            "signers": signers,
+            "ends"?: (!ends.is_empty()).then_some(ends),
+            "note"?: self.note.as_deref(),
+        };
+        entry.into()
+    }
 }
 
 /// The trust store of a user.
@@ -85,11 +120,10 @@ impl TrustStore {
             if names.iter().any(|known| known.name == new.name) {
                 return Err(TrustError::NameTaken(new.name.clone()));
             }
-            let has = |known: &&TrustedName| known.signers.iter().any(|signer| new.signers.contains(signer));
-            if let Some(known) = names.iter().find(has) {
+            if let Some(known) = names.iter().find(|known| known.shares_key_with(&new)) {
                 return Err(TrustError::SignerTaken { name: new.name.clone(), known: known.name.clone() });
             }
-            if names.len() >= MAX_NAMES || new.signers.len() > MAX_SIGNERS_OF_ONE {
+            if names.len() >= MAX_NAMES || new.keys.len() > MAX_SIGNERS_OF_ONE {
                 return Err(TrustError::Full);
             }
             names.push(new);
@@ -141,9 +175,7 @@ fn read(text: &str) -> Result<Vec<TrustedName>, DocumentError> {
     let mut names: Vec<TrustedName> = Vec::new();
     for item in fields.need("trusted", "write an array")?.items()? {
         let trusted = entry(&item)?;
-        let twice = |known: &TrustedName| {
-            known.name == trusted.name || known.signers.iter().any(|signer| trusted.signers.contains(signer))
-        };
+        let twice = |known: &TrustedName| known.name == trusted.name || known.shares_key_with(&trusted);
         if names.iter().any(twice) {
             return Err(item.error(Cause::DuplicateName, "the name or a signer is there twice"));
         }
@@ -154,7 +186,7 @@ fn read(text: &str) -> Result<Vec<TrustedName>, DocumentError> {
 
 fn entry(item: &Field<'_>) -> Result<TrustedName, DocumentError> {
     let fields = item.fields()?;
-    fields.only(&["name", "signers", "note"])?;
+    fields.only(&["name", "for", "signers", "ends", "note"])?;
     let name = fields.need("name", "name the signer")?;
     check_name(name.text()?).map_err(|error| name.error(Cause::InvalidValue, error.to_string()))?;
     let signers = fields.need("signers", "list the signer ids")?;
@@ -166,17 +198,27 @@ fn entry(item: &Field<'_>) -> Result<TrustedName, DocumentError> {
     if all.is_empty() || all.len() > MAX_SIGNERS_OF_ONE {
         return Err(signers.error(Cause::Empty, format!("write 1 to {MAX_SIGNERS_OF_ONE} signer ids")));
     }
+    let may = fields.need("for", "list what these keys may sign: verification, acceptance, approval, decision")?;
+    let words = Capability::ALL.map(|capability| (capability.as_str(), capability));
+    let held = may.items()?.iter().map(|word| word.choice(&words)).collect::<Result<Vec<_>, _>>()?;
+    let may = Capabilities::of(held).ok_or_else(|| may.error(Cause::Empty, "the list is empty"))?;
+    let mut keys: Vec<DatedKey> = all.into_iter().map(DatedKey::endless).collect();
+    if let Some(ends) = fields.get("ends") {
+        for (name, end) in ends.fields()?.iter() {
+            let signer = name.parse::<SignerId>().ok();
+            let key = keys.iter_mut().find(|key| Some(key.signer) == signer);
+            let key = key.ok_or_else(|| end.error(Cause::InvalidValue, "no signer of the entry has this id"))?;
+            let at: Result<Timestamp, _> = end.text()?.parse();
+            key.until = Some(at.map_err(|error| end.error(Cause::InvalidValue, format!("{error}")))?);
+        }
+    }
     let note = fields.get("note").map(|note| note.text().map(str::to_owned)).transpose()?;
-    Ok(TrustedName { name: name.text()?.to_owned(), signers: all, note })
+    Ok(TrustedName { name: name.text()?.to_owned(), keys, may, note })
 }
 
 /// The form that [`read`] reads, one name per line.
 fn write(names: &[TrustedName]) -> String {
-    let line = |trusted: &TrustedName| {
-        let signers: Vec<Json> = trusted.signers.iter().map(|signer| Json::from(signer.to_string())).collect();
-        let entry = object! { "name": trusted.name.as_str(), "signers": signers, "note"?: trusted.note.as_deref() };
-        format!("  {}", Json::from(entry).to_text())
-    };
+    let line = |trusted: &TrustedName| format!("  {}", trusted.to_json().to_text());
     let lines: Vec<String> = names.iter().map(line).collect();
     format!("{{\"version\": 1, \"trusted\": [\n{}\n]}}\n", lines.join(",\n"))
 }
@@ -195,7 +237,9 @@ mod tests {
     }
 
     fn trusted(name: &str, seed: u8) -> TrustedName {
-        TrustedName { name: name.to_owned(), signers: vec![signer(seed)], note: None }
+        let until = seed.is_multiple_of(2).then(|| Timestamp::from_unix_millis(1_800_000_000_000 + i64::from(seed)));
+        let may = Capabilities::only(Capability::Verification);
+        TrustedName { name: name.to_owned(), keys: vec![DatedKey { signer: signer(seed), until }], may, note: None }
     }
 
     #[test]
@@ -264,7 +308,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let store = TrustStore::new(home.path());
         let id = signer(1);
-        let entry = format!(r#"{{"name": "ci", "signers": ["{id}"]}}"#);
+        let entry = format!(r#"{{"name": "ci", "for": ["decision"], "signers": ["{id}"]}}"#);
         for text in [
             String::new(),
             "{}".to_owned(),
@@ -274,6 +318,11 @@ mod tests {
             r#"{"version": 1, "trusted": [{"name": "ci", "signers": ["x"]}]}"#.to_owned(),
             r#"{"version": 1, "trusted": [{"name": "../ci", "signers": []}]}"#.to_owned(),
             format!(r#"{{"version": 1, "trusted": [{entry}, {entry}]}}"#),
+            // A key that is trusted without a kind.
+            format!(r#"{{"version": 1, "trusted": [{}]}}"#, entry.replace(r#""for": ["decision"], "#, "")),
+            format!(r#"{{"version": 1, "trusted": [{}]}}"#, entry.replace(r#""decision""#, "")),
+            format!(r#"{{"version": 1, "trusted": [{}]}}"#, entry.replace("decision", "all")),
+            format!(r#"{{"version": 1, "trusted": [{}]}}"#, entry.replace("[", r#"["x", "#)),
             format!(r#"{{"version": 1, "trusted": [{entry}], "trusted": []}}"#),
         ] {
             fs::write(store.path(), &text).unwrap();

@@ -7,7 +7,7 @@ use proofmark_receipt::{Json, Receipt, SignerId};
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::{JSON, Reply};
 use proofmark_statement::of_head;
-use proofmark_verifier::chain_head;
+use proofmark_verifier::{chain_head, now};
 
 use super::frame::{Frame, Here};
 use super::html::html;
@@ -104,7 +104,8 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let ends = last < length || receipts.last().is_some_and(|receipt| receipt.hash() == tip.hash);
     let whole = from == 0 && last >= length;
     let decider = context.decider;
-    let trusted: Vec<_> = decider.trusted().signers().iter().map(SignerId::to_string).collect();
+    let trusted = decider.trusted().signers().of_head(Some(&now()));
+    let trusted: Vec<_> = trusted.iter().map(SignerId::to_string).collect();
     let page = ChainPage {
         frame: Frame::of(visit, Here::Receipts, format!("Chain {}", Shown::line(name, 80).plain()))?,
         heading: format!("{}{}", counted(length, "receipt"), found(broken, ends, whole)),

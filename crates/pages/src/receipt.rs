@@ -234,18 +234,20 @@ impl Genuine {
         let own = decider.key().signer();
         let signer = match verification.signer {
             Some(signer) if signer == own => ("ok", "ok", "Signed by this server"),
-            Some(signer) if visit.context.services.worker_keys().contains(&signer) => {
+            Some(_) if verification.trust.as_str() != "trusted" => {
+                // Anyone can make a key and sign with it: a valid signature alone says nothing. Nor does a key that is trusted for
+                // something else.
+                ("bad", "no", "Signed by a signer who is not trusted here")
+            }
+            Some(signer) if visit.context.services.worker_keys().iter().any(|worker| worker.signer == signer) => {
                 ("ok", "ok", "Signed by a worker of this server")
             }
-            Some(_) if verification.trust.as_str() == "trusted" => {
-                ("ok", "ok", "Signed by a signer who is trusted here")
-            }
-            // Anyone can make a key and sign with it: a valid signature alone says nothing.
-            Some(_) => ("bad", "no", "Signed by a signer who is not trusted here"),
+            Some(_) => ("ok", "ok", "Signed by a signer who is trusted here"),
             None => ("open", "ring", "The signer is not known"),
         };
         let position = receipt.metadata().get("chain_position").and_then(|position| position.as_number()?.as_u64());
-        let trusted: Vec<_> = decider.trusted().signers().iter().map(SignerId::to_string).collect();
+        let trusted = decider.trusted().signers().of_receipt(receipt);
+        let trusted: Vec<_> = trusted.iter().map(SignerId::to_string).collect();
         Self {
             cause: Shown::with_code(&verification.answer.cause().unwrap_or_default()),
             answer: verification.answer,

@@ -68,6 +68,11 @@ impl ChainHead {
         self.document.to_text()
     }
 
+    /// When it was signed, as its signer says.
+    pub fn signed_at(&self) -> Option<Timestamp> {
+        self.document.get("signed_at")?.as_str()?.parse().ok()
+    }
+
     /// Verifies the signature, as [`crate::verify`] does that of a receipt.
     pub fn verify(&self, trusted: &[SignerId]) -> Verification {
         verify_document(&self.document, trusted)

@@ -121,12 +121,16 @@ pub(crate) async fn ready(State(state): State<Arc<AppState>>) -> Result<Reply, P
     })
 }
 
-/// The public key that decisions are signed with, and those of the workers, as a set of JWKs (RFC 7517).
+/// The public keys of the installation's servers and of the workers, as a set of JWKs (RFC 7517). A key that ends has `exp`, in
+/// seconds, as the historical keys of OpenID Federation 1.0 have it.
 pub(crate) async fn keys(State(state): State<Arc<AppState>>) -> Reply {
-    let own = state.services.decider.key().signer();
-    // A worker may sign with the server's key, which is listed once.
-    let workers = state.services.worker_keys();
-    let workers = workers.iter().copied().filter(|signer| *signer != own);
-    let keys: Vec<Json> = std::iter::once(own).chain(workers).map(|signer| Json::from(signer.jwk())).collect();
+    let mut listed = state.services.decider.installation();
+    for worker in state.services.worker_keys().iter() {
+        // A worker may sign with a server's key, which is listed once.
+        if !listed.iter().any(|key| key.signer == worker.signer) {
+            listed.push(worker.clone());
+        }
+    }
+    let keys: Vec<Json> = listed.iter().map(|key| Json::from(key.jwk())).collect();
     Json::from(object! { "keys": keys }).into()
 }

@@ -1,16 +1,17 @@
 //! Receipts to check and terms of redeeming, as HTTP and MCP clients send them.
 
 use proofmark_decider::{Subject, Terms};
+use proofmark_evidence::{Capabilities, Signers};
 use proofmark_keys::{TrustError, signers_in};
 use proofmark_receipt::document::{Cause, DocumentError, Field};
-use proofmark_receipt::{Json, ParseDigestError, Sha256Digest, SignerId, Verdict};
+use proofmark_receipt::{Json, ParseDigestError, Sha256Digest, Verdict};
 
 use crate::attempt_body::as_text;
 
 /// A receipt to check, and the signers to trust in place of the server's own.
 pub(crate) struct ReceiptBody {
     pub(crate) receipt: String,
-    pub(crate) trust: Option<Vec<SignerId>>,
+    pub(crate) trust: Option<Signers>,
 }
 
 /// Why a body cannot be read, completing "failed to …".
@@ -56,10 +57,13 @@ impl ReceiptBody {
         let receipt = fields.need("receipt", "write the receipt, best as its text, which keeps every byte")?;
         let receipt = as_text(receipt.json);
         let Some(trust) = fields.get("trust") else { return Ok(Self { receipt, trust: None }) };
-        let mut signers = Vec::new();
+        let mut signers = Signers::default();
         for item in trust.items()? {
             // Only what the text itself names: a path would let a client read files of this host.
-            signers.extend(signers_in(item.text()?)?);
+            for key in signers_in(item.text()?)? {
+                // They are named for this one receipt, whatever its kind.
+                signers = signers.with(key, Capabilities::ALL);
+            }
         }
         Ok(Self { receipt, trust: Some(signers) })
     }

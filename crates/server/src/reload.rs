@@ -13,6 +13,7 @@ use std::time::Duration;
 use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::PolicyPlace;
+use proofmark_evidence::DatedKey;
 use proofmark_receipt::Sha256Digest;
 use proofmark_verifier::{FileWatch, Look, SETTLING};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -245,9 +246,11 @@ pub(crate) fn of_services(files: Files, services: &Arc<Services>) -> Vec<Watched
 /// Tells apart whom a server trusts.
 fn signers_fingerprint(services: &Services) -> Sha256Digest {
     let (trusted, workers) = (services.decider.trusted(), services.worker_keys());
-    let trusted = trusted.signers().iter().map(|signer| format!("{signer}\n"));
-    let workers = workers.iter().map(|signer| format!("worker {signer}\n"));
-    let all: BTreeSet<String> = trusted.chain(workers).collect();
+    let dated = |key: &DatedKey| format!("{} {:?}\n", key.signer, key.until);
+    let servers = trusted.servers().iter().map(|key| format!("server {}", dated(key)));
+    let workers = workers.iter().map(|key| format!("worker {}", dated(key)));
+    let trusted = trusted.signers().keys().iter().map(|trusted| format!("{} {}", trusted.may, dated(&trusted.key)));
+    let all: BTreeSet<String> = trusted.chain(servers).chain(workers).collect();
     Sha256Digest::of(all.into_iter().collect::<String>().as_bytes())
 }
 

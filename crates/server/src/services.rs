@@ -7,9 +7,10 @@ use std::time::Instant;
 use proofmark_boundary::Asker;
 use proofmark_contract::{Workflow, WorkflowPolicy};
 use proofmark_decider::{Asked, DecideError, Decider};
+use proofmark_evidence::DatedKey;
 use proofmark_jobs::Verifications;
 use proofmark_keys::{Checked, TrustedSigners, check_document};
-use proofmark_receipt::{Json, Profile, SignerId};
+use proofmark_receipt::{Json, Profile};
 use proofmark_sandbox::Host;
 use proofmark_store::{StoreError, StoredWorker, Tenant};
 use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, accept};
@@ -26,8 +27,8 @@ use crate::viewers::Viewers;
 #[derive(Debug)]
 pub struct Signers {
     pub trusted: TrustedSigners,
-    /// Whose receipts it takes, where it leaves verifications to workers.
-    pub workers: Option<Vec<SignerId>>,
+    /// Whose receipts it takes, where it leaves verifications to workers. They are among the trusted ones.
+    pub workers: Option<Vec<DatedKey>>,
 }
 
 /// Tests the isolation of this host, which takes seconds, and logs the result.
@@ -50,7 +51,7 @@ pub fn probe_host() -> Host {
 pub struct Services {
     pub decider: Arc<Decider>,
     pub verifications: Verifications,
-    worker_keys: RwLock<Arc<[SignerId]>>,
+    worker_keys: RwLock<Arc<[DatedKey]>>,
     /// Who looks at what waits.
     pub viewers: Viewers,
     workflow_policy: RwLock<Option<Arc<WorkflowPolicy>>>,
@@ -71,13 +72,13 @@ impl Services {
 
     /// Vouches for receipts of these signers, which workers make: their keys are listed with the server's own.
     #[must_use]
-    pub fn with_worker_keys(self, worker_keys: Vec<SignerId>) -> Services {
+    pub fn with_worker_keys(self, worker_keys: Vec<DatedKey>) -> Services {
         Services { worker_keys: RwLock::new(worker_keys.into()), ..self }
     }
 
     /// The signers of receipts that workers make for this server.
     #[must_use]
-    pub fn worker_keys(&self) -> Arc<[SignerId]> {
+    pub fn worker_keys(&self) -> Arc<[DatedKey]> {
         // They are replaced as a whole.
         self.worker_keys.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -86,18 +87,20 @@ impl Services {
     /// verifications to any.
     pub(crate) fn set_signers(&self, signers: Signers) {
         let Signers { trusted, workers } = signers;
-        let trusted = trusted.and(self.decider.key().signer());
-        let workers = workers.unwrap_or_default();
-        self.decider.set_trusted(workers.iter().copied().fold(trusted, TrustedSigners::and_worker));
         let own = self.decider.key().signer();
-        self.verifications.set_front_signers(workers.iter().copied().chain([own]).collect());
+        self.decider.set_trusted(trusted.and(own));
+        let workers = workers.unwrap_or_default();
+        let signers = workers.iter().map(|worker| worker.signer).chain([own]);
+        self.verifications.set_front_signers(signers.collect());
         *self.worker_keys.write().unwrap_or_else(PoisonError::into_inner) = workers.into();
     }
 
     /// How many workers live whose receipts this server takes.
     pub(crate) fn workers(&self) -> Result<u64, StoreError> {
         let own = self.decider.key().signer();
-        let admitted: Vec<String> = self.worker_keys().iter().chain([&own]).map(ToString::to_string).collect();
+        let workers = self.worker_keys();
+        let admitted: Vec<String> =
+            workers.iter().map(|worker| &worker.signer).chain([&own]).map(ToString::to_string).collect();
         let runs = |worker: &StoredWorker| worker.is_alive && worker.presence.runs.is_some();
         let workers = self.verifications.workers()?.into_iter().filter(runs);
         Ok(workers.filter(|worker| admitted.contains(&worker.presence.signer)).count() as u64)

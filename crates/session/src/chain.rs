@@ -1,7 +1,7 @@
 //! Entries of a session as they are read again, before anything is believed that they say.
 
 use proofmark_receipt::{
-    ChainTip, Json, Sha256Digest, SignatureStatus, SignerId, Trust, Verification, shown, verify_document,
+    ChainTip, Json, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verification, shown, verify_document,
 };
 
 use crate::document::SessionDocument;
@@ -167,6 +167,12 @@ impl SessionChain {
             expected.is_found = about == Some(&expected.decision);
         }
         Ok(self.last.insert(entry))
+    }
+
+    /// When the last entry that was added was recorded; none where none was added, or the entry does not say it.
+    #[must_use]
+    pub fn last_at(&self) -> Option<Timestamp> {
+        self.last.as_ref()?.at().parse().ok()
     }
 
     /// Verifies that one of `trusted` has signed the last entry that was added. `stored` is the end as the store has it, beside the

@@ -20,8 +20,9 @@ use proofmark_contract::{
     AttemptEvidence, Contract, Event, Judgment, NextStep, NotGiven, RetryPlan, RuleResult, State, Workflow,
     WorkflowPolicy, evaluate_until, next_step, not_given, outputs_wanted, seed,
 };
+use proofmark_evidence::Signers;
 use proofmark_evidence::trace::{self, Trace};
-use proofmark_receipt::{Draft, Json, Object, Receipt, SignerId, Timestamp, object};
+use proofmark_receipt::{Draft, Json, Object, Receipt, Timestamp, object};
 use proofmark_store::{Spends, StepRun, Tenant, TenantStore};
 
 pub use step::{StoredStep, signed_state, stored_step};
@@ -54,7 +55,7 @@ pub struct Attempt<'a> {
     pub context: Option<&'a Json>,
     pub presented: Presented<'a>,
     /// Signers whose receipts count as trusted.
-    pub trusted: &'a [SignerId],
+    pub trusted: &'a Signers,
     /// Whether it is refused unless a step that leads to this one was accepted in the run.
     pub in_order: bool,
     pub purpose: Purpose,

@@ -12,8 +12,8 @@ use proofmark_contract::{
     ApprovalAnswer, ApprovalFinding, AttemptOutcome, Contract, Judgment, RuleOutcome, RuleResult,
 };
 use proofmark_evidence::trace::Trace;
-use proofmark_evidence::{ListedReviewer, Spend, facts};
-use proofmark_receipt::{Json, Object, Receipt, Sha256Digest, SignError, SignerId, object};
+use proofmark_evidence::{ListedReviewer, Signers, Spend, facts};
+use proofmark_receipt::{Json, Object, Receipt, Sha256Digest, SignError, object};
 use proofmark_store::{StoreError, Tenant, Write};
 
 use crate::presented::{Presented, PresentedError};
@@ -40,7 +40,7 @@ pub struct StepQuestion<'a> {
     pub policy: ActionPolicy,
     pub request: Request,
     pub presented: Presented<'a>,
-    pub trusted: &'a [SignerId],
+    pub trusted: &'a Signers,
     pub stop: &'a AtomicBool,
 }
 
@@ -138,7 +138,7 @@ pub(crate) struct AskedAttempt<'a> {
     pub(crate) asker: &'a Asker,
     pub(crate) tenant: &'a Tenant,
     pub(crate) presented: Presented<'a>,
-    pub(crate) trusted: &'a [SignerId],
+    pub(crate) trusted: &'a Signers,
     pub(crate) stop: &'a AtomicBool,
 }
 

@@ -5,10 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use proofmark_evidence::{ApprovalFact, ReceiptFact};
+use proofmark_evidence::{ApprovalFact, ReceiptFact, ReceiptKind, Signers};
 use proofmark_passkey::{Approved, approved};
 use proofmark_receipt::json::MAX_BYTES;
-use proofmark_receipt::{Profile, Receipt, ReceiptError, SignerId, verify_receipt};
+use proofmark_receipt::{Profile, Receipt, ReceiptError, verify_receipt};
 use proofmark_store::{Spend, StoreError, Tenant, TenantStore};
 
 /// The most files of receipts one folder may hold.
@@ -100,7 +100,7 @@ fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
 /// run again counts by its newer verdict.
 pub fn facts(
     receipts: &[Receipt],
-    trusted: &[SignerId],
+    trusted: &Signers,
     store: Option<&TenantStore<'_>>,
 ) -> Result<Vec<ReceiptFact>, StoreError> {
     let mut facts = Vec::new();
@@ -116,11 +116,7 @@ pub fn facts(
 /// The facts of a receipt: whether it verifies, who signed it, and whether it is spent in the store. An approval is spent,
 /// too, once the action was allowed after the decision that it approves: one decision is approved for one execution, however
 /// many people approve it.
-pub fn fact(
-    receipt: &Receipt,
-    trusted: &[SignerId],
-    store: Option<&TenantStore<'_>>,
-) -> Result<ReceiptFact, StoreError> {
+pub fn fact(receipt: &Receipt, trusted: &Signers, store: Option<&TenantStore<'_>>) -> Result<ReceiptFact, StoreError> {
     let approved = approved(receipt);
     let spend = spend_of(receipt, approved.as_ref().ok().and_then(Option::as_ref));
     let spent = store.map(|store| store.is_spent(&spend)).transpose()?.unwrap_or(false);
@@ -131,8 +127,13 @@ pub fn fact(
         (Some(store), false) => of_decision(receipt).map(|id| store.allowed_since(id)).transpose()?.flatten(),
         (None, _) => None,
     };
-    let fact = ReceiptFact::new(receipt, &verify_receipt(receipt, Profile::Vrf, trusted), spent || by.is_some());
-    let fact = ReceiptFact { spent_by: by, ..fact };
+    let fact = trusted.judged(verify_receipt(receipt, Profile::Vrf, &trusted.of_receipt(receipt)));
+    let fact = ReceiptFact::new(receipt, &fact, spent || by.is_some());
+    let trust = match fact.kind {
+        Some(ReceiptKind::Approval) => trusted.in_approver(fact.trust, fact.signer.as_ref()),
+        _ => fact.trust,
+    };
+    let fact = ReceiptFact { spent_by: by, trust, ..fact };
     Ok(match approved {
         Ok(Some(approved)) => fact.with_passkey(approved),
         Ok(None) => fact,
@@ -160,7 +161,7 @@ pub fn spend_of_stored(receipt: &Receipt) -> Spend {
 pub fn stored(
     store: &TenantStore<'_>,
     outputs: &BTreeSet<String>,
-    trusted: &[SignerId],
+    trusted: &Signers,
 ) -> Result<Vec<ReceiptFact>, StoreError> {
     let mut facts = Vec::new();
     for output in outputs {
@@ -259,16 +260,20 @@ mod tests {
         let both = [older.clone(), newer.clone()];
         submit(&older, None);
         let verdicts = || {
-            let facts = facts(&both, &[], Some(&ours)).unwrap();
+            let facts = facts(&both, &Signers::default(), Some(&ours)).unwrap();
             facts.iter().map(|fact| fact.verdict).collect::<Vec<_>>()
         };
         assert_eq!(verdicts(), [Verdict::Pass, Verdict::Fail]);
         submit(&newer, Some(older.receipt_id()));
         assert_eq!(verdicts(), [Verdict::Fail]);
         let wanted = BTreeSet::from([older.hashes().output.to_string()]);
-        let stored = stored(&ours, &wanted, &[]).unwrap();
+        let stored = stored(&ours, &wanted, &Signers::default()).unwrap();
         assert_eq!(stored.iter().map(|fact| fact.verdict).collect::<Vec<_>>(), [Verdict::Fail]);
-        assert_eq!(facts(&both, &[], None).unwrap().len(), 2, "without a store nothing is known of that");
+        assert_eq!(
+            facts(&both, &Signers::default(), None).unwrap().len(),
+            2,
+            "without a store nothing is known of that"
+        );
     }
 
     #[test]

@@ -119,7 +119,7 @@ impl Reopen<'_> {
 }
 
 fn reviewer<'a>(listed: &'a [ListedReviewer], signer: &SignerId) -> Option<&'a ListedReviewer> {
-    listed.iter().find(|listed| listed.person == Person::Key(*signer))
+    listed.iter().find(|listed| listed.is(&Person::Key(*signer)))
 }
 
 fn draft(parts: proofmark_contract::judgment::DraftParts, now: Timestamp) -> Result<Draft, AcceptError> {

@@ -325,7 +325,7 @@ fn approve(
 /// give the role.
 fn reviewers<'a>(policy: &'a ActionPolicy, demand: &'a ApprovalDemand) -> Box<dyn Iterator<Item = Person> + 'a> {
     let members = policy.roles.members(&demand.role);
-    let people = members.clone().map(|member| member.person.clone());
+    let people = members.clone().filter_map(|member| member.people.first().cloned());
     match members.count() {
         0 => Box::new((0..MAX_SUPPOSED).map(Person::supposed)),
         _ if demand.distinct => Box::new(people),

@@ -245,9 +245,9 @@ impl ActionPolicy {
     /// The reviewers whose approvals the holder of this key can give, which is the key that decisions are signed with.
     #[must_use]
     pub fn approvals_of_decider(&self, decider: &SignerId) -> Vec<Warning> {
-        let is_decider = |person: &Person| matches!(person, Person::Key(key) if key == decider);
+        let decider = Person::Key(*decider);
         let listed = self.roles.reviewers.iter().enumerate();
-        let found = listed.filter(|(_, reviewer)| is_decider(&reviewer.person)).map(|(index, reviewer)| {
+        let found = listed.filter(|(_, reviewer)| reviewer.is(&decider)).map(|(index, reviewer)| {
             let message = format!(
                 "`{}` approves with the key that signs decisions here: who can start a decision can approve it",
                 shown(&reviewer.name)

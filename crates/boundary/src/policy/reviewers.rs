@@ -14,7 +14,11 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<Vec<ListedReviewer>, DocumentE
             let members = if field.json.as_str().is_some() { vec![field] } else { filled(&field)? };
             for member in members {
                 let person = read_person(&member)?;
-                listed.push(ListedReviewer { name: person.to_string(), person, roles: vec![role.to_owned()] });
+                listed.push(ListedReviewer {
+                    name: person.to_string(),
+                    people: vec![person],
+                    roles: vec![role.to_owned()],
+                });
             }
         }
     }

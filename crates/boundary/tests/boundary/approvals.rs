@@ -4,7 +4,7 @@ use proofmark_boundary::{
     ActionPolicy, Admission, DecisionReceipt, Denial, Disposition, History, Moment, Recomputed, admits, decide, replay,
 };
 use proofmark_evidence::{ApprovalFact, AskedBy, Evidence, ReceiptFact, Reviewer};
-use proofmark_receipt::{ReceiptId, SignerId, SigningKey};
+use proofmark_receipt::{ReceiptId, Sha256Digest, SignerId, SigningKey, Trust};
 
 use crate::support::{approval, causes, codes, decided, moment, now, own, policy, request, reviewer};
 
@@ -21,7 +21,7 @@ fn approving(demand: &str) -> String {
 /// An approval the server that decides signed for the caller with this id, to whom it gives the role.
 fn vouched(id: &str, role: &str, of: &proofmark_boundary::Request) -> ReceiptFact {
     let mut fact = approval(9, role, of);
-    fact.content = proofmark_receipt::Sha256Digest::of(format!("{id} as {role}").as_bytes());
+    fact.content = Sha256Digest::of(format!("{id} as {role}").as_bytes());
     fact.approval.as_mut().unwrap().reviewer =
         Some(Reviewer { id: id.to_owned(), key: None, roles: vec![role.to_owned()] });
     fact
@@ -90,6 +90,64 @@ fn callers_of_a_server_are_different_people() {
     let by_server = naming(reviewer(1), holding(&[], vouched("ann", "lead", &action)));
     let twice = vec![by_server, own(approval(1, "lead", &action))];
     assert_eq!(causes(&decided(&listed, &action, twice)), ["same_reviewer"]);
+}
+
+/// An approval that the server with this key has signed for its caller.
+fn by_server(server: u8, id: &str, of: &proofmark_boundary::Request) -> ReceiptFact {
+    ReceiptFact {
+        signer: Some(reviewer(server)),
+        receipt_id: format!("{id} by {server}"),
+        content: Sha256Digest::of(format!("{id} {server}").as_bytes()),
+        ..vouched(id, "lead", of)
+    }
+}
+
+#[test]
+fn a_caller_is_one_person_at_all_servers_of_an_installation() {
+    let action = asked("p", "a");
+    let text = approving("role: lead, count: 2");
+    let (old, new) = (reviewer(8), reviewer(9));
+    let callers = ["ann", "bob"].map(|id| format!("'reviewer:{id}@{old}', 'reviewer:{id}@{new}'")).join(", ");
+    let listed = policy(&format!("{text}roles: {{lead: [{callers}]}}\n"));
+    // Before and after its key was replaced, and of two servers with a key each: both vouch, or only the one that decides.
+    for first in [by_server(8, "ann", &action), own(by_server(8, "ann", &action))] {
+        let twice = decided(&listed, &action, vec![first.clone(), by_server(9, "ann", &action)]);
+        assert_eq!(causes(&twice), ["same_reviewer"]);
+        let both = decided(&listed, &action, vec![first, by_server(9, "bob", &action)]);
+        assert_eq!(both.disposition(), Disposition::Allow);
+    }
+}
+
+#[test]
+fn the_keys_of_one_reviewer_are_one_person() {
+    let action = asked("p", "a");
+    let text = approving("role: lead, count: 2");
+    let (first, second, server) = (reviewer(1), reviewer(2), reviewer(9));
+    let listed = policy(&format!(
+        "{text}reviewers:\n  - {{name: ann, key: ['{first}', '{second}', 'reviewer:ann@{server}'], roles: [lead]}}\n  \
+         - {{name: bob, key: '{}', roles: [lead]}}\n",
+        reviewer(3)
+    ));
+    let by = |number: u8| own(approval(number, "lead", &action));
+    for twice in
+        [vec![by(1), by(2)], vec![by(2), by_server(9, "ann", &action)], vec![by(1), own(by_server(9, "ann", &action))]]
+    {
+        assert_eq!(causes(&decided(&listed, &action, twice)), ["same_reviewer"]);
+    }
+    assert_eq!(decided(&listed, &action, vec![by(2), by(3)]).disposition(), Disposition::Allow);
+}
+
+#[test]
+fn a_key_that_is_known_for_other_documents_approves_nothing() {
+    let action = asked("p", "a");
+    let known = |trust, fact| ReceiptFact { trust, ..own(fact) };
+    for (count, others) in [("role: lead", vec![]), ("role: lead, count: 2", vec![own(approval(2, "lead", &action))])] {
+        let listed = policy(&format!("{}roles: {{lead: ['{}', '{}']}}\n", approving(count), reviewer(1), reviewer(2)));
+        for (trust, expected) in [(Trust::Untrusted, false), (Trust::Unknown, true), (Trust::Trusted, true)] {
+            let facts = [vec![known(trust, approval(1, "lead", &action))], others.clone()].concat();
+            assert_eq!(decided(&listed, &action, facts).allows(), expected, "{count}, {trust:?}");
+        }
+    }
 }
 
 #[test]

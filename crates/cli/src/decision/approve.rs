@@ -55,7 +55,7 @@ impl Approve {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let decision = read::decision(&self.by.decision, &self.store, config)?;
         let key = self.by.unlock.load(config, &self.by.key)?;
-        let trusted = self.trusting.signers(config)?.with_own(key.signer());
+        let trusted = self.trusting.deciders(config)?.with_own(key.signer());
         // An approval is of the action that the decision states, so only a trusted decision may be approved.
         require_trusted(&decision, &trusted, &self.by.decision)?;
         let known = self.store.open_if_there(config)?;

@@ -47,7 +47,7 @@ impl Deny {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let decision = read::decision(&self.by.decision, &self.store, config)?;
         let key = self.by.unlock.load(config, &self.by.key)?;
-        let trusted = self.trusting.signers(config)?.with_own(key.signer());
+        let trusted = self.trusting.deciders(config)?.with_own(key.signer());
         // A file can state the id of another decision, whose action its reader has not seen.
         require_trusted(&decision, &trusted, &self.by.decision)?;
         let id = decision.decision_id().to_string();

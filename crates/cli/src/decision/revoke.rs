@@ -48,7 +48,7 @@ impl Revoke {
         };
         let approval = approval.receipt_id().to_string();
         let key = self.unlock.load(config, &self.key)?;
-        let trusted = self.trusting.signers(config)?.with_own(key.signer());
+        let trusted = self.trusting.deciders(config)?.with_own(key.signer());
         let store = self.store.open_existing(config)?;
         let reviewer = Reviewer::of_key(key.signer());
         let decider = Decider::for_command_line(None, key, store, trusted);

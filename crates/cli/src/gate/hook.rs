@@ -11,7 +11,7 @@ use proofmark_git::Repository;
 use proofmark_receipt::{Json, Object};
 
 use super::{Commits, How};
-use crate::absolute::{absolute_file, names_file};
+use crate::absolute::{absolute_file, absolute_value, names_file};
 use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
@@ -131,7 +131,7 @@ impl Install {
         for (option, value) in how.files(config)? {
             // The store has its path already.
             let is_path = option != "--store" && names_file(option, &value, config);
-            let value = if is_path { absolute_file(Path::new(&value))? } else { value };
+            let value = if is_path { absolute_value(option, &value)? } else { value };
             words.extend([option.to_owned(), value]);
         }
         Ok(words)

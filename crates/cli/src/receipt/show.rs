@@ -113,7 +113,7 @@ impl Document {
         match self {
             Document::Receipt(receipt) => page.receipt(out, &text.label, receipt, &checked())?,
             Document::Decision(decision) => page.decision(out, decision, &checked())?,
-            Document::Head(head) => page.head(out, head, &trusted.judge(head.verify(trusted.signers())))?,
+            Document::Head(head) => page.head(out, head, &trusted.check_head(head))?,
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use proofmark_evidence::{Capabilities, Capability};
 use proofmark_keys::{Checked, KnownSigners, LinkedDocument, TrustedSigners};
 use proofmark_receipt::document;
 use proofmark_receipt::json::MAX_BYTES;
@@ -70,7 +71,7 @@ pub(crate) struct Verify {
 impl Verify {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let known = config.known_signers()?;
-        let trusted = self.trusting.among(&known)?;
+        let trusted = self.trusting.among_for(&known, Capabilities::ALL)?;
         let demanded = self.demands.read()?;
         let format = self.formatting.format();
         let mut reporter = Reporter::new(format, "receipt verify", Human::new(Style::Verdicts));
@@ -124,7 +125,8 @@ impl Verify {
     ) -> anyhow::Result<Exit> {
         let (head, head_exit) = self.head(reporter, printing, trusted)?;
         // No signature is verified here: those of the receipts are verified in `run`, that of the head in `head`.
-        let checked = chain.verifier.finish(head.as_ref().map(|head| SignedEnd { head, trusted: trusted.signers() }));
+        let signers = trusted.signers().of_head(head.as_ref().and_then(ChainHead::signed_at).as_ref());
+        let checked = chain.verifier.finish(head.as_ref().map(|head| SignedEnd { head, trusted: &signers }));
         let (answer, cause) = match &checked {
             Ok(()) => ("valid", None),
             Err(error) => {
@@ -166,8 +168,7 @@ impl Verify {
         let text = Text { label: path.display().to_string(), bytes };
         let head =
             ChainHead::parse(&text.bytes).map_err(|error| in_file(&text).error("read the chain head", &error))?;
-        let checked =
-            Checked { kind: "chain_head", verification: trusted.judge(head.verify(trusted.signers())), claims: None };
+        let checked = Checked { kind: "chain_head", verification: trusted.check_head(&head), claims: None };
         printing.shown(&text, &checked, &[]).print(reporter)?;
         let exit = Exit::from(&checked.verification);
         Ok((Some(head), exit))
@@ -228,7 +229,8 @@ impl Printing<'_> {
         if let Some(signer) = signer {
             text.push_str(&format!("  {}\n", printable(&signed_by(self.known, signer, *trust))));
             if *trust == Trust::Unknown {
-                let command = format!("proofmark trust add NAME {signer}");
+                let kind = checked.capability().map_or("KINDS", Capability::as_str);
+                let command = format!("proofmark trust add NAME {signer} --for {kind}");
                 text.push_str(&format!("  help: if you know whose key it is, run `{command}`\n"));
             }
         }

@@ -48,7 +48,7 @@ impl Serve {
         let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
         check_place(self.address(), self.socket.is_some(), keys.as_ref())?;
         let policies = self.service.policies()?;
-        let signers = self.service.signers(&config.known_signers()?, self.workers().as_deref())?;
+        let signers = self.named().signers(&config.known_signers()?)?;
         let hash =
             |(place, policy): &(PolicyPlace, Loaded<ActionPolicy>)| (place.clone(), policy.value.hash().to_string());
         let (of_all, others): (Vec<_>, Vec<_>) =
@@ -59,7 +59,7 @@ impl Serve {
             action_policies: others.into_iter().map(|(place, hash)| (place.to_string(), hash)).collect(),
             workflow_policy: policies.workflow.map(|policy| policy.value.name),
             api_keys: keys.map(|keys| keys.list().len() as u64),
-            trusted_signers: signers.trusted.signers().len() as u64,
+            trusted_signers: signers.trusted.signers().keys().len() as u64,
             worker_keys: signers.workers.map(|workers| workers.len() as u64),
             signing_key: self.service.signing.existing_key(config)?.map(|key| key.signer().fingerprint()),
             has_store: match Store::inspect(self.service.store.place(config)) {

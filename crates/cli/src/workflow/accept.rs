@@ -145,7 +145,7 @@ impl Accept {
         let Some(path) = self.trace.as_deref() else { return Ok(None) };
         // Those of this user record sessions, and those that are named.
         let (known, named) = (config.known_signers()?.trusted(&[])?, self.trusting.signers(config)?);
-        let trusted = [known.signers(), named.signers()].concat();
+        let trusted = known.signers().clone().and(named.signers());
         match path.to_str().and_then(|path| path.strip_prefix("session:")) {
             Some(name) => session::trace(&self.store.open_existing(config)?, name, &trusted).map(Some),
             None => {

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use proofmark_contract::cases::{self, Case, CaseResponse};
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
+use proofmark_evidence::Signers;
 use proofmark_evidence::trace::MAX_TRACE_BYTES;
 use proofmark_verifier::{AcceptError, Attempt, Issuer, Presented, Purpose, Sender, accept};
 
@@ -74,7 +75,7 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
         trace: trace.as_deref(),
         context: case.context.as_ref(),
         presented: Presented::default(),
-        trusted: &[],
+        trusted: &Signers::default(),
         in_order: false,
         purpose: Purpose::Test,
         stop: &AtomicBool::new(false),

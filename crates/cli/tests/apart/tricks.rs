@@ -8,7 +8,7 @@ const TRICKS: [&str; 14] = [
     "proofmark key new reviewer; proofmark decision approve --yes @id --key reviewer --role owner --note fine",
     "PROOFMARK_HOME=@judge proofmark decision approve --yes @id --key reviewer --role owner --note fine",
     "proofmark decision approve --yes @id --store @judge/proofmark.db --key reviewer --role owner --note fine",
-    "proofmark reviewer add me --key reviewer --role owner --policy @policy; proofmark trust add me reviewer",
+    "proofmark reviewer add me --key reviewer --role owner --policy @policy; proofmark trust add me reviewer --for approval,decision",
     // It replaces the policy, or names another one.
     "printf 'version: 1\\nboundaries: [{id: all, match: {}}]\\n' > mine.yaml; cat mine.yaml > @policy; mv -f mine.yaml @policy",
     "chmod 666 @policy; rm -f @policy; ln -sf mine.yaml @policy",

@@ -183,7 +183,7 @@ fn an_encrypted_key_of_openssh_is_imported_with_its_passphrase() {
     let trusted = place.run(&["receipt", "verify", &file, "--trust", &public]);
     assert_eq!(trusted.code, 0, "{trusted:?}");
     let line = fs::read_to_string(&public).unwrap();
-    let own = place.run(&["trust", "add", "own", line.trim()]);
+    let own = place.run(&["trust", "add", "own", line.trim(), "--for", "verification"]);
     assert!(own.code == 2 && own.stderr.contains("your own key `default`"), "{own:?}");
 }
 

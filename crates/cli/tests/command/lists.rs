@@ -24,7 +24,8 @@ fn filled() -> Place {
 #[test]
 fn every_list_has_a_header_and_an_empty_one_a_sentence() {
     let place = filled();
-    place.run(&["trust", "add", "ci", "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE="]);
+    let signer = "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=";
+    place.run(&["trust", "add", "ci", signer, "--for", "verification"]);
     place.run(&["api-key", "add", "--api-keys", "keys.json", "bot", "agent"]);
     for (list, header) in [
         (&["decision", "list"][..], "DECISION"),
@@ -121,7 +122,7 @@ fn what_is_done_is_said_as_json_on_request() {
         (&["policy", "explain", &decide("policy.yaml")][..], "lines"),
         (&["policy", "coverage", &decide("cases.yaml")], "hit"),
         (&["key", "new"], "fingerprint"),
-        (&["trust", "add", "ci", signer], "signers"),
+        (&["trust", "add", "ci", signer, "--for", "approval"], "for"),
         (&["trust", "remove", "ci"], "signers"),
         (&["api-key", "add", "--api-keys", "keys.json", "bot", "agent"], "key"),
         (&["api-key", "revoke", "--api-keys", "keys.json", "bot"], "revoked"),

@@ -13,6 +13,7 @@ mod approvals;
 mod bad_input;
 mod batch;
 mod broken;
+mod capabilities;
 mod chain;
 mod decide;
 mod decisions;

@@ -23,16 +23,16 @@ fn a_signer_is_trusted_by_name() {
     place.run(&["key", "new"]);
     let mut transcript = Transcript::new(&place);
     transcript.run(&["receipt", "verify", &receipt]);
-    transcript.run(&["trust", "add", "ci", &key, "--note", "the build server"]);
+    transcript.run(&["trust", "add", "ci", &key, "--for", "verification", "--note", "the build server"]);
     transcript.run(&["trust", "list"]);
     transcript.run(&["receipt", "verify", &receipt]);
     transcript.run(&["receipt", "verify", &receipt, "--trust", "ci"]);
     transcript.run(&["receipt", "verify", &receipt, "--trust", "default"]);
     transcript.run(&["receipt", "verify", &receipt, "--trust", "nobody"]);
-    transcript.run(&["trust", "add", "ci", &key]);
-    transcript.run(&["trust", "add", "again", &key]);
-    transcript.run(&["trust", "add", "../ci", &key]);
-    transcript.run(&["trust", "add", "default", &key]);
+    transcript.run(&["trust", "add", "ci", &key, "--for", "verification"]);
+    transcript.run(&["trust", "add", "again", &key, "--for", "verification"]);
+    transcript.run(&["trust", "add", "../ci", &key, "--for", "verification"]);
+    transcript.run(&["trust", "add", "default", &key, "--for", "verification"]);
     transcript.run(&["trust", "remove", "ci"]);
     transcript.run(&["trust", "remove", "ci"]);
     transcript.run(&["receipt", "verify", &receipt]);
@@ -50,7 +50,7 @@ fn a_name_is_never_a_file_that_somebody_placed() {
     assert_eq!(place.run(&["receipt", "verify", &receipt, "--trust", "./ci"]).code, 0);
     // Also where the name is known.
     let stranger = SigningKey::from_seed([9; 32]).signer().to_string();
-    place.run(&["trust", "add", "ci", &stranger]);
+    place.run(&["trust", "add", "ci", &stranger, "--for", "verification"]);
     let done = place.run(&["receipt", "verify", &receipt, "--trust", "ci"]);
     assert_eq!(done.code, 1, "{done:?}");
 }
@@ -58,7 +58,7 @@ fn a_name_is_never_a_file_that_somebody_placed() {
 #[test]
 fn a_trust_store_that_others_can_write_is_refused() {
     let (place, _, receipt, key) = two();
-    place.run(&["trust", "add", "ci", &key]);
+    place.run(&["trust", "add", "ci", &key, "--for", "verification"]);
     let store = place.path("home/trust.json");
     assert_eq!(fs::metadata(&store).unwrap().permissions().mode() & 0o777, 0o600);
     fs::set_permissions(&store, fs::Permissions::from_mode(0o666)).unwrap();
@@ -69,7 +69,10 @@ fn a_trust_store_that_others_can_write_is_refused() {
 #[test]
 fn a_note_cannot_drive_the_terminal() {
     let (place, _, _, key) = two();
-    assert_eq!(place.run(&["trust", "add", "ci", &key, "--note", "\u{1b}[2Jgone\u{202e}"]).code, 0);
+    assert_eq!(
+        place.run(&["trust", "add", "ci", &key, "--for", "verification", "--note", "\u{1b}[2Jgone\u{202e}"]).code,
+        0
+    );
     let listed = place.run(&["trust", "list"]).stdout;
     assert!(!listed.contains('\u{1b}') && !listed.contains('\u{202e}'), "{listed:?}");
 }
@@ -96,7 +99,7 @@ fn evidence_of_a_trusted_name_counts_without_being_named() {
     let decide = ["decide", &action, "--policy", &policy, "--receipt", folder.to_str().unwrap(), "--json"];
     let blocked = place.run(&decide);
     assert!(blocked.code == 1 && blocked.stdout.contains("signer_not_trusted"), "{blocked:?}");
-    place.run(&["trust", "add", "ci", &key]);
+    place.run(&["trust", "add", "ci", &key, "--for", "verification"]);
     assert_eq!(place.run(&decide).code, 0);
     // Those who are named are trusted, and nobody else.
     assert_eq!(place.run(&[&decide[..], &["--trust", "default"]].concat()).code, 1);

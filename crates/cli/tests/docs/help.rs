@@ -33,7 +33,7 @@ const FIXTURE: &[&str] = &[
     "HEADER=$(sed -n 's/^X-VRF-Receipt: //p' headers.txt); echo \"HEADER='$HEADER'\" > header.sh",
     "sed -n 's/.*\"decision_id\":\"\\(........\\).*/\\1/p' decision.json > decision-id",
     "sed 's/count: 1/count: 2/' policy.yaml > new.yaml; cp ~/.ssh/id_ed25519.pub ~/.ssh/ann.pub",
-    "PROOFMARK_HOME=../ci proofmark key new default; PROOFMARK_HOME=../ci proofmark key show --as pem > ci.pem",
+    "PROOFMARK_HOME=../ci proofmark key new default; PROOFMARK_HOME=../ci proofmark key show --as pem > ci.pem; cp ci.pem server.pem",
     "echo 'command: [node, --test, examples/project-node/slug.test.js]' > proofmark.yaml",
     "printf '{\"session_id\":\"s1\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":\"a\"}}' > event.json",
     "sed -n 's/.*\"receipt_id\":\"\\(........\\).*/\\1/p' receipt.json > id",
@@ -67,7 +67,7 @@ const BEFORE: &[(&str, &str)] = &[
     ("proofmark guard wrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark guard unwrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark store copy", "proofmark verify request.json --store proofmark.db"),
-    ("proofmark trust remove", "proofmark trust add ci ci.pem"),
+    ("proofmark trust remove", "proofmark trust add ci ci.pem --for verification"),
     ("proofmark api-key list", "proofmark api-key add --api-keys keys.json support-bot agent"),
     ("proofmark api-key revoke", "proofmark api-key add --api-keys keys.json support-bot agent"),
     // Else npx fetches the package and all that it needs.

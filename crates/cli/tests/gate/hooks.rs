@@ -11,7 +11,7 @@ fn guarded(options: &[&str]) -> Option<Place> {
     place.git(".", &["init", "-q", "--bare", "-b", "main", "origin.git"]);
     place.git("work", &["remote", "add", "origin", "../origin.git"]);
     let install = ["gate", "install", "--pre-receive", "--repo", "origin.git", "--policy", "gate.yaml"];
-    place.ok(&[&install[..], &["--trust", "verifier.pub"], options].concat());
+    place.ok(&[&install[..], &["--trust", "verification=verifier.pub"], options].concat());
     Some(place)
 }
 
@@ -323,7 +323,7 @@ fn a_hook_is_written_where_none_is_and_removed_as_it_was_written() {
     // A path that a shell would take apart.
     std::fs::create_dir(place.at("it's $(a) folder")).unwrap();
     std::fs::rename(place.at("gate.yaml"), place.at("it's $(a) folder/gate.yaml")).unwrap();
-    let install = ["gate", "install", "--pre-receive", "--repo", "origin.git", "--trust", "verifier.pub"];
+    let install = ["gate", "install", "--pre-receive", "--repo", "origin.git", "--trust", "verification=verifier.pub"];
     place.ok(&[&install[..], &["--policy", "it's $(a) folder/gate.yaml"]].concat());
     place.commit("a.txt", "one\n");
     refused(&place, &["main"]);
@@ -336,7 +336,7 @@ fn a_push_can_be_held_where_it_begins() {
     let Some(place) = guarded(&[]) else { return };
     place.ok(&["gate", "uninstall", "--pre-receive", "--repo", "origin.git"]);
     let install = ["gate", "install", "--pre-push", "--repo", "work", "--policy", "gate.yaml"];
-    place.ok(&[&install[..], &["--trust", "verifier.pub"]].concat());
+    place.ok(&[&install[..], &["--trust", "verification=verifier.pub"]].concat());
     place.commit("a.txt", "one\n");
     assert!(!push(&place, &["main"]).status.success());
     assert!(!push(&place, &["HEAD:refs/heads/other"]).status.success());

@@ -12,7 +12,7 @@ use proofmark_receipt::{Json, Verdict};
 fn refusals(place: &Place, made: &[Made<'_>]) -> Vec<String> {
     let files: Vec<String> = made.iter().map(|made| place.receipt(made)).collect();
     let mut arguments = vec!["gate", "--tree", "HEAD", "--repo", "work", "--policy", "gate.yaml", "--json"];
-    arguments.extend(["--trust", "verifier.pub"]);
+    arguments.extend(["--trust", "verification=verifier.pub"]);
     files.iter().for_each(|file| arguments.extend(["--receipt", file]));
     let output = place.proofmark(&arguments);
     let answer = Json::parse(&output.stdout).unwrap_or_else(|_| panic!("{}", place::said(&output)));
@@ -50,7 +50,7 @@ fn only_a_trusted_receipt_over_exactly_this_tree_counts() {
     // A receipt of a signer who is not trusted any more does not count.
     let receipt = place.receipt(&good());
     let arguments = ["gate", "--tree", "HEAD", "--repo", "work", "--policy", "gate.yaml", "--receipt", &receipt];
-    place.ok(&["trust", "add", "ci", "verifier.pub"]);
+    place.ok(&["trust", "add", "ci", "verifier.pub", "--for", "verification"]);
     assert_eq!(place.proofmark(&arguments).status.code(), Some(0));
     place.ok(&["trust", "remove", "ci"]);
     assert_eq!(place.proofmark(&arguments).status.code(), Some(1));
@@ -94,7 +94,7 @@ fn what_cannot_be_decided_does_not_pass() {
     std::fs::write(place.at("broken.yaml"), "version: 1\nboundaries: []\nno: such\n").unwrap();
     std::fs::write(place.at("undeclared.yaml"), "version: 1\nboundaries: [{id: a, match: {}}]\n").unwrap();
     std::fs::create_dir(place.at("empty")).unwrap();
-    let base = ["gate", "--receipt", &receipt, "--trust", "verifier.pub"];
+    let base = ["gate", "--receipt", &receipt, "--trust", "verification=verifier.pub"];
     for (arguments, code) in [
         (["--tree", "HEAD", "--repo", "work", "--policy", "gate.yaml"], 0),
         (["--tree", "HEAD~5", "--repo", "work", "--policy", "gate.yaml"], 2),

@@ -20,7 +20,7 @@ fn answer(place: &Place) -> Object {
         "gate.yaml",
         "--json",
         "--trust",
-        "verifier.pub",
+        "verification=verifier.pub",
         "--receipt",
         "receipt.json",
     ]);
@@ -212,7 +212,7 @@ fn a_tree_is_as_large_as_a_receipt_can_cover() {
             "--policy",
             "gate.yaml",
             "--trust",
-            "verifier.pub",
+            "verification=verifier.pub",
             "--receipt",
             "receipt.json",
         ]);
@@ -258,7 +258,7 @@ fn repositories_with_sha_256_are_read() {
         "--policy",
         "gate.yaml",
         "--trust",
-        "verifier.pub",
+        "verification=verifier.pub",
     ]);
     let push = ["push", "-q", "../origin.git", "main", "refs/notes/*:refs/notes/*"];
     assert!(!place.try_git("work", &push).status.success());

@@ -10,6 +10,7 @@ mod client;
 mod collector;
 mod durability;
 mod reload;
+mod rotation;
 mod secrets;
 mod server;
 mod shares;

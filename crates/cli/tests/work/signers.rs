@@ -1,10 +1,13 @@
 //! Whose receipts a server takes, and what servers and workers say of each other.
 
+use std::process::Command;
+
 use proofmark_receipt::Json;
 use tempfile::TempDir;
 
-use crate::client::{Client, GOOD, job, json, listed, once, text};
+use crate::client::{Client, GOOD, NOTE, job, json, listed, once, text};
 use crate::fleet::Fleet;
+use crate::server::{PROOFMARK, Server, serve_by};
 
 /// The file of the servers' public key, which a worker with a key of its own has to know.
 fn servers_key(fleet: &Fleet) -> String {
@@ -13,18 +16,16 @@ fn servers_key(fleet: &Fleet) -> String {
     fleet.file("server.pem", &key)
 }
 
+/// What a command prints that succeeds at this home.
+fn printed(home: &TempDir, arguments: &[&str]) -> String {
+    let done = Command::new(PROOFMARK).args(arguments).env("PROOFMARK_HOME", home.path()).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    String::from_utf8(done.stdout).unwrap()
+}
+
 fn public_key(fleet: &Fleet, home: &TempDir) -> String {
-    let run = |arguments: &[&str]| {
-        let done = std::process::Command::new(crate::server::PROOFMARK)
-            .args(arguments)
-            .env("PROOFMARK_HOME", home.path())
-            .output()
-            .unwrap();
-        assert!(done.status.success(), "{done:?}");
-        String::from_utf8(done.stdout).unwrap()
-    };
-    run(&["key", "new", "default"]);
-    fleet.file("worker.pem", &run(&["key", "show", "--as", "pem"]))
+    printed(home, &["key", "new", "default"]);
+    fleet.file("worker.pem", &printed(home, &["key", "show", "--as", "pem"]))
 }
 
 pub(crate) fn a_worker_with_a_key_of_its_own_works_once_the_server_names_it(fleet: &Fleet) {
@@ -187,4 +188,52 @@ fn a_worker_runs_only_what_a_server_that_it_knows_has_signed() {
     assert!(text(&failed, "error").contains("its request in the store is not what the server accepted"), "{failed:?}");
     once(&front, &kept, "done");
     drop(worker);
+}
+
+#[test]
+fn a_worker_is_no_reviewer_whatever_the_policy_lists() {
+    let fleet = Fleet::in_file();
+    let [home, ann] = [(); 2].map(|()| TempDir::new().unwrap());
+    fleet.run(&["key", "new"]);
+    let (key, server) = (public_key(&fleet, &home), servers_key(&fleet));
+    printed(&ann, &["key", "new", "default"]);
+    let listed = [&home, &ann].map(|home| printed(home, &["key", "show", "--as", "signer-id"]).trim().to_owned());
+    let policy = fleet.file(
+        "four-eyes.yaml",
+        &format!(
+            "version: 1\nboundaries:\n  - id: b\n    match: {{}}\n    require: [{{approval: {{role: lead, count: 2}}}}]\nroles: {{lead: ['{}', '{}']}}\n",
+            listed[0], listed[1]
+        ),
+    );
+    let front = |more: &[&str]| {
+        let options = [&["--no-verify", "--store", &fleet.store], more].concat();
+        Server::begin(serve_by(policy.as_ref(), &fleet.home, &options))
+    };
+    let ask = |front: &Server| front.post("/v1/decisions", "", NOTE).1;
+    let server_of_worker = front(&["--trust-worker", &key]);
+    let asked = text(&ask(&server_of_worker), "decision_id");
+    let trust = format!("decision={server}");
+    let approve = [
+        "decision",
+        "approve",
+        "--yes",
+        &asked,
+        "--store",
+        &fleet.store,
+        "--trust",
+        &trust,
+        "--key",
+        "default",
+        "--note",
+        "fine",
+    ];
+    for home in [&home, &ann] {
+        printed(home, &approve);
+    }
+    let refused = ask(&server_of_worker).to_text();
+    assert!(!refused.contains(r#""outcome":"allow""#) && refused.contains("signer_not_trusted"), "{refused}");
+    drop(server_of_worker);
+    // To a server that knows the key as nobody's, it is what the policy says.
+    let allowed = ask(&front(&[])).to_text();
+    assert!(allowed.contains(r#""outcome":"allow""#), "{allowed}");
 }

@@ -43,7 +43,7 @@ pub fn approvals_by(workflow: &Workflow, policy: Option<&WorkflowPolicy>, key: &
     for (position, step) in workflow.steps.iter().enumerate() {
         let rules = step.verification.iter().flat_map(|verification| &verification.approvals).enumerate();
         for (index, rule) in rules {
-            if let Some(own) = members(listed, rule).find(|listed| listed.person == Person::Key(*key)) {
+            if let Some(own) = members(listed, rule).find(|listed| listed.is(&Person::Key(*key))) {
                 let (name, role) = (shown(&own.name), shown(&rule.demand.role));
                 let path = format!("steps[{position}].verification.approvals[{index}]");
                 let message = format!("`{name}` may approve as `{role}` with the key that accepts steps here");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use proofmark_decider::Decider;
 use proofmark_jobs::{SelfTest, Verifications};
-use proofmark_keys::Keyring;
+use proofmark_keys::{Keyring, TrustedSigners};
 use proofmark_receipt::document::{self, Format};
 use proofmark_receipt::{Json, object};
 use proofmark_sandbox::Host;
@@ -120,7 +120,7 @@ pub(crate) fn settings(home: &Home, options: Options) -> Settings {
         let policy = document::parse(text.as_bytes(), Format::Yaml).unwrap();
         proofmark_contract::WorkflowPolicy::read(&policy).unwrap()
     });
-    let services = Services::new(Decider::new(Some(policy), key, store, Vec::new()), verifications);
+    let services = Services::new(Decider::new(Some(policy), key, store, TrustedSigners::default()), verifications);
     Settings {
         listen: Some("127.0.0.1:0".parse().unwrap()),
         socket: None,

@@ -87,6 +87,6 @@ pub use policy::{
 };
 pub use receipt::{DecisionReceipt, ENGINE, ParseDecisionError, SignedDecision};
 pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, decide_as_recorded, other_engine, replay};
-pub use request::Request;
+pub use request::{MAX_REQUEST_VALUES, Request};
 pub use stated::{Standing, StatedReason, StatedRule};
 pub use suggest::{SeenCall, SuggestError, Suggestion, as_under, suggest};

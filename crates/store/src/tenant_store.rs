@@ -566,6 +566,6 @@ impl TenantStore<'_> {
     }
 
     fn read<T>(&self, question: impl FnOnce(&Db<'_>, &Tenant) -> Result<T, Fault>) -> Result<T, StoreError> {
-        self.store.read(|db| question(db, &self.tenant))
+        self.store.read_of(&self.tenant, |db| question(db, &self.tenant))
     }
 }

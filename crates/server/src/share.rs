@@ -106,7 +106,7 @@ pub struct Share<K: Clone + Eq + Hash = Tenant> {
 }
 
 impl<K: Clone + Eq + Hash> Shares<K> {
-    fn of(all: usize) -> Arc<Self> {
+    pub(crate) fn of(all: usize) -> Arc<Self> {
         Arc::new(Self { all, taken: Mutex::new(Taken { all: 0, by: HashMap::new() }) })
     }
 

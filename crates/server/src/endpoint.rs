@@ -185,7 +185,7 @@ async fn in_thread(
         let (_place, mut memory) = (place, memory);
         let content = Content::read(&head, bytes, &mut memory)?;
         // What changes nothing may end anywhere. The rest looks at the flag where it can end.
-        let stop = head.parts.method.is_safe().then(|| Arc::clone(&flag)).unwrap_or_default();
+        let stop = if head.parts.method.is_safe() { Arc::clone(&flag) } else { Arc::default() };
         let work = || answer(&RequestContext::new(&services, head, content, flag)?);
         // What is logged there has the id of the request.
         span.in_scope(|| while_wanted(&stop, work))

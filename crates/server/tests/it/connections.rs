@@ -96,7 +96,7 @@ fn a_list_that_its_client_has_left_ends_in_the_database() {
         while waiting() != "0" {}
         // By itself the database ends a statement after 20 s.
         assert!(left.elapsed() < Duration::from_secs(12), "{:?}", left.elapsed());
-        database.psql(&format!("SELECT count(pg_terminate_backend(pid)) {holder}"));
+        assert_eq!(database.psql(&format!("SELECT count(pg_terminate_backend(pid)) {holder}")), "1");
         assert!(holding.join().unwrap());
     });
     assert_eq!(server.get("/v1/decisions", "").0, 200);

@@ -6,5 +6,5 @@ mod receipts;
 
 pub(crate) use calls::{CallMatch, call};
 pub use item::EvidenceItem;
-pub use receipts::outputs_wanted;
 pub(crate) use receipts::{assigned, digests, reading_steps, refused};
+pub use receipts::{outputs_wanted, sought};

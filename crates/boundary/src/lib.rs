@@ -77,7 +77,7 @@ pub use coverage::{Coverage, RuleHits};
 pub use decide::{Decision, decide, decide_until, judge_rules, roles_asked};
 pub use disposition::{Disposition, Outcome};
 pub use effect::{RuleEffect, effects_text, read_effects};
-pub use evidence::{EvidenceItem, outputs_wanted};
+pub use evidence::{EvidenceItem, outputs_wanted, sought};
 pub use explain::{BoundaryWords, RuleWords, explain_boundaries, explain_decision, explain_policy};
 pub use input::MAX_DECISION_STEPS;
 pub use judge::{Reason, RuleFinding, RuleStatus};
@@ -87,6 +87,6 @@ pub use policy::{
 };
 pub use receipt::{DecisionReceipt, ENGINE, ParseDecisionError, SignedDecision};
 pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, decide_as_recorded, other_engine, replay};
-pub use request::Request;
+pub use request::{MAX_REQUEST_VALUES, Request};
 pub use stated::{Standing, StatedReason, StatedRule};
 pub use suggest::{SeenCall, SuggestError, Suggestion, as_under, suggest};

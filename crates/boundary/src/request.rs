@@ -19,6 +19,8 @@ use canonical::CanonicalList;
 pub(crate) const MAX_NAME_BYTES: usize = 4_096;
 /// The most entries of each list of a request.
 pub(crate) const MAX_ENTRIES: usize = 10_000;
+/// The most values of a request, those within lists and objects included: the search for changes copies them again and again.
+pub const MAX_REQUEST_VALUES: usize = 200_000;
 
 /// One action and the facts around it, as predicates see them. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -44,7 +46,11 @@ impl Request {
     /// # Errors
     /// [`DocumentError`] names the field.
     pub fn read(document: &Json) -> Result<Self, DocumentError> {
-        let root = Field::root(document);
+        let (root, mut left) = (Field::root(document), MAX_REQUEST_VALUES);
+        if !has_at_most(document, &mut left) {
+            let error = root.error(Cause::TooMany, format!("the request has more than {MAX_REQUEST_VALUES} values"));
+            return Err(error.with_help("leave out what the policy does not read"));
+        }
         let fields = root.fields()?;
         // Either member selects this form, so that the error names the missing one instead of an unknown field.
         let facts = match fields.get("decision_context").or(fields.get("envelope")) {
@@ -105,8 +111,14 @@ impl Request {
     /// The request with these facts, most of which are those of this one. `None` for a number that cannot be held exactly.
     pub(crate) fn changed(&self, facts: Object) -> Option<Self> {
         let value = changed_members(&facts, self.facts(), &self.0.value)?;
-        let has_same_calls = facts.get("calls") == self.facts().get("calls");
-        Some(Self::new(facts, &value, self.0.asker.clone(), self.0.calls.clone().filter(|_| has_same_calls)))
+        let has_same = |name| facts.get(name) == self.facts().get(name);
+        let (calls, action) = (self.0.calls.clone().filter(|_| has_same("calls")), has_same("action"));
+        let changed = Self::new(facts, &value, self.0.asker.clone(), calls);
+        if let Some(hash) = self.0.action_hash.get().filter(|_| action) {
+            // It is a hash of all arguments.
+            let _was_empty = changed.0.action_hash.set(*hash);
+        }
+        Some(changed)
     }
 
     /// The facts as JSON, taken out of a request that was not cloned.
@@ -227,10 +239,23 @@ impl Request {
     }
 }
 
+/// Whether a value has at most so many values, itself included; `left` is how many more it may have.
+fn has_at_most(json: &Json, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1) else { return false };
+    *left = rest;
+    match json {
+        Json::Object(object) => object.iter().all(|(_, value)| has_at_most(value, left)),
+        Json::Array(items) => items.iter().all(|item| has_at_most(item, left)),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => true,
+    }
+}
+
 /// The value of an object, sharing what it has in common with `own`, whose value is known.
 fn changed_members(object: &Object, own: &Object, value: &Value) -> Option<Value> {
-    let members =
-        object.iter().map(|(name, member)| Some((name, changed(member, own.get(name).zip(value.get(name)))?)));
+    // One by one they would be compared with each other: an action may have many arguments.
+    let known = own.by_name();
+    let known = |name| known.get(name).copied().zip(value.get(name));
+    let members = object.iter().map(|(name, member)| Some((name, changed(member, known(name))?)));
     members.collect::<Option<Vec<_>>>().map(|members| members.into_iter().collect())
 }
 

@@ -20,9 +20,9 @@ use proofmark_otlp::{Export, Flush, OtlpEndpoint};
 use proofmark_pages::pages;
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
-    Files, Loaded, Log, LogFormat, LogLayer, LogSettings, OwnFiles, Services, Settings, Signers, SocketSettings,
-    Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings, policy_file_name, probe_host, serve,
-    start_log,
+    Files, Loaded, Log, LogFormat, LogLayer, LogSettings, Network, OwnFiles, Services, Settings, Signers,
+    SocketSettings, Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings, policy_file_name,
+    probe_host, serve, start_log,
 };
 use proofmark_store::{Place, Tenant};
 
@@ -86,6 +86,10 @@ pub(crate) struct Serve {
     /// How many requests per second a caller may send
     #[arg(long, value_name = "N", default_value = "1000")]
     rate: NonZeroU32,
+    /// Believe the proxies in this network (`10.0.0.0/8`) which client a request is of, by `Forwarded` or `X-Forwarded-For`, and limit
+    /// requests for each of these clients instead of connections of the proxy; can be repeated
+    #[arg(long, value_name = "NETWORK")]
+    trusted_proxy: Vec<Network>,
     /// Run no verification here: leave them to the workers that share the store (`proofmark work`)
     #[arg(long, conflicts_with = "jobs")]
     no_verify: bool,
@@ -130,7 +134,8 @@ impl Serve {
         let files = Files { api_keys: self.api_keys.map(served_files::api_keys), ..files };
         let terms = Terms { pinning: self.pins.into(), keep: self.keep.into() };
         let more = pages().into_iter().chain(endpoints(terms)).collect();
-        let settings = Settings { listen, socket, services, keys, rate: self.rate, files, webhook, more };
+        let (rate, proxies) = (self.rate, self.trusted_proxy);
+        let settings = Settings { listen, socket, services, keys, rate, proxies, files, webhook, more };
         serve(settings, |address| {
             let warning = if open { " to every local user, because there are no API keys" } else { "" };
             if let Some(address) = address {

@@ -23,7 +23,7 @@ mod receipts;
 
 use std::collections::BTreeSet;
 
-use proofmark_evidence::{EvidenceStatus, Spend, facts};
+use proofmark_evidence::{EvidenceStatus, Sought, Spend, facts};
 use proofmark_predicate::{Budget, Failure, StoppedError, Value};
 
 use crate::contract::Contract;
@@ -156,11 +156,19 @@ fn evaluate_within(contract: &Contract, evidence: &AttemptEvidence<'_>, budget: 
 /// The digests (`hashes.output`) a receipt must be over to count for this step, so that a store looks up no others. A
 /// rule that binds no bytes counts presented receipts only.
 pub fn outputs_wanted(contract: &Contract, payload: &Result<Payload, ResponseError>) -> BTreeSet<String> {
+    of_payload(payload, |facts| receipts::outputs_wanted(&contract.verification.receipts, facts))
+}
+
+/// What the receipts over those digests are looked up for.
+pub fn sought(contract: &Contract, payload: &Result<Payload, ResponseError>) -> Sought {
+    of_payload(payload, |facts| receipts::sought(&contract.verification.receipts, facts))
+}
+
+fn of_payload<T>(payload: &Result<Payload, ResponseError>, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
     let payload = payload.as_ref().ok().and_then(|payload| facts::value(&payload.json).ok());
     let budget = Budget::new(MAX_EVALUATION_STEPS);
     // Bindings read the payload only. Judging follows with a budget of its own.
-    let facts = Facts { all: Value::Null, payload, budget: &budget };
-    receipts::outputs_wanted(&contract.verification.receipts, &facts)
+    ask(&Facts { all: Value::Null, payload, budget: &budget })
 }
 
 impl Judgment {

@@ -46,7 +46,7 @@ pub use contract::{Contract, ContractError};
 pub use delay::{delay_ms, seed};
 pub use evaluate::{
     ApprovalAnswer, ApprovalFinding, AttemptOutcome, Judgment, MAX_EVALUATION_STEPS, RuleKind, RuleOutcome, RuleResult,
-    evaluate, evaluate_until, outputs_wanted,
+    evaluate, evaluate_until, outputs_wanted, sought,
 };
 pub use evidence::{AttemptEvidence, MissingFact};
 pub use expect::Expect;

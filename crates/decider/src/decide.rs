@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_boundary::{
     ActionPolicy, Admission, Decision, DecisionReceipt, Denial, Disposition, History, Moment, Replay, Request, admits,
-    effects_text, outputs_wanted,
+    effects_text, outputs_wanted, sought,
 };
 use proofmark_evidence::{DatedKey, Evidence, ReceiptFact, Signers};
 use proofmark_keys::decision_signers;
@@ -232,7 +232,8 @@ pub(crate) fn evidence(
 ) -> Result<Evidence, DecideError> {
     let mut facts = presented::facts(&question.presented.read()?, question.trusted, Some(store))?;
     let outputs = outputs_wanted(question.policy, question.request, now);
-    facts.extend(presented::stored(store, &outputs, question.trusted)?);
+    let sought = sought(question.policy, question.request, now);
+    facts.extend(presented::stored(store, &outputs, &sought, question.trusted)?);
     vouch(&mut facts, question.vouching);
     Ok(Evidence::new(facts))
 }

@@ -33,12 +33,13 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn objects(&mut self, at: &str, first: &Object, second: &Object) {
+        let (in_first, in_second) = (first.by_name(), second.by_name());
         let names = first.iter().map(|(name, _)| name);
-        let added = second.iter().map(|(name, _)| name).filter(|name| !first.contains(name));
+        let added = second.iter().map(|(name, _)| name).filter(|name| !in_first.contains_key(name));
         for name in names.chain(added) {
             let place = if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
             if !(self.skip)(&place) {
-                self.values(&place, first.get(name), second.get(name));
+                self.values(&place, in_first.get(name).copied(), in_second.get(name).copied());
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use proofmark_checks::{Checks, Request};
-use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest};
+use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest, json};
 use proofmark_store::{StoredJob, Tenant};
 use proofmark_verifier::sync::lock;
 
@@ -118,7 +118,8 @@ impl Job {
     /// A job that a client submits at this time of the store, in milliseconds after 1970-01-01T00:00:00Z.
     pub(super) fn new(id: ReceiptId, work: Work, total: usize, created_at: i64) -> Self {
         let Work { tenant, request, text, chain, supersedes, replayable, durable: _ } = work;
-        let (lane, bytes) = (Lane::of(&request), text.len());
+        // As it is in memory: of two texts of one length, one may have a hundred times the values of the other.
+        let (lane, bytes) = (Lane::of(&request), json::read_size(text.as_bytes()));
         let task = Task { tenant, chain, supersedes, replayable };
         let content = Some(Arc::new(Content { request, text }));
         Self { content: Mutex::new(content), created_at, ..Self::waiting(id, task, lane, bytes, total) }

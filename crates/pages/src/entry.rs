@@ -26,6 +26,7 @@ use proofmark_server::sign_ins::{START, Token};
 use proofmark_server::state::{AppState, PathVariables, read_variables};
 use proofmark_server::stop::MAX_ANSWER_TIME;
 use proofmark_server::{Caller, Role};
+use proofmark_store::while_wanted;
 use tracing::Span;
 
 use super::forms::Form;
@@ -227,7 +228,9 @@ async fn in_thread(
     // The thread has the place and the memory: it goes on after a timeout, and what it uses is not free before it ends.
     let work = tokio::task::spawn_blocking(move || {
         let (_place, mut memory) = (place, memory);
-        span.in_scope(|| answer(&Visit::of(&state, head, form, &mut memory, flag)?))
+        // What changes nothing may end anywhere.
+        let stop = if is_form { Arc::default() } else { Arc::clone(&flag) };
+        span.in_scope(|| while_wanted(&stop, || answer(&Visit::of(&state, head, form, &mut memory, flag)?)))
     });
     match tokio::time::timeout(MAX_ANSWER_TIME, work).await {
         Ok(Ok(reply)) => reply.map(|reply| (reply, share)),

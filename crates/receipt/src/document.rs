@@ -12,6 +12,7 @@ mod yaml;
 pub use error::{Cause, DocumentError, Place};
 pub use fields::{Field, Fields, nearest, one_of};
 pub use places::Places;
+pub use yaml::yaml_size;
 
 pub use crate::position::line_and_column;
 pub use crate::shown::{counted, is_unseen, shown};

@@ -63,6 +63,7 @@ pub(crate) fn to_json(format: Format, bytes: Vec<u8>, memory: &mut Share) -> Res
     match format {
         Format::Json => Ok(bytes),
         Format::Yaml => {
+            memory.grow(document::yaml_size(&bytes))?;
             let document = document::parse(&bytes, Format::Yaml);
             let json = document.map_err(|error| Problem::unreadable("read the body", &error))?.to_text().into_bytes();
             // An alias stands for more than its own bytes.

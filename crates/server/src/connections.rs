@@ -67,11 +67,11 @@ impl Connections {
         Arc::new(Self { open: Mutex::default(), most, most_of_peer })
     }
 
-    /// One more connection of a peer, for which another may have to give way; none where none can.
-    pub(crate) fn open(self: &Arc<Self>, peer: Who) -> Option<Arc<Connection>> {
+    /// One more connection of a peer, for which another may have to give way; none where none can. A proxy has those of many.
+    pub(crate) fn open(self: &Arc<Self>, peer: Who, is_proxy: bool) -> Option<Arc<Connection>> {
         let mut open = self.lock();
         // A peer that has its share closes one of its own connections, never one of another peer.
-        if open.all.values().filter(|entry| entry.peer == peer).count() >= self.most_of_peer {
+        if !is_proxy && open.all.values().filter(|entry| entry.peer == peer).count() >= self.most_of_peer {
             open.make_room(|entry| entry.peer == peer)?;
         } else if open.all.len() >= self.most {
             open.make_room(|_| true)?;
@@ -159,15 +159,15 @@ mod tests {
     #[tokio::test]
     async fn the_oldest_half_open_one_gives_way() {
         let connections = Connections::at_most(4, 3);
-        let [asked, first, second] = [1, 1, 2].map(|number| connections.open(peer(number)).unwrap());
+        let [asked, first, second] = [1, 1, 2].map(|number| connections.open(peer(number), false).unwrap());
         drop(asked.begin());
-        let busy = connections.open(peer(3)).unwrap();
+        let busy = connections.open(peer(3), false).unwrap();
         let begun = busy.begin();
         // All places are taken: the one that never asked anything goes, though another has been idle for longer.
-        let third = connections.open(peer(3)).unwrap();
+        let third = connections.open(peer(3), false).unwrap();
         assert!(has_ended(&first).await && !has_ended(&asked).await && !has_ended(&second).await);
         drop(first);
-        let _fourth = connections.open(peer(4)).unwrap();
+        let _fourth = connections.open(peer(4), false).unwrap();
         assert!(has_ended(&second).await && !has_ended(&third).await && !has_ended(&busy).await);
         drop(begun);
     }
@@ -175,14 +175,15 @@ mod tests {
     #[tokio::test]
     async fn a_peer_with_its_share_makes_room_for_itself_only() {
         let connections = Connections::at_most(9, 2);
-        let other = connections.open(peer(1)).unwrap();
-        let own = [2, 2].map(|number| connections.open(peer(number)).unwrap());
-        let _third = connections.open(peer(2)).unwrap();
+        let other = connections.open(peer(1), false).unwrap();
+        let own = [2, 2].map(|number| connections.open(peer(number), false).unwrap());
+        let _third = connections.open(peer(2), false).unwrap();
         assert!(has_ended(&own[0]).await && !has_ended(&own[1]).await && !has_ended(&other).await);
         let _busy = own[1].begin();
-        let _last = connections.open(peer(2)).unwrap().begin();
-        assert!(connections.open(peer(2)).is_none(), "what has a request does not give way");
-        assert!(connections.open(peer(3)).is_some());
+        let _last = connections.open(peer(2), false).unwrap().begin();
+        assert!(connections.open(peer(2), false).is_none(), "what has a request does not give way");
+        assert!(connections.open(peer(3), false).is_some());
+        assert!(connections.open(peer(2), true).is_some(), "a proxy has those of many");
     }
 
     #[test]

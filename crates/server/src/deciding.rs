@@ -8,6 +8,7 @@ use axum::body::Body;
 use proofmark_boundary::{DecisionReceipt, Request};
 use proofmark_decider::{Asked, Decided, Deciding, Replayable};
 use proofmark_receipt::{Json, Sha256Digest};
+use proofmark_store::while_wanted;
 use tracing::{Instrument, Span};
 
 use crate::body;
@@ -57,9 +58,10 @@ async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Res
         // After the body, so that a client that sends slowly occupies no place.
         let place = state.limits.places.take(&tenant).await?;
         let (services, span) = (Arc::clone(&state.services), Span::current());
-        let begun = state.pool.run(move || {
+        let begun = state.pool.run(&tenant, move || {
             let _place = place;
-            span.in_scope(|| Asking::read(&services, form, head, bytes, memory, flag)?.begin(&services))
+            let work = || Asking::read(&services, form, head, bytes, memory, Arc::clone(&flag))?.begin(&services);
+            span.in_scope(|| while_wanted(&flag, work))
         });
         let (begun, asking) = begun.await??;
         let made = match begun {
@@ -88,7 +90,7 @@ async fn in_thread(state: &AppState, asking: Asking) -> Result<Decided, Problem>
     let (services, span) = (Arc::clone(&state.services), Span::current());
     let decided = tokio::task::spawn_blocking(move || {
         let _place = place;
-        span.in_scope(|| services.decider.decide(&asking.asked()))
+        span.in_scope(|| while_wanted(&asking.stop, || services.decider.decide(&asking.asked())))
     });
     // The thread panicked; only this request fails.
     Ok(decided.await.map_err(|_| Problem::internal())??)

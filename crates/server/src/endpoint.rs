@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
+use proofmark_store::while_wanted;
 use tracing::Span;
 use utoipa::ToSchema;
 
@@ -183,8 +184,11 @@ async fn in_thread(
         // It is given back when the work is done, whether or not its client still waits.
         let (_place, mut memory) = (place, memory);
         let content = Content::read(&head, bytes, &mut memory)?;
+        // What changes nothing may end anywhere. The rest looks at the flag where it can end.
+        let stop = if head.parts.method.is_safe() { Arc::clone(&flag) } else { Arc::default() };
+        let work = || answer(&RequestContext::new(&services, head, content, flag)?);
         // What is logged there has the id of the request.
-        span.in_scope(|| answer(&RequestContext::new(&services, head, content, flag)?))
+        span.in_scope(|| while_wanted(&stop, work))
     };
     match tokio::time::timeout(MAX_ANSWER_TIME, tokio::task::spawn_blocking(work)).await {
         Ok(Ok(answer)) => answer,

@@ -6,7 +6,7 @@
 //! | where | what |
 //! |---|---|
 //! | `listen`, `socket`, `connections`, `router`, [`stop`], `pool` | the sockets, how many connections they have, and how all of it ends in time |
-//! | `peer`, `reach`, [`origin`], `keys`, `live_keys`, `keys_file`, [`sign_ins`], `rate`, [`share`] | who sends a request, and how much of the server they may take |
+//! | `peer`, `proxies`, `reach`, [`origin`], `keys`, `live_keys`, `keys_file`, [`sign_ins`], `rate`, [`share`] | who sends a request, and how much of the server they may take |
 //! | [`endpoint`], [`state`], [`context`], [`body`] | one request, from its head to what a handler is given |
 //! | [`reply`], [`problem`], [`observe`] | its answer, and what the log and the figures say of it |
 //! | `endpoints`, `operation`, `openapi`, `opaque`, `docs` | the table of endpoints, and its description |
@@ -44,6 +44,7 @@ mod peer;
 mod peer_address;
 mod pool;
 pub mod problem;
+mod proxies;
 mod rate;
 mod reach;
 mod readiness;
@@ -80,6 +81,7 @@ pub use logging::{Log, LogFormat, LogLayer, LogSettings, log_note, start_log};
 pub use mcp::serve_stdio;
 pub use openapi::DescriptionError;
 pub use peer_address::PeerAddress;
+pub use proxies::{Network, NetworkError};
 pub use reach::{OwnFiles, is_own};
 pub use receipts::rerun_as_job;
 pub use reload::{

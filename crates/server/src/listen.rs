@@ -31,6 +31,7 @@ use crate::metrics;
 use crate::openapi::{DescriptionError, describe};
 use crate::peer::Peer;
 use crate::peer_address::PeerAddress;
+use crate::proxies::{Network, Proxies};
 use crate::rate::Rate;
 use crate::reload::{self, Files, Watched};
 use crate::router::router;
@@ -68,6 +69,8 @@ pub struct Settings {
     pub keys: Option<ApiKeys>,
     /// How many requests a second one caller may send.
     pub rate: NonZeroU32,
+    /// The proxies whose word on the address of a client counts.
+    pub proxies: Vec<Network>,
     /// What is read again while the server runs. A file of API keys counts only where there are `keys`.
     pub files: Files,
     /// Where it is told that something waits for a review, if anywhere.
@@ -153,7 +156,7 @@ pub fn serve_until<Stop: Future<Output = ()>>(
     let state = AppState::new(settings.services, callers, description).map_err(ServeError::Threads)?;
     let state = Arc::new(state.with_metrics(figures));
     let files = watched(settings.files, &state);
-    let webhook = settings.webhook;
+    let (webhook, proxies) = (settings.webhook, Proxies::of(settings.proxies));
     let served = runtime.block_on(async {
         let listener = match settings.listen {
             Some(address) => Some(bind(address).await?),
@@ -171,12 +174,12 @@ pub fn serve_until<Stop: Future<Output = ()>>(
         tokio::join!(
             async {
                 if let Some((listener, _)) = listener {
-                    accept_into(&listener, &all, stop.clone(), &graceful).await;
+                    accept_into(&listener, (&all, &proxies), stop.clone(), &graceful).await;
                 }
             },
             async {
                 if let Some(socket) = socket {
-                    accept_into(&socket, &by_socket, stop.clone(), &graceful).await;
+                    accept_into(&socket, (&by_socket, &proxies), stop.clone(), &graceful).await;
                 }
             },
         );
@@ -223,7 +226,7 @@ fn watched(mut files: Files, state: &Arc<AppState>) -> Vec<Watched> {
 /// Answers until `stop` is ready, and accepts no connections from then on. Those that are open go on.
 pub async fn accept(listener: TcpListener, router: &Router, stop: impl Future<Output = ()>) -> GracefulShutdown {
     let graceful = GracefulShutdown::new();
-    accept_into(&listener, router, stop, &graceful).await;
+    accept_into(&listener, (router, &Proxies::of(Vec::new())), stop, &graceful).await;
     graceful
 }
 
@@ -283,7 +286,7 @@ fn bind_socket(settings: SocketSettings) -> Result<Socket, ServeError> {
 /// As [`accept`]; `graceful` gets the connections.
 async fn accept_into(
     listener: &impl Listener,
-    router: &Router,
+    (router, proxies): (&Router, &Arc<Proxies>),
     stop: impl Future<Output = ()>,
     graceful: &GracefulShutdown,
 ) {
@@ -296,9 +299,10 @@ async fn accept_into(
         };
         match accepted {
             Ok(accepted) => {
+                let is_proxy = accepted.address.is_some_and(|address| proxies.has(address.peer.ip()));
                 // Where no other connection can give way, this one is closed at once.
-                if let Some(connection) = connections.open(accepted.who) {
-                    converse(accepted, connection, router, graceful);
+                if let Some(connection) = connections.open(accepted.who, is_proxy) {
+                    converse(accepted, connection, (router, proxies), graceful);
                 }
             }
             // Most likely there are no descriptors left: those in use have to end first.
@@ -328,14 +332,19 @@ async fn finish(state: &AppState, graceful: GracefulShutdown) {
 fn converse(
     accepted: Accepted<impl AsyncRead + AsyncWrite + Unpin + Send + 'static>,
     connection: Arc<Connection>,
-    router: &Router,
+    (router, proxies): (&Router, &Arc<Proxies>),
     graceful: &GracefulShutdown,
 ) {
     let Accepted { stream, peer, address, .. } = accepted;
     let (router, of) = (TowerToHyperService::new(router.clone()), Arc::clone(&connection));
+    let proxies = Arc::clone(proxies);
     let answers = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer.clone());
-        address.map(|address| request.extensions_mut().insert(address));
+        if let Some(address) = address {
+            let behind = proxies.behind(address.peer.ip(), request.headers());
+            request.extensions_mut().insert(address);
+            behind.map(|behind| request.extensions_mut().insert(behind));
+        }
         // Before the router runs: from here until the answer is written this connection does not give way to another.
         let begun = of.begin();
         let answer = router.call(request);

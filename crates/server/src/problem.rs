@@ -301,6 +301,7 @@ impl From<StoreError> for Problem {
             StoreError::NoReceipt(_) => return Self::not_found("receipt"),
             StoreError::Spent(_) => Self::conflict("already_redeemed", message),
             StoreError::Text | StoreError::LongKey { .. } => Self::unprocessable("invalid_text", message),
+            StoreError::Left => return Self::too_slow(),
             StoreError::Unknown { .. } => {
                 return Self::unavailable(
                     "outcome_unknown",

@@ -343,6 +343,7 @@ fn rerun(services: &Services, tenant: &Tenant, id: ReceiptId) -> Result<(StoredR
         // No key is needed: once the new receipt supersedes the old one, a repetition is refused.
         replayable: None,
         wait: Duration::ZERO,
+        held: None,
     };
     Ok((old, submission))
 }

@@ -7,6 +7,7 @@ use axum::{Router, middleware};
 use crate::endpoint::Endpoint;
 use crate::observe::observe;
 use crate::problem::Problem;
+use crate::proxies::counted;
 use crate::state::AppState;
 
 pub(crate) fn router<'a>(endpoints: impl IntoIterator<Item = &'a Endpoint>, state: Arc<AppState>) -> Router {
@@ -16,6 +17,7 @@ pub(crate) fn router<'a>(endpoints: impl IntoIterator<Item = &'a Endpoint>, stat
         .fallback(|| async { Problem::unknown_path() })
         .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
         // After the fallbacks: a layer of axum covers only what was added before it.
+        .layer(middleware::from_fn(counted))
         .layer(middleware::from_fn(observe))
         .with_state(state)
 }

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
 
-use proofmark_store::Tenant;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use proofmark_store::{Most, Tenant, Turns};
+use tokio::sync::oneshot;
 
 use crate::connections::Who;
 use crate::keys::Caller;
@@ -21,6 +22,9 @@ const MAX_REQUESTS: usize = 4_096;
 /// The most requests and calls of tools that are worked on at once, each by a thread of its own.
 // This is half of the 512 threads that tokio has for blocking work: reads outside of places need threads, too.
 const MAX_PLACES: usize = 256;
+/// How many of them those tenants have together, for each processor, that used more than the others of late: threads at work slow down
+/// those of all others.
+const HEAVY_PLACES: usize = 4;
 /// The most verifications that tools wait for at once.
 const MAX_VERIFYING: usize = 1_024;
 /// The most bytes that bodies, answers of tools, and answers to requests that change nothing have together.
@@ -34,6 +38,10 @@ const MAX_KEYLESS_SESSIONS: usize = 512;
 
 /// How long a request waits for a thread.
 const MAX_WAIT_FOR_PLACE: Duration = Duration::from_secs(10);
+
+fn heavy_places() -> usize {
+    HEAVY_PLACES * available_parallelism().map_or(1, usize::from)
+}
 
 /// Everything that tenants share. A request for more than the tenant's share, or than there is, is refused with
 /// [`Problem::busy`]; only for a place it waits a while first.
@@ -54,7 +62,7 @@ impl Limits {
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             requests: Shares::of(MAX_REQUESTS),
-            places: Places::of(MAX_PLACES),
+            places: Places::of(Most { of_all: MAX_PLACES, of_one: MAX_PLACES / PARTS, of_heavy: heavy_places() }),
             verifying: Shares::of(MAX_VERIFYING),
             bytes: Shares::of(MAX_BYTES),
             streams: Shares::of(MAX_STREAMS),
@@ -98,7 +106,7 @@ pub struct Share<K: Clone + Eq + Hash = Tenant> {
 }
 
 impl<K: Clone + Eq + Hash> Shares<K> {
-    fn of(all: usize) -> Arc<Self> {
+    pub(crate) fn of(all: usize) -> Arc<Self> {
         Arc::new(Self { all, taken: Mutex::new(Taken { all: 0, by: HashMap::new() }) })
     }
 
@@ -151,49 +159,61 @@ impl<K: Clone + Eq + Hash> Share<K> {
     }
 }
 
-/// Places for work, each of which is held for a short time. When all are taken a request waits; a tenant that has its share
-/// waits for its own places only, so it keeps no other tenant waiting.
-pub struct Places {
-    all: Arc<Semaphore>,
-    most: usize,
-    /// Of tenants that have places or wait for them.
-    each: Mutex<HashMap<Tenant, Weak<Semaphore>>>,
-}
+/// Places for work, each of which is held for a short time. When all are taken a request waits, and the next place is for the tenant
+/// that used least of late.
+pub struct Places(Arc<Mutex<Turns<Tenant, oneshot::Sender<Place>>>>);
 
 /// A place. It is given back when this is dropped.
 pub struct Place {
-    _of_one: OwnedSemaphorePermit,
-    _of_all: OwnedSemaphorePermit,
+    of: Places,
+    /// None once it is given back.
+    tenant: Option<Tenant>,
 }
 
 impl Places {
-    fn of(all: usize) -> Self {
-        Self { all: Arc::new(Semaphore::new(all)), most: all, each: Mutex::default() }
+    fn of(most: Most) -> Self {
+        Self(Arc::new(Mutex::new(Turns::new(most, Instant::now()))))
     }
 
     /// A place for this tenant, or [`Problem::busy`] when there is none for long.
     pub async fn take(&self, tenant: &Tenant) -> Result<Place, Problem> {
-        let of_one = self.share_of(tenant);
-        let both = async {
-            Some(Place {
-                // The tenant's own place first: a tenant that has its share must not wait in the queue of all.
-                _of_one: of_one.acquire_owned().await.ok()?,
-                _of_all: Arc::clone(&self.all).acquire_owned().await.ok()?,
-            })
+        let told = {
+            let (mut turns, now) = (self.turns(), Instant::now());
+            if turns.begin(tenant, now) {
+                return Ok(self.place(tenant.clone()));
+            }
+            let (tell, told) = oneshot::channel();
+            turns.wait(tenant, tell, now);
+            told
         };
-        tokio::time::timeout(MAX_WAIT_FOR_PLACE, both).await.ok().flatten().ok_or_else(Problem::busy)
+        // A place that comes too late is given back, since nobody takes it out of the channel.
+        tokio::time::timeout(MAX_WAIT_FOR_PLACE, told).await.ok().and_then(Result::ok).ok_or_else(Problem::busy)
     }
 
-    fn share_of(&self, tenant: &Tenant) -> Arc<Semaphore> {
-        let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
-        // Permits and waiters own the semaphore: while a tenant has any, it gets the same one again.
-        if let Some(known) = each.get(tenant).and_then(Weak::upgrade) {
-            return known;
+    fn place(&self, tenant: Tenant) -> Place {
+        Place { of: Self(Arc::clone(&self.0)), tenant: Some(tenant) }
+    }
+
+    fn turns(&self) -> MutexGuard<'_, Turns<Tenant, oneshot::Sender<Place>>> {
+        // Nothing panics while it is locked, so its content is whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        while let Some(tenant) = self.tenant.take() {
+            self.of.turns().end(&tenant, Instant::now());
+            loop {
+                let next = self.of.turns().hand_over(Instant::now());
+                let Some((tenant, tell)) = next else { break };
+                // One that nobody takes is given back here, and not inside of this drop by another.
+                if let Err(mut place) = tell.send(self.of.place(tenant)) {
+                    self.tenant = place.tenant.take();
+                    break;
+                }
+            }
         }
-        each.retain(|_, one| one.strong_count() > 0);
-        let new = Arc::new(Semaphore::new(self.most / PARTS));
-        each.insert(tenant.clone(), Arc::downgrade(&new));
-        new
     }
 }
 
@@ -254,16 +274,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_tenant_waits_for_its_own_places_only() {
-        let (places, a) = (Places::of(8), named("a"));
+        let most = Most { of_all: 8, of_one: 2, of_heavy: 4 };
+        let (places, a) = (Places::of(most), named("a"));
         let held = [places.take(&a).await.unwrap(), places.take(&a).await.unwrap()];
         assert!(places.take(&a).await.is_err());
         let other = places.take(&named("b")).await.unwrap();
         let waiting = places.take(&a);
         let (given, ()) = tokio::join!(waiting, async { drop(held) });
         assert!(given.is_ok());
-        drop((given, other));
-        assert_eq!(places.all.available_permits(), 8);
-        places.share_of(&named("c"));
-        assert_eq!(places.each.lock().unwrap().len(), 1, "who has none is remembered");
+        // Of two who left, one before its place came and one after.
+        let mut late = Box::pin(places.take(&a));
+        let held = places.take(&a).await.unwrap();
+        assert!(tokio::time::timeout(Duration::ZERO, &mut late).await.is_err());
+        drop((given, held));
+        drop(late);
+        drop(other);
+        assert_eq!(places.turns().held(), 0);
     }
 }

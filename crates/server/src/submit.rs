@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use crate::body;
 use crate::problem::Problem;
 use crate::services::Services;
+use crate::share::{Place, Share};
 
 /// How long a client waits for its receipt before it gets a job instead, where it does not say.
 pub(crate) const DEFAULT_WAIT: Duration = Duration::from_secs(10);
@@ -30,7 +31,12 @@ pub(crate) struct Submission {
     pub(crate) replayable: Option<(String, Sha256Digest)>,
     /// How long the client waits for its receipt. Zero: it wants a job, however soon that is over.
     pub(crate) wait: Duration,
+    /// Given back once it is read: then the queue counts it.
+    pub(crate) held: Option<Held>,
 }
+
+/// What a submission takes of the server until it is read: memory, and a place for the thread that reads it.
+pub(crate) type Held = (Share, Place);
 
 /// A request as `docs/requests.md` has it.
 pub(crate) enum Source {
@@ -195,6 +201,7 @@ fn work(submission: Submission) -> Result<Work, Problem> {
     };
     let request = Request::read(text.as_bytes(), Format::Json, None)
         .map_err(|error| Problem::unreadable("read the request", &error))?;
+    drop(submission.held);
     Ok(Work {
         chain: chain_name(submission.chain.as_deref())?,
         tenant: submission.tenant,

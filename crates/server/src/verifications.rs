@@ -24,9 +24,8 @@ use crate::opaque::{JobStateName, Receipt as ReceiptSchema, Time, Uuid};
 use crate::problem::Problem;
 use crate::reply::{Document, JSON, Reply};
 use crate::services::Services;
-use crate::share::Share;
 use crate::state::AppState;
-use crate::submit::{self, Answer, DEFAULT_WAIT, Source, Submission, Views};
+use crate::submit::{self, Answer, DEFAULT_WAIT, Held, Source, Submission, Views};
 
 /// How often a silent stream of events sends a comment, so that the connection stays open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -106,19 +105,19 @@ pub(crate) async fn submission(
 ) -> Result<impl FnOnce(&Services) -> Result<Submission, Problem> + Send + use<>, Problem> {
     let mut share = state.limits.bytes.take(&head.caller.tenant, 0)?;
     let bytes = body::read(&head.parts.headers, body, MAX_REQUEST_BYTES, &mut share).await?;
-    // The share is given back with the submission: then the queue counts the request against its own limits.
-    Ok(move |services: &Services| read(services, head, bytes, share, source))
+    let place = state.limits.places.take(&head.caller.tenant).await?;
+    Ok(move |services: &Services| read(services, head, bytes, (share, place), source))
 }
 
 fn read(
     services: &Services,
     head: Head,
     bytes: Vec<u8>,
-    mut share: Share,
+    mut held: Held,
     source: fn(String) -> Source,
 ) -> Result<Submission, Problem> {
     let wait = wait(&head.parts.headers);
-    let content = Content::read(&head, bytes, &mut share)?;
+    let content = Content::read(&head, bytes, &mut held.0)?;
     // The flag is never set: a verification is cancelled as a job.
     let context = RequestContext::new(services, head, content, Arc::default())?;
     context.only(&["chain"])?;
@@ -131,6 +130,7 @@ fn read(
         replayable: context.replayable().map(|one| (one.key.to_owned(), one.request)),
         wait,
         tenant: context.caller.tenant,
+        held: Some(held),
     })
 }
 

@@ -63,6 +63,9 @@ pub enum StoreError {
     /// The database does not accept this user, or does not let it do what is necessary.
     #[error("use the store `{place}`: the database refuses it: {reason}")]
     Denied { place: Place, reason: String },
+    /// Nobody waits for the answer any more, so reading was ended ([`crate::while_wanted`]).
+    #[error("read the store: nobody waits for the answer any more")]
+    Left,
     /// The connection was lost during the commit, and whether it took effect could not be asked.
     #[error("store in `{place}`: the database did not answer whether it is stored")]
     Unknown { place: Place },
@@ -198,6 +201,7 @@ impl StoreError {
             Self::Role { .. } => {
                 "name a role that may log in and owns nothing here, as `createuser NAME` makes it, and a store in PostgreSQL"
             }
+            Self::Left => "ask again",
             Self::Text => "leave the character out",
             Self::LongKey { .. } => "make names and identifiers shorter",
             Self::Stopped { .. } => "open the store again",
@@ -246,6 +250,7 @@ impl StoreError {
             | Self::Denied { .. }
             | Self::Unknown { .. }
             | Self::Unfit { .. }
+            | Self::Left
             | Self::Stopped { .. } => false,
             Self::Role { .. }
             | Self::Text
@@ -300,6 +305,8 @@ impl StoreError {
                 Self::Locked { place }
             }
             Some(ErrorCode::DiskFull) => Self::Full { place },
+            // Only connections that read are interrupted (`patience`).
+            Some(ErrorCode::OperationInterrupted) => Self::Left,
             // Every statement is a constant that fits the schema, so one that does not compile met another schema;
             // an error without a code is a value that is not what was stored.
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown) | None => {

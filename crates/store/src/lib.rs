@@ -26,6 +26,7 @@ mod group;
 mod hint;
 mod insert;
 mod mark;
+mod patience;
 mod place;
 mod row;
 mod rows;
@@ -37,6 +38,7 @@ mod tenant;
 mod tenant_store;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod upkeep;
 mod value;
 
@@ -49,6 +51,7 @@ pub use group::write::Write;
 pub use group::writer::MAX_GROUP;
 pub use group::written::Written;
 pub use hint::Hint;
+pub use patience::while_wanted;
 pub use place::{DatabaseUrl, Place};
 pub use rows::activity::{AgentCount, DecisionCount, JudgedRules, VerdictCount};
 pub use rows::answers::Answer;
@@ -75,6 +78,7 @@ pub use rows::workers::{JobProgress, LEASE_MS, MAX_WORKERS, Presence, StoredWork
 pub use store::Store;
 pub use tenant::{MAX_TENANT, Tenant, TenantError};
 pub use tenant_store::{PendingEach, TenantStore};
+pub use turns::{Most, Turns};
 pub use upkeep::Upkeep;
 pub use upkeep::check::{CheckedStore, Checking, StoredDocument, Wrong};
 pub use upkeep::copy::{Copied, CopyError, CopyOrder, CopyStep, CopyWatch, copy};

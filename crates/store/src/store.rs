@@ -78,7 +78,7 @@ impl Store {
             Place::Database(url) => {
                 let database = Arc::new(Database::at(url)?);
                 postgres::inspect(&database)?;
-                Readers::of_database(database).read(seal::find)?
+                Readers::of_database(database).read(None, seal::find)?
             }
         };
         found.map_or(Ok(()), |mark| Err(StoreError::of_mark(place, mark)))
@@ -409,7 +409,7 @@ impl Store {
 
     fn start(connected: Connected) -> Result<Self, StoreError> {
         let Connected { engine, readers, clock, place } = connected;
-        if let Some(unfinished @ Mark::Unfinished(_)) = readers.read(seal::find)? {
+        if let Some(unfinished @ Mark::Unfinished(_)) = readers.read(None, seal::find)? {
             return Err(StoreError::of_mark(place, unfinished));
         }
         let groups = Arc::new(Groups::default());
@@ -424,7 +424,15 @@ impl Store {
     }
 
     pub(crate) fn read<T>(&self, question: impl FnOnce(&Db<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
-        self.readers.read(question)
+        self.readers.read(None, question)
+    }
+
+    pub(crate) fn read_of<T>(
+        &self,
+        tenant: &Tenant,
+        question: impl FnOnce(&Db<'_>) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        self.readers.read(Some(tenant), question)
     }
 }
 

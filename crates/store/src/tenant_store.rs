@@ -441,13 +441,17 @@ impl TenantStore<'_> {
         self.read(|db, tenant| read::list(db, Some(tenant), filter))
     }
 
-    /// The receipts over one output, as `hashes.output` names it, of this tenant and of the command line, newest first; at
-    /// most [`crate::MAX_PAGE`].
+    /// The receipts over one output, as `hashes.output` names it, of this tenant and of the command line: the newest, at most
+    /// [`crate::MAX_PAGE`], and of all others those that `is_sought`, again at most so many.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn receipts_over(&self, output: &str) -> Result<Vec<Receipt>, StoreError> {
-        self.read(|db, tenant| read::over(db, tenant, output))
+    pub fn receipts_over(
+        &self,
+        output: &str,
+        is_sought: &dyn Fn(&Receipt) -> bool,
+    ) -> Result<Vec<Receipt>, StoreError> {
+        self.read(|db, tenant| read::over(db, tenant, output, is_sought))
     }
 
     /// How many receipts have each verdict. Those that another has superseded, and those issued elsewhere by signers who
@@ -566,6 +570,6 @@ impl TenantStore<'_> {
     }
 
     fn read<T>(&self, question: impl FnOnce(&Db<'_>, &Tenant) -> Result<T, Fault>) -> Result<T, StoreError> {
-        self.store.read(|db| question(db, &self.tenant))
+        self.store.read_of(&self.tenant, |db| question(db, &self.tenant))
     }
 }

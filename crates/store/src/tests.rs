@@ -2,3 +2,4 @@
 
 mod plans;
 mod postgres;
+mod reading;

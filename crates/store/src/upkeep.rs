@@ -38,7 +38,7 @@ pub(crate) fn upkeep(readers: &Readers) -> Result<Upkeep, StoreError> {
     match readers.source() {
         Source::File(path) => Ok(Upkeep { log_bytes: Some(log_bytes(path)), oldest_snapshot: None }),
         Source::Database(_) => {
-            let oldest = readers.read(oldest_snapshot)?;
+            let oldest = readers.read(None, oldest_snapshot)?;
             Ok(Upkeep { oldest_snapshot: Some(oldest), log_bytes: None })
         }
     }

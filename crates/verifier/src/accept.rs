@@ -18,9 +18,9 @@ use proofmark_contract::judgment::{self, JudgedAttempt, TIER};
 use proofmark_contract::response;
 use proofmark_contract::{
     AttemptEvidence, Contract, Event, Judgment, NextStep, NotGiven, RetryPlan, RuleResult, State, Workflow,
-    WorkflowPolicy, evaluate_until, next_step, not_given, outputs_wanted, seed,
+    WorkflowPolicy, evaluate_until, next_step, not_given, outputs_wanted, seed, sought,
 };
-use proofmark_evidence::Signers;
+use proofmark_evidence::{Signers, Sought};
 use proofmark_evidence::trace::{self, Trace};
 use proofmark_receipt::{Draft, Json, Object, Receipt, Timestamp, object};
 use proofmark_store::{Spends, StepRun, Tenant, TenantStore};
@@ -187,7 +187,7 @@ pub fn accept(
         return Err(AcceptError::Response(error.clone()));
     }
     let trace = attempt.trace.map(trace::read).transpose()?;
-    let receipts = receipts(attempt, store, &outputs_wanted(&contract, &payload))?;
+    let receipts = receipts(attempt, store, (&outputs_wanted(&contract, &payload), &sought(&contract, &payload)))?;
     let run = run_name(attempt.run)?;
     let begun_by = begun_by(attempt, &run, store)?;
     let position = Position::load(store, begun_by, &run, attempt.step)?;
@@ -459,11 +459,11 @@ fn run_name(given: Option<&str>) -> Result<String, AcceptError> {
 fn receipts(
     attempt: &Attempt<'_>,
     store: Option<&TenantStore<'_>>,
-    outputs: &BTreeSet<String>,
+    (outputs, sought): (&BTreeSet<String>, &Sought),
 ) -> Result<proofmark_evidence::Evidence, AcceptError> {
     let mut facts = presented::facts(&attempt.presented.read()?, attempt.trusted, store)?;
     if let Some(store) = store {
-        facts.extend(presented::stored(store, outputs, attempt.trusted)?);
+        facts.extend(presented::stored(store, outputs, sought, attempt.trusted)?);
     }
     Ok(proofmark_evidence::Evidence::new(facts))
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use proofmark_evidence::{ApprovalFact, ReceiptFact, ReceiptKind, Signers};
+use proofmark_evidence::{ApprovalFact, ReceiptFact, ReceiptKind, Signers, Sought};
 use proofmark_passkey::{Approved, approved};
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Profile, Receipt, ReceiptError, verify_receipt};
@@ -157,15 +157,16 @@ pub fn spend_of_stored(receipt: &Receipt) -> Spend {
 }
 
 /// The facts of the receipts of the store over one of these digests that may count for its tenant: its own, and those of the
-/// command line. Every rule that can use receipts of the store finds them here.
+/// command line. Of very many, those that are sought, and the newest of the others. Every rule that can use receipts of the store finds them here.
 pub fn stored(
     store: &TenantStore<'_>,
     outputs: &BTreeSet<String>,
+    sought: &Sought,
     trusted: &Signers,
 ) -> Result<Vec<ReceiptFact>, StoreError> {
     let mut facts = Vec::new();
     for output in outputs {
-        for receipt in store.receipts_over(output)? {
+        for receipt in store.receipts_over(output, &|receipt| sought.may_be(receipt, trusted))? {
             if !is_of_other_tenant(&receipt, store)? {
                 facts.push(fact(&receipt, trusted, Some(store))?);
             }
@@ -226,6 +227,8 @@ pub fn spend(spend: &proofmark_evidence::Spend) -> Option<proofmark_store::Spend
 
 #[cfg(test)]
 mod tests {
+    use proofmark_evidence::{ReceiptDemand, SoughtReceipt, suite_digest};
+    use proofmark_receipt::document::Field;
     use proofmark_receipt::{Draft, Hashes, Object, Results, Sha256Digest, SigningKey, Verdict};
     use proofmark_store::{NewReceipt, Store};
 
@@ -233,6 +236,10 @@ mod tests {
     use crate::clock;
 
     fn receipt(verdict: Verdict) -> Receipt {
+        receipt_for(b"x", verdict, Object::new())
+    }
+
+    fn receipt_for(tests: &[u8], verdict: Verdict, metadata: Object) -> Receipt {
         let digest = Sha256Digest::of(b"x");
         let draft = Draft {
             receipt_id: clock::receipt_id().unwrap(),
@@ -241,8 +248,8 @@ mod tests {
             verdict,
             task: None,
             results: Results::default(),
-            hashes: Hashes { specification: digest, output: digest, tests: Some(digest) },
-            metadata: Object::new(),
+            hashes: Hashes { specification: digest, output: digest, tests: Some(Sha256Digest::of(tests)) },
+            metadata,
         };
         draft.sign(&SigningKey::from_seed([3; 32])).unwrap()
     }
@@ -267,13 +274,42 @@ mod tests {
         submit(&newer, Some(older.receipt_id()));
         assert_eq!(verdicts(), [Verdict::Fail]);
         let wanted = BTreeSet::from([older.hashes().output.to_string()]);
-        let stored = stored(&ours, &wanted, &Signers::default()).unwrap();
+        let stored = stored(&ours, &wanted, &Sought::default(), &Signers::default()).unwrap();
         assert_eq!(stored.iter().map(|fact| fact.verdict).collect::<Vec<_>>(), [Verdict::Fail]);
         assert_eq!(
             facts(&both, &Signers::default(), None).unwrap().len(),
             2,
             "without a store nothing is known of that"
         );
+    }
+
+    #[test]
+    fn a_receipt_that_counts_is_found_behind_any_number_of_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path().join("store.db")).unwrap();
+        let ours = store.of(&Tenant::LOCAL);
+        let good = receipt(Verdict::Pass);
+        let output = good.hashes().output.to_string();
+        ours.submit(NewReceipt::single(good.clone())).wait().unwrap();
+        // By the same trusted key, over the same bytes, for tests of somebody's choice; together longer than what is read at a time.
+        for _ in 0..9 {
+            let filler = proofmark_receipt::object! { "filler": "x".repeat(1_000_000) };
+            ours.submit(NewReceipt::single(receipt_for(b"own tests", Verdict::Pass, filler))).wait().unwrap();
+        }
+        let suite = suite_digest(&good.hashes().specification, &good.hashes().tests.unwrap());
+        let field = format!(r#"{{"suite": "{suite}", "comparison": "in_process"}}"#);
+        let field = proofmark_receipt::Json::parse(field.as_bytes()).unwrap();
+        let demand = ReceiptDemand::read(&Field::root(&field).fields().unwrap()).unwrap();
+        let sought: Sought =
+            [SoughtReceipt { demand, output: Some(output.clone()), specification: None }].into_iter().collect();
+        let trusted = Signers::of_any_kind([SigningKey::from_seed([3; 32]).signer()]);
+        let wanted = BTreeSet::from([output]);
+        let found = |trusted: &Signers| {
+            let facts = stored(&ours, &wanted, &sought, trusted).unwrap();
+            facts.iter().filter(|fact| fact.receipt_id == good.receipt_id().to_string()).count()
+        };
+        assert_eq!(found(&trusted), 1);
+        assert_eq!(found(&Signers::default()), 0, "of a stranger it would not count");
     }
 
     #[test]

@@ -252,7 +252,7 @@ fn call(request: &mut Request, demand: &ToolCallDemand) -> Option<()> {
     }
     calls.push(Json::Object(call));
     facts.insert("calls", calls);
-    *request = Request::from_facts(facts).ok()?;
+    *request = request.changed(facts)?;
     Some(())
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofmark_evidence::{Evidence, NoText, ReceiptFact, Refusal, TextExpression, Wanted, assign, nearest};
+use proofmark_evidence::{
+    Evidence, NoText, ReceiptFact, Refusal, Sought, SoughtReceipt, TextExpression, Wanted, assign, nearest,
+};
 use proofmark_predicate::{Budget, Value};
 use proofmark_receipt::Timestamp;
 
@@ -37,6 +39,21 @@ pub fn outputs_wanted(policy: &ActionPolicy, request: &Request, now: &Timestamp)
         }));
     }
     wanted
+}
+
+/// What the receipts over those digests are looked up for.
+#[must_use]
+pub fn sought(policy: &ActionPolicy, request: &Request, now: &Timestamp) -> Sought {
+    let (facts, budget) = (request.value_at(now.as_str()), Budget::new(MAX_DECISION_STEPS));
+    let rules = policy.boundaries.iter().flat_map(|boundary| &boundary.require);
+    let sought = rules.filter_map(|rule| match &rule.demand {
+        Demand::Receipt(rule) => {
+            let Digests { output, specification } = digests(rule, &facts, &budget).ok()?;
+            Some(SoughtReceipt { demand: rule.demand.clone(), output: Some(output), specification })
+        }
+        Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
+    });
+    sought.collect()
 }
 
 /// The digests that a rule's expressions evaluate to.

@@ -13,6 +13,7 @@ mod bad_input;
 mod cases;
 mod changes;
 mod consistency;
+mod cost;
 mod evidence;
 mod grants;
 mod properties;

@@ -52,8 +52,9 @@ impl AddNote {
             [] => {
                 let digest = GitTree::read(&repository, &revision.tree, &|_| false)?.files_digest();
                 let stored = self.store.open_if_there(config)?;
-                let stored =
-                    stored.map(|store| store.of(&Tenant::LOCAL).receipts_over(&digest.to_string())).transpose()?;
+                let stored = stored
+                    .map(|store| store.of(&Tenant::LOCAL).receipts_over(&digest.to_string(), &|_| false))
+                    .transpose()?;
                 stored.filter(|stored| !stored.is_empty()).ok_or_else(|| {
                     with_help(
                         format!("find receipts over the files of `{}`: the store has none", printable(&self.tree)),

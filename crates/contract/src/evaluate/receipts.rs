@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 
 use proofmark_evidence::{
-    Accepts, Comparison, Evidence, EvidenceStatus, ReceiptFact, ReceiptKind, Refusal, SignerDemand, Spend, Wanted,
-    assign, nearest,
+    Accepts, Comparison, Evidence, EvidenceStatus, ReceiptFact, ReceiptKind, Refusal, SignerDemand, Sought,
+    SoughtReceipt, Spend, Wanted, assign, nearest,
 };
 use proofmark_predicate::Value;
 use proofmark_receipt::{Sha256Digest, Timestamp, Trust};
@@ -56,6 +56,15 @@ pub(super) fn judge_all(
 /// The digests (`hashes.output`) a receipt must be over to count for these rules.
 pub(super) fn outputs_wanted(rules: &[ReceiptRule], facts: &Facts<'_>) -> BTreeSet<String> {
     rules.iter().filter_map(|rule| bound_to(rule, facts).ok().flatten()).collect()
+}
+
+/// What the receipts over those digests are looked up for.
+pub(super) fn sought(rules: &[ReceiptRule], facts: &Facts<'_>) -> Sought {
+    let of = |rule: &ReceiptRule| {
+        let specification = rule.specification.map(|digest| digest.to_string());
+        Some(SoughtReceipt { demand: rule.demand.clone(), output: bound_to(rule, facts).ok()?, specification })
+    };
+    rules.iter().filter_map(of).collect()
 }
 
 fn find_candidates<'r>(

@@ -19,6 +19,9 @@ use crate::shown;
 // A node takes far more memory than the two bytes that it can take in the text.
 const MAX_NODES: usize = 250_000;
 
+/// How much memory a node takes while its document is read, in bytes.
+const NODE_BYTES: usize = 200;
+
 /// How many nodes all aliases together may stand for.
 // Aliases of aliases grow exponentially with the length of the text, which therefore limits nothing.
 const MAX_ALIASED_NODES: usize = 100_000;
@@ -76,6 +79,14 @@ fn nodes(text: &str) -> Result<Vec<Node>, DocumentError> {
         list.event(event, &span)?;
     }
     Ok(list.nodes)
+}
+
+/// About how much memory a text takes while it is read as YAML, in bytes, before it is read: each node but the first stands behind
+/// one of these characters.
+#[must_use]
+pub fn yaml_size(text: &[u8]) -> usize {
+    let nodes = text.iter().filter(|byte| b"\n\r,[{:-?".contains(byte)).take(MAX_NODES).count();
+    text.len().saturating_add(nodes.saturating_mul(NODE_BYTES))
 }
 
 fn unreadable(error: &ScanError) -> DocumentError {

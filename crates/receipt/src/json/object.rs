@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Json;
@@ -29,6 +30,11 @@ impl Object {
     /// The value under `name`. Takes time linear in the number of members.
     pub fn get(&self, name: &str) -> Option<&Json> {
         self.iter().find_map(|(key, value)| (key == name).then_some(value))
+    }
+
+    /// The members by their names, where many are looked up.
+    pub fn by_name(&self) -> HashMap<&str, &Json> {
+        self.iter().collect()
     }
 
     /// The value under `name`, to change in place.

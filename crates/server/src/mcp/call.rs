@@ -9,7 +9,7 @@ use proofmark_jobs::JobView;
 use proofmark_receipt::document::{self, DocumentError, Field};
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, Object, Receipt, object};
-use proofmark_store::StoreError;
+use proofmark_store::{StoreError, while_wanted};
 use proofmark_verifier::AcceptError;
 use tokio::sync::watch;
 use tracing::Span;
@@ -128,7 +128,7 @@ async fn in_thread(server: &Server, caller: Caller, name: String, arguments: Jso
     let work = tokio::task::spawn_blocking(move || {
         // It is given back when the work is done, whether or not its client still waits.
         let _held = place;
-        span.in_scope(|| answer(&services, &caller, &name, &arguments, &flag))
+        span.in_scope(|| while_wanted(&flag, || answer(&services, &caller, &name, &arguments, &flag)))
     });
     match tokio::time::timeout(MAX_ANSWER_TIME, work).await {
         Ok(answered) => answered.unwrap_or_else(|error| Err(Failure(format!("finish ({error})")))),
@@ -171,6 +171,8 @@ async fn verify(server: &Server, arguments: Json, request: &Request, says: &Says
         }
         Failure(format!("verify the work: {}", problem.text()))
     };
+    let place = server.limits.places.take(&tenant).await.map_err(|problem| busy(&problem))?;
+    let memory = server.limits.bytes.take(&tenant, 0).map_err(|problem| busy(&problem))?;
     let submission = Submission {
         tenant,
         request: Source::Document(arguments),
@@ -178,6 +180,8 @@ async fn verify(server: &Server, arguments: Json, request: &Request, says: &Says
         supersedes: None,
         replayable: None,
         wait: DEFAULT_WAIT,
+        // What it is made of is counted until there is an answer.
+        held: Some((memory, place)),
     };
     // Where this future is dropped, so is this, which cancels the job.
     let mut pending = submit::begin(&server.services, |_| Ok(submission)).await.map_err(failed)?;

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 use std::net::TcpStream;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proofmark_testing::Home;
 
@@ -67,6 +68,38 @@ fn a_thousand_idle_connections_keep_nobody_waiting() {
     }
     drop(idle);
     assert_eq!(server.get("/readyz", "").0, 200);
+}
+
+#[test]
+fn a_list_that_its_client_has_left_ends_in_the_database() {
+    let Some(home) = Home::in_postgres() else { return };
+    let (server, database) = (Server::start(&home), home.database().unwrap());
+    let waiting = || {
+        database.psql(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+             AND pid <> pg_backend_pid() AND query LIKE '%once_0%'",
+        )
+    };
+    let holder = "FROM pg_locks WHERE relation = 'decisions'::regclass AND mode = 'AccessExclusiveLock' AND granted";
+    std::thread::scope(|scope| {
+        // It ends by being cut off.
+        let holding = scope.spawn(|| {
+            let hold = "BEGIN; LOCK TABLE decisions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(1000)";
+            std::panic::catch_unwind(AssertUnwindSafe(|| database.psql(hold))).is_err()
+        });
+        while database.psql(&format!("SELECT count(*) {holder}")) == "0" {}
+        let mut client = server.connect();
+        client.write_all(b"GET /v1/decisions HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        while waiting() == "0" {}
+        let left = Instant::now();
+        drop(client);
+        while waiting() != "0" {}
+        // By itself the database ends a statement after 20 s.
+        assert!(left.elapsed() < Duration::from_secs(12), "{:?}", left.elapsed());
+        assert_eq!(database.psql(&format!("SELECT count(pg_terminate_backend(pid)) {holder}")), "1");
+        assert!(holding.join().unwrap());
+    });
+    assert_eq!(server.get("/v1/decisions", "").0, 200);
 }
 
 /// How many files this process, and so the server it starts, may have open.

@@ -127,6 +127,7 @@ pub(crate) fn settings(home: &Home, options: Options) -> Settings {
         services: services.with_workflow_policy(workflow_policy),
         keys,
         rate: NonZeroU32::new(options.rate).unwrap(),
+        proxies: Vec::new(),
         files: options.files,
         webhook: None,
         more: crate::pages(),

@@ -8,9 +8,16 @@ use std::ops::ControlFlow;
 use rusqlite::Connection;
 
 use crate::engine::{postgres, sqlite};
+use crate::error::StoreError;
 use crate::fault::Fault;
+use crate::patience;
 use crate::row::{Readable, Row};
 use crate::value::Value;
+
+/// Fails once nobody waits for what this thread reads.
+fn wanted() -> Result<(), Fault> {
+    if patience::is_over() { Err(StoreError::Left.into()) } else { Ok(()) }
+}
 
 /// A connection of one of the engines.
 #[derive(Clone, Copy)]
@@ -27,6 +34,12 @@ impl Db<'_> {
         values: &[Value],
         mut take: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Fault>,
     ) -> Result<(), Fault> {
+        // What is done with a row may take longer than finding it.
+        let mut take = |row: &Row<'_>| {
+            wanted()?;
+            take(row)
+        };
+        wanted()?;
         match self {
             Self::Sqlite(connection) => {
                 // Prepared once a connection: that takes longer than most questions.

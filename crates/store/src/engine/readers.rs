@@ -1,8 +1,10 @@
 //! The connections that read: they wait neither for the writer nor for each other.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::engine::db::Db;
 use crate::engine::file::Opened;
@@ -10,23 +12,30 @@ use crate::engine::postgres::{Database, Session};
 use crate::engine::sqlite;
 use crate::error::StoreError;
 use crate::fault::Fault;
+use crate::patience;
 use crate::place::Place;
+use crate::tenant::Tenant;
+use crate::turns::{Most, Turns};
 
-/// The most connections that read a file at a time.
+/// The most connections that read a file at a time for one tenant.
 const MAX_READERS: usize = 8;
 
-/// The most connections that read a database at a time: its servers have few connections, and share them.
+/// The same of a database: its servers have few connections, and share them.
 const DATABASE_READERS: usize = 4;
 
-/// Connections that read one store. They are opened when they are needed, and stay open.
+/// How often one who waits for a connection looks whether anybody still waits for the answer.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Connections that read one store. They are opened when they are needed, and stay open. Tenants take turns at them.
 pub(crate) struct Readers {
     source: Source,
     /// None of a database.
     opened: Option<Arc<Opened>>,
-    most: usize,
     pool: Mutex<Pool>,
-    returned: Condvar,
 }
+
+/// Whose question it is; none of one about all tenants.
+type Who = Option<Tenant>;
 
 /// What is read.
 pub(crate) enum Source {
@@ -42,15 +51,13 @@ enum Connection {
 
 struct Pool {
     idle: Vec<Connection>,
-    /// How many there are, idle or in use.
-    open: usize,
-    /// How many threads wait for one.
-    waiting: usize,
+    turns: Turns<Who, SyncSender<()>>,
 }
 
 /// A connection that no other thread uses, until this is dropped.
 struct Borrowed<'a> {
     readers: &'a Readers,
+    who: Who,
     /// None only when it could not be opened.
     connection: Option<Connection>,
 }
@@ -73,20 +80,25 @@ impl Readers {
         Self::of(Source::Database(database), DATABASE_READERS, Vec::new())
     }
 
-    fn of(source: Source, most: usize, idle: Vec<Connection>) -> Self {
-        let pool = Mutex::new(Pool { open: idle.len(), idle, waiting: 0 });
-        Self { source, opened: None, most, pool, returned: Condvar::new() }
+    fn of(source: Source, of_one: usize, idle: Vec<Connection>) -> Self {
+        let pool = Mutex::new(Pool { idle, turns: Turns::new(Most::and_one(of_one), Instant::now()) });
+        Self { source, opened: None, pool }
     }
 
-    /// Asks `question` on a connection of its own, waiting for one while all are in use.
+    /// Asks `question`, of this tenant or of none, on a connection of its own, waiting for its turn while all are in use.
     ///
     /// # Errors
-    /// When the store cannot be read.
-    pub(crate) fn read<T>(&self, question: impl FnOnce(&Db<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
+    /// When the store cannot be read, and [`StoreError::Left`] when nobody waits for the answer any more.
+    pub(crate) fn read<T>(
+        &self,
+        who: Option<&Tenant>,
+        question: impl FnOnce(&Db<'_>) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
         // What is in a file that was deleted must not be shown as what is stored.
         self.opened.as_ref().map_or(Ok(()), |opened| opened.check())?;
-        let mut borrowed = Borrowed { readers: self, connection: self.idle() };
-        let connection = match borrowed.connection.take() {
+        let mut borrowed = self.turn(who.cloned())?;
+        let idle = self.lock().idle.pop();
+        let connection = match idle {
             Some(connection) => connection,
             None => self.source.connect()?,
         };
@@ -102,21 +114,38 @@ impl Readers {
         &self.source
     }
 
-    /// An idle connection; none when another is to be opened.
-    fn idle(&self) -> Option<Connection> {
-        let mut pool = self.lock();
-        loop {
-            if let Some(connection) = pool.idle.pop() {
-                return Some(connection);
+    /// Waits for a turn. There are as many connections as turns, so whose turn it is finds an idle one or may open another.
+    fn turn(&self, who: Who) -> Result<Borrowed<'_>, StoreError> {
+        let told = {
+            let mut pool = self.lock();
+            let now = Instant::now();
+            if pool.turns.begin(&who, now) {
+                None
+            } else {
+                let (tell, told) = sync_channel(1);
+                pool.turns.wait(&who, tell, now);
+                Some(told)
             }
-            if pool.open < self.most {
-                pool.open += 1;
-                return None;
+        };
+        if let Some(told) = told {
+            while told.recv_timeout(LOOK_EVERY).is_err() {
+                if patience::is_over() {
+                    return self.left(who, told);
+                }
             }
-            pool.waiting += 1;
-            pool = self.returned.wait(pool).unwrap_or_else(PoisonError::into_inner);
-            pool.waiting -= 1;
         }
+        Ok(Borrowed { readers: self, who, connection: None })
+    }
+
+    /// The error of one who does not wait for a turn any more, which may have come at this moment.
+    fn left(&self, who: Who, told: Receiver<()>) -> Result<Borrowed<'_>, StoreError> {
+        let pool = self.lock();
+        let has_come = told.try_recv().is_ok();
+        // While it is locked: a turn that is handed over afterwards must find the channel closed.
+        drop(told);
+        drop(pool);
+        drop(has_come.then(|| Borrowed { readers: self, who, connection: None }));
+        Err(StoreError::Left)
     }
 
     fn lock(&self) -> MutexGuard<'_, Pool> {
@@ -140,18 +169,38 @@ impl Source {
     }
 }
 
+impl Pool {
+    /// Tells those who wait, as far as there are turns.
+    fn hand_over(&mut self, now: Instant) {
+        while let Some((who, tell)) = self.turns.hand_over(now) {
+            if tell.try_send(()).is_err() {
+                // It has left.
+                self.turns.end(&who, now);
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// Whether the next one who asks finds it as if it were new. What a read left open ends here.
+    fn is_reset(&self) -> bool {
+        match self {
+            Self::Sqlite(connection) => {
+                connection.is_autocommit()
+                    || (connection.execute_batch("ROLLBACK").is_ok() && connection.is_autocommit())
+            }
+            Self::Postgres(session) => session.is_at_rest(),
+        }
+    }
+}
+
 impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
-        let mut pool = self.readers.lock();
-        match self.connection.take() {
-            Some(connection) => pool.idle.push(connection),
-            None => pool.open -= 1,
-        }
-        // To notify costs a system call, also where nobody waits.
-        let waiting = pool.waiting > 0;
-        drop(pool);
-        if waiting {
-            self.readers.returned.notify_one();
-        }
+        // Another is opened in place of one that is not as new.
+        let connection = self.connection.take().filter(Connection::is_reset);
+        let (mut pool, now) = (self.readers.lock(), Instant::now());
+        pool.idle.extend(connection);
+        pool.turns.end(&self.who, now);
+        pool.hand_over(now);
     }
 }

@@ -8,6 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, Transaction, TransactionBehavior};
 
 use crate::error::StoreError;
+use crate::patience;
 use crate::place::Place;
 use crate::table::Spelling;
 use crate::tables;
@@ -29,6 +30,9 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// How often we look whether a lock is free. SQLite's own waiting grows to 100 ms, by which a process that commits
 /// without pause starves its neighbours.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// How many instructions of SQLite a read runs between two looks whether anybody waits for it: well under a millisecond.
+const STEPS_BETWEEN_LOOKS: i32 = 4_000;
 
 /// How much of the database the writer keeps in memory, in KiB: what a group changes, and the inner pages of indexes. With
 /// SQLite's 2 MiB a large group is written out before it is complete, and pages are read again and again.
@@ -77,8 +81,10 @@ pub(crate) fn open_to_move(path: &Path) -> rusqlite::Result<Connection> {
 /// # Errors
 /// As [`crate::Store::open`].
 pub(crate) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
-    let connection = connect(path).and_then(|connection| {
+    let connection = connect(path).and_then(|mut connection| {
         connection.pragma_update(None, "query_only", true)?;
+        // It asks on the thread that reads, which is another one each time.
+        connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(patience::is_over))?;
         Ok(connection)
     });
     connection.map_err(|error| StoreError::of_sqlite(path, &error))

@@ -243,9 +243,14 @@ pub(crate) fn first_that_fit(db: &Db<'_>, sql: &str, values: &[Value]) -> Result
     Ok(rows)
 }
 
-/// The receipts over one output, of the tenant and of the command line, newest first; at most [`MAX_PAGE`]. Those that
-/// another has superseded are left out, and those that cannot be read.
-pub(crate) fn over(db: &Db<'_>, tenant: &Tenant, output: &str) -> Result<Vec<Receipt>, Fault> {
+/// The receipts over one output, of the tenant and of the command line: the newest, at most [`MAX_PAGE`], and of all others those
+/// that `is_sought`, again at most so many. Those that another has superseded are left out, and those that cannot be read.
+pub(crate) fn over(
+    db: &Db<'_>,
+    tenant: &Tenant,
+    output: &str,
+    is_sought: &dyn Fn(&Receipt) -> bool,
+) -> Result<Vec<Receipt>, Fault> {
     db.moment(|db| {
         let sql = "SELECT sequence FROM receipts WHERE output = $1 AND tenant = $2 AND superseded_by IS NULL
                    ORDER BY sequence DESC LIMIT $3";
@@ -258,12 +263,46 @@ pub(crate) fn over(db: &Db<'_>, tenant: &Tenant, output: &str) -> Result<Vec<Rec
             sequences.truncate(MAX_PAGE);
         }
         let fitting = fitting(db, &sequences)?;
-        let page = sequences.get(..fitting).unwrap_or(&sequences);
+        let (is_all, page) = (fitting < MAX_PAGE && fitting == sequences.len(), sequences.get(..fitting));
+        let page = page.unwrap_or(&sequences);
         let among = db.among("sequence", "$1");
         let sql = format!("SELECT {RECEIPT} FROM receipts WHERE {among} ORDER BY sequence DESC");
         let receipts = db.all(&sql, &[Value::numbers(page)], |row| readable(column::receipt(row)))?;
-        Ok(receipts.into_iter().flatten().collect())
+        let mut receipts: Vec<Receipt> = receipts.into_iter().flatten().collect();
+        if !is_all && let Some(last) = page.last() {
+            let own = older_over(db, tenant, (output, *last), is_sought)?;
+            receipts.extend(own);
+            if *tenant != Tenant::LOCAL {
+                receipts.extend(older_over(db, &Tenant::LOCAL, (output, *last), is_sought)?);
+            }
+        }
+        Ok(receipts)
     })
+}
+
+/// The receipts of a tenant over an output that were stored before this one and are sought, newest first. All are looked through, one
+/// at a time: however many others there are, they hide none of them.
+fn older_over(
+    db: &Db<'_>,
+    tenant: &Tenant,
+    (output, before): (&str, i64),
+    is_sought: &dyn Fn(&Receipt) -> bool,
+) -> Result<Vec<Receipt>, Fault> {
+    let sql = format!(
+        "SELECT {RECEIPT} FROM receipts WHERE output = $1 AND tenant = $2 AND superseded_by IS NULL AND sequence < $3
+         ORDER BY sequence DESC"
+    );
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    db.each(&sql, &values![output, tenant.as_str(), before], |row| {
+        let length = row.text(1)?.len();
+        if let Some(receipt) = readable(column::receipt(row))?.filter(|receipt| is_sought(receipt)) {
+            found.push(receipt);
+            bytes += length;
+        }
+        let is_enough = found.len() == MAX_PAGE || bytes > MAX_PAGE_BYTES;
+        Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    Ok(found)
 }
 
 pub(crate) fn chain(db: &Db<'_>, tenant: &Tenant, name: &str) -> Result<Vec<Receipt>, Fault> {

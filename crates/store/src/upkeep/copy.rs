@@ -155,7 +155,7 @@ fn check(source: &Connected, with_faults: bool, watch: &mut CopyWatch<'_>) -> Re
         found: &mut *watch.fault,
         progress: &mut |table, rows| progress(CopyStep::Checking, table, rows),
     };
-    let checked = source.readers.read(|db| check::check(db, checking))?;
+    let checked = source.readers.read(None, |db| check::check(db, checking))?;
     match checked.faults {
         0 => Ok(checked),
         _ if with_faults => Ok(checked),

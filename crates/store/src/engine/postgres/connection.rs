@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::task::AbortHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_postgres::error::Severity;
-use tokio_postgres::{AsyncMessage, Client, SimpleQueryMessage, Socket};
+use tokio_postgres::{AsyncMessage, CancelToken, Client, SimpleQueryMessage, Socket};
 
 use crate::engine::postgres::driver::{Alive, Driver};
 use crate::engine::postgres::flight::Statements;
@@ -20,10 +20,17 @@ use crate::engine::postgres::trouble::Trouble;
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::hint::{Hint, HintBox};
+use crate::patience;
 use crate::place::{DatabaseUrl, Place};
 
 /// The oldest server that has what the store's statements need.
 const OLDEST_SERVER: u32 = 140_000;
+
+/// How often it is looked whether anybody waits for an answer.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How long a server may take to be told that an answer is not wanted any more.
+const MAX_CANCEL: Duration = Duration::from_secs(5);
 
 /// What every connection asks about its server, in the order of [`Server`]'s fields.
 const ASK_SERVER: &str = "SELECT current_setting('server_version_num'), current_setting('server_encoding'),
@@ -154,21 +161,33 @@ impl Database {
         self.driver.run(async move { reach.connect(role, &alive).await }).unwrap_or_else(|| Err(self.stopped()))
     }
 
-    /// Lets `work` use the connection, and gives it back unless it is lost. What takes longer than `deadline` ends the
-    /// connection.
+    /// Lets `work` use the connection, and gives it back unless it is lost. What takes longer than `deadline`, or what nobody waits
+    /// for any more, ends the connection, and what the server does for it.
     pub(crate) fn with<T: Send + 'static>(
         &self,
         mut connection: Connection,
         deadline: Duration,
         work: impl for<'a> FnOnce(&'a mut Connection) -> BoxFuture<'a, Result<T, Fault>> + Send + 'static,
     ) -> (Option<Connection>, Result<T, Trouble>) {
-        let reach = Arc::clone(&self.reach);
+        let (reach, stop) = (Arc::clone(&self.reach), patience::stop());
         let done = self.driver.run(async move {
-            let worked = timeout(deadline, work(&mut connection)).await;
+            let worked = tokio::select! {
+                // What is ready counts, also where nobody waits for it.
+                biased;
+                worked = timeout(deadline, work(&mut connection)) => worked.map_err(|_| None),
+                () = is_set(stop) => Err(Some(StoreError::Left)),
+            };
             let trouble = match worked {
                 Ok(Ok(answer)) => return (Some(connection), Ok(answer)),
                 Ok(Err(fault)) => Trouble::of(&reach.place, fault, connection.signs.ended.get().map(String::as_str)),
-                Err(_) => Trouble::lost(&reach.place, "the database does not answer in time"),
+                Err(left) => {
+                    // A server goes on with a statement whose connection has ended.
+                    tokio::spawn(cancel(connection.client.cancel_token(), reach.tls.clone()));
+                    match left {
+                        Some(error) => Trouble { error, state: None, is_lost: true },
+                        None => Trouble::lost(&reach.place, "the database does not answer in time"),
+                    }
+                }
             };
             ((!trouble.is_lost).then_some(connection), Err(trouble))
         });
@@ -276,6 +295,21 @@ impl Server {
             None => Ok(()),
         }
     }
+}
+
+/// Becomes ready when the flag is set; never without one.
+async fn is_set(stop: Option<Arc<AtomicBool>>) {
+    let Some(stop) = stop else { return std::future::pending().await };
+    while !stop.load(Ordering::Relaxed) {
+        sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Has the server end what it does for a connection, which is not used any more: a cancellation that comes late would hit what is
+/// asked next.
+async fn cancel(token: CancelToken, tls: Tls) {
+    // Where it does not get through, `statement_timeout` ends the statement.
+    let _cancelled_or_not = timeout(MAX_CANCEL, token.cancel_query(tls)).await;
 }
 
 /// Handles what comes and goes on a connection, until it has ended.

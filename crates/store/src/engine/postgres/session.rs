@@ -107,17 +107,31 @@ impl Session {
         if values.iter().any(Value::has_nul) {
             return Err(StoreError::Text.into());
         }
-        if let Some(connection) = self.connection.take() {
-            match self.ask_on(connection, sql, values) {
-                Err(trouble) if trouble.is_lost && self.moment.get() != Moment::Begun => {}
+        match self.connection.take() {
+            Some(connection) => match self.ask_on(connection, sql, values) {
+                Err(trouble) if trouble.is_lost && trouble.error != StoreError::Left && !self.in_moment() => {}
                 answer => return Ok(answer?),
+            },
+            // Another connection would see other rows.
+            None if self.in_moment() => {
+                return Err(
+                    Trouble::lost(self.database.place(), "the connection was lost between two questions").into()
+                );
             }
+            None => {}
         }
         // Nothing of the answer was handed over, so asking anew tells the caller nothing twice.
         let connection = self.database.connect(Role::Reader)?;
         Ok(self.ask_on(connection, sql, values)?)
     }
 
+    /// Whether a question was asked that later ones have to see the same rows as.
+    fn in_moment(&self) -> bool {
+        self.moment.get() == Moment::Begun
+    }
+
+    /// Asks. A connection whose question fails is not used again: it may be in the middle of a transaction that failed, and every
+    /// later question would fail with it.
     fn ask_on(&self, connection: Connection, sql: &str, values: &[Value]) -> Result<Portion, Trouble> {
         let begins = self.moment.get() == Moment::Wanted;
         let (sql, values) = (sql.to_owned(), values.to_vec());
@@ -136,7 +150,7 @@ impl Session {
                 portion(Box::pin(rows)).await
             })
         });
-        self.connection.replace(connection);
+        self.connection.replace(connection.filter(|_| answer.is_ok()));
         if begins && answer.is_ok() {
             self.moment.set(Moment::Begun);
         }
@@ -148,7 +162,7 @@ impl Session {
             return Err(Fault::Changed("an answer has lost its connection".to_owned()));
         };
         let (connection, answer) = self.database.with(connection, DEADLINE, move |_| Box::pin(portion(rest)));
-        self.connection.replace(connection);
+        self.connection.replace(connection.filter(|_| answer.is_ok()));
         Ok(answer?)
     }
 
@@ -167,6 +181,11 @@ impl Session {
             })
         });
         self.connection.replace(connection);
+    }
+
+    /// Whether it can be asked as if it were new.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.moment.get() == Moment::None && !self.is_asking.get()
     }
 }
 

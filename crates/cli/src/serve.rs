@@ -299,6 +299,7 @@ impl ServiceOptions {
         let Signers { trusted, workers: signers } = self.signers(&known, workers.as_deref())?;
         let servers = known.own_and(servers)?;
         let store = Arc::new(self.store.open(config)?);
+        store.require_whole()?;
         // What was moved can be read, but a server has to write.
         store.require_current()?;
         let role = match &signers {

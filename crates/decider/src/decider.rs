@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 use proofmark_boundary::{ActionPolicy, Admission, Asker, Decision, DecisionReceipt, Request, SignedDecision};
 use proofmark_keys::{Checked, TrustedSigners};
 use proofmark_receipt::{
-    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SignerId, SigningKey, Timestamp, Trust,
+    ChainEnd, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SignerId, SigningKey, Timestamp, Trust,
     Verification,
 };
 use proofmark_store::{
@@ -411,7 +411,7 @@ impl Decider {
         // On this thread, since the writer does one thing at a time: it links, and signs what depends on that.
         let (prepared, signed) = DecisionReceipt::unchained(&made.decision, request, id).prepare(&self.key)?;
         let key = Arc::clone(&self.key);
-        let sign = Box::new(move |tip: Option<&ChainTip>| prepared.sign(tip, &key));
+        let sign = Box::new(move |end: ChainEnd<'_>| prepared.sign(end, &key));
         let new = NewDecision {
             decision_id: id,
             decided_at: made.now.unix_millis(),

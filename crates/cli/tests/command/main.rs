@@ -25,6 +25,7 @@ mod key;
 mod lint;
 mod lint_meaning;
 mod lists;
+mod loss;
 mod next;
 mod output;
 mod policy_diff;

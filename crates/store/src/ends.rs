@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use proofmark_receipt::{ChainTip, Json, LostEnd, Object, object};
 
+use crate::chain::Chain;
 use crate::error::StoreError;
-use crate::group::settle::{Chain, End};
 use crate::place::Place;
 
 /// Of how many chains the ends are kept. The ones that were written longest ago are forgotten first; that of decisions never.
@@ -111,9 +111,9 @@ impl Ends {
         Ok(all.into_iter().map(|(chain, dated)| (chain, dated.kept)).collect())
     }
 
-    /// Why a chain with this end is not extended.
-    pub(crate) fn behind(&self, chain: &Chain, kept: &Kept, end: &End) -> StoreError {
-        let (signed, stored) = (kept.end.position, end.tip.as_ref().map(|tip| tip.position));
+    /// Why a chain that ends at the position `stored` is not extended.
+    pub(crate) fn behind(&self, chain: &Chain, kept: &Kept, stored: Option<u64>) -> StoreError {
+        let signed = kept.end.position;
         StoreError::Behind { place: self.place.clone(), chain: chain.to_string(), signed, stored }
     }
 

@@ -19,6 +19,7 @@
 //! each by the answers (`rows`), tells the engine what to store, commits, and answers. A question goes from [`Store`] over
 //! `engine::readers` to a function in `rows`, and waits for no writer.
 
+mod chain;
 mod ends;
 mod engine;
 mod error;

@@ -43,7 +43,7 @@ impl AcceptLoss {
         let place = self.store.place(config).to_string();
         losses
             .iter()
-            .for_each(|loss| out::note(&format!("{}: {}", printable(&loss.chain()), printable(&loss.to_string()))));
+            .for_each(|loss| out::note(format!("{}: {}", printable(&loss.chain()), printable(&loss.to_string()))));
         let is_accepted = losses.is_empty() || confirm("accept", "the loss", self.yes)?;
         if is_accepted {
             store.accept_losses(&losses)?;

@@ -18,7 +18,8 @@ fn an_older_copy_signs_nothing_until_the_loss_is_accepted() {
     let (file, copy) = (place.home.path().join("proofmark.db"), place.path("copy.db"));
     assert_eq!(verify(&place).code, 0);
     fs::copy(&file, &copy).unwrap();
-    let lost = (0..2).map(|_| Receipt::parse(verify(&place).stdout.trim().as_bytes()).unwrap()).last().unwrap();
+    assert_eq!(verify(&place).code, 0);
+    let lost = Receipt::parse(verify(&place).stdout.trim().as_bytes()).unwrap();
     for log in ["-wal", "-shm"] {
         drop(fs::remove_file(place.home.path().join(format!("proofmark.db{log}"))));
     }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use proofmark_receipt::{ChainEnd, ChainTip, LostEnd};
 
+pub(crate) use crate::chain::Chain;
 use crate::ends::Kept;
 use crate::error::StoreError;
 use crate::fault::Fault;
@@ -32,14 +33,6 @@ pub(crate) enum Stop {
     Refused(StoreError),
     /// The group fails.
     Fault(Fault),
-}
-
-/// A chain of documents that each link to the one before.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Chain {
-    Receipts(Tenant, String),
-    Decisions,
-    Session(Tenant, String),
 }
 
 /// The end of a [`Chain`].

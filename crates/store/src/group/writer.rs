@@ -437,7 +437,9 @@ impl Group {
             let kept = self.known.kept.get(&chain);
             let (end, is_whole) = chain.end(facts.row(), kept)?;
             if let (Some(ends), Some(kept), false) = (&self.ends, kept, is_whole) {
-                self.known.behind.insert(chain.clone(), ends.behind(&chain, kept, &end));
+                self.known
+                    .behind
+                    .insert(chain.clone(), ends.behind(&chain, kept, end.tip.as_ref().map(|tip| tip.position)));
             }
             self.known.ends.insert(chain, end);
         }

@@ -618,6 +618,13 @@ def chain_cases():
     yield chain_case("pins_no_id", "comparing hashes only", [a, bare(Number("1"), **no_id)], "swapped_predecessor")
     yield chain_case("pins_no_hash", "an id alone as a link", [a, bare(Number("1"), previous_receipt=a["receipt_id"])], "unpinned")
     yield chain_case("hash_not_text", "an id alone as a link", [a, after(a, 1, previous_receipt_hash=None)], "unpinned")
+    lost = {"position": Number("4"), "hash": pins(d)["previous_receipt_hash"]}
+    stated = after(b, 2, chain_loss=lost)
+    yield chain_case("states_a_loss", "leaving out what it does not know", [a, b, stated], losses="2:4")
+    yield chain_case("begins_with_a_loss", "wanting a predecessor", [linked(0, 0, chain_position=Number("0"), chain_loss=lost)], losses="0:4")
+    for name, loss in [("null", None), ("text", "4"), ("without_position", {"hash": lost["hash"]}), ("without_hash", {"position": lost["position"]}),
+                       ("with_half_a_position", {**lost, "position": Number("4.0")}), ("with_another_digest", {**lost, "hash": "sha256:00"})]:
+        yield chain_case(f"loss_{name}", "a loss that names nothing", [a, after(a, 1, chain_loss=loss)], "unreadable_loss")
     yield chain_case("end_cut_off", "no signed end", whole[:3], "truncated", head_of(whole))
     yield chain_case("all_but_one_cut_off", "no signed end", whole[:1], "truncated", head_of(whole))
     stranger = sign(unsigned(changed(head_of(whole[:2]), "issuer_key", OTHER.spki)), OTHER)

@@ -1448,7 +1448,7 @@ const { claimsDecision, readDecision } = $decision;
 const { sha256 } = $ed25519;
 const { readHead } = $head;
 const { MAX_BYTES, parse } = $json;
-const { receiptId } = $members;
+const { isDigest, receiptId } = $members;
 const { JsonNumber } = $number;
 const { readReceipt } = $receipt;
 const { Refused } = $refused;
@@ -1522,6 +1522,7 @@ class Chain {
   length = 0;
   #last = null;
   #signer = null;
+  #losses = [];
   #broken = null;
 
   async add(document) {
@@ -1544,7 +1545,7 @@ class Chain {
   finish(head, trusted) {
     const broken = this.#broken ?? this.#end(head, trusted);
     const { answer = "valid", code = null, message = null, help = null } = broken ?? {};
-    return { answer, cause: code, message, help };
+    return { answer, cause: code, message, help, losses: this.#losses };
   }
 
   async #append(id, document) {
@@ -1554,6 +1555,8 @@ class Chain {
     }
     if (this.#last) checkFollows(document, id, position, this.#last);
     else checkStarts(document, id, position);
+    const lost = lostEnd(document, id);
+    if (lost) this.#losses.push({ id, position, lost });
     const signer = namedSigner(document);
     this.#signer = this.#last === null || this.#signer === signer ? signer : null;
     this.#last = { id, hash: await sha256(canonical(document)), position };
@@ -1625,6 +1628,16 @@ function checkFollows(document, id, position, last) {
   if (hash === last.hash && typeof previous === "string" && receiptId(previous) === last.id) return;
   const message = `receipt ${id} pins another predecessor than ${last.id}, the one before it: that one was replaced or changed`;
   throw broken("swapped_predecessor", message);
+}
+
+function lostEnd(document, id) {
+  const loss = metadataOf(document).get("chain_loss");
+  if (loss === undefined) return null;
+  const [position, hash] = loss instanceof Map ? [loss.get("position"), loss.get("hash")] : [];
+  const count = position instanceof JsonNumber ? position.count : null;
+  if (count !== null && typeof hash === "string" && isDigest(hash)) return { position: count, hash };
+  const message = `receipt ${id} has a \`metadata.chain_loss\` without a position or a hash, so what was lost is not known`;
+  throw broken("unreadable_loss", message);
 }
 
 function broken(code, message, help) {

@@ -111,7 +111,7 @@ function raw(name, text) {
  */
 export function chainView({ total, counts, chain, shown }, known) {
   if (!chain) return null;
-  const { answer, cause, message } = chain.links.finish(null, [...known.trusted]);
+  const { answer, cause, message, losses } = chain.links.finish(null, [...known.trusted]);
   const whole = answer === "valid", valid = counts.valid === total;
   const heads = known.heads.filter(({ head }) => head !== null);
   const points = [
@@ -120,6 +120,8 @@ export function chainView({ total, counts, chain, shown }, known) {
     counts.undecidable > 0 && point("not", `${amount(counts.undecidable)} of ${amount(total)} documents cannot be checked`),
     !whole && point(answer === "invalid" ? "bad" : "not", answer === "invalid" ? "The chain is broken" : "Its links cannot be checked", code(cause, message)),
     ...(whole ? heads.map(head => headPoint(chain.links, head, known)) : []),
+    ...losses.map(({ id, position, lost }) => point("bad", "Documents of it are lost", outside(
+      `${id} at position ${position} states that the chain had an end at position ${lost.position}, ${lost.hash}`))),
     whole && heads.length === 0 && point("open", "Its end may be missing", "Drop the signed head of the chain to see."),
     ...[...chain.signers].map(signer => signerPoint(signer, known)),
   ];

@@ -5,7 +5,7 @@ import { claimsDecision, readDecision } from "./decision.js";
 import { sha256 } from "./ed25519.js";
 import { readHead } from "./head.js";
 import { MAX_BYTES, parse } from "./json.js";
-import { receiptId } from "./members.js";
+import { isDigest, receiptId } from "./members.js";
 import { JsonNumber } from "./number.js";
 import { readReceipt } from "./receipt.js";
 import { Refused } from "./refused.js";
@@ -29,6 +29,14 @@ import { trustedSigners, verify, verifyHead } from "./verify.js";
  * @property {string | null} cause a stable code (docs/receipts.md): that of the first link that does not hold
  * @property {string | null} message the cause, for people
  * @property {string | null} help what to do about it
+ * @property {Loss[]} losses what documents of the chain state that it has lost
+ */
+
+/**
+ * @typedef {object} Loss
+ * @property {string} id the document that states it
+ * @property {bigint} position where it stands
+ * @property {{ position: bigint, hash: string }} lost the end that the chain had
  */
 
 /**
@@ -136,6 +144,8 @@ export class Chain {
   #last = null;
   /** @type {string | null} The signer of all documents so far; null where one is unsigned or another signed it. */
   #signer = null;
+  /** @type {Loss[]} */
+  #losses = [];
   /** @type {Refused | null} */
   #broken = null;
 
@@ -173,7 +183,7 @@ export class Chain {
   finish(head, trusted) {
     const broken = this.#broken ?? this.#end(head, trusted);
     const { answer = "valid", code = null, message = null, help = null } = broken ?? {};
-    return { answer, cause: code, message, help };
+    return { answer, cause: code, message, help, losses: this.#losses };
   }
 
   /** @param {string} id @param {JsonObject} document */
@@ -184,6 +194,8 @@ export class Chain {
     }
     if (this.#last) checkFollows(document, id, position, this.#last);
     else checkStarts(document, id, position);
+    const lost = lostEnd(document, id);
+    if (lost) this.#losses.push({ id, position, lost });
     const signer = namedSigner(document);
     this.#signer = this.#last === null || this.#signer === signer ? signer : null;
     this.#last = { id, hash: await sha256(canonical(document)), position };
@@ -259,6 +271,17 @@ function checkFollows(document, id, position, last) {
   if (hash === last.hash && typeof previous === "string" && receiptId(previous) === last.id) return;
   const message = `receipt ${id} pins another predecessor than ${last.id}, the one before it: that one was replaced or changed`;
   throw broken("swapped_predecessor", message);
+}
+
+/** The end that the document states the chain has lost. @param {JsonObject} document @param {string} id */
+function lostEnd(document, id) {
+  const loss = metadataOf(document).get("chain_loss");
+  if (loss === undefined) return null;
+  const [position, hash] = loss instanceof Map ? [loss.get("position"), loss.get("hash")] : [];
+  const count = position instanceof JsonNumber ? position.count : null;
+  if (count !== null && typeof hash === "string" && isDigest(hash)) return { position: count, hash };
+  const message = `receipt ${id} has a \`metadata.chain_loss\` without a position or a hash, so what was lost is not known`;
+  throw broken("unreadable_loss", message);
 }
 
 /** @param {string} code @param {string} message @param {string} [help] */

@@ -63,7 +63,9 @@ async function chain(one) {
   const links = new Chain();
   for (const text of one.receipts ?? one.documents) await links.add(parse(text));
   const trusted = (one.trusted ?? []).map(key => signerId(signerKey(key)));
-  const { answer, cause } = links.finish(one.head === undefined ? null : readHead(parse(one.head)), trusted);
+  const { answer, cause, losses } = links.finish(one.head === undefined ? null : readHead(parse(one.head)), trusted);
+  const stated = losses.map(({ position, lost }) => `${position}:${lost.position}`).join();
+  if (stated !== (one.losses ?? "")) return `losses ${stated}`;
   return answer === "valid" ? "ok" : cause;
 }
 

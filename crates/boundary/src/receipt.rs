@@ -7,8 +7,8 @@ mod routing;
 
 use proofmark_evidence::Subject;
 use proofmark_receipt::{
-    ChainTip, Json, Link, Object, Prepared, ReceiptId, Sha256Digest, SignError, SignedLink, SignerId, SigningKey,
-    Verification, object, sign_document, verify_document,
+    ChainEnd, ChainTip, Json, Link, Object, Prepared, ReceiptId, Sha256Digest, SignError, SignedLink, SignerId,
+    SigningKey, Verification, object, sign_document, verify_document,
 };
 use proofmark_session::SessionHead;
 
@@ -59,11 +59,11 @@ impl DecisionReceipt {
         Self::unchained(decision, request, id).link(tip)
     }
 
-    /// Appends the receipt, which is not signed yet, to the chain that ends in `tip`; `None` starts one.
+    /// Appends the receipt, which is not signed yet, to the chain with this end; without a tip it starts one.
     #[must_use]
-    pub fn link(mut self, tip: Option<&ChainTip>) -> Self {
+    pub fn link<'a>(mut self, end: impl Into<ChainEnd<'a>>) -> Self {
         if let Some(Json::Object(metadata)) = self.document.get_mut("metadata") {
-            ChainTip::write_link(tip, metadata);
+            ChainTip::write_link(end, metadata);
         }
         self
     }

@@ -162,7 +162,7 @@ pub struct CaseOutcome {
 /// How much of each stream of a case is kept, in bytes.
 pub const MAX_WRITTEN_BYTES: usize = 1 << 10;
 
-/// The last of what a case wrote beside its answer. The submission chooses every byte of it, so nothing is judged by it.
+/// The last of what a case wrote beside its answer. The submission chooses every byte of it, so no verdict depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Standard output; nothing where it is the answer.

@@ -22,6 +22,9 @@ pub(crate) use proofmark_receipt::document::Cause as Code;
 use proofmark_receipt::document::{self, Field, Fields, one_of, shown};
 pub use proofmark_receipt::document::{DocumentError as RequestError, Format, Place};
 
+/// The longest `task_id` or `task_type`, in bytes: stores find receipts by them.
+const MAX_TASK_NAME_BYTES: usize = 1_000;
+
 /// A request that has been read: everything in it is known, of the right type and fits together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -248,13 +251,31 @@ fn task(root: &Fields<'_>) -> Result<Option<Task>, RequestError> {
     }
     let inner_field = |name: &str| inner.as_ref().and_then(|inner| inner.get(name));
     let text = |field: Option<Field<'_>>| field.map(|field| field.text().map(str::to_owned)).transpose();
+    let name = |field: Option<Field<'_>>| field.map(|field| task_name(&field)).transpose();
     let task = Task {
-        task_id: text(one_of(root.get("task_id"), inner_field("task_id"))?)?,
-        task_type: text(one_of(root.get("task_type"), inner_field("task_type"))?)?,
+        task_id: name(one_of(root.get("task_id"), inner_field("task_id"))?)?,
+        task_type: name(one_of(root.get("task_type"), inner_field("task_type"))?)?,
         description: text(inner_field("description"))?,
     };
     let is_given = task.task_id.is_some() || task.task_type.is_some() || task.description.is_some();
     Ok(is_given.then_some(task))
+}
+
+/// A text that receipts are found by. What no store could hold is refused before anything runs.
+fn task_name(field: &Field<'_>) -> Result<String, RequestError> {
+    let text = field.text()?;
+    if text.contains('\0') {
+        let error = field.error(Code::InvalidValue, "the text has the character U+0000, which no store takes");
+        return Err(error.with_help("leave the character out"));
+    }
+    if text.len() > MAX_TASK_NAME_BYTES {
+        let message =
+            format!("the text has {} bytes, more than the {MAX_TASK_NAME_BYTES} that can be searched for", text.len());
+        return Err(field
+            .error(Code::InvalidValue, message)
+            .with_help("write a shorter one; `description` may be long"));
+    }
+    Ok(text.to_owned())
 }
 
 /// The tier follows from the kind; a request may say it, but not otherwise.

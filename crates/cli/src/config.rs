@@ -77,6 +77,11 @@ impl Config {
         Ok(KnownSigners::load(&self.home)?)
     }
 
+    /// The folder that says how far the chains of stores have been signed from this home.
+    pub(crate) fn ends(&self) -> PathBuf {
+        self.home.join("ends")
+    }
+
     /// Where the store is when no other is named.
     pub(crate) fn store_place(&self) -> StorePlace {
         self.store.clone().unwrap_or_else(|| StorePlace::File(self.home.join("proofmark.db")))

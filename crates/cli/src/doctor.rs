@@ -83,7 +83,7 @@ impl Findings {
         // The doctor changes nothing: it opens the store only where there is one, and creates no key.
         let store = match Store::open_existing(at.place(config)) {
             Err(StoreError::Missing { .. }) => None,
-            opened => Some(opened),
+            opened => Some(opened.and_then(|store| store.keep_ends(&config.ends()))),
         };
         // A store that cannot be read is reported as `store`; how late the clock is then remains unknown.
         let behind = store.as_ref().and_then(|store| clock_behind(store.as_ref().ok()?).ok());
@@ -95,7 +95,7 @@ impl Findings {
             groups: host.control_groups().map(Path::to_owned),
             key: Ok(config.keyring().has(DEFAULT_KEY)),
             store: store.map_or(Ok(false), |store| {
-                let usable = store.and_then(|store| store.require_current());
+                let usable = store.and_then(|store| store.require_current().and_then(|()| store.require_whole()));
                 usable.map(|()| true).map_err(|error| error.to_string())
             }),
             clock_behind: behind.filter(|behind| *behind > MAX_CLOCK_SKEW),

@@ -269,20 +269,20 @@ impl StoreAt {
 
     /// Opens the store, which is created on first use.
     pub(crate) fn open(&self, config: &Config) -> anyhow::Result<Store> {
-        Ok(Store::open(self.place(config))?)
+        Ok(Store::open(self.place(config))?.keep_ends(&config.ends())?)
     }
 
     /// Opens the store, if there is one.
     pub(crate) fn open_if_there(&self, config: &Config) -> anyhow::Result<Option<Store>> {
         match Store::open_existing(self.place(config)) {
             Err(StoreError::Missing { .. }) => Ok(None),
-            opened => Ok(Some(opened?)),
+            opened => Ok(Some(opened?.keep_ends(&config.ends())?)),
         }
     }
 
     /// Opens the store to read it; it must exist.
     pub(crate) fn open_existing(&self, config: &Config) -> anyhow::Result<Store> {
-        Ok(Store::open_existing(self.place(config))?)
+        Ok(Store::open_existing(self.place(config))?.keep_ends(&config.ends())?)
     }
 }
 

@@ -312,6 +312,7 @@ impl ServiceOptions {
         let Signers { trusted, workers: signers } = named.signers(&known)?;
         let servers = known.own_and(servers)?;
         let store = Arc::new(self.store.open(config)?);
+        store.require_whole()?;
         // What was moved can be read, but a server has to write.
         store.require_current()?;
         let role = match &signers {

@@ -1,5 +1,6 @@
 //! `proofmark store`.
 
+mod accept_loss;
 mod check;
 mod copy;
 mod grant;
@@ -11,12 +12,13 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::paint::{Paint, printable};
 
-/// Copy the store to another place, verify all of it, or limit what a worker can do with it
+/// Copy the store to another place, verify all of it, limit what a worker can do with it, or accept what it lost
 #[derive(Subcommand)]
 pub(crate) enum Store {
     Copy(copy::Copy),
     Check(check::Check),
     Grant(grant::Grant),
+    AcceptLoss(accept_loss::AcceptLoss),
 }
 
 impl Store {
@@ -25,6 +27,7 @@ impl Store {
             Store::Copy(command) => command.run(),
             Store::Check(command) => command.run(config),
             Store::Grant(command) => command.run(config),
+            Store::AcceptLoss(command) => command.run(config),
         }
     }
 }

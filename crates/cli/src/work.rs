@@ -61,6 +61,7 @@ impl Work {
         let key = self.signing.key(config)?;
         let servers = config.known_signers()?.own_and(&self.server_key)?;
         let store = Arc::new(self.store.open(config)?);
+        store.require_whole()?;
         let (host, runtimes) = self.host()?;
         let signer = key.signer();
         let only = (!self.languages.is_empty()).then(|| self.languages.clone());

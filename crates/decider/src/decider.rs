@@ -20,7 +20,7 @@ use proofmark_boundary::{ActionPolicy, Admission, Asker, Decision, DecisionRecei
 use proofmark_evidence::{Capabilities, Capability, DatedKey, Signers};
 use proofmark_keys::{Checked, TrustedSigners, verify_decision};
 use proofmark_receipt::{
-    ChainTip, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SigningKey, Timestamp, Trust, Verification,
+    ChainEnd, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SigningKey, Timestamp, Trust, Verification,
 };
 use proofmark_store::{
     Answer, Decision as StoredDecision, NewDecision, Pending, Store, StoreError, Tenant, Write, Written,
@@ -406,7 +406,7 @@ impl Decider {
         // On this thread, since the writer does one thing at a time: it links, and signs what depends on that.
         let (prepared, signed) = DecisionReceipt::unchained(&made.decision, request, id).prepare(&self.key)?;
         let key = Arc::clone(&self.key);
-        let sign = Box::new(move |tip: Option<&ChainTip>| prepared.sign(tip, &key));
+        let sign = Box::new(move |end: ChainEnd<'_>| prepared.sign(end, &key));
         let new = NewDecision {
             decision_id: id,
             decided_at: made.now.unix_millis(),

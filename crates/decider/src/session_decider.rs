@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use proofmark_boundary::{Asker, DecisionReceipt, Request};
-use proofmark_receipt::{ChainTip, Link};
+use proofmark_receipt::{ChainEnd, ChainTip, Link};
 use proofmark_session::{Entry, Kind, SessionChain, sign_entry};
 use proofmark_store::{After, NewEntries, NewEntry, StoreError, Tenant};
 use proofmark_verifier::clock;
@@ -181,8 +181,8 @@ impl<K: Known> SessionDecider<K> {
                 id,
                 kind: entry.event.kind().as_str(),
                 decision_id: decision.filter(|_| index == entries.len()).map(str::to_owned),
-                sign: Box::new(move |tip: Option<&ChainTip>| {
-                    let signed = sign_entry(document.clone(), tip, &key)?;
+                sign: Box::new(move |chain: ChainEnd<'_>| {
+                    let signed = sign_entry(document.clone(), chain, &key)?;
                     // What the store signs last is what it stores.
                     *end.lock().unwrap_or_else(PoisonError::into_inner) = Link { id, document: &signed }.tip();
                     Ok(signed)

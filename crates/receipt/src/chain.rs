@@ -1,7 +1,9 @@
+use std::fmt;
+
 use thiserror::Error;
 
 use crate::json::Json;
-use crate::link::{ChainTip, Link};
+use crate::link::{ChainEnd, ChainTip, Link, LostEnd};
 use crate::{ChainHead, Receipt, ReceiptId, Sha256Digest, SignerId, shown};
 
 /// Why receipts are not one complete chain.
@@ -29,6 +31,9 @@ pub enum ChainError {
     SwappedPredecessor { receipt_id: ReceiptId, found: ReceiptId },
     #[error("receipt {0} has no `metadata.previous_receipt_hash`: an id alone pins nothing")]
     Unpinned(ReceiptId),
+    /// `metadata.chain_loss` is not the position and the hash of a document.
+    #[error("receipt {0} has a `metadata.chain_loss` without a position or a hash, so what was lost is not known")]
+    UnreadableLoss(ReceiptId),
     /// The signed head says there are more receipts.
     #[error("the signed head says {signed} receipts and there are {found}: the end of the chain is missing")]
     Truncated { signed: u64, found: u64 },
@@ -52,6 +57,7 @@ impl ChainError {
             Self::Reordered { .. } => "reordered",
             Self::SwappedPredecessor { .. } => "swapped_predecessor",
             Self::Unpinned(_) => "unpinned",
+            Self::UnreadableLoss(_) => "unreadable_loss",
             Self::Truncated { .. } => "truncated",
             Self::UntrustedHead(_) => "untrusted_head",
             Self::OtherHead { .. } => "other_head",
@@ -70,6 +76,7 @@ impl ChainError {
             | Self::Reordered { .. }
             | Self::SwappedPredecessor { .. }
             | Self::Unpinned(_)
+            | Self::UnreadableLoss(_)
             | Self::Truncated { .. }
             | Self::OtherHead { .. } => None,
         }
@@ -77,10 +84,15 @@ impl ChainError {
 }
 
 impl Link<'_> {
-    /// This document as the end of the chain that ended in `tip` (`None`: of a new one); `None` where it does not continue
-    /// that chain.
+    /// This document as the end of the chain that had this `end` (without a tip: of a new one); `None` where it does not continue
+    /// that chain, or does not state what was lost of it.
     #[must_use]
-    pub fn follows(&self, tip: Option<&ChainTip>) -> Option<ChainTip> {
+    pub fn follows<'a>(&self, end: impl Into<ChainEnd<'a>>) -> Option<ChainTip> {
+        let ChainEnd { tip, lost } = end.into();
+        let stated = self.loss().ok()?;
+        if lost.is_some() && stated != lost {
+            return None;
+        }
         // Without a position of its own a document is part of no chain, not even of an empty one.
         let own = self.tip()?;
         let follows = match tip {
@@ -97,6 +109,15 @@ pub struct SignedEnd<'a> {
     pub head: &'a ChainHead,
     /// Signers whose heads count for any chain.
     pub trusted: &'a [SignerId],
+}
+
+/// A document of a chain that states a lost end of it: what was signed before and was lost, from its own position on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainLoss {
+    pub receipt_id: ReceiptId,
+    /// The position of the document.
+    pub position: u64,
+    pub lost: LostEnd,
 }
 
 /// Verifies that `receipts`, in this order, are one chain from its beginning; and, with an `end`, up to that end.
@@ -131,6 +152,7 @@ pub struct ChainVerifier {
     last: Option<ChainTip>,
     /// The signer of all documents so far; none where one is unsigned or another signed it.
     signer: Option<SignerId>,
+    losses: Vec<ChainLoss>,
     error: Option<ChainError>,
 }
 
@@ -140,6 +162,12 @@ impl ChainVerifier {
         if self.error.is_none() {
             self.error = self.append(link).err();
         }
+    }
+
+    /// What the documents state that the chain has lost, in their order.
+    #[must_use]
+    pub fn losses(&self) -> &[ChainLoss] {
+        &self.losses
     }
 
     /// The result, as of [`verify_links`].
@@ -174,8 +202,22 @@ impl ChainVerifier {
                 self.signer = self.signer.filter(|_| self.signer == signer);
             }
         }
+        let lost = link.loss().map_err(|_| ChainError::UnreadableLoss(link.id))?;
+        let (receipt_id, position) = (tip.receipt_id, tip.position);
+        self.losses.extend(lost.map(|lost| ChainLoss { receipt_id, position, lost }));
         self.last = Some(tip);
         Ok(())
+    }
+}
+
+impl fmt::Display for ChainLoss {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { receipt_id, position, lost } = self;
+        write!(
+            formatter,
+            "receipt {receipt_id} with position {position} states a loss: the chain had an end at position {}, {}",
+            lost.position, lost.hash
+        )
     }
 }
 

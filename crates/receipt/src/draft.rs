@@ -1,5 +1,5 @@
 use crate::json::{Json, Object};
-use crate::link::ChainTip;
+use crate::link::{ChainEnd, ChainTip};
 use crate::safe::{SignError, check_readable, check_safe};
 use crate::signature::sign;
 use crate::{DecidedBy, Detail, Hashes, Receipt, ReceiptId, Results, SigningKey, Task, Timestamp, Verdict, object};
@@ -20,9 +20,9 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Appends the draft to the chain that ends in `tip`; `None` starts one.
-    pub fn link(&mut self, tip: Option<&ChainTip>) {
-        ChainTip::write_link(tip, &mut self.metadata);
+    /// Appends the draft to the chain with this end; without a tip it starts one.
+    pub fn link<'a>(&mut self, end: impl Into<ChainEnd<'a>>) {
+        ChainTip::write_link(end, &mut self.metadata);
     }
 
     /// Signs the receipt with `key`, which the signed `metadata.issuer_key` names.

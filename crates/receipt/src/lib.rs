@@ -57,14 +57,14 @@ mod timestamp;
 mod verification;
 mod verify;
 
-pub use chain::{ChainError, ChainVerifier, SignedEnd, verify_chain, verify_links};
+pub use chain::{ChainError, ChainLoss, ChainVerifier, SignedEnd, verify_chain, verify_links};
 pub use digest::{ParseDigestError, Sha256Digest};
 pub use draft::Draft;
 pub use error::ReceiptError;
 pub use head::ChainHead;
 pub use json::{Json, Object, Profile};
 pub use key::{KeyError, SigningKey};
-pub use link::{ChainTip, Link};
+pub use link::{ChainEnd, ChainTip, Link, LostEnd, UnreadableLoss};
 pub use prepared::{Prepared, SignedLink};
 pub use receipt::{Hashes, Receipt, Task};
 pub use receipt_id::{ParseReceiptIdError, ReceiptId};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::json::{Json, Object, canonical_vrf_of, write_members};
-use crate::link::ChainTip;
+use crate::link::{ChainEnd, ChainTip, LostEnd};
 use crate::safe::{SignError, check_depth, check_length, check_safe};
 use crate::{ReceiptId, Sha256Digest, SigningKey, signature};
 
@@ -33,6 +33,7 @@ pub struct SignedLink {
     signature: Object,
     text: String,
     previous: Option<ChainTip>,
+    lost: Option<LostEnd>,
     own: ChainTip,
 }
 
@@ -63,14 +64,15 @@ impl Prepared {
         Ok(Self { id, document: Arc::new(document), metadata, canonical, text })
     }
 
-    /// Appends the document to the chain that ends in `tip` (`None` starts one), and signs it with the key that it was
+    /// Appends the document to the chain with this end (without a tip it starts one), and signs it with the key that it was
     /// prepared for. Signed again, it has another place.
     ///
     /// # Errors
     /// [`SignError`] when it is then too long, or its position is beyond 2^53−1.
-    pub fn sign(&self, tip: Option<&ChainTip>, key: &SigningKey) -> Result<SignedLink, SignError> {
+    pub fn sign<'a>(&self, end: impl Into<ChainEnd<'a>>, key: &SigningKey) -> Result<SignedLink, SignError> {
+        let end @ ChainEnd { tip, lost } = end.into();
         let mut metadata = self.metadata.clone();
-        ChainTip::write_link(tip, &mut metadata);
+        ChainTip::write_link(end, &mut metadata);
         check_safe(&metadata)?;
         let [before, between, behind] = &self.canonical;
         let placed = member(METADATA, &inner(metadata.canonical_vrf()));
@@ -85,15 +87,17 @@ impl Prepared {
         let position = tip.map_or(0, |tip| tip.position.saturating_add(1));
         let own = ChainTip { receipt_id: self.id, hash: Sha256Digest::of(whole.as_bytes()), position };
         let document = Arc::clone(&self.document);
-        Ok(SignedLink { document, metadata, signature, text, previous: tip.cloned(), own })
+        Ok(SignedLink { document, metadata, signature, text, previous: tip.cloned(), lost, own })
     }
 }
 
 impl SignedLink {
-    /// The document, as the end of its chain, if it continues the chain that ended in `tip` (`None`: it starts one).
+    /// The document, as the end of its chain, if it continues the chain that had this end (without a tip: it starts one) and states
+    /// what was lost of it.
     #[must_use]
-    pub fn follows(&self, tip: Option<&ChainTip>) -> Option<&ChainTip> {
-        (self.previous.as_ref() == tip).then_some(&self.own)
+    pub fn follows<'a>(&self, end: impl Into<ChainEnd<'a>>) -> Option<&ChainTip> {
+        let ChainEnd { tip, lost } = end.into();
+        (self.previous.as_ref() == tip && self.lost == lost).then_some(&self.own)
     }
 
     /// The document on one line.

@@ -76,6 +76,8 @@ pub(crate) struct Toolchain {
     pub(crate) memory_exception: Option<&'static str>,
     /// The signals by which it ends itself when its memory is used up.
     pub(crate) memory_signals: &'static [i32],
+    /// What it writes before that, any of which tells this from a program that ends itself by such a signal.
+    pub(crate) memory_words: &'static [&'static str],
     pub(crate) packages: Option<Packages>,
 }
 

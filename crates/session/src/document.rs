@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use proofmark_receipt::{ChainTip, Json, Link, Object, ReceiptId, SignError, SigningKey, object, sign_document};
+use proofmark_receipt::{
+    ChainEnd, ChainTip, Json, Link, Object, ReceiptId, SignError, SigningKey, object, sign_document,
+};
 
 use crate::event::Event;
 
@@ -47,9 +49,13 @@ impl Entry {
 ///
 /// # Errors
 /// [`SignError`] when it has a value that cannot be signed.
-pub fn sign_entry(mut document: Object, tip: Option<&ChainTip>, key: &Arc<SigningKey>) -> Result<Object, SignError> {
+pub fn sign_entry<'a>(
+    mut document: Object,
+    end: impl Into<ChainEnd<'a>>,
+    key: &Arc<SigningKey>,
+) -> Result<Object, SignError> {
     if let Some(Json::Object(metadata)) = document.get_mut("metadata") {
-        ChainTip::write_link(tip, metadata);
+        ChainTip::write_link(end, metadata);
     }
     sign_document(&mut document, key)?;
     Ok(document)

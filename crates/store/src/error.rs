@@ -42,6 +42,22 @@ pub enum StoreError {
     /// The file or database belongs to another program; it was not touched.
     #[error("open the store `{place}`: it is not a Proofmark database, or its beginning has been overwritten")]
     Foreign { place: Place },
+    /// A chain ends before the place that this home has written, or has another document there: the store lost what it had, or is an
+    /// older copy.
+    #[error("extend the chain `{}` of the store `{place}`: this home has signed position {signed} of it, and {}", shown(.chain), found(*.signed, *.stored))]
+    Behind {
+        place: Place,
+        chain: String,
+        /// The last position that was signed.
+        signed: u64,
+        /// The last position that is stored.
+        stored: Option<u64>,
+    },
+    /// The file of the ends of chains cannot be read or written.
+    #[error(
+        "extend the chains of the store `{place}`: `{path}`, which says how far they were signed, cannot be used: {reason}"
+    )]
+    Ends { place: Place, path: String, reason: String },
     /// The disk is full.
     #[error("write the store `{place}`: no space is left on its disk")]
     Full { place: Place },
@@ -184,6 +200,11 @@ impl StoreError {
                 "name an empty database with `--store`, or a schema of this one with `search_path`"
             }
             Self::Foreign { .. } => "name another file with `--store`, or restore this one from a backup",
+            Self::Behind { .. } => {
+                "use the store that has it, or restore the newest copy; where it is lost for good, `proofmark store accept-loss` has \
+                 the chain go on, and its next document states the loss"
+            }
+            Self::Ends { .. } => "check that the file and its folder can be read and written",
             Self::Full { .. } => "free some space and try again",
             Self::Io { .. } => "check that the file and its folder can be read and written",
             Self::Moved { .. } => "name that store with `--store` or PROOFMARK_STORE",
@@ -241,6 +262,8 @@ impl StoreError {
             | Self::Newer { .. }
             | Self::Earlier { .. }
             | Self::Foreign { .. }
+            | Self::Behind { .. }
+            | Self::Ends { .. }
             | Self::Full { .. }
             | Self::Io { .. }
             | Self::Moved { .. }
@@ -324,6 +347,15 @@ impl StoreError {
             std::io::ErrorKind::NotFound => Self::Missing { place },
             _ => Self::Io { place, reason: error.to_string() },
         }
+    }
+}
+
+/// What a chain has, of which position `signed` was signed.
+fn found(signed: u64, stored: Option<u64>) -> String {
+    match stored {
+        None => "the store has none".to_owned(),
+        Some(stored) if stored < signed => format!("the store ends it at position {stored}"),
+        Some(_) => "the store has another document there".to_owned(),
     }
 }
 

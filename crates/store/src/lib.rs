@@ -19,6 +19,8 @@
 //! each by the answers (`rows`), tells the engine what to store, commits, and answers. A question goes from [`Store`] over
 //! `engine::readers` to a function in `rows`, and waits for no writer.
 
+mod chain;
+mod ends;
 mod engine;
 mod error;
 mod fault;
@@ -42,6 +44,7 @@ mod turns;
 mod upkeep;
 mod value;
 
+pub use ends::MAX_KEPT_CHAINS;
 pub use engine::clock::MAX_CLOCK_SKEW;
 pub use engine::listen::Listening;
 pub use error::{MAX_CHAIN_NAME, StoreError};
@@ -65,6 +68,7 @@ pub use rows::filter::QueueFilter;
 pub use rows::jobs::{
     JobEnd, JobState, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE, NewJob, StoredJob,
 };
+pub use rows::losses::Loss;
 pub use rows::page::{Cursor, MAX_LISTED, MAX_PAGE, ParseCursorError};
 pub use rows::queue::{MAX_NOTICES, WaitingDecision, WaitingNotice, WaitingWanted};
 pub use rows::read::{Filter, MAX_FOUND, MIN_PREFIX, Page};

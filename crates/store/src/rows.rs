@@ -17,6 +17,7 @@ pub(crate) mod executions;
 pub(crate) mod filter;
 pub(crate) mod jobs;
 pub(crate) mod listing;
+pub(crate) mod losses;
 pub(crate) mod page;
 pub(crate) mod queue;
 pub(crate) mod read;

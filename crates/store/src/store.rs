@@ -1,9 +1,11 @@
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{ChainTip, ReceiptId};
 
+use crate::ends::Ends;
 use crate::engine::clock::Clock;
 use crate::engine::connect::{Connected, absolute, connect, connect_existing};
 use crate::engine::db::Db;
@@ -22,6 +24,7 @@ use crate::rows::clock;
 use crate::rows::decisions::{self, Decision, Decisions, DecisionsWanted};
 use crate::rows::executions::{self, TenantsFindings};
 use crate::rows::jobs::{self, StoredJob};
+use crate::rows::losses::{self, Loss};
 use crate::rows::page::Cursor;
 use crate::rows::queue::{self, WaitingNotice};
 use crate::rows::read::{self, Filter, MIN_PREFIX, Page};
@@ -405,6 +408,48 @@ impl Store {
     /// [`StoreError::Role`] where no role can have this name.
     pub fn worker_grants(role: &str) -> Result<Vec<String>, StoreError> {
         grant::worker(role)
+    }
+
+    /// From here on the ends of chains are kept in this folder too, in a file for each store, and a chain is not extended that ends
+    /// before what was kept, or has another document there.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn keep_ends(self, folder: &Path) -> Result<Self, StoreError> {
+        let identity = self.read(losses::identity)?;
+        let ends = Ends::at(folder, self.writer.place().clone(), &identity)?;
+        let _first_stays = self.groups.ends.set(Arc::new(ends));
+        Ok(self)
+    }
+
+    /// What chains have lost, by the ends that are kept: until it is accepted they are not extended.
+    ///
+    /// # Errors
+    /// When the store, or what is kept, cannot be read.
+    pub fn losses(&self) -> Result<Vec<Loss>, StoreError> {
+        let Some(ends) = self.groups.ends.get() else { return Ok(Vec::new()) };
+        // Before the store is read, which may go on meanwhile.
+        let kept = ends.all()?;
+        self.read(|db| losses::losses(db, &kept))
+    }
+
+    /// Refuses a store that has lost something: its chains are not extended.
+    ///
+    /// # Errors
+    /// [`StoreError::Behind`] names one of the chains; and as [`Store::losses`].
+    pub fn require_whole(&self) -> Result<(), StoreError> {
+        match self.losses()?.first() {
+            None => Ok(()),
+            Some(loss) => Err(loss.error(self.writer.place())),
+        }
+    }
+
+    /// Has the chains that have lost something go on from what is stored; the next document of each states the loss.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn accept_losses(&self, losses: &[Loss]) -> Result<(), StoreError> {
+        self.groups.ends.get().map_or(Ok(()), |ends| ends.accept(losses.iter().map(Loss::kept)))
     }
 
     fn start(connected: Connected) -> Result<Self, StoreError> {

@@ -41,7 +41,13 @@ pub(crate) static OF_POSTGRES: [&Table; 2] = [&GROUPS, &VERSION];
 pub(crate) fn schema(engine: Spelling) -> String {
     let more: &[&Table] = if engine == Spelling::Postgres { &OF_POSTGRES } else { &[] };
     let tables = TABLES.iter().chain(&OWN).chain(more).map(|table| table.schema(engine));
-    tables.collect::<String>() + "INSERT INTO clock (only_row, latest, turn) VALUES (0, 0, 0);\n"
+    // 32 hex digits, by which a copy of the store is known that is elsewhere or older.
+    let identity = match engine {
+        Spelling::Sqlite => "lower(hex(randomblob(16)))",
+        Spelling::Postgres => "replace(CAST(gen_random_uuid() AS text), '-', '')",
+    };
+    let clock = format!("INSERT INTO clock (only_row, latest, turn, identity) VALUES (0, 0, 0, {identity});\n");
+    tables.collect::<String>() + &clock
 }
 
 /// The chains of receipts.
@@ -411,10 +417,10 @@ pub(crate) static PINS: Table = Table {
     ..PLAIN
 };
 
-/// The latest time that was recorded, and the turn of jobs.
+/// The latest time that was recorded, the turn of jobs, and the identity of the store, which its copies have, too.
 pub(crate) static CLOCK: Table = Table {
     name: "clock",
-    columns: &[integer("only_row").check("only_row = 0"), integer("latest"), integer("turn")],
+    columns: &[integer("only_row").check("only_row = 0"), integer("latest"), integer("turn"), text("identity")],
     key: &["only_row"],
     fate: Fate::Change(10),
     ..PLAIN

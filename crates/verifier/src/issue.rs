@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{ChainHead, Draft, Receipt, ReceiptId, SignError, SigningKey, Timestamp};
+use proofmark_receipt::{ChainEnd, ChainHead, Draft, Receipt, ReceiptId, SignError, SigningKey, Timestamp};
 use proofmark_store::{NewReceipt, Pending, Store, StoreError, Tenant, TenantStore, Write};
 
 use crate::clock;
@@ -119,7 +119,7 @@ impl Issuer {
         let Some(store) = &self.store else {
             if to.chain.is_some() {
                 // Without a store there is no tip, so it is the first of its chain.
-                draft.link(None);
+                draft.link(ChainEnd::default());
             }
             return Ok(Issuing::Signed(Box::new(sign(draft, self.key.as_deref())?)));
         };

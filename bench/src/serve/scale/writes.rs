@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use measure::{Contender, Turn, in_turns};
 use proofmark_receipt::{
-    ChainTip, Draft, Hashes, Object, Prepared, ReceiptId, Results, Sha256Digest, SigningKey, Timestamp, Verdict, object,
+    ChainEnd, ChainTip, Draft, Hashes, Object, Prepared, ReceiptId, Results, Sha256Digest, SigningKey, Timestamp, Verdict, object,
 };
 use proofmark_store::{DecisionIndex, NewDecision, NewReceipt, Store, Tenant};
 
@@ -56,7 +56,7 @@ pub(super) fn decisions(servers: &[Store], clients: usize) -> anyhow::Result<Tur
                 fingerprint: id.to_string(),
                 nth: 1,
                 about: DecisionIndex { subject: id.to_string(), ..DecisionIndex::default() },
-                sign: Box::new(move |tip: Option<&ChainTip>| prepared.sign(tip, &key)),
+                sign: Box::new(move |end: ChainEnd<'_>| prepared.sign(end, &key)),
             };
             server.of(&Tenant::LOCAL).submit(new).wait()?;
             Ok(())

@@ -30,6 +30,12 @@ impl Allowed {
     }
 }
 
+/// The signal that a program sends to itself.
+const ABORT: i32 = 6;
+
+/// The signal of an access to memory that is not there.
+const FAULT: i32 = 11;
+
 /// Why the case was not answered.
 pub(super) fn unanswered(end: &End, allowed: Allowed) -> String {
     let Allowed { limits, timeout, own_timeout, .. } = allowed;
@@ -46,6 +52,11 @@ pub(super) fn unanswered(end: &End, allowed: Allowed) -> String {
         End::MemoryLimit => format!("memory limit: it needs more than {} MiB (`limits.memory_mb`)", limits.memory_mb),
         End::OutputLimit => {
             format!("output limit: it wrote more than {} bytes (`limits.output_bytes`)", limits.output_bytes)
+        }
+        End::Signal(ABORT) => format!("it ended its own process by {}, as `abort` does", signal(ABORT)),
+        // The first process of a cell ignores its own SIGABRT, and `abort` then ends it by this.
+        End::Signal(FAULT) => {
+            format!("killed by {}: it called `abort`, or used memory that is not its own", signal(FAULT))
         }
         End::Signal(number) => format!("killed by {}", signal(*number)),
         End::Exit(status) => format!("ended with exit status {status}"),
@@ -165,11 +176,11 @@ fn signal(number: i32) -> String {
         3 => "SIGQUIT",
         4 => "SIGILL",
         5 => "SIGTRAP",
-        6 => "SIGABRT",
+        ABORT => "SIGABRT",
         7 => "SIGBUS",
         8 => "SIGFPE",
         9 => "SIGKILL",
-        11 => "SIGSEGV",
+        FAULT => "SIGSEGV",
         13 => "SIGPIPE",
         15 => "SIGTERM",
         24 => "SIGXCPU",

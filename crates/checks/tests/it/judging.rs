@@ -96,6 +96,7 @@ fn every_end_in_every_mode_has_one_status_fault_and_verdict() {
         (End::TotalTimeout, [THEIRS; 3], "60000 ms"),
         (End::MemoryLimit, [THEIRS; 3], "256 MiB"),
         (End::OutputLimit, [THEIRS; 3], "1000 bytes"),
+        (End::Signal(6), [THEIRS; 3], "it ended its own process by signal 6 (SIGABRT)"),
         (End::Signal(11), [THEIRS; 3], "killed by signal 11 (SIGSEGV)"),
         (End::Signal(64), [THEIRS; 3], "killed by signal 64"),
         (End::Exit(3), [THEIRS; 3], "exit status 3"),

@@ -125,6 +125,7 @@ impl Verify {
     ) -> anyhow::Result<Exit> {
         let (head, head_exit) = self.head(reporter, printing, trusted)?;
         // No signature is verified here: those of the receipts are verified in `run`, that of the head in `head`.
+        let losses: Vec<String> = chain.verifier.losses().iter().map(ToString::to_string).collect();
         let signers = trusted.signers().of_head(head.as_ref().and_then(ChainHead::signed_at).as_ref());
         let checked = chain.verifier.finish(head.as_ref().map(|head| SignedEnd { head, trusted: &signers }));
         let (answer, cause) = match &checked {
@@ -136,7 +137,13 @@ impl Verify {
         };
         let name = format!("chain of {}", chain.length);
         let shown = match printing.format {
-            Format::Human => Shown::Text(result(printing.paint, answer, &name, cause)),
+            Format::Human => {
+                let mut text = result(printing.paint, answer, &name, cause);
+                for loss in &losses {
+                    text.push_str(&format!("  {}: {}\n", printing.paint.bad("loss"), printable(loss)));
+                }
+                Shown::Text(text)
+            }
             _ => {
                 let line = object! {
                     "chain": true,
@@ -145,6 +152,7 @@ impl Verify {
                     "cause"?: cause.as_ref().map(|cause| cause.code),
                     "message"?: cause.as_ref().map(|cause| cause.message.as_str()),
                     "help"?: cause.as_ref().and_then(|cause| cause.help.as_deref()),
+                    "losses"?: (!losses.is_empty()).then(|| losses.iter().map(|loss| Json::from(loss.as_str())).collect::<Vec<_>>()),
                 };
                 let status = if checked.is_ok() { Status::Pass } else { Status::Fail };
                 Shown::Group(Box::new(group(&name, status, cause, Json::from(line))))

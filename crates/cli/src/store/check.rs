@@ -18,7 +18,8 @@ use crate::progress::{Progress, Work};
 /// Verify everything in the store
 ///
 /// Every document is read, its hash and its signature are verified, and so is its place in its chain. The columns beside the
-/// documents are compared with them, and the counts, the times and what waits with the rows. A signature is verified by the key that
+/// documents are compared with them, and the counts, the times and what waits with the rows. Chains are compared with what
+/// `$PROOFMARK_HOME` says of their ends. A signature is verified by the key that
 /// its document names: whether you trust that key is a question for `proofmark receipt verify`. The store can be used
 /// meanwhile; what is verified is what it had at one moment.
 #[derive(Args)]
@@ -49,7 +50,14 @@ impl Check {
         let checked = check_store(&store, &mut found, &mut at)?;
         written?;
         drop(progress);
+        // Nothing of the store itself says that.
+        let losses = store.losses()?;
+        for loss in &losses {
+            let detail = loss.to_string();
+            self.write(&WrongRow { code: "behind", table: "chains", row: loss.chain(), detail })?;
+        }
         let CheckedStore { receipts, chains, decisions, sessions, entries, faults } = checked;
+        let faults = faults.saturating_add(losses.len() as u64);
         let place = self.store.place(config).to_string();
         if self.json {
             let whole = object! {

@@ -26,6 +26,7 @@ mod key;
 mod lint;
 mod lint_meaning;
 mod lists;
+mod loss;
 mod next;
 mod output;
 mod policy_diff;

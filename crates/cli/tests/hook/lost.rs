@@ -1,6 +1,11 @@
 //! Results that were not recorded: the hook was killed, or the store was busy.
 
-use super::{Place, SPECIFIC};
+use std::fs;
+
+use proofmark_testing::Home;
+use tempfile::TempDir;
+
+use super::{Place, SPECIFIC, claude};
 
 const POLICY: &str = "
 version: 1
@@ -89,4 +94,25 @@ fn at_the_stop_the_hosts_record_says_how_such_a_call_ended() {
     assert!(stop().contains("Run ls."));
     record(&place, &["t1"], &["t1"]);
     assert!(stop().contains("is accepted"));
+}
+
+#[test]
+fn nothing_is_allowed_by_a_store_that_was_put_back() {
+    let folder = TempDir::new().unwrap();
+    // The file is what is put back.
+    let home = Home::in_file_at(folder.path().join("home"));
+    let place = Place::of(folder, home, super::POLICY);
+    let read = |id: &str| place.hook("claude", &claude("PreToolUse", "Read", r#"{"file_path":"a"}"#, id));
+    let (store, copy) = (place.home.path().join("proofmark.db"), place.at("copy.db"));
+    assert_eq!(read("t1"), "");
+    fs::copy(&store, &copy).unwrap();
+    assert_eq!(read("t2"), "");
+    fs::copy(&copy, &store).unwrap();
+    let refused = read("t3");
+    assert!(refused.starts_with(SPECIFIC) && refused.contains("this home has signed position 1"), "{refused}");
+    assert!(refused.contains("accept-loss"), "{refused}");
+    place.said(&["store", "accept-loss", "--yes"]);
+    assert_eq!(read("t4"), "");
+    let decisions = place.said(&["decision", "list", "--json"]);
+    assert_eq!(decisions.lines().count(), 2, "{decisions}");
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use proofmark_receipt::json::Limits;
 use proofmark_receipt::{
-    ChainHead, Json, Object, Profile, Receipt, SignatureStatus, SignedEnd, SignerId, UndecidableCause, Verification,
-    verify, verify_chain,
+    ChainHead, ChainVerifier, Json, Object, Profile, Receipt, SignatureStatus, SignedEnd, SignerId, UndecidableCause,
+    Verification, verify, verify_chain,
 };
 
 #[test]
@@ -44,6 +44,10 @@ fn chain() {
             texts.iter().map(|text| Receipt::parse(text.as_str().unwrap().as_bytes()).unwrap()).collect();
         let head = optional_text(case, "head").map(|head| ChainHead::parse(head.as_bytes()).unwrap());
         let trusted = trusted(case);
+        let mut chain = ChainVerifier::default();
+        receipts.iter().for_each(|receipt| chain.add(&receipt.link()));
+        let stated = chain.losses().iter().map(|loss| format!("{}:{}", loss.position, loss.lost.position));
+        assert_eq!(stated.collect::<Vec<_>>().join(","), optional_text(case, "losses").unwrap_or_default());
         match verify_chain(&receipts, head.as_ref().map(|head| SignedEnd { head, trusted: &trusted })) {
             Ok(()) => "ok".to_owned(),
             Err(error) => error.code().to_owned(),

@@ -28,5 +28,6 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     reserved_bytes: 0,
     memory_exception: None,
     memory_signals: &[],
+    memory_words: &[],
     packages: None,
 };

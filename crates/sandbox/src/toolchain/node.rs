@@ -60,7 +60,8 @@ pub(super) const NODE: Toolchain = Toolchain {
     // V8 reserves far more than it uses; its real use is what the supervisor adds up.
     reserved_bytes: 1 << 30,
     memory_exception: None,
-    // V8 aborts when its heap is full, whatever the reason given.
+    // V8 aborts when its heap is full, and says so in one of several ways; `process.abort()` writes a trace alone.
     memory_signals: &[libc::SIGABRT, libc::SIGTRAP],
+    memory_words: &["FATAL ERROR", "Fatal ", "out of memory", "bad_alloc", "Check failed"],
     packages: None,
 };

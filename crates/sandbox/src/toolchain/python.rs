@@ -41,6 +41,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     reserved_bytes: 0,
     memory_exception: Some("MemoryError"),
     memory_signals: &[],
+    memory_words: &[],
     packages: Some(Packages {
         list: &["python3", "-c", PACKAGES],
         variable: "PYTHONPATH",

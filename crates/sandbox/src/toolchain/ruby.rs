@@ -33,5 +33,6 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     reserved_bytes: 64 << 20,
     memory_exception: Some("NoMemoryError"),
     memory_signals: &[],
+    memory_words: &[],
     packages: None,
 };

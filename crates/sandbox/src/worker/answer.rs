@@ -12,8 +12,8 @@ const MAX_TYPES: usize = 16;
 
 /// How a leaf ended that was to answer one case, and what it wrote.
 pub(super) fn one_answer(mut leaf: Exited, toolchain: &Toolchain) -> (End, Written) {
-    let written = std::mem::take(&mut leaf.written);
-    (one_end(&leaf, toolchain), written)
+    let end = one_end(&leaf, toolchain);
+    (end, std::mem::take(&mut leaf.written))
 }
 
 fn one_end(leaf: &Exited, toolchain: &Toolchain) -> End {
@@ -37,12 +37,18 @@ pub(super) fn without_answer(leaf: &Exited, toolchain: &Toolchain) -> End {
         (Why::Cancelled, _) => End::Unavailable(CANCELLED.to_owned()),
         (Why::Stuck, _) => End::Unavailable(STUCK.to_owned()),
         (Why::Ended, Exit::Signal(libc::SIGXCPU)) => End::Timeout,
-        (Why::Ended, Exit::Signal(signal)) if toolchain.memory_signals.contains(&signal) => End::MemoryLimit,
+        (Why::Ended, Exit::Signal(signal)) if ran_out(leaf, toolchain, signal) => End::MemoryLimit,
         (Why::Ended, Exit::Signal(signal)) => End::Signal(signal),
         (Why::Ended, Exit::Code(code)) => {
             End::NoAnswer(format!("the process ended with exit status {code} before it answered"))
         }
     }
+}
+
+/// Whether the runtime has ended itself by this signal because its memory was used up, as it says.
+fn ran_out(leaf: &Exited, toolchain: &Toolchain, signal: i32) -> bool {
+    let said = String::from_utf8_lossy(&leaf.written.stderr.bytes);
+    toolchain.memory_signals.contains(&signal) && toolchain.memory_words.iter().any(|words| said.contains(words))
 }
 
 /// One line of a harness: `V` and a value, or `E` and an exception.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use crate::ends::Ends;
 use crate::hint::{Hint, HintBox};
 
 /// A group of writes, which is one commit.
@@ -37,6 +38,8 @@ pub(crate) struct Groups {
     /// The hints for other processes.
     pub(crate) hints: Arc<HintBox>,
     watch: OnceLock<WatchGroups>,
+    /// Where the ends of chains are kept beside the database.
+    pub(crate) ends: OnceLock<Arc<Ends>>,
 }
 
 impl Groups {

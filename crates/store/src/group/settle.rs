@@ -6,10 +6,12 @@
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use proofmark_receipt::ChainTip;
+use proofmark_receipt::{ChainEnd, ChainTip, LostEnd};
 
+pub(crate) use crate::chain::Chain;
+use crate::ends::Kept;
 use crate::error::StoreError;
 use crate::fault::Fault;
 use crate::group::written::Written;
@@ -33,20 +35,21 @@ pub(crate) enum Stop {
     Fault(Fault),
 }
 
-/// A chain of documents that each link to the one before.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Chain {
-    Receipts(Tenant, String),
-    Decisions,
-    Session(Tenant, String),
-}
-
 /// The end of a [`Chain`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct End {
     pub(crate) tip: Option<ChainTip>,
     /// The number of a chain of receipts, once there is one.
     pub(crate) chain_id: Option<i64>,
+    /// What of it was lost, which the next document states.
+    pub(crate) lost: Option<LostEnd>,
+}
+
+impl End {
+    /// What the next document is linked to.
+    pub(crate) fn link(&self) -> ChainEnd<'_> {
+        ChainEnd { tip: self.tip.as_ref(), lost: self.lost }
+    }
 }
 
 /// Tables whose rows the store numbers, in the first column of each.
@@ -69,6 +72,12 @@ type Noted = BTreeMap<(&'static str, Vec<Value>), (&'static Insert, Vec<Value>)>
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) ends: HashMap<Chain, End>,
+    /// The chains that were extended.
+    pub(crate) extended: HashSet<Chain>,
+    /// What this home has kept of the ends of chains.
+    pub(crate) kept: HashMap<Chain, Kept>,
+    /// Why chains are not extended.
+    pub(crate) behind: HashMap<Chain, StoreError>,
     /// The greatest number of each table.
     pub(crate) numbers: BTreeMap<&'static str, i64>,
     noted: Noted,
@@ -213,6 +222,7 @@ fn note(noted: &mut Noted, insert: &'static Insert, row: Vec<Value>) {
 impl Known {
     /// Moves on to what is so after a submission.
     pub(crate) fn take_in(&mut self, change: Self) {
+        self.extended.extend(change.ends.keys().cloned());
         self.ends.extend(change.ends);
         self.numbers.extend(change.numbers);
         change.noted.into_values().for_each(|(insert, row)| note(&mut self.noted, insert, row));

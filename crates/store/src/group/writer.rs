@@ -31,6 +31,7 @@ use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::ends::Ends;
 use crate::engine::Engine;
 use crate::error::StoreError;
 use crate::fault::Fault;
@@ -149,6 +150,8 @@ struct Group {
     /// What other processes are told once it is stored.
     hint: Hint,
     commit_took: Duration,
+    /// Where the ends of chains are kept beside the database.
+    ends: Option<Arc<Ends>>,
 }
 
 /// Why each of several writes was refused, if it was.
@@ -183,7 +186,7 @@ fn run(mut engine: Engine, place: &Place, groups: &Groups, submissions: &Receive
     // Since when the database fails.
     let mut failing = None;
     while let Ok(first) = submissions.recv() {
-        let (begun, mut group) = (Instant::now(), Group::default());
+        let (begun, mut group) = (Instant::now(), Group { ends: groups.ends.get().cloned(), ..Group::default() });
         group.admit(first);
         let stored = group.store(&mut engine, submissions, &mut failing);
         let report =
@@ -191,6 +194,7 @@ fn run(mut engine: Engine, place: &Place, groups: &Groups, submissions: &Receive
         // Told after the answers, which do not wait for it.
         match stored {
             Ok(()) => {
+                group.keep_ends();
                 let (report, hint) = (report(GroupOutcome::Stored), group.hint);
                 group.answer();
                 groups.ended(&report, hint);
@@ -335,6 +339,7 @@ impl Group {
     fn settle_all(&mut self, engine: &mut Engine, units: &mut [Unit]) -> Result<(), Fault> {
         let own: Vec<_> = units.iter().map(|unit| self.questions(engine, unit)).collect();
         let mut asking: Vec<_> = units.iter_mut().zip(own).filter_map(|(unit, own)| Some((unit, own?))).collect();
+        self.recall(asking.iter().map(|(unit, _)| &**unit))?;
         let mut questions = self.shared(asking.iter().map(|(unit, _)| &**unit));
         let shared = questions.len();
         let counts: Vec<_> = asking.iter_mut().map(|(_, own)| (own.len(), questions.append(own)).0).collect();
@@ -347,7 +352,11 @@ impl Group {
             let mut draft = Draft::new(&unit.tenant, now, &self.known);
             let mut own_answers = answers.by_ref().take(count);
             let mut facts = Facts(&mut own_answers);
-            let settled = unit.writes.iter_mut().try_for_each(|Write(write)| write.settle(&mut facts, &mut draft));
+            let behind = unit.chains().find_map(|chain| self.known.behind.get(&chain).cloned());
+            let settled = match behind {
+                Some(behind) => Err(Stop::Refused(behind)),
+                None => unit.writes.iter_mut().try_for_each(|Write(write)| write.settle(&mut facts, &mut draft)),
+            };
             // One that is refused early has not read them all, and the next must not read them.
             own_answers.for_each(drop);
             let change = draft.finish();
@@ -374,7 +383,7 @@ impl Group {
     /// What the unit depends on; none where that is about what the database cannot hold, so that it is refused.
     fn questions(&mut self, engine: &Engine, unit: &Unit) -> Option<Vec<Question>> {
         let questions: Vec<_> = unit.writes.iter().flat_map(|Write(write)| write.questions(&unit.tenant)).collect();
-        let chains: Vec<_> = unit.chains().map(|chain| chain.asks()).collect();
+        let chains: Vec<_> = unit.chains().map(|chain| chain.asks(None)).collect();
         match engine.refusal(chains.iter().chain(&questions).flat_map(|asked| &asked.values)) {
             Some(refused) => {
                 self.note(unit.order, Err(refused));
@@ -387,7 +396,26 @@ impl Group {
     /// Asks what the units share and is not known yet: the last numbers of tables, and the ends of chains.
     fn shared<'a>(&self, units: impl Iterator<Item = &'a Unit>) -> Vec<Question> {
         let numbers = self.known.numbers.is_empty().then(settle::greatest_numbers);
-        numbers.into_iter().chain(self.unknown(units).iter().map(Chain::asks)).collect()
+        let ends = self.unknown(units);
+        numbers.into_iter().chain(ends.iter().map(|chain| chain.asks(self.known.kept.get(chain)))).collect()
+    }
+
+    /// Looks up what this home has kept of the ends that are asked for. Before the transaction begins, or in it: what is kept is never
+    /// ahead of what is committed.
+    fn recall<'a>(&mut self, units: impl Iterator<Item = &'a Unit>) -> Result<(), StoreError> {
+        let Some(ends) = &self.ends else { return Ok(()) };
+        let unknown = self.unknown(units);
+        if !unknown.is_empty() {
+            self.known.kept.extend(ends.of(&unknown)?);
+        }
+        Ok(())
+    }
+
+    /// Keeps the ends that are committed now.
+    fn keep_ends(&self) {
+        let Some(ends) = &self.ends else { return };
+        let Known { extended, ends: known, .. } = &self.known;
+        ends.advance(extended.iter().filter_map(|chain| Some((chain, known.get(chain)?.tip.as_ref()?))));
     }
 
     fn unknown<'a>(&self, units: impl Iterator<Item = &'a Unit>) -> Vec<Chain> {
@@ -406,7 +434,13 @@ impl Group {
             }
         }
         for chain in self.unknown(units) {
-            let end = chain.end(facts)?;
+            let kept = self.known.kept.get(&chain);
+            let (end, is_whole) = chain.end(facts.row(), kept)?;
+            if let (Some(ends), Some(kept), false) = (&self.ends, kept, is_whole) {
+                self.known
+                    .behind
+                    .insert(chain.clone(), ends.behind(&chain, kept, end.tip.as_ref().map(|tip| tip.position)));
+            }
             self.known.ends.insert(chain, end);
         }
         Ok(())

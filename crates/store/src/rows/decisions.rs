@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use proofmark_receipt::{ChainTip, ReceiptId, Sha256Digest, SignError, SignedLink};
+use proofmark_receipt::{ChainEnd, ChainTip, ReceiptId, Sha256Digest, SignError, SignedLink};
 
 use crate::engine::clock::Reading;
 use crate::engine::db::Db;
@@ -32,7 +32,7 @@ use crate::value::{Value, values};
 /// Links a decision receipt to the tip of the chain of decisions (`None`: it is the first) and signs it. It runs in the
 /// store's writer, inside the transaction that stores the decision, so it does nothing else. It is called again as
 /// [`crate::SignReceipt`] is.
-pub type SignDecision = Box<dyn Fn(Option<&ChainTip>) -> Result<SignedLink, SignError> + Send>;
+pub type SignDecision = Box<dyn Fn(ChainEnd<'_>) -> Result<SignedLink, SignError> + Send>;
 
 /// A decision to store.
 pub struct NewDecision {
@@ -167,12 +167,12 @@ impl DecisionWrite {
         Self { new, signed: None }
     }
 
-    /// Links the receipt to the tip of the chain, and signs it.
-    fn link(&mut self, tip: Option<&ChainTip>) -> Result<(SignedLink, ChainTip), Stop> {
+    /// Links the receipt to the end of the chain, and signs it.
+    fn link(&mut self, end: ChainEnd<'_>) -> Result<(SignedLink, ChainTip), Stop> {
         let chain = Chain::Decisions.to_string();
-        let signed = signing::call(&chain, || (self.new.sign)(tip))?;
+        let signed = signing::call(&chain, || (self.new.sign)(end))?;
         // The store trusts no closure with the order of its chains, as with receipts.
-        let own = signed.follows(tip).filter(|own| own.receipt_id == self.new.decision_id).cloned();
+        let own = signed.follows(end).filter(|own| own.receipt_id == self.new.decision_id).cloned();
         Ok((signed, own.ok_or(StoreError::NotLinked(chain))?))
     }
 
@@ -249,7 +249,7 @@ impl Settle for DecisionWrite {
         if self.new.nth != stored.get::<u64>(1)?.saturating_add(1) {
             return Err(StoreError::DecidedMeanwhile(id).into());
         }
-        let (signed, own) = self.link(draft.end(&Chain::Decisions).tip.as_ref())?;
+        let (signed, own) = self.link(draft.end(&Chain::Decisions).link())?;
         let (new, about) = (&self.new, &self.new.about);
         // Only the newest decision on a subject waits for a review (`waiting::WAITS`); approvals are judged on its facts. So
         // those before the last one have none, and only the last one is looked at, however many there are.
@@ -261,7 +261,7 @@ impl Settle for DecisionWrite {
         }
         let sequence = draft.number(&DECISIONS);
         draft.insert(&INSERT, self.columns(draft.tenant, sequence, &own, signed.text()));
-        draft.move_end(Chain::Decisions, End { tip: Some(own), chain_id: None });
+        draft.move_end(Chain::Decisions, End { tip: Some(own), ..End::default() });
         times::note_decision(draft, sequence, new.decided_at);
         if about.review || stored.get(3)? {
             waiting::put(draft, &about.subject, about.review.then_some(sequence));

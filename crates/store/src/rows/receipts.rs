@@ -1,7 +1,7 @@
 //! Receipts to store: linked and signed behind the tip of their chain, and written with the request they answer.
 
 use proofmark_receipt::json::MAX_BYTES;
-use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest, SignError, SignerId, Trust};
+use proofmark_receipt::{ChainEnd, ChainTip, Receipt, ReceiptId, Sha256Digest, SignError, SignerId, Trust};
 
 use crate::error::{MAX_CHAIN_NAME, StoreError};
 use crate::group::settle::{Chain, Draft, End, Facts, Key, Question, Record, Settle, Stop};
@@ -19,10 +19,10 @@ use crate::value::{Value, values};
 /// The issuer of a receipt without a signature.
 const UNSIGNED: &str = "unsigned";
 
-/// Links a receipt to the tip of its chain (`None`: it is the first) and signs it. It runs in the store's writer, inside
+/// Links a receipt to the end of its chain (without a tip it is the first) and signs it. It runs in the store's writer, inside
 /// the transaction that stores the receipt, so it does nothing else. It is called again when that transaction was undone
 /// and is tried again; what it answered before is then stored nowhere.
-pub type SignReceipt = Box<dyn Fn(Option<&ChainTip>) -> Result<Receipt, SignError> + Send>;
+pub type SignReceipt = Box<dyn Fn(ChainEnd<'_>) -> Result<Receipt, SignError> + Send>;
 
 /// A receipt to store.
 pub struct NewReceipt {
@@ -57,7 +57,7 @@ impl NewReceipt {
         receipt_id: ReceiptId,
         issuer: Option<SignerId>,
         chain: impl Into<String>,
-        sign: impl Fn(Option<&ChainTip>) -> Result<Receipt, SignError> + Send + 'static,
+        sign: impl Fn(ChainEnd<'_>) -> Result<Receipt, SignError> + Send + 'static,
     ) -> Self {
         let (chain, sign) = (chain.into(), Box::new(sign));
         Self::from_source(ReceiptSource::Chained { receipt_id, issuer, chain, sign })
@@ -171,7 +171,7 @@ impl ReceiptWrite {
         match &mut self.state {
             State::Chained { chain, sign, row } => {
                 let chain = Chain::Receipts(draft.tenant.clone(), chain.clone());
-                let linked = link(chain.clone(), draft.end(&chain).tip.as_ref(), sign)?;
+                let linked = link(chain.clone(), draft.end(&chain).link(), sign)?;
                 // The store has asked about the id and the issuer that were named.
                 if linked.receipt.receipt_id() != self.receipt_id || issuer(&linked.receipt) != self.issuer {
                     return Err(StoreError::NotLinked(chain.to_string()));
@@ -266,12 +266,12 @@ impl State {
     }
 }
 
-/// Signs the receipt behind `tip`. A receipt that is then not linked to `tip` is refused: the store trusts no closure with
+/// Signs the receipt behind `end`. A receipt that is then not linked to `end` is refused: the store trusts no closure with
 /// the order of its chains.
-fn link(chain: Chain, tip: Option<&ChainTip>, sign: &SignReceipt) -> Result<ReceiptRow, StoreError> {
+fn link(chain: Chain, end: ChainEnd<'_>, sign: &SignReceipt) -> Result<ReceiptRow, StoreError> {
     let name = chain.to_string();
-    let receipt = signing::call(&name, || sign(tip))?;
-    let Some(own) = receipt.link().follows(tip) else { return Err(StoreError::NotLinked(name)) };
+    let receipt = signing::call(&name, || sign(end))?;
+    let Some(own) = receipt.link().follows(end) else { return Err(StoreError::NotLinked(name)) };
     let row = ReceiptRow::new(receipt, own.hash)?;
     Ok(ReceiptRow { place: Some((chain, own.position)), ..row })
 }
@@ -293,7 +293,7 @@ impl ReceiptRow {
             let end = draft.end(chain);
             let chain_id = end.chain_id.unwrap_or_else(|| chain_id(chain, draft));
             let tip = ChainTip { receipt_id: write.receipt_id, hash: self.hash, position: *position };
-            draft.move_end(chain.clone(), End { tip: Some(tip), chain_id: Some(chain_id) });
+            draft.move_end(chain.clone(), End { tip: Some(tip), chain_id: Some(chain_id), lost: None });
             (chain_id, position.cast_signed())
         });
         let sequence = draft.number(&RECEIPTS);

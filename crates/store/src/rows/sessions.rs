@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use proofmark_receipt::{ChainTip, Link, Object, ReceiptId, Sha256Digest, SignError};
+use proofmark_receipt::{ChainEnd, ChainTip, Link, Object, ReceiptId, Sha256Digest, SignError};
 
 use crate::engine::db::Db;
 use crate::error::StoreError;
@@ -18,7 +18,7 @@ use crate::value::values;
 
 /// Links an entry to the tip of its session (`None`: it is the first) and signs it. It runs in the store's writer, and is
 /// called again as [`crate::SignReceipt`] is.
-pub type SignEntry = Box<dyn Fn(Option<&ChainTip>) -> Result<Object, SignError> + Send>;
+pub type SignEntry = Box<dyn Fn(ChainEnd<'_>) -> Result<Object, SignError> + Send>;
 
 /// Entries to append to a session, in order.
 pub struct NewEntries {
@@ -125,16 +125,16 @@ impl Settle for NewEntries {
     /// Links the entries, each to the one before it, and signs them.
     fn settle(&mut self, _: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
         let chain = self.place(draft.tenant);
-        let mut tip = draft.end(&chain).tip;
+        let mut end = draft.end(&chain);
         // The caller decided by the entries that it had read; with another one among them it might have decided otherwise. Not only
         // their number counts: what is signed next pins the last one.
-        if matches!(&self.after, After::Entry(after) if *after != tip) {
+        if matches!(&self.after, After::Entry(after) if *after != end.tip) {
             return Err(StoreError::SessionMoved(self.session.clone()).into());
         }
         let name = chain.to_string();
         for entry in &mut self.entries {
-            let object = signing::call(&name, || (entry.sign)(tip.as_ref()))?;
-            let Some(own) = (Link { id: entry.id, document: &object }).follows(tip.as_ref()) else {
+            let object = signing::call(&name, || (entry.sign)(end.link()))?;
+            let Some(own) = (Link { id: entry.id, document: &object }).follows(end.link()) else {
                 return Err(StoreError::NotLinked(name).into());
             };
             let row = row!(SESSION_ENTRIES {
@@ -150,9 +150,9 @@ impl Settle for NewEntries {
                 document: object.to_text(),
             });
             draft.insert(&ENTRY, row);
-            tip = Some(own);
+            end = End { tip: Some(own), ..End::default() };
         }
-        draft.move_end(chain, End { tip, chain_id: None });
+        draft.move_end(chain, end);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, mpsc};
 
 use proofmark_receipt::{
-    ChainTip, Draft, Hashes, Object, Prepared, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp,
+    ChainEnd, Draft, Hashes, Object, Prepared, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp,
     Trust, Verdict,
 };
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -54,10 +54,10 @@ const FINE: [(&str, &str); 15] = [
 
 type Statements = Arc<Mutex<BTreeSet<String>>>;
 
-fn receipt(number: u8, tip: Option<&ChainTip>) -> Receipt {
+fn receipt(number: u8, end: ChainEnd<'_>) -> Receipt {
     let mut draft = draft(&[number]);
     draft.receipt_id = ReceiptId::from_random_bytes([number; 16]);
-    draft.link(tip);
+    draft.link(end);
     draft.sign(&SigningKey::from_seed([7; 32])).unwrap()
 }
 
@@ -142,7 +142,7 @@ fn write_all(connection: Connection) -> Connection {
     let writes: Vec<Write> = vec![
         chained(1).into(),
         NewReceipt { supersedes: Some(ReceiptId::from_random_bytes([1; 16])), ..chained(2) }.into(),
-        NewReceipt::received(receipt(3, None), Trust::Trusted).into(),
+        NewReceipt::received(receipt(3, ChainEnd::default()), Trust::Trusted).into(),
         run(1).into(),
         run(2).into(),
         decision(ReceiptId::from_random_bytes([1; 16]), 1, true).into(),
@@ -151,7 +151,7 @@ fn write_all(connection: Connection) -> Connection {
         Execution { decision_id: "d".to_owned(), executed: true, document: String::new() }.into(),
         finding("executed_twice").into(),
         finding(executions::NEVER_REPORTED).into(),
-        Spends { documents: vec![Spend::of(&receipt(3, None))], by: "d".to_owned() }.into(),
+        Spends { documents: vec![Spend::of(&receipt(3, ChainEnd::default()))], by: "d".to_owned() }.into(),
     ];
     for write in writes {
         writer::store_each(&mut engine, vec![write]);
@@ -238,7 +238,7 @@ fn ask_all(connection: &Connection) {
     read::chain_from(db, &ours, "main", 1, 9).unwrap();
     read::chains(db, &ours).unwrap();
     read::tip(db, &ours, "main").unwrap();
-    let spend = Spend::of(&receipt(3, None));
+    let spend = Spend::of(&receipt(3, ChainEnd::default()));
     assert!(spends::is_spent(db, &ours, &spend).unwrap());
     spends::spent_by(db, &ours, &spend).unwrap();
     spends::is_superseded(db, &ours, &spend).unwrap();

@@ -287,7 +287,7 @@ impl Copying {
     /// Closes the source, and then opens the destination.
     fn finish(&mut self, is_closed: bool) -> Result<(), CopyError> {
         let Self { source, destination, origin, .. } = self;
-        let turn = source.rows("SELECT turn FROM clock", Vec::new())?.pop();
+        let turn = source.rows("SELECT turn, identity FROM clock", Vec::new())?.pop();
         // From here on nobody writes the source; the destination follows, and no moment has two stores that can be written.
         if !is_closed {
             source.seal_all(&Mark::Moved { to: destination.0.place.to_string() })?;
@@ -300,7 +300,7 @@ impl Copying {
         destination.run(seal::remove(destination.0.engine.spelling()))?;
         destination.run(vec![writer::record(origin.latest)])?;
         if let Some(Record(turn)) = turn {
-            let sql = "UPDATE clock SET turn = $1 WHERE turn < $1";
+            let sql = "UPDATE clock SET turn = CASE WHEN turn < $1 THEN $1 ELSE turn END, identity = $2";
             destination.run(vec![Statement::other(sql, turn)])?;
         }
         destination.commit()

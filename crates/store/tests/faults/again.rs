@@ -40,7 +40,10 @@ fn a_group_is_settled_again_when_its_connection_is_lost() {
     assert!(before.wait().is_ok());
     let receipt = disturbed.wait().unwrap().receipt.unwrap();
     assert_eq!(store.local().tip("main").unwrap().unwrap().position, 2);
-    assert!(receipt.link().follows(None).is_none(), "it is linked to the receipt before it");
+    assert!(
+        receipt.link().follows(proofmark_receipt::ChainEnd::default()).is_none(),
+        "it is linked to the receipt before it"
+    );
     assert_eq!(signed.load(Ordering::Relaxed), 2);
     // What is refused is refused again, alone.
     assert_eq!(same.wait(), Err(StoreError::Duplicate(id(0, 1))));

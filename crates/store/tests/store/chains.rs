@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use proofmark_receipt::{ChainTip, SignError, verify_chain};
+use proofmark_receipt::{ChainEnd, ChainTip, SignError, verify_chain};
 use proofmark_store::{NewReceipt, StoreError};
 
 use crate::samples::{Home, Local, as_child, chained, child, draft, id, linked, sign, signer, single};
@@ -45,7 +45,7 @@ fn a_receipt_that_is_not_linked_to_the_tip_is_refused_alone(home: &Home) {
     half.metadata.insert("chain_position", 1_u64);
     half.metadata.insert("previous_receipt", tip.receipt_id.to_string());
     let wrong = [
-        linked(id(0, 1), None),
+        linked(id(0, 1), ChainEnd::default()),
         linked(id(0, 2), Some(&swapped)),
         linked(id(0, 3), Some(&renamed)),
         linked(id(0, 4), Some(&ahead)),

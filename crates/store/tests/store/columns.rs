@@ -26,7 +26,7 @@ const JUDGED: &[(&str, &[&str])] = &[
 const UNKNOWN: &[(&str, &[&str])] = &[
     ("answers", &["answered_at", "document", "key", "request", "tenant"]),
     ("chains", &["name"]),
-    ("clock", &["latest", "turn"]),
+    ("clock", &["identity", "latest", "turn"]),
     ("decision_counts", &["policy", "rules"]),
     ("decisions", &["candidate", "sequence", "wanted"]),
     ("executions", &["document", "executed", "reported_at", "sequence"]),

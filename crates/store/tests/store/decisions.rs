@@ -58,7 +58,7 @@ fn a_decision_that_cannot_be_signed_fails_alone(home: &Home) {
     // Linked to another end than that of the chain, and another document.
     let NewDecision { sign, .. } = decision(2, "g", 1, true);
     let tip = ChainTip { receipt_id: decision_id(1).parse().unwrap(), hash: Sha256Digest::of(b"x"), position: 3 };
-    let unlinked = NewDecision { sign: Box::new(move |_| sign(Some(&tip))), ..decision(2, "g", 1, true) };
+    let unlinked = NewDecision { sign: Box::new(move |_| sign(Some(&tip).into())), ..decision(2, "g", 1, true) };
     let other = NewDecision { sign: decision(2, "g", 1, true).sign, ..decision(4, "h", 1, true) };
     let unsigned = store.local().submit(unsigned);
     let unlinked = [unlinked, other].map(|unlinked| store.local().submit(unlinked));

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use proofmark_receipt::{ChainTip, Link, Object, ReceiptId, Sha256Digest, SigningKey, Trust, object, sign_document};
+use proofmark_receipt::{
+    ChainEnd, ChainTip, Link, Object, ReceiptId, Sha256Digest, SigningKey, Trust, object, sign_document,
+};
 use proofmark_store::{
     After, Answer, DecisionIndex, Execution, Finding, JobEnd, JobState, JudgedRules, NewDecision, NewEntries, NewEntry,
     NewJob, NewReceipt, Review, ReviewVerdict, Spend, Spends, StepRun, Store, StoredPin, Tenant, Write,
@@ -166,12 +168,12 @@ fn session(store: &Store) {
     store.local().submit_all(vec![entries.into(), pin.into()]).wait().unwrap();
 }
 
-fn entry(id: ReceiptId, tip: Option<&ChainTip>) -> Object {
+fn entry(id: ReceiptId, end: ChainEnd<'_>) -> Object {
     let mut metadata = Object::new();
-    ChainTip::write_link(tip, &mut metadata);
+    ChainTip::write_link(end, &mut metadata);
     let mut document = object! { "entry_id": id.to_string(), "metadata": metadata };
     sign_document(&mut document, &SigningKey::from_seed([1; 32])).unwrap();
-    assert!((Link { id, document: &document }).follows(tip).is_some());
+    assert!((Link { id, document: &document }).follows(end).is_some());
     document
 }
 

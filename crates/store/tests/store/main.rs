@@ -39,6 +39,7 @@ mod columns;
 mod copy;
 mod crash;
 mod decisions;
+mod ends;
 mod full;
 mod hints;
 mod jobs;

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use proofmark_receipt::{
-    ChainTip, Draft, Hashes, Object, Prepared, Receipt, ReceiptId, Results, Sha256Digest, SignerId, SigningKey, Task,
+    ChainEnd, Draft, Hashes, Object, Prepared, Receipt, ReceiptId, Results, Sha256Digest, SignerId, SigningKey, Task,
     Timestamp, Verdict, object,
 };
 use proofmark_store::{DecisionIndex, NewDecision, NewReceipt, Place, Store, Tenant, TenantStore};
@@ -172,10 +172,10 @@ pub(crate) fn chained(id: ReceiptId, chain: &str) -> NewReceipt {
     NewReceipt::chained(id, Some(signer()), chain, move |tip| Ok(linked(id, tip)))
 }
 
-/// A receipt that is linked to this tip.
-pub(crate) fn linked(id: ReceiptId, tip: Option<&ChainTip>) -> Receipt {
+/// A receipt that is linked to this end.
+pub(crate) fn linked<'a>(id: ReceiptId, end: impl Into<ChainEnd<'a>>) -> Receipt {
     let mut draft = draft(id);
-    draft.link(tip);
+    draft.link(end);
     sign(draft)
 }
 

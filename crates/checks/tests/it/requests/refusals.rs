@@ -24,6 +24,13 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
             "`task.zzz`",
             "known fields here are `task_id`",
         ),
+        (json(&EXAMPLE.replace("tx-789", "\\u0000")), "invalid_value", "`task.task_id`", "leave the character out"),
+        (
+            json(&EXAMPLE.replace("code_generation", &"k".repeat(1_001))),
+            "invalid_value",
+            "`task.task_type`",
+            "write a shorter one",
+        ),
         (json(&EXAMPLE.replace("\"acp-tx-789\"", "7")), "wrong_type", "`task.task_id`", "expected a string"),
         (
             json(&EXAMPLE.replace("\"specification\"", "\"task_id\"")),

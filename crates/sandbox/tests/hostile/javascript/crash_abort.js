@@ -1,2 +1,2 @@
-// expect: signal 6 | signal 11 | memory_limit | no_answer
+// expect: signal 6
 function f () { process.abort() }

@@ -20,8 +20,8 @@ use proofmark_contract::{
     AttemptEvidence, Contract, Event, Judgment, NextStep, NotGiven, RetryPlan, RuleResult, State, Workflow,
     WorkflowPolicy, evaluate_until, next_step, not_given, outputs_wanted, seed, sought,
 };
-use proofmark_evidence::{Signers, Sought};
 use proofmark_evidence::trace::{self, Trace};
+use proofmark_evidence::{Signers, Sought};
 use proofmark_receipt::{Draft, Json, Object, Receipt, Timestamp, object};
 use proofmark_store::{Spends, StepRun, Tenant, TenantStore};
 

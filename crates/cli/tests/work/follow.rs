@@ -44,7 +44,7 @@ pub(crate) fn events_come_from_any_server_while_a_worker_runs_the_job(fleet: &Fl
         (id, seen, steps.len())
     };
     // It says how far it is once a second, and each case takes longer. Where a commit takes seconds, the next job shows it.
-    let (id, seen, steps) = (0..3).map(followed).find(|(_, _, steps)| *steps >= 4).expect("a job says how far it is");
+    let (id, seen, steps) = (0..3).map(followed).find(|(_, _, steps)| *steps >= 4).unwrap();
     assert!(steps <= 6, "{seen:?}");
     let states: Vec<String> = seen.iter().map(|(_, event)| text(event, "state")).collect();
     assert!(states.contains(&"running".to_owned()), "{states:?}");

@@ -102,8 +102,9 @@ const NO_SIGN: Sign = Sign { application_id: 0, version: 0 };
 
 impl Sign {
     pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Self> {
-        let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get(0));
-        Ok(Self { application_id: number("application_id")?, version: number("user_version")? })
+        // In one statement, because another process may be making the store.
+        let sql = "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version";
+        connection.query_row(sql, [], |row| Ok(Self { application_id: row.get(0)?, version: row.get(1)? }))
     }
 }
 

@@ -82,7 +82,7 @@ def call(id, params):
         case "floods":
             for number in range(20000):
                 print("noise", number)
-            print("[" * (5 << 20))
+            print("[" * (5 << 20), flush=True)
             answer(id, text("after the flood"))
         case "half":
             line = json.dumps({"jsonrpc": "2.0", "id": id, "result": text("in pieces")}).encode()

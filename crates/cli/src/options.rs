@@ -215,7 +215,7 @@ impl Signing {
 
 /// Refuses a key that has ended.
 fn require_endless(keyring: &Keyring, name: &str) -> Result<(), KeyringError> {
-    // The path of a file is no name, and has no end.
+    // Only a key of the keyring can have an end; the path of a file names none of them.
     let end = if keyring.has(name) { keyring.end(name)? } else { None };
     match end.filter(|end| end.unix_millis() <= now().unix_millis()) {
         Some(end) => Err(KeyringError::Ended { name: name.to_owned(), end }),

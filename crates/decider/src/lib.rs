@@ -6,8 +6,8 @@
 //!   `session_decider.rs`, on facts that have every entry of their session.
 //! - [`NewReview`] is a person's approval or denial, [`Reported`] what became of an action.
 //! - [`PolicyPlace`] says whose a policy is and what it is called, [`PolicyAsked`] what became of the one that decided.
-//! - [`Worth`] says what a stored receipt proves, for [`evaluation`] and for redeeming.
-//! - [`suggest_policy`] and [`policy_diff`] decide again what a session or a store has recorded.
+//! - [`Worth`] says what a stored receipt proves, for [`evaluation()`] and for redeeming.
+//! - [`suggest_policy`] and [`policy_diff()`] decide again what a session or a store has recorded.
 
 mod decide;
 mod decider;

@@ -249,7 +249,7 @@ impl Keyring {
     /// earlier moment only.
     ///
     /// # Errors
-    /// When there is no such key, or it ends before.
+    /// When the keyring has no key of this name, when its end is earlier already, and when the file cannot be read or written.
     pub fn set_end(&self, name: &str, end: &Timestamp) -> Result<(), KeyringError> {
         if !self.has(name) {
             return Err(KeyringError::Missing { name: name.to_owned(), folder: self.folder.clone() });

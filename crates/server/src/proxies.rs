@@ -95,7 +95,7 @@ impl Proxies {
         self.networks.iter().any(|network| network.has(address))
     }
 
-    /// Who has sent a request with these headers that came from this address; none where that is no proxy.
+    /// The client who sent a request with these headers through the proxy at this address. `None` if the address is not that of a proxy.
     pub(crate) fn behind(&self, from: IpAddr, headers: &HeaderMap) -> Option<Behind> {
         self.has(from)
             .then(|| Behind { who: self.client(headers).unwrap_or(from).into(), requests: Arc::clone(&self.requests) })
@@ -123,7 +123,7 @@ impl Proxies {
 }
 
 fn elements<'a>(lines: &[&'a str]) -> impl Iterator<Item = &'a str> {
-    // A quoted text with a comma in it is no address, so where it is cut does not matter.
+    // An address never contains a comma, so it does not matter that a quoted text with a comma is cut in two.
     lines.iter().flat_map(|line| line.split(',')).map(str::trim).collect::<Vec<_>>().into_iter()
 }
 

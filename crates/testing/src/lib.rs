@@ -24,6 +24,16 @@ use std::time::Duration;
 /// The file to which skips are appended, one line each: need, test and reason, separated by tabs.
 const SKIPS: &str = "PROOFMARK_SKIPS";
 
+/// A policy that allows every call.
+pub const OPEN_POLICY: &str = "
+version: 1
+tools:
+  - {tool: '*', class: generic}
+boundaries:
+  - id: everything
+    match: {action_class: generic}
+";
+
 /// The needs, separated by commas, that must be met.
 pub const REQUIRE: &str = "PROOFMARK_REQUIRE";
 

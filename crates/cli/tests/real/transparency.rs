@@ -5,7 +5,9 @@ use std::process::Command;
 
 use proofmark_receipt::{Json, Object, object};
 
-use crate::place::{NODE, OPEN, Place, messages, said, script, words};
+use proofmark_testing::OPEN_POLICY;
+
+use crate::place::{NODE, Place, messages, said, script, words};
 
 const SERVERS: &str = "@modelcontextprotocol";
 const SDK: &str = "@modelcontextprotocol/sdk";
@@ -136,7 +138,7 @@ fn assert_nothing_changed(place: &Place, servers: &[Server]) {
 }
 
 fn compare(client: &[String], servers: impl Fn(&Place, &str) -> Vec<Server>) {
-    let place = Place::with(OPEN);
+    let place = Place::with(OPEN_POLICY);
     files(&place);
     let direct = printed(&place, client, &servers(&place, "direct"), false);
     let guarded = servers(&place, "guarded");
@@ -187,7 +189,7 @@ fn node_servers_are_the_same_under_the_typescript_client() {
 #[test]
 fn the_inspector_sees_the_same_server() {
     let Some(modules) = modules(&[INSPECTOR, NODE]) else { return };
-    let place = Place::with(OPEN);
+    let place = Place::with(OPEN_POLICY);
     let server = modules.join(SERVERS).join("server-everything/dist/index.js").display().to_string();
     let server = words(&["node", &server]);
     let entry = |command: &[String]| {

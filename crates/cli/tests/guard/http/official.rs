@@ -7,19 +7,10 @@ use super::{Listening, OFFICIAL_SERVER, place_with, said};
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guard/http_client.py");
 const TYPESCRIPT_CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guard/http_client.mjs");
 
-const OPEN_POLICY: &str = "
-version: 1
-tools:
-  - {tool: '*', class: generic}
-boundaries:
-  - id: everything
-    match: {action_class: generic}
-";
-
 /// The official client, in each of these modes, is told the same by an official server that answers so with and without guard.
 fn is_the_same_for_the_official_client(how: &str, modes: &[&str]) {
     let Some(python) = proofmark_testing::python_with("mcp.client.client", "mcp==2.3.0") else { return };
-    let place = place_with(OPEN_POLICY);
+    let place = place_with(proofmark_testing::OPEN_POLICY);
     let mut command = Command::new(&python);
     command.arg(OFFICIAL_SERVER).arg(how);
     let server = Listening::of(&mut command, false, |line| Some(format!("127.0.0.1:{line}")));
@@ -56,7 +47,7 @@ fn the_official_client_sees_the_same_server_without_sessions_with_and_without_gu
 fn the_typescript_client_sees_the_same_everything_server_with_and_without_guard() {
     let packages = ["@modelcontextprotocol/sdk", "@modelcontextprotocol/server-everything"];
     let Some(modules) = proofmark_testing::node_modules_with(&packages) else { return };
-    let place = place_with(OPEN_POLICY);
+    let place = place_with(proofmark_testing::OPEN_POLICY);
     let port = proofmark_testing::free_port();
     let mut command = Command::new("node");
     command.arg(modules.join(packages[1]).join("dist/index.js")).arg("streamableHttp").env("PORT", port.to_string());

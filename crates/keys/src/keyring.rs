@@ -49,9 +49,12 @@ pub enum KeyringError {
     /// The file beside a key does not say when it ends.
     #[error("read when the key ends: `{}` holds no time", .0.display())]
     NoEnd(PathBuf),
-    /// The key has an end before.
+    /// The key has ended.
     #[error("use the key `{name}`: it ends at {end}")]
     Ended { name: String, end: Timestamp },
+    /// The end of the key is earlier already.
+    #[error("move the end of the key `{name}`: it ends at {end} already")]
+    EndsEarlier { name: String, end: Timestamp },
     /// Others may replace the public half.
     #[error("use `{}`: others may write to it", .0.display())]
     Writable(PathBuf),
@@ -79,6 +82,9 @@ impl KeyringError {
             }
             Self::NoEnd(_) => "write a time into it, as in 2026-10-01T00:00:00Z".to_owned(),
             Self::Ended { .. } => "use the key that has taken its place".to_owned(),
+            Self::EndsEarlier { .. } => {
+                "give a time before that: an end can only be moved to an earlier time".to_owned()
+            }
             Self::File { error, .. } => return error.help().map(str::to_owned),
             Self::Io { .. } | Self::Randomness(_) => return None,
         })
@@ -256,7 +262,7 @@ impl Keyring {
         }
         match self.end(name)? {
             Some(known) if known.unix_millis() < end.unix_millis() => {
-                return Err(KeyringError::Ended { name: name.to_owned(), end: known });
+                return Err(KeyringError::EndsEarlier { name: name.to_owned(), end: known });
             }
             Some(_) | None => {}
         }

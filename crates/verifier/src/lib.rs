@@ -41,7 +41,7 @@ pub use offers::{LOOK_EVERY, Offers};
 pub use presented::{Presented, PresentedError};
 pub use project::{CONFIG_FILE, ProjectConfig, ProjectError, ProjectRequest, project_request, tree_request};
 pub use reopen::{Reopen, Reopenable};
-pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count, prepare, verify};
+pub use run::{Batch, BatchWatch, RunError, StrengthWatch, VerifyError, case_count, prepare, verify};
 pub use store_check::check_store;
 pub use stored::{ChangedDecision, signed_action, signed_decision, signed_facts, subject_key};
 pub use strength::{DEFAULT_STRENGTH_TIME, MAX_MUTANTS, Strength, StrengthError, Survivor, strength};

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use proofmark_checks::{
     Caps, CaseOutcome, Checks, End, Fault, Job, Language, Plan, Program, Request, RequestError, Suite, SuiteJudging,
 };
+use proofmark_evidence::Share;
 use proofmark_mutation::{Drawn, LexError, METHOD, Place, Source, draw, is_load_error};
-use proofmark_receipt::json::Number;
 use proofmark_receipt::{Object, Sha256Digest, Status, object};
 use proofmark_sandbox::{Watch, Worker};
 
@@ -95,18 +95,10 @@ pub struct Survivor {
 }
 
 impl Strength {
-    /// The share of mutants that were killed, of those that loaded, in thousandths and rounded down; none where none loaded.
+    /// The share of mutants that were killed, of those that loaded; none where none loaded.
     #[must_use]
-    pub fn thousandths(&self) -> Option<u64> {
-        (self.killed * 1_000).checked_div(self.killed + self.survived)
-    }
-
-    /// The share as people and receipts write it, such as `0.833` or `1`.
-    #[must_use]
-    pub fn figure(&self) -> Option<String> {
-        let thousandths = self.thousandths()?;
-        let digits = format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);
-        Some(digits.trim_end_matches('0').trim_end_matches('.').to_owned())
+    pub fn figure(&self) -> Option<Share> {
+        Share::of(self.killed, self.killed + self.survived)
     }
 
     /// What a receipt says of it: `metadata.strength`. The survivors would show hidden tests.
@@ -119,8 +111,8 @@ impl Strength {
             "survived": self.survived,
             "invalid": self.invalid,
         };
-        if let Some(figure) = self.figure().and_then(|figure| figure.parse::<Number>().ok()) {
-            metadata.insert("figure", figure);
+        if let Some(figure) = self.figure() {
+            metadata.insert("figure", figure.to_string());
         }
         metadata
     }

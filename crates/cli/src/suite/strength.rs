@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use proofmark_checks::{Caps, Outside, Request};
+use proofmark_evidence::Share;
 use proofmark_receipt::{Json, Object, object};
 use proofmark_sandbox::{Host, Level};
 use proofmark_verifier::{Strength as Measured, StrengthError, Survivor, prepare, strength};
@@ -47,8 +48,8 @@ pub(crate) struct Strength {
     #[arg(long, value_name = "DURATION", value_parser = strength_time, default_value = "30s")]
     time: Duration,
     /// Exit with 1 where the strength is less than this share
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    at_least: Option<u64>,
+    #[arg(long, value_name = "SHARE")]
+    at_least: Option<Share>,
     /// Require this isolation level [default: the strongest available]
     #[arg(long, value_name = "LEVEL")]
     isolation: Option<Level>,
@@ -60,16 +61,6 @@ pub(crate) struct Strength {
 /// How long mutants run, as an option says it.
 pub(crate) fn strength_time(text: &str) -> Result<Duration, String> {
     options::duration(text, MAX_TIME)
-}
-
-/// A share between 0 and 1, in thousandths.
-fn share(text: &str) -> Result<u64, String> {
-    let share: f64 = text.parse().map_err(|_| "write a share such as 0.8".to_owned())?;
-    if !(0.0..=1.0).contains(&share) {
-        return Err("write a share between 0 and 1".to_owned());
-    }
-    // Between 0 and 1,000, so nothing is cut.
-    Ok((share * 1_000.0).round() as u64)
 }
 
 impl Strength {
@@ -89,13 +80,13 @@ impl Strength {
             Err(error) => return Err(anyhow::Error::new(error)),
         };
         self.print(&measured)?;
-        let Some(thousandths) = measured.thousandths() else {
+        let Some(figure) = measured.figure() else {
             return Err(with_help(
                 "measure the strength of the suite: no mutant of the program loads",
                 "name a program that computes something",
             ));
         };
-        Ok(if self.at_least.is_some_and(|least| thousandths < least) { Exit::No } else { Exit::Yes })
+        Ok(if self.at_least.is_some_and(|least| figure < least) { Exit::No } else { Exit::Yes })
     }
 
     fn request(&self) -> anyhow::Result<Request> {
@@ -125,7 +116,7 @@ impl Strength {
 /// The figure with what it is made of.
 fn summary(measured: &Measured) -> String {
     let Measured { mutants, killed, survived, invalid, drawn, .. } = measured;
-    let figure = measured.figure().unwrap_or_else(|| "unknown".to_owned());
+    let figure = measured.figure().map_or_else(|| "unknown".to_owned(), |figure| figure.to_string());
     let mut text = format!("strength {figure}: of {mutants} mutants, {killed} killed and {survived} survived");
     if *invalid > 0 {
         text.push_str(&format!("; {invalid} did not load"));

@@ -39,6 +39,7 @@ mod reviews;
 mod run;
 mod shown;
 mod store;
+mod strength;
 mod transcript;
 mod trust;
 mod verify;

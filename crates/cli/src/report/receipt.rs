@@ -14,6 +14,11 @@ const SKIPPED: &str = "skipped";
 /// How the message of a check begins that passed and may have tested nothing.
 const WARNING: &str = "warning: ";
 
+/// The name of the case that says what the submission changed in tests that are not its own.
+const HELD_TESTS: &str = "the owner's tests";
+/// How many of these changes are named.
+const MAX_CHANGES: usize = 5;
+
 /// Where the files of a request are, so that a failure can be shown in them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
@@ -87,7 +92,13 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         summary: Some(format!("{} of {} passed{not_run}{inside}{duration}", results.passed, count(total, "check"))),
         decided_inside: inside_count,
         receipt: Some(receipt.receipt_id().to_string()),
-        cases: results.details.iter().map(|detail| case(detail, in_process, places)).chain(no_checks).collect(),
+        cases: results
+            .details
+            .iter()
+            .map(|detail| case(detail, in_process, places))
+            .chain(no_checks)
+            .chain(held_tests(receipt))
+            .collect(),
         qualifies: true,
         json: vec![receipt.to_text()],
     }
@@ -98,6 +109,28 @@ fn skipped(receipt: &Receipt) -> Option<(u64, &[Json])> {
     let skipped = receipt.metadata().get("skipped")?.as_object()?;
     let names = skipped.get("tests").and_then(Json::as_array).unwrap_or_default();
     Some((skipped.get("count")?.as_number()?.as_u64()?, names))
+}
+
+/// What the submission changed in tests that are its owner's, if it changed anything.
+fn held_tests(receipt: &Receipt) -> Option<Case> {
+    let tests = receipt.metadata().get("tests_from")?.as_object()?;
+    let number = |name: &str| tests.get(name).and_then(Json::as_number)?.as_u64();
+    let changes = tests.get("changed").and_then(Json::as_array).unwrap_or_default().iter().take(MAX_CHANGES);
+    let change = |change: &Json| {
+        let text = |name: &str| change.as_object()?.get(name)?.as_str();
+        Some(format!("{} {}", text("path")?, text("change")?))
+    };
+    let mut told: Vec<String> = changes.filter_map(change).collect();
+    let more = number("changes")?.saturating_sub(told.len() as u64);
+    if more > 0 {
+        told.push(format!("{more} more files changed"));
+    }
+    let fewer = usize::try_from(number("fewer")?).unwrap_or(usize::MAX);
+    if fewer > 0 {
+        told.push(format!("{} fewer than the owner's", count(fewer, "test")));
+    }
+    let message = format!("changed by the submission, and not run: {}", told.join("; "));
+    (!told.is_empty()).then(|| Case { message: Some(message), ..Case::new(HELD_TESTS, Status::Warning) })
 }
 
 fn no_check(name: &str) -> Case {

@@ -103,6 +103,15 @@ pub(crate) struct Location {
 }
 
 impl Location {
+    /// The file as hosts of repositories match it with theirs: `./` in front matches none.
+    fn path(&self) -> &str {
+        let mut path = self.file.as_str();
+        while let Some(rest) = path.strip_prefix("./") {
+            path = rest.trim_start_matches('/');
+        }
+        path
+    }
+
     /// The place that `file` or `file:line` names, if there is such a file.
     pub(crate) fn named(label: &str) -> Option<Location> {
         let of = |file: &str, line| {
@@ -252,6 +261,9 @@ fn cut(text: &str) -> String {
     }
 }
 
+/// The name of a project that is in the current folder.
+const HERE: &str = ".";
+
 /// Cases that belong together: those of a request, a document or a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
@@ -267,6 +279,8 @@ pub(crate) struct Group {
     pub(crate) receipt: Option<String>,
     /// How many of its checks the submission decided.
     pub(crate) decided_inside: usize,
+    /// What every format says of the whole, whatever the verdict.
+    pub(crate) notes: Vec<String>,
     pub(crate) cases: Vec<Case>,
     /// Whether the names of cases say nothing without that of the group.
     pub(crate) qualifies: bool,
@@ -287,6 +301,7 @@ impl Group {
             summary: None,
             receipt: None,
             decided_inside: 0,
+            notes: Vec::new(),
             cases,
             qualifies: false,
             json,
@@ -311,9 +326,9 @@ impl Group {
         self.cases.iter().filter(|case| !self.passes(case))
     }
 
-    /// The name of a case in formats that have no groups.
+    /// The name of a case in formats that have no groups. The name of the project in the current folder says nothing.
     fn full_name(&self, case: &Case) -> String {
-        if self.qualifies && self.name != case.name {
+        if self.qualifies && self.name != case.name && self.name != HERE {
             format!("{}: {}", self.name, case.name)
         } else {
             case.name.clone()

@@ -25,6 +25,9 @@ fn suite(group: &Group) -> TestSuite {
     if group.decided_inside > 0 {
         suite.add_property(("decided", "submission"));
     }
+    for note in &group.notes {
+        suite.add_property(("note", printable(note).as_str()));
+    }
     for case in &group.cases {
         suite.add_test_case(test_case(group, case));
     }
@@ -38,7 +41,7 @@ fn test_case(group: &Group, case: &Case) -> TestCase {
         test.set_time(time);
     }
     if let Some(location) = &case.location {
-        test.extra.insert("file".into(), printable(&location.file).into());
+        test.extra.insert("file".into(), printable(location.path()).into());
         if let Some(line) = location.line {
             test.extra.insert("line".into(), line.to_string().into());
         }

@@ -134,7 +134,10 @@ fn every_format_says_what_the_submission_changed() {
         let done = verify(&place, &["--tests-from", "main", "--format", format]);
         assert_eq!(done.code, 0, "{done:?}");
         let told = "conftest.py added; tests/test_calc.py removed; 2 tests fewer than the owner's";
-        let said = done.stdout.replace("&apos;", "'").replace("&#39;", "'").replace('\\', "");
+        let mut said = done.stdout.replace("&apos;", "'");
+        for (escape, letter) in [("&#39;", "'"), ("&#95;", "_"), ("&#45;", "-")] {
+            said = said.replace(escape, letter);
+        }
         assert!(said.contains(told), "{format}: {}", done.stdout);
         assert!(done.stderr.contains(told), "{format}: {}", done.stderr);
     }
@@ -225,8 +228,10 @@ fn a_repository_that_was_tampered_with_is_not_believed() {
     assert_eq!(receipt(&place, &["--tests-from", "refs/heads/main"]).verdict(), Verdict::Partial);
     // Another content under the id of a test.
     let path = |id: &str| place.path(&format!("p/.git/objects/{}/{}", &id[..2], &id[2..]));
-    let (theirs, ours) =
-        (git(&place, &["rev-parse", "main:tests/test_calc.py"]), git(&place, &["rev-parse", "work:tests/test_calc.py"]));
+    let (theirs, ours) = (
+        git(&place, &["rev-parse", "main:tests/test_calc.py"]),
+        git(&place, &["rev-parse", "work:tests/test_calc.py"]),
+    );
     fs::remove_file(path(&theirs)).unwrap();
     fs::copy(path(&ours), path(&theirs)).unwrap();
     let done = verify(&place, &["--tests-from", "refs/heads/main"]);

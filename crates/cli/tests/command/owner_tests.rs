@@ -226,6 +226,7 @@ fn a_repository_that_was_tampered_with_is_not_believed() {
     place.file("p/.git/info/attributes", "* text eol=crlf filter=evil\n");
     git(&place, &["config", "filter.evil.smudge", "echo evil"]);
     assert_eq!(receipt(&place, &["--tests-from", "refs/heads/main"]).verdict(), Verdict::Partial);
+    git(&place, &["replace", "-d", "main"]);
     // Another content under the id of a test.
     let path = |id: &str| place.path(&format!("p/.git/objects/{}/{}", &id[..2], &id[2..]));
     let (theirs, ours) = (

@@ -161,6 +161,9 @@ impl Backend {
             isolation.push("control-group".to_owned());
         }
         self.end_cases();
+        if matches!(job.program, Program::Command(_)) {
+            isolation.extend(["loopback", "host-programs"].map(str::to_owned));
+        }
         if job.limits.disk_mb > 0 {
             isolation.push(format!("private-tmp:{}m", job.limits.disk_mb));
         }

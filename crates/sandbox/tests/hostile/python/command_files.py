@@ -21,7 +21,7 @@ def f(n):
     settings = ["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sys/net/core/somaxconn", "/proc/sysrq-trigger",
                 "/proc/sys/vm/drop_caches", "/proc/self/oom_score_adj", "/proc/self/uid_map", "/proc/self/setgroups"]
     attacks = {f"read {path}": reads(path) for path in secret}
-    attacks |= {f"list {path}": lambda path=path: os.listdir(path) for path in ("/root", "/home", "@FOLDER@", "/etc/ssl/private", "/sys")}
+    attacks |= {f"list {path}": lambda path=path: os.listdir(path) for path in ("/root/.local", "/home", "@FOLDER@", "/etc/ssl/private", "/sys")}
     attacks |= {f"write {path}": writes(path) for path in programs + settings}
     attacks |= {f"write {path} through its descriptor": opens_again(path) for path in programs}
     attacks |= {f"replace {path}": lambda path=path: os.replace("/tmp/project/attack.py", path) for path in programs}

@@ -2,7 +2,7 @@
 # expect: ran held
 # expect C: unavailable
 def f(n):
-    def opens(path, mode="rb"):
+    def opens(path, mode):
         return lambda: open(path, mode, buffering=0).close()
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     strangers = [pid for pid in pids if pid not in (1, os.getpid(), os.getppid())]
@@ -16,7 +16,7 @@ def f(n):
         if pid == os.getpid():
             continue
         for name in ("mem", "environ", "maps", "root/etc/passwd", "cwd/x", "exe", "auxv", "stack", "syscall"):
-            attacks[f"{name} of {pid}"] = opens(f"/proc/{pid}/{name}")
+            attacks[f"{name} of {pid}"] = lambda path=f"/proc/{pid}/{name}": open(path, "rb", buffering=0).read(1)
         for number in range(12):
             for mode in ("rb", "wb"):
                 attacks[f"descriptor {number} of {pid} {mode}"] = opens(f"/proc/{pid}/fd/{number}", mode)

@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 use proofmark_checks::{
-    HostFolder, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_TOTAL_TIMEOUT, Request,
+    HostFolder, MAX_COMMAND_DISK_MB, MAX_COMMAND_MEMORY_MB, MAX_COMMAND_PROCESSES, MAX_OUTPUT_BYTES, MAX_TOTAL_TIMEOUT,
+    Request,
 };
 use proofmark_git::LeftOut;
 use proofmark_receipt::{Json, Object, object};
@@ -68,14 +69,14 @@ pub(crate) struct ProjectOptions {
     /// End the command after this time, as in 90s or 2m [default: 60s, at most 600s]
     #[arg(long, value_name = "DURATION", value_parser = timeout)]
     timeout: Option<Duration>,
-    /// Let the command use this much memory, in MiB [default: 512, at most 2048]
-    #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_MEMORY_MB)))]
+    /// Let the command use this much memory, in MiB [default: 2048, at most 8192]
+    #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_COMMAND_MEMORY_MB)))]
     memory: Option<u32>,
-    /// Let the command write this much to /tmp, in MiB [default: 64, at most 1024]
-    #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_DISK_MB)))]
+    /// Let the command write this much to /tmp, in MiB [default: 1024, at most 8192]
+    #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_COMMAND_DISK_MB)))]
     disk: Option<u32>,
-    /// Let the command have this many processes and threads [default: 64, at most 256]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_PROCESSES)))]
+    /// Let the command have this many processes and threads [default: 4096, at most 16384]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_COMMAND_PROCESSES)))]
     processes: Option<u32>,
     /// Let the command print this many bytes, and its report have as many [default: 1048576, at most 16777216]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=MAX_OUTPUT_BYTES as u64))]

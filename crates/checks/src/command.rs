@@ -1,8 +1,10 @@
 //! Whole projects: a tree of files, and the command that runs its tests.
 
+mod expand;
 mod named;
 mod program;
 mod read;
+mod script;
 mod settings;
 mod tree;
 mod words;
@@ -11,6 +13,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub(crate) use read::read;
+pub use script::Script;
 pub use settings::{PROJECT_SETTINGS, check_settings};
 pub use tree::{TreeEntry, TreeEntryKind, TreeError, tree_entries};
 pub use words::MAX_WORDS;

@@ -42,8 +42,8 @@ pub use caps::{
     Caps, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES, MAX_TOTAL_TIMEOUT,
 };
 pub use command::{
-    Command, MissingFile, PROJECT_SETTINGS, SkipPolicy, TreeEntry, TreeEntryKind, TreeError, Unusable, check_settings,
-    tree_entries,
+    Command, MissingFile, PROJECT_SETTINGS, Script, SkipPolicy, TreeEntry, TreeEntryKind, TreeError, Unusable,
+    check_settings, tree_entries,
 };
 pub use compare::{Rules, Tolerance, equal};
 pub use constraint::Constraint;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proofmark_checks::{
     Checks, HostFolder, MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES, MissingFile, Place, Request, RequestError,
-    file_content,
+    Script, file_content,
 };
 use proofmark_receipt::{Json, Object, object};
 
@@ -136,6 +136,9 @@ fn request(folder: &Path, contents: BTreeMap<String, Json>, config: &ProjectConf
     for (name, value) in config.settings.iter() {
         verification.insert(name, value.clone());
     }
+    if let Some(script) = files.get("package.json").and_then(|package| script(&verification, package)) {
+        run_script(&mut verification, script);
+    }
     let document = object! { "output": object! { "files": files }, "verification": verification };
     let request = Request::from_json(&document.into())
         .map_err(|error| ProjectError::Request { folder: folder.to_owned(), error })?;
@@ -145,6 +148,34 @@ fn request(folder: &Path, contents: BTreeMap<String, Json>, config: &ProjectConf
         return Err(ProjectError::Missing { folder: folder.to_owned(), missing });
     }
     Ok(request)
+}
+
+/// What the command runs, where it is `npm test` or alike: the folder's owner chose it, as it chose the command.
+fn script(verification: &Object, package: &Json) -> Option<Script> {
+    let command = verification.get("command")?;
+    let words: Vec<String> = match command.as_str() {
+        Some(line) => line.split_whitespace().map(str::to_owned).collect(),
+        None => command.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+    };
+    Script::of(&words, &Json::parse(package.as_str()?.as_bytes()).ok()?)
+}
+
+/// Makes a script the command. Settings win over what it says.
+fn run_script(verification: &mut Object, script: Script) {
+    let words: Vec<Json> = script.command.iter().map(|word| Json::from(word.as_str())).collect();
+    verification.insert("command", words);
+    if let Some(report) = script.report.filter(|_| !verification.contains("report")) {
+        verification.insert("report", report);
+    }
+    let mut env = verification.get("env").and_then(Json::as_object).cloned().unwrap_or_default();
+    for (name, value) in script.env {
+        if !env.contains(&name) {
+            env.insert(name, value);
+        }
+    }
+    if !env.is_empty() {
+        verification.insert("env", env);
+    }
 }
 
 /// Installed packages, which the project has at `below`.

@@ -24,7 +24,7 @@ impl Excerpts {
     /// Takes the difference off a message that has one.
     pub(super) fn with_message(self, message: &str) -> Excerpts {
         let (message, difference) = split(message);
-        Excerpts { message: Some(message), difference, ..self }
+        Excerpts { message: Some(message), difference: difference.or(self.difference), ..self }
     }
 }
 

@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
                     self.block = None;
                 }
                 _ if indent < block.indent && reports(trimmed) => return Err(bad(OPEN_BLOCK)),
-                _ => notes.into_iter().for_each(|notes| notes.line(line, block.indent)),
+                _ => notes.into_iter().for_each(|notes| notes.line(line)),
             }
         } else if trimmed == "---" && indent > 0 {
             self.block = Some(Block { indent, of: after_test });

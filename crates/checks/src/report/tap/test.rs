@@ -111,6 +111,7 @@ fn excerpts(notes: Notes, printed: &str, sources: Sources<'_>) -> Excerpts {
     let excerpts = Excerpts {
         location: located.or_else(|| sources.location(notes.place.as_deref()?)),
         expected: notes.expected.as_deref().filter(|text| !text.is_empty()).map(str::to_owned),
+        difference: notes.difference.clone(),
         actual: notes.actual.as_deref().filter(|text| !text.is_empty()).map(str::to_owned),
         ..Excerpts::default()
     };

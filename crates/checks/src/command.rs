@@ -1,5 +1,6 @@
 //! Whole projects: a tree of files, and the command that runs its tests.
 
+mod modules;
 mod named;
 mod program;
 mod read;
@@ -10,6 +11,8 @@ mod words;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+pub use modules::normalized;
+pub(crate) use modules::own_modules;
 pub(crate) use read::read;
 pub use settings::{PROJECT_SETTINGS, check_settings};
 pub use tree::{TreeEntry, TreeEntryKind, TreeError, tree_entries};

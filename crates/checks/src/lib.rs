@@ -43,14 +43,14 @@ pub use caps::{
 };
 pub use command::{
     Command, MissingFile, PROJECT_SETTINGS, SkipPolicy, TreeEntry, TreeEntryKind, TreeError, Unusable, check_settings,
-    tree_entries,
+    normalized, tree_entries,
 };
 pub use compare::{Rules, Tolerance, equal};
 pub use constraint::Constraint;
 pub use fields::Outside;
 pub use files::{MAX_FILES, MAX_PATH_BYTES, file_content, files_digest, is_project_path};
 pub use job::{
-    Case, CaseOutcome, End, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Outcome, PROJECT_FOLDER, Program,
+    Case, CaseOutcome, End, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Origin, Outcome, OwnModules, PROJECT_FOLDER, Program,
     Project, ProjectFile, Tail, Written,
 };
 pub use judge::{Fault, Judgment, SuiteJudging, same_error};

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 use proofmark_checks::{
-    HostFolder, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_TOTAL_TIMEOUT, Request,
+    HostFolder, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_TOTAL_TIMEOUT, Origin, Request,
 };
 use proofmark_receipt::{Json, Object, object};
 use proofmark_verifier::{CONFIG_FILE, ProjectConfig, ProjectRequest, project_request, tree_request};
@@ -29,6 +29,7 @@ pub(crate) struct Project {
     pub(crate) request: Request,
     /// Installed packages, which its command may read.
     pub(crate) packages: Vec<HostFolder>,
+    pub(crate) origin: Origin,
 }
 
 /// The project to verify, and settings that win over its `proofmark.yaml`.
@@ -113,7 +114,7 @@ impl ProjectOptions {
                 format!("write it behind `--`, as in `-- pytest -q`, or as `command` in `{CONFIG_FILE}`"),
             ));
         }
-        let ProjectRequest { request, left_out, packages } = match &self.tree {
+        let ProjectRequest { request, left_out, packages, origin } = match &self.tree {
             Some(tree) => tree_request(folder, tree, &config)?,
             None => project_request(folder, &config)?,
         };
@@ -123,7 +124,7 @@ impl ProjectOptions {
         if let Some(more) = left_out.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
             out::note(format_args!("left out {more} more files and folders"));
         }
-        Ok(Some(Project { folder: folder.clone(), request, packages }))
+        Ok(Some(Project { folder: folder.clone(), request, packages, origin }))
     }
 
     /// An option that means nothing without a project.

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use proofmark_checks::{HostFolder, Need, PROJECT_FOLDER, Project};
 
+use crate::environment::{self, Environment};
 use crate::program::{Launch, launch};
 use crate::runtime::Runtime;
 use crate::toolchain;
-use crate::tree::Tree;
+use crate::tree::{Tree, c_string};
 
 /// Files that programs read and give up without. The C library finds its one name in the first two. Node reads its memory from
 /// the third, which vitest asks for after each test; there is no `/proc`, so the numbers are of no process.
@@ -29,7 +29,7 @@ const MAX_INSTALLED: usize = 4_096;
 const CACHES: [&str; 4] = [".cache", ".vite", ".vite-temp", ".vitest"];
 
 /// The tree of the runtime with the project in it, and what it may read besides.
-pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Tree> {
+pub(crate) fn tree(runtime: &Runtime, project: &Project, environment: &Environment) -> io::Result<Tree> {
     let mut tree = runtime.tree()?;
     for path in project.readable.iter().map(Path::new) {
         if path.starts_with("/tmp") {
@@ -37,8 +37,8 @@ pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -
         }
         tree.show(path)?;
     }
-    for (index, folder) in packages.iter().enumerate() {
-        tree.show_at(folder, &shown_packages(index))?;
+    if runtime.toolchain().packages.is_some() {
+        environment.show(&mut tree, runtime)?;
     }
     for (path, text) in EXPECTED {
         tree.file_unless_shown(Path::new(path), text.as_bytes().to_vec())?;
@@ -86,22 +86,18 @@ fn show_packages(tree: &mut Tree, folder: &HostFolder) -> io::Result<()> {
 }
 
 /// The interpreter with the project's arguments.
-pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Launch> {
+pub(crate) fn command(runtime: &Runtime, project: &Project) -> io::Result<Launch> {
     let arguments: Vec<&str> = project.arguments.iter().map(String::as_str).collect();
     let mut launch = launch(runtime, &arguments)?;
     let mut variables = vec!["USER=sandbox".to_owned(), "LOGNAME=sandbox".to_owned()];
     // A bash script may run the interpreters of the other languages, so it gets the variables of all.
     variables.extend(toolchain::all().flat_map(|one| one.project_variables).map(ToString::to_string));
-    let mut own = project.env.clone();
-    if let Some(installed) = &runtime.toolchain().packages {
-        let folders = (0..packages.len()).map(shown_packages);
-        // The folders that the request names come first, as on the host.
-        let first = own.remove(installed.variable);
-        let first = first.iter().flat_map(std::env::split_paths);
-        let folders = std::env::join_paths(first.chain(folders)).map_err(io::Error::other)?;
-        variables.push(format!("{}={}", installed.variable, folders.to_string_lossy()));
+    if runtime.toolchain().packages.is_some() {
+        launch.path = c_string(&environment::interpreter(runtime))?;
+        launch.argv.splice(..1, [launch.path.clone()]);
+        variables.push(format!("PATH={}:/usr/bin:/bin", environment::programs()));
     }
-    variables.extend(own.iter().map(|(name, value)| format!("{name}={value}")));
+    variables.extend(project.env.iter().map(|(name, value)| format!("{name}={value}")));
     for variable in variables {
         // Of two variables of a name, programs differ in which they take.
         let name = variable.split('=').next().unwrap_or_default().len() + 1;
@@ -113,20 +109,20 @@ pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]
 
 /// Why the command's test runner cannot be used, where it is not installed. Found before anything of the submission runs,
 /// which could otherwise blame the host for its own failure.
-pub(crate) fn lacking(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> Option<String> {
+pub(crate) fn lacking(runtime: &Runtime, project: &Project, environment: &Environment) -> Option<String> {
     match project.needs.as_ref()? {
-        Need::Package(package) => lacks_package(runtime, project, packages, package),
+        Need::Package(package) => lacks_package(runtime, project, environment, package),
         Need::Version(least) => lacks_version(runtime, *least),
         Need::Script(script) => lacks_script(project, script),
     }
 }
 
-fn lacks_package(runtime: &Runtime, project: &Project, packages: &[PathBuf], package: &str) -> Option<String> {
+fn lacks_package(runtime: &Runtime, project: &Project, environment: &Environment, package: &str) -> Option<String> {
     let toolchain = runtime.toolchain().packages.as_ref()?;
-    let module = format!("{package}.{}", toolchain.extension);
+    let module = format!("{package}.py");
     let in_project =
         |path: &str| path == module || path.strip_prefix(package).is_some_and(|rest| rest.starts_with('/'));
-    if has_package(runtime, packages, package) || project.files.iter().any(|file| in_project(&file.path)) {
+    if environment.has(package) || project.files.iter().any(|file| in_project(&file.path)) {
         return None;
     }
     let remedy = if project.packages {
@@ -135,14 +131,6 @@ fn lacks_package(runtime: &Runtime, project: &Project, packages: &[PathBuf], pac
         "write `packages: true` in the request".to_owned()
     };
     Some(format!("failed to find the package `{package}` that runs the tests; {remedy}"))
-}
-
-/// Whether a package is in one of these folders, or beside the interpreter.
-fn has_package(runtime: &Runtime, packages: &[PathBuf], package: &str) -> bool {
-    let Some(toolchain) = runtime.toolchain().packages.as_ref() else { return false };
-    let own = toolchain.folders.iter().flat_map(|name| runtime.needs.iter().map(move |need| need.join(name)));
-    let module = format!("{package}.{}", toolchain.extension);
-    own.chain(packages.iter().cloned()).any(|folder| folder.join(package).is_dir() || folder.join(&module).is_file())
 }
 
 fn lacks_version(runtime: &Runtime, [major, minor]: [u32; 2]) -> Option<String> {
@@ -174,26 +162,7 @@ fn lacks_script(project: &Project, script: &str) -> Option<String> {
 impl Runtime {
     /// Whether projects can use a package: of Python, one that is installed. `None` for languages without packages.
     pub fn has_package(&self, package: &str) -> Option<bool> {
-        self.toolchain().packages.as_ref().map(|_| has_package(self, &installed(self), package))
+        let environment = self.toolchain().packages.as_ref().map(|_| Environment::of_interpreter(self));
+        environment.map(|found| found.is_ok_and(|environment| environment.has(package)))
     }
-}
-
-/// Where the tree shows a folder of packages, wherever the host has it.
-fn shown_packages(index: usize) -> PathBuf {
-    PathBuf::from(format!("/packages/{index}"))
-}
-
-/// The folders of packages installed for the host's interpreter, where they are asked for.
-pub(crate) fn packages(runtime: &Runtime, project: &Project) -> Vec<PathBuf> {
-    if project.packages { installed(runtime) } else { Vec::new() }
-}
-
-fn installed(runtime: &Runtime) -> Vec<PathBuf> {
-    let Some((program, arguments)) = runtime.toolchain().packages.as_ref().and_then(|all| all.list.split_first())
-    else {
-        return Vec::new();
-    };
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let folders = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    folders.lines().map(PathBuf::from).filter(|folder| folder.is_dir()).collect()
 }

@@ -83,6 +83,13 @@ impl Tree {
         Ok(())
     }
 
+    /// Puts a symbolic link into the tree.
+    pub(crate) fn link(&mut self, at: &Path, to: &Path) -> io::Result<()> {
+        self.parents(at)?;
+        self.entries.push(Entry::Link { to: c_string(to)?, at: staged(at)? });
+        Ok(())
+    }
+
     /// An empty file at the top of the tree, read-only for the cell, that the supervisor fills.
     pub(crate) fn rewritten_file(&mut self, at: &Path) -> io::Result<()> {
         self.rewritten = Some(c_string(at.strip_prefix("/").unwrap_or(at))?);

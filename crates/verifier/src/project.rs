@@ -6,18 +6,20 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use proofmark_checks::{
-    Checks, HostFolder, MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES, MissingFile, Place, Request, RequestError,
+    Checks, HostFolder, MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES, MissingFile, Origin, Place, Request, RequestError,
     file_content,
 };
 use proofmark_receipt::{Json, Object, object};
 
-use proofmark_git::{GitError, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
+use proofmark_git::{ENVIRONMENT_FILE, GitError, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
 
 mod config;
+mod environment;
 mod metadata;
 mod tree;
 
 pub use config::{CONFIG_FILE, ProjectConfig};
+use environment::origin;
 pub(crate) use metadata::describe;
 pub use tree::tree_request;
 
@@ -100,6 +102,8 @@ pub struct ProjectRequest {
     pub left_out: Vec<(String, LeftOut)>,
     /// Installed packages, which the command finds at their places.
     pub packages: Vec<HostFolder>,
+    /// The folder, and the virtual environment in it.
+    pub origin: Origin,
 }
 
 /// Writes the request that runs a command in a copy of `folder`, as `config` says, with the packages installed for the host's
@@ -120,7 +124,7 @@ pub fn project_request(folder: &Path, config: &ProjectConfig) -> Result<ProjectR
     reader.folder(folder, 0)?;
     let Reader { files, left_out, packages, .. } = reader;
     let request = request(folder, files, config)?;
-    Ok(ProjectRequest { request, left_out, packages })
+    Ok(ProjectRequest { request, left_out, packages, origin: origin(folder)? })
 }
 
 /// The request that runs the command of `config` among these files.
@@ -192,6 +196,8 @@ impl Reader<'_> {
                 self.left_out.push((below, LeftOut::Link));
             } else if kind.is_dir() && name == NODE_MODULES {
                 self.installed(&path, below)?;
+            } else if kind.is_dir() && path.join(ENVIRONMENT_FILE).is_file() {
+                self.left_out.push((below, LeftOut::Folder));
             } else if kind.is_dir() && !name.to_str().is_some_and(is_left_out) {
                 self.folder(&path, depth + 1)?;
             } else if kind.is_file() {

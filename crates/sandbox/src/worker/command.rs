@@ -7,6 +7,7 @@ use proofmark_checks::{End, Job, PROJECT_FOLDER, Project, Written};
 
 use super::{Backend, CANCELLED, STDERR_KEPT, STUCK};
 use crate::cell::Body;
+use crate::environment::Environment;
 use crate::init::REPORT_MARK;
 use crate::runtime::Runtime;
 use crate::stage::Overseen;
@@ -28,12 +29,15 @@ impl Backend {
         project: &Project,
         deadline: Instant,
     ) -> Result<(End, Written), ZygoteError> {
-        let packages = project::packages(runtime, project);
-        if let Some(lacking) = project::lacking(runtime, project, &packages) {
+        let environment = match Environment::of_project(runtime, project) {
+            Ok(environment) => environment,
+            Err(error) => return Ok((End::Unavailable(format!("failed to {error}")), Written::default())),
+        };
+        if let Some(lacking) = project::lacking(runtime, project, &environment) {
             return Ok((End::Unavailable(lacking), Written::default()));
         }
-        let tree = project::tree(runtime, project, &packages)?;
-        let launch = project::command(runtime, project, &packages)?;
+        let tree = project::tree(runtime, project, &environment)?;
+        let launch = project::command(runtime, project)?;
         let report = project.report.as_ref().map(|path| c_string(Path::new(path))).transpose()?;
         let folder = c_string(Path::new(PROJECT_FOLDER))?;
         let (stdout_out, stdout) = sys::pipe()?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use proofmark_checks::{HostFolder, file_content};
 use proofmark_git::{GitTree, NODE_MODULES, Repository};
 
-use super::{MAX_NODE_MODULES, ProjectConfig, ProjectError, ProjectRequest, installed, request};
+use super::{MAX_NODE_MODULES, ProjectConfig, ProjectError, ProjectRequest, installed, origin, request};
 
 /// Writes the request that runs a command among the files that `folder` has in the commit or tree `name`, byte for byte. The
 /// packages are those installed in the folder, beside folders that the tree has.
@@ -19,7 +19,8 @@ pub fn tree_request(folder: &Path, name: &str, config: &ProjectConfig) -> Result
     let tree = GitTree::read(&repository, &revision.tree, &|path| config.excludes(path))?;
     let packages = packages(folder, &tree, config)?;
     let files = tree.files.into_iter().map(|(path, content)| (path, file_content(content))).collect();
-    Ok(ProjectRequest { request: request(folder, files, config)?, left_out: tree.left_out, packages })
+    let (request, left_out) = (request(folder, files, config)?, tree.left_out);
+    Ok(ProjectRequest { request, left_out, packages, origin: origin(folder)? })
 }
 
 /// The packages installed beside files of the tree.

@@ -53,7 +53,7 @@ pub use job::{
     Case, CaseOutcome, End, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Origin, Outcome, OwnModules, PROJECT_FOLDER, Program,
     Project, ProjectFile, Tail, Written,
 };
-pub use judge::{Fault, Judgment, SuiteJudging, same_error};
+pub use judge::{Fault, Judgment, SkippedTest, SuiteJudging, same_error};
 pub use language::{Language, ParseLanguageError};
 pub use plan::Plan;
 pub use reporting::{Report, ReportForm, Runner};

@@ -165,8 +165,30 @@ pub struct Outcome {
     pub isolation: Vec<String>,
     /// What each case was allowed, for messages.
     pub limits: Limits,
+    /// What a project's command could import beside its files, where its language is one that has packages.
+    pub environment: Option<Environment>,
     /// How each case ended, in the order of [`Job::cases`].
     pub cases: Vec<CaseOutcome>,
+}
+
+/// The packages of a project's command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Environment {
+    /// Whose packages they are; none where the command was shown none.
+    pub from: Option<PackagesFrom>,
+    /// Folders of the project that were added to where modules are looked for, behind the packages.
+    pub added: Vec<String>,
+}
+
+/// Whose packages they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PackagesFrom {
+    /// The virtual environment in this folder of the project.
+    Project(String),
+    /// A virtual environment elsewhere.
+    Venv,
+    /// The interpreter itself.
+    Host,
 }
 
 /// How one case ended, and how long it took.

@@ -11,8 +11,8 @@ use crate::caps::{
     DEFAULT_TOTAL_TIMEOUT,
 };
 use crate::command::{Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, own_modules};
-use crate::language::Language;
 use crate::job::{Case, Job, Limits, Need, Program, Project};
+use crate::language::Language;
 use crate::reporting::{Report, Runner};
 use crate::request::{Checks, Code, Place, Request, RequestError};
 use crate::suite::{Expected, Mode, Suite, Test};

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 use proofmark_checks::{
-    HostFolder, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_TOTAL_TIMEOUT, Origin, Request,
+    Checks, HostFolder, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_TOTAL_TIMEOUT, Origin, Request,
 };
 use proofmark_receipt::{Json, Object, object};
 use proofmark_verifier::{CONFIG_FILE, ProjectConfig, ProjectRequest, project_request, tree_request};
@@ -118,6 +118,12 @@ impl ProjectOptions {
             Some(tree) => tree_request(folder, tree, &config)?,
             None => project_request(folder, &config)?,
         };
+        let environment = origin.environment.as_ref().map(|environment| environment.at.as_str());
+        if let Some(environment) = environment.filter(|_| has_packages(&request)) {
+            out::note(format_args!(
+                "the packages are those of the environment `{environment}`, unless the `python3` on PATH is of another one"
+            ));
+        }
         for (path, why) in left_out.iter().take(MAX_NAMED) {
             out::note(format_args!("left out `{}`: {why}", printable(path)));
         }
@@ -188,6 +194,11 @@ impl ProjectOptions {
             "exclude"?: texts(&self.exclude),
         }
     }
+}
+
+/// Whether a project's command may import what is installed for Python.
+fn has_packages(request: &Request) -> bool {
+    matches!(&request.checks, Checks::Command(command) if command.packages && command.language.has_packages())
 }
 
 /// The settings that a project has in its folder, if it has any. `help` says what to do about a link.

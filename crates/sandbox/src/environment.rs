@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use proofmark_checks::{OwnModules, PROJECT_FOLDER, Project, normalized};
+use proofmark_checks::{Origin, OwnModules, PROJECT_FOLDER, PackagesFrom, Project, normalized};
 
 use crate::runtime::Runtime;
 use crate::tree::Tree;
@@ -30,12 +30,17 @@ const MAX_ENTRIES: usize = 50_000;
 const MAX_LINES: usize = 10_000;
 
 /// The packages that the command of a project may import.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Environment {
+    from: PackagesFrom,
+    /// Whether the packages are shown.
+    is_shown: bool,
     /// The folders of packages, in the order in which they are searched.
-    pub(crate) folders: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
     /// Where else modules are looked for, in the cell.
     paths: Vec<String>,
+    /// Folders of the project that are looked in last.
+    added: Vec<String>,
     /// Modules of editable installs, with the places of the cell for those of the host: a file's name and its text.
     modules: Vec<(String, String)>,
 }
@@ -79,6 +84,13 @@ impl Venv {
         Ok(Some(Venv { path: path.to_owned(), settings: text(&settings)? }))
     }
 
+    /// Where it is, as receipts say it.
+    fn place(&self, origin: Option<&Origin>) -> PackagesFrom {
+        let folder = self.path.canonicalize().ok().zip(origin);
+        let below = folder.and_then(|(path, origin)| path.strip_prefix(&origin.folder).map(Path::to_owned).ok());
+        below.map_or(PackagesFrom::Venv, |below| PackagesFrom::Project(below.to_string_lossy().into_owned()))
+    }
+
     /// The last value of a setting, as Python reads the file.
     fn setting(&self, name: &str) -> Option<&str> {
         let lines = self.settings.lines().filter_map(|line| line.split_once('='));
@@ -112,30 +124,43 @@ impl Environment {
     /// # Errors
     /// Where the environment cannot be read or is of another interpreter, or has a copy of the project.
     pub(crate) fn of_project(runtime: &Runtime, project: &Project) -> Result<Environment, EnvironmentError> {
-        if runtime.toolchain().packages.is_none() || !project.packages {
-            return Ok(Environment::default());
-        }
-        let origin = project.origin.as_ref();
-        let own = || origin.and_then(|origin| origin.environment.as_ref()).map_or(Ok(None), |own| Venv::at(&own.host));
-        let venv = Venv::of_interpreter(&runtime.file)?.map_or_else(own, |venv| Ok(Some(venv)))?;
-        let mut environment = Environment { folders: folders(runtime, venv.as_ref())?, ..Environment::default() };
-        if let Some(modules) = &project.modules {
-            environment.refuse_copies(modules)?;
+        let mut environment = Environment::empty();
+        if project.packages {
+            let origin = project.origin.as_ref();
+            let own =
+                || origin.and_then(|origin| origin.environment.as_ref()).map_or(Ok(None), |own| Venv::at(&own.host));
+            let venv = Venv::of_interpreter(&runtime.file)?.map_or_else(own, |venv| Ok(Some(venv)))?;
+            environment.from = venv.as_ref().map_or(PackagesFrom::Host, |venv| venv.place(origin));
+            environment.folders = folders(runtime, venv.as_ref())?;
+            environment.is_shown = true;
             if let Some(origin) = origin {
                 environment.lead_to(&origin.folder)?;
             }
-            // Behind all that is installed, where an editable install would put them.
-            let roots = modules.roots.iter().map(|root| format!("{PROJECT_FOLDER}/{root}"));
-            let missing: Vec<_> = roots.filter(|root| !environment.paths.contains(root)).collect();
-            environment.paths.extend(missing);
+        }
+        if let Some(modules) = &project.modules {
+            environment.refuse_copies(modules)?;
+            let is_missing = |root: &&String| !environment.paths.contains(&format!("{PROJECT_FOLDER}/{root}"));
+            environment.added = modules.roots.iter().filter(is_missing).cloned().collect();
         }
         Ok(environment)
+    }
+
+    /// An interpreter with nothing but its own library.
+    fn empty() -> Environment {
+        let (folders, paths, added, modules) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Environment { from: PackagesFrom::Host, is_shown: false, folders, paths, added, modules }
+    }
+
+    /// What receipts say of it.
+    pub(crate) fn described(&self) -> proofmark_checks::Environment {
+        let from = self.is_shown.then(|| self.from.clone());
+        proofmark_checks::Environment { from, added: self.added.clone() }
     }
 
     /// The packages that every project may import.
     pub(crate) fn of_interpreter(runtime: &Runtime) -> Result<Environment, EnvironmentError> {
         let venv = Venv::of_interpreter(&runtime.file)?;
-        Ok(Environment { folders: folders(runtime, venv.as_ref())?, ..Environment::default() })
+        Ok(Environment { folders: folders(runtime, venv.as_ref())?, ..Environment::empty() })
     }
 
     /// Whether it has a package or a module of this name.
@@ -171,7 +196,9 @@ impl Environment {
 
     /// The same for the lines of a `.pth` file.
     fn lead_lines(&mut self, folder: &Path, lines: &str, project: &Path) -> Result<(), EnvironmentError> {
-        for line in lines.lines().take(MAX_LINES).map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        for line in
+            lines.lines().take(MAX_LINES).map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'))
+        {
             if let Some(imported) = line.strip_prefix("import ").or_else(|| line.strip_prefix("import\t")) {
                 self.lead_module(folder, imported, project)?;
             } else if let Some(path) = in_project(&folder.join(line), project) {
@@ -209,12 +236,21 @@ impl Environment {
         let home = runtime.path.parent().unwrap_or(Path::new("/")).display();
         let settings = format!("home = {home}\ninclude-system-site-packages = false\nversion = {}\n", runtime.version);
         tree.file(&own.join(SETTINGS), settings.into_bytes())?;
-        for name in ["python", "python3"].map(str::to_owned).into_iter().chain(interpreter_name(runtime)).collect::<BTreeSet<_>>() {
+        for name in ["python", "python3"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(interpreter_name(runtime))
+            .collect::<BTreeSet<_>>()
+        {
             tree.link(&own.join("bin").join(name), &runtime.path)?;
         }
-        let packages = own.join(format!("lib/python{}/site-packages", minor_version(&runtime.version).unwrap_or_default()));
-        let folders = (0..self.folders.len()).map(|index| format!("import site; site.addsitedir({:?})\n", shown(index)));
-        let paths = self.paths.iter().map(|path| format!("{path}\n"));
+        let packages =
+            own.join(format!("lib/python{}/site-packages", minor_version(&runtime.version).unwrap_or_default()));
+        let folders =
+            (0..self.folders.len()).map(|index| format!("import site; site.addsitedir({:?})\n", shown(index)));
+        // Behind all that is installed, where an editable install would put them.
+        let added = self.added.iter().map(|root| format!("{PROJECT_FOLDER}/{root}"));
+        let paths = self.paths.iter().cloned().chain(added).map(|path| format!("{path}\n"));
         tree.file(&packages.join("proofmark.pth"), folders.chain(paths).collect::<String>().into_bytes())?;
         for (name, text) in &self.modules {
             tree.file(&packages.join(name), text.clone().into_bytes())?;

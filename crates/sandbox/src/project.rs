@@ -29,7 +29,7 @@ const MAX_INSTALLED: usize = 4_096;
 const CACHES: [&str; 4] = [".cache", ".vite", ".vite-temp", ".vitest"];
 
 /// The tree of the runtime with the project in it, and what it may read besides.
-pub(crate) fn tree(runtime: &Runtime, project: &Project, environment: &Environment) -> io::Result<Tree> {
+pub(crate) fn tree(runtime: &Runtime, project: &Project) -> io::Result<Tree> {
     let mut tree = runtime.tree()?;
     for path in project.readable.iter().map(Path::new) {
         if path.starts_with("/tmp") {
@@ -37,7 +37,7 @@ pub(crate) fn tree(runtime: &Runtime, project: &Project, environment: &Environme
         }
         tree.show(path)?;
     }
-    if runtime.toolchain().packages.is_some() {
+    if let Some(environment) = &runtime.environment {
         environment.show(&mut tree, runtime)?;
     }
     for (path, text) in EXPECTED {
@@ -92,7 +92,7 @@ pub(crate) fn command(runtime: &Runtime, project: &Project) -> io::Result<Launch
     let mut variables = vec!["USER=sandbox".to_owned(), "LOGNAME=sandbox".to_owned()];
     // A bash script may run the interpreters of the other languages, so it gets the variables of all.
     variables.extend(toolchain::all().flat_map(|one| one.project_variables).map(ToString::to_string));
-    if runtime.toolchain().packages.is_some() {
+    if runtime.environment.is_some() {
         launch.path = c_string(&environment::interpreter(runtime))?;
         launch.argv.splice(..1, [launch.path.clone()]);
         variables.push(format!("PATH={}:/usr/bin:/bin", environment::programs()));
@@ -109,20 +109,22 @@ pub(crate) fn command(runtime: &Runtime, project: &Project) -> io::Result<Launch
 
 /// Why the command's test runner cannot be used, where it is not installed. Found before anything of the submission runs,
 /// which could otherwise blame the host for its own failure.
-pub(crate) fn lacking(runtime: &Runtime, project: &Project, environment: &Environment) -> Option<String> {
+pub(crate) fn lacking(runtime: &Runtime, project: &Project) -> Option<String> {
     match project.needs.as_ref()? {
-        Need::Package(package) => lacks_package(runtime, project, environment, package),
+        Need::Package(package) => lacks_package(runtime, project, package),
         Need::Version(least) => lacks_version(runtime, *least),
         Need::Script(script) => lacks_script(project, script),
     }
 }
 
-fn lacks_package(runtime: &Runtime, project: &Project, environment: &Environment, package: &str) -> Option<String> {
+fn lacks_package(runtime: &Runtime, project: &Project, package: &str) -> Option<String> {
     let toolchain = runtime.toolchain().packages.as_ref()?;
     let module = format!("{package}.py");
     let in_project =
         |path: &str| path == module || path.strip_prefix(package).is_some_and(|rest| rest.starts_with('/'));
-    if environment.has(package) || project.files.iter().any(|file| in_project(&file.path)) {
+    if runtime.environment.as_ref().is_some_and(|environment| environment.has(package))
+        || project.files.iter().any(|file| in_project(&file.path))
+    {
         return None;
     }
     let remedy = if project.packages {

@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use proofmark_checks::{
-    Checks, HostFolder, MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES, MissingFile, Origin, Place, Request, RequestError,
-    file_content,
+    Checks, HostFolder, MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES, MissingFile, Origin, Place, Request,
+    RequestError, file_content,
 };
 use proofmark_receipt::{Json, Object, object};
 
@@ -20,7 +20,7 @@ mod tree;
 
 pub use config::{CONFIG_FILE, ProjectConfig};
 use environment::origin;
-pub(crate) use metadata::describe;
+pub(crate) use metadata::{Run, describe};
 pub use tree::tree_request;
 
 /// How many folders of installed packages a project may have.
@@ -122,9 +122,12 @@ pub fn project_request(folder: &Path, config: &ProjectConfig) -> Result<ProjectR
         entries: 0,
     };
     reader.folder(folder, 0)?;
-    let Reader { files, left_out, packages, .. } = reader;
+    let Reader { files, mut left_out, packages, .. } = reader;
     let request = request(folder, files, config)?;
-    Ok(ProjectRequest { request, left_out, packages, origin: origin(folder)? })
+    let origin = origin(folder)?;
+    // It is left out, but of all environments it is the one that is used.
+    left_out.retain(|(path, _)| origin.environment.as_ref().is_none_or(|own| own.at != *path));
+    Ok(ProjectRequest { request, left_out, packages, origin })
 }
 
 /// The request that runs the command of `config` among these files.

@@ -159,7 +159,9 @@ impl Settings {
         settings.of_setup_cfg(&text("setup.cfg").unwrap_or_default());
         settings.of_setup_py(&text("setup.py").unwrap_or_default());
         let named = text("PKG-INFO").and_then(|text| {
-            text.lines().take_while(|line| !line.is_empty()).find_map(|line| Some(line.strip_prefix("Name:")?.to_owned()))
+            text.lines()
+                .take_while(|line| !line.is_empty())
+                .find_map(|line| Some(line.strip_prefix("Name:")?.to_owned()))
         });
         settings.named(named);
         settings
@@ -179,7 +181,9 @@ impl Settings {
             match form {
                 Form::Folders => self.roots.extend(texts),
                 Form::Packages => {
-                    let above = texts.iter().map(|text| text.trim_end_matches('/').rsplit_once('/').map_or("", |(above, _)| above));
+                    let above = texts
+                        .iter()
+                        .map(|text| text.trim_end_matches('/').rsplit_once('/').map_or("", |(above, _)| above));
                     self.roots.extend(above.map(str::to_owned));
                 }
                 Form::OfAll => self.roots.extend(item.get("").and_then(text)),
@@ -217,10 +221,13 @@ impl Settings {
 
     /// What a `setup.py` says in the usual words. It is a program, so it may say it in others.
     fn of_setup_py(&mut self, text: &str) {
-        let plain: String = text.chars().filter(|c| !c.is_whitespace()).map(|c| if c == '\'' { '"' } else { c }).collect();
+        let plain: String =
+            text.chars().filter(|c| !c.is_whitespace()).map(|c| if c == '\'' { '"' } else { c }).collect();
         let after = |words: &str| Some(plain.split_once(words)?.1.split('"').next()?.to_owned());
         self.named(after("(name=\"").or_else(|| after(",name=\"")));
-        for words in ["package_dir={\"\":\"", "package_dir=dict(**{\"\":\"", "find_packages(\"", "find_packages(where=\""] {
+        for words in
+            ["package_dir={\"\":\"", "package_dir=dict(**{\"\":\"", "find_packages(\"", "find_packages(where=\""]
+        {
             self.roots.extend(after(words));
         }
     }
@@ -282,7 +289,8 @@ mod tests {
 
     #[test]
     fn a_module_is_the_folder_that_a_distribution_would_have_for_itself() {
-        let files = ["src/google/cloud/shop/__init__.py", "src/google/cloud/shop/a.py", "src/one.py", "top/__init__.py"];
+        let files =
+            ["src/google/cloud/shop/__init__.py", "src/google/cloud/shop/a.py", "src/one.py", "top/__init__.py"];
         let others = ["top/in/__init__.py", "tests/test_a.py", "setup.py", "docs/conf.py", "plain/a.py", "a-b.py"];
         let files: Vec<_> = files.into_iter().chain(others).map(|path| (path, "")).collect();
         let modules = own(&files).modules.into_iter().collect::<Vec<_>>();

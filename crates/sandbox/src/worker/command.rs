@@ -7,7 +7,6 @@ use proofmark_checks::{End, Job, PROJECT_FOLDER, Project, Written};
 
 use super::{Backend, CANCELLED, STDERR_KEPT, STUCK};
 use crate::cell::Body;
-use crate::environment::Environment;
 use crate::init::REPORT_MARK;
 use crate::runtime::Runtime;
 use crate::stage::Overseen;
@@ -29,14 +28,10 @@ impl Backend {
         project: &Project,
         deadline: Instant,
     ) -> Result<(End, Written), ZygoteError> {
-        let environment = match Environment::of_project(runtime, project) {
-            Ok(environment) => environment,
-            Err(error) => return Ok((End::Unavailable(format!("failed to {error}")), Written::default())),
-        };
-        if let Some(lacking) = project::lacking(runtime, project, &environment) {
+        if let Some(lacking) = project::lacking(runtime, project) {
             return Ok((End::Unavailable(lacking), Written::default()));
         }
-        let tree = project::tree(runtime, project, &environment)?;
+        let tree = project::tree(runtime, project)?;
         let launch = project::command(runtime, project)?;
         let report = project.report.as_ref().map(|path| c_string(Path::new(path))).transpose()?;
         let folder = c_string(Path::new(PROJECT_FOLDER))?;

@@ -28,7 +28,8 @@ pub(super) fn origin(folder: &Path) -> Result<Origin, ProjectError> {
 }
 
 fn is_tracked(folder: &Path, name: &str) -> bool {
-    let in_repository = || folder.canonicalize().is_ok_and(|folder| folder.ancestors().any(|above| above.join(".git").exists()));
+    let in_repository =
+        || folder.canonicalize().is_ok_and(|folder| folder.ancestors().any(|above| above.join(".git").exists()));
     // Where git cannot say it of a repository, it might.
     Repository::at(Some(folder)).tracks(name).unwrap_or_else(|_| in_repository())
 }

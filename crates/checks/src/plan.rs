@@ -12,7 +12,6 @@ use crate::caps::{
 };
 use crate::command::{Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, own_modules};
 use crate::job::{Case, Job, Limits, Need, Program, Project};
-use crate::language::Language;
 use crate::reporting::{Report, Runner};
 use crate::request::{Checks, Code, Place, Request, RequestError};
 use crate::suite::{Expected, Mode, Suite, Test};
@@ -105,7 +104,7 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
         },
         needs: needs(command),
         packages: command.packages,
-        modules: (command.language == Language::Python).then(|| own_modules(&command.files)),
+        modules: command.language.has_packages().then(|| own_modules(&command.files)),
         origin: caps.origin.clone(),
         folders,
         readable: command.readable.clone(),

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use proofmark_checks::{Origin, OwnModules, PROJECT_FOLDER, PackagesFrom, Project, normalized};
 
-use crate::runtime::Runtime;
+use crate::installed::Interpreter;
 use crate::tree::Tree;
 
 /// Where the tree of a cell shows the folders of packages, wherever the host has them.
@@ -102,10 +102,14 @@ impl Venv {
     }
 
     /// Its folder of packages for an interpreter of this version.
-    fn folder(&self, runtime: &Runtime, minor: &str) -> Result<PathBuf, EnvironmentError> {
+    fn folder(&self, interpreter: &Interpreter<'_>, minor: &str) -> Result<PathBuf, EnvironmentError> {
         let made_for = self.setting("version_info").or_else(|| self.setting("version")).and_then(minor_version);
         if let Some(made_for) = made_for.filter(|made_for| made_for != minor) {
-            return Err(EnvironmentError::Version { path: self.path.clone(), made_for, runtime: runtime.name.clone() });
+            return Err(EnvironmentError::Version {
+                path: self.path.clone(),
+                made_for,
+                runtime: interpreter.name.to_owned(),
+            });
         }
         Ok(self.path.join(format!("lib/python{minor}/site-packages")))
     }
@@ -123,15 +127,18 @@ impl Environment {
     ///
     /// # Errors
     /// Where the environment cannot be read or is of another interpreter, or has a copy of the project.
-    pub(crate) fn of_project(runtime: &Runtime, project: &Project) -> Result<Environment, EnvironmentError> {
+    pub(crate) fn of_project(
+        interpreter: &Interpreter<'_>,
+        project: &Project,
+    ) -> Result<Environment, EnvironmentError> {
         let mut environment = Environment::empty();
         if project.packages {
             let origin = project.origin.as_ref();
             let own =
                 || origin.and_then(|origin| origin.environment.as_ref()).map_or(Ok(None), |own| Venv::at(&own.host));
-            let venv = Venv::of_interpreter(&runtime.file)?.map_or_else(own, |venv| Ok(Some(venv)))?;
+            let venv = Venv::of_interpreter(interpreter.file)?.map_or_else(own, |venv| Ok(Some(venv)))?;
             environment.from = venv.as_ref().map_or(PackagesFrom::Host, |venv| venv.place(origin));
-            environment.folders = folders(runtime, venv.as_ref())?;
+            environment.folders = folders(interpreter, venv.as_ref())?;
             environment.is_shown = true;
             if let Some(origin) = origin {
                 environment.lead_to(&origin.folder)?;
@@ -158,9 +165,9 @@ impl Environment {
     }
 
     /// The packages that every project may import.
-    pub(crate) fn of_interpreter(runtime: &Runtime) -> Result<Environment, EnvironmentError> {
-        let venv = Venv::of_interpreter(&runtime.file)?;
-        Ok(Environment { folders: folders(runtime, venv.as_ref())?, ..Environment::empty() })
+    pub(crate) fn of_interpreter(interpreter: &Interpreter<'_>) -> Result<Environment, EnvironmentError> {
+        let venv = Venv::of_interpreter(interpreter.file)?;
+        Ok(Environment { folders: folders(interpreter, venv.as_ref())?, ..Environment::empty() })
     }
 
     /// Whether it has a package or a module of this name.
@@ -228,24 +235,25 @@ impl Environment {
     }
 
     /// Puts the environment into a tree.
-    pub(crate) fn show(&self, tree: &mut Tree, runtime: &Runtime) -> io::Result<()> {
+    pub(crate) fn show(&self, tree: &mut Tree, interpreter: &Interpreter<'_>) -> io::Result<()> {
         for (index, folder) in self.folders.iter().enumerate() {
             tree.show_at(folder, &shown(index))?;
         }
         let own = Path::new(OWN);
-        let home = runtime.path.parent().unwrap_or(Path::new("/")).display();
-        let settings = format!("home = {home}\ninclude-system-site-packages = false\nversion = {}\n", runtime.version);
+        let home = interpreter.path.parent().unwrap_or(Path::new("/")).display();
+        let settings =
+            format!("home = {home}\ninclude-system-site-packages = false\nversion = {}\n", interpreter.version);
         tree.file(&own.join(SETTINGS), settings.into_bytes())?;
         for name in ["python", "python3"]
             .map(str::to_owned)
             .into_iter()
-            .chain(interpreter_name(runtime))
+            .chain(interpreter_name(interpreter))
             .collect::<BTreeSet<_>>()
         {
-            tree.link(&own.join("bin").join(name), &runtime.path)?;
+            tree.link(&own.join("bin").join(name), interpreter.path)?;
         }
         let packages =
-            own.join(format!("lib/python{}/site-packages", minor_version(&runtime.version).unwrap_or_default()));
+            own.join(format!("lib/python{}/site-packages", minor_version(interpreter.version).unwrap_or_default()));
         let folders =
             (0..self.folders.len()).map(|index| format!("import site; site.addsitedir({:?})\n", shown(index)));
         // Behind all that is installed, where an editable install would put them.
@@ -260,8 +268,8 @@ impl Environment {
 }
 
 /// What the interpreter is started as, so that it finds the environment.
-pub(crate) fn interpreter(runtime: &Runtime) -> PathBuf {
-    Path::new(OWN).join("bin").join(interpreter_name(runtime).unwrap_or_else(|| "python3".to_owned()))
+pub(crate) fn program(interpreter: &Interpreter<'_>) -> PathBuf {
+    Path::new(OWN).join("bin").join(interpreter_name(interpreter).unwrap_or_else(|| "python3".to_owned()))
 }
 
 /// Where the programs of the environment are.
@@ -269,8 +277,8 @@ pub(crate) fn programs() -> String {
     format!("{OWN}/bin")
 }
 
-fn interpreter_name(runtime: &Runtime) -> Option<String> {
-    Some(runtime.path.file_name()?.to_str()?.to_owned())
+fn interpreter_name(interpreter: &Interpreter<'_>) -> Option<String> {
+    Some(interpreter.path.file_name()?.to_str()?.to_owned())
 }
 
 fn shown(index: usize) -> PathBuf {
@@ -278,23 +286,22 @@ fn shown(index: usize) -> PathBuf {
 }
 
 /// The folders of packages of an environment, or of the interpreter.
-fn folders(runtime: &Runtime, venv: Option<&Venv>) -> Result<Vec<PathBuf>, EnvironmentError> {
-    let minor = minor_version(&runtime.version).unwrap_or_default();
-    let mut folders: Vec<_> = venv.map(|venv| venv.folder(runtime, &minor)).transpose()?.into_iter().collect();
+fn folders(interpreter: &Interpreter<'_>, venv: Option<&Venv>) -> Result<Vec<PathBuf>, EnvironmentError> {
+    let minor = minor_version(interpreter.version).unwrap_or_default();
+    let mut folders: Vec<_> = venv.map(|venv| venv.folder(interpreter, &minor)).transpose()?.into_iter().collect();
     if venv.is_none_or(Venv::has_system_packages) {
-        folders.extend(of_interpreter(runtime)?);
+        folders.extend(of_interpreter(interpreter)?);
     }
     folders.retain(|folder| folder.is_dir());
     Ok(folders)
 }
 
 /// The folders of packages that belong to the interpreter itself, and not to an environment.
-fn of_interpreter(runtime: &Runtime) -> Result<Vec<PathBuf>, EnvironmentError> {
-    let failed = |why: String| EnvironmentError::List(runtime.name.clone(), why);
-    let Some(packages) = runtime.toolchain().packages.as_ref() else { return Ok(Vec::new()) };
+fn of_interpreter(interpreter: &Interpreter<'_>) -> Result<Vec<PathBuf>, EnvironmentError> {
+    let failed = |why: String| EnvironmentError::List(interpreter.name.to_owned(), why);
     // Nothing is imported from the folder that this process happens to be in.
-    let mut command = Command::new(&runtime.path);
-    let output = command.args(packages.site).current_dir("/").stdin(Stdio::null()).output();
+    let mut command = Command::new(interpreter.path);
+    let output = command.args(interpreter.packages.site).current_dir("/").stdin(Stdio::null()).output();
     let output = output.map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -37,8 +37,8 @@ pub(crate) fn tree(runtime: &Runtime, project: &Project) -> io::Result<Tree> {
         }
         tree.show(path)?;
     }
-    if let Some(environment) = &runtime.environment {
-        environment.show(&mut tree, runtime)?;
+    if let Some((environment, interpreter)) = runtime.environment.as_ref().zip(runtime.interpreter()) {
+        environment.show(&mut tree, &interpreter)?;
     }
     for (path, text) in EXPECTED {
         tree.file_unless_shown(Path::new(path), text.as_bytes().to_vec())?;
@@ -92,8 +92,8 @@ pub(crate) fn command(runtime: &Runtime, project: &Project) -> io::Result<Launch
     let mut variables = vec!["USER=sandbox".to_owned(), "LOGNAME=sandbox".to_owned()];
     // A bash script may run the interpreters of the other languages, so it gets the variables of all.
     variables.extend(toolchain::all().flat_map(|one| one.project_variables).map(ToString::to_string));
-    if runtime.environment.is_some() {
-        launch.path = c_string(&environment::interpreter(runtime))?;
+    if let Some(interpreter) = runtime.interpreter() {
+        launch.path = c_string(&environment::program(&interpreter))?;
         launch.argv.splice(..1, [launch.path.clone()]);
         variables.push(format!("PATH={}:/usr/bin:/bin", environment::programs()));
     }
@@ -164,7 +164,7 @@ fn lacks_script(project: &Project, script: &str) -> Option<String> {
 impl Runtime {
     /// Whether projects can use a package: of Python, one that is installed. `None` for languages without packages.
     pub fn has_package(&self, package: &str) -> Option<bool> {
-        let environment = self.toolchain().packages.as_ref().map(|_| Environment::of_interpreter(self));
+        let environment = self.interpreter().map(|interpreter| Environment::of_interpreter(&interpreter));
         environment.map(|found| found.is_ok_and(|environment| environment.has(package)))
     }
 }

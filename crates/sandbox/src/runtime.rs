@@ -249,9 +249,7 @@ impl Runtime {
         if names.is_empty() {
             return Ok(self);
         }
-        let toolchain = self.toolchain();
-        let packages = toolchain.packages.as_ref().ok_or(InstalledError::Unsupported(toolchain.name))?;
-        let interpreter = Interpreter { file: &self.file, name: &self.name, packages };
+        let interpreter = self.interpreter().ok_or(InstalledError::Unsupported(self.toolchain().name))?;
         let installed = Installed::find(&interpreter, names, own_tree)?;
         Ok(Runtime { installed, ..self })
     }
@@ -261,9 +259,15 @@ impl Runtime {
     /// # Errors
     /// As for [`Environment::of_project`].
     pub(crate) fn with_environment(self, project: &Project) -> Result<Runtime, EnvironmentError> {
-        let environment =
-            self.toolchain().packages.as_ref().map(|_| Environment::of_project(&self, project)).transpose()?;
+        let interpreter = self.interpreter();
+        let environment = interpreter.map(|interpreter| Environment::of_project(&interpreter, project)).transpose()?;
         Ok(Runtime { environment, ..self })
+    }
+
+    /// How it is asked about packages, where its language has any.
+    pub(crate) fn interpreter(&self) -> Option<Interpreter<'_>> {
+        let packages = self.toolchain().packages.as_ref()?;
+        Some(Interpreter { file: &self.file, path: &self.path, name: &self.name, version: &self.version, packages })
     }
 
     /// The same interpreter, which loads what the job is likely to import before the job is read.

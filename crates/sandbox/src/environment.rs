@@ -250,7 +250,7 @@ impl Environment {
             .chain(interpreter_name(interpreter))
             .collect::<BTreeSet<_>>()
         {
-            tree.link(&own.join("bin").join(name), interpreter.path)?;
+            tree.link(interpreter.path, &own.join("bin").join(name))?;
         }
         let packages =
             own.join(format!("lib/python{}/site-packages", minor_version(interpreter.version).unwrap_or_default()));

@@ -368,6 +368,9 @@ pub fn verify(
         let run = submission.as_deref().map(|job| project::Run { job, environment: environment.as_ref() });
         project::describe(&mut metadata, command, &judgment, run.as_ref());
     }
+    for (name, value) in request.known.iter() {
+        metadata.insert(name, value.clone());
+    }
     metadata.insert("decided", judgment.decided.as_str());
     if let Some(fault) = judgment.fault {
         metadata.insert("fault", fault_name(fault));

@@ -12,7 +12,10 @@ const NAMES: [&str; 3] = [".venv", "venv", "env"];
 
 /// The folder, with the environment that was made in it. One that git tracks is not used: it came with the submission, which
 /// would choose its test runner so.
-pub(super) fn origin(folder: &Path) -> Result<Origin, ProjectError> {
+///
+/// # Errors
+/// Where the folder cannot be read.
+pub fn project_origin(folder: &Path) -> Result<Origin, ProjectError> {
     let failed = |error| ProjectError::Io { path: folder.to_owned(), error };
     let mut origin = Origin { folder: folder.canonicalize().map_err(failed)?, environment: None };
     for name in NAMES {

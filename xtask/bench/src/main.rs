@@ -12,6 +12,7 @@ mod record;
 mod rivals;
 mod taint;
 mod tier0;
+mod worth;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -35,6 +36,8 @@ struct Arguments {
 enum Bench {
     /// Python cases a second on one core: the sandbox, a bare fork of a warm python3, a cold one, bubblewrap with a cold one
     Tier0,
+    /// The strength of suites of MBPP and of suites that see nothing, and mutants a second on one core
+    Worth,
     /// Whole programs of bash, Python, node and Ruby on one core: the sandbox, the bare start, bubblewrap
     Cold,
     /// Calls of a JavaScript function on one core: forked off a warm node, started in the sandbox, started bare
@@ -101,6 +104,7 @@ fn main() -> anyhow::Result<()> {
     }
     match bench {
         Bench::Tier0 => on_one_core("tier0", tier0::run),
+        Bench::Worth => on_one_core("worth", worth::run),
         Bench::Cold => on_one_core("cold", cold::run),
         Bench::Node => on_one_core("node", node::run),
         Bench::Receipt => on_one_core("receipt", receipt::run),

@@ -1,5 +1,6 @@
 //! Whole projects: a tree of files, and the command that runs its tests.
 
+mod demanded;
 mod held;
 mod named;
 mod program;
@@ -54,6 +55,8 @@ pub struct Command {
     pub script: Option<String>,
     /// What the results are read from.
     pub report: Report,
+    /// The tests that have to pass; where there are any, no others count.
+    pub demanded: Vec<String>,
     /// How skipped tests count.
     pub skipped: SkipPolicy,
     /// Whether the command may read installed packages.

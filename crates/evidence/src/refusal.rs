@@ -25,6 +25,8 @@ pub enum Refusal {
     /// It is for another suite: another specification, or other tests.
     OtherSuite,
     OtherTests,
+    /// Its tests are the submission's own, or of another commit.
+    TestsFrom,
     /// The submission decided some of its checks, or it does not say that the verifier decided them.
     Comparison,
     Verdict,
@@ -64,6 +66,7 @@ impl Refusal {
             Self::OtherSpecification => "other_specification",
             Self::OtherSuite => "other_suite",
             Self::OtherTests => "other_tests",
+            Self::TestsFrom => "tests_not_held",
             Self::Comparison => "compared_in_process",
             Self::Verdict => "other_verdict",
             Self::Tier => "other_tier",
@@ -97,6 +100,7 @@ impl Refusal {
             Self::OtherSpecification => "is for another specification",
             Self::OtherSuite => "is for another suite",
             Self::OtherTests => "ran other tests",
+            Self::TestsFrom => "does not say that its tests come from there",
             Self::Comparison => "does not say that the verifier decided every check",
             Self::Verdict => "has another verdict",
             Self::Tier => "is of another tier",

@@ -15,12 +15,14 @@ mod config;
 mod folder;
 mod held;
 mod metadata;
+mod patch;
 mod tree;
 
 pub use config::{CONFIG_FILE, ProjectConfig};
 pub use folder::{folder_files, settings_in};
 pub use held::{Change, HeldTests, TestsFrom};
 pub(crate) use metadata::describe;
+pub use patch::{Base, Lists, Patch};
 pub use tree::tree_files;
 
 /// How many folders of installed packages a project may have.
@@ -65,6 +67,9 @@ pub enum ProjectError {
     /// No file of the place is a test.
     #[error("find the tests in `{0}`: none of its files is a test, or configures one")]
     NoTests(String),
+    /// A list of tests is unusable.
+    #[error("read the list of tests `{}`: {why}", path.display())]
+    List { path: PathBuf, why: &'static str },
     /// It is to be read from a repository, which cannot be read.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -89,6 +94,7 @@ impl ProjectError {
             Self::SettingsLink(_) => Some("name the file with `--config`, or ignore it with `--no-config`"),
             Self::FolderName(name) => return Some(format!("write `./{name}` for the folder")),
             Self::NoTests(_) => Some("name the tests as globs in `tests` of proofmark.yaml, or another place"),
+            Self::List { .. } => Some("write the name of a test a line, as the runner's report has it"),
             Self::Io { .. } | Self::Empty(_) => None,
         };
         help.map(str::to_owned)
@@ -130,6 +136,7 @@ pub fn project_request(
     files: BTreeMap<String, Vec<u8>>,
     config: &ProjectConfig,
     held: Option<&HeldTests>,
+    lists: &Lists,
 ) -> Result<Request, ProjectError> {
     if files.is_empty() {
         return Err(ProjectError::Empty(folder.to_owned()));
@@ -143,6 +150,7 @@ pub fn project_request(
         verification.insert("files", contents(own));
         verification.insert("held", held.globs());
     }
+    lists.write(&mut verification);
     let document = object! { "output": object! { "files": contents(files) }, "verification": verification };
     let mut request = Request::from_json(&document.into())
         .map_err(|error| ProjectError::Request { folder: folder.to_owned(), error })?;

@@ -7,13 +7,13 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, nearest, 
 
 use super::held::Held;
 use super::settings::{PROJECT_SETTINGS, Settings};
-use super::{Command, DEFAULT_COMMAND_DISK_MB, MissingFile, Unusable, named, program, words};
+use super::{Command, DEFAULT_COMMAND_DISK_MB, MissingFile, Unusable, demanded, named, program, words};
 use crate::files::{self, Files};
 use crate::job::ProjectFile;
 use crate::reporting::{Report, Reporting};
 
 /// The fields of a request beside [`PROJECT_SETTINGS`].
-const FIELDS: [&str; 6] = ["kind", "mode", "language", "files", "held", "exclude"];
+const FIELDS: [&str; 8] = ["kind", "mode", "language", "files", "held", "must_pass", "must_keep", "exclude"];
 
 /// Reads a command, and the digest of the submitted files alone.
 pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(Command, Sha256Digest), DocumentError> {
@@ -44,6 +44,11 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
             .with_help("leave the field out"));
     }
     let reporting = language.reporting()(&field, arguments, settings.report)?;
+    let demanded = demanded::read(verification)?;
+    if !demanded.is_empty() && reporting.report == Report::ExitStatus {
+        let error = field.error(Cause::ConflictingFields, "the command reports no tests, and some are to pass");
+        return Err(error.with_help("set `report`, or leave `must_pass` and `must_keep` out"));
+    }
     let laid_out = together(submitted, own_files, held.as_ref(), &reporting, disk_bytes);
     let command = Command {
         language,
@@ -55,6 +60,7 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
         runner: reporting.runner,
         script: reporting.script,
         report: reporting.report,
+        demanded,
         skipped: settings.skipped,
         packages: settings.packages,
         readable: settings.readable,

@@ -30,6 +30,7 @@ mod loss;
 mod next;
 mod output;
 mod owner_tests;
+mod patches;
 mod policy_diff;
 mod policy_option;
 mod project;

@@ -37,6 +37,7 @@ pages! {
     operating: "docs/operating.md";
     page: "docs/page.md";
     predicate: "docs/predicate.md";
+    patches: "docs/patches.md";
     projects: "docs/projects.md";
     receipts: "docs/receipts.md";
     requests: "docs/requests.md";

@@ -22,7 +22,7 @@ pub fn tree_files(folder: &Path, name: &str, config: &ProjectConfig) -> Result<P
 }
 
 /// The packages installed beside files of the tree.
-fn packages(folder: &Path, tree: &GitTree, config: &ProjectConfig) -> Result<Vec<HostFolder>, ProjectError> {
+pub(super) fn packages(folder: &Path, tree: &GitTree, config: &ProjectConfig) -> Result<Vec<HostFolder>, ProjectError> {
     let mut folders = BTreeSet::from([""]);
     for path in tree.files.keys() {
         folders.extend(path.match_indices('/').filter_map(|(at, _)| path.get(..=at)));

@@ -148,3 +148,59 @@ fn a_gate_asks_for_the_owners_tests() {
     let wrong = rule("false");
     assert!(wrong.code == 2 && wrong.stderr.contains("write `true`, or the whole id of the commit"), "{wrong:?}");
 }
+
+#[test]
+fn predictions_of_tasks_are_judged_one_by_one() {
+    let (place, base, _) = repository();
+    let diff = |path: &str| git(&place, &["diff", "main", "fix", "--", path]) + "\n";
+    let (work, tests) = (diff("calc.py"), diff("tests/test_calc.py"));
+    let text = |text: &str| Json::from(text).to_text();
+    let task = |id: &str, repo: &str| {
+        format!(
+            r#"{{"instance_id":"{id}","repo":"{repo}","base_commit":"{base}","test_patch":{},"version":"1","patch":"",
+            "FAIL_TO_PASS":"[\"tests.test_calc.Totals.test_two\"]","PASS_TO_PASS":["tests.test_calc.Totals.test_none"]}}"#,
+            text(&tests)
+        )
+        .replace("\n            ", "")
+    };
+    place.file(
+        "tasks.jsonl",
+        [task("a-1", "me/p"), task("a-2", "me/p"), task("out", "../q"), task("bad", "p")].join("\n"),
+    );
+    let prediction = |id: &str, patch: &str| format!(r#"{{"instance_id":"{id}","model_patch":{}}}"#, text(patch));
+    let predictions = [
+        prediction("a-1", &work),
+        prediction("a-2", ""),
+        prediction("out", &work),
+        prediction("bad", "--- a/calc.py\n+++ b/calc.py\n@@ -1 +1 @@\n-no\n+yes\n"),
+        prediction("unknown", &work),
+    ];
+    place.file("predictions.jsonl", predictions.join("\n"));
+    let verify = || {
+        let options = ["verify", "--tasks", "tasks.jsonl", "--repos", ".", "--predictions", "predictions.jsonl"];
+        let command = ["--", "python3", "-m", "unittest", "discover", "-s", "tests", "-t", "."];
+        place.run(&[&options[..], &["--verbose"], &command[..]].concat())
+    };
+    let done = verify();
+    assert_eq!(done.code, 2, "{done:?}");
+    for says in ["pass ./p (a-1): 2 of 2 checks passed", "partial ./p (a-2): 1 of 2 checks passed"] {
+        assert!(done.stdout.contains(says), "{says}: {done:?}");
+    }
+    for says in ["find the repository `../q` in `.`", "patch failed: calc.py:1", "there is no such task"] {
+        assert!(done.stderr.contains(says), "{says}: {done:?}");
+    }
+    for (line, says) in [
+        ("{}", "no test has to pass"),
+        ("[]", "expected an object"),
+        (r#"{"FAIL_TO_PASS": "[1]"}"#, "expected a list of texts"),
+        (r#"{"FAIL_TO_PASS": "[", "a": 1}"#, "read `FAIL_TO_PASS`"),
+        (r#"{"FAIL_TO_PASS": ["a"]}"#, "find the text `repo`"),
+    ] {
+        place.file("tasks.jsonl", format!("\n{line}\n"));
+        let done = verify();
+        assert!(done.code == 2 && done.stderr.contains(says) && done.stderr.contains("line 2"), "{line}: {done:?}");
+    }
+    place.file("tasks.jsonl", [task("a-1", "p"), task("a-1", "p")].join("\n"));
+    let twice = verify();
+    assert!(twice.code == 2 && twice.stderr.contains("the instance `a-1` is there twice"), "{twice:?}");
+}

@@ -8,7 +8,7 @@ use std::path::Path;
 use proofmark_checks::{HostFolder, MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES};
 use proofmark_git::{LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
 
-use super::held::MAX_SETTINGS_BYTES;
+use super::config::MAX_SETTINGS_BYTES;
 use super::{CONFIG_FILE, MAX_NODE_MODULES, ProjectConfig, ProjectError, ProjectFiles, installed};
 
 /// Reads the files of a folder, without what `config` leaves out, and finds the packages installed in it.

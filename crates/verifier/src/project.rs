@@ -16,6 +16,7 @@ mod folder;
 mod held;
 mod metadata;
 mod patch;
+mod script;
 mod tree;
 
 pub use config::{CONFIG_FILE, ProjectConfig};
@@ -145,6 +146,7 @@ pub fn project_request(
     for (name, value) in config.settings.iter() {
         verification.insert(name, value.clone());
     }
+    script::run(&mut verification, script::owners_package(&files, held));
     if let Some(held) = held {
         let own = held.files.iter().map(|(path, (content, _))| (path.clone(), content.clone()));
         verification.insert("files", contents(own));

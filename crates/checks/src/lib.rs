@@ -49,7 +49,9 @@ pub use command::{
 pub use compare::{Rules, Tolerance, equal};
 pub use constraint::Constraint;
 pub use fields::Outside;
-pub use files::{MAX_FILES, MAX_PATH_BYTES, file_content, files_digest, is_project_path};
+pub use files::{
+    MAX_FILES, MAX_PATH_BYTES, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, file_content, files_digest, is_project_path,
+};
 pub use job::{
     Case, CaseOutcome, End, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Outcome, PROJECT_FOLDER, Program,
     Project, ProjectFile, Tail, Written,

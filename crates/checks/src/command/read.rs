@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proofmark_receipt::Sha256Digest;
-use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, nearest, shown};
+use proofmark_receipt::document::{Cause, DocumentError, Fields, nearest, shown};
 
 use super::held::Held;
 use super::settings::{PROJECT_SETTINGS, Settings};
@@ -16,10 +16,9 @@ use crate::reporting::{Report, Reporting};
 const FIELDS: [&str; 8] = ["kind", "mode", "language", "files", "held", "must_pass", "must_keep", "exclude"];
 
 /// Reads a command, and the digest of the submitted files alone.
-pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(Command, Sha256Digest), DocumentError> {
+pub(crate) fn read(verification: &Fields<'_>, submitted: Files) -> Result<(Command, Sha256Digest), DocumentError> {
     // `salt` is not read here: `request::salt` reads it for every kind alike.
     verification.only(&[FIELDS.as_slice(), &PROJECT_SETTINGS].concat())?;
-    let submitted = files::read(submitted)?;
     // Before the request's files replace any of them: `hashes.output` is of what was submitted.
     let digest = files::files_digest(submitted.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
     let settings = Settings::read(verification)?;

@@ -366,6 +366,9 @@ pub fn verify(
         metadata.insert("comparison", "in-process");
         project::describe(&mut metadata, command, &judgment, submission.as_deref());
     }
+    for (name, value) in request.known.iter() {
+        metadata.insert(name, value.clone());
+    }
     metadata.insert("decided", judgment.decided.as_str());
     if let Some(fault) = judgment.fault {
         metadata.insert("fault", fault_name(fault));

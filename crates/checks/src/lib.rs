@@ -43,8 +43,8 @@ pub use caps::{
     MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES, MAX_TOTAL_TIMEOUT,
 };
 pub use command::{
-    Command, Held, MAX_HELD_GLOBS, MissingFile, PROJECT_SETTINGS, SkipPolicy, TreeEntry, TreeEntryKind, TreeError,
-    Unusable, check_settings, glob_texts, tree_entries,
+    Command, Held, MAX_HELD_GLOBS, MissingFile, PROJECT_SETTINGS, Script, SkipPolicy, TreeEntry, TreeEntryKind,
+    TreeError, Unusable, check_settings, glob_texts, tree_entries,
 };
 pub use compare::{Rules, Tolerance, equal};
 pub use constraint::Constraint;

@@ -123,7 +123,9 @@ fn needs(command: &Command) -> Option<Need> {
         Some(Runner::Pytest) => Some(Need::Package("pytest")),
         Some(Runner::NodeTest) => Some(Need::Version(NODE_WITH_REPORTERS)),
         Some(Runner::Unittest) => None,
-        Some(Runner::Jest | Runner::Vitest | Runner::Mocha) | None => command.script.clone().map(Need::Script),
+        Some(Runner::Jest | Runner::Vitest | Runner::Mocha | Runner::Tap | Runner::Tape | Runner::Ava) | None => {
+            command.script.clone().map(Need::Script)
+        }
     }
 }
 

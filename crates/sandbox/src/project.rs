@@ -86,7 +86,16 @@ fn show_packages(tree: &mut Tree, folder: &HostFolder) -> io::Result<()> {
 
 /// The interpreter with the project's arguments.
 pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Launch> {
-    let arguments: Vec<&str> = project.arguments.iter().map(String::as_str).collect();
+    let other = match &project.needs {
+        Some(Need::Script(script)) if !has_script(project, script) => Some((script.as_str(), linked(script))),
+        _ => None,
+    };
+    let argument = |word: &String| match &other {
+        Some((script, linked)) if word == script => linked.clone(),
+        _ => word.clone(),
+    };
+    let arguments: Vec<String> = project.arguments.iter().map(argument).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut launch = launch(runtime, &arguments)?;
     launch.env.retain(|variable| !machine::LEFT_OUT.iter().any(|name| has_name(variable, name)));
     let mut variables: Vec<String> = machine::VARIABLES.map(str::to_owned).into();
@@ -159,15 +168,29 @@ fn lacks_version(runtime: &Runtime, [major, minor]: [u32; 2]) -> Option<String> 
     })
 }
 
-fn lacks_script(project: &Project, script: &str) -> Option<String> {
-    let shown =
+fn has_script(project: &Project, script: &str) -> bool {
+    let mut shown =
         project.folders.iter().filter_map(|folder| Some((folder, Path::new(script).strip_prefix(&folder.at).ok()?)));
-    let installed = shown.into_iter().any(|(folder, below)| folder.host.join(below).is_file());
-    if installed || project.files.iter().any(|file| file.path == script) {
+    shown.any(|(folder, below)| folder.host.join(below).is_file())
+        || project.files.iter().any(|file| file.path == script)
+}
+
+/// The package that a script belongs to.
+fn package_of(script: &str) -> &str {
+    let mut names = script.split('/').skip_while(|name| *name != "node_modules").skip(1).filter(|name| *name != ".bin");
+    names.next().unwrap_or(script)
+}
+
+/// The link to the program of the same package, which versions have at other places.
+fn linked(script: &str) -> String {
+    format!("node_modules/.bin/{}", package_of(script))
+}
+
+fn lacks_script(project: &Project, script: &str) -> Option<String> {
+    if has_script(project, script) || has_script(project, &linked(script)) {
         return None;
     }
-    let mut names = script.split('/').skip_while(|name| *name != "node_modules").skip(1).filter(|name| *name != ".bin");
-    let package = names.next().unwrap_or(script);
+    let package = package_of(script);
     let remedy = if project.packages {
         format!("install it in the project, as with `npm install --save-dev {package}`")
     } else {

@@ -15,6 +15,7 @@ mod config;
 mod folder;
 mod held;
 mod metadata;
+mod script;
 mod tree;
 
 pub use config::{CONFIG_FILE, ProjectConfig};
@@ -138,6 +139,7 @@ pub fn project_request(
     for (name, value) in config.settings.iter() {
         verification.insert(name, value.clone());
     }
+    script::run(&mut verification, script::owners_package(&files, held));
     if let Some(held) = held {
         let own = held.files.iter().map(|(path, (content, _))| (path.clone(), content.clone()));
         verification.insert("files", contents(own));

@@ -19,6 +19,8 @@ use crate::offers::{LOOK_EVERY, Offers};
 use crate::project;
 use crate::sync::lock;
 
+mod counter;
+
 /// Why a request was not judged.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -337,7 +339,10 @@ pub fn verify(
     let started = Instant::now();
     let Plan { submission, expected } = request.plan(caps)?;
     let (submission, expected) = (submission.map(Arc::new), expected.map(Arc::new));
+    let counter = counter::plan(request)?;
     let (judgment, outcome) = match worker {
+        Some(worker) if let Some(Ok(counter)) = &counter => counter::judge(worker, caps, request, counter, watch)?,
+        _ if let Some(Err(why)) = &counter && counter::is_required(request) => (request.judge_refused(why), None),
         Some(worker) => {
             // A run of its own, before the submission's: a submission never sees an expected output. Progress counts only the
             // checks of the submission.
@@ -365,6 +370,7 @@ pub fn verify(
         // The tests share the submission's process, which could forge their report.
         metadata.insert("comparison", "in-process");
         project::describe(&mut metadata, command, &judgment, submission.as_deref());
+        counter::describe(&mut metadata, &judgment, counter.as_ref());
     }
     metadata.insert("decided", judgment.decided.as_str());
     if let Some(fault) = judgment.fault {

@@ -42,16 +42,20 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
             .with_help("leave the field out"));
     }
     let reporting = language.reporting()(&field, arguments, settings.report)?;
+    let held = own_files.keys().cloned().collect();
     let laid_out = together(submitted, own_files, &reporting, disk_bytes);
     let command = Command {
         language,
         runtime: settings.runtime,
         files: laid_out.files,
+        held,
         unusable: laid_out.unusable,
         words,
         arguments: reporting.arguments,
         runner: reporting.runner,
         script: reporting.script,
+        named: reporting.named,
+        counter_run: settings.counter_run,
         report: reporting.report,
         skipped: settings.skipped,
         packages: settings.packages,

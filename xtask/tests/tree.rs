@@ -15,6 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("receipt", &["calendar"]),
     ("predicate", &["calendar"]),
     ("checks", &["receipt", "predicate"]),
+    ("mutation", &["checks"]),
     ("session", &["receipt"]),
     ("passkey", &["receipt"]),
     ("evidence", &["receipt", "passkey", "predicate", "session"]),
@@ -31,7 +32,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("statement", &["receipt", "boundary", "evidence", "session"]),
     (
         "verifier",
-        &["receipt", "checks", "evidence", "contract", "boundary", "git", "passkey", "sandbox", "session", "store"],
+        &[
+            "receipt", "checks", "evidence", "contract", "boundary", "git", "mutation", "passkey", "sandbox", "session",
+            "store",
+        ],
     ),
     ("jobs", &["receipt", "checks", "sandbox", "store", "verifier"]),
     (
@@ -124,6 +128,7 @@ const PURE_CRATES: &[&str] = &[
     "receipt",
     "predicate",
     "checks",
+    "mutation",
     "evidence",
     "contract",
     "boundary",
@@ -142,7 +147,7 @@ const IMPURE_NAMES: &[&str] =
     &["std::env", "std::fs", "std::net", "std::process", "Instant", "SystemTime", "File::open", "Command::new"];
 
 /// What a pure crate reaches all the same, because it does not reach its answers: `jsonschema` seeds hash tables.
-const HARMLESS: &[(&str, &str)] = &[("checks", "getrandom")];
+const HARMLESS: &[(&str, &str)] = &[("checks", "getrandom"), ("mutation", "getrandom")];
 
 /// The crates that may use each of these; all others go through them.
 const HOMES: &[(&str, &[&str])] = &[
@@ -161,7 +166,8 @@ const DEVELOPMENT_CRATES: &[&str] = &["testing"];
 /// What `public_functions_and_types_are_documented` looks for.
 const DOCUMENTED: &[&str] = &["const", "enum", "fn", "mod", "static", "struct", "trait", "type", "union"];
 /// Where languages are told apart: a table of this name, and a folder with a file for each language.
-const LANGUAGE_TABLES: [&str; 2] = ["crates/checks/src/language", "crates/sandbox/src/toolchain"];
+const LANGUAGE_TABLES: [&str; 3] =
+    ["crates/checks/src/language", "crates/mutation/src/grammar", "crates/sandbox/src/toolchain"];
 
 const LONGEST_FILE: usize = 600;
 

@@ -100,10 +100,10 @@ pub struct MissingFile {
 /// How tests count that a report calls skipped, to do or expected to fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SkipPolicy {
-    /// They do not count as checks. The receipt names them.
+    /// They do not count as checks. The receipt names them with their reasons.
+    #[default]
     Ignore,
     /// Each is a check without an answer, so the verdict is not a pass.
-    #[default]
     Partial,
     /// Each is a failed check, and the verdict is `fail`.
     Fail,

@@ -67,10 +67,18 @@ pub struct Judgment {
     pub decided: DecidedBy,
     /// Whose fault the errors among the checks are, where there are any; the verifier's weighs more.
     pub fault: Option<Fault>,
-    /// The names of a project's skipped tests, which count neither as passed nor as failed.
-    pub skipped: Vec<String>,
+    /// A project's skipped tests, which count neither as passed nor as failed.
+    pub skipped: Vec<SkippedTest>,
     /// What a counter-run contradicted, if there was one.
     pub counter: Option<CounterCounts>,
+}
+
+/// A test of a project that did not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedTest {
+    pub name: String,
+    /// Why, as the report has it: the first line, of at most 200 characters.
+    pub reason: Option<String>,
 }
 
 impl Request {

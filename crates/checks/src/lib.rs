@@ -58,7 +58,7 @@ pub use job::{
     Case, CaseOutcome, End, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Outcome, PROJECT_FOLDER, Program,
     Project, ProjectFile, Tail, Written,
 };
-pub use judge::{CounterCounts, Fault, Judgment, SuiteJudging, same_error};
+pub use judge::{CounterCounts, Fault, Judgment, SkippedTest, SuiteJudging, same_error};
 pub use language::{Language, ParseLanguageError};
 pub use plan::Plan;
 pub use reporting::{Report, ReportForm, Runner};

@@ -9,12 +9,17 @@ use proofmark_receipt::{Detail, Status};
 
 use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
 use crate::job::{PROJECT_FOLDER, ProjectFile};
+use crate::judge::SkippedTest;
 use crate::reporting::ReportForm;
 pub(crate) use excerpt::Excerpts;
 use excerpt::Sources;
 
 /// The message of a file or a suite that ended well without testing anything.
 const NO_TESTS: &str = "it ran no tests";
+/// How the message of a skipped test begins where there is a reason.
+const SKIPPED_FOR: &str = "skipped: ";
+/// The longest reason of a skipped test that is kept, in characters.
+const MAX_REASON_CHARS: usize = 200;
 /// How deep tests, or the elements of a report, may nest.
 const MAX_DEPTH: usize = 32;
 /// What stands between the names of a test and of the tests that hold it.
@@ -53,7 +58,7 @@ impl Reported {
     /// Makes it a test that was skipped, which is not a pass.
     pub(crate) fn skip(&mut self, why: &str) {
         let why = why.trim();
-        let message = if why.is_empty() { "skipped".to_owned() } else { format!("skipped: {why}") };
+        let message = if why.is_empty() { "skipped".to_owned() } else { format!("{SKIPPED_FOR}{why}") };
         self.not_tested(Tested::Skipped, message);
     }
 
@@ -118,6 +123,14 @@ pub(crate) fn name(index: usize, name: &str) -> String {
     let below = name.strip_prefix(PROJECT_FOLDER).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
     let name: String = below.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
     if name.trim().is_empty() { format!("test {}", index + 1) } else { name }
+}
+
+/// A test that was skipped, where such tests are no checks.
+pub(crate) fn skipped(index: usize, test: &Reported) -> SkippedTest {
+    let why = test.excerpts.message.as_deref().and_then(|message| message.strip_prefix(SKIPPED_FOR));
+    let line = why.and_then(|why| why.lines().next()).unwrap_or_default();
+    let reason: String = line.chars().filter(|c| !c.is_control()).take(MAX_REASON_CHARS).collect();
+    SkippedTest { name: name(index, &test.name), reason: Some(reason).filter(|reason| !reason.is_empty()) }
 }
 
 /// What the receipt says of a test.

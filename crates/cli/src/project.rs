@@ -71,7 +71,7 @@ pub(crate) struct ProjectOptions {
     /// Run the command with this runtime, as in python3.12
     #[arg(long, value_name = "NAME")]
     runtime: Option<String>,
-    /// How skipped tests count: not at all, as tests without an answer, or as failed [default: partial]
+    /// How skipped tests count: not at all, as tests without an answer, or as failed [default: ignore]
     #[arg(long, value_name = "POLICY", value_parser = PossibleValuesParser::new(["ignore", "partial", "fail"]))]
     skipped: Option<String>,
     /// The tests whose texts the receipt shows [default: all]

@@ -103,6 +103,15 @@ pub(crate) struct Location {
 }
 
 impl Location {
+    /// The file as hosts of repositories match it with theirs: `./` in front matches none.
+    fn path(&self) -> &str {
+        let mut path = self.file.as_str();
+        while let Some(rest) = path.strip_prefix("./") {
+            path = rest.trim_start_matches('/');
+        }
+        path
+    }
+
     /// The place that `file` or `file:line` names, if there is such a file.
     pub(crate) fn named(label: &str) -> Option<Location> {
         let of = |file: &str, line| {
@@ -252,6 +261,9 @@ fn cut(text: &str) -> String {
     }
 }
 
+/// The name of a project that is in the current folder.
+const HERE: &str = ".";
+
 /// Cases that belong together: those of a request, a document or a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
@@ -311,9 +323,9 @@ impl Group {
         self.cases.iter().filter(|case| !self.passes(case))
     }
 
-    /// The name of a case in formats that have no groups.
+    /// The name of a case in formats that have no groups. The name of the project in the current folder says nothing.
     fn full_name(&self, case: &Case) -> String {
-        if self.qualifies && self.name != case.name {
+        if self.qualifies && self.name != case.name && self.name != HERE {
             format!("{}: {}", self.name, case.name)
         } else {
             case.name.clone()

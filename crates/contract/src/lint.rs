@@ -13,7 +13,8 @@ pub use approvals::approvals_by;
 pub use finding::{DocumentKind, Finding, Severity};
 pub(crate) use graph::leading_to;
 
-use proofmark_evidence::{AcceptedWarnings, glob};
+use proofmark_evidence::AcceptedWarnings;
+use proofmark_receipt::glob;
 
 use crate::policy::{self, Exemption, WorkflowPolicy};
 use crate::tools::{ToolClasses, ToolGlob};

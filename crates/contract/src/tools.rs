@@ -1,7 +1,8 @@
 //! Which tools change something.
 
-use proofmark_evidence::{FromThere, ProvenanceDemand, glob};
+use proofmark_evidence::{FromThere, ProvenanceDemand};
 use proofmark_receipt::document::{DocumentError, Field};
+use proofmark_receipt::glob;
 use proofmark_receipt::{Json, object};
 use proofmark_session::{COMMON_TOOLS, qualified_name};
 

@@ -12,12 +12,12 @@
 //! - [`approval`] reads and judges the attestations of humans.
 //! - [`trace`] reads the calls an orchestrator recorded.
 //! - [`difference`] says where two documents differ.
-//! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
+//! - [`Condition`], [`Path`], [`span`] and [`facts`] are what rules are written in.
 //!
 //! Begin with `receipt`, `demand` and `refusal`, which hold the question that every rule asks. `approval`,
 //! `approval_fact`, `scope`, `reviewer`, `listed` and `roles` are about what people sign, `signers` says whose signature counts, `assign` and `suite` about receipts alone, and
 //! `status` says how far either can be relied on. `doubt` finds conditions that are probably not meant, and `accepted` those that
-//! are. `condition`, `path`, `glob`, `span` and `facts` do not know receipts. In
+//! are. `condition`, `path`, `span` and `facts` do not know receipts. In
 //! `trace`, `records` splits what was recorded, `detect` finds its form, one file for each form reads it, and `collect`
 //! pairs calls with their results.
 
@@ -31,7 +31,6 @@ mod demand;
 pub mod difference;
 mod doubt;
 pub mod facts;
-pub mod glob;
 mod listed;
 mod path;
 mod provenance;

@@ -3,7 +3,7 @@
 use proofmark_receipt::document::{DocumentError, Fields};
 use proofmark_session::name_on_server;
 
-use crate::glob::Globs;
+use proofmark_receipt::glob::Globs;
 
 /// Where a call has to come from. What is not demanded may be anything.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,7 @@
 //! whole chain; `error` is why a document is not a receipt.
 //!
 //! `document` reads what people write, in JSON or YAML, strictly and with the place of each error; `members` does so for one
-//! object of a receipt. `position`, `shown` and `hex` are for texts.
+//! object of a receipt, and `glob` reads patterns of names in them. `position`, `shown` and `hex` are for texts.
 //!
 //! ```
 //! use proofmark_receipt::{SignatureStatus, Profile, SigningKey, Trust, verify};
@@ -38,6 +38,7 @@ mod digest;
 pub mod document;
 mod draft;
 mod error;
+pub mod glob;
 mod head;
 mod hex;
 pub mod json;

@@ -4,7 +4,7 @@
 //! is not the demanded one, ends the range of calls before a `before`, and starts it after an `after`.
 
 use proofmark_evidence::FromThere;
-use proofmark_evidence::glob::Globs;
+use proofmark_receipt::glob::Globs;
 use proofmark_receipt::{Json, shown};
 use proofmark_session::{CallStatus, name_on_server};
 

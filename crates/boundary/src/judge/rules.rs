@@ -1,8 +1,8 @@
 //! Judges the rules of a boundary.
 
-use proofmark_evidence::glob::Globs;
 use proofmark_evidence::{Accepts, ApprovalDemand, Condition, NoText, ReceiptFact, Refusal, TextExpression};
 use proofmark_predicate::{Missing, Truth};
+use proofmark_receipt::glob::Globs;
 use proofmark_receipt::{Json, ReceiptId};
 use proofmark_session::CallStatus;
 

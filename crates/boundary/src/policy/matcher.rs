@@ -1,7 +1,7 @@
 //! Which actions a boundary matches.
 
-use proofmark_evidence::glob::Globs;
 use proofmark_receipt::document::{DocumentError, Field};
+use proofmark_receipt::glob::Globs;
 use proofmark_session::name_on_server;
 
 use crate::request::Request;

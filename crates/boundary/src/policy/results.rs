@@ -1,7 +1,7 @@
 //! What a policy does with results that have signs of steering.
 
-use proofmark_evidence::glob::Globs;
 use proofmark_receipt::document::{Cause, DocumentError, Field, nearest, shown};
+use proofmark_receipt::glob::Globs;
 use proofmark_session::name_on_server;
 
 use super::ActionPolicy;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use proofmark_evidence::glob::Globs;
 use proofmark_evidence::{ApprovalDemand, Condition, ProvenanceDemand, ReceiptDemand, TextExpression};
+use proofmark_receipt::glob::Globs;
 use proofmark_receipt::{Json, Object};
 use proofmark_session::CallStatus;
 

@@ -1,7 +1,7 @@
 //! How a policy classes the tools of servers and hosts that do not say what their calls do.
 
-use proofmark_evidence::glob::Globs;
 use proofmark_receipt::document::{Cause, DocumentError, Field};
+use proofmark_receipt::glob::Globs;
 use proofmark_receipt::{Json, Object, object};
 use proofmark_session::{COMMON_TOOLS, name_on_server, server_tool};
 

@@ -4,7 +4,7 @@ use proofmark_receipt::document::shown;
 use proofmark_receipt::{Detail, Status};
 
 use super::cause::{Allowed, advice, unanswered, with_advice};
-use super::{End, Fault, faulted};
+use super::{End, Fault, SkippedTest, faulted};
 use crate::command::{Command, SkipPolicy};
 use crate::job::{CaseOutcome, Outcome, PROJECT_FOLDER, Tail};
 use crate::report::{self, Reported, Tested};
@@ -20,10 +20,10 @@ const HIDDEN_MISSING: &str = "the command names a file that is not there";
 /// The last of a command's output that is shown, in characters.
 const MAX_LAST_WORDS: usize = 800;
 
-/// The checks of a command, and the names of the skipped tests, which are not among them.
+/// The checks of a command, and the skipped tests, which are not among them.
 pub(super) struct Judged {
     pub(super) checks: Vec<(Option<Fault>, Detail)>,
-    pub(super) skipped: Vec<String>,
+    pub(super) skipped: Vec<SkippedTest>,
     /// Whether tests were skipped where none may be.
     pub(super) fails: bool,
 }
@@ -159,7 +159,7 @@ pub(super) fn settle(command: &Command, tests: Vec<Reported>, contradiction: Opt
 /// Tests with their place in the report, as the policy of skipped tests counts them.
 struct Policed {
     tests: Vec<(usize, Reported)>,
-    skipped: Vec<String>,
+    skipped: Vec<SkippedTest>,
     fails: bool,
 }
 
@@ -167,7 +167,7 @@ fn policed(policy: SkipPolicy, tests: Vec<Reported>) -> Policed {
     let mut policed = Policed { tests: Vec::new(), skipped: Vec::new(), fails: false };
     for (index, mut test) in tests.into_iter().enumerate() {
         match (policy, test.tested) {
-            (SkipPolicy::Ignore, Tested::Skipped) => policed.skipped.push(report::name(index, &test.name)),
+            (SkipPolicy::Ignore, Tested::Skipped) => policed.skipped.push(report::skipped(index, &test)),
             (SkipPolicy::Fail, Tested::Skipped) => {
                 test.status = Status::Fail;
                 policed.fails = true;

@@ -89,6 +89,9 @@ pub(super) fn failure(attribute: &str, text: &str, sources: Sources<'_>) -> Exce
     excerpts.with_message(&message(attribute, text))
 }
 
+/// The end of an attribute whose rest is in the text.
+const CUT: &str = "[truncated; full report in element text]";
+
 fn message(attribute: &str, text: &str) -> String {
     let attribute = attribute.trim();
     if let Some(assertion) = assertion(text) {
@@ -96,8 +99,9 @@ fn message(attribute: &str, text: &str) -> String {
             ["setup", "teardown"].into_iter().find(|stage| attribute.starts_with(&format!("failed on {stage}")));
         return match stage {
             Some(stage) => format!("in {stage}: {assertion}"),
-            // The attribute has all lines of the assertion; but of a file that does not load it says only so much.
-            None if attribute.is_empty() || attribute == "collection failure" => assertion,
+            // The attribute has all lines of the assertion; but of a file that does not load it says only so much, and
+            // pytest 9 cuts a long one.
+            None if attribute.is_empty() || attribute == "collection failure" || attribute.ends_with(CUT) => assertion,
             None => attribute.to_owned(),
         };
     }

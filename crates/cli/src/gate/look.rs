@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::env;
 
-use proofmark_evidence::glob;
 use proofmark_git::{
     Candidate, GitTree, Note, RefUpdate, Repository, Revision, TreeSummary, changes_how_others_are_read,
 };
 use proofmark_receipt::Receipt;
+use proofmark_receipt::glob;
 
 use super::{Commits, How, MAX_NAMED, SHORT};
 use crate::error::with_help;

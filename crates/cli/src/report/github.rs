@@ -32,7 +32,7 @@ fn annotation(out: &mut impl Write, group: &Group, case: &Case) -> io::Result<()
     };
     let mut properties = Vec::new();
     if let Some(location) = &case.location {
-        properties.push(("file", location.file.clone()));
+        properties.push(("file", location.path().to_owned()));
         // GitHub shows no annotation of a file without a line.
         properties.push(("line", location.line.unwrap_or(1).to_string()));
         properties.push(("col", location.column.unwrap_or(1).to_string()));

@@ -38,7 +38,7 @@ fn test_case(group: &Group, case: &Case) -> TestCase {
         test.set_time(time);
     }
     if let Some(location) = &case.location {
-        test.extra.insert("file".into(), printable(&location.file).into());
+        test.extra.insert("file".into(), printable(location.path()).into());
         if let Some(line) = location.line {
             test.extra.insert("line".into(), line.to_string().into());
         }

@@ -14,8 +14,11 @@ const MAX_NAME_CHARS: usize = 200;
 /// Writes the report.
 pub(crate) fn write(out: &mut impl Write, title: &str, groups: &[Group]) -> io::Result<()> {
     let good = groups.iter().filter(|group| group.status.is_pass()).count();
-    writeln!(out, "### proofmark {title}: {good} of {} passed\n", groups.len())?;
-    writeln!(out, "| result | name | checks | time | receipt |\n|---|---|---|---|---|")?;
+    match groups {
+        [only] => writeln!(out, "### proofmark {title}: {}\n", text(&only.word))?,
+        groups => writeln!(out, "### proofmark {title}: {good} of {} passed\n", groups.len())?,
+    }
+    writeln!(out, "| result | name | checks | receipt |\n|---|---|---|---|")?;
     // Those that did not pass first: the table may be cut.
     let ordered = || {
         groups
@@ -25,10 +28,12 @@ pub(crate) fn write(out: &mut impl Write, title: &str, groups: &[Group]) -> io::
     };
     for group in ordered().take(MAX_ROWS) {
         let passed = group.cases.iter().filter(|case| group.passes(case)).count();
-        let summary = group.summary.clone().unwrap_or_else(|| format!("{passed} of {} passed", group.cases.len()));
-        let time = group.time.map_or_else(String::new, |time| format!("{} ms", time.as_millis()));
+        let time = || group.time.map_or_else(String::new, |time| format!(", {} ms", time.as_millis()));
+        // A summary has the time in it.
+        let counts = || format!("{passed} of {} passed{}", group.cases.len(), time());
+        let summary = group.summary.clone().unwrap_or_else(counts);
         let receipt = group.receipt.as_deref().map_or_else(String::new, code);
-        writeln!(out, "| {} | {} | {} | {time} | {receipt} |", text(&group.word), code(&group.name), text(&summary))?;
+        writeln!(out, "| {} | {} | {} | {receipt} |", text(&group.word), code(&group.name), text(&summary))?;
     }
     more(out, groups.len(), MAX_ROWS)?;
     let failures = || ordered().flat_map(|group| group.failures().map(move |case| (group, case)));
@@ -50,7 +55,7 @@ fn details(out: &mut impl Write, group: &Group, case: &Case) -> io::Result<()> {
     writeln!(out, "\n<details><summary>{} {name}</summary>\n\n<pre>", case.status.as_str())?;
     if let Some(location) = &case.location {
         let line = location.line.map_or_else(String::new, |line| format!(":{line}"));
-        writeln!(out, "at {}{line}", html(&printable(&location.file)))?;
+        writeln!(out, "at {}{line}", html(&printable(location.path())))?;
     }
     lines(out, &case.text())?;
     for (name, value) in case.shown_details() {

@@ -11,6 +11,10 @@ use super::{Case, Group, Location, Status};
 /// How the message of a skipped test begins.
 const SKIPPED: &str = "skipped";
 
+/// How many reasons of skipped tests the summary names, and how much of each, in characters.
+const MAX_REASONS: usize = 3;
+const MAX_REASON_CHARS: usize = 60;
+
 /// How the message of a check begins that passed and may have tested nothing.
 const WARNING: &str = "warning: ";
 
@@ -45,7 +49,8 @@ impl Places {
 }
 
 fn location(path: &Path, line: Option<u64>) -> Option<Location> {
-    path.is_file().then(|| Location { file: path.display().to_string(), line, column: None })
+    let file = path.strip_prefix(".").unwrap_or(path).display().to_string();
+    path.is_file().then(|| Location { file, line, column: None })
 }
 
 /// `file:line`, or only the file.
@@ -64,9 +69,9 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
     let milliseconds = receipt.metadata().get("execution_ms").and_then(Json::as_number);
     let time = milliseconds.and_then(|number| number.as_str().parse().ok()).map(Duration::from_millis);
     let duration = time.map_or_else(String::new, |time| format!(", {} ms", time.as_millis()));
-    let (skipped, names) = skipped(receipt).unwrap_or_default();
-    let not_run = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
-    let no_checks = names.iter().filter_map(Json::as_str).map(no_check);
+    let skipped = Skipped::of(receipt).unwrap_or_default();
+    let not_run = skipped.summary();
+    let no_checks = skipped.tests.iter().filter_map(no_check);
     // Only a project's report says that a test was skipped; the message of another check is the submission's.
     let in_process = receipt.metadata().get("comparison").and_then(Json::as_str) == Some("in-process");
     let inside_count = results.details.iter().filter(|detail| detail.decided == Some(DecidedBy::Submission)).count();
@@ -93,15 +98,53 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
     }
 }
 
-/// How many tests of a project were skipped, and the names that the receipt has.
-fn skipped(receipt: &Receipt) -> Option<(u64, &[Json])> {
-    let skipped = receipt.metadata().get("skipped")?.as_object()?;
-    let names = skipped.get("tests").and_then(Json::as_array).unwrap_or_default();
-    Some((skipped.get("count")?.as_number()?.as_u64()?, names))
+/// The skipped tests of a project, as the receipt has them.
+#[derive(Default)]
+struct Skipped<'a> {
+    count: u64,
+    reasons: &'a [Json],
+    tests: &'a [Json],
 }
 
-fn no_check(name: &str) -> Case {
-    Case { message: Some("skipped, and no check".to_owned()), ..Case::new(name, Status::Skipped) }
+impl Skipped<'_> {
+    fn of(receipt: &Receipt) -> Option<Skipped<'_>> {
+        let skipped = receipt.metadata().get("skipped")?.as_object()?;
+        let list = |name: &str| skipped.get(name).and_then(Json::as_array).unwrap_or_default();
+        let count = skipped.get("count")?.as_number()?.as_u64()?;
+        Some(Skipped { count, reasons: list("reasons"), tests: list("tests") })
+    }
+
+    /// How many there are, with their most frequent reasons.
+    fn summary(&self) -> String {
+        if self.count == 0 {
+            return String::new();
+        }
+        let reasons: Vec<String> = self.reasons.iter().take(MAX_REASONS).filter_map(reason).collect();
+        if reasons.is_empty() {
+            return format!(", {} skipped", self.count);
+        }
+        let more = if self.reasons.len() > MAX_REASONS { ", …" } else { "" };
+        format!(", {} skipped ({}{more})", self.count, reasons.join(", "))
+    }
+}
+
+/// A reason, and how many tests were skipped for it where it is more than one.
+fn reason(reason: &Json) -> Option<String> {
+    let reason = reason.as_object()?;
+    let text: String = reason.get("reason")?.as_str()?.chars().take(MAX_REASON_CHARS).collect();
+    match reason.get("count")?.as_number()?.as_u64()? {
+        0 | 1 => Some(text),
+        count => Some(format!("{text}: {count}")),
+    }
+}
+
+fn no_check(test: &Json) -> Option<Case> {
+    let test = test.as_object()?;
+    let message = match test.get("reason").and_then(Json::as_str) {
+        Some(reason) => format!("skipped: {reason}"),
+        None => "skipped without a reason".to_owned(),
+    };
+    Some(Case { message: Some(message), ..Case::new(test.get("name")?.as_str()?, Status::Skipped) })
 }
 
 fn case(detail: &Detail, in_process: bool, places: &Places) -> Case {

@@ -75,7 +75,7 @@ fn result(group: &Group, case: &Case) -> Json {
 
 fn physical(location: &Location) -> Json {
     let region = location.line.map(|line| object! { "startLine": line, "startColumn"?: location.column });
-    object! { "artifactLocation": object! { "uri": uri(&location.file) }, "region"?: region }.into()
+    object! { "artifactLocation": object! { "uri": uri(location.path()) }, "region"?: region }.into()
 }
 
 /// Plain text, in which `[text](target)` would be a link (SARIF 3.11.6).

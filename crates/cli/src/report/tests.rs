@@ -151,7 +151,7 @@ fn markdown_has_only_its_own_tags_and_rows() {
     assert_eq!(tags, BTreeSet::from(["/code", "/details", "/pre", "/summary", "code", "details", "pre", "summary"]));
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     assert_eq!(rows.len(), HOSTILE.len() + 2);
-    assert!(rows.iter().all(|row| row.matches('|').count() == 6), "{rows:?}");
+    assert!(rows.iter().all(|row| row.matches('|').count() == 5), "{rows:?}");
     let inside: String = rows.iter().skip(2).map(|row| row.replace('|', "")).collect();
     for meaning in ["](", "www.", "@", "`", "\\", "http:"] {
         assert!(!inside.contains(meaning), "{meaning} in {inside}");
@@ -187,4 +187,19 @@ fn the_signs_of_a_difference_are_explained_where_they_are_known() {
     assert_eq!(own.heading("expected"), "expected");
     // Runners of tests use the signs as they like.
     assert_eq!(case(vec![difference]).heading("difference"), "difference");
+}
+
+#[test]
+fn places_and_names_are_those_of_the_repository() {
+    let location = Some(Location { file: "././tests/test_a.py".to_owned(), line: Some(3), column: None });
+    let case = Case { location, ..Case::new("tests/test_a.py::test_b", Status::Fail) };
+    let group = Group { qualifies: true, ..Group::of_cases(".", vec![case]) };
+    let text = written(|out| github::group(out, &group));
+    assert!(
+        text.starts_with("::error file=tests/test_a.py,line=3,col=1,title=tests/test_a.py%3A%3Atest_b::"),
+        "{text}"
+    );
+    assert!(sarif::log(std::slice::from_ref(&group)).to_text().contains(r#""uri":"tests/test_a.py""#));
+    let text = written(|out| markdown::write(out, "verify", std::slice::from_ref(&group)));
+    assert!(text.starts_with("### proofmark verify: fail\n"), "{text}");
 }

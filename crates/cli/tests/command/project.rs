@@ -362,9 +362,10 @@ class Calc(unittest.TestCase):
     };
     for command in command {
         let receipt = place.receipt(&request("total = sum", tests, command), &[]);
-        assert_eq!(receipt.results().total, 4, "{}", receipt.to_text());
+        assert_eq!(receipt.results().total, 2, "{}", receipt.to_text());
         assert_eq!(names(&receipt, Status::Pass), ["test_calc.Calc.test_many", "test_calc.Calc.test_sum"]);
-        assert_eq!(names(&receipt, Status::Error), ["test_calc.Calc.test_known", "test_calc.Calc.test_later"]);
+        let skipped = receipt.metadata().get("skipped").unwrap().to_text();
+        assert!(skipped.contains("test_calc.Calc.test_known") && skipped.contains("test_calc.Calc.test_later"));
     }
     let wrong = place.receipt(&request("def total(xs):\n    return 3", tests, command[0]), &[]);
     assert_eq!(names(&wrong, Status::Pass), ["test_calc.Calc.test_sum"], "{}", wrong.to_text());

@@ -331,16 +331,20 @@ fn skipped_tests_are_named_and_never_make_a_pass_alone() {
         let receipt = parsed(&done);
         assert_eq!((done.code, receipt.verdict()), (code, verdict), "{done:?}");
         let skipped = receipt.metadata().get("skipped").map(Json::to_text);
-        assert_eq!(skipped.as_deref(), (policy == "ignore").then_some(r#"{"count":1,"tests":["test_a.A.test_b"]}"#));
+        assert_eq!(skipped.as_deref(), (policy == "ignore").then_some(SKIPPED_ONE));
     }
     let shown = verify("ignore", false).stdout;
-    assert!(shown.contains("1 of 1 check passed, 1 skipped") && shown.contains("test_a.A.test_b"), "{shown}");
+    assert!(shown.contains("1 of 1 check passed, 1 skipped (windows)") && shown.contains("test_a.A.test_b"), "{shown}");
     write(skipping);
     for policy in ["partial", "fail", "ignore"] {
         let done = verify(policy, true);
         assert_eq!((done.code, parsed(&done).verdict()), (1, Verdict::Fail), "{done:?}");
     }
 }
+
+/// What a receipt says of one skipped test.
+const SKIPPED_ONE: &str =
+    r#"{"count":1,"reasons":[{"reason":"windows","count":1}],"tests":[{"name":"test_a.A.test_b","reason":"windows"}]}"#;
 
 #[test]
 fn a_pass_that_seems_to_test_nothing_has_a_warning() {
@@ -489,7 +493,7 @@ new Reporter().onRunComplete(new Set(), { testResults: [
 process.exit(1);
 ",
     );
-    let done = place.run(&["verify", "--dir", "p", "--json", "--", "npx", "jest"]);
+    let done = place.run(&["verify", "--dir", "p", "--json", "--skipped", "partial", "--", "npx", "jest"]);
     let receipt = parsed(&done);
     assert_eq!((done.code, receipt.verdict()), (1, Verdict::Partial), "{done:?}");
     assert_snapshot!(told(&receipt));

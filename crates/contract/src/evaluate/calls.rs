@@ -8,8 +8,9 @@
 use std::collections::HashSet;
 
 use proofmark_evidence::trace::Trace;
-use proofmark_evidence::{Call, EvidenceStatus, FromThere, facts, glob};
+use proofmark_evidence::{Call, EvidenceStatus, FromThere, facts};
 use proofmark_predicate::{Truth, Value};
+use proofmark_receipt::glob;
 use proofmark_session::CallStatus;
 
 use super::{RuleKind, RuleOutcome, RuleResult, reject_message};

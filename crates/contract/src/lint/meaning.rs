@@ -1,9 +1,10 @@
 //! Rules of a step that prove less than they seem to.
 
-use proofmark_evidence::{Condition, Path, SignerDemand, Use, doubts, glob};
+use proofmark_evidence::{Condition, Path, SignerDemand, Use, doubts};
 use proofmark_predicate::meaning::{Claim, is_possible};
 use proofmark_predicate::tree::Expression;
 use proofmark_receipt::document::{nearest, shown};
+use proofmark_receipt::glob;
 use proofmark_receipt::{Json, Verdict};
 
 use super::finding::Finding;

@@ -1,9 +1,10 @@
 //! Rules without effect, and rules that repeat or contradict each other.
 
-use proofmark_evidence::{Accepts, facts, glob};
+use proofmark_evidence::{Accepts, facts};
 use proofmark_predicate::limits::MAX_STEPS;
 use proofmark_predicate::{Budget, Truth, Value};
 use proofmark_receipt::Json;
+use proofmark_receipt::glob;
 use proofmark_session::COMMON_TOOLS;
 
 use super::finding::Finding;

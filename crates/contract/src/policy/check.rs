@@ -1,7 +1,8 @@
 //! Whether a step does what is demanded of it.
 
-use proofmark_evidence::{Accepts, EvidenceStatus, SignerDemand, glob};
+use proofmark_evidence::{Accepts, EvidenceStatus, SignerDemand};
 use proofmark_receipt::Verdict;
+use proofmark_receipt::glob;
 
 use super::demands::{DemandKind, Demands};
 use super::{Exemption, WorkflowPolicy};

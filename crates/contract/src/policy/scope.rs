@@ -1,7 +1,7 @@
 //! Which steps a requirement or an exemption covers.
 
-use proofmark_evidence::glob;
 use proofmark_receipt::document::{DocumentError, Field};
+use proofmark_receipt::glob;
 use proofmark_receipt::{Json, object};
 
 use crate::class::Class;

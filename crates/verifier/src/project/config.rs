@@ -1,8 +1,8 @@
 //! How a project is verified, as its `proofmark.yaml` says.
 
 use proofmark_checks::{PROJECT_SETTINGS, RequestError, check_settings};
-use proofmark_evidence::glob::Globs;
 use proofmark_receipt::document::Field;
+use proofmark_receipt::glob::Globs;
 use proofmark_receipt::{Json, Object};
 
 /// The file in a project's folder that says how it is verified.

@@ -1,14 +1,19 @@
 //! What a receipt says of how a project was verified, beside its checks.
 
-use proofmark_checks::{Command, Job, Judgment, Program, Report, ReportForm, Reveal, SkipPolicy};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use proofmark_checks::{Command, Job, Judgment, Program, Report, ReportForm, Reveal, SkipPolicy, SkippedTest};
 use proofmark_receipt::{Json, Object, object};
 
 /// How much of the command is shown, in characters.
 const MAX_COMMAND_CHARS: usize = 1_000;
 /// How many folders of packages are named.
 const MAX_PACKAGES: usize = 16;
-/// How much the names of skipped tests may take together, in bytes of JSON.
+/// How much the skipped tests may take together, in bytes of JSON.
 const MAX_SKIPPED_BYTES: usize = 8 << 10;
+/// How many reasons of skipped tests are counted.
+const MAX_REASONS: usize = 8;
 
 /// Adds the settings in force, and the skipped tests. `job` is what was run, if anything was.
 pub(crate) fn describe(metadata: &mut Object, command: &Command, judgment: &Judgment, job: Option<&Job>) {
@@ -25,8 +30,7 @@ pub(crate) fn describe(metadata: &mut Object, command: &Command, judgment: &Judg
     }
     metadata.insert("settings", settings);
     if command.skipped == SkipPolicy::Ignore {
-        let names = if shown { Some(names(&judgment.skipped)) } else { None };
-        metadata.insert("skipped", object! { "count": judgment.skipped.len() as u64, "tests"?: names });
+        metadata.insert("skipped", skipped(&judgment.skipped, shown));
     }
 }
 
@@ -66,13 +70,38 @@ fn limits(job: &Job) -> Object {
     }
 }
 
-fn names(skipped: &[String]) -> Vec<Json> {
+/// How many tests were skipped, why, and which. Reasons count all of them; of the tests, as many are named as fit.
+fn skipped(tests: &[SkippedTest], shown: bool) -> Object {
+    object! {
+        "count": tests.len() as u64,
+        "reasons"?: shown.then(|| reasons(tests)).filter(|reasons| !reasons.is_empty()),
+        "tests"?: shown.then(|| fitting(tests.iter().map(skipped_test))),
+    }
+}
+
+fn skipped_test(test: &SkippedTest) -> Json {
+    object! { "name": test.name.as_str(), "reason"?: test.reason.as_deref() }.into()
+}
+
+/// The reasons that most tests were skipped for, the most frequent first.
+fn reasons(tests: &[SkippedTest]) -> Vec<Json> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for reason in tests.iter().filter_map(|test| test.reason.as_deref()) {
+        *counts.entry(reason).or_default() += 1;
+    }
+    let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
+    // A stable sort: among reasons that are as frequent, the order is that of their texts.
+    counts.sort_by_key(|(_, count)| Reverse(*count));
+    let reasons = counts.into_iter().take(MAX_REASONS);
+    reasons.map(|(reason, count)| object! { "reason": reason, "count": count }.into()).collect()
+}
+
+fn fitting(items: impl Iterator<Item = Json>) -> Vec<Json> {
     let mut left = MAX_SKIPPED_BYTES;
-    let names = skipped.iter().map(|name| Json::from(name.as_str()));
-    let fits = |name: &Json| {
-        let rest = left.checked_sub(name.to_text().len() + 1);
+    let fits = |item: &Json| {
+        let rest = left.checked_sub(item.to_text().len() + 1);
         left = rest.unwrap_or(0);
         rest.is_some()
     };
-    names.take_while(fits).collect()
+    items.take_while(fits).collect()
 }

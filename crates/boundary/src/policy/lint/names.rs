@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use proofmark_evidence::glob::Globs;
 use proofmark_predicate::meaning::{place, walk};
 use proofmark_receipt::document::shown;
+use proofmark_receipt::glob::Globs;
 
 use super::super::{ActionPolicy, Boundary, Demand, Unmatched};
 use super::{Warning, warning};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use proofmark_evidence::glob::Globs;
 use proofmark_evidence::{ApprovalDemand, Condition, ProvenanceDemand, ReceiptDemand, SignerDemand, TextExpression};
 use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
+use proofmark_receipt::glob::Globs;
 use proofmark_session::CallStatus;
 
 use super::text;

@@ -1,11 +1,11 @@
 //! What reports of real runners say about their tests: where, why, and how skipped ones count.
 
-use proofmark_checks::{Format, Judgment, Request};
+use proofmark_checks::{Format, Judgment, Request, SkippedTest};
 use proofmark_receipt::{Status, Verdict, json};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{BASH, NODE, PYTEST, outcome, ran, request, said, sealed, tap};
+use super::{BASH, NODE, ONE, PYTEST, outcome, ran, request, said, sealed, suite, tap};
 
 /// A report of a real runner, judged as that of a project of these files.
 fn told(command: &[&str], status: i32, report: &str, files: &[&str]) -> Judgment {
@@ -21,6 +21,10 @@ fn told_with(command: &[&str], status: i32, report: &str, files: &[&str], skippe
     let text = json!({"output": {"files": files}, "verification": verification}).to_string();
     let end = ran(status, report.as_bytes(), Some(report.as_bytes()));
     Request::read(text.as_bytes(), Format::Json, None).unwrap().judge(Some(&outcome(end)), None)
+}
+
+fn untested(name: &str, reason: Option<&str>) -> SkippedTest {
+    SkippedTest { name: name.to_owned(), reason: reason.map(str::to_owned) }
 }
 
 fn detail<'a>(judgment: &'a Judgment, name: &str) -> &'a proofmark_receipt::Detail {
@@ -132,7 +136,7 @@ fn skipped_tests_count_as_the_policy_says() {
     let both = || format!("1..2\n{one}{skipped}");
     assert_eq!(verdict(both(), 0, "partial"), (Verdict::Partial, (1, 0, 1), vec![]));
     assert_eq!(verdict(both(), 0, "fail"), (Verdict::Fail, (1, 1, 0), vec![]));
-    assert_eq!(verdict(both(), 0, "ignore"), (Verdict::Pass, (1, 0, 0), vec!["b".to_owned()]));
+    assert_eq!(verdict(both(), 0, "ignore"), (Verdict::Pass, (1, 0, 0), vec![untested("b", Some("no"))]));
     // Without a test that was tested, nothing passes.
     for policy in ["partial", "fail", "ignore"] {
         for all in ["1..1\nok 1 - b # SKIP\n", "1..1\nnot ok 1 - b # TODO\n", "1..1\n    ok 1 - b # SKIP\nok 1 - a\n"] {
@@ -148,7 +152,18 @@ fn skipped_tests_count_as_the_policy_says() {
     }
     // The mark of a suite is that of its tests.
     let marked = "1..2\nok 1 - a\n    not ok 1 - b\nnot ok 2 - suite # TODO\n".to_owned();
-    assert_eq!(verdict(marked, 0, "ignore"), (Verdict::Pass, (1, 0, 0), vec!["suite > b".to_owned()]));
+    assert_eq!(verdict(marked, 0, "ignore"), (Verdict::Pass, (1, 0, 0), vec![untested("suite > b", Some("to do"))]));
+}
+
+#[test]
+fn the_reason_of_a_skipped_test_is_one_short_line() {
+    let reason = |report: &str| told_with(BASH, 0, report, &["run.sh"], "ignore").skipped.remove(0).reason;
+    let junit = |skipped: &str| reason(&suite("", &format!("{ONE}<testcase name='b'>{skipped}</testcase>")));
+    assert_eq!(junit("<skipped message='needs network'>x</skipped>"), Some("needs network".to_owned()));
+    assert_eq!(junit("<skipped>\n needs this\nand that</skipped>"), Some("needs this".to_owned()));
+    assert_eq!(junit("<skipped/>"), None);
+    let long = format!("1..2\nok 1 - a\nok 2 - b # SKIP {}\u{7}\n", "é".repeat(300));
+    assert_eq!(reason(&long), Some("é".repeat(200)));
 }
 
 #[test]

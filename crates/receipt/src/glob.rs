@@ -1,6 +1,6 @@
 //! Globs: `*` is any run of characters, `?` any one; every other character is itself.
 
-use proofmark_receipt::document::{Cause, DocumentError, Field};
+use crate::document::{Cause, DocumentError, Field};
 
 /// The longest glob, in bytes. With the limit on names, this bounds the cost of a match.
 const MAX_GLOB_BYTES: usize = 256;
@@ -31,6 +31,14 @@ impl Globs {
     /// # Errors
     /// [`DocumentError`] when there is none, too many of them, or one is too long.
     pub fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
+        Self::read_at_most(field, MAX_GLOBS)
+    }
+
+    /// As [`Globs::read`], with another limit on how many there are.
+    ///
+    /// # Errors
+    /// [`DocumentError`] when there is none, too many of them, or one is too long.
+    pub fn read_at_most(field: &Field<'_>, most: usize) -> Result<Self, DocumentError> {
         let fields = match field.json.as_array() {
             Some(_) => field.items()?,
             None => vec![field.clone()],
@@ -40,9 +48,9 @@ impl Globs {
                 .error(Cause::Empty, "the list has no globs")
                 .with_help("write one, or leave the field out"));
         }
-        if fields.len() > MAX_GLOBS {
+        if fields.len() > most {
             return Err(field
-                .error(Cause::TooMany, format!("more than {MAX_GLOBS} globs"))
+                .error(Cause::TooMany, format!("more than {most} globs"))
                 .with_help("use `*` to join some"));
         }
         Ok(Self(fields.iter().map(read_one).collect::<Result<_, _>>()?))

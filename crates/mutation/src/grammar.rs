@@ -1,0 +1,33 @@
+//! How programs of each language are read: one file and one row each.
+
+use proofmark_checks::Language;
+
+use crate::lexer::{LexError, Lexer};
+
+/// Declares the module of each language's grammar, so that no language can be without one.
+macro_rules! grammars {
+    ($($module:ident: $language:ident,)*) => {
+        $(mod $module;)*
+
+        /// The grammar of a language.
+        pub(crate) fn of(language: Language) -> &'static Grammar {
+            match language {
+                $(Language::$language => &$module::GRAMMAR,)*
+            }
+        }
+    };
+}
+
+grammars! {
+    python: Python,
+    javascript: JavaScript,
+    typescript: TypeScript,
+    bash: Bash,
+    ruby: Ruby,
+}
+
+/// What tells the tokens of one language from another's.
+pub(crate) struct Grammar {
+    /// Reads what begins at the lexer's place, at least one byte of it.
+    pub(crate) token: fn(&mut Lexer<'_>) -> Result<(), LexError>,
+}

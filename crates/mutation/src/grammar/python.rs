@@ -1,0 +1,59 @@
+//! Python, as CPython 3.14 reads it.
+
+use super::Grammar;
+use crate::lexer::{Holes, LexError, Lexer, Literal, Numbers, Scope};
+
+pub(super) static GRAMMAR: Grammar = Grammar { token };
+
+const NUMBERS: Numbers = Numbers { digits_around_point: false, suffixes: &['j', 'J'] };
+
+#[rustfmt::skip]
+const OPERATORS: [&str; 42] = [
+    "**=", "//=", ">>=", "<<=", "...", "!=", "==", "<=", ">=", "->", ":=", "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=",
+    "^=", "**", "//", "<<", ">>", "<", ">", "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", ":", ",", ".", ";", "=", "!",
+];
+
+fn token(lexer: &mut Lexer<'_>) -> Result<(), LexError> {
+    if let Some(Scope::Literal(literal)) = lexer.scope() {
+        if lexer.is_next(":") {
+            return lexer.resume_with_spec(literal);
+        }
+    }
+    let ends = lexer.scope().is_none();
+    let read = lexer.space(ends)?
+        || lexer.line_comment("#")?
+        || string(lexer)?
+        || lexer.name(&[])?
+        || lexer.number(NUMBERS)?
+        || lexer.bracket()?
+        || lexer.operator(&OPERATORS)?;
+    if read { Ok(()) } else { Err(lexer.unexpected()) }
+}
+
+/// Reads a string with its prefix.
+fn string(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
+    let rest = lexer.rest();
+    let prefix =
+        rest.find(|char: char| !char.is_ascii_alphabetic()).and_then(|end| rest.get(..end)).unwrap_or_default();
+    let quote = rest.get(prefix.len()..).unwrap_or_default().chars().next();
+    let (Some(quote @ ('"' | '\'')), true) = (quote, is_prefix(prefix)) else { return Ok(false) };
+    lexer.eat(prefix);
+    let triple = if quote == '"' { "\"\"\"" } else { "'''" };
+    let is_triple = lexer.eat(triple);
+    if !is_triple {
+        lexer.bump();
+    }
+    let formatted = prefix.contains(['f', 'F', 't', 'T']);
+    lexer.literal(Literal {
+        count: if is_triple { 3 } else { 1 },
+        lines: is_triple,
+        holes: if formatted { Holes::Python } else { Holes::None },
+        ..Literal::quoted(quote)
+    })?;
+    Ok(true)
+}
+
+fn is_prefix(prefix: &str) -> bool {
+    let lower = prefix.to_ascii_lowercase();
+    ["", "r", "u", "b", "f", "t", "br", "rb", "fr", "rf", "tr", "rt"].contains(&lower.as_str())
+}

@@ -1,0 +1,175 @@
+//! Ruby, as its interpreter reads it where spaces stand as people write them.
+
+use super::Grammar;
+use crate::lexer::{Holes, LexError, Lexer, Literal, Numbers, Scope};
+use crate::token::Kind;
+
+mod percent;
+mod symbol;
+
+pub(super) static GRAMMAR: Grammar = Grammar { token };
+
+const NUMBERS: Numbers = Numbers { digits_around_point: true, suffixes: &['r', 'i'] };
+
+#[rustfmt::skip]
+const OPERATORS: [&str; 51] = [
+    "<=>", "===", "**=", "<<=", ">>=", "&&=", "||=", "...", "!~", "=~", "=>", "->", "::", "&.", "..", "**", "==", "!=", "<=",
+    ">=", "&&", "||", "<<", ">>", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<", ">", "+", "-", "*", "/", "%", "&", "|",
+    "^", "~", "!", "=", "?", ":", ",", ".", ";", "`",
+];
+
+/// Words behind which an expression begins.
+#[rustfmt::skip]
+const BEFORE_EXPRESSION: [&str; 25] = [
+    "and", "begin", "break", "case", "do", "else", "elsif", "ensure", "for", "if", "in", "loop", "next", "not", "or", "rescue",
+    "return", "then", "unless", "until", "when", "while", "yield", "raise", "puts",
+];
+
+/// Words that are values.
+const VALUES: [&str; 8] = ["end", "self", "true", "false", "nil", "__FILE__", "__LINE__", "__dir__"];
+
+fn token(lexer: &mut Lexer<'_>) -> Result<(), LexError> {
+    let ends = !matches!(lexer.scope(), Some(Scope::Bracket(')' | ']')));
+    let read = lexer.space(ends)?
+        || comment(lexer)?
+        || heredoc(lexer)?
+        || string(lexer)?
+        || percent::literal(lexer)?
+        || character(lexer)?
+        || symbol::symbol(lexer)?
+        || regex(lexer)?
+        || name(lexer)?
+        || lexer.number(NUMBERS)?
+        || lexer.bracket()?
+        || lexer.operator(&OPERATORS)?;
+    if read { Ok(()) } else { Err(lexer.unexpected()) }
+}
+
+fn comment(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
+    let starts_line = lexer.char_before().is_none_or(|char| char == '\n');
+    if starts_line && is_word(lexer, "=begin") {
+        if !lexer.eat_through("\n=end") {
+            return Err(lexer.unexpected_end("the comment"));
+        }
+        lexer.eat_line();
+        return lexer.emit(Kind::Comment).map(|_| true);
+    }
+    let is_data = starts_line && matches!(lexer.rest().lines().next(), Some("__END__"));
+    if is_data && lexer.scope().is_none() {
+        lexer.eat_while(|_| true);
+        return lexer.emit(Kind::Comment).map(|_| true);
+    }
+    lexer.line_comment("#")
+}
+
+fn is_word(lexer: &Lexer<'_>, word: &str) -> bool {
+    let after = lexer.rest().strip_prefix(word);
+    after.is_some_and(|after| after.chars().next().is_none_or(char::is_whitespace))
+}
+
+fn heredoc(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
+    if !lexer.is_next("<<") || !begins_operand(lexer, "<<") || matches!(lexer.last(), Some((_, "class"))) {
+        return Ok(false);
+    }
+    let after = lexer.rest().chars().nth(2);
+    let plain = after.is_some_and(|char| char.is_uppercase() || matches!(char, '"' | '\''));
+    lexer.heredoc(if plain { &["<<"] } else { &[] }, &["<<~", "<<-"])
+}
+
+fn string(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
+    let Some(quote @ ('"' | '\'' | '`')) = lexer.peek() else { return Ok(false) };
+    if quote == '`' && names_method(lexer) {
+        return Ok(false);
+    }
+    lexer.bump();
+    let holes = if quote == '\'' { Holes::None } else { Holes::Hash };
+    lexer.literal(Literal { holes, lines: true, ..Literal::quoted(quote) })?;
+    Ok(true)
+}
+
+/// Reads a string of one character, such as `?a`.
+fn character(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
+    let mut after = lexer.rest().chars().skip(1);
+    let (first, second) = (after.next(), after.next());
+    let plain = first.is_some_and(|char| !char.is_whitespace() && char != '\\')
+        && second.is_none_or(|char| !char.is_alphanumeric() && char != '_');
+    let escaped = first == Some('\\') && second.is_some();
+    let is_name = matches!(lexer.last(), Some((Kind::Name, _)));
+    if !lexer.is_next("?") || is_name || !(plain || escaped) || !begins_operand(lexer, "?") {
+        return Ok(false);
+    }
+    for _ in 0..if escaped { 3 } else { 2 } {
+        lexer.bump();
+    }
+    lexer.emit(Kind::String).map(|_| true)
+}
+
+fn regex(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
+    if !lexer.is_next("/") || !begins_operand(lexer, "/") {
+        return Ok(false);
+    }
+    lexer.bump();
+    lexer.literal(Literal { kind: Kind::Regex, holes: Holes::Hash, lines: true, ..Literal::quoted('/') })?;
+    Ok(true)
+}
+
+/// Reads a name, with `@`, `@@` or `$` before it and `?` or `!` behind it.
+fn name(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
+    if lexer.is_next("$") {
+        lexer.bump();
+        let named = lexer.peek().is_some_and(|char| char.is_alphanumeric() || char == '_');
+        if !named {
+            let _ = lexer.eat("-");
+            lexer.bump();
+            return lexer.emit(Kind::Name).map(|_| true);
+        }
+        lexer.eat_while(|char| char.is_alphanumeric() || char == '_');
+        return lexer.emit(Kind::Name).map(|_| true);
+    }
+    lexer.eat_while(|char| char == '@');
+    if !eat_name(lexer) {
+        return if lexer.read().is_empty() { Ok(false) } else { lexer.emit(Kind::Operator).map(|_| true) };
+    }
+    lexer.emit(Kind::Name).map(|_| true)
+}
+
+/// Reads a name with its mark at the end.
+fn eat_name(lexer: &mut Lexer<'_>) -> bool {
+    let before = lexer.read().len();
+    if lexer.peek().is_some_and(|char| char.is_alphabetic() || char == '_' || !char.is_ascii()) {
+        lexer.eat_while(|char| char.is_alphanumeric() || char == '_' || (!char.is_ascii() && !char.is_whitespace()));
+    }
+    let is_name = lexer.read().len() > before;
+    let mut after = lexer.rest().chars().skip(1);
+    let assigns = after.next() == Some('=') && !matches!(after.next(), Some('=' | '~' | '>'));
+    if is_name && !assigns && matches!(lexer.peek(), Some('?' | '!')) {
+        lexer.bump();
+    }
+    is_name
+}
+
+/// Whether a method is named or called here, whose name may be an operator.
+fn names_method(lexer: &Lexer<'_>) -> bool {
+    matches!(lexer.last(), Some((Kind::Name, "def") | (Kind::Operator, "." | "&.")))
+}
+
+/// Whether a literal may begin here with this mark, by what stands before it. Behind a name, as Ruby itself decides: if there is
+/// a space before the mark and none behind it, it begins the first argument of a call.
+fn begins_operand(lexer: &Lexer<'_>, mark: &str) -> bool {
+    if names_method(lexer) {
+        return false;
+    }
+    let Some((kind, text)) = lexer.last() else { return true };
+    match kind {
+        Kind::Newline | Kind::Operator | Kind::Open | Kind::Head | Kind::Middle => true,
+        Kind::Name if BEFORE_EXPRESSION.contains(&text) => true,
+        Kind::Name if VALUES.contains(&text) || text.starts_with(['@', '$']) => false,
+        Kind::Name => {
+            let behind = lexer.rest().strip_prefix(mark).and_then(|rest| rest.chars().next());
+            let spaced = lexer.char_before().is_some_and(char::is_whitespace);
+            spaced && behind.is_some_and(|char| !char.is_whitespace() && char != '=')
+        }
+        Kind::Close | Kind::Number | Kind::String | Kind::Symbol | Kind::Regex | Kind::Tail => false,
+        Kind::Heredoc | Kind::Markup | Kind::Space | Kind::Comment => true,
+    }
+}

@@ -1,0 +1,6 @@
+//! TypeScript, which has the tokens of JavaScript without JSX.
+
+use super::Grammar;
+use super::javascript;
+
+pub(super) static GRAMMAR: Grammar = Grammar { token: javascript::token_without_markup };

@@ -1,0 +1,20 @@
+//! The tokens of programs, and small changes of them.
+//!
+//! [`Tokens::read`] splits the text of a program into tokens that cover it. It reads programs that their interpreter accepts;
+//! of others it may read some. It does not parse: what a token means depends on its neighbours, and who changes a program by
+//! its tokens has to expect that the result does not load.
+//!
+//! This crate runs nothing, and knows no files, clock or randomness.
+//!
+//! Read the files in this order: `token` is what callers see, `grammar` has a file and a row for each language, `lexer` is
+//! what the languages share, with the folder `lexer` for the parts of it. `limits` bounds all of it. `expectation` finds the
+//! tests in a text, and how what they expect is made wrong.
+
+pub mod expectation;
+mod grammar;
+mod lexer;
+pub mod limits;
+mod token;
+
+pub use lexer::{LexError, Place};
+pub use token::{Kind, LogicalLine, Token, Tokens};

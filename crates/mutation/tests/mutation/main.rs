@@ -1,0 +1,10 @@
+//! What the crate promises of any program.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests, which may fail by panicking"
+)]
+
+mod lexing;
+mod properties;

@@ -6,5 +6,6 @@
     reason = "helpers of tests, which may fail by panicking"
 )]
 
+mod expectations;
 mod lexing;
 mod properties;

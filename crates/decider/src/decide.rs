@@ -14,11 +14,13 @@ use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, ReceiptId, SignError, Timestamp};
 use proofmark_session::SessionError;
 use proofmark_store::{
-    ActionState, Decision as StoredDecision, DecisionIndex, JudgedRules, Spends, StoreError, TenantStore,
+    ActionHistory, ActionState, Decision as StoredDecision, DecisionIndex, JudgedRules, Spends, StoreError, TenantStore,
 };
 
 use proofmark_verifier::presented::{self, Presented, PresentedError};
 use proofmark_verifier::{ChangedDecision, clock, signed_decision, subject_key};
+
+use crate::ahead::Last;
 
 /// A request for a decision, and what is presented with it.
 #[derive(Clone, Copy, Debug)]
@@ -135,9 +137,10 @@ pub(crate) fn resume(
     resumed: &DecisionReceipt,
     store: &TenantStore<'_>,
 ) -> Result<Admission, DecideError> {
-    let Known { now, history, .. } = Known::of(question, store)?;
+    let Known { now, history, denial, .. } = Known::of(question, store, None)?;
     let evidence = evidence(question, store, &now)?;
-    Ok(admits(resumed, question.policy, question.request, &evidence, &Moment { now, history }))
+    let moment = Moment { now, history: History { denied: history.denied, denial } };
+    Ok(admits(resumed, question.policy, question.request, &evidence, &moment))
 }
 
 /// Decides the request of a decision receipt again, on the evidence that is presented: whether the same policy gives the same
@@ -160,25 +163,40 @@ pub fn replay(
 pub(crate) struct Made {
     pub(crate) decision: Decision,
     pub(crate) now: Timestamp,
-    /// Which decision on its action it is.
-    pub(crate) nth: u64,
+    /// What was decided on its action before it.
+    history: ActionHistory,
+    /// The decision before it, where that may not be on disk yet.
+    pub(crate) after: Option<ReceiptId>,
     /// What decisions on its subject are looked up by.
     subject: String,
 }
 
-pub(crate) fn make(question: &Question<'_>, store: &TenantStore<'_>) -> Result<Made, DecideError> {
+/// Makes a decision. `last` is the decision before it on its action, where that may not be on disk yet.
+pub(crate) fn make(question: &Question<'_>, store: &TenantStore<'_>, last: Option<Last>) -> Result<Made, DecideError> {
     // First, so that a decision on the same action that is stored meanwhile makes this one fail, whatever evidence was
     // seen.
-    let Known { now, history, nth, subject } = Known::of(question, store)?;
+    let Known { now, history, after, denial, subject } = Known::of(question, store, last)?;
     let evidence = evidence(question, store, &now)?;
-    let (moment, stopped) = (Moment { now: now.clone(), history }, || question.stop.load(Ordering::Relaxed));
+    let moment = Moment { now: now.clone(), history: History { denied: history.denied, denial } };
+    let stopped = || question.stop.load(Ordering::Relaxed);
     let decision = proofmark_boundary::decide_until(question.policy, question.request, &evidence, &moment, &stopped);
     // What takes few steps is decided before it is asked whether to stop.
     let decision = decision.ok().filter(|_| !stopped()).ok_or(DecideError::Stopped)?;
-    Ok(Made { decision, now, nth, subject })
+    Ok(Made { decision, now, history, after, subject })
 }
 
 impl Made {
+    /// Which decision on its action it is, counted from 1.
+    pub(crate) fn nth(&self) -> u64 {
+        self.history.decided.saturating_add(1)
+    }
+
+    /// What was decided on its action, this decision included.
+    pub(crate) fn history(&self) -> ActionHistory {
+        let denied = if self.decision.allows() { 0 } else { self.history.denied.saturating_add(1) };
+        ActionHistory { decided: self.nth(), denied }
+    }
+
     /// What decisions on its subject are looked up by.
     pub(crate) fn subject(&self) -> &str {
         &self.subject
@@ -246,29 +264,33 @@ pub(crate) fn vouch(facts: &mut [ReceiptFact], vouching: &[DatedKey]) {
     }
 }
 
-/// What the store knows before a decision.
+/// What is known before a decision.
 struct Known {
     now: Timestamp,
-    /// How often the action was denied since it was last allowed, and whether a reviewer has denied it.
-    history: History,
-    nth: u64,
+    /// How often the action was decided on, and denied since it was last allowed.
+    history: ActionHistory,
+    /// The decision that this counts on and that may not be on disk yet.
+    after: Option<ReceiptId>,
+    /// A reviewer's denial.
+    denial: Option<Denial>,
     subject: String,
 }
 
 impl Known {
-    fn of(question: &Question<'_>, store: &TenantStore<'_>) -> Result<Self, StoreError> {
+    fn of(question: &Question<'_>, store: &TenantStore<'_>, last: Option<Last>) -> Result<Self, StoreError> {
         let fingerprint = question.policy.fingerprint(question.request);
         // How often it was denied counts for the action, no matter who asks; a reviewer's denial for its subject.
         let subject = subject_key(&fingerprint, &question.request.subject());
-        let ActionState { now, history, denial } = store.action_state(&fingerprint.to_string(), &subject)?;
+        let ActionState { now, history: stored, denial } = store.action_state(&fingerprint.to_string(), &subject)?;
         let denial = denial.map(|review| Denial {
             decision_id: review.decision_id,
             reviewer: review.reviewer,
             note: review.note,
             until: Timestamp::from_unix_millis(review.until),
         });
-        let history_of = History { denied: history.denied, denial };
-        Ok(Self { now: clock::of_store(now), history: history_of, nth: history.decided.saturating_add(1), subject })
+        let ahead = last.filter(|last| last.history.decided > stored.decided);
+        let (history, after) = ahead.map_or((stored, None), |last| (last.history, Some(last.id)));
+        Ok(Self { now: clock::of_store(now), history, after, denial, subject })
     }
 }
 

@@ -1,49 +1,38 @@
 //! Decides on actions and issues the decisions: for a server, where many decide at once, and for the command line.
 //!
-//! **States.** [`Asked`] is the request; [`Deciding`] is made and handed to the store, or found there; [`Decided`] is on disk.
+//! **States.** [`Asked`] is the request; an [`Attempt`] waits for its turn; [`Deciding`] is made and handed to the store, or found
+//! there; [`Decided`] is on disk.
 //!
 //! **Order.** Decisions on one action are made one after another, because how often it was denied counts. Within a process a
-//! lock for each action does that. Between processes [`proofmark_store::NewDecision::nth`] does: of two decisions that saw
-//! the same history of an action, the store refuses the second, which is then made again. The same happens when a receipt
-//! that the decision spends was spent or superseded meanwhile. Decisions on different actions never wait for each other, and
-//! share the store's commits; the store links all of them into one chain.
+//! lock for each action does that. It is held until the decision is handed to the store: the next one is made on what the action's
+//! history will be, names the decision that it counts on, and shares its commit ([`crate::ahead`]). A decision that spends receipts
+//! holds the lock until it is on disk, since the next one would try to spend the same. Between processes
+//! [`proofmark_store::NewDecision::nth`] keeps the order: of two decisions that saw the same history of an action, the store refuses
+//! the second, which is then made again. The same happens when a receipt that the decision spends was spent or superseded meanwhile,
+//! and to decisions that count on one that was refused. Decisions on different actions never wait for each other, and share the
+//! store's commits; the store links all of them into one chain.
 //!
 //! **Locks.** A thread takes names in this order, and holds at most one of each kind: the client's key or the page of a passkey,
 //! then the action, the report's decision, or the review's subject.
 
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::task::{Context, Poll};
 
-use proofmark_boundary::{ActionPolicy, Admission, Asker, Decision, DecisionReceipt, Request, SignedDecision};
+use proofmark_boundary::{ActionPolicy, Admission, Asker, DecisionReceipt, Request, SignedDecision};
 use proofmark_evidence::{Capabilities, Capability, DatedKey, Signers};
 use proofmark_keys::{Checked, TrustedSigners, verify_decision};
 use proofmark_receipt::{
     ChainEnd, Json, Profile, ReceiptId, Sha256Digest, SignatureStatus, SigningKey, Timestamp, Trust, Verification,
 };
-use proofmark_store::{
-    Answer, Decision as StoredDecision, NewDecision, Pending, Store, StoreError, Tenant, Write, Written,
-};
+use proofmark_store::{Answer, Decision as StoredDecision, NewDecision, Store, Tenant, Write};
 use proofmark_verifier::presented::Presented;
-use proofmark_verifier::sync::{KeyGuard, KeyedLock};
+use proofmark_verifier::sync::{KeyGuard, KeyedLock, Waiting};
 use proofmark_verifier::{ChangedDecision, Issuer, clock, policy_of_step, signed_action, signed_decision};
 
+use crate::ahead::{Ahead, Last};
 use crate::decide::{self, DecideError, Made, Question};
+use crate::deciding::{Attempt, Begun, Decided, Deciding, Issuing};
 use crate::policies::{Policies, PolicyAsked, PolicyPlace};
-
-/// How often something is tried again because others were faster.
-const MAX_RACES: u32 = 100;
-
-/// Tries until an attempt is settled: one that others have overtaken gives nothing, and is tried again on what they left.
-pub(crate) fn settled<T, E: From<DecideError>>(mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<T, E> {
-    for _ in 0..MAX_RACES {
-        if let Some(settled) = attempt()? {
-            return Ok(settled);
-        }
-    }
-    Err(DecideError::Raced.into())
-}
 
 /// Policies, a key and a store, and the decisions that are being made with them.
 pub struct Decider {
@@ -52,6 +41,7 @@ pub struct Decider {
     pub(crate) store: Arc<Store>,
     trusted: RwLock<Arc<TrustedSigners>>,
     locks: KeyedLock,
+    ahead: Ahead,
     record_facts: bool,
     vouches: AtomicBool,
 }
@@ -101,8 +91,8 @@ impl Decider {
     pub fn new(policy: Option<ActionPolicy>, key: SigningKey, store: Arc<Store>, trusted: TrustedSigners) -> Self {
         let trusted = RwLock::new(Arc::new(trusted.and(key.signer())));
         let policies = RwLock::new(Arc::new(Policies::only(policy)));
-        let (key, locks) = (Arc::new(key), KeyedLock::default());
-        Self { policies, key, store, trusted, locks, record_facts: false, vouches: AtomicBool::new(false) }
+        let (key, locks, ahead) = (Arc::new(key), KeyedLock::default(), Ahead::default());
+        Self { policies, key, store, trusted, locks, ahead, record_facts: false, vouches: AtomicBool::new(false) }
     }
 
     /// Vouches for the reviewers that its key names, and the other keys of its installation: for a server, which knows its callers by
@@ -298,21 +288,56 @@ impl Decider {
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
     pub fn decide(&self, asked: &Asked<'_>) -> Result<Decided, DecideError> {
-        let mut policy = None;
-        settled(|| match self.begin_in(asked, Turn::Awaited, &mut policy)? {
-            Some(deciding) => deciding.wait(),
-            None => Ok(None),
-        })
+        let mut attempt = Attempt::default();
+        loop {
+            match self.begin(asked, &mut attempt)? {
+                Begun::Waits(waiting) => attempt.hold(waiting.wait_unless(asked.stop).ok_or(DecideError::Stopped)?),
+                Begun::Made(deciding) => {
+                    if let Some(decided) = deciding.wait()? {
+                        return Ok(decided);
+                    }
+                }
+            }
+        }
     }
 
-    /// Begins to decide as [`Decider::decide`] does, and takes the thread only until the decision is made: [`Deciding`] is
-    /// ready when it is on disk. None where another decision on the action, or another request with the client's key, is not
-    /// on disk yet: who then calls [`Decider::decide`] waits for it.
+    /// Begins to decide as [`Decider::decide`] does, and takes the thread only until the decision is made. Where it is not its
+    /// turn yet, it is begun again once `attempt` holds what it waits for; where it was overtaken, it is begun again at once.
     ///
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
-    pub fn begin(&self, asked: &Asked<'_>) -> Result<Option<Deciding>, DecideError> {
-        self.begin_in(asked, Turn::IfFree, &mut None)
+    pub fn begin(&self, asked: &Asked<'_>, attempt: &mut Attempt) -> Result<Begun, DecideError> {
+        let same_key = asked.replayable.map(|one| lock_name("key", asked.tenant, one.key));
+        // Held until the decision is on disk: a repetition that comes meanwhile finds it instead of deciding again.
+        if let Some(waiting) = same_key.and_then(|name| self.take(name, attempt)) {
+            return Ok(Begun::Waits(waiting));
+        }
+        if let Some(decision_id) = self.answer(asked.tenant, asked.replayable)? {
+            let receipt = self.stored(asked.tenant, &decision_id)?;
+            // Who can write to the store can have any decision answer any request.
+            if receipt.subject() != Some(asked.request.subject()) {
+                return Err(DecideError::OtherAnswer(decision_id));
+            }
+            let answered = Decided { text: receipt.to_text(), receipt, decision: None };
+            return Ok(Begun::Made(Deciding::answered(answered)));
+        }
+        // One for the whole decision, also where it is made again and the policy is replaced meanwhile.
+        let policy = match &attempt.policy {
+            Some(policy) => Arc::clone(policy),
+            None => self.policy_for(asked.tenant, asked.request.asker())?,
+        };
+        attempt.policy = Some(Arc::clone(&policy));
+        let action = lock_name("action", asked.tenant, &policy.fingerprint(asked.request).to_string());
+        if let Some(waiting) = self.take(action.clone(), attempt) {
+            return Ok(Begun::Waits(waiting));
+        }
+        attempt.count()?;
+        let issuing = self.issue(&policy, asked, &action)?;
+        // That something is spent is only seen once it is on disk: the next decision would try to spend the same.
+        if issuing.decision.spends().is_empty() {
+            attempt.release(&action);
+        }
+        Ok(Begun::Made(Deciding::issuing(issuing, attempt)))
     }
 
     /// Whether an action would be allowed at this moment. Nothing is stored, and nothing spent.
@@ -321,7 +346,7 @@ impl Decider {
     /// [`DecideError`].
     pub fn would_allow(&self, asked: &Asked<'_>) -> Result<bool, DecideError> {
         let policy = self.policy_for(asked.tenant, asked.request.asker())?;
-        Ok(self.make(&policy, asked)?.decision.allows())
+        Ok(self.make(&policy, asked, None)?.decision.allows())
     }
 
     /// Whether a retry that resumes from a decision may be asked for. The resumed receipt's signature is the caller's to check.
@@ -334,56 +359,24 @@ impl Decider {
         decide::resume(&question(&policy, asked, &trusted, &vouching), resumed, &self.store.of(asked.tenant))
     }
 
-    /// `policy` is the one that the decision was begun with, if it was overtaken and is made again.
-    fn begin_in(
-        &self,
-        asked: &Asked<'_>,
-        turn: Turn,
-        policy: &mut Option<Arc<ActionPolicy>>,
-    ) -> Result<Option<Deciding>, DecideError> {
-        let mut names = Vec::new();
-        if let Some(Replayable { key, .. }) = asked.replayable {
-            // Held until the decision is on disk: a repetition that comes meanwhile finds it instead of deciding again.
-            let Some(same_key) = self.take(lock_name("key", asked.tenant, key), turn, asked.stop)? else {
-                return Ok(None);
-            };
-            names.push(same_key);
+    /// Holds a name, or waits for it.
+    fn take(&self, name: String, attempt: &mut Attempt) -> Option<Waiting> {
+        if attempt.holds(&name) {
+            return None;
         }
-        if let Some(decision_id) = self.answer(asked.tenant, asked.replayable)? {
-            let receipt = self.stored(asked.tenant, &decision_id)?;
-            // Who can write to the store can have any decision answer any request.
-            if receipt.subject() != Some(asked.request.subject()) {
-                return Err(DecideError::OtherAnswer(decision_id));
-            }
-            let answered = Decided { text: receipt.to_text(), receipt, decision: None };
-            return Ok(Some(Deciding { stage: Stage::Answered(Box::new(answered)), _names: names }));
-        }
-        // One for the whole decision, also where it is made again and the policy is replaced meanwhile.
-        let policy = match policy {
-            Some(policy) => &*policy,
-            None => &*policy.insert(self.policy_for(asked.tenant, asked.request.asker())?),
-        };
-        let action = lock_name("action", asked.tenant, &policy.fingerprint(asked.request).to_string());
-        let Some(same_action) = self.take(action, turn, asked.stop)? else { return Ok(None) };
-        names.push(same_action);
-        Ok(Some(Deciding { stage: self.issue(policy, asked)?, _names: names }))
+        self.locks.take(name).map(|guard| attempt.hold(guard)).err()
     }
 
-    fn take(&self, name: String, turn: Turn, stop: &AtomicBool) -> Result<Option<KeyGuard>, DecideError> {
-        match turn {
-            Turn::IfFree => Ok(self.locks.try_lock(name)),
-            Turn::Awaited => self.locks.lock_unless(name, stop).map(Some).ok_or(DecideError::Stopped),
-        }
-    }
-
-    fn make(&self, policy: &ActionPolicy, asked: &Asked<'_>) -> Result<Made, DecideError> {
+    /// `last` is the decision before it on its action, where that may not be on disk yet.
+    fn make(&self, policy: &ActionPolicy, asked: &Asked<'_>, last: Option<Last>) -> Result<Made, DecideError> {
         let (trusted, vouching) = (self.trusted(), self.vouching());
-        decide::make(&question(policy, asked, &trusted, &vouching), &self.store.of(asked.tenant))
+        decide::make(&question(policy, asked, &trusted, &vouching), &self.store.of(asked.tenant), last)
     }
 
-    /// Decides, and hands the decision over to the store.
-    fn issue(&self, policy: &ActionPolicy, asked: &Asked<'_>) -> Result<Stage, DecideError> {
-        let made = self.make(policy, asked)?;
+    /// Decides on an action whose name is held, and hands the decision over to the store.
+    fn issue(&self, policy: &ActionPolicy, asked: &Asked<'_>, action: &str) -> Result<Issuing, DecideError> {
+        // Asked for before the store is: what is gone by then is stored.
+        let made = self.make(policy, asked, self.ahead.last(action))?;
         let (id, signed, new) = self.prepare(&made, asked.request, asked.candidate)?;
         // In one write with the decision: what was spent meanwhile refuses the decision, which is then made again.
         let mut writes: Vec<Write> = vec![new.into(), made.spends(id).into()];
@@ -391,8 +384,9 @@ impl Decider {
         if let Some(with) = asked.with {
             writes.extend(with(&id.to_string(), made.decision.allows())?);
         }
+        let entry = self.ahead.put(action.to_owned(), Last { id, history: made.history() });
         let pending = self.store.of(asked.tenant).submit_all(writes);
-        Ok(Stage::Issuing(Box::new(Issuing { pending, signed, decision: Some(made.decision) })))
+        Ok(Issuing { pending, signed, decision: made.decision, entry })
     }
 
     /// A decision as the store takes it, with its id. It is linked when it is stored.
@@ -413,7 +407,8 @@ impl Decider {
             outcome: made.decision.outcome().to_string(),
             allowed: made.decision.allows(),
             fingerprint: made.decision.fingerprint().to_string(),
-            nth: made.nth,
+            nth: made.nth(),
+            after: made.after,
             about: made.index(request, candidate, self.record_facts),
             sign,
         };
@@ -448,100 +443,6 @@ impl Decider {
 fn lock_name(kind: &str, tenant: &Tenant, name: &str) -> String {
     // Neither kinds nor tenants contain NUL, so no two triples have one name.
     format!("{kind}\0{tenant}\0{name}")
-}
-
-/// Whether the decisions before it are waited for.
-#[derive(Clone, Copy)]
-enum Turn {
-    Awaited,
-    IfFree,
-}
-
-/// A decision that is being made, and may not be on disk yet. Until this is dropped, no other decision on its action is made
-/// here.
-///
-/// Ready once the decision is on disk; with none where it was overtaken, and has to be begun again. A [`DecideError`] allows
-/// nothing.
-#[must_use = "a decision counts only once it is on disk"]
-pub struct Deciding {
-    stage: Stage,
-    _names: Vec<KeyGuard>,
-}
-
-enum Stage {
-    /// The same request got this decision before.
-    Answered(Box<Decided>),
-    Issuing(Box<Issuing>),
-    /// The result was taken.
-    Over,
-}
-
-struct Issuing {
-    pending: Pending,
-    signed: SignedDecision,
-    decision: Option<Decision>,
-}
-
-/// A decision on disk.
-#[derive(Clone, Debug)]
-pub struct Decided {
-    pub receipt: DecisionReceipt,
-    /// The text of the receipt.
-    pub text: String,
-    /// None for a decision that the same request got before.
-    pub decision: Option<Decision>,
-}
-
-impl Deciding {
-    fn wait(self) -> Result<Option<Decided>, DecideError> {
-        match self.stage {
-            Stage::Answered(decided) => Ok(Some(*decided)),
-            Stage::Issuing(issuing) => {
-                let Issuing { pending, signed, decision } = *issuing;
-                decided(pending.wait(), signed, decision)
-            }
-            Stage::Over => Ok(None),
-        }
-    }
-}
-
-impl Future for Deciding {
-    type Output = Result<Option<Decided>, DecideError>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Stage::Issuing(issuing) = &mut self.stage {
-            let Poll::Ready(written) = Pin::new(&mut issuing.pending).poll(context) else { return Poll::Pending };
-            return Poll::Ready(decided(written, issuing.signed, issuing.decision.take()));
-        }
-        Poll::Ready(match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Answered(decided) => Ok(Some(*decided)),
-            Stage::Issuing(_) | Stage::Over => Ok(None),
-        })
-    }
-}
-
-/// What became of a decision that was handed to the store; none where it has to be made again: another process has decided on
-/// the action, spent what this decision spends, or answered the request.
-fn decided(
-    written: Result<Written, StoreError>,
-    signed: SignedDecision,
-    decision: Option<Decision>,
-) -> Result<Option<Decided>, DecideError> {
-    match written {
-        Ok(written) => {
-            // The store has written a decision, so it returns one.
-            let link = written.decision.ok_or_else(|| StoreError::NotLinked("decisions".to_owned()))?;
-            let (receipt, text) = signed.receipt(link);
-            Ok(Some(Decided { receipt, text, decision }))
-        }
-        Err(
-            StoreError::DecidedMeanwhile(_)
-            | StoreError::Spent(_)
-            | StoreError::Superseded(_)
-            | StoreError::Answered(_),
-        ) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// An answer to store.

@@ -9,8 +9,10 @@
 //! - [`Worth`] says what a stored receipt proves, for [`evaluation()`] and for redeeming.
 //! - [`suggest_policy`] and [`policy_diff()`] decide again what a session or a store has recorded.
 
+mod ahead;
 mod decide;
 mod decider;
+mod deciding;
 mod entries;
 mod evaluation;
 mod finding;
@@ -31,7 +33,8 @@ mod suggest;
 mod worth;
 
 pub use decide::{DecideError, replay};
-pub use decider::{Asked, Decided, Decider, Deciding, Replayable, StoredWith};
+pub use decider::{Asked, Decider, Replayable, StoredWith};
+pub use deciding::{Attempt, Begun, Decided, Deciding};
 pub use entries::session_entries;
 pub use evaluation::{Evaluation, evaluation};
 pub use finding::FindingCode;

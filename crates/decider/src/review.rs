@@ -16,7 +16,8 @@ use proofmark_verifier::clock;
 use proofmark_verifier::presented::{self, Presented};
 
 use crate::decide::{self, DecideError, Question};
-use crate::decider::{Decider, settled};
+use crate::decider::Decider;
+use crate::deciding::settled;
 use crate::grant::{self, GrantError, MAX_NOTE};
 use crate::passkey::{self, PasskeyRefusal, SignedApproval, Statement};
 use crate::policies::PolicyAsked;

@@ -15,7 +15,8 @@ use proofmark_store::{After, NewEntries, NewEntry, StoreError, Tenant};
 use proofmark_verifier::clock;
 
 use crate::decide::DecideError;
-use crate::decider::{Asked, Decider, settled};
+use crate::decider::{Asked, Decider};
+use crate::deciding::settled;
 use crate::entries::read_on;
 
 /// What is known of a session by its entries.

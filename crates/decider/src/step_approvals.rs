@@ -16,7 +16,7 @@ impl StepApprovals for Decider {
         let vouching = &self.vouching();
         let question = Question { policy, request, presented: *presented, trusted, vouching, stop };
         let store = self.store.of(tenant);
-        let made = decide::make(&question, &store).map_err(refused)?;
+        let made = decide::make(&question, &store, None).map_err(refused)?;
         let waiting = store.waiting_on(made.subject())?.map(|waiting| waiting.decision.decision_id);
         let (id, _, new) = self.prepare(&made, request, None).map_err(refused)?;
         let decision = &made.decision;

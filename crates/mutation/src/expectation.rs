@@ -14,7 +14,7 @@ use std::ops::Range;
 use proofmark_checks::{Alteration, Edit, Expectation, Language, TestFile};
 
 use crate::lexer::LexError;
-use crate::token::Tokens;
+use crate::tokens::Tokens;
 
 /// Finds the tests in a text of this language; none where it has none, or the language has no test runner that is known.
 ///

@@ -2,7 +2,7 @@
 
 use proofmark_checks::Language;
 
-use crate::lexer::{LexError, Lexer};
+use crate::lexer::ReadToken;
 
 /// Declares the module of each language's grammar, so that no language can be without one.
 macro_rules! grammars {
@@ -28,6 +28,5 @@ grammars! {
 
 /// What tells the tokens of one language from another's.
 pub(crate) struct Grammar {
-    /// Reads what begins at the lexer's place, at least one byte of it.
-    pub(crate) token: fn(&mut Lexer<'_>) -> Result<(), LexError>,
+    pub(crate) token: ReadToken,
 }

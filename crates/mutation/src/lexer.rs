@@ -5,7 +5,6 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::grammar::Grammar;
 use crate::limits::{MAX_DEPTH, MAX_SOURCE_BYTES, MAX_TOKENS};
 use crate::token::{Kind, Token};
 
@@ -65,8 +64,11 @@ pub enum LexError {
     Unexpected { char: char, place: Place },
 }
 
+/// Reads what begins at the lexer's place, at least one byte of it.
+pub(crate) type ReadToken = fn(&mut Lexer<'_>) -> Result<(), LexError>;
+
 /// Splits a text into tokens.
-pub(crate) fn tokens(grammar: &Grammar, text: &str) -> Result<Vec<Token>, LexError> {
+pub(crate) fn tokens(read_token: ReadToken, text: &str) -> Result<Vec<Token>, LexError> {
     if text.len() > MAX_SOURCE_BYTES {
         return Err(LexError::TooLong(text.len()));
     }
@@ -84,7 +86,7 @@ pub(crate) fn tokens(grammar: &Grammar, text: &str) -> Result<Vec<Token>, LexErr
         lexer.emit(Kind::Space)?;
     }
     while !lexer.is_at_end() {
-        (grammar.token)(&mut lexer)?;
+        read_token(&mut lexer)?;
     }
     match lexer.open.last() {
         Some(opening) => Err(lexer.unterminated(opening.what(), opening.start)),

@@ -6,15 +6,17 @@
 //!
 //! This crate runs nothing, and knows no files, clock or randomness.
 //!
-//! Read the files in this order: `token` is what callers see, `grammar` has a file and a row for each language, `lexer` is
-//! what the languages share, with the folder `lexer` for the parts of it. `limits` bounds all of it. `expectation` finds the
-//! tests in a text, and how what they expect is made wrong.
+//! Read the files in this order: `token` and `tokens` are what callers see, `grammar` has a file and a row for each language,
+//! `lexer` is what the languages share, with the folder `lexer` for the parts of it. `limits` bounds all of it. `expectation`
+//! finds the tests in a text, and how what they expect is made wrong.
 
 pub mod expectation;
 mod grammar;
 mod lexer;
 pub mod limits;
 mod token;
+mod tokens;
 
 pub use lexer::{LexError, Place};
-pub use token::{Kind, LogicalLine, Token, Tokens};
+pub use token::{Kind, Token};
+pub use tokens::{LogicalLine, Tokens};

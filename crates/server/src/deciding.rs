@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use axum::body::Body;
 use proofmark_boundary::{DecisionReceipt, Request};
-use proofmark_decider::{Asked, Decided, Deciding, Replayable};
+use proofmark_decider::{Asked, Attempt, Begun, Decided, Replayable};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_store::while_wanted;
+use proofmark_store::{Tenant, while_wanted};
 use tracing::{Instrument, Span};
 
 use crate::body;
@@ -39,6 +39,7 @@ struct Asking {
     caller: Caller,
     idempotency: Option<(String, Sha256Digest)>,
     stop: Arc<AtomicBool>,
+    attempt: Attempt,
     /// Given back when the decision is made, whether or not its client still waits.
     _memory: Share,
 }
@@ -55,25 +56,11 @@ async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Res
     let stop = state.stops.flag();
     let (tenant, flag) = (head.caller.tenant.clone(), stop.shared());
     let decide = async move {
-        // After the body, so that a client that sends slowly occupies no place.
-        let place = state.limits.places.take(&tenant).await?;
-        let (services, span) = (Arc::clone(&state.services), Span::current());
-        let begun = state.pool.run(&tenant, move || {
-            let _place = place;
-            let work = || Asking::read(&services, form, head, bytes, memory, Arc::clone(&flag))?.begin(&services);
-            span.in_scope(|| while_wanted(&flag, work))
-        });
-        let (begun, asking) = begun.await??;
-        let made = match begun {
-            Some(deciding) => deciding.await?,
-            None => None,
-        };
-        let caller = asking.caller.clone();
-        let made = match made {
-            Some(made) => made,
-            None => in_thread(&state, asking).await?,
-        };
-        decided(&made.receipt, &caller);
+        let services = Arc::clone(&state.services);
+        let asked = Arc::clone(&flag);
+        let read = move || Asking::read(&services, form, head, bytes, memory, asked);
+        let (asking, made) = decide(&state, &tenant, &flag, read).await?;
+        decided(&made.receipt, &asking.caller);
         Ok((form.reply)(&made.receipt, made.text))
     };
     // A task of its own: what is stored is logged and counted, also where its client is gone.
@@ -84,16 +71,43 @@ async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Res
     }
 }
 
-/// Decides in a thread of its own, because it may have to wait for other decisions on the action.
-async fn in_thread(state: &AppState, asking: Asking) -> Result<Decided, Problem> {
-    let place = state.limits.places.take(&asking.caller.tenant).await?;
-    let (services, span) = (Arc::clone(&state.services), Span::current());
-    let decided = tokio::task::spawn_blocking(move || {
+/// Decides on what `read` gives. It holds no thread while it waits for other decisions on the action, or for the disk.
+async fn decide(
+    state: &AppState,
+    tenant: &Tenant,
+    stop: &Arc<AtomicBool>,
+    read: impl FnOnce() -> Result<Asking, Problem> + Send + 'static,
+) -> Result<(Asking, Decided), Problem> {
+    let services = Arc::clone(&state.services);
+    let (mut asking, mut begun) = in_pool(state, tenant, stop, move || read()?.begin(&services)).await?;
+    loop {
+        match begun {
+            Begun::Waits(waiting) => asking.attempt.hold(waiting.await),
+            Begun::Made(deciding) => {
+                if let Some(decided) = deciding.await? {
+                    return Ok((asking, decided));
+                }
+            }
+        }
+        let services = Arc::clone(&state.services);
+        (asking, begun) = in_pool(state, tenant, stop, move || asking.begin(&services)).await?;
+    }
+}
+
+/// Does the tenant's work in one of the few threads.
+async fn in_pool<T: Send + 'static>(
+    state: &AppState,
+    tenant: &Tenant,
+    stop: &Arc<AtomicBool>,
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let place = state.limits.places.take(tenant).await?;
+    let (span, stop) = (Span::current(), Arc::clone(stop));
+    let work = move || {
         let _place = place;
-        span.in_scope(|| while_wanted(&asking.stop, || services.decider.decide(&asking.asked())))
-    });
-    // The thread panicked; only this request fails.
-    Ok(decided.await.map_err(|_| Problem::internal())??)
+        span.in_scope(|| while_wanted(&stop, work))
+    };
+    state.pool.run(tenant, work).await?
 }
 
 impl Asking {
@@ -112,19 +126,16 @@ impl Asking {
         let candidate = (form.candidate)(&body);
         let request = request.asked_by(&context.asks(context.parameter("policy"))?);
         let RequestContext { caller, stop, idempotency, .. } = context;
-        Ok(Self { request, candidate, caller, idempotency, stop, _memory: memory })
+        Ok(Self { request, candidate, caller, idempotency, stop, attempt: Attempt::default(), _memory: memory })
     }
 
-    fn begin(self, services: &Services) -> Result<(Option<Deciding>, Self), Problem> {
-        let begun = services.decider.begin(&self.asked())?;
-        Ok((begun, self))
-    }
-
-    fn asked(&self) -> Asked<'_> {
-        Asked {
+    fn begin(mut self, services: &Services) -> Result<(Self, Begun), Problem> {
+        let asked = Asked {
             candidate: self.candidate.as_deref(),
             replayable: self.idempotency.as_ref().map(|(key, request)| Replayable { key, request: *request }),
             ..Asked::new(&self.request, &self.caller.tenant, &self.stop)
-        }
+        };
+        let begun = services.decider.begin(&asked, &mut self.attempt)?;
+        Ok((self, begun))
     }
 }

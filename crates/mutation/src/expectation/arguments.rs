@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::token::{Kind, Tokens};
+use crate::token::Kind;
+use crate::tokens::Tokens;
 
 /// The range without blanks and line ends at both ends.
 pub(super) fn trimmed(tokens: &Tokens<'_>, range: Range<usize>) -> Range<usize> {

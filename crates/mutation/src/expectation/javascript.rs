@@ -11,7 +11,8 @@ use proofmark_checks::{CanaryText, HeldTest, TestFile};
 use self::title::Title;
 use super::arguments::{of_call, outermost};
 use super::strongest;
-use crate::token::{Kind, Tokens};
+use crate::token::Kind;
+use crate::tokens::Tokens;
 
 /// Functions that make a test, and those that hold tests.
 const TESTS: [&str; 3] = ["test", "it", "specify"];

@@ -5,7 +5,8 @@ use std::ops::Range;
 use proofmark_checks::{Edit, Language};
 
 use super::arguments::{outermost, parts, trimmed};
-use crate::token::{Kind, Tokens};
+use crate::token::Kind;
+use crate::tokens::Tokens;
 
 /// How exactly numbers are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use proofmark_checks::{CanaryText, Expectation, HeldTest, TestFile, Title};
 use self::assertion::Assertion;
 use super::arguments::{outermost, trimmed};
 use super::strongest;
-use crate::token::{Kind, LogicalLine, Tokens};
+use crate::token::Kind;
+use crate::tokens::{LogicalLine, Tokens};
 
 /// What the names of tests begin with.
 const TEST: &str = "test";

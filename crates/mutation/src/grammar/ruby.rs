@@ -1,7 +1,7 @@
 //! Ruby, as its interpreter reads it where spaces stand as people write them.
 
 use super::Grammar;
-use crate::lexer::{Holes, LexError, Lexer, Literal, Numbers, Scope};
+use crate::lexer::{Holes, LexError, Lexer, Literal, Numbers};
 use crate::token::Kind;
 
 mod percent;
@@ -29,8 +29,8 @@ const BEFORE_EXPRESSION: [&str; 25] = [
 const VALUES: [&str; 8] = ["end", "self", "true", "false", "nil", "__FILE__", "__LINE__", "__dir__"];
 
 fn token(lexer: &mut Lexer<'_>) -> Result<(), LexError> {
-    let ends = !matches!(lexer.scope(), Some(Scope::Bracket(')' | ']')));
-    let read = lexer.space(ends)?
+    // In brackets, too: a block of statements may stand there.
+    let read = lexer.space(true)?
         || comment(lexer)?
         || heredoc(lexer)?
         || string(lexer)?
@@ -55,7 +55,7 @@ fn comment(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
         return lexer.emit(Kind::Comment).map(|_| true);
     }
     let is_data = starts_line && matches!(lexer.rest().lines().next(), Some("__END__"));
-    if is_data && lexer.scope().is_none() {
+    if is_data && lexer.innermost().is_none() {
         lexer.eat_while(|_| true);
         return lexer.emit(Kind::Comment).map(|_| true);
     }
@@ -94,7 +94,7 @@ fn character(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
     let plain = first.is_some_and(|char| !char.is_whitespace() && char != '\\')
         && second.is_none_or(|char| !char.is_alphanumeric() && char != '_');
     let escaped = first == Some('\\') && second.is_some();
-    let is_name = matches!(lexer.last(), Some((Kind::Name, _)));
+    let is_name = matches!(lexer.last(), Some((Kind::Name, name)) if !BEFORE_EXPRESSION.contains(&name));
     if !lexer.is_next("?") || is_name || !(plain || escaped) || !begins_operand(lexer, "?") {
         return Ok(false);
     }
@@ -116,14 +116,7 @@ fn regex(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
 /// Reads a name, with `@`, `@@` or `$` before it and `?` or `!` behind it.
 fn name(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
     if lexer.is_next("$") {
-        lexer.bump();
-        let named = lexer.peek().is_some_and(|char| char.is_alphanumeric() || char == '_');
-        if !named {
-            let _ = lexer.eat("-");
-            lexer.bump();
-            return lexer.emit(Kind::Name).map(|_| true);
-        }
-        lexer.eat_while(|char| char.is_alphanumeric() || char == '_');
+        global(lexer);
         return lexer.emit(Kind::Name).map(|_| true);
     }
     lexer.eat_while(|char| char == '@');
@@ -131,6 +124,17 @@ fn name(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
         return if lexer.read().is_empty() { Ok(false) } else { lexer.emit(Kind::Operator).map(|_| true) };
     }
     lexer.emit(Kind::Name).map(|_| true)
+}
+
+/// Reads the name of a global variable, which may be a single mark.
+fn global(lexer: &mut Lexer<'_>) {
+    lexer.bump();
+    let _ = lexer.eat("-");
+    if lexer.peek().is_some_and(|char| char.is_alphanumeric() || char == '_') {
+        lexer.eat_while(|char| char.is_alphanumeric() || char == '_');
+    } else {
+        lexer.bump();
+    }
 }
 
 /// Reads a name with its mark at the end.

@@ -48,6 +48,9 @@ pub struct NewDecision {
     /// Which decision on this action it is, counted from 1: one more than [`ActionHistory::decided`] was when the decision
     /// was made. Refused with [`StoreError::DecidedMeanwhile`] if another one has this number.
     pub nth: u64,
+    /// The decision on this action before it, where it was made before that one was stored. Refused with
+    /// [`StoreError::DecidedMeanwhile`] if another one is the one before it.
+    pub after: Option<ReceiptId>,
     pub about: DecisionIndex,
     pub sign: SignDecision,
 }
@@ -231,11 +234,13 @@ impl Settle for DecisionWrite {
                     coalesce((SELECT max(nth) FROM decisions WHERE tenant = {tenant} AND fingerprint = {action}), 0),
                     (SELECT decision_id FROM decisions WHERE tenant = {tenant} AND subject = {subject}
                      ORDER BY sequence DESC LIMIT 1),
-                    (SELECT 1 FROM waiting WHERE tenant = {tenant} AND subject = {subject}) IS NOT NULL",
+                    (SELECT 1 FROM waiting WHERE tenant = {tenant} AND subject = {subject}) IS NOT NULL,
+                    (SELECT nth FROM decisions WHERE decision_id = {after} AND tenant = {tenant} AND fingerprint = {action})",
             tenant: tenant.as_str(),
             id: self.new.decision_id.to_string(),
             action: &self.new.fingerprint,
             subject: &self.new.about.subject,
+            after: self.new.after.map(|id| id.to_string()),
         )]
     }
 
@@ -246,7 +251,8 @@ impl Settle for DecisionWrite {
             return Err(StoreError::DecisionStored(id).into());
         }
         // Without this the index of actions would fail, and with it the whole group.
-        if self.new.nth != stored.get::<u64>(1)?.saturating_add(1) {
+        let (before, after): (u64, Option<u64>) = (stored.get(1)?, stored.get(4)?);
+        if self.new.nth != before.saturating_add(1) || (self.new.after.is_some() && after != Some(before)) {
             return Err(StoreError::DecidedMeanwhile(id).into());
         }
         let (signed, own) = self.link(draft.end(&Chain::Decisions).link())?;

@@ -215,6 +215,7 @@ mod tests {
             allowed: true,
             fingerprint: number.to_string(),
             nth: 1,
+            after: None,
             about: DecisionIndex {
                 mode: "continue_downstream".to_owned(),
                 expires_at,

@@ -85,6 +85,7 @@ fn decision(decision_id: ReceiptId, nth: u64, review: bool) -> NewDecision {
         allowed: !review,
         fingerprint: "f".to_owned(),
         nth,
+        after: None,
         about: DecisionIndex {
             agent: text(),
             class: text(),

@@ -194,6 +194,7 @@ pub(crate) fn decision(number: u64, action: &str, nth: u64, allowed: bool) -> Ne
         allowed,
         fingerprint: action.to_owned(),
         nth,
+        after: None,
         about: DecisionIndex { subject: action.to_owned(), ..DecisionIndex::default() },
         sign: Box::new(move |tip| {
             let (id, key) = (id.parse().unwrap(), SigningKey::from_seed([1; 32]));

@@ -7,7 +7,8 @@ use proofmark_checks::Expectation;
 use super::super::arguments::{of_call, outermost, trimmed};
 use super::assertion::Assertion;
 use super::words;
-use crate::token::{Kind, Tokens};
+use crate::token::Kind;
+use crate::tokens::Tokens;
 
 /// Reads the bodies of functions among these tokens.
 pub(super) struct Body<'a>(pub(super) &'a Tokens<'a>);

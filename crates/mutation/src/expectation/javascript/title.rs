@@ -5,7 +5,8 @@ use std::ops::Range;
 use proofmark_checks::Title as Pieces;
 
 use super::words;
-use crate::token::{Kind, Tokens};
+use crate::token::Kind;
+use crate::tokens::Tokens;
 
 /// Reads titles among these tokens.
 pub(super) struct Title<'a>(pub(super) &'a Tokens<'a>);

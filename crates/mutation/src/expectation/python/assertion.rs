@@ -7,7 +7,8 @@ use proofmark_checks::{Alteration, Edit, Expectation};
 use super::super::arguments::{of_call, only_operator, outermost, parts, trimmed};
 use super::super::literal::{Comparison, altered};
 use super::super::{around, expectation, replace};
-use crate::token::{Kind, Tokens};
+use crate::token::Kind;
+use crate::tokens::Tokens;
 
 /// Reads assertions among these tokens.
 pub(super) struct Assertion<'a>(pub(super) &'a Tokens<'a>);

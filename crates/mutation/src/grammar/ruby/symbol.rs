@@ -1,6 +1,6 @@
 //! Symbols, such as `:name`, `:"some text"` and `:<=>`.
 
-use super::eat_name;
+use super::{eat_name, global};
 use crate::lexer::{Holes, LexError, Lexer, Literal};
 use crate::token::Kind;
 
@@ -26,15 +26,20 @@ pub(super) fn symbol(lexer: &mut Lexer<'_>) -> Result<bool, LexError> {
             lexer.literal(Literal { kind: Kind::Symbol, holes, lines: true, ..Literal::quoted(quote) })?;
             Ok(true)
         }
-        Some(char) if char.is_alphabetic() || matches!(char, '_' | '@' | '$') || !char.is_ascii() => {
+        Some(char) if char.is_alphabetic() || matches!(char, '_' | '@') || !char.is_ascii() => {
             lexer.bump();
-            lexer.eat_while(|char| matches!(char, '@' | '$'));
+            lexer.eat_while(|char| char == '@');
             eat_name(lexer);
             let mut after = lexer.rest().chars();
             let setter = after.next() == Some('=') && !matches!(after.next(), Some('=' | '~' | '>'));
             if setter && !lexer.read().ends_with(['?', '!']) {
                 lexer.bump();
             }
+            lexer.emit(Kind::Symbol).map(|_| true)
+        }
+        Some('$') => {
+            lexer.bump();
+            global(lexer);
             lexer.emit(Kind::Symbol).map(|_| true)
         }
         Some(_) => operator(lexer),

@@ -113,7 +113,11 @@ impl CounterRun {
         }
         let mut draw = Draw { secret, drawn: 0 };
         let held = command.files.iter().filter(|file| command.held.contains(&file.path));
-        let files: Vec<HeldFile> = held.filter_map(|file| HeldFile::read(file, command, read, &mut draw)).collect();
+        let mut files: Vec<HeldFile> = held.filter_map(|file| HeldFile::read(file, command, read)).collect();
+        for index in 0..files.len() {
+            let name = canary(&files, index, &mut draw);
+            files.get_mut(index).into_iter().for_each(|file| file.canary.clone_from(&name));
+        }
         if files.is_empty() {
             return Err(NoCounterRun::NothingToAlter);
         }
@@ -147,12 +151,12 @@ fn altered(all: &[ProjectFile], held: &[HeldFile], is_wrong: &dyn Fn(&HeldTest) 
 }
 
 impl HeldFile {
-    fn read(file: &ProjectFile, command: &Command, read: &ReadTests, draw: &mut Draw) -> Option<HeldFile> {
+    /// The file, if it has tests; its canary has no name yet.
+    fn read(file: &ProjectFile, command: &Command, read: &ReadTests) -> Option<HeldFile> {
         let runner = command.runner?;
         let tests = read(str::from_utf8(&file.content).ok()?, language(&file.path, runner)?)?;
-        let canary = canary(&tests, draw)?;
         let is_named = options::is_named(runner, command, &file.path);
-        Some(HeldFile { path: file.path.clone(), tests, canary, is_named })
+        Some(HeldFile { path: file.path.clone(), tests, canary: String::new(), is_named })
     }
 }
 
@@ -171,21 +175,22 @@ fn language(path: &str, runner: Runner) -> Option<Language> {
     }
 }
 
-/// A name like that of a test of the file, which no test of it has.
-fn canary(file: &TestFile, draw: &mut Draw) -> Option<String> {
-    let between = file.canary().between;
+/// A name like that of a test of the file, which no test of any file has, and no other canary.
+fn canary(files: &[HeldFile], index: usize, draw: &mut Draw) -> String {
+    let Some(file) = files.get(index) else { return String::new() };
+    let CanaryText { between, fallback, .. } = file.tests.canary();
     let is_plain = |name: &&str| name.chars().all(|char| char.is_ascii_alphanumeric() || "_ ,.:+-".contains(char));
-    let names: Vec<&str> =
-        file.tests().iter().filter_map(|test| test.title.literal()).filter(is_plain).collect();
-    let neighbour = match names.len() {
-        0 => file.canary().fallback,
-        count => names.get(draw.below(count))?,
-    };
+    let titles = file.tests.tests().iter().filter_map(|test| test.title.literal());
+    let names: Vec<&str> = titles.filter(is_plain).collect();
+    let neighbour = names.get(draw.below(names.len())).unwrap_or(fallback);
     let first = draw.below(CANARY_WORDS.len());
     let words = CANARY_WORDS.iter().cycle().skip(first).take(CANARY_WORDS.len());
     let one = words.map(|word| format!("{neighbour}{between}{word}"));
     let numbered = (2..).map(|number| format!("{neighbour}{between}{number}"));
-    one.chain(numbered).find(|name| !file.tests().iter().any(|test| test.title.matches(name)))
+    let is_taken = |name: &String| {
+        files.iter().any(|file| file.canary == *name || file.tests.tests().iter().any(|test| test.title.matches(name)))
+    };
+    one.chain(numbered).find(|name| !is_taken(name)).unwrap_or_default()
 }
 
 /// Numbers drawn from the secret.

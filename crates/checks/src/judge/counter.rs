@@ -228,13 +228,18 @@ impl Group {
         // Where a name may mean a test that was altered or one that was not, a pass may be that of the other.
         let is_altered = !tests.is_empty() && expectations.len() == tests.len();
         let is_same_number = written.len() == other.len();
+        let mut other = other;
+        if !is_same_number {
+            // Of subtests, runners report those that failed. What did not fail speaks against the first of the others.
+            other.sort_by_key(has_failed);
+        }
         if written.is_empty() {
             return other.into_iter().map(|test| only_other(test, is_altered)).collect();
         }
         let mut others = other.into_iter();
         let mut judged = Vec::new();
         for test in written {
-            let counterpart = others.next().filter(|_| is_same_number);
+            let counterpart = others.next();
             let is_excepted = command.counter_run.except.contains(&test.name);
             if test.status != Status::Pass || test.tested != Tested::Yes {
                 judged.push(test);
@@ -254,7 +259,9 @@ impl Group {
                 });
             } else {
                 counts.untouched += 1;
-                let agrees = is_excepted || !expectations.is_empty() || counterpart.is_some_and(|other| passed(&other));
+                let agrees = is_excepted
+                    || !expectations.is_empty()
+                    || (is_same_number && counterpart.is_some_and(|other| passed(&other)));
                 judged.push(if agrees { test } else { failed(test, DIFFERS.to_owned()) });
             }
         }

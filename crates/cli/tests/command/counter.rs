@@ -161,3 +161,45 @@ fn an_honest_submission_passes_and_the_receipt_says_what_was_contradicted() {
     assert_eq!(receipts["chosen"].verdict(), Verdict::Error, "it was demanded");
     assert_eq!(why("chosen"), object! { "none": "the command chooses tests by name" }.into());
 }
+
+/// The files of a folder of `honest/`, by the names that they get in the project.
+fn honest(folder: &str, is_kept: impl Fn(&str) -> bool) -> Object {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/honest").join(folder);
+    let mut files = Object::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if is_kept(name) {
+            files.insert(name, fs::read_to_string(&path).unwrap());
+        }
+    }
+    files
+}
+
+/// No test of an honest submission is called unproven: 28 files of usual forms.
+#[test]
+fn honest_suites_pass_and_wrong_expectations_fail_them() {
+    let is_test = |name: &str| name.contains("test");
+    let suites = [
+        ("unittest", honest("python", |_| true), honest("unittest", is_test), "python3 -m unittest", 31),
+        ("node", honest("node", |name| !is_test(name)), honest("node", is_test), "node --test", 35),
+        ("pytest", honest("python", |_| true), honest("pytest", is_test), "pytest -q", 83),
+    ];
+    let path = pytest();
+    let suites: Vec<_> = suites.into_iter().filter(|(name, ..)| *name != "pytest" || path.is_some()).collect();
+    let requests = suites.iter().map(|(name, files, tests, command, _)| {
+        let verification = object! {
+            "kind": "test_suite", "mode": "command", "command": *command, "packages": true, "files": tests.clone(),
+        };
+        let output = object! { "files": files.clone() };
+        Json::from(object! { "task_id": *name, "output": output, "verification": verification }).to_text()
+    });
+    let receipts = verified(&requests.collect::<Vec<_>>(), path.as_deref());
+    for (name, _, tests, _, total) in &suites {
+        let receipt = &receipts[*name];
+        assert_eq!((receipt.verdict(), receipt.results().total), (Verdict::Pass, *total), "{}", receipt.to_text());
+        assert_eq!(count(receipt, "unproven"), Some(0));
+        assert_eq!(count(receipt, "canaries"), Some(tests.iter().count() as u64));
+        assert!(count(receipt, "contradicted") >= Some(total * 8 / 10), "{}", receipt.to_text());
+    }
+}

@@ -120,9 +120,16 @@ impl<'a> Reader<'a> {
         self.found.push(HeldTest {
             title,
             around: around.titles.clone(),
-            is_certain: !is_conditional && !call.is_table,
+            is_certain: !is_conditional && !call.is_table && !self.holds_tests(&function),
             expectation: strongest(certain).or_else(|| strongest(looped)),
         });
+    }
+
+    /// Whether a test makes others, as `t.test(…)` does: then those are reported, and it is not.
+    fn holds_tests(&self, function: &Range<usize>) -> bool {
+        let tokens = self.tokens;
+        let is_call = |at: usize| tokens.after(at).is_some_and(|open| tokens.text(open) == "(");
+        function.clone().any(|at| TESTS.contains(&tokens.text(at)) && is_call(at))
     }
 
     /// What a function does: what is between its braces, or behind its arrow.

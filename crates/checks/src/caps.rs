@@ -46,6 +46,13 @@ pub const MAX_PROCESSES: u32 = 256;
 /// The most scratch disk one check gets.
 pub const MAX_DISK_MB: u32 = 1_024;
 
+/// The most memory a project's command gets.
+pub const MAX_COMMAND_MEMORY_MB: u32 = 8_192;
+/// The most processes and threads a project's command gets.
+pub const MAX_COMMAND_PROCESSES: u32 = 16_384;
+/// The most disk a project's command gets.
+pub const MAX_COMMAND_DISK_MB: u32 = 8_192;
+
 /// The most a host grants. What a request asks for above it is lowered to it; the default is the constants of this
 /// module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +69,12 @@ pub struct Caps {
     pub processes: u32,
     /// Scratch disk of one check, in MiB.
     pub disk_mb: u32,
+    /// Memory of a project's command, in MiB.
+    pub command_memory_mb: u32,
+    /// Processes and threads of a project's command.
+    pub command_processes: u32,
+    /// Disk of a project's command, in MiB.
+    pub command_disk_mb: u32,
     /// Tests in a suite; unlike the others, more of them are an error.
     pub tests: usize,
     /// What of the host a command may read if it asks to; none by default.
@@ -79,6 +92,9 @@ impl Default for Caps {
             output_bytes: MAX_OUTPUT_BYTES,
             processes: MAX_PROCESSES,
             disk_mb: MAX_DISK_MB,
+            command_memory_mb: MAX_COMMAND_MEMORY_MB,
+            command_processes: MAX_COMMAND_PROCESSES,
+            command_disk_mb: MAX_COMMAND_DISK_MB,
             tests: MAX_TESTS,
             readable: Vec::new(),
             packages: Vec::new(),

@@ -1,5 +1,6 @@
 //! Whole projects: a tree of files, and the command that runs its tests.
 
+mod held;
 mod named;
 mod program;
 mod read;
@@ -10,6 +11,7 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+pub use held::{Held, MAX_HELD_GLOBS, glob_texts};
 pub(crate) use read::read;
 pub use settings::{PROJECT_SETTINGS, check_settings};
 pub use tree::{TreeEntry, TreeEntryKind, TreeError, tree_entries};
@@ -23,9 +25,11 @@ use crate::reporting::{Report, Runner};
 use crate::suite::{AskedLimits, Reveal};
 
 /// Writable space of a command where `limits.disk_mb` is not given, in MiB.
-pub const DEFAULT_COMMAND_DISK_MB: u32 = 64;
+pub const DEFAULT_COMMAND_DISK_MB: u32 = 1_024;
 /// Memory of a command where `limits.memory_mb` is not given, in MiB.
-pub const DEFAULT_COMMAND_MEMORY_MB: u32 = 512;
+pub const DEFAULT_COMMAND_MEMORY_MB: u32 = 2_048;
+/// Processes and threads of a command where `limits.processes` is not given.
+pub const DEFAULT_COMMAND_PROCESSES: u32 = 4_096;
 /// Time of a command where `limits.timeout_ms` is not given.
 pub const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_millis(60_000);
 

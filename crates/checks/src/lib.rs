@@ -40,11 +40,12 @@ mod value;
 mod words;
 
 pub use caps::{
-    Caps, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES, MAX_TOTAL_TIMEOUT,
+    Caps, MAX_COMMAND_DISK_MB, MAX_COMMAND_MEMORY_MB, MAX_COMMAND_PROCESSES, MAX_DISK_MB, MAX_MEMORY_MB,
+    MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES, MAX_TOTAL_TIMEOUT,
 };
 pub use command::{
-    Command, MissingFile, PROJECT_SETTINGS, SkipPolicy, TreeEntry, TreeEntryKind, TreeError, Unusable, check_settings,
-    tree_entries,
+    Command, Held, MAX_HELD_GLOBS, MissingFile, PROJECT_SETTINGS, SkipPolicy, TreeEntry, TreeEntryKind, TreeError,
+    Unusable, check_settings, glob_texts, tree_entries,
 };
 pub use compare::{Rules, Tolerance, equal};
 pub use constraint::Constraint;

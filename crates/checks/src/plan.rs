@@ -10,8 +10,8 @@ use crate::caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
     DEFAULT_TOTAL_TIMEOUT,
 };
+use crate::command::{Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_PROCESSES};
 use crate::counter::CounterRun;
-use crate::command::{Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB};
 use crate::job::{Case, Job, Limits, Need, Program, Project};
 use crate::reporting::{Report, Runner};
 use crate::request::{Checks, Code, Place, Request, RequestError};
@@ -107,11 +107,11 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
     let asked = &command.limits;
     let timeout = command.timeout().min(caps.total_timeout);
     let limits = Limits {
-        memory_mb: asked.memory_mb.unwrap_or(DEFAULT_COMMAND_MEMORY_MB).min(caps.memory_mb),
+        memory_mb: asked.memory_mb.unwrap_or(DEFAULT_COMMAND_MEMORY_MB).min(caps.command_memory_mb),
         total_timeout: timeout,
         output_bytes: asked.output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES).min(caps.output_bytes),
-        processes: asked.processes.unwrap_or(DEFAULT_PROCESSES).min(caps.processes),
-        disk_mb: asked.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB).min(caps.disk_mb),
+        processes: asked.processes.unwrap_or(DEFAULT_COMMAND_PROCESSES).min(caps.command_processes),
+        disk_mb: asked.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB).min(caps.command_disk_mb),
     };
     let program = Program::Command(Project {
         files: command.files.clone(),

@@ -3,7 +3,7 @@
 //! The reference of the format is `docs/requests.md`.
 
 use proofmark_receipt::json::{Json, Profile};
-use proofmark_receipt::{Hashes, Sha256Digest, Task, object};
+use proofmark_receipt::{Hashes, Object, Sha256Digest, Task, object};
 
 use crate::budget::DetailBudget;
 use crate::caps::MAX_REQUEST_BYTES;
@@ -38,6 +38,8 @@ pub struct Request {
     pub hashes: Hashes,
     /// The digest of the bytes it was read from; `None` where it was not read from bytes.
     pub bytes: Option<Sha256Digest>,
+    /// What the program that made the request knows of it, which the receipt has in its metadata. No document says it.
+    pub known: Object,
 }
 
 /// What a submission must pass.
@@ -152,7 +154,7 @@ impl Request {
             output: output_digest,
             tests: Some(digest(&verification)?),
         };
-        Ok(Request { task, output, checks, hashes, bytes: None })
+        Ok(Request { task, output, checks, hashes, bytes: None, known: Object::new() })
     }
 }
 

@@ -1,18 +1,22 @@
 //! The project of `proofmark verify --dir`, and how it is verified.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 use proofmark_checks::{
-    HostFolder, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_TOTAL_TIMEOUT, Request,
+    HostFolder, MAX_COMMAND_DISK_MB, MAX_COMMAND_MEMORY_MB, MAX_COMMAND_PROCESSES, MAX_OUTPUT_BYTES, MAX_TOTAL_TIMEOUT,
+    Request,
 };
+use proofmark_git::LeftOut;
 use proofmark_receipt::{Json, Object, object};
-use proofmark_verifier::{CONFIG_FILE, ProjectConfig, ProjectRequest, project_request, tree_request};
+use proofmark_verifier::{
+    CONFIG_FILE, HeldTests, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files, project_request,
+    require_all_tests, settings_in, tree_files,
+};
+
+mod owner;
 
 use crate::document;
 use crate::error::with_help;
@@ -44,7 +48,19 @@ pub(crate) struct ProjectOptions {
     /// Verify the files that DIR has in this commit or tree of its git repository, and not those of the folder
     #[arg(long, value_name = "TREE", requires = "dir")]
     tree: Option<String>,
-    /// Read the settings from this file [default: proofmark.yaml in DIR, if it is there]
+    /// Take the tests, their configuration and the settings from this commit, branch, tag or folder, and not from the submission
+    ///
+    /// A folder is written with its path from the root, or with ./ or ../ before it. What the submission changed there is reported and
+    /// never run. The commit is one of the git repository of DIR. docs/projects.md says which files these are.
+    #[arg(long, value_name = "REF|DIR", requires = "dir")]
+    tests_from: Option<String>,
+    /// Do not let a submission pass that has fewer tests than the owner
+    #[arg(long, requires = "tests_from")]
+    strict_tests: bool,
+    /// Run nothing: print which file comes from where, and why
+    #[arg(long, requires = "tests_from", conflicts_with_all = ["watch", "out", "chain"])]
+    pub(crate) explain: bool,
+    /// Read the settings from this file [default: proofmark.yaml in DIR, or where the tests come from, if it is there]
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     config: Option<PathBuf>,
     /// Ignore the project's proofmark.yaml
@@ -53,14 +69,14 @@ pub(crate) struct ProjectOptions {
     /// End the command after this time, as in 90s or 2m [default: 60s, at most 600s]
     #[arg(long, value_name = "DURATION", value_parser = timeout)]
     timeout: Option<Duration>,
-    /// Let the command use this much memory, in MiB [default: 512, at most 2048]
-    #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_MEMORY_MB)))]
+    /// Let the command use this much memory, in MiB [default: 2048, at most 8192]
+    #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_COMMAND_MEMORY_MB)))]
     memory: Option<u32>,
-    /// Let the command write this much to /tmp, in MiB [default: 64, at most 1024]
-    #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_DISK_MB)))]
+    /// Let the command write this much to /tmp, in MiB [default: 1024, at most 8192]
+    #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_COMMAND_DISK_MB)))]
     disk: Option<u32>,
-    /// Let the command have this many processes and threads [default: 64, at most 256]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_PROCESSES)))]
+    /// Let the command have this many processes and threads [default: 4096, at most 16384]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_COMMAND_PROCESSES)))]
     processes: Option<u32>,
     /// Let the command print this many bytes, and its report have as many [default: 1048576, at most 16777216]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=MAX_OUTPUT_BYTES as u64))]
@@ -109,30 +125,54 @@ impl ProjectOptions {
                 )),
             };
         };
-        let config = self.config(folder, verbose)?.with(&self.flags().into())?;
+        let reading = self.read_in(folder, verbose)?;
+        note_left_out(&reading.left_out);
+        match &reading.held {
+            Some((tests, held)) => owner::tell(tests, held),
+            None => owner::tell_own(folder),
+        }
+        Ok(Some(Project { folder: folder.clone(), request: reading.request, packages: reading.packages }))
+    }
+
+    /// Prints which file of the project comes from where.
+    pub(crate) fn print_explanation(&self, json: bool) -> anyhow::Result<()> {
+        let Some(folder) = &self.dir else { return Ok(()) };
+        let reading = self.read_in(folder, false)?;
+        match &reading.held {
+            Some((tests, held)) => owner::explain(tests, held, &reading.request, json),
+            None => Ok(()),
+        }
+    }
+
+    fn read_in(&self, folder: &Path, verbose: bool) -> anyhow::Result<Reading> {
+        let tests = self.tests_from.as_ref().map(|name| TestsFrom::find(folder, name)).transpose()?;
+        let config = self.config(folder, tests.as_ref(), verbose)?.with(&self.flags().into())?;
         if !config.settings.contains("command") {
             return Err(with_help(
                 format!("verify the project `{}`: there is no command", folder.display()),
                 format!("write it behind `--`, as in `-- pytest -q`, or as `command` in `{CONFIG_FILE}`"),
             ));
         }
-        let ProjectRequest { request, left_out, packages } = match &self.tree {
-            Some(tree) => tree_request(folder, tree, &config)?,
-            None => project_request(folder, &config)?,
+        let ProjectFiles { files, left_out, packages } = match &self.tree {
+            Some(tree) => tree_files(folder, tree, &config)?,
+            None => folder_files(folder, &config)?,
         };
-        for (path, why) in left_out.iter().take(MAX_NAMED) {
-            out::note(format_args!("left out `{}`: {why}", printable(path)));
+        let held = tests.map(|tests| anyhow::Ok((tests.hold(&files, &config)?, tests))).transpose()?;
+        let mut request = project_request(folder, files, &config, held.as_ref().map(|(held, _)| held))?;
+        if let Some((held, _)) = held.as_ref().filter(|_| self.strict_tests) {
+            require_all_tests(&mut request, held);
         }
-        if let Some(more) = left_out.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
-            out::note(format_args!("left out {more} more files and folders"));
-        }
-        Ok(Some(Project { folder: folder.clone(), request, packages }))
+        let held = held.map(|(held, tests)| (tests, held));
+        Ok(Reading { request, left_out, packages, held })
     }
 
     /// An option that means nothing without a project.
     fn given(&self) -> Option<&'static str> {
         let given = [
             ("`--tree`", self.tree.is_some()),
+            ("`--tests-from`", self.tests_from.is_some()),
+            ("`--strict-tests`", self.strict_tests),
+            ("`--explain`", self.explain),
             ("`--config`", self.config.is_some()),
             ("`--no-config`", self.no_config),
             ("`--timeout`", self.timeout.is_some()),
@@ -152,16 +192,19 @@ impl ProjectOptions {
         given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 
-    fn config(&self, folder: &Path, verbose: bool) -> anyhow::Result<ProjectConfig> {
-        let own = folder.join(CONFIG_FILE);
-        let help = "name the file with `--config`, or ignore it with `--no-config`";
-        let (path, config) = match &self.config {
-            Some(path) => (path, Some(read_settings(path)?)),
-            None if self.no_config => (&own, None),
-            None => (&own, settings_of(folder, help)?),
+    /// The settings, which come from where the tests do: a submission's own could loosen them.
+    fn config(&self, folder: &Path, tests: Option<&TestsFrom>, verbose: bool) -> anyhow::Result<ProjectConfig> {
+        let (label, config) = match (&self.config, tests) {
+            (Some(path), _) => (path.display().to_string(), Some(read_settings(path)?)),
+            (None, _) if self.no_config => return Ok(ProjectConfig::default()),
+            (None, Some(tests)) => (format!("{CONFIG_FILE} of {}", tests.shown()), owner::settings(tests)?),
+            (None, None) => {
+                let help = "name the file with `--config`, or ignore it with `--no-config`";
+                (folder.join(CONFIG_FILE).display().to_string(), settings_of(folder, help)?)
+            }
         };
         if verbose && config.is_some() {
-            out::note(format_args!("read the settings in `{}`", path.display()));
+            out::note(format_args!("read the settings in `{}`", printable(&label)));
         }
         Ok(config.unwrap_or_default())
     }
@@ -194,19 +237,32 @@ impl ProjectOptions {
     }
 }
 
+/// A project as it was read.
+struct Reading {
+    request: Request,
+    left_out: Vec<(String, LeftOut)>,
+    packages: Vec<HostFolder>,
+    /// The owner's tests, and where they come from.
+    held: Option<(TestsFrom, HeldTests)>,
+}
+
+/// Says what of the files is left out.
+fn note_left_out(left_out: &[(String, LeftOut)]) {
+    for (path, why) in left_out.iter().take(MAX_NAMED) {
+        out::note(format_args!("left out `{}`: {why}", printable(path)));
+    }
+    if let Some(more) = left_out.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        out::note(format_args!("left out {more} more files and folders"));
+    }
+}
+
 /// The settings that a project has in its folder, if it has any. `help` says what to do about a link.
 pub(crate) fn settings_of(folder: &Path, help: &str) -> anyhow::Result<Option<ProjectConfig>> {
-    let path = folder.join(CONFIG_FILE);
-    match fs::symlink_metadata(&path) {
-        // An error shows the line it is in, which could be one of any file of the host.
-        Ok(found) if found.is_symlink() => Err(with_help(
-            format!("read the settings `{}`: it is a link, which could lead out of the project", path.display()),
-            help,
-        )),
-        Ok(found) if found.is_file() => read_settings(&path).map(Some),
-        Ok(_) => Ok(None),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("read the settings `{}`", path.display())),
+    match settings_in(folder) {
+        Ok(Some(_)) => read_settings(&folder.join(CONFIG_FILE)).map(Some),
+        Ok(None) => Ok(None),
+        Err(error @ ProjectError::SettingsLink(_)) => Err(with_help(error.to_string(), help)),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -279,6 +279,8 @@ pub(crate) struct Group {
     pub(crate) receipt: Option<String>,
     /// How many of its checks the submission decided.
     pub(crate) decided_inside: usize,
+    /// What every format says of the whole, whatever the verdict.
+    pub(crate) notes: Vec<String>,
     pub(crate) cases: Vec<Case>,
     /// Whether the names of cases say nothing without that of the group.
     pub(crate) qualifies: bool,
@@ -299,6 +301,7 @@ impl Group {
             summary: None,
             receipt: None,
             decided_inside: 0,
+            notes: Vec::new(),
             cases,
             qualifies: false,
             json,

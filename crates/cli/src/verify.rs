@@ -59,6 +59,7 @@ use watch::Seen;
   proofmark verify request.json --chain nightly
   proofmark verify --dir ./project -- pytest -q
   proofmark verify --dir ./project --timeout 120s --skipped ignore -- pytest -q
+  proofmark verify --dir ./project --tests-from HEAD -- node --test
   proofmark verify --suite-digest suite.yaml
 
 Exit codes: 0 all pass; 1 a submission fails or is partial; 2 a request is invalid, or could not be verified;
@@ -129,6 +130,10 @@ impl Verify {
             return self.print_suite(path);
         }
         self.check()?;
+        if self.project.explain {
+            self.project.print_explanation(self.formatting.format() == Format::Json)?;
+            return Ok(Exit::Yes);
+        }
         let mut session = None;
         if self.watch { self.run_on_change(config, &mut session) } else { self.run_once(config, &mut session).0 }
     }

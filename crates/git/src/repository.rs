@@ -53,6 +53,8 @@ const REPOSITORY_VARIABLES: [&str; 13] = [
 pub struct Repository {
     /// A folder in it; without one git finds it as any of its commands does, also within a hook.
     folder: Option<PathBuf>,
+    /// Whether the folder may itself look like a repository without being one: files of a work tree can do that.
+    in_work_tree: bool,
 }
 
 /// A reference of a repository.
@@ -78,6 +80,8 @@ pub enum GitError {
     Unknown(&'static str),
     #[error("find `{}` in the repository", shown(.0))]
     NotFound(String),
+    #[error("find `{}` in the repository: it stands for {first} and for {second}", shown(name))]
+    Ambiguous { name: String, first: String, second: String },
     #[error("find the tree of `{}`: it is neither a tree nor a commit, or an object of it is missing", shown(.0))]
     NoTree(String),
     #[error("read the tree {id}: {error}")]
@@ -114,6 +118,9 @@ impl GitError {
         let help = match self {
             Self::Start(_) => "install git, and see that it is on `PATH`",
             Self::NotFound(_) | Self::NoTree(_) => "name a commit, a tag or a tree, as in `HEAD` or `main`",
+            Self::Ambiguous { first, second, .. } => {
+                return Some(format!("write the one that is meant: `{first}` or `{second}`"));
+            }
             Self::TooManyBytes { .. } | Self::TooManyFiles(_) | Self::TooManyEntries(_) | Self::TooDeep(_) => {
                 "a folder of it can be named, as in `HEAD:src`"
             }
@@ -133,7 +140,19 @@ impl Repository {
     /// The repository that `folder` is in; without one that of the current folder, or of the hook that this runs in.
     #[must_use]
     pub fn at(folder: Option<&Path>) -> Self {
-        Self { folder: folder.map(Path::to_owned) }
+        Self { folder: folder.map(Path::to_owned), in_work_tree: false }
+    }
+
+    /// The repository whose work tree `folder` is in. Files in it that look like a repository are none.
+    #[must_use]
+    pub fn of_work_tree(folder: &Path) -> Self {
+        Self { folder: Some(folder.to_owned()), in_work_tree: true }
+    }
+
+    /// Whether there is such a repository.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.require().is_ok()
     }
 
     /// The id that a name stands for, if it stands for any.
@@ -197,6 +216,9 @@ impl Repository {
         let mut command = Command::new("git");
         // A file that repeats what commits say, and that anyone who can write to the repository can change.
         command.args(["-c", "core.commitGraph=false"]);
+        if self.in_work_tree {
+            command.args(["-c", "safe.bareRepository=explicit"]);
+        }
         if let Some(folder) = &self.folder {
             for name in REPOSITORY_VARIABLES {
                 command.env_remove(name);

@@ -11,7 +11,7 @@ use crate::filter::{Audience, Place, allow_list};
 use crate::groups::{Group, Groups, GroupsError};
 use crate::init::OwnProgram;
 use crate::level::Level;
-use crate::stage::{Entering, InitFds, Overseen, Start, Step};
+use crate::stage::{Entering, InitFds, Machine, Overseen, Start, Step};
 use crate::sys::{self, Exit};
 use crate::tree::Tree;
 
@@ -23,6 +23,10 @@ const OUTER_ID_BASE: u32 = 0x6000_0000;
 const PID_MASK: u32 = (1 << 22) - 1;
 const SLOTS: u32 = 64;
 const NOBODY: u32 = 65_534;
+/// How many files and folders a disk holds: the kernel has about a kilobyte of each.
+const INODES: u32 = 16_384;
+/// The same of a command, for each MiB of its disk.
+const INODES_A_MB: u32 = 256;
 
 /// Why a cell could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +56,12 @@ pub(crate) struct Blueprint<'a> {
     pub(crate) ground: &'a Ground,
     /// The control group of the case.
     pub(crate) group: Option<&'a Group>,
+}
+
+impl Blueprint<'_> {
+    fn is_command(&self) -> bool {
+        matches!(self.audience, Audience::Command(_))
+    }
 }
 
 /// What all cells of a host share.
@@ -119,8 +129,9 @@ impl Cell {
             blueprint.audience,
             Place { namespaces: blueprint.level.has_namespaces(), disk: blueprint.disk_mb > 0 },
         )?;
-        let disk =
-            CString::new(format!("size={}m,mode=1777,nr_inodes=16384", blueprint.disk_mb)).map_err(io::Error::other)?;
+        let inodes = if blueprint.is_command() { INODES.max(blueprint.disk_mb * INODES_A_MB) } else { INODES };
+        let disk = CString::new(format!("size={}m,mode=1777,nr_inodes={inodes}", blueprint.disk_mb));
+        let disk = disk.map_err(io::Error::other)?;
         let high = fds.iter().map(|fd| sys::duplicate_high(fd.as_fd())).collect::<io::Result<Vec<_>>>()?;
         let raw: Vec<RawFd> = high.iter().map(AsRawFd::as_raw_fd).collect();
         let (argv, env) = match body {
@@ -151,6 +162,7 @@ impl Cell {
             rewritten: blueprint.tree.rewritten.as_deref().zip(raw.last().copied()),
             start,
             overseen,
+            machine: blueprint.is_command().then_some(Machine { shared_memory: &disk }),
             init: InitFds {
                 program: blueprint.ground.init.fd(),
                 life: life.as_raw_fd(),

@@ -9,6 +9,7 @@ use std::ptr;
 use crate::init::split_off_init;
 use crate::landlock::restrict_files;
 use crate::level::Level;
+use crate::machine::{set_up, show_processes, show_processes_of};
 use crate::stage::{Entering, Start, Step, Stopped, check, clone, drop_capabilities, report, reset_signals};
 use crate::tree::Entry;
 
@@ -62,6 +63,8 @@ unsafe fn spawn_second(e: &Entering<'_>) -> Result<(), Stopped> {
         // SAFETY: leaves without running anything of the parent's.
         unsafe { libc::_exit(code) }
     }
+    // SAFETY: the second stage waits for the supervisor, which learns of it below.
+    unsafe { show_processes_of(e, pid as libc::pid_t) };
     let [a, b, c, d] = (pid as i32).to_ne_bytes();
     let message = [0, a, b, c, d];
     // SAFETY: `message` outlives the call.
@@ -112,6 +115,9 @@ unsafe fn enter(e: &Entering<'_>) -> Result<Never, Stopped> {
             check(libc::setresgid(INNER_ID, INNER_ID, INNER_ID).into(), Step::Identity)?;
             check(libc::setresuid(INNER_ID, INNER_ID, INNER_ID).into(), Step::Identity)?;
             libc::sethostname(c"sandbox".as_ptr(), 7);
+        }
+        if let Some(machine) = e.machine {
+            set_up(machine)?;
         }
         let folder = e.overseen.map_or(c"/", |overseen| overseen.folder);
         check(libc::chdir(folder.as_ptr()).into(), Step::Pivot)?;
@@ -168,9 +174,15 @@ unsafe fn build_tree(e: &Entering<'_>) -> Result<(), Stopped> {
             make(entry)?;
             // The mode of a view of the host is the host's, and that of a link is what it leads to.
             if matches!(entry, Entry::Dir(_) | Entry::File { .. }) {
-                check(libc::chmod(entry.place().as_ptr(), 0o777).into(), Step::Mount)?;
+                let at = entry.place().as_ptr();
+                check(libc::chmod(at, 0o777).into(), Step::Mount)?;
+                // Where root prepares the disk, its files are those of the command all the same.
+                if let (Level::A, Some(owner)) = (e.level, e.outer_id) {
+                    check(libc::chown(at, owner, owner).into(), Step::Mount)?;
+                }
             }
         }
+        show_processes(e);
         check(libc::chdir(stage).into(), Step::Pivot)?;
         check(libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()), Step::Pivot)?;
         check(libc::umount2(c".".as_ptr(), libc::MNT_DETACH).into(), Step::Pivot)?;
@@ -226,9 +238,27 @@ unsafe fn make(entry: &Entry) -> Result<(), Stopped> {
                 let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | kind;
                 set_attributes(target, attributes, libc::AT_RECURSIVE)?;
             }
+            Entry::Layer { options, target } => {
+                mount_new(c"overlay", target, libc::MS_RDONLY, options)?;
+            }
+            Entry::EmptyFolder { at } => {
+                mount_new(c"tmpfs", at, libc::MS_RDONLY | libc::MS_NOEXEC, c"size=4k,mode=755")?;
+            }
+            Entry::NoFile { at } => {
+                let (none, nothing) = (ptr::null(), c"/sys/dev/null".as_ptr());
+                check(libc::mount(nothing, at.as_ptr(), none, libc::MS_BIND, ptr::null()).into(), Step::Mount)?;
+                set_attributes(at, libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC, 0)?;
+            }
         }
     }
     Ok(())
+}
+
+unsafe fn mount_new(kind: &CStr, at: &CStr, flags: u64, options: &CStr) -> Result<(), Stopped> {
+    let flags = flags | libc::MS_NOSUID | libc::MS_NODEV;
+    // SAFETY: C strings that outlive the call.
+    let done = unsafe { libc::mount(kind.as_ptr(), at.as_ptr(), kind.as_ptr(), flags, options.as_ptr().cast()) };
+    check(done.into(), Step::Mount).map(drop)
 }
 
 unsafe fn set_attributes(at: &CStr, set: u64, flags: libc::c_int) -> Result<(), Stopped> {

@@ -15,3 +15,8 @@ pub fn allow_many_files() -> io::Result<u64> {
     // No maximum is "unlimited".
     Ok(maximum.unwrap_or(u64::MAX))
 }
+
+/// The most files that a program of ours may have open, however few it has now.
+pub(crate) fn most_files() -> u64 {
+    getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
+}

@@ -1,8 +1,11 @@
 //! The system-call filters: an allow-list for everything that runs in the
 //! sandbox, and a short one a forked leaf adds.
 
+mod command;
+
 use std::collections::BTreeMap;
 
+pub(crate) use command::Counted;
 use libc as c;
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -25,6 +28,8 @@ pub(crate) enum Audience {
     Submission,
     /// Our own zygote: it also makes the pid namespace of each leaf.
     Zygote,
+    /// The command of a project, with the machine that its tests expect.
+    Command(Counted),
 }
 
 const NAMESPACE_FLAGS: u64 = (c::CLONE_NEWNS
@@ -40,8 +45,10 @@ const NAMESPACE_FLAGS: u64 = (c::CLONE_NEWNS
 const MAP_KINDS: u64 = 3;
 /// The bits of a socket's type without its flags.
 const SOCKET_KINDS: u64 = 0xF;
-/// `SO_SNDBUF`, `SO_RCVBUF`, their forced forms, and filters of sockets.
-const BUFFER_OPTIONS: &[u64] = &[7, 8, 32, 33, 26, 50, 51, 52];
+/// `SO_SNDBUF` and `SO_RCVBUF`.
+const BUFFER_SIZES: &[u64] = &[7, 8];
+/// Their forced forms, and filters of sockets.
+const FORBIDDEN_OPTIONS: &[u64] = &[32, 33, 26, 50, 51, 52];
 /// The size of a pipe, leases, notifications, and locks of open files, which a
 /// descriptor in flight may hold.
 const UNCOUNTED_FCNTL: &[u64] = &[c::F_SETPIPE_SZ as u64, 36, 37, 38, 1024, 1026];
@@ -69,7 +76,7 @@ pub(crate) fn allow_list(audience: Audience, place: Place) -> Result<BpfProgram,
     rules.insert(c::SYS_prlimit64, only(condition(0, SeccompCmpOp::Eq, 0)?)?);
     let itself = vec![low_word(0, SeccompCmpOp::Eq, 0)?, low_word(1, SeccompCmpOp::Eq, 0)?];
     rules.insert(c::SYS_setpriority, vec![SeccompRule::new(itself)?]);
-    rules.insert(c::SYS_setsockopt, all_but(2, BUFFER_OPTIONS)?);
+    rules.insert(c::SYS_setsockopt, all_but(2, &[BUFFER_SIZES, FORBIDDEN_OPTIONS].concat())?);
     if place.disk {
         rules.extend([(c::SYS_fcntl, all_but(1, UNCOUNTED_FCNTL)?), (c::SYS_flock, Vec::new())]);
     } else {
@@ -82,6 +89,9 @@ pub(crate) fn allow_list(audience: Audience, place: Place) -> Result<BpfProgram,
         // V8 asks the kernel to leave its heap out of forks, and does without where it cannot.
         rules.insert(c::SYS_madvise, all_but(2, &[c::MADV_DONTFORK as u64])?);
         rules.extend([c::SYS_unshare, c::SYS_setns, c::SYS_capset].map(|call| (call, Vec::new())));
+    }
+    if let Audience::Command(counted) = audience {
+        command::widen(&mut rules, counted)?;
     }
     let errno = SeccompAction::Errno(c::ENOSYS as u32);
     SeccompFilter::new(rules, errno, SeccompAction::Allow, arch()?)?.try_into()

@@ -26,7 +26,7 @@ const FS_WRITE_FILE: u64 = 1 << 1;
 const FS_READ: u64 = 1 << 2 | 1 << 3;
 
 /// Landlock: reading and running what the tree shows, writing only below a
-/// private `/tmp` and to `/dev/null`; no TCP, and no signals or abstract sockets
+/// private `/tmp` and to `/dev/null`, and for a project's command to the other places that are its own; no TCP but of that, and no signals or abstract sockets
 /// to anything outside.
 pub(crate) unsafe fn restrict_files(e: &Entering<'_>) -> Result<(), Stopped> {
     if e.landlock == 0 {
@@ -42,8 +42,9 @@ pub(crate) unsafe fn restrict_files(e: &Entering<'_>) -> Result<(), Stopped> {
         3 | 4 => (1 << 15) - 1,
         _ => (1 << 16) - 1,
     };
-    let attr =
-        RulesetAttr { files, net: if e.landlock >= 4 { 3 } else { 0 }, scoped: if e.landlock >= 6 { 3 } else { 0 } };
+    // The command of a project has TCP behind a loopback of its own.
+    let net = if e.landlock >= 4 && e.machine.is_none() { 3 } else { 0 };
+    let attr = RulesetAttr { files, net, scoped: if e.landlock >= 6 { 3 } else { 0 } };
     let size: usize = match e.landlock {
         1..=3 => 8,
         4 | 5 => 16,
@@ -65,6 +66,11 @@ pub(crate) unsafe fn restrict_files(e: &Entering<'_>) -> Result<(), Stopped> {
             allow(ruleset, c"/tmp", files)?;
         }
         allow(ruleset, c"/dev/null", FS_WRITE_FILE | 1 << 2)?;
+        if e.machine.is_some() {
+            allow(ruleset, c"/dev/full", FS_WRITE_FILE | 1 << 2)?;
+            allow(ruleset, c"/dev/shm", files)?;
+            allow(ruleset, c"/dev/pts", files)?;
+        }
         check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into(), Step::Landlock)?;
         check(libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0), Step::Landlock)?;
         libc::close(ruleset);

@@ -38,6 +38,7 @@ mod init;
 mod installed;
 mod landlock;
 mod level;
+mod machine;
 mod memory;
 mod modules;
 mod program;

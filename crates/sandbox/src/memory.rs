@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::sys;
 
 /// More descendants than any process limit allows; a bound for the walk.
-const MAX_PROCESSES: usize = 4096;
+const MAX_PROCESSES: usize = 1 << 15;
 
 /// Page tables: a submission that reads what it never wrote holds nothing else.
 const TABLES: &str = "VmPTE:";
@@ -35,6 +35,13 @@ const MAPPING_BYTES: u64 = 320;
 const LOCK_BYTES: u64 = 256;
 /// Bytes that may wait in one socket: `net.core.wmem_default`, which most hosts leave.
 const SOCKET_BYTES: u64 = 212_992;
+/// Bytes the kernel keeps for a socket of the Internet without what waits in it.
+const IDLE_SOCKET_BYTES: u64 = 4_096;
+/// Bytes that the kernel keeps for one that waits, beyond those that it shows: small pieces take more room than they are long.
+const QUEUE_SHARE: u64 = 2;
+/// Bytes the kernel keeps for one descriptor of a command. Most may be ends of pipes, which have two pages each once their user has
+/// many (pipe(7)).
+const DESCRIPTOR_BYTES: u64 = 5 << 10;
 /// Sockets that do not count: what honest programs have is mostly empty.
 const FREE_SOCKETS: usize = 64;
 
@@ -47,6 +54,9 @@ pub(crate) struct Family {
     pub(crate) root_is_init: bool,
     /// A process of the case that the first did not start.
     pub(crate) apart: Option<libc::pid_t>,
+    /// Whether it is a project's command, which may have sockets that no process has open: those that wait to be accepted, were
+    /// sent, or are closed with something left in them.
+    pub(crate) is_command: bool,
 }
 
 /// Adds up what a case holds, each kind at its own pace.
@@ -102,10 +112,19 @@ impl Family {
         let mut sockets = BTreeSet::new();
         let mut bytes = 0_u64;
         for Member { pid, .. } in self.members() {
+            if bytes > limit {
+                return bytes;
+            }
             bytes += mappings(pid, limit.saturating_sub(bytes) / MAPPING_BYTES) * MAPPING_BYTES;
             let mut open = open_files(pid, limit.saturating_sub(bytes) / LOCK_BYTES);
             bytes += open.locks * LOCK_BYTES;
+            if self.is_command {
+                bytes += open.descriptors * DESCRIPTOR_BYTES;
+            }
             sockets.append(&mut open.sockets);
+        }
+        if self.is_command {
+            return bytes + sockets_of_namespace(self.root, limit.saturating_sub(bytes));
         }
         bytes + sockets.len().saturating_sub(FREE_SOCKETS) as u64 * SOCKET_BYTES
     }
@@ -170,6 +189,28 @@ fn lines(path: &str, most: u64, wanted: impl Fn(&str) -> bool) -> u64 {
     lines.filter(|line| wanted(line)).take(usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1)).count() as u64
 }
 
+/// About how many bytes the sockets hold that are in the network namespace of a process; not counted much past `limit`.
+fn sockets_of_namespace(pid: libc::pid_t, limit: u64) -> u64 {
+    let local = lines(&format!("/proc/{pid}/net/unix"), limit / SOCKET_BYTES + FREE_SOCKETS as u64, |_| true);
+    let mut bytes = local.saturating_sub(FREE_SOCKETS as u64) * SOCKET_BYTES;
+    for table in ["tcp", "tcp6", "udp", "udp6"] {
+        let Ok(file) = File::open(format!("/proc/{pid}/net/{table}")) else { continue };
+        for line in BufReader::with_capacity(1 << 16, file).lines().map_while(io::Result::ok).skip(1) {
+            if bytes > limit {
+                return bytes;
+            }
+            bytes += IDLE_SOCKET_BYTES + queued(&line).unwrap_or(SOCKET_BYTES) * QUEUE_SHARE;
+        }
+    }
+    bytes
+}
+
+/// The bytes that wait in a socket, to be sent and to be read: the fifth field of its line, as two hexadecimal numbers.
+fn queued(line: &str) -> Option<u64> {
+    let (sent, received) = line.split_whitespace().nth(4)?.split_once(':')?;
+    Some(u64::from_str_radix(sent, 16).ok()?.saturating_add(u64::from_str_radix(received, 16).ok()?))
+}
+
 /// What a process has open that the kernel holds memory for.
 #[derive(Default)]
 struct OpenFiles {
@@ -178,12 +219,14 @@ struct OpenFiles {
     /// Its locks; a process loses those of a file with the first descriptor of it
     /// that it closes, so none is held elsewhere.
     locks: u64,
+    descriptors: u64,
 }
 
 /// Looks at every descriptor; counts locks not much past `most`.
 fn open_files(pid: libc::pid_t, most: u64) -> OpenFiles {
     let mut open = OpenFiles::default();
     for entry in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
+        open.descriptors += 1;
         let Ok(target) = fs::read_link(entry.path()) else { continue };
         if target.is_absolute() {
             let info = format!("/proc/{pid}/fdinfo/{}", entry.file_name().to_string_lossy());

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use proofmark_checks::Limits;
 
+use crate::files::most_files;
 use crate::level::Level;
 use crate::runtime::Runtime;
 use crate::sys;
@@ -26,6 +27,8 @@ const OPEN_PROGRAM: &str = "/proc/self/fd/3";
 pub(crate) const NO_CORE: u64 = 1;
 /// Open files of one process.
 const MAX_FILES: u64 = 128;
+/// The same of a project's command.
+const MAX_COMMAND_FILES: u64 = 16_384;
 /// Signals that wait, and timers: each is memory of the kernel.
 const MAX_SIGNALS: u64 = 1_024;
 /// Bytes of stack of one process.
@@ -165,6 +168,23 @@ pub(crate) fn limits(toolchain: &Toolchain, limits: &Limits, level: Level, cpu_s
         (libc::RLIMIT_NPROC, tasks(toolchain, limits) + others),
         (libc::RLIMIT_CPU, cpu_seconds),
     ]);
+    all
+}
+
+/// The limits of a project's command, which are those of real test suites.
+pub(crate) fn command_limits(toolchain: &Toolchain, asked: &Limits, level: Level, cpu_seconds: u64) -> Vec<(u32, u64)> {
+    // Each thread reserves a stack. What is used of them, and of the rest, is counted for all processes together.
+    let stacks = u64::from(asked.processes).saturating_mul(STACK_BYTES);
+    // The limit of this process cannot be raised for another.
+    let files = most_files().min(MAX_COMMAND_FILES);
+    let mut all = limits(toolchain, asked, level, cpu_seconds);
+    for (resource, value) in &mut all {
+        match *resource {
+            libc::RLIMIT_DATA => *value = value.saturating_add(stacks),
+            libc::RLIMIT_NOFILE => *value = files,
+            _ => {}
+        }
+    }
     all
 }
 

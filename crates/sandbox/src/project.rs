@@ -1,5 +1,7 @@
 //! How a project's command is started: its files, its interpreter, its environment.
 
+mod machine;
+
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::io;
@@ -13,16 +15,6 @@ use crate::runtime::Runtime;
 use crate::toolchain;
 use crate::tree::Tree;
 
-/// Files that programs read and give up without. The C library finds its one name in the first two. Node reads its memory from
-/// the third, which vitest asks for after each test; there is no `/proc`, so the numbers are of no process.
-const EXPECTED: [(&str, &str); 3] = [
-    ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
-    ("/etc/nsswitch.conf", "hosts: files\n"),
-    (
-        "/proc/self/stat",
-        "1 (node) R 0 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 0 67108864 16384 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
-    ),
-];
 /// How many entries a folder of installed packages may have: each is a mount.
 const MAX_INSTALLED: usize = 4_096;
 /// Where tools keep what they computed. The command begins with empty ones.
@@ -30,18 +22,11 @@ const CACHES: [&str; 4] = [".cache", ".vite", ".vite-temp", ".vitest"];
 
 /// The tree of the runtime with the project in it, and what it may read besides.
 pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Tree> {
-    let mut tree = runtime.tree()?;
-    for path in project.readable.iter().map(Path::new) {
-        if path.starts_with("/tmp") {
-            return Err(io::Error::other("the command has a `/tmp` of its own, so it cannot read the host's"));
-        }
-        tree.show(path)?;
-    }
+    let readable: Vec<&Path> = project.readable.iter().map(Path::new).collect();
+    readable.iter().try_for_each(|path| check_readable(path))?;
+    let mut tree = machine::tree(runtime, &readable)?;
     for (index, folder) in packages.iter().enumerate() {
         tree.show_at(folder, &shown_packages(index))?;
-    }
-    for (path, text) in EXPECTED {
-        tree.file_unless_shown(Path::new(path), text.as_bytes().to_vec())?;
     }
     let root = Path::new(PROJECT_FOLDER);
     let mut folders = BTreeSet::from([root.to_owned()]);
@@ -62,6 +47,20 @@ pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -
         show_packages(&mut tree, folder)?;
     }
     Ok(tree)
+}
+
+/// Whether a path can be read in the cell. A socket or a pipe would be a way to a process of the host.
+fn check_readable(path: &Path) -> io::Result<()> {
+    if path.starts_with("/tmp") {
+        return Err(io::Error::other("the command has a `/tmp` of its own, so it cannot read the host's"));
+    }
+    match path.metadata() {
+        Ok(found) if !found.is_dir() && !found.is_file() => Err(io::Error::other(format!(
+            "`{}` is neither a file nor a folder, so the command cannot read it",
+            path.display()
+        ))),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Shows each package read-only in a folder that the command can write, since tools keep their caches beside packages.
@@ -89,7 +88,8 @@ fn show_packages(tree: &mut Tree, folder: &HostFolder) -> io::Result<()> {
 pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Launch> {
     let arguments: Vec<&str> = project.arguments.iter().map(String::as_str).collect();
     let mut launch = launch(runtime, &arguments)?;
-    let mut variables = vec!["USER=sandbox".to_owned(), "LOGNAME=sandbox".to_owned()];
+    launch.env.retain(|variable| !machine::LEFT_OUT.iter().any(|name| has_name(variable, name)));
+    let mut variables: Vec<String> = machine::VARIABLES.map(str::to_owned).into();
     // A bash script may run the interpreters of the other languages, so it gets the variables of all.
     variables.extend(toolchain::all().flat_map(|one| one.project_variables).map(ToString::to_string));
     let mut own = project.env.clone();
@@ -104,11 +104,16 @@ pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]
     variables.extend(own.iter().map(|(name, value)| format!("{name}={value}")));
     for variable in variables {
         // Of two variables of a name, programs differ in which they take.
-        let name = variable.split('=').next().unwrap_or_default().len() + 1;
-        launch.env.retain(|other| other.as_bytes().get(..name) != variable.as_bytes().get(..name));
+        let name = variable.split('=').next().unwrap_or_default();
+        launch.env.retain(|other| !has_name(other, name));
         launch.env.push(CString::new(variable).map_err(io::Error::other)?);
     }
     Ok(launch)
+}
+
+/// Whether a variable `NAME=value` has this name.
+fn has_name(variable: &CString, name: &str) -> bool {
+    variable.as_bytes().strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
 }
 
 /// Why the command's test runner cannot be used, where it is not installed. Found before anything of the submission runs,

@@ -22,6 +22,7 @@ pub(crate) enum Step {
     Namespaces,
     Mount,
     Pivot,
+    Machine,
     Init,
     Limits,
     Landlock,
@@ -31,12 +32,13 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    pub(crate) const ALL: [Step; 11] = [
+    pub(crate) const ALL: [Step; 12] = [
         Step::Fork,
         Step::Identity,
         Step::Namespaces,
         Step::Mount,
         Step::Pivot,
+        Step::Machine,
         Step::Init,
         Step::Limits,
         Step::Landlock,
@@ -52,6 +54,7 @@ impl Step {
             Step::Namespaces => "make namespaces",
             Step::Mount => "mount the file tree",
             Step::Pivot => "change the root",
+            Step::Machine => "set up the loopback, `/dev/shm`, `/dev/pts` and `/proc` of the cell",
             Step::Init => "start the init of the cell",
             Step::Limits => "set resource limits",
             Step::Landlock => "apply Landlock",
@@ -89,6 +92,13 @@ pub(crate) struct Overseen<'a> {
     pub(crate) report: Option<&'a CStr>,
 }
 
+/// What the cell of a project's command has that others lack: a loopback, shared memory, terminals, and its own processes in `/proc`.
+#[derive(Clone, Copy)]
+pub(crate) struct Machine<'a> {
+    /// `size=…` of `/dev/shm`.
+    pub(crate) shared_memory: &'a CStr,
+}
+
 /// Everything the child needs, by reference to memory prepared before the fork.
 pub(crate) struct Entering<'a> {
     pub(crate) level: Level,
@@ -99,6 +109,7 @@ pub(crate) struct Entering<'a> {
     pub(crate) rewritten: Option<(&'a CStr, RawFd)>,
     pub(crate) start: Start<'a>,
     pub(crate) overseen: Option<Overseen<'a>>,
+    pub(crate) machine: Option<Machine<'a>>,
     pub(crate) init: InitFds,
     /// Become 0, 1, 2, … of the program.
     pub(crate) fds: &'a [RawFd],

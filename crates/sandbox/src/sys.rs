@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::{FlockOperation, MemfdFlags, OFlags, SealFlags};
+use rustix::fs::{FlockOperation, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -33,6 +33,11 @@ pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
 /// A close-on-exec pipe: the end to read, the end to write.
 pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?)
+}
+
+/// Lets a program of another uid open an end that it has once more, as `/dev/stdout` and `/dev/stderr`.
+pub(crate) fn allow_reopening(pipe: &OwnedFd) -> io::Result<()> {
+    Ok(rustix::fs::fchmod(pipe, Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH)?)
 }
 
 /// A close-on-exec pair of sockets that keep message boundaries.

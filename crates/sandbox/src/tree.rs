@@ -11,6 +11,9 @@ use std::path::{Component, Path, PathBuf};
 /// exists on every Linux and holds nothing a runtime needs.
 pub(crate) const STAGE: &str = "/sys";
 
+/// An empty folder of the tree.
+const EMPTY: &str = "/run/empty";
+
 /// Device nodes a runtime expects; all of them harmless.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
@@ -27,17 +30,47 @@ pub(crate) enum Entry {
         to: CString,
         at: CString,
     },
+    /// A read-only view of a folder of the host through which its sockets and pipes lead nowhere, and in which locks are the
+    /// cell's own: an overlay with nothing over it. The options of the mount.
+    Layer {
+        options: CString,
+        target: CString,
+    },
+    /// An empty folder in place of what is there.
+    EmptyFolder {
+        at: CString,
+    },
+    /// Nothing that can be read or run in place of a file.
+    NoFile {
+        at: CString,
+    },
     File {
         at: CString,
         content: Vec<u8>,
     },
 }
 
+/// How folders of the host are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Views {
+    /// As [`Entry::Bind`].
+    #[default]
+    Binds,
+    /// As [`Entry::Layer`].
+    Layers,
+}
+
 impl Entry {
     /// Where it is made, below [`STAGE`].
     pub(crate) fn place(&self) -> &CStr {
         match self {
-            Entry::Dir(at) | Entry::File { at, .. } | Entry::Link { at, .. } | Entry::Bind { target: at, .. } => at,
+            Entry::Dir(at)
+            | Entry::File { at, .. }
+            | Entry::Link { at, .. }
+            | Entry::EmptyFolder { at }
+            | Entry::NoFile { at }
+            | Entry::Bind { target: at, .. }
+            | Entry::Layer { target: at, .. } => at,
         }
     }
 }
@@ -51,6 +84,7 @@ pub(crate) struct Tree {
     pub(crate) writable: Vec<Entry>,
     /// The name of a file at the top of the tree that only the supervisor can write to, for as long as the cell lives.
     pub(crate) rewritten: Option<CString>,
+    views: Views,
     made: BTreeSet<PathBuf>,
 }
 
@@ -61,7 +95,7 @@ impl Tree {
         for device in DEVICES {
             tree.bind_as(Path::new(device), Path::new(device), true)?;
         }
-        tree.directory(Path::new("/tmp"))?;
+        tree.folder(Path::new("/tmp"))?;
         Ok(tree)
     }
 
@@ -80,6 +114,36 @@ impl Tree {
     pub(crate) fn file(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
         self.parents(at)?;
         self.entries.push(Entry::File { at: staged(at)?, content });
+        Ok(())
+    }
+
+    /// Puts a symbolic link into the tree, unless something is shown there.
+    pub(crate) fn link(&mut self, to: &Path, at: &Path) -> io::Result<()> {
+        if self.covered(at) {
+            return Ok(());
+        }
+        self.parents(at)?;
+        self.entries.push(Entry::Link { to: c_string(to)?, at: staged(at)? });
+        Ok(())
+    }
+
+    /// Puts an empty folder into the tree.
+    pub(crate) fn folder(&mut self, path: &Path) -> io::Result<()> {
+        self.parents(path)?;
+        self.entries.push(Entry::Dir(staged(path)?));
+        Ok(())
+    }
+
+    /// Shows folders from now on as layers.
+    pub(crate) fn layer_folders(&mut self) -> io::Result<()> {
+        self.views = Views::Layers;
+        self.folder(Path::new(EMPTY))
+    }
+
+    /// Hides a file or a folder of what is shown.
+    pub(crate) fn hide(&mut self, path: &Path) -> io::Result<()> {
+        let at = staged(path)?;
+        self.entries.push(if path.is_dir() { Entry::EmptyFolder { at } } else { Entry::NoFile { at } });
         Ok(())
     }
 
@@ -120,7 +184,8 @@ impl Tree {
             (_, true) => Entry::File { at: target.clone(), content: Vec::new() },
             (false, false) => return Ok(()),
         };
-        self.writable.extend([place, Entry::Bind { source: c_string(path)?, target, device: false }]);
+        let view = self.view(path, target, kind.is_dir())?;
+        self.writable.extend([place, view]);
         Ok(())
     }
 
@@ -140,23 +205,28 @@ impl Tree {
             } else {
                 Entry::File { at: target.clone(), content: Vec::new() }
             };
-            let source = c_string(path)?;
-            self.readable.push(source.clone());
-            self.entries.extend([place, Entry::Bind { source, target, device }]);
+            self.readable.push(c_string(path)?);
+            let view = if device {
+                Entry::Bind { source: c_string(path)?, target, device }
+            } else {
+                self.view(path, target, found.is_dir())?
+            };
+            self.entries.extend([place, view]);
         }
         self.made.insert(at.to_owned());
         Ok(())
     }
 
+    fn view(&self, path: &Path, target: CString, is_dir: bool) -> io::Result<Entry> {
+        if self.views == Views::Binds || !is_dir {
+            return Ok(Entry::Bind { source: c_string(path)?, target, device: false });
+        }
+        Ok(Entry::Layer { options: layer(path)?, target })
+    }
+
     /// Whether a directory above `path`, or `path` itself, is already shown.
     fn covered(&self, path: &Path) -> bool {
         path.ancestors().any(|above| self.made.contains(above))
-    }
-
-    fn directory(&mut self, path: &Path) -> io::Result<()> {
-        self.parents(path)?;
-        self.entries.push(Entry::Dir(staged(path)?));
-        Ok(())
     }
 
     fn parents(&mut self, path: &Path) -> io::Result<()> {
@@ -173,6 +243,19 @@ impl Tree {
 
 pub(crate) fn c_string(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)
+}
+
+/// The options of an overlay of the folder over an empty one, which takes two to be read-only.
+fn layer(folder: &Path) -> io::Result<CString> {
+    let mut options = b"lowerdir=".to_vec();
+    for byte in folder.as_os_str().as_bytes() {
+        if matches!(byte, b'\\' | b':' | b',') {
+            options.push(b'\\');
+        }
+        options.push(*byte);
+    }
+    options.extend(format!(":{STAGE}{EMPTY}").as_bytes());
+    CString::new(options).map_err(io::Error::other)
 }
 
 fn staged(path: &Path) -> io::Result<CString> {

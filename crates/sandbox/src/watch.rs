@@ -160,6 +160,8 @@ pub(crate) struct Bounds<'a> {
     pub(crate) watches_init: bool,
     /// A process of the case that neither is the one watched nor was started by it.
     pub(crate) apart: Option<libc::pid_t>,
+    /// Whether it is a project's command, which may have sockets that no process has open.
+    pub(crate) is_command: bool,
     /// Each of them, once set, ends the leaf.
     pub(crate) stops: &'a [Arc<AtomicBool>],
 }
@@ -201,12 +203,21 @@ pub(crate) fn watch(
         let over = (flooded.then_some(Why::Output)).or((now >= bounds.deadline && !gone).then_some(Why::Deadline));
         let cancelled = bounds.stops.iter().any(|stop| stop.load(Ordering::Relaxed)) && !gone;
         let over = over.or(cancelled.then_some(Why::Cancelled)).or_else(|| {
-            (now >= next_tick && !gone).then(|| next_tick = now + MEMORY_TICK)?;
+            (now >= next_tick && !gone).then_some(())?;
             if meter.is_none() && bounds.group.is_none() {
-                meter = sys::pid_of(pidfd)
-                    .map(|root| Meter::new(Family { root, root_is_init: bounds.watches_init, apart: bounds.apart }));
+                meter = sys::pid_of(pidfd).map(|root| {
+                    Meter::new(Family {
+                        root,
+                        root_is_init: bounds.watches_init,
+                        apart: bounds.apart,
+                        is_command: bounds.is_command,
+                    })
+                });
             }
-            meter.as_mut().is_some_and(|meter| meter.exceeds(bounds.memory_bytes)).then_some(Why::Memory)
+            let exceeds = meter.as_mut().is_some_and(|meter| meter.exceeds(bounds.memory_bytes));
+            // Thousands of processes take long to add up, and the supervisor has more to do.
+            next_tick = Instant::now() + MEMORY_TICK.max(now.elapsed());
+            exceeds.then_some(Why::Memory)
         });
         if gone {
             let ran_out = bounds.group.is_some_and(Group::ran_out).then_some(Why::Memory);

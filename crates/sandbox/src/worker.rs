@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use proofmark_checks::{Case, CaseOutcome, End, Job, Limits, MAX_WRITTEN_BYTES, Outcome, Program, Written};
 
 use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
-use crate::filter::Audience;
+use crate::filter::{Audience, Counted};
 use crate::groups::Group;
 use crate::host::{Host, Inner};
 use crate::level::Level;
@@ -161,6 +161,9 @@ impl Backend {
             isolation.push("control-group".to_owned());
         }
         self.end_cases();
+        if matches!(job.program, Program::Command(_)) {
+            isolation.extend(["loopback", "host-programs"].map(str::to_owned));
+        }
         if job.limits.disk_mb > 0 {
             isolation.push(format!("private-tmp:{}m", job.limits.disk_mb));
         }
@@ -439,7 +442,16 @@ impl Backend {
             kill_signal: self.level.kill_signal(),
             watches_init: true,
             apart: None,
+            is_command: false,
             stops: &self.stops,
+        }
+    }
+
+    fn counted(&self) -> Counted {
+        match (&self.group, self.ground.landlock) {
+            (Some(_), _) => Counted::ByKernel,
+            (None, 0) => Counted::WithoutSharing,
+            (None, _) => Counted::ByUs,
         }
     }
 
@@ -452,14 +464,16 @@ impl Backend {
         fds: &[OwnedFd],
         deadline: Instant,
     ) -> Result<Cell, CellError> {
-        let rlimits = program::limits(runtime.toolchain(), limits, self.level, cpu_seconds(deadline));
+        let is_command = matches!(body, Body::Project { .. });
+        let rlimits = if is_command { program::command_limits } else { program::limits };
+        let rlimits = rlimits(runtime.toolchain(), limits, self.level, cpu_seconds(deadline));
         let blueprint = Blueprint {
             level: self.level,
             slot: self.slot,
             tree,
             disk_mb: limits.disk_mb,
             limits: &rlimits,
-            audience: Audience::Submission,
+            audience: if is_command { Audience::Command(self.counted()) } else { Audience::Submission },
             ground: &self.ground,
             group: self.group.as_ref(),
         };

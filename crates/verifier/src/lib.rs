@@ -37,7 +37,10 @@ pub use file_watch::{FileWatch, Look, SETTLING};
 pub use issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER, chain_head, decisions_head};
 pub use offers::{LOOK_EVERY, Offers};
 pub use presented::{Presented, PresentedError};
-pub use project::{CONFIG_FILE, ProjectConfig, ProjectError, ProjectRequest, project_request, tree_request};
+pub use project::{
+    CONFIG_FILE, Change, HeldTests, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files,
+    project_request, require_all_tests, settings_in, tree_files,
+};
 pub use reopen::{Reopen, Reopenable};
 pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count, prepare, verify};
 pub use store_check::check_store;

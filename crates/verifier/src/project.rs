@@ -1,25 +1,27 @@
 //! A request made of a folder and the command that tests it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use proofmark_checks::{
-    Checks, HostFolder, MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES, MissingFile, Place, Request, RequestError,
+    Checks, HostFolder, MAX_FILES, MAX_REQUEST_BYTES, MissingFile, Place, Request, RequestError, Reveal, Unusable,
     file_content,
 };
-use proofmark_receipt::{Json, Object, object};
-
-use proofmark_git::{GitError, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
+use proofmark_git::{GitError, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES};
+use proofmark_receipt::{Object, object};
 
 mod config;
+mod folder;
+mod held;
 mod metadata;
 mod tree;
 
 pub use config::{CONFIG_FILE, ProjectConfig};
+pub use folder::{folder_files, settings_in};
+pub use held::{Change, HeldTests, TestsFrom};
 pub(crate) use metadata::describe;
-pub use tree::tree_request;
+pub use tree::tree_files;
 
 /// How many folders of installed packages a project may have.
 const MAX_NODE_MODULES: usize = 64;
@@ -54,6 +56,15 @@ pub enum ProjectError {
     /// No file in it.
     #[error("read the project `{}`: it holds no files", .0.display())]
     Empty(PathBuf),
+    /// Its settings are a link.
+    #[error("read the settings `{0}`: it is a link, which could lead out of the project")]
+    SettingsLink(String),
+    /// The place of the tests is written as the name of a commit, and is a folder.
+    #[error("find the tests in `{0}`: it is not a commit of the repository, but a folder")]
+    FolderName(String),
+    /// No file of the place is a test.
+    #[error("find the tests in `{0}`: none of its files is a test, or configures one")]
+    NoTests(String),
     /// It is to be read from a repository, which cannot be read.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -75,6 +86,9 @@ impl ProjectError {
             }
             Self::TooManyPackages(_) => Some("name the folder of one package, or leave some out with `exclude`"),
             Self::TooDeep(_) => Some("name a folder further down"),
+            Self::SettingsLink(_) => Some("name the file with `--config`, or ignore it with `--no-config`"),
+            Self::FolderName(name) => return Some(format!("write `./{name}` for the folder")),
+            Self::NoTests(_) => Some("name the tests as globs in `tests` of proofmark.yaml, or another place"),
             Self::Io { .. } | Self::Empty(_) => None,
         };
         help.map(str::to_owned)
@@ -92,59 +106,71 @@ fn of_settings(error: &RequestError) -> String {
     }
 }
 
-/// A project as a request, and what of it is not in the request.
-#[derive(Debug)]
-pub struct ProjectRequest {
-    pub request: Request,
+/// What is read of a project.
+#[derive(Debug, Default)]
+pub struct ProjectFiles {
+    /// By path.
+    pub files: BTreeMap<String, Vec<u8>>,
     /// Paths below the folder that were left out, each with the reason.
     pub left_out: Vec<(String, LeftOut)>,
     /// Installed packages, which the command finds at their places.
     pub packages: Vec<HostFolder>,
 }
 
-/// Writes the request that runs a command in a copy of `folder`, as `config` says, with the packages installed for the host's
-/// Python and those in `node_modules`.
+/// Where the receipt says whose the tests are.
+const TESTS_FROM: &str = "tests_from";
+
+/// Writes the request that runs the command of `config` in a copy of `files`; `folder` is what messages call them. With `held`, the
+/// tests are the owner's.
 ///
 /// # Errors
-/// When the folder cannot be read or is more than a request holds, or the settings do not fit it.
-pub fn project_request(folder: &Path, config: &ProjectConfig) -> Result<ProjectRequest, ProjectError> {
-    let mut reader = Reader {
-        root: folder,
-        exclude: config,
-        files: BTreeMap::new(),
-        left_out: Vec::new(),
-        packages: Vec::new(),
-        bytes: 0,
-        entries: 0,
-    };
-    reader.folder(folder, 0)?;
-    let Reader { files, left_out, packages, .. } = reader;
-    let request = request(folder, files, config)?;
-    Ok(ProjectRequest { request, left_out, packages })
-}
-
-/// The request that runs the command of `config` among these files.
-fn request(folder: &Path, contents: BTreeMap<String, Json>, config: &ProjectConfig) -> Result<Request, ProjectError> {
-    if contents.is_empty() {
+/// When the files are more than a request holds, or the settings do not fit them.
+pub fn project_request(
+    folder: &Path,
+    files: BTreeMap<String, Vec<u8>>,
+    config: &ProjectConfig,
+    held: Option<&HeldTests>,
+) -> Result<Request, ProjectError> {
+    if files.is_empty() {
         return Err(ProjectError::Empty(folder.to_owned()));
-    }
-    let mut files = Object::new();
-    for (path, content) in contents {
-        files.insert(path, content);
     }
     let mut verification: Object = object! { "kind": "test_suite", "mode": "command", "packages": true };
     for (name, value) in config.settings.iter() {
         verification.insert(name, value.clone());
     }
-    let document = object! { "output": object! { "files": files }, "verification": verification };
-    let request = Request::from_json(&document.into())
+    if let Some(held) = held {
+        let own = held.files.iter().map(|(path, (content, _))| (path.clone(), content.clone()));
+        verification.insert("files", contents(own));
+        verification.insert("held", held.globs());
+    }
+    let document = object! { "output": object! { "files": contents(files) }, "verification": verification };
+    let mut request = Request::from_json(&document.into())
         .map_err(|error| ProjectError::Request { folder: folder.to_owned(), error })?;
     if let Checks::Command(command) = &request.checks
         && let Some(missing) = command.unusable.as_ref().and_then(|unusable| unusable.missing.clone())
     {
         return Err(ProjectError::Missing { folder: folder.to_owned(), missing });
     }
+    let names = request.checks.reveal() != Reveal::None;
+    let tests_from = held.map_or_else(|| object! { "submission": true }, |held| held.known(names));
+    request.known.insert(TESTS_FROM, tests_from);
     Ok(request)
+}
+
+/// Makes a request that nothing passes whose submission has fewer tests than the owner: it is not run.
+pub fn require_all_tests(request: &mut Request, held: &HeldTests) {
+    if let (Checks::Command(command), Some(fewer)) = (&mut request.checks, held.fewer_told()) {
+        let message = format!("the submission has {fewer}, and `--strict-tests` lets none go");
+        command.unusable = Some(Unusable { by_request: false, message, missing: None });
+    }
+}
+
+fn contents(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Object {
+    let mut contents = Object::new();
+    for (path, content) in files {
+        contents.insert(path, file_content(content));
+    }
+    contents
 }
 
 /// Installed packages, which the project has at `below`.
@@ -152,97 +178,4 @@ fn installed(path: &Path, below: String) -> Result<HostFolder, ProjectError> {
     // The folders above may be reached by links; the sandbox shows what is at the end of them.
     let host = path.canonicalize().map_err(|error| ProjectError::Io { path: path.to_owned(), error })?;
     Ok(HostFolder { host, at: below })
-}
-
-struct Reader<'a> {
-    root: &'a Path,
-    exclude: &'a ProjectConfig,
-    files: BTreeMap<String, Json>,
-    left_out: Vec<(String, LeftOut)>,
-    packages: Vec<HostFolder>,
-    bytes: u64,
-    entries: usize,
-}
-
-impl Reader<'_> {
-    fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), ProjectError> {
-        if depth > MAX_FOLDER_DEPTH {
-            return Err(ProjectError::TooDeep(self.root.to_owned()));
-        }
-        let failed = |error| ProjectError::Io { path: folder.to_owned(), error };
-        let mut entries = Vec::new();
-        for entry in fs::read_dir(folder).map_err(failed)? {
-            self.entries += 1;
-            if self.entries > MAX_ENTRIES {
-                return Err(ProjectError::TooManyEntries(self.root.to_owned()));
-            }
-            entries.push(entry.map_err(failed)?);
-        }
-        // The map sorts the files. This sorts what is left out, and decides which file an error names.
-        entries.sort_by_key(fs::DirEntry::file_name);
-        for entry in entries {
-            let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
-            let name = entry.file_name();
-            let Some(below) = self.below(&path) else { continue };
-            if self.exclude.excludes(&below) {
-                continue;
-            }
-            if kind.is_symlink() {
-                // A link could lead out of the project, so it is not followed.
-                self.left_out.push((below, LeftOut::Link));
-            } else if kind.is_dir() && name == NODE_MODULES {
-                self.installed(&path, below)?;
-            } else if kind.is_dir() && !name.to_str().is_some_and(is_left_out) {
-                self.folder(&path, depth + 1)?;
-            } else if kind.is_file() {
-                self.file(&path, below)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The path below the project, where a request can name it.
-    fn below(&mut self, path: &Path) -> Option<String> {
-        let below = path.strip_prefix(self.root).unwrap_or(path);
-        let fits = |name: &&str| name.len() <= MAX_PATH_BYTES && !name.chars().any(char::is_control);
-        let name = below.to_str().filter(fits).map(str::to_owned);
-        if name.is_none() {
-            self.left_out.push((below.to_string_lossy().into_owned(), LeftOut::Path));
-        }
-        name
-    }
-
-    fn installed(&mut self, path: &Path, below: String) -> Result<(), ProjectError> {
-        if self.packages.len() >= MAX_NODE_MODULES {
-            return Err(ProjectError::TooManyPackages(self.root.to_owned()));
-        }
-        self.packages.push(installed(path, below)?);
-        Ok(())
-    }
-
-    fn file(&mut self, path: &Path, below: String) -> Result<(), ProjectError> {
-        if self.files.len() >= MAX_FILES {
-            return Err(ProjectError::TooManyFiles(self.root.to_owned()));
-        }
-        let content = self.content(path)?;
-        self.files.insert(below, file_content(content));
-        Ok(())
-    }
-
-    /// The content of a file, of which no more is read than a request still has room for.
-    fn content(&mut self, path: &Path) -> Result<Vec<u8>, ProjectError> {
-        let failed = |error| ProjectError::Io { path: path.to_owned(), error };
-        let file = File::open(path).map_err(failed)?;
-        let room = (MAX_REQUEST_BYTES as u64).saturating_sub(self.bytes);
-        let mut content = Vec::new();
-        // The length comes first, since a sparse file costs nothing to make; it may grow while it is read.
-        if file.metadata().map_err(failed)?.len() <= room {
-            file.take(room + 1).read_to_end(&mut content).map_err(failed)?;
-            self.bytes += content.len() as u64;
-            if content.len() as u64 <= room {
-                return Ok(content);
-            }
-        }
-        Err(ProjectError::TooLarge { folder: self.root.to_owned(), file: path.to_owned() })
-    }
 }

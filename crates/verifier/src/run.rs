@@ -372,6 +372,9 @@ pub fn verify(
         project::describe(&mut metadata, command, &judgment, submission.as_deref());
         counter::describe(&mut metadata, &judgment, counter.as_ref());
     }
+    for (name, value) in request.known.iter() {
+        metadata.insert(name, value.clone());
+    }
     metadata.insert("decided", judgment.decided.as_str());
     if let Some(fault) = judgment.fault {
         metadata.insert("fault", fault_name(fault));

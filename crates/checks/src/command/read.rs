@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proofmark_receipt::Sha256Digest;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, nearest, shown};
 
+use super::held::Held;
 use super::settings::{PROJECT_SETTINGS, Settings};
 use super::{Command, DEFAULT_COMMAND_DISK_MB, MissingFile, Unusable, named, program, words};
 use crate::files::{self, Files};
@@ -12,7 +13,7 @@ use crate::job::ProjectFile;
 use crate::reporting::{Report, Reporting};
 
 /// The fields of a request beside [`PROJECT_SETTINGS`].
-const FIELDS: [&str; 5] = ["kind", "mode", "language", "files", "exclude"];
+const FIELDS: [&str; 6] = ["kind", "mode", "language", "files", "held", "exclude"];
 
 /// Reads a command, and the digest of the submitted files alone.
 pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(Command, Sha256Digest), DocumentError> {
@@ -26,6 +27,7 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
     verification.get("exclude").map(|field| words::texts(&field)).transpose()?;
     let own = verification.get("files");
     let own_files = own.as_ref().map(files::read).transpose()?.unwrap_or_default();
+    let held = verification.get("held").map(|field| Held::read(&field)).transpose()?;
     let disk_bytes = u64::from(settings.limits.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB)) << 20;
     // Too much in the request alone is an error of the request; too much together is the submission's fault.
     if let Some((own, why)) = own.zip(files::too_many(&own_files, disk_bytes)) {
@@ -42,13 +44,13 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
             .with_help("leave the field out"));
     }
     let reporting = language.reporting()(&field, arguments, settings.report)?;
-    let held = own_files.keys().cloned().collect();
-    let laid_out = together(submitted, own_files, &reporting, disk_bytes);
+    let held_paths = own_files.keys().cloned().collect();
+    let laid_out = together(submitted, own_files, held.as_ref(), &reporting, disk_bytes);
     let command = Command {
         language,
         runtime: settings.runtime,
         files: laid_out.files,
-        held,
+        held: held_paths,
         unusable: laid_out.unusable,
         words,
         arguments: reporting.arguments,
@@ -75,9 +77,12 @@ struct LaidOut {
 
 /// Lays out the files the command runs in. That they do not fit is the submission's doing: the files of the request fit by
 /// themselves.
-fn together(submitted: Files, own: Files, reporting: &Reporting, disk_bytes: u64) -> LaidOut {
+fn together(submitted: Files, mut own: Files, held: Option<&Held>, reporting: &Reporting, disk_bytes: u64) -> LaidOut {
+    let mut all = match held {
+        Some(held) => held.laid_out(submitted, &mut own),
+        None => submitted,
+    };
     let of_request: BTreeSet<String> = own.keys().cloned().collect();
-    let mut all = submitted;
     // The files of the request win: a submission must not replace the tests that judge it.
     all.extend(own);
     all.extend(reporting.files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));

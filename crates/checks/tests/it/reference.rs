@@ -42,8 +42,11 @@ fn the_limits_are_those_of_the_constants() {
         format!("A path has at most {MAX_PATH_BYTES} bytes. Its names"),
         format!("at most {MAX_FILES} files"),
         format!(
-            "{DEFAULT_COMMAND_MEMORY_MB} MiB of memory, {DEFAULT_COMMAND_DISK_MB} MiB of disk and {} ms",
-            millis(DEFAULT_COMMAND_TIMEOUT)
+            "By default a command has {DEFAULT_COMMAND_MEMORY_MB} MiB of memory, {DEFAULT_COMMAND_DISK_MB} MiB of disk, \
+             {DEFAULT_COMMAND_PROCESSES} processes and threads, and {} ms; at most {MAX_COMMAND_MEMORY_MB} MiB, \
+             {MAX_COMMAND_DISK_MB} MiB, {MAX_COMMAND_PROCESSES} and {} ms",
+            millis(DEFAULT_COMMAND_TIMEOUT),
+            millis(MAX_TOTAL_TIMEOUT)
         ),
         format!("at most {MAX_CONSTRAINT_BYTES} bytes, and a request at most {MAX_CONSTRAINTS} constraints"),
         format!("a compiled pattern has at most {MAX_PATTERN_BYTES} bytes"),

@@ -16,6 +16,9 @@ const MAX_PASSES: usize = 200;
 /// Writes an annotation for each case that did not pass.
 pub(crate) fn group(out: &mut impl Write, group: &Group) -> io::Result<()> {
     group.failures().try_for_each(|case| annotation(out, group, case))?;
+    for note in &group.notes {
+        writeln!(out, "::warning title={}::{}", property(&group.name), message(note))?;
+    }
     // Where all groups pass, the line of this one says it.
     if group.decided_inside == 0 || group.status.is_pass() {
         return Ok(());

@@ -95,6 +95,9 @@ impl Human {
             self.explain(out, case)?;
         }
         self.skipped(out, group)?;
+        for note in &group.notes {
+            writeln!(out, "  {}", printable(note))?;
+        }
         match &group.receipt {
             Some(receipt) => writeln!(out, "  {}", self.paint.dim(&format!("receipt {receipt}"))),
             None => Ok(()),

@@ -25,6 +25,9 @@ fn suite(group: &Group) -> TestSuite {
     if group.decided_inside > 0 {
         suite.add_property(("decided", "submission"));
     }
+    for note in &group.notes {
+        suite.add_property(("note", printable(note).as_str()));
+    }
     for case in &group.cases {
         suite.add_test_case(test_case(group, case));
     }

@@ -36,6 +36,10 @@ pub(crate) fn write(out: &mut impl Write, title: &str, groups: &[Group]) -> io::
         writeln!(out, "| {} | {} | {} | {receipt} |", text(&group.word), code(&group.name), text(&summary))?;
     }
     more(out, groups.len(), MAX_ROWS)?;
+    let notes = || ordered().flat_map(|group| group.notes.iter().map(move |note| (group, note)));
+    for (group, note) in notes().take(MAX_ROWS) {
+        writeln!(out, "\n{}: {}", code(&group.name), text(&printable(note)))?;
+    }
     let failures = || ordered().flat_map(|group| group.failures().map(move |case| (group, case)));
     for (group, case) in failures().take(MAX_CASES) {
         details(out, group, case)?;

@@ -18,6 +18,9 @@ const MAX_REASON_CHARS: usize = 60;
 /// How the message of a check begins that passed and may have tested nothing.
 const WARNING: &str = "warning: ";
 
+/// How many changes of the owner's tests are named.
+const MAX_CHANGES: usize = 5;
+
 /// Where the files of a request are, so that a failure can be shown in them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
@@ -92,6 +95,7 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         time,
         summary: Some(format!("{} of {} passed{not_run}{inside}{counter_run}{duration}", results.passed, count(total, "check"))),
         decided_inside: inside_count,
+        notes: held_tests(receipt).into_iter().collect(),
         receipt: Some(receipt.receipt_id().to_string()),
         cases: results.details.iter().map(|detail| case(detail, in_process, places)).chain(no_checks).collect(),
         qualifies: true,
@@ -148,6 +152,27 @@ fn reason(reason: &Json) -> Option<String> {
         0 | 1 => Some(text),
         count => Some(format!("{text}: {count}")),
     }
+}
+
+/// What the submission changed in tests that are its owner's, if it changed anything.
+fn held_tests(receipt: &Receipt) -> Option<String> {
+    let tests = receipt.metadata().get("tests_from")?.as_object()?;
+    let number = |name: &str| tests.get(name).and_then(Json::as_number)?.as_u64();
+    let changes = tests.get("changed").and_then(Json::as_array).unwrap_or_default().iter().take(MAX_CHANGES);
+    let change = |change: &Json| {
+        let text = |name: &str| change.as_object()?.get(name)?.as_str();
+        Some(format!("{} {}", text("path")?, text("change")?))
+    };
+    let mut told: Vec<String> = changes.filter_map(change).collect();
+    let more = number("changes")?.saturating_sub(told.len() as u64);
+    if more > 0 {
+        told.push(format!("{more} more files changed"));
+    }
+    let fewer = usize::try_from(number("fewer")?).unwrap_or(usize::MAX);
+    if fewer > 0 {
+        told.push(format!("{} fewer than the owner's", count(fewer, "test")));
+    }
+    (!told.is_empty()).then(|| format!("tests changed by the submission, and not run: {}", told.join("; ")))
 }
 
 fn no_check(test: &Json) -> Option<Case> {

@@ -1,6 +1,6 @@
 //! SARIF 2.1.0, which code scanning reads.
 
-use proofmark_receipt::{Json, object};
+use proofmark_receipt::{Json, Object, object};
 
 use super::{Case, Group, Location, Status};
 use crate::paint::{printable, printable_lines};
@@ -22,11 +22,20 @@ pub(crate) fn log(groups: &[Group]) -> Json {
         .filter(|group| group.decided_inside > 0)
         .map(|group| Json::from(object! { "name": printable(&group.name), "checks": group.decided_inside as u64 }))
         .collect();
+    let notes: Vec<Json> =
+        groups.iter().flat_map(|group| &group.notes).map(|note| Json::from(printable(note))).collect();
+    let mut properties = Object::new();
+    if !inside.is_empty() {
+        properties.insert("decidedBySubmission", inside);
+    }
+    if !notes.is_empty() {
+        properties.insert("notes", notes);
+    }
     let run = object! {
         "tool": object! { "driver": driver },
         // Places count characters, where the default of SARIF is UTF-16 code units.
         "columnKind": "unicodeCodePoints",
-        "properties"?: (!inside.is_empty()).then(|| object! { "decidedBySubmission": inside }),
+        "properties"?: (!properties.is_empty()).then_some(properties),
         "results": cases().map(|(group, case)| result(group, case)).collect::<Vec<_>>(),
     };
     object! {

@@ -20,6 +20,10 @@ impl Tap {
             let checks = count(group.decided_inside, "check");
             writeln!(out, "# {}: {checks} decided by the submission", description(&group.name))?;
         }
+        for note in &group.notes {
+            self.begin(out)?;
+            writeln!(out, "# {}: {}", description(&group.name), description(note))?;
+        }
         for case in &group.cases {
             self.begin(out)?;
             self.written += 1;

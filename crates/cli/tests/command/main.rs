@@ -30,6 +30,7 @@ mod lists;
 mod loss;
 mod next;
 mod output;
+mod owner_tests;
 mod policy_diff;
 mod policy_option;
 mod project;

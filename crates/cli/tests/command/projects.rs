@@ -219,7 +219,7 @@ fn the_settings_of_a_project_are_in_its_file() {
     assert_eq!(setting(&receipt, "command"), Some(&Json::from("bash run.sh")));
     assert_eq!(setting(&receipt, "skipped"), Some(&Json::from("ignore")));
     let limits = setting(&receipt, "limits").unwrap().to_text();
-    assert!(limits.contains(r#""timeout_ms":30000,"memory_mb":300,"disk_mb":64"#), "{limits}");
+    assert!(limits.contains(r#""timeout_ms":30000,"memory_mb":300,"disk_mb":1024"#), "{limits}");
     // Options win over the file; limits and variables are merged with it.
     let options = ["--timeout", "2s", "--env", "OTHER=1", "--skipped", "fail", "--", "bash", "run.sh", "60"];
     let done = verify(&options);
@@ -288,7 +288,7 @@ fn options_of_projects_that_are_wrong_are_refused() {
         &["--timeout", "0s"],
         &["--timeout", "11m"],
         &["--memory", "0"],
-        &["--memory", "4096"],
+        &["--memory", "16384"],
         &["--skipped", "never"],
         &["--env", "A"],
         &["--config", "x.yaml", "--no-config"],

@@ -9,6 +9,20 @@ use super::{GitError, MAX_ANCESTORS, MAX_COMMITS, Object, Objects, Repository};
 /// How many tags may stand for each other.
 const MAX_TAGS: usize = 16;
 
+/// Before and after a name, where git looks for a reference of it (gitrevisions(7)).
+const FOUND_IN: [(&str, &str); 6] = [
+    ("", ""),
+    ("refs/", ""),
+    ("refs/tags/", ""),
+    ("refs/heads/", ""),
+    ("refs/remotes/", ""),
+    ("refs/remotes/", "/HEAD"),
+];
+/// Where the name of a reference ends, in the name of a commit.
+const NAME_ENDS: [char; 4] = ['~', '^', ':', '@'];
+/// The fewest digits that git takes for the beginning of an id.
+const MIN_ID: usize = 4;
+
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
@@ -46,6 +60,55 @@ impl Repository {
         }
         let tree = Objects::of(self)?.folder(revision.tree, &self.folder_within()?)?;
         Ok(Revision { tree: tree.ok_or_else(|| GitError::NoTree(name.to_owned()))?, ..revision })
+    }
+
+    /// As [`Repository::revision_of_folder`], for a name that stands for one reference alone. Git takes a tag before a branch of the
+    /// same name, so anyone who can push a tag could choose what the name of a branch stands for.
+    ///
+    /// # Errors
+    /// As [`Repository::revision`], and [`GitError::Ambiguous`].
+    pub fn only_revision_of_folder(&self, name: &str) -> Result<Revision, GitError> {
+        let whole = name.split(NAME_ENDS).next().unwrap_or(name);
+        let references = self.references()?;
+        let mut found = FOUND_IN.iter().filter_map(|(before, after)| {
+            let full = format!("{before}{whole}{after}");
+            references.iter().find(|reference| reference.name == full)
+        });
+        if let Some(first) = found.next() {
+            let ambiguous =
+                |second: String| GitError::Ambiguous { name: name.to_owned(), first: first.name.clone(), second };
+            if let Some(second) = found.next() {
+                return Err(ambiguous(second.name.clone()));
+            }
+            let is_short_id = whole.len() >= MIN_ID && whole.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let listed = format!("--disambiguate={whole}");
+            let object = if is_short_id { self.run("rev-parse", &[&listed], b"")? } else { Vec::new() };
+            if let Some(object) = String::from_utf8_lossy(&object).lines().next() {
+                return Err(ambiguous(object.to_owned()));
+            }
+        }
+        self.revision_of_folder(name)
+    }
+
+    /// A file directly in a tree: what it is, and its content.
+    ///
+    /// # Errors
+    /// [`GitError`], also where it has more than `most` bytes.
+    pub fn file(&self, tree: &str, name: &str, most: u64) -> Result<Option<(TreeEntryKind, Vec<u8>)>, GitError> {
+        let mut objects = Objects::of(self)?;
+        let missing = || GitError::NoTree(tree.to_owned());
+        let object = objects.get(tree, MAX_REQUEST_BYTES as u64)?.filter(|object| object.kind == "tree");
+        let object = object.ok_or_else(missing)?;
+        let entries = tree_entries(&object.content, object.id.len() / 2);
+        let entries = entries.map_err(|error| GitError::Tree { id: object.id, error })?;
+        let Some(entry) = entries.into_iter().find(|entry| entry.name == name.as_bytes()) else { return Ok(None) };
+        match entry.kind {
+            TreeEntryKind::Folder | TreeEntryKind::Submodule => Ok(Some((entry.kind, Vec::new()))),
+            TreeEntryKind::File | TreeEntryKind::Executable | TreeEntryKind::Link => {
+                let content = objects.get(&entry.id, most)?.ok_or_else(missing)?.content;
+                Ok(Some((entry.kind, content)))
+            }
+        }
     }
 
     /// Whether `old` is among the commits that `new` continues; none where that is not known here, or too far back.

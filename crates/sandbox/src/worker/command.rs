@@ -12,7 +12,7 @@ use crate::runtime::Runtime;
 use crate::stage::Overseen;
 use crate::sys::{self, Exit};
 use crate::tree::c_string;
-use crate::watch::{Input, Output, Why, finish, finish_tail, watch};
+use crate::watch::{Bounds, Input, Output, Why, finish, finish_tail, watch};
 use crate::zygote::ZygoteError;
 use crate::{program, project};
 
@@ -39,6 +39,7 @@ impl Backend {
         let (stdout_out, stdout) = sys::pipe()?;
         let (stderr_out, stderr) = sys::pipe()?;
         let (report_out, report_in) = sys::pipe()?;
+        [&stdout, &stderr].into_iter().try_for_each(sys::allow_reopening)?;
         let fds = [program::null(false)?, stdout, stderr];
         let overseen = Overseen { folder: &folder, report: report.as_deref() };
         let body =
@@ -51,7 +52,7 @@ impl Backend {
             Output::last(STDERR_KEPT, stderr_out)?,
             Output::fatal_past(cap, report_out)?,
         ];
-        let bounds = self.bounds(&job.limits, deadline);
+        let bounds = Bounds { is_command: true, ..self.bounds(&job.limits, deadline) };
         let why = watch(cell.pidfd(), &mut Input::none(), &mut outputs, &bounds)?;
         let exit = cell.wait()?;
         let [output, errors, report] = outputs;

@@ -3,15 +3,16 @@
 //! A header line is a comment `key: value`: `expect` (one answer, or several
 //! divided by ` | `), `then` (the answer of a second, later case), `expect C` and
 //! `then C` (the answers where isolation is of level C), `mode` (`call`, the default, or
-//! `stdio`), `timeout` (milliseconds, of a case that may be ended by it; [`TIMEOUT`] without), `memory`, `disk` (MiB), `processes`,
+//! `stdio`, or `command`, a project whose command runs the program and prints the answer of `f`), `timeout` (milliseconds, of a case that may be ended by it; [`TIMEOUT`] without), `memory`, `disk` (MiB), `processes`,
 //! `output` (bytes). `prelude.<language>` stands before every program of a language and declares what they do not.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use proofmark_checks::{Case, CaseOutcome, End, Job, Language, Limits, Program};
+use proofmark_checks::{Case, CaseOutcome, End, Job, Language, Limits, Program, Project, ProjectFile};
 use proofmark_sandbox::Level;
 
 /// What declares the answers of the first case, and of the second.
@@ -51,8 +52,11 @@ pub fn read_all(folder: &Path, level: Level, fill: &dyn Fn(&str) -> String) -> V
 
 fn hostile(name: String, language: Language, header: Header, source: String) -> Hostile {
     let number = |key: &str, other: u32| header.get(key).map_or(other, |value| value.parse().unwrap());
+    // A command needs a place to write, and room for the programs that it starts.
+    let [memory_mb, disk_mb] = if header.get("mode") == Some("command") { [256, 16] } else { [64, 0] };
     let program = match header.get("mode") {
         Some("stdio") => Program::Stdio { source },
+        Some("command") => Program::Command(project(&source)),
         _ => Program::Call { source, entrypoint: "f".to_owned() },
     };
     let declared = CASES.into_iter().zip(0..).filter(|(key, _)| header.get(key).is_some());
@@ -64,14 +68,29 @@ fn hostile(name: String, language: Language, header: Header, source: String) -> 
         program,
         cases: cases.collect(),
         limits: Limits {
-            memory_mb: number("memory", 64),
+            memory_mb: number("memory", memory_mb),
             total_timeout: PATIENCE * CASES.len() as u32,
             output_bytes: number("output", 64 << 10) as usize,
             processes: number("processes", 16),
-            disk_mb: number("disk", 0),
+            disk_mb: number("disk", disk_mb),
         },
     };
     Hostile { name, job, header }
+}
+
+/// A project of one file, in the one language whose hostile programs run as commands.
+fn project(source: &str) -> Project {
+    let content = format!("{source}\nprint(f(0))\n").into_bytes();
+    Project {
+        files: vec![ProjectFile { path: "attack.py".to_owned(), content }],
+        arguments: vec!["attack.py".to_owned()],
+        report: None,
+        needs: None,
+        packages: false,
+        folders: Vec::new(),
+        readable: Vec::new(),
+        env: BTreeMap::new(),
+    }
 }
 
 /// What a program declares, read for one level.
@@ -145,7 +164,7 @@ fn fits_one(end: &End, declared: &str) -> bool {
     let (word, rest) = declared.split_once(' ').unwrap_or((declared, ""));
     match end {
         End::Value(wire) => word == "own" || (word == "value" && (rest.is_empty() || rest.as_bytes() == wire)),
-        End::Ran { .. } => false,
+        End::Ran { status, output, .. } => *status == 0 && word == "ran" && rest.as_bytes() == output.trim_ascii_end(),
         End::Text(text) => {
             word == "own" || (word == "text" && (rest.is_empty() || rest.as_bytes() == text.trim_ascii_end()))
         }
@@ -169,6 +188,7 @@ pub fn show(end: &End) -> String {
         End::Value(wire) => format!("value {}", text(wire)),
         End::Text(bytes) => format!("text {}", text(bytes)),
         End::Raised { kind, text, .. } => format!("raised {kind} ({text})"),
+        End::Ran { status, output, errors, .. } => format!("ran {status} {} {}", text(output), text(errors)),
         other => format!("{other:?}"),
     }
 }

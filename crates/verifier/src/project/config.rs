@@ -10,6 +10,10 @@ pub const CONFIG_FILE: &str = "proofmark.yaml";
 /// What of the project is left out.
 const EXCLUDE: &str = "exclude";
 const POLICY: &str = "policy";
+/// Which files are tests, beside those that are known.
+const TESTS: &str = "tests";
+/// The most globs of tests.
+const MAX_TESTS: usize = 64;
 
 /// How a project is verified.
 #[derive(Debug, Default)]
@@ -18,6 +22,8 @@ pub struct ProjectConfig {
     pub settings: Object,
     /// The action policy of the project, a path below the folder of the document. No verification reads it.
     pub policy: Option<String>,
+    /// Globs of files that are the owner's beside those that rules know; with `!` before them, of files that are not.
+    pub tests: Vec<String>,
     exclude: Vec<Globs>,
 }
 
@@ -28,7 +34,7 @@ impl ProjectConfig {
     /// [`RequestError`] with the place, as for a request with the same fields.
     pub fn read(document: &Json) -> Result<ProjectConfig, RequestError> {
         let fields = Field::root(document).fields()?;
-        fields.only(&[PROJECT_SETTINGS.as_slice(), &[EXCLUDE, POLICY]].concat())?;
+        fields.only(&[PROJECT_SETTINGS.as_slice(), &[EXCLUDE, POLICY, TESTS]].concat())?;
         check_settings(&fields)?;
         ProjectConfig::default().with(document)
     }
@@ -37,11 +43,12 @@ impl ProjectConfig {
     /// The settings are checked with the request that they become part of.
     ///
     /// # Errors
-    /// [`RequestError`] where `exclude` holds no globs, or `policy` is no text.
+    /// [`RequestError`] where `exclude` or `tests` holds no globs, or `policy` is no text.
     pub fn with(mut self, document: &Json) -> Result<ProjectConfig, RequestError> {
         for (name, field) in Field::root(document).fields()?.iter() {
             match (name, field.json.as_object(), self.settings.get_mut(name)) {
                 (EXCLUDE, ..) => self.leave_out(&field)?,
+                (TESTS, ..) => self.tests.extend(Globs::read_at_most(&field, MAX_TESTS)?.texts().map(str::to_owned)),
                 (POLICY, ..) => self.policy = Some(field.text()?.to_owned()),
                 (_, Some(members), Some(Json::Object(object))) => {
                     members.iter().for_each(|(name, value)| drop(object.insert(name, value.clone())));
@@ -50,6 +57,15 @@ impl ProjectConfig {
             }
         }
         Ok(self)
+    }
+
+    /// The words of the command; of one that is a text, those between spaces.
+    pub(super) fn command(&self) -> Vec<&str> {
+        match self.settings.get("command") {
+            Some(Json::Array(words)) => words.iter().filter_map(Json::as_str).collect(),
+            Some(Json::String(text)) => text.split_whitespace().collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// Adds what is left out. It is a setting like the others, so the digest of the tests covers it.

@@ -3,23 +3,22 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use proofmark_checks::{HostFolder, file_content};
+use proofmark_checks::HostFolder;
 use proofmark_git::{GitTree, NODE_MODULES, Repository};
 
-use super::{MAX_NODE_MODULES, ProjectConfig, ProjectError, ProjectRequest, installed, request};
+use super::{MAX_NODE_MODULES, ProjectConfig, ProjectError, ProjectFiles, installed};
 
-/// Writes the request that runs a command among the files that `folder` has in the commit or tree `name`, byte for byte. The
-/// packages are those installed in the folder, beside folders that the tree has.
+/// Reads the files that `folder` has in the commit or tree `name`, byte for byte. The packages are those installed in the folder,
+/// beside folders that the tree has.
 ///
 /// # Errors
-/// When the tree cannot be read or is more than a request holds, or the settings do not fit it.
-pub fn tree_request(folder: &Path, name: &str, config: &ProjectConfig) -> Result<ProjectRequest, ProjectError> {
+/// When the tree cannot be read or is more than a request holds.
+pub fn tree_files(folder: &Path, name: &str, config: &ProjectConfig) -> Result<ProjectFiles, ProjectError> {
     let repository = Repository::at(Some(folder));
     let revision = repository.revision_of_folder(name)?;
     let tree = GitTree::read(&repository, &revision.tree, &|path| config.excludes(path))?;
     let packages = packages(folder, &tree, config)?;
-    let files = tree.files.into_iter().map(|(path, content)| (path, file_content(content))).collect();
-    Ok(ProjectRequest { request: request(folder, files, config)?, left_out: tree.left_out, packages })
+    Ok(ProjectFiles { files: tree.files, left_out: tree.left_out, packages })
 }
 
 /// The packages installed beside files of the tree.

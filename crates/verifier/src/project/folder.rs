@@ -1,0 +1,146 @@
+//! A project as its folder has it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+use proofmark_checks::{HostFolder, MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES};
+use proofmark_git::{LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
+
+use super::held::MAX_SETTINGS_BYTES;
+use super::{CONFIG_FILE, MAX_NODE_MODULES, ProjectConfig, ProjectError, ProjectFiles, installed};
+
+/// Reads the files of a folder, without what `config` leaves out, and finds the packages installed in it.
+///
+/// # Errors
+/// When the folder cannot be read or is more than a request holds.
+pub fn folder_files(folder: &Path, config: &ProjectConfig) -> Result<ProjectFiles, ProjectError> {
+    let mut reader = Reader {
+        root: folder,
+        exclude: config,
+        files: BTreeMap::new(),
+        left_out: Vec::new(),
+        packages: Vec::new(),
+        bytes: 0,
+        entries: 0,
+    };
+    reader.folder(folder, 0)?;
+    let Reader { files, left_out, packages, .. } = reader;
+    Ok(ProjectFiles { files, left_out, packages })
+}
+
+/// The settings that a project has in its folder, if it has any.
+///
+/// # Errors
+/// When they cannot be read, or are a link.
+pub fn settings_in(folder: &Path) -> Result<Option<Vec<u8>>, ProjectError> {
+    let path = folder.join(CONFIG_FILE);
+    let failed = |error: io::Error| ProjectError::Io { path: path.clone(), error };
+    match fs::symlink_metadata(&path) {
+        // An error shows the line it is in, which could be one of any file of the host.
+        Ok(found) if found.is_symlink() => Err(ProjectError::SettingsLink(path.display().to_string())),
+        Ok(found) if found.is_file() => {
+            let mut content = Vec::new();
+            let file = File::open(&path).map_err(failed)?;
+            file.take(MAX_SETTINGS_BYTES + 1).read_to_end(&mut content).map_err(failed)?;
+            Ok(Some(content))
+        }
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+struct Reader<'a> {
+    root: &'a Path,
+    exclude: &'a ProjectConfig,
+    files: BTreeMap<String, Vec<u8>>,
+    left_out: Vec<(String, LeftOut)>,
+    packages: Vec<HostFolder>,
+    bytes: u64,
+    entries: usize,
+}
+
+impl Reader<'_> {
+    fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), ProjectError> {
+        if depth > MAX_FOLDER_DEPTH {
+            return Err(ProjectError::TooDeep(self.root.to_owned()));
+        }
+        let failed = |error| ProjectError::Io { path: folder.to_owned(), error };
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(folder).map_err(failed)? {
+            self.entries += 1;
+            if self.entries > MAX_ENTRIES {
+                return Err(ProjectError::TooManyEntries(self.root.to_owned()));
+            }
+            entries.push(entry.map_err(failed)?);
+        }
+        // The map sorts the files. This sorts what is left out, and decides which file an error names.
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
+            let name = entry.file_name();
+            let Some(below) = self.below(&path) else { continue };
+            if self.exclude.excludes(&below) {
+                continue;
+            }
+            if kind.is_symlink() {
+                // A link could lead out of the project, so it is not followed.
+                self.left_out.push((below, LeftOut::Link));
+            } else if kind.is_dir() && name == NODE_MODULES {
+                self.installed(&path, below)?;
+            } else if kind.is_dir() && !name.to_str().is_some_and(is_left_out) {
+                self.folder(&path, depth + 1)?;
+            } else if kind.is_file() {
+                self.file(&path, below)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The path below the project, where a request can name it.
+    fn below(&mut self, path: &Path) -> Option<String> {
+        let below = path.strip_prefix(self.root).unwrap_or(path);
+        let fits = |name: &&str| name.len() <= MAX_PATH_BYTES && !name.chars().any(char::is_control);
+        let name = below.to_str().filter(fits).map(str::to_owned);
+        if name.is_none() {
+            self.left_out.push((below.to_string_lossy().into_owned(), LeftOut::Path));
+        }
+        name
+    }
+
+    fn installed(&mut self, path: &Path, below: String) -> Result<(), ProjectError> {
+        if self.packages.len() >= MAX_NODE_MODULES {
+            return Err(ProjectError::TooManyPackages(self.root.to_owned()));
+        }
+        self.packages.push(installed(path, below)?);
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, below: String) -> Result<(), ProjectError> {
+        if self.files.len() >= MAX_FILES {
+            return Err(ProjectError::TooManyFiles(self.root.to_owned()));
+        }
+        let content = self.content(path)?;
+        self.files.insert(below, content);
+        Ok(())
+    }
+
+    /// The content of a file, of which no more is read than a request still has room for.
+    fn content(&mut self, path: &Path) -> Result<Vec<u8>, ProjectError> {
+        let failed = |error| ProjectError::Io { path: path.to_owned(), error };
+        let file = File::open(path).map_err(failed)?;
+        let room = (MAX_REQUEST_BYTES as u64).saturating_sub(self.bytes);
+        let mut content = Vec::new();
+        // The length comes first, since a sparse file costs nothing to make; it may grow while it is read.
+        if file.metadata().map_err(failed)?.len() <= room {
+            file.take(room + 1).read_to_end(&mut content).map_err(failed)?;
+            self.bytes += content.len() as u64;
+            if content.len() as u64 <= room {
+                return Ok(content);
+            }
+        }
+        Err(ProjectError::TooLarge { folder: self.root.to_owned(), file: path.to_owned() })
+    }
+}

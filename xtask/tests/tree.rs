@@ -33,8 +33,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "verifier",
         &[
-            "receipt", "checks", "evidence", "contract", "boundary", "git", "mutation", "passkey", "sandbox", "session",
-            "store",
+            "receipt", "checks", "evidence", "contract", "boundary", "git", "mutation", "passkey", "sandbox",
+            "session", "store",
         ],
     ),
     ("jobs", &["receipt", "checks", "sandbox", "store", "verifier"]),

@@ -29,7 +29,12 @@ pub fn read(text: &str, language: Language) -> Result<Option<TestFile>, LexError
 }
 
 /// An alteration of the statement that has these tokens.
-fn expectation(tokens: &Tokens<'_>, statement: &Range<usize>, alteration: Alteration, edits: Vec<Edit>) -> Option<Expectation> {
+fn expectation(
+    tokens: &Tokens<'_>,
+    statement: &Range<usize>,
+    alteration: Alteration,
+    edits: Vec<Edit>,
+) -> Option<Expectation> {
     let first = tokens.get(statement.start)?;
     let last = tokens.get(statement.end.checked_sub(1)?)?;
     let is_on_lines = edits.iter().all(|edit| {

@@ -66,7 +66,8 @@ pub fn counter_run(value: &Json) -> Option<String> {
     let count = |name: &str| counter_run.get(name)?.as_number()?.as_u64();
     let (contradicted, altered) = (count("contradicted")?, count("altered")?);
     let further = ["unproven", "untouched"].map(|name| (name, count(name).unwrap_or(0)));
-    let further = further.into_iter().filter(|(_, number)| *number > 0).map(|(name, number)| format!(", {number} {name}"));
+    let further =
+        further.into_iter().filter(|(_, number)| *number > 0).map(|(name, number)| format!(", {number} {name}"));
     Some(format!("{contradicted} of {altered} contradicted by a wrong expectation{}", further.collect::<String>()))
 }
 

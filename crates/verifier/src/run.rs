@@ -342,7 +342,11 @@ pub fn verify(
     let counter = counter::plan(request)?;
     let (judgment, outcome) = match worker {
         Some(worker) if let Some(Ok(counter)) = &counter => counter::judge(worker, caps, request, counter, watch)?,
-        _ if let Some(Err(why)) = &counter && counter::is_required(request) => (request.judge_refused(why), None),
+        _ if let Some(Err(why)) = &counter
+            && counter::is_required(request) =>
+        {
+            (request.judge_refused(why), None)
+        }
         Some(worker) => {
             // A run of its own, before the submission's: a submission never sees an expected output. Progress counts only the
             // checks of the submission.

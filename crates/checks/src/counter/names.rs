@@ -43,8 +43,7 @@ impl<'a> Names<'a> {
             }
         }
         let canaries = run.files.iter().enumerate().map(|(file, held)| (held.canary.as_str(), file)).collect();
-        let is_python =
-            run.sides.iter().any(|side| matches!(side.runner, Some(Runner::Pytest | Runner::Unittest)));
+        let is_python = run.sides.iter().any(|side| matches!(side.runner, Some(Runner::Pytest | Runner::Unittest)));
         Names { files: &run.files, is_python, canaries, literal, patterns }
     }
 
@@ -101,8 +100,10 @@ impl<'a> Names<'a> {
 
 /// The name of a function: without the module and the class, the parameters of pytest, and what unittest says of a subtest.
 fn python_name(reported: &str) -> &str {
-    let whole = reported.split(['[', ' ', '(']).next().unwrap_or(reported);
-    whole.rsplit(['.', ':']).next().unwrap_or(whole)
+    let whole = reported.split('[').next().unwrap_or(reported);
+    let within = whole.rsplit("::").next().unwrap_or(whole);
+    let function = within.split([' ', '(']).next().unwrap_or(within);
+    function.rsplit('.').next().unwrap_or(function)
 }
 
 /// All that a name may end with, the longest first: a title may have the marks that stand between titles.

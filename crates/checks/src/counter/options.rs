@@ -64,7 +64,9 @@ const EARLY_END: [&str; 6] = ["-x", "--exitfirst", "--maxfail", "--failfast", "-
 /// The arguments of a run that goes on after a failure, whatever a configuration says.
 pub(super) fn without_early_end(runner: Runner, arguments: &[String]) -> Vec<String> {
     let ends = |word: &String| {
-        EARLY_END.iter().any(|option| word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
+        EARLY_END
+            .iter()
+            .any(|option| word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
     };
     let mut kept: Vec<String> = arguments.iter().filter(|word| !ends(word)).cloned().collect();
     let goes_on = match runner {
@@ -99,31 +101,41 @@ const FILE_CHOICES: [&str; 16] = [
     "python_classes",
 ];
 
-/// Whether the command runs this file: it names the file or a folder around it; or it names none, and the runner finds files
-/// of such names where no held configuration says otherwise.
+/// Whether the command runs this file: it names the file; or a folder around it or nothing, and the runner finds files of such
+/// names where no held configuration says otherwise.
 pub(super) fn is_named(runner: Runner, command: &Command, path: &str) -> bool {
-    let mut named = command.named.iter().map(|word| word.trim_start_matches("./").trim_end_matches('/')).peekable();
-    if named.peek().is_some() {
-        return named.any(|named| {
-            path.strip_prefix(named).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        });
+    let named = || command.named.iter().map(|word| word.trim_start_matches("./").trim_end_matches('/'));
+    if named().any(|named| named == path) {
+        return true;
     }
-    let own = own_words(runner, command);
-    own.iter().all(|word| word.starts_with('-') && !FILE_CHOICES.iter().any(|choice| word.contains(choice)))
-        && finds(runner, path)
-        && !chooses_files(command)
+    let is_around = |named: &str| {
+        matches!(named, "" | ".") || path.strip_prefix(named).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let plain = |word: &String| (word.starts_with('-') || word == "run") && !chooses(word);
+    let is_in_reach =
+        if command.named.is_empty() { own_words(runner, command).iter().all(plain) } else { named().any(is_around) };
+    is_in_reach && finds(runner, path) && !chooses_files(command)
+}
+
+/// Whether a word of a command or a text of a configuration may say which files have tests.
+fn chooses(text: &str) -> bool {
+    FILE_CHOICES.iter().any(|choice| text.contains(choice))
 }
 
 /// Whether the runner finds files of this name by itself.
 fn finds(runner: Runner, path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let is_tested = [".test.", ".spec."].iter().any(|part| name.contains(part));
+    let ends = |extensions: &[&str]| {
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        extensions.contains(&extension) && [".test.", ".spec."].iter().any(|part| name.contains(part))
+    };
     match runner {
-        Runner::Pytest => name.starts_with("test_") || name.ends_with("_test.py"),
+        Runner::Pytest => name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py")),
         // Without `discover`, it looks into packages only.
         Runner::Unittest => folders.is_empty() && name.starts_with("test"),
-        Runner::NodeTest => name.contains(".test."),
-        Runner::Jest | Runner::Vitest => is_tested,
+        Runner::NodeTest => name.contains(".test.") && ends(&["js", "cjs", "mjs"]),
+        Runner::Jest => ends(&["js", "jsx"]),
+        Runner::Vitest => ends(&["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"]),
         Runner::Mocha => folders == "test" && name.ends_with(".js"),
     }
 }
@@ -138,8 +150,5 @@ fn chooses_files(command: &Command) -> bool {
             || name == "package.json"
     };
     let held = command.files.iter().filter(|file| command.held.contains(&file.path) && is_configuration(&file.path));
-    held.into_iter().any(|file| {
-        let text = String::from_utf8_lossy(&file.content);
-        FILE_CHOICES.iter().any(|choice| text.contains(choice))
-    })
+    held.into_iter().any(|file| chooses(&String::from_utf8_lossy(&file.content)))
 }

@@ -154,7 +154,9 @@ impl<'a> Merge<'a> {
                 continue;
             }
             for (index, test) in held.tests.tests().iter().enumerate() {
-                if let (true, false, Some(name)) = (test.is_certain, seen.contains(&(file, index)), test.title.literal()) {
+                if let (true, false, Some(name)) =
+                    (test.is_certain, seen.contains(&(file, index)), test.title.literal())
+                {
                     let name = format!("{}::{name}", held.path);
                     merged.tests.push(failed(Reported::new(name, Status::Fail), MISSING.to_owned()));
                 }

@@ -93,7 +93,11 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         },
         word: receipt.verdict().as_str().to_owned(),
         time,
-        summary: Some(format!("{} of {} passed{not_run}{inside}{counter_run}{duration}", results.passed, count(total, "check"))),
+        summary: Some(format!(
+            "{} of {} passed{not_run}{inside}{counter_run}{duration}",
+            results.passed,
+            count(total, "check")
+        )),
         decided_inside: inside_count,
         notes: held_tests(receipt).into_iter().collect(),
         receipt: Some(receipt.receipt_id().to_string()),

@@ -57,7 +57,10 @@ fn verified(requests: &[String], path: Option<&str>) -> BTreeMap<String, Receipt
     let file = place.file("all.jsonl", requests.join("\n"));
     let variables: Vec<(&str, &str)> = path.iter().map(|path| ("PATH", *path)).collect();
     let done = place.run_with(&["verify", "--unsigned", "--json", &file], &variables, b"");
-    let receipts = done.stdout.lines().map(|line| Receipt::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{error}: {line}")));
+    let receipts = done
+        .stdout
+        .lines()
+        .map(|line| Receipt::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{error}: {line}")));
     receipts.map(|receipt| (receipt.task().unwrap().task_id.clone().unwrap(), receipt)).collect()
 }
 
@@ -154,7 +157,10 @@ fn an_honest_submission_passes_and_the_receipt_says_what_was_contradicted() {
     assert_eq!((receipt.verdict(), receipt.results().passed), (Verdict::Partial, 4), "{}", receipt.to_text());
     assert_eq!(count(receipt, "contradicted"), Some(4));
     let failed = receipt.results().details.iter().find(|detail| detail.status == Status::Fail).unwrap();
-    assert_eq!((failed.name.as_str(), failed.location.as_deref()), ("test_stock.TestStock.test_empty", Some("test_stock.py:11")));
+    assert_eq!(
+        (failed.name.as_str(), failed.location.as_deref()),
+        ("test_stock.TestStock.test_empty", Some("test_stock.py:11"))
+    );
     let why = |name: &str| receipts[name].metadata().get("counter_run").unwrap().clone();
     assert_eq!(receipts["off"].verdict(), Verdict::Pass);
     assert_eq!(why("off"), object! { "none": "turned off" }.into());

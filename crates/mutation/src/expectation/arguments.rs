@@ -7,7 +7,8 @@ use crate::tokens::Tokens;
 
 /// The range without blanks and line ends at both ends.
 pub(super) fn trimmed(tokens: &Tokens<'_>, range: Range<usize>) -> Range<usize> {
-    let is_blank = |index: &usize| tokens.get(*index).is_none_or(|token| token.kind.is_blank() || token.kind == Kind::Newline);
+    let is_blank =
+        |index: &usize| tokens.get(*index).is_none_or(|token| token.kind.is_blank() || token.kind == Kind::Newline);
     let start = range.clone().find(|index| !is_blank(index)).unwrap_or(range.end);
     let end = range.clone().rev().find(|index| !is_blank(index)).map_or(start, |last| last + 1);
     start..end.max(start)

@@ -26,10 +26,8 @@ pub(super) fn read(tokens: &Tokens<'_>) -> Option<TestFile> {
     let Reader { found, callee, is_focused, .. } = reader;
     let callee = callee?;
     let only = if is_focused { ".only" } else { "" };
-    let pieces = vec![
-        format!(";{callee}{only}('"),
-        "', () => {\n  throw new Error('expected 3 to equal 4');\n});\n".to_owned(),
-    ];
+    let pieces =
+        vec![format!(";{callee}{only}('"), "', () => {\n  throw new Error('expected 3 to equal 4');\n});\n".to_owned()];
     // Where some tests are focused, the others do not run.
     let tests = found.into_iter().map(|test| HeldTest { is_certain: test.is_certain && !is_focused, ..test });
     TestFile::new(tokens.source(), tests.collect(), CanaryText { pieces, between: " ", fallback: "values" })

@@ -31,15 +31,20 @@ pub(super) fn read(tokens: &Tokens<'_>) -> Option<TestFile> {
     TestFile::new(tokens.source(), tests.collect(), canary)
 }
 
-/// A canary that stands beside the tests: a function, or a method of the last class.
+/// A canary that stands beside the tests: a method of the last class of unittest; else a function, where there are functions,
+/// or a method of the last class.
 fn canary(found: &[Found]) -> CanaryText {
-    let is_plain = |found: &&Found| found.test.is_certain && found.test.around.len() <= 1;
-    let cases = found.iter().filter(is_plain).filter(|found| found.is_case);
-    let class = cases.filter_map(|found| found.test.around.first()).next_back();
+    let class = |is_wanted: &dyn Fn(&Found) -> bool| {
+        let outer = found.iter().filter(|found| found.test.around.len() == 1 && is_wanted(found));
+        outer.filter_map(|found| found.test.around.first()).next_back()
+    };
+    let has_functions = found.iter().any(|found| found.test.around.is_empty());
+    let class = class(&|found| found.is_case).or_else(|| class(&|_| !has_functions));
     let pieces = match class {
+        // The class may be gone by the end of the file.
         Some(class) => vec![
-            "if True:\n    def ".to_owned(),
-            format!("(self):\n        self.assertEqual(3, 4)\n    {class}."),
+            format!("if '{class}' in globals():\n    def "),
+            format!("(self):\n        assert 3 == 4\n    {class}."),
             " = ".to_owned(),
             "\n    del ".to_owned(),
             "\n".to_owned(),
@@ -115,7 +120,8 @@ impl Reader<'_> {
             Some(inline) => self.simple(inline, &mut statements),
             None => drop(self.statements(body, &mut statements)),
         }
-        let (certain, looped): (Vec<Statement>, Vec<Statement>) = statements.into_iter().partition(|one| one.is_certain);
+        let (certain, looped): (Vec<Statement>, Vec<Statement>) =
+            statements.into_iter().partition(|one| one.is_certain);
         let found = |statements: Vec<Statement>| strongest(statements.into_iter().map(|one| one.expectation).collect());
         let test = HeldTest {
             title: Title::of_pieces(vec![name.to_owned()]),
@@ -166,7 +172,8 @@ impl Reader<'_> {
     /// The assertions of one line without a block.
     fn simple(&self, line: Range<usize>, found: &mut Vec<Statement>) {
         let mut start = line.start;
-        let ends: Vec<usize> = outermost(self.tokens, line.clone()).filter(|index| self.tokens.text(*index) == ";").collect();
+        let ends: Vec<usize> =
+            outermost(self.tokens, line.clone()).filter(|index| self.tokens.text(*index) == ";").collect();
         for end in ends.into_iter().chain([line.end]) {
             let statement = trimmed(self.tokens, start..end);
             found.extend(
@@ -211,7 +218,9 @@ impl Reader<'_> {
     /// The first words of a line.
     fn words(&self, at: usize) -> Vec<&str> {
         let range = self.range(at);
-        let meant = range.filter(|index| self.tokens.get(*index).is_some_and(|token| !token.kind.is_blank() && token.kind != Kind::Newline));
+        let meant = range.filter(|index| {
+            self.tokens.get(*index).is_some_and(|token| !token.kind.is_blank() && token.kind != Kind::Newline)
+        });
         meant.take(3).map(|index| self.tokens.text(index)).collect()
     }
 }

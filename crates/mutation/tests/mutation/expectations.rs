@@ -67,19 +67,30 @@ fn assertions_of_pytest_are_altered_by_what_they_expect() {
         ("assert f() == 1 and g() == 2", "assert not (f() == 1 and g() == 2)"),
         ("assert f() == ANY", "assert not (f() == ANY)"),
         ("with pytest.raises(ValueError):\n        f(3)", "with pytest.raises(ZeroDivisionError):\n        f(3)"),
-        ("with pytest.raises((KeyError, IndexError), match='x') as e:\n        f(3)",
-         "with pytest.raises(ZeroDivisionError, match='x') as e:\n        f(3)"),
+        (
+            "with pytest.raises((KeyError, IndexError), match='x') as e:\n        f(3)",
+            "with pytest.raises(ZeroDivisionError, match='x') as e:\n        f(3)",
+        ),
         ("with pytest.raises(ArithmeticError):\n        f(3)", "with pytest.raises(EOFError):\n        f(3)"),
         // The strongest, and of those the last that is always reached.
         ("assert f() == 1\n    assert f()", "assert f() == 2\n    assert f()"),
         ("assert f() == 1\n    assert g() == 1", "assert f() == 1\n    assert g() == 2"),
-        ("assert f() == 1\n    if g():\n        assert h() == 1", "assert f() == 2\n    if g():\n        assert h() == 1"),
-        ("assert f() == 1\n    if g():\n        return\n    assert h() == 1", "assert f() == 2\n    if g():\n        return\n    assert h() == 1"),
+        (
+            "assert f() == 1\n    if g():\n        assert h() == 1",
+            "assert f() == 2\n    if g():\n        assert h() == 1",
+        ),
+        (
+            "assert f() == 1\n    if g():\n        return\n    assert h() == 1",
+            "assert f() == 2\n    if g():\n        return\n    assert h() == 1",
+        ),
         ("for a in b:\n        assert f(a) == 1", "for a in b:\n        assert f(a) == 2"),
         ("with open(x) as y:\n        assert f(y) == 1", "with open(x) as y:\n        assert f(y) == 2"),
         // Nothing certain.
         ("if g():\n        assert f() == 1", "if g():\n        assert f() == 1"),
-        ("try:\n        assert f() == 1\n    except ValueError:\n        pass", "try:\n        assert f() == 1\n    except ValueError:\n        pass"),
+        (
+            "try:\n        assert f() == 1\n    except ValueError:\n        pass",
+            "try:\n        assert f() == 1\n    except ValueError:\n        pass",
+        ),
         ("check(f(), 1)", "check(f(), 1)"),
     ];
     each(Language::Python, "import pytest\n\n\ndef test_one(a):\n    ", "\n", &table);
@@ -92,7 +103,10 @@ fn assertions_of_unittest_are_altered_by_what_they_expect() {
         ("self.assertEqual(9, f(1), msg='no')", "self.assertEqual(8, f(1), msg='no')"),
         ("self.assertEqual(f(), {1, 2})", "self.assertEqual(f(), {1, 3})"),
         ("self.assertEqual(f(), expected)", "self.assertEqual(f(), (expected,))"),
-        ("self.assertListEqual(f(), [\n            1,\n            2,\n        ])", "self.assertListEqual(f(), [\n            1,\n            3,\n        ])"),
+        (
+            "self.assertListEqual(f(), [\n            1,\n            2,\n        ])",
+            "self.assertListEqual(f(), [\n            1,\n            3,\n        ])",
+        ),
         ("self.assertAlmostEqual(f(), 1)", "self.assertAlmostEqual(f(), 3)"),
         ("self.assertAlmostEqual(f(), 1, places=2)", "self.assertNotAlmostEqual(f(), 1, places=2)"),
         ("self.assertTrue(f())", "self.assertFalse(f())"),
@@ -101,11 +115,19 @@ fn assertions_of_unittest_are_altered_by_what_they_expect() {
         ("self.assertIsNone(f())", "self.assertIsNotNone(f())"),
         ("self.assertIn(1, f())", "self.assertNotIn(1, f())"),
         ("self.assertGreater(f(), 1)", "self.assertLessEqual(f(), 1)"),
-        ("with self.assertRaises(KeyError) as c:\n            f()", "with self.assertRaises(ZeroDivisionError) as c:\n            f()"),
-        ("with self.assertRaises(KeyError) as c:\n            f()\n        self.assertEqual(c.exception.args[0], 'no')",
-         "with self.assertRaises(KeyError) as c:\n            f()\n        self.assertEqual(c.exception.args[0], 'np')"),
+        (
+            "with self.assertRaises(KeyError) as c:\n            f()",
+            "with self.assertRaises(ZeroDivisionError) as c:\n            f()",
+        ),
+        (
+            "with self.assertRaises(KeyError) as c:\n            f()\n        self.assertEqual(c.exception.args[0], 'no')",
+            "with self.assertRaises(KeyError) as c:\n            f()\n        self.assertEqual(c.exception.args[0], 'np')",
+        ),
         ("self.assertRaises(KeyError, f, 1)", "self.assertRaises(ZeroDivisionError, f, 1)"),
-        ("with self.subTest(1):\n            self.assertEqual(f(), 1)", "with self.subTest(1):\n            self.assertEqual(f(), 2)"),
+        (
+            "with self.subTest(1):\n            self.assertEqual(f(), 1)",
+            "with self.subTest(1):\n            self.assertEqual(f(), 2)",
+        ),
         ("self.check(f(), 1)", "self.check(f(), 1)"),
     ];
     let head = "import unittest\n\n\nclass TestF(unittest.TestCase):\n    def test_one(self):\n        ";
@@ -147,7 +169,10 @@ fn assertions_of_javascript_are_altered_by_what_they_expect() {
         ("assert.notEqual(f(), 3)", "assert.equal(f(), 3)"),
         ("strictEqual(f(), 3)", "strictEqual(f(), 4)"),
         ("expect(a).toBe(1); if (b) { expect(c).toBe(1); }", "expect(a).toBe(2); if (b) { expect(c).toBe(1); }"),
-        ("expect(a).toBe(1); if (b) return; expect(c).toBe(1);", "expect(a).toBe(2); if (b) return; expect(c).toBe(1);"),
+        (
+            "expect(a).toBe(1); if (b) return; expect(c).toBe(1);",
+            "expect(a).toBe(2); if (b) return; expect(c).toBe(1);",
+        ),
         ("for (const a of b) { expect(a).toBe(1); }", "for (const a of b) { expect(a).toBe(2); }"),
         ("b.forEach((a) => { expect(a).toBe(1); });", "b.forEach((a) => { expect(a).toBe(2); });"),
         // Nothing certain.
@@ -160,7 +185,10 @@ fn assertions_of_javascript_are_altered_by_what_they_expect() {
         let tail = if head.starts_with("test") { "\n});\n" } else { "\n});\n});\n" };
         each(Language::JavaScript, head, tail, &table);
     }
-    assert_eq!(altered(Language::TypeScript, "it('x', () => expect(f()).toBe(1));\n"), "it('x', () => expect(f()).toBe(2));\n");
+    assert_eq!(
+        altered(Language::TypeScript, "it('x', () => expect(f()).toBe(1));\n"),
+        "it('x', () => expect(f()).toBe(2));\n"
+    );
 }
 
 #[test]
@@ -239,14 +267,21 @@ fn same_but_for_one(language: Language, text: &str) {
     let other = altered(language, text);
     assert_eq!(text.lines().count(), other.lines().count());
     let kinds = |text: &str| -> Vec<Kind> {
-        Tokens::read(language, text).unwrap().all().iter().map(|token| token.kind).filter(|kind| !kind.is_blank()).collect()
+        Tokens::read(language, text)
+            .unwrap()
+            .all()
+            .iter()
+            .map(|token| token.kind)
+            .filter(|kind| !kind.is_blank())
+            .collect()
     };
     let (before, after) = (kinds(text), kinds(&other));
     assert!(after.len().abs_diff(before.len()) <= 6, "{other}");
     let common = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
     let ends = before.iter().rev().zip(after.iter().rev()).take_while(|(one, other)| one == other).count();
     let tokens = Tokens::read(language, text).unwrap();
-    let line = |index: usize| tokens.all().iter().filter(|token| !token.kind.is_blank()).nth(index).map(|token| token.line);
+    let line =
+        |index: usize| tokens.all().iter().filter(|token| !token.kind.is_blank()).nth(index).map(|token| token.line);
     // All that differs is on the lines of one statement.
     if common < before.len() && ends < before.len() - common {
         let (first, last) = (line(common).unwrap(), line(before.len() - ends - 1).unwrap());
@@ -261,7 +296,8 @@ fn altered_tests_are_programs_of_python() {
         .iter()
         .flat_map(|line| {
             let function = format!("async def test_x(self):\n    {line}");
-            let method = format!("class TestA(unittest.TestCase):\n\tdef test_x(self):\n\t\t{}", line.replace("(yield)", "x"));
+            let method =
+                format!("class TestA(unittest.TestCase):\n\tdef test_x(self):\n\t\t{}", line.replace("(yield)", "x"));
             [function, method]
         })
         .map(|text| read(Language::Python, &text).write(&|_: &HeldTest| true, "test_x_again"))

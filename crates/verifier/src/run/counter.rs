@@ -51,11 +51,7 @@ pub(super) fn judge(
 }
 
 /// Says what the counter-run came to, or why there was none.
-pub(super) fn describe(
-    metadata: &mut Object,
-    judgment: &Judgment,
-    counter: Option<&Result<CounterRun, NoCounterRun>>,
-) {
+pub(super) fn describe(metadata: &mut Object, judgment: &Judgment, counter: Option<&Result<CounterRun, NoCounterRun>>) {
     let described = match (judgment.counter, counter) {
         (Some(counts), _) => counted(counts),
         (None, Some(Err(why))) => object! { "none": why.to_string() },

@@ -131,7 +131,8 @@ impl Assertion<'_> {
     fn thrown(&self, expected: &Range<usize>) -> Option<(Alteration, Vec<Edit>)> {
         let tokens = self.0;
         let text = tokens.text_of(expected.clone());
-        if text.ends_with("Error") && text.chars().all(|char| char.is_alphanumeric() || matches!(char, '_' | '.' | '$')) {
+        if text.ends_with("Error") && text.chars().all(|char| char.is_alphanumeric() || matches!(char, '_' | '.' | '$'))
+        {
             // Errors of a program are rarely of these two, and never of the other one.
             let other = if text == "URIError" { "EvalError" } else { "URIError" };
             return Some((Alteration::Kind, vec![replace(tokens, expected, other)?]));

@@ -92,8 +92,8 @@ impl Body<'_> {
     fn begins(&self, at: usize, start: usize) -> bool {
         let tokens = self.0;
         let Some(before) = self.before(at, start) else { return true };
-        let is_on_line = tokens.get(before).map(|token| tokens.place(token.end).line)
-            == tokens.get(at).map(|token| token.line);
+        let is_on_line =
+            tokens.get(before).map(|token| tokens.place(token.end).line) == tokens.get(at).map(|token| token.line);
         match tokens.text(before) {
             ";" | "}" | "return" | "await" | "void" => !self.is_conditional(before, start),
             ")" => !is_on_line && !self.is_head(before),

@@ -192,7 +192,10 @@ impl Assertion<'_> {
             let rest = trimmed(tokens, condition.start + 1..condition.end);
             let joined = outermost(tokens, rest.clone()).any(|index| JOINTS.contains(&tokens.text(index)));
             if !joined {
-                return Some((Alteration::Inverted, vec![replace(tokens, &(condition.start..condition.start + 1), "")?]));
+                return Some((
+                    Alteration::Inverted,
+                    vec![replace(tokens, &(condition.start..condition.start + 1), "")?],
+                ));
             }
         }
         Some((Alteration::Inverted, around(tokens, condition, "not (", ")")?))

@@ -17,7 +17,7 @@ pub(super) struct Body<'a>(pub(super) &'a Tokens<'a>);
 #[derive(Default)]
 pub(super) struct Reached {
     pub(super) certain: Vec<Expectation>,
-    /// In loops, which may have no rounds.
+    /// In loops, which may have no rounds, and behind promises.
     pub(super) looped: Vec<Expectation>,
 }
 
@@ -55,7 +55,7 @@ impl Body<'_> {
             }
             match (tokens.get(at).map(|token| token.kind), text) {
                 (Some(Kind::Name), "for") => reached.looped.extend(self.of_loop(at)),
-                (Some(Kind::Name), "forEach") => reached.looped.extend(self.of_each(at)),
+                (Some(Kind::Name), "forEach" | "then") => reached.looped.extend(self.of_callback(at)),
                 (Some(Kind::Name), _) if self.begins(at, block.start) => {
                     reached.certain.extend(Assertion(tokens).read(at));
                 }
@@ -74,8 +74,8 @@ impl Body<'_> {
         block.and_then(|block| tokens.inside(block)).map(|inside| self.all(&inside)).unwrap_or_default()
     }
 
-    /// The assertions in the function that `forEach` calls.
-    fn of_each(&self, at: usize) -> Vec<Expectation> {
+    /// The assertions in the function that `forEach` or `then` calls.
+    fn of_callback(&self, at: usize) -> Vec<Expectation> {
         let tokens = self.0;
         let arguments = tokens.after(at).and_then(|open| of_call(tokens, open)).unwrap_or_default();
         let function = arguments.first().and_then(|function| of_function(tokens, function));

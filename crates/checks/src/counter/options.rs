@@ -108,9 +108,8 @@ pub(super) fn is_named(runner: Runner, command: &Command, path: &str) -> bool {
     if named().any(|named| named == path) {
         return true;
     }
-    let is_around = |named: &str| {
-        matches!(named, "" | ".") || path.strip_prefix(named).is_some_and(|rest| rest.starts_with('/'))
-    };
+    let is_around =
+        |named: &str| matches!(named, "" | ".") || path.strip_prefix(named).is_some_and(|rest| rest.starts_with('/'));
     let plain = |word: &String| (word.starts_with('-') || word == "run") && !chooses(word);
     let is_in_reach =
         if command.named.is_empty() { own_words(runner, command).iter().all(plain) } else { named().any(is_around) };

@@ -175,7 +175,10 @@ fn assertions_of_javascript_are_altered_by_what_they_expect() {
         ),
         ("for (const a of b) { expect(a).toBe(1); }", "for (const a of b) { expect(a).toBe(2); }"),
         ("b.forEach((a) => { expect(a).toBe(1); });", "b.forEach((a) => { expect(a).toBe(2); });"),
-        ("return f().then((a) => {\n    expect(a).toBe(1);\n  });", "return f().then((a) => {\n    expect(a).toBe(2);\n  });"),
+        (
+            "return f().then((a) => {\n    expect(a).toBe(1);\n  });",
+            "return f().then((a) => {\n    expect(a).toBe(2);\n  });",
+        ),
         // Nothing certain.
         ("if (b)\n    expect(a).toBe(1)", "if (b)\n    expect(a).toBe(1)"),
         ("b && expect(a).toBe(1)", "b && expect(a).toBe(1)"),

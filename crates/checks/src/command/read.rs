@@ -7,7 +7,7 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, nearest, 
 
 use super::held::Held;
 use super::settings::{PROJECT_SETTINGS, Settings};
-use super::{Command, DEFAULT_COMMAND_DISK_MB, MissingFile, Unusable, named, program, words};
+use super::{Command, DEFAULT_COMMAND_DISK_MB, MissingFile, Unusable, expand, named, program, words};
 use crate::files::{self, Files};
 use crate::job::ProjectFile;
 use crate::reporting::{Report, Reporting};
@@ -49,11 +49,11 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
     let command = Command {
         language,
         runtime: settings.runtime,
+        arguments: expand::expanded(reporting.arguments, &reporting.named, &laid_out.files),
         files: laid_out.files,
         held: held_paths,
         unusable: laid_out.unusable,
         words,
-        arguments: reporting.arguments,
         runner: reporting.runner,
         script: reporting.script,
         named: reporting.named,

@@ -14,6 +14,7 @@ fn choosing(runner: Runner) -> &'static [&'static str] {
         Runner::Jest => &["-t", "--testNamePattern", "--shard", "-o", "--onlyChanged", "--onlyFailures"],
         Runner::Vitest => &["-t", "--testNamePattern", "--shard", "--changed"],
         Runner::Mocha => &["-g", "--grep", "-f", "--fgrep", "-i", "--invert"],
+        Runner::Tap | Runner::Tape | Runner::Ava => &[],
     }
 }
 
@@ -37,7 +38,7 @@ pub(super) fn chooses_by_name(runner: Runner, command: &Command) -> bool {
                 && !word.ends_with(".py")
                 && !command.files.iter().any(|file| file.path == path)
         }
-        Runner::NodeTest | Runner::Jest | Runner::Vitest | Runner::Mocha => false,
+        _ => false,
     };
     let discovers = words.first().is_some_and(|word| word == "discover");
     words.iter().any(chooses) || (!discovers && words.iter().any(|word| names_tests(&word)))
@@ -52,10 +53,16 @@ fn own_words(runner: Runner, command: &Command) -> &[String] {
         Runner::Jest => "jest",
         Runner::Vitest => "vitest",
         Runner::Mocha => "mocha",
+        Runner::Tap => "tap",
+        Runner::Tape => "tape",
+        Runner::Ava => "ava",
     };
     let is_name = |word: &String| word.rsplit('/').next().is_some_and(|last| last.starts_with(name));
-    let after = command.words.iter().position(is_name).map_or(0, |at| at + 1);
-    command.words.get(after..).unwrap_or_default()
+    match command.words.iter().position(is_name) {
+        Some(at) => command.words.get(at + 1..).unwrap_or_default(),
+        // A script of a package, whose words are the arguments.
+        None => &command.arguments,
+    }
 }
 
 /// Options that end a run at the first failure, which every run of a counter-run has.
@@ -69,11 +76,16 @@ pub(super) fn without_early_end(runner: Runner, arguments: &[String]) -> Vec<Str
             .any(|option| word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
     };
     let mut kept: Vec<String> = arguments.iter().filter(|word| !ends(word)).cloned().collect();
+    if runner == Runner::Unittest {
+        let is_flags = |word: &str| word.len() > 1 && word.starts_with('-') && word.trim_start_matches(['-', 'b', 'c', 'f', 'q', 'v']).is_empty();
+        kept.iter_mut().filter(|word| is_flags(word) && *word != "-c").for_each(|word| *word = word.replace('f', ""));
+        kept.retain(|word| word != "-");
+    }
     let goes_on = match runner {
         Runner::Pytest => "--maxfail=0",
         Runner::Jest | Runner::Vitest => "--bail=0",
         Runner::Mocha => "--no-bail",
-        Runner::Unittest | Runner::NodeTest => return kept,
+        _ => return kept,
     };
     // Before `--`, and behind the script or the module.
     let at = kept.iter().position(|word| word == "--").unwrap_or(kept.len());
@@ -136,6 +148,7 @@ fn finds(runner: Runner, path: &str) -> bool {
         Runner::Jest => ends(&["js", "jsx"]),
         Runner::Vitest => ends(&["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"]),
         Runner::Mocha => folders == "test" && name.ends_with(".js"),
+        Runner::Tap | Runner::Tape | Runner::Ava => false,
     }
 }
 

@@ -46,8 +46,8 @@ pub(super) fn judge(command: &Command, counter: &CounterRun, outcomes: [Option<&
     // Without both reports nothing is contradicted. What a run that has none says is the whole judgment.
     let runs = match (command::run(first, one), command::run(second, other)) {
         (Ok(one), Ok(other)) => [one, other],
-        (Err(judged), _) => return Countered { judged: command::timed(judged, one), counts: None },
-        (_, Err(judged)) => return Countered { judged: command::timed(judged, other), counts: None },
+        (Err(judged), _) => return unreported(judged, one),
+        (_, Err(judged)) => return unreported(judged, other),
     };
     let [mut one, mut other] = runs;
     let contradiction = one.contradiction.take().or(other.contradiction.take());
@@ -57,6 +57,17 @@ pub(super) fn judge(command: &Command, counter: &CounterRun, outcomes: [Option<&
     let Merged { tests, counts } = merge.finish(command);
     Countered { judged: command::settle(command, tests, contradiction), counts: Some(counts) }
 }
+
+/// The judgment of a run without a report.
+fn unreported(mut judged: Judged, outcome: Option<&Outcome>) -> Countered {
+    for message in judged.checks.iter_mut().filter_map(|(_, check)| check.message.as_mut()) {
+        message.push_str(WITH_WRONG);
+    }
+    Countered { judged: command::timed(judged, outcome), counts: None }
+}
+
+/// What such a run has to do with the tests.
+const WITH_WRONG: &str = "\nhelp: some tests had wrong expectations here; `counter_run: false` runs the held tests as they are";
 
 /// The reports of both runs, by what their names mean.
 struct Merge<'a> {

@@ -163,7 +163,8 @@ fn a_command_may_be_one_line() {
 fn runners_of_node_are_made_to_report() {
     let (xml, tap) =
         (Report::File(".proofmark-report.xml".to_owned()), Report::File(".proofmark-report.tap".to_owned()));
-    let table: [(&[&str], _, _, &str); 8] = [
+    let stdout = Report::Stdout(ReportForm::Tap);
+    let table: [(&[&str], _, _, &str); 12] = [
         (&["npx", "vitest", "run"], Runner::Vitest, xml.clone(), "node_modules/vitest/vitest.mjs"),
         (&["npx", "--no-install", "vitest"], Runner::Vitest, xml.clone(), "node_modules/vitest/vitest.mjs"),
         (&["node", "node_modules/.bin/vitest"], Runner::Vitest, xml.clone(), "node_modules/vitest/vitest.mjs"),
@@ -172,6 +173,10 @@ fn runners_of_node_are_made_to_report() {
         (&["jest", "--ci"], Runner::Jest, tap.clone(), "node_modules/jest/bin/jest.js"),
         (&["npx", "jest"], Runner::Jest, tap.clone(), "node_modules/jest/bin/jest.js"),
         (&["node", "node_modules/jest/bin/jest.js"], Runner::Jest, tap, "node_modules/jest/bin/jest.js"),
+        (&["tap", "--disable-coverage"], Runner::Tap, stdout.clone(), "node_modules/tap/dist/esm/run.mjs"),
+        (&["tape", "test/*.js"], Runner::Tape, stdout.clone(), "node_modules/tape/bin/tape"),
+        (&["npx", "ava"], Runner::Ava, stdout.clone(), "node_modules/ava/entrypoints/cli.mjs"),
+        (&["ava", "--tap"], Runner::Ava, stdout.clone(), "node_modules/ava/entrypoints/cli.mjs"),
     ];
     for (words, runner, report, script) in table {
         let read = command(words, json!({})).unwrap();
@@ -187,10 +192,10 @@ fn runners_of_node_are_made_to_report() {
     assert_eq!((own.report, own.arguments.len()), (Report::File("r.xml".to_owned()), 3));
     let asked = command(&["jest"], json!({"report": "r.xml"})).unwrap();
     assert_eq!((asked.report, asked.arguments.len()), (Report::File("r.xml".to_owned()), 1));
-    let other = command(&["node", "node_modules/.bin/ava"], json!({})).unwrap();
+    let other = command(&["node", "node_modules/.bin/uvu"], json!({})).unwrap();
     assert_eq!(
         (other.runner, other.report, other.script.as_deref()),
-        (None, Report::ExitStatus, Some("node_modules/.bin/ava"))
+        (None, Report::ExitStatus, Some("node_modules/.bin/uvu"))
     );
     for words in [&["mocha", "--reporter=dot"][..], &["vitest", "--outputFile=x.json"]] {
         assert_eq!(command(words, json!({})).unwrap_err().code(), "invalid_value", "{words:?}");

@@ -18,6 +18,7 @@ mod chain;
 mod counter;
 mod decide;
 mod decisions;
+mod environments;
 mod evidence;
 mod examples;
 mod formats;

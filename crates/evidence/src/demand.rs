@@ -86,7 +86,7 @@ impl ReceiptDemand {
 
     /// The fields of a receipt rule that are read here. Each kind of document adds its own, with `specification` and
     /// `output` among them.
-    pub const FIELDS: [&'static str; 11] = [
+    pub const FIELDS: [&'static str; 12] = [
         "kind",
         "suite",
         "any_suite",

@@ -48,16 +48,20 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: Files) -> Result<(Comma
         let error = field.error(Cause::ConflictingFields, "the command reports no tests, and some are to pass");
         return Err(error.with_help("set `report`, or leave `must_pass` and `must_keep` out"));
     }
+    let held_paths = own_files.keys().cloned().collect();
     let laid_out = together(submitted, own_files, held.as_ref(), &reporting, disk_bytes);
     let command = Command {
         language,
         runtime: settings.runtime,
         arguments: expand::expanded(reporting.arguments, &reporting.named, &laid_out.files),
         files: laid_out.files,
+        held: held_paths,
         unusable: laid_out.unusable,
         words,
         runner: reporting.runner,
         script: reporting.script,
+        named: reporting.named,
+        counter_run: settings.counter_run,
         report: reporting.report,
         demanded,
         skipped: settings.skipped,

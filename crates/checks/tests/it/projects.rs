@@ -372,6 +372,8 @@ fn settings_outside_of_a_request_are_those_of_its_schema() {
         json!({"command": "pytest -q", "skipped": "ignore", "limits": {"timeout_ms": 1}, "env": {"A": "b"}}),
         json!({"command": ["node", "--test"], "report": "stdout:tap", "runtime": "node20", "packages": false}),
         json!({"reveal": "failures", "readable": ["/usr/share"]}),
+        json!({"counter_run": false}),
+        json!({"counter_run": {"except": ["tests.test_a::test_b"]}}),
     ] {
         assert!(read(&right).is_ok() && validator.is_valid(&right), "{right}");
     }
@@ -384,6 +386,9 @@ fn settings_outside_of_a_request_are_those_of_its_schema() {
         json!({"env": []}),
         json!({"packages": "yes"}),
         json!({"reveal": "some"}),
+        json!({"counter_run": "no"}),
+        json!({"counter_run": {}}),
+        json!({"counter_run": {"except": [1]}}),
     ] {
         assert!(read(&wrong).is_err() && !validator.is_valid(&wrong), "{wrong}");
     }

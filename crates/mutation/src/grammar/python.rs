@@ -65,10 +65,10 @@ fn structure(tokens: &Tokens<'_>, changes: &Changes) -> Vec<Mutant> {
 }
 
 fn token(lexer: &mut Lexer<'_>) -> Result<(), LexError> {
-    if let Some(Scope::Literal(literal)) = lexer.scope() {
-        if lexer.is_next(":") {
-            return lexer.resume_with_spec(literal);
-        }
+    if let Some(Scope::Literal(literal)) = lexer.scope()
+        && lexer.is_next(":")
+    {
+        return lexer.resume_with_spec(literal);
     }
     let ends = lexer.scope().is_none();
     let read = lexer.space(ends)?

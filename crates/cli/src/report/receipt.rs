@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use proofmark_evidence::Share;
 use proofmark_receipt::{DecidedBy, Detail, Json, Receipt, Status as DetailStatus, Verdict};
 
 use super::human::count;
@@ -83,6 +84,7 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         number => format!(", {number} decided by the submission"),
     };
     let counter_run = counter_run(receipt).unwrap_or_default();
+    let strength = Share::strength_of(receipt).map_or_else(String::new, |share| format!(", strength {share}"));
     let total = usize::try_from(results.total).unwrap_or(usize::MAX);
     Group {
         name: task.map_or_else(|| label.to_owned(), |task| format!("{label} ({task})")),
@@ -94,7 +96,7 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         word: receipt.verdict().as_str().to_owned(),
         time,
         summary: Some(format!(
-            "{} of {} passed{not_run}{inside}{counter_run}{duration}",
+            "{} of {} passed{not_run}{inside}{counter_run}{strength}{duration}",
             results.passed,
             count(total, "check")
         )),

@@ -8,4 +8,5 @@
 
 mod expectations;
 mod lexing;
+mod mutants;
 mod properties;

@@ -1,5 +1,6 @@
 //! Whole projects: a tree of files, and the command that runs its tests.
 
+mod demanded;
 mod expand;
 mod held;
 mod modules;
@@ -67,6 +68,8 @@ pub struct Command {
     pub counter_run: CounterSetting,
     /// What the results are read from.
     pub report: Report,
+    /// The tests that have to pass; where there are any, no others count.
+    pub demanded: Vec<String>,
     /// How skipped tests count.
     pub skipped: SkipPolicy,
     /// Whether the command may read installed packages.

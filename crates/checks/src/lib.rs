@@ -54,7 +54,9 @@ pub use counter::{
     Title,
 };
 pub use fields::Outside;
-pub use files::{MAX_FILES, MAX_PATH_BYTES, file_content, files_digest, is_project_path};
+pub use files::{
+    MAX_FILES, MAX_PATH_BYTES, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, file_content, files_digest, is_project_path,
+};
 pub use job::{
     Case, CaseOutcome, End, Environment, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Origin, Outcome, OwnModules,
     PROJECT_FOLDER, PackagesFrom, Program, Project, ProjectFile, Tail, Written,

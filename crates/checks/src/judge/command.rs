@@ -1,5 +1,7 @@
 //! The tests of a project, as its own runner reports them.
 
+use std::collections::HashMap;
+
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Detail, Status};
 
@@ -146,7 +148,10 @@ fn agreeing(command: &Command, mut tests: Vec<Reported>, status: i32) -> Run {
 
 /// The checks of these tests.
 pub(super) fn settle(command: &Command, tests: Vec<Reported>, contradiction: Option<Detail>) -> Judged {
-    let Policed { tests, skipped, fails } = policed(command.skipped, tests);
+    let Policed { tests, skipped, fails } = match command.demanded.as_slice() {
+        [] => policed(command.skipped, tests),
+        names => demanded(names, tests),
+    };
     let mut details: Vec<_> = tests.into_iter().map(|(index, test)| report::detail(index, test)).collect();
     details.extend(contradiction);
     if details.is_empty() {
@@ -177,6 +182,29 @@ fn policed(policy: SkipPolicy, tests: Vec<Reported>) -> Policed {
         }
     }
     policed
+}
+
+/// The tests with these names, each of which has to pass: one that was skipped, or that the report lacks, has failed. Of several with
+/// one name, the first that did not pass counts.
+fn demanded(names: &[String], tests: Vec<Reported>) -> Policed {
+    let mut by_name: HashMap<String, (usize, Reported)> = HashMap::new();
+    for (index, test) in tests.into_iter().enumerate() {
+        let passed = |test: &Reported| test.status == Status::Pass && test.tested == Tested::Yes;
+        let known = by_name.get(&test.name);
+        if known.is_none_or(|(_, known)| passed(known) && !passed(&test)) {
+            by_name.insert(test.name.clone(), (index, test));
+        }
+    }
+    let judged = names.iter().enumerate().map(|(place, name)| match by_name.remove(name) {
+        Some((index, mut test)) => {
+            if test.tested != Tested::Yes {
+                test.status = Status::Fail;
+            }
+            (index, test)
+        }
+        None => (place, Reported::missing(name)),
+    });
+    Policed { tests: judged.collect(), skipped: Vec::new(), fails: false }
 }
 
 /// Whether a name is that of a file of the project.

@@ -83,8 +83,8 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         0 => String::new(),
         number => format!(", {number} decided by the submission"),
     };
-    let counter_run = counter_run(receipt).unwrap_or_default();
     let strength = Share::strength_of(receipt).map_or_else(String::new, |share| format!(", strength {share}"));
+    let counter_run = counter_run(receipt).unwrap_or_default();
     let total = usize::try_from(results.total).unwrap_or(usize::MAX);
     Group {
         name: task.map_or_else(|| label.to_owned(), |task| format!("{label} ({task})")),

@@ -32,6 +32,7 @@ mod loss;
 mod next;
 mod output;
 mod owner_tests;
+mod patches;
 mod policy_diff;
 mod policy_option;
 mod project;

@@ -38,6 +38,7 @@ pages! {
     operating: "docs/operating.md";
     page: "docs/page.md";
     predicate: "docs/predicate.md";
+    patches: "docs/patches.md";
     projects: "docs/projects.md";
     receipts: "docs/receipts.md";
     requests: "docs/requests.md";

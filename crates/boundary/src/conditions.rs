@@ -66,6 +66,7 @@ fn receipt_value(fact: &ReceiptFact) -> Value {
         ("comparison", fact.comparison.map(Comparison::as_str).map_or(Value::Null, Value::from)),
         ("strength", fact.strength.map_or(Value::Null, strength)),
         ("tests", digest(fact.tests)),
+        ("tests_from", fact.tests_from.as_deref().map_or(Value::Null, Value::from)),
         ("suite", digest(fact.suite)),
         ("verdict", Value::from(fact.verdict.as_str())),
         ("tier", Value::from(i64::from(fact.tier))),

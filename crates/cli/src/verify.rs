@@ -1,5 +1,6 @@
 //! `proofmark verify`.
 
+mod derive;
 mod filter;
 mod output;
 mod reader;
@@ -41,7 +42,7 @@ use crate::serve::concurrency;
 use crate::suite::strength_time;
 use filter::Filter;
 use output::{Output, Verbosity};
-use reader::{Named, Reader, Refused, Window};
+use reader::{Named, Projects, Reader, Refused, Window};
 use watch::Seen;
 
 /// Run submissions against their tests and issue a signed receipt for each
@@ -73,7 +74,7 @@ Exit codes: 0 all pass; 1 a submission fails or is partial; 2 a request is inval
 )]
 pub(crate) struct Verify {
     /// Requests: files, folders, .jsonl files, or - for standard input
-    #[arg(required_unless_present_any = ["dir", "suite_digest"], conflicts_with_all = ["dir", "suite_digest"], value_name = "FILE|DIR|-")]
+    #[arg(required_unless_present_any = ["dir", "repo", "tasks", "suite_digest"], conflicts_with_all = ["dir", "repo", "tasks", "suite_digest"], value_name = "FILE|DIR|-")]
     requests: Vec<PathBuf>,
     /// Allow commands to read this path of the host, if their request asks for it; can be repeated
     #[arg(long, value_name = "PATH")]
@@ -144,6 +145,9 @@ impl Verify {
             self.project.print_explanation(self.formatting.format() == Format::Json)?;
             return Ok(Exit::Yes);
         }
+        if let Some(folder) = &self.project.patch.derive_lists {
+            return self.derive_lists(folder);
+        }
         let mut session = None;
         if self.watch { self.run_on_change(config, &mut session) } else { self.run_once(config, &mut session).0 }
     }
@@ -196,9 +200,15 @@ impl Verify {
     }
 
     fn reader(&self) -> anyhow::Result<Reader> {
-        let project = self.project.read(self.verbose)?;
+        let projects: Projects = match self.project.tasks()? {
+            Some(tasks) => Box::new(tasks.into_projects()),
+            None => {
+                let project = self.project.read(self.verbose)?;
+                Box::new(project.into_iter().map(|project| (project.folder.display().to_string(), Ok(project))))
+            }
+        };
         let reader = Reader::new(self.requests.clone(), self.submission.as_ref())?;
-        Ok(reader.with_first(project).with_filter(self.filter.clone().map(Filter)))
+        Ok(reader.with_projects(projects).with_filter(self.filter.clone().map(Filter)))
     }
 
     fn run_all(&self, reader: &mut Reader, config: &Config, session: &mut Option<Session>) -> anyhow::Result<Exit> {
@@ -316,11 +326,14 @@ impl Verify {
 
     /// How many requests there are, where that is known before they are read.
     fn count(&self) -> Option<u64> {
+        if self.project.tasks.is_given() {
+            return None;
+        }
         self.requests
             .iter()
             .map(|path| input::count(path))
             .sum::<Option<u64>>()
-            .map(|all| all + u64::from(self.project.dir.is_some()))
+            .map(|all| all + u64::from(self.project.folder().is_some()))
     }
 
     fn verbosity(&self) -> Verbosity {

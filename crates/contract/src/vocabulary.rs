@@ -61,6 +61,8 @@ pub const RECEIPT: &[&str] = &[
     "anySuite",
     "any_suite",
     "tests",
+    "testsFrom",
+    "tests_from",
     "comparison",
     "strength",
     "verdict",

@@ -42,8 +42,8 @@ pub use issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER,
 pub use offers::{LOOK_EVERY, Offers};
 pub use presented::{Presented, PresentedError};
 pub use project::{
-    CONFIG_FILE, Change, HeldTests, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files, project_origin,
-    project_request, require_all_tests, settings_in, tree_files,
+    Base, CONFIG_FILE, Change, HeldTests, Lists, Patch, ProjectConfig, ProjectError, ProjectFiles, TestsFrom,
+    folder_files, project_origin, project_request, require_all_tests, settings_in, tree_files,
 };
 pub use reopen::{Reopen, Reopenable};
 pub use run::{Batch, BatchWatch, RunError, StrengthWatch, VerifyError, case_count, prepare, verify};

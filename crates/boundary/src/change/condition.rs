@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand, span};
+use proofmark_evidence::{
+    Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand, TestsFromDemand, span,
+};
 
 use super::Change;
 use super::hypothesis::{self, Hypothesis, Op, condition_of, evaluates_to};
@@ -197,6 +199,11 @@ fn receipt_test(rule: &ReceiptRule) -> String {
     }
     if let Some(tests) = &demand.tests {
         parts.push(format!("r.tests == {}", text(&tests.to_string())));
+    }
+    match &demand.tests_from {
+        Some(TestsFromDemand::Owner) => parts.push("r.tests_from != null".to_owned()),
+        Some(TestsFromDemand::Commit(commit)) => parts.push(format!("r.tests_from == {}", text(commit))),
+        None => {}
     }
     match (demand.kind, demand.comparison) {
         (ReceiptKind::Verification, Comparison::External) => parts.push("r.comparison == \"external\"".to_owned()),

@@ -104,6 +104,7 @@ fn fact_object(fact: &ReceiptFact) -> Object {
         "comparison"?: work.then(|| word(fact.comparison.map(Comparison::as_str))),
         "strength"?: fact.strength.filter(|_| work).map(|share| share.to_string()),
         "tests"?: digest(fact.tests),
+        "tests_from"?: fact.tests_from.as_deref().filter(|_| work),
         "suite"?: digest(fact.suite),
         "approval"?: fact.approval.as_ref().map(approval_object),
         "vouched"?: (!work).then_some(fact.vouched),
@@ -146,6 +147,7 @@ fn fact(object: &Object) -> Option<ReceiptFact> {
             .map(|share| share.as_str()?.parse().ok())
             .map_or(Some(None), |share| share.map(Some))?,
         tests: digest("tests")?,
+        tests_from: text("tests_from").map(str::to_owned),
         suite: digest("suite")?,
         receipt_id: text("receipt_id")?.to_owned(),
         content: text("content")?.parse().ok()?,

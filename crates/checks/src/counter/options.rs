@@ -77,7 +77,11 @@ pub(super) fn without_early_end(runner: Runner, arguments: &[String]) -> Vec<Str
     };
     let mut kept: Vec<String> = arguments.iter().filter(|word| !ends(word)).cloned().collect();
     if runner == Runner::Unittest {
-        let is_flags = |word: &str| word.len() > 1 && word.starts_with('-') && word.trim_start_matches(['-', 'b', 'c', 'f', 'q', 'v']).is_empty();
+        let is_flags = |word: &str| {
+            word.len() > 1
+                && word.starts_with('-')
+                && word.trim_start_matches(['-', 'b', 'c', 'f', 'q', 'v']).is_empty()
+        };
         kept.iter_mut().filter(|word| is_flags(word) && *word != "-c").for_each(|word| *word = word.replace('f', ""));
         kept.retain(|word| word != "-");
     }

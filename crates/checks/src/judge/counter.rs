@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark_receipt::Status;
 
+use super::Fault;
 use super::command::{self, Judged, Run};
 use crate::command::Command;
 use crate::counter::{Alteration, CounterRun, Found, HeldFile, HeldTest, Names, TestAt};
@@ -60,14 +61,16 @@ pub(super) fn judge(command: &Command, counter: &CounterRun, outcomes: [Option<&
 
 /// The judgment of a run without a report.
 fn unreported(mut judged: Judged, outcome: Option<&Outcome>) -> Countered {
-    for message in judged.checks.iter_mut().filter_map(|(_, check)| check.message.as_mut()) {
+    let ran = judged.checks.iter_mut().filter(|(fault, _)| *fault != Some(Fault::Verifier));
+    for message in ran.filter_map(|(_, check)| check.message.as_mut()) {
         message.push_str(WITH_WRONG);
     }
     Countered { judged: command::timed(judged, outcome), counts: None }
 }
 
 /// What such a run has to do with the tests.
-const WITH_WRONG: &str = "\nhelp: some tests had wrong expectations here; `counter_run: false` runs the held tests as they are";
+const WITH_WRONG: &str =
+    "\nhelp: some tests had wrong expectations here; `counter_run: false` runs the held tests as they are";
 
 /// The reports of both runs, by what their names mean.
 struct Merge<'a> {

@@ -188,7 +188,7 @@ fn honest_suites_pass_and_wrong_expectations_fail_them() {
     let is_test = |name: &str| name.contains("test");
     let suites = [
         ("unittest", honest("python", |_| true), honest("unittest", is_test), "python3 -m unittest", 30),
-        ("node", honest("node", |name| !is_test(name)), honest("node", is_test), "node --test", 35),
+        ("node", honest("node", |name| !is_test(name)), honest("node", is_test), "node --test", 36),
         ("pytest", honest("python", |_| true), honest("pytest", is_test), "pytest -q", 83),
     ];
     let path = pytest();

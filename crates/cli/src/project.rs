@@ -6,14 +6,14 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 use proofmark_checks::{
-    HostFolder, MAX_COMMAND_DISK_MB, MAX_COMMAND_MEMORY_MB, MAX_COMMAND_PROCESSES, MAX_OUTPUT_BYTES, MAX_TOTAL_TIMEOUT,
-    Request,
+    Checks, HostFolder, MAX_COMMAND_DISK_MB, MAX_COMMAND_MEMORY_MB, MAX_COMMAND_PROCESSES, MAX_OUTPUT_BYTES,
+    MAX_TOTAL_TIMEOUT, Origin, Request,
 };
 use proofmark_git::LeftOut;
 use proofmark_receipt::{Json, Object, object};
 use proofmark_verifier::{
-    CONFIG_FILE, HeldTests, Lists, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files, project_request,
-    require_all_tests, settings_in, tree_files,
+    CONFIG_FILE, HeldTests, Lists, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files, project_origin,
+    project_request, require_all_tests, settings_in, tree_files,
 };
 
 mod owner;
@@ -35,6 +35,7 @@ pub(crate) struct Project {
     pub(crate) request: Request,
     /// Installed packages, which its command may read.
     pub(crate) packages: Vec<HostFolder>,
+    pub(crate) origin: Origin,
 }
 
 /// The project to verify, and settings that win over its `proofmark.yaml`.
@@ -129,13 +130,24 @@ impl ProjectOptions {
                 )),
             };
         };
-        let reading = self.read_in(folder, verbose)?;
+        let mut reading = self.read_in(folder, verbose)?;
+        let origin = project_origin(folder)?;
+        if let Some(environment) = origin.environment.as_ref().map(|environment| environment.at.as_str()) {
+            // It is left out, but of all environments it is the one that is used.
+            reading.left_out.retain(|(path, _)| path != environment);
+            if has_packages(&reading.request) {
+                out::note(format_args!(
+                    "the packages are those of the environment `{environment}`, unless the `python3` on PATH is of another one"
+                ));
+            }
+        }
         note_left_out(&reading.left_out);
         match &reading.held {
             Some((tests, held)) => owner::tell(tests, held),
             None => owner::tell_own(folder),
         }
-        Ok(Some(Project { folder: folder.to_owned(), request: reading.request, packages: reading.packages }))
+        let Reading { request, packages, .. } = reading;
+        Ok(Some(Project { folder: folder.to_owned(), request, packages, origin }))
     }
 
     /// The projects that the tasks make, if tasks are named. Their settings are those of options: a task has none.
@@ -199,12 +211,7 @@ impl ProjectOptions {
         let own = tree_files(folder, name, &config)?;
         let before = self.read_in(folder, false)?;
         let after = Reading::new(folder, own, &config, Some(tests), &Lists::default())?;
-        let project = |reading: Reading| Project {
-            folder: folder.to_owned(),
-            request: reading.request,
-            packages: reading.packages,
-        };
-        Ok(Some([project(before), project(after)]))
+        Ok(Some([before.into_project(folder)?, after.into_project(folder)?]))
     }
 
     /// An option that means nothing without a project.
@@ -276,6 +283,11 @@ impl ProjectOptions {
     }
 }
 
+/// Whether a project's command may import what is installed for Python.
+fn has_packages(request: &Request) -> bool {
+    matches!(&request.checks, Checks::Command(command) if command.packages && command.language.has_packages())
+}
+
 /// A project as it was read.
 struct Reading {
     request: Request,
@@ -286,6 +298,11 @@ struct Reading {
 }
 
 impl Reading {
+    fn into_project(self, folder: &Path) -> anyhow::Result<Project> {
+        let Reading { request, packages, .. } = self;
+        Ok(Project { folder: folder.to_owned(), request, packages, origin: project_origin(folder)? })
+    }
+
     fn new(
         folder: &Path,
         project: ProjectFiles,

@@ -39,7 +39,7 @@ pub use offers::{LOOK_EVERY, Offers};
 pub use presented::{Presented, PresentedError};
 pub use project::{
     Base, CONFIG_FILE, Change, HeldTests, Lists, Patch, ProjectConfig, ProjectError, ProjectFiles, TestsFrom,
-    folder_files, project_request, require_all_tests, settings_in, tree_files,
+    folder_files, project_origin, project_request, require_all_tests, settings_in, tree_files,
 };
 pub use reopen::{Reopen, Reopenable};
 pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count, prepare, verify};

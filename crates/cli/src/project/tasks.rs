@@ -110,7 +110,7 @@ impl Instance {
         let mut reading = Reading::new(&folder, files, config, Some(tests), &self.lists)?;
         reading.request.known.insert("patch", known);
         reading.request.task = Some(Task { task_id: Some(id.to_owned()), task_type: None, description: None });
-        Ok(Project { folder, request: reading.request, packages: reading.packages })
+        reading.into_project(&folder)
     }
 
     fn folder(&self, repos: &Path) -> anyhow::Result<PathBuf> {

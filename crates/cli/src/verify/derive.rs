@@ -59,7 +59,8 @@ impl Verify {
     /// The tests that pass in a run, which has no receipt.
     fn passed(&self, project: Project, of: &str) -> anyhow::Result<BTreeSet<String>> {
         let requests = [project.request];
-        let caps = Caps { readable: self.readable.clone(), packages: project.packages, ..Caps::default() };
+        let Project { packages, origin, .. } = project;
+        let caps = Caps { readable: self.readable.clone(), packages, origin: Some(origin), ..Caps::default() };
         let (host, issuer) = (Host::untested(self.isolation), Issuer::new(None, None));
         prepare(&host, &requests);
         let mut receipt: Option<Receipt> = None;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 
-use proofmark_checks::{HostFolder, MAX_REQUEST_BYTES, Outside, Request};
+use proofmark_checks::{HostFolder, MAX_REQUEST_BYTES, Origin, Outside, Request};
 use proofmark_verifier::{CONFIG_FILE, ProjectConfig};
 
 use super::filter::Filter;
@@ -30,6 +30,8 @@ pub(crate) struct Window {
     pub(crate) names: Vec<Named>,
     /// Installed packages of the project among them.
     pub(crate) packages: Vec<HostFolder>,
+    /// Where the host has that project.
+    pub(crate) origin: Option<Origin>,
     pub(crate) refused: Vec<Refused>,
 }
 
@@ -129,8 +131,8 @@ impl Reader {
     }
 
     fn add_project(&mut self, window: &mut Window, project: Project) {
-        let Project { folder, request, packages } = project;
-        window.packages = packages;
+        let Project { folder, request, packages, origin } = project;
+        (window.packages, window.origin) = (packages, Some(origin));
         let places = Places { folder: Some(folder.clone()), ..Places::default() };
         self.add(window, Named { label: folder.display().to_string(), places }, request);
     }

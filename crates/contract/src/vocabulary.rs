@@ -64,6 +64,7 @@ pub const RECEIPT: &[&str] = &[
     "testsFrom",
     "tests_from",
     "comparison",
+    "strength",
     "verdict",
     "tier",
     "output",

@@ -29,6 +29,8 @@ pub enum Refusal {
     TestsFrom,
     /// The submission decided some of its checks, or it does not say that the verifier decided them.
     Comparison,
+    /// Too few mutants of the work failed its tests, or it does not say how many.
+    Strength,
     Verdict,
     Tier,
     InTheFuture,
@@ -68,6 +70,7 @@ impl Refusal {
             Self::OtherTests => "other_tests",
             Self::TestsFrom => "tests_not_held",
             Self::Comparison => "compared_in_process",
+            Self::Strength => "too_weak",
             Self::Verdict => "other_verdict",
             Self::Tier => "other_tier",
             Self::InTheFuture => "dated_in_the_future",
@@ -102,6 +105,7 @@ impl Refusal {
             Self::OtherTests => "ran other tests",
             Self::TestsFrom => "does not say that its tests come from there",
             Self::Comparison => "does not say that the verifier decided every check",
+            Self::Strength => "does not say that enough mutants of the work failed its tests",
             Self::Verdict => "has another verdict",
             Self::Tier => "is of another tier",
             Self::InTheFuture => "is dated in the future",

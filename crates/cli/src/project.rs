@@ -96,6 +96,9 @@ pub(crate) struct ProjectOptions {
     /// The tests whose texts the receipt shows [default: all]
     #[arg(long, value_name = "TESTS", value_parser = PossibleValuesParser::new(["all", "failures", "none"]))]
     reveal: Option<String>,
+    /// Run held tests once only, and not again with wrong expectations; the receipt says so (docs/counter-runs.md)
+    #[arg(long)]
+    no_counter_run: bool,
     /// Set a variable of the command's environment; can be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
@@ -232,6 +235,7 @@ impl ProjectOptions {
             ("`--runtime`", self.runtime.is_some()),
             ("`--skipped`", self.skipped.is_some()),
             ("`--reveal`", self.reveal.is_some()),
+            ("`--no-counter-run`", self.no_counter_run),
             ("`--env`", !self.env.is_empty()),
             ("`--exclude`", !self.exclude.is_empty()),
             ("a command", !self.command.is_empty()),
@@ -276,6 +280,7 @@ impl ProjectOptions {
             "runtime"?: self.runtime.as_deref(),
             "skipped"?: self.skipped.as_deref(),
             "reveal"?: self.reveal.as_deref(),
+            "counter_run"?: self.no_counter_run.then_some(false),
             "env"?: (!self.env.is_empty()).then_some(env),
             "limits"?: limits.iter().next().is_some().then(|| limits.clone()),
             "exclude"?: texts(&self.exclude),

@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use proofmark_checks::{MAX_FILES, MAX_REQUEST_BYTES, TreeError};
+use proofmark_checks::{MAX_PROJECT_BYTES, MAX_PROJECT_FILES, TreeError};
 use proofmark_receipt::document::shown;
 
 use crate::left_out::{MAX_ENTRIES, MAX_FOLDER_DEPTH};
@@ -94,11 +94,11 @@ pub enum GitError {
     #[error("read the object {0}: the repository has content of another object under this id")]
     OtherContent(String),
     #[error(
-        "read the tree {tree}: with `{}` it has more than the {MAX_REQUEST_BYTES} bytes that a receipt can cover",
+        "read the tree {tree}: with `{}` it has more than the {MAX_PROJECT_BYTES} bytes that a receipt can cover",
         shown(file)
     )]
     TooManyBytes { tree: String, file: String },
-    #[error("read the tree {0}: it has more than the {MAX_FILES} files that a receipt can cover")]
+    #[error("read the tree {0}: it has more than the {MAX_PROJECT_FILES} files that a receipt can cover")]
     TooManyFiles(String),
     #[error("read the tree {0}: it has more than {MAX_ENTRIES} files and folders")]
     TooManyEntries(String),

@@ -28,7 +28,9 @@ mod stored;
 mod strength;
 pub mod sync;
 
-pub use accept::{Acceptance, Attempt, Purpose, Sender, StoredStep, accept, chain_name, signed_state, stored_step};
+pub use accept::{
+    Acceptance, Attempt, Purpose, Sender, StepSigners, StoredStep, accept, chain_name, signed_state, stored_step,
+};
 pub use accept_error::{AcceptError, MAX_RUN_NAME, StoredStateError};
 pub use accepted::{Accepted, Accepting, NotAccepted};
 pub use approval::{AskError, AwaitedApproval, StepApprovals, StepDecision, StepQuestion, policy_of_step};

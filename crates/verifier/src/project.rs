@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use proofmark_checks::{
-    Checks, HostFolder, MAX_FILES, MAX_REQUEST_BYTES, MissingFile, Place, Request, RequestError, Reveal, Unusable,
-    file_content,
+    Checks, HostFolder, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, MissingFile, Place, Request, RequestError, Reveal,
+    Unusable, file_content,
 };
 use proofmark_git::{GitError, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES};
 use proofmark_receipt::{Object, object};
@@ -37,11 +37,11 @@ pub enum ProjectError {
     /// The file system refused.
     #[error("read the project `{}` ({error})", path.display())]
     Io { path: PathBuf, error: io::Error },
-    /// More text than a request holds.
-    #[error("read the project `{}`: with `{}` it has more than the {MAX_REQUEST_BYTES} bytes of a request", folder.display(), file.display())]
+    /// More bytes than a project may have.
+    #[error("read the project `{}`: with `{}` it has more than the {MAX_PROJECT_BYTES} bytes of a project", folder.display(), file.display())]
     TooLarge { folder: PathBuf, file: PathBuf },
-    /// More files than a request holds.
-    #[error("read the project `{}`: it has more than {MAX_FILES} files", .0.display())]
+    /// More files than a project may have.
+    #[error("read the project `{}`: it has more than {MAX_PROJECT_FILES} files", .0.display())]
     TooManyFiles(PathBuf),
     /// More files and folders than are looked at.
     #[error("read the project `{}`: it has more than {MAX_ENTRIES} files and folders", .0.display())]
@@ -133,7 +133,7 @@ const TESTS_FROM: &str = "tests_from";
 /// tests are the owner's.
 ///
 /// # Errors
-/// When the files are more than a request holds, or the settings do not fit them.
+/// When the files are more than a project may have, or the settings do not fit them.
 pub fn project_request(
     folder: &Path,
     files: BTreeMap<String, Vec<u8>>,
@@ -155,8 +155,8 @@ pub fn project_request(
         verification.insert("held", held.globs());
     }
     lists.write(&mut verification);
-    let document = object! { "output": object! { "files": contents(files) }, "verification": verification };
-    let mut request = Request::from_json(&document.into())
+    let document = object! { "verification": verification };
+    let mut request = Request::from_project(files, &document.into())
         .map_err(|error| ProjectError::Request { folder: folder.to_owned(), error })?;
     if let Checks::Command(command) = &request.checks
         && let Some(missing) = command.unusable.as_ref().and_then(|unusable| unusable.missing.clone())

@@ -20,6 +20,8 @@ use crate::project;
 use crate::strength::{StrengthError, Survivor, strength};
 use crate::sync::lock;
 
+mod counter;
+
 /// Why a request was not judged.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -376,7 +378,14 @@ pub fn verify(
     let started = Instant::now();
     let Plan { submission, expected } = request.plan(caps)?;
     let (submission, expected) = (submission.map(Arc::new), expected.map(Arc::new));
+    let counter = counter::plan(request)?;
     let (judgment, outcome) = match worker {
+        Some(worker) if let Some(Ok(counter)) = &counter => counter::judge(worker, caps, request, counter, watch)?,
+        _ if let Some(Err(why)) = &counter
+            && counter::is_required(request) =>
+        {
+            (request.judge_refused(why), None)
+        }
         Some(worker) => {
             // A run of its own, before the submission's: a submission never sees an expected output. Progress counts only the
             // checks of the submission.
@@ -406,6 +415,7 @@ pub fn verify(
         metadata.insert("comparison", "in-process");
         let run = submission.as_deref().map(|job| project::Run { job, environment: environment.as_ref() });
         project::describe(&mut metadata, command, &judgment, run.as_ref());
+        counter::describe(&mut metadata, &judgment, counter.as_ref());
     }
     for (name, value) in request.known.iter() {
         metadata.insert(name, value.clone());

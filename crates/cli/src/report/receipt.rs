@@ -84,6 +84,7 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         number => format!(", {number} decided by the submission"),
     };
     let strength = Share::strength_of(receipt).map_or_else(String::new, |share| format!(", strength {share}"));
+    let counter_run = counter_run(receipt).unwrap_or_default();
     let total = usize::try_from(results.total).unwrap_or(usize::MAX);
     Group {
         name: task.map_or_else(|| label.to_owned(), |task| format!("{label} ({task})")),
@@ -95,7 +96,7 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         word: receipt.verdict().as_str().to_owned(),
         time,
         summary: Some(format!(
-            "{} of {} passed{not_run}{inside}{strength}{duration}",
+            "{} of {} passed{not_run}{inside}{counter_run}{strength}{duration}",
             results.passed,
             count(total, "check")
         )),
@@ -105,6 +106,17 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         cases: results.details.iter().map(|detail| case(detail, in_process, places)).chain(no_checks).collect(),
         qualifies: true,
         json: vec![receipt.to_text()],
+    }
+}
+
+/// What the summary says of a counter-run. That there was none is said where it was turned off.
+fn counter_run(receipt: &Receipt) -> Option<String> {
+    let value = receipt.metadata().get("counter_run")?;
+    let why = value.as_object()?.get("none").and_then(Json::as_str);
+    match why {
+        Some("turned off") => Some(", counter-run turned off".to_owned()),
+        Some(_) => None,
+        None => Some(format!(", {}", proofmark_statement::counter_run(value)?)),
     }
 }
 

@@ -58,9 +58,9 @@ impl Verify {
 
     /// The tests that pass in a run, which has no receipt.
     fn passed(&self, project: Project, of: &str) -> anyhow::Result<BTreeSet<String>> {
-        let requests = [project.request];
-        let Project { packages, origin, .. } = project;
+        let Project { request, packages, origin, .. } = project;
         let caps = Caps { readable: self.readable.clone(), packages, origin: Some(origin), ..Caps::default() };
+        let requests = [request];
         let (host, issuer) = (Host::untested(self.isolation), Issuer::new(None, None));
         prepare(&host, &requests);
         let mut receipt: Option<Receipt> = None;

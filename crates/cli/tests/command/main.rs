@@ -15,6 +15,7 @@ mod batch;
 mod broken;
 mod capabilities;
 mod chain;
+mod counter;
 mod decide;
 mod decisions;
 mod environments;

@@ -27,6 +27,7 @@ pages! {
     commands: "docs/commands.md";
     commerce: "docs/commerce.md";
     contracts: "docs/contracts.md";
+    counter_runs: "docs/counter-runs.md";
     decisions: "docs/decisions.md";
     design_decisions: "docs/design/decisions.md";
     design_sandbox: "docs/design/sandbox.md";

@@ -214,14 +214,7 @@ impl ProjectOptions {
         let own = tree_files(folder, name, &config)?;
         let before = self.read_in(folder, false)?;
         let after = Reading::new(folder, own, &config, Some(tests), &Lists::default())?;
-        let origin = project_origin(folder)?;
-        let project = |reading: Reading| Project {
-            folder: folder.to_owned(),
-            request: reading.request,
-            packages: reading.packages,
-            origin: origin.clone(),
-        };
-        Ok(Some([project(before), project(after)]))
+        Ok(Some([before.into_project(folder)?, after.into_project(folder)?]))
     }
 
     /// An option that means nothing without a project.
@@ -310,6 +303,11 @@ struct Reading {
 }
 
 impl Reading {
+    fn into_project(self, folder: &Path) -> anyhow::Result<Project> {
+        let Reading { request, packages, .. } = self;
+        Ok(Project { folder: folder.to_owned(), request, packages, origin: project_origin(folder)? })
+    }
+
     fn new(
         folder: &Path,
         project: ProjectFiles,

@@ -10,7 +10,7 @@ use clap::Args;
 use proofmark_checks::is_project_path;
 use proofmark_receipt::json::Limits;
 use proofmark_receipt::{Json, Object, Task};
-use proofmark_verifier::{Base, Lists, Patch, ProjectConfig, TestsFrom, project_origin};
+use proofmark_verifier::{Base, Lists, Patch, ProjectConfig, TestsFrom};
 
 use super::{Project, Reading};
 use crate::error::with_help;
@@ -110,8 +110,7 @@ impl Instance {
         let mut reading = Reading::new(&folder, files, config, Some(tests), &self.lists)?;
         reading.request.known.insert("patch", known);
         reading.request.task = Some(Task { task_id: Some(id.to_owned()), task_type: None, description: None });
-        let origin = project_origin(&folder)?;
-        Ok(Project { folder, request: reading.request, packages: reading.packages, origin })
+        reading.into_project(&folder)
     }
 
     fn folder(&self, repos: &Path) -> anyhow::Result<PathBuf> {

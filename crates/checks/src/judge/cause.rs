@@ -102,6 +102,9 @@ const NO_PROCESS: [&str; 4] =
 const NO_PACKAGE: [&str; 4] =
     ["No module named '", "Cannot find package '", "Cannot find module '", "cannot load such file -- "];
 
+/// What stands before the path of a file that is not there: of Python, and of node.
+const NO_FILE: [&str; 2] = ["No such file or directory: '", "no such file or directory, open '"];
+
 /// What they say where a file system cannot be written.
 const NO_WRITING: [&str; 2] = ["Read-only file system", "EROFS"];
 
@@ -123,6 +126,9 @@ pub(super) fn advice(said: &str, Allowed { limits, language, .. }: Allowed) -> O
             None => format!("the package `{}` is not installed here; name it in `packages`", shown(name)),
         });
     }
+    if language.is_none() && has(&["MemoryError"]) {
+        return Some(format!("the command may use {} MiB of memory (`limits.memory_mb`)", limits.memory_mb));
+    }
     let advice = if has(&NO_NETWORK) {
         match language {
             None => "the sandbox has no network but `localhost`",
@@ -141,10 +147,18 @@ pub(super) fn advice(said: &str, Allowed { limits, language, .. }: Allowed) -> O
             (Some(_), 0) => "the sandbox has no writable files; `limits.disk_mb` gives a private /tmp",
             (Some(_), _) => "only `/tmp` can be written",
         }
+    } else if language.is_none() && names_file_of_host(said) {
+        "of the host the sandbox shows programs and no other files; `readable` can name some"
     } else {
         return missing_program(said, language);
     };
     Some(advice.to_owned())
+}
+
+/// Whether a file was looked for where the cell has nothing of the submission's own.
+fn names_file_of_host(said: &str) -> bool {
+    let paths = NO_FILE.iter().flat_map(|before| said.split(before).skip(1));
+    paths.into_iter().any(|path| path.starts_with('/') && !path.starts_with("/tmp/"))
 }
 
 /// What there is to say of a program that could not be started.
@@ -250,7 +264,15 @@ mod tests {
             let message = said("Cannot find module 'a'", allowed);
             assert!(message.contains("submissions can") && !message.contains("in `packages`"), "{message}");
         }
-        let project = Allowed::default();
+        let project = Allowed { limits: Limits { memory_mb: 512, ..Limits::default() }, ..Allowed::default() };
+        assert!(said("MemoryError", project).contains("512 MiB of memory (`limits.memory_mb`)"));
+        for message in
+            ["[Errno 2] No such file or directory: '/etc/shadow'", "ENOENT: no such file or directory, open '/x'"]
+        {
+            assert!(said(message, project).contains("no other files"), "{message}");
+        }
+        let message = "[Errno 2] No such file or directory: '/tmp/project/data.csv'";
+        assert_eq!(said(message, project), message);
         assert_eq!(said("No module named 'a'", project), "No module named 'a'");
         assert!(said("Read-only file system", project).contains("the project and `/tmp`"));
         let limits = Limits { disk_mb: 1, ..Limits::default() };

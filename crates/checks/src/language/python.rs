@@ -13,6 +13,8 @@ use crate::value::{Integers, Literals, Value};
 const PYTEST_REPORT: &str = ".proofmark-report.xml";
 /// Options by which pytest reports what failing tests wrote.
 const PYTEST_OUTPUT: [&str; 4] = ["-o", "junit_logging=out-err", "-o", "junit_log_passing_tests=false"];
+/// The option by which pytest reports the file of each test, and what has to be in a command that says it itself.
+const PYTEST_FAMILY: ([&str; 2], &str) = (["-o", "junit_family=xunit1"], "junit_family");
 /// The report [`UNITTEST`] writes, which has the name as well.
 const UNITTEST_REPORT: &str = ".proofmark-report.tap";
 /// Runs unittest as `python3 -m unittest` does, and writes TAP.
@@ -135,6 +137,10 @@ fn python(mut arguments: Vec<String>, asked: Option<Report>) -> Reporting {
             // The report has the output of failing tests, unless the command says what it has.
             if !arguments.iter().any(|word| word.contains("junit_logging")) {
                 arguments.extend(PYTEST_OUTPUT.map(str::to_owned));
+            }
+            let (family, option) = PYTEST_FAMILY;
+            if !arguments.iter().any(|word| word.contains(option)) {
+                arguments.extend(family.map(str::to_owned));
             }
             let report = asked.or_else(|| named_junit(&arguments)).unwrap_or_else(|| {
                 arguments.push(format!("--junitxml={PYTEST_REPORT}"));

@@ -54,6 +54,8 @@ impl Sources<'_> {
             if let Some(place) = javascript_frame(line).and_then(|(path, line)| self.place(path, line)) {
                 return last.or(Some(place));
             }
+            // Of a file that does not load, pytest has the place in what it says of the error.
+            let line = line.strip_prefix("E ").unwrap_or(line);
             last = python_frame(line).and_then(|(path, line)| self.place(path, line)).or(last);
         }
         last

@@ -173,8 +173,25 @@ fn reported(case: Node<'_, '_>, sources: Sources<'_>) -> Reported {
     test
 }
 
-/// The class and the name; of node the suites around it and the name.
+/// What pytest calls the test (`tests/test_a.py::TestGroup::test_b[1]`), which it takes as an argument too, where the report has
+/// what that consists of.
+fn pytest_id(case: Node<'_, '_>) -> Option<String> {
+    let (file, name) = (case.attribute("file")?, case.attribute("name")?);
+    let module = file.strip_suffix(".py")?.replace('/', ".");
+    let class = case.attribute("classname")?;
+    if class.is_empty() {
+        // A file that does not load.
+        return (name == module).then(|| file.to_owned());
+    }
+    let classes = class.strip_prefix(module.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('.'))?;
+    Some(format!("{file}{}::{name}", classes.replace('.', "::")))
+}
+
+/// The class and the name; of node the suites around it and the name, and of pytest its id.
 fn name(case: Node<'_, '_>) -> String {
+    if let Some(id) = pytest_id(case) {
+        return id;
+    }
     let name = case.attribute("name").unwrap_or_default();
     match case.attribute("classname").unwrap_or_default() {
         "" => name.to_owned(),

@@ -117,7 +117,7 @@ fn a_project_of_pytest_passes_until_a_bug_is_planted() {
     let done = verify();
     let receipt = parsed(&done);
     assert_eq!((done.code, receipt.verdict()), (1, Verdict::Partial), "{done:?}");
-    assert_eq!(names(&receipt, Status::Fail), ["tests.test_calc::test_mean"]);
+    assert_eq!(names(&receipt, Status::Fail), ["tests/test_calc.py::test_mean"]);
     plant(&folder.join("calc.py"), "def total", "def totals");
     let broken = parsed(&verify());
     assert_eq!(broken.verdict(), Verdict::Fail, "{}", broken.to_text());

@@ -43,6 +43,28 @@ fn told_of(judgment: &Judgment, rows: &[(&str, Option<&str>, &str, bool)]) {
     }
 }
 
+/// What pytest writes with `junit_family=xunit1`.
+#[test]
+fn tests_of_pytest_have_the_ids_that_it_takes() {
+    let report = r#"<testsuites><testsuite name="pytest" errors="1" failures="1" tests="5">
+<testcase classname="" name="tests.test_b" file="tests/test_b.py"><error message="collection failure">tests/test_b.py:1: in &lt;module&gt;
+    import calc
+E     File "/tmp/project/calc.py", line 7
+E       def f(
+E            ^
+E   SyntaxError: '(' was never closed</error></testcase>
+<testcase classname="tests.test_a" name="test_x[a.b]" file="tests/test_a.py" line="3"/>
+<testcase classname="tests.test_a.TestA.TestB" name="test_y" file="tests/test_a.py"><failure message="no">no</failure></testcase>
+<testcase classname="calc" name="calc.total" file="calc.py"/>
+<testcase classname="tests.test_ab" name="test_x" file="tests/test_a.py"/>
+</testsuite></testsuites>"#;
+    let judgment = told(PYTEST, 1, report, &["calc.py", "tests/test_a.py", "tests/test_b.py"]);
+    let names: Vec<_> = judgment.results.details.iter().map(|detail| detail.name.as_str()).collect();
+    let ids = ["tests/test_b.py", "tests/test_a.py::test_x[a.b]", "tests/test_a.py::TestA::TestB::test_y"];
+    assert_eq!(names, [&ids[..], &["calc.py::calc.total", "tests.test_ab::test_x"]].concat());
+    assert_eq!(detail(&judgment, "tests/test_b.py").location.as_deref(), Some("calc.py:7"));
+}
+
 #[test]
 fn pytest_says_where_and_why() {
     let judgment = told(PYTEST, 1, include_str!("pytest.xml"), &["calc.py", "tests/test_a.py"]);

@@ -2,8 +2,8 @@
 
 use proofmark_checks::limits::MAX_FOLDERS;
 use proofmark_checks::{
-    Caps, CaseOutcome, Checks, Command, End, Fault, Format, HostFolder, MAX_FILES, Need, Outcome, PROJECT_SETTINGS,
-    Program, Project, Report, ReportForm, Request, RequestError, Runner, Written, check_settings, file_content,
+    Caps, CaseOutcome, Checks, Command, End, Fault, Format, HostFolder, MAX_FILES, Need, Outcome, PROJECT_SETTINGS, Program,
+    Project, Report, ReportForm, Request, RequestError, Runner, Written, check_settings, file_content,
 };
 use proofmark_receipt::document::Field;
 use proofmark_receipt::{Json, Verdict};
@@ -102,10 +102,8 @@ fn a_report_that_was_submitted_is_not_there_before_the_run() {
 
 #[test]
 fn files_that_cannot_be_laid_out_are_the_submissions_fault() {
-    let folders = 20;
-    let many: serde_json::Map<String, Value> = (0..=MAX_FOLDERS / folders)
-        .map(|index| (format!("{index}{}/b", "/a".repeat(folders - 1)), json!("")))
-        .collect();
+    let many: serde_json::Map<String, Value> =
+        (0..=MAX_FOLDERS / 2).map(|index| (format!("{index}/a/b"), json!(""))).collect();
     let large = json!({"a": "x".repeat(1 << 20), "b": ""});
     let own = json!({"command": ["bash", "run.sh"], "files": {"run.sh": "true", "in/y": ""}});
     let table = [
@@ -165,7 +163,8 @@ fn a_command_may_be_one_line() {
 fn runners_of_node_are_made_to_report() {
     let (xml, tap) =
         (Report::File(".proofmark-report.xml".to_owned()), Report::File(".proofmark-report.tap".to_owned()));
-    let table: [(&[&str], _, _, &str); 8] = [
+    let stdout = Report::Stdout(ReportForm::Tap);
+    let table: [(&[&str], _, _, &str); 12] = [
         (&["npx", "vitest", "run"], Runner::Vitest, xml.clone(), "node_modules/vitest/vitest.mjs"),
         (&["npx", "--no-install", "vitest"], Runner::Vitest, xml.clone(), "node_modules/vitest/vitest.mjs"),
         (&["node", "node_modules/.bin/vitest"], Runner::Vitest, xml.clone(), "node_modules/vitest/vitest.mjs"),
@@ -174,6 +173,10 @@ fn runners_of_node_are_made_to_report() {
         (&["jest", "--ci"], Runner::Jest, tap.clone(), "node_modules/jest/bin/jest.js"),
         (&["npx", "jest"], Runner::Jest, tap.clone(), "node_modules/jest/bin/jest.js"),
         (&["node", "node_modules/jest/bin/jest.js"], Runner::Jest, tap, "node_modules/jest/bin/jest.js"),
+        (&["tap", "--disable-coverage"], Runner::Tap, stdout.clone(), "node_modules/tap/dist/esm/run.mjs"),
+        (&["tape", "test/*.js"], Runner::Tape, stdout.clone(), "node_modules/tape/bin/tape"),
+        (&["npx", "ava"], Runner::Ava, stdout.clone(), "node_modules/ava/entrypoints/cli.mjs"),
+        (&["ava", "--tap"], Runner::Ava, stdout.clone(), "node_modules/ava/entrypoints/cli.mjs"),
     ];
     for (words, runner, report, script) in table {
         let read = command(words, json!({})).unwrap();
@@ -189,10 +192,10 @@ fn runners_of_node_are_made_to_report() {
     assert_eq!((own.report, own.arguments.len()), (Report::File("r.xml".to_owned()), 3));
     let asked = command(&["jest"], json!({"report": "r.xml"})).unwrap();
     assert_eq!((asked.report, asked.arguments.len()), (Report::File("r.xml".to_owned()), 1));
-    let other = command(&["node", "node_modules/.bin/ava"], json!({})).unwrap();
+    let other = command(&["node", "node_modules/.bin/uvu"], json!({})).unwrap();
     assert_eq!(
         (other.runner, other.report, other.script.as_deref()),
-        (None, Report::ExitStatus, Some("node_modules/.bin/ava"))
+        (None, Report::ExitStatus, Some("node_modules/.bin/uvu"))
     );
     for words in [&["mocha", "--reporter=dot"][..], &["vitest", "--outputFile=x.json"]] {
         assert_eq!(command(words, json!({})).unwrap_err().code(), "invalid_value", "{words:?}");

@@ -1,9 +1,12 @@
 //! Whole projects: a tree of files, and the command that runs its tests.
 
+mod expand;
 mod held;
+mod modules;
 mod named;
 mod program;
 mod read;
+mod script;
 mod settings;
 mod tree;
 mod words;
@@ -12,7 +15,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use held::{Held, MAX_HELD_GLOBS, glob_texts};
+pub use modules::normalized;
+pub(crate) use modules::own_modules;
 pub(crate) use read::read;
+pub use script::Script;
 pub use settings::{PROJECT_SETTINGS, check_settings};
 pub use tree::{TreeEntry, TreeEntryKind, TreeError, tree_entries};
 pub use words::MAX_WORDS;

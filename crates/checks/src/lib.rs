@@ -43,8 +43,8 @@ pub use caps::{
     MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES, MAX_TOTAL_TIMEOUT,
 };
 pub use command::{
-    Command, Held, MAX_HELD_GLOBS, MissingFile, PROJECT_SETTINGS, SkipPolicy, TreeEntry, TreeEntryKind, TreeError,
-    Unusable, check_settings, glob_texts, tree_entries,
+    Command, Held, MAX_HELD_GLOBS, MissingFile, PROJECT_SETTINGS, Script, SkipPolicy, TreeEntry, TreeEntryKind,
+    TreeError, Unusable, check_settings, glob_texts, normalized, tree_entries,
 };
 pub use compare::{Rules, Tolerance, equal};
 pub use constraint::Constraint;
@@ -53,8 +53,8 @@ pub use files::{
     MAX_FILES, MAX_PATH_BYTES, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, file_content, files_digest, is_project_path,
 };
 pub use job::{
-    Case, CaseOutcome, End, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Outcome, PROJECT_FOLDER, Program,
-    Project, ProjectFile, Tail, Written,
+    Case, CaseOutcome, End, Environment, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Origin, Outcome, OwnModules,
+    PROJECT_FOLDER, PackagesFrom, Program, Project, ProjectFile, Tail, Written,
 };
 pub use judge::{Fault, Judgment, SkippedTest, SuiteJudging, same_error};
 pub use language::{Language, ParseLanguageError};

@@ -10,7 +10,7 @@ use proofmark_receipt::{Detail, Status};
 use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
 use crate::job::{PROJECT_FOLDER, ProjectFile};
 use crate::judge::SkippedTest;
-use crate::reporting::ReportForm;
+use crate::reporting::{ReportForm, Runner};
 pub(crate) use excerpt::Excerpts;
 use excerpt::Sources;
 
@@ -74,26 +74,35 @@ impl Reported {
     }
 }
 
-/// The tests of a report of this form, of a run in a project of these files.
-pub(crate) fn read(form: ReportForm, bytes: &[u8], files: &[ProjectFile]) -> Result<Vec<Reported>, ReportError> {
+/// The tests of a report of this form that the runner wrote, of a run in a project of these files.
+pub(crate) fn read(
+    form: ReportForm,
+    bytes: &[u8],
+    files: &[ProjectFile],
+    runner: Option<Runner>,
+) -> Result<Vec<Reported>, ReportError> {
     // A lossy text is enough, for the structure of both forms is ASCII: other bytes can only spoil names and messages.
     let text = String::from_utf8_lossy(bytes);
     let begins = beginning(&text);
     let sources = Sources(files);
     match form {
         ReportForm::JUnit if begins.starts_with('<') => junit::read(begins, sources).and_then(checked),
-        ReportForm::Tap if tap::begins(&text) => tap::read(&text, sources).and_then(checked),
+        ReportForm::Tap if tap::begins(&text) => tap::read(&text, sources, runner).and_then(checked),
         ReportForm::JUnit => Err(bad("the report is cut, or not JUnit XML")),
         ReportForm::Tap => Err(bad("the report is cut, or not TAP")),
     }
 }
 
 /// The tests of a report file, which may be in either form.
-pub(crate) fn read_file(bytes: &[u8], files: &[ProjectFile]) -> Result<Vec<Reported>, ReportError> {
+pub(crate) fn read_file(
+    bytes: &[u8],
+    files: &[ProjectFile],
+    runner: Option<Runner>,
+) -> Result<Vec<Reported>, ReportError> {
     let text = String::from_utf8_lossy(bytes);
     match (beginning(&text).starts_with('<'), tap::begins(&text)) {
-        (true, _) => read(ReportForm::JUnit, bytes, files),
-        (false, true) => read(ReportForm::Tap, bytes, files),
+        (true, _) => read(ReportForm::JUnit, bytes, files, runner),
+        (false, true) => read(ReportForm::Tap, bytes, files, runner),
         (false, false) => Err(bad("the report is cut, or neither JUnit XML nor TAP")),
     }
 }

@@ -19,10 +19,13 @@ pub enum Runner {
     Unittest,
     /// The test runner of Node.js.
     NodeTest,
-    /// jest, a package of Node.js; so are the next two.
+    /// jest, a package of Node.js; so are the others.
     Jest,
     Vitest,
     Mocha,
+    Tap,
+    Tape,
+    Ava,
 }
 
 /// What the results of a command are read from.

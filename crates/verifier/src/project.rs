@@ -12,15 +12,18 @@ use proofmark_git::{GitError, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODUL
 use proofmark_receipt::{Object, object};
 
 mod config;
+mod environment;
 mod folder;
 mod held;
 mod metadata;
+mod script;
 mod tree;
 
 pub use config::{CONFIG_FILE, ProjectConfig};
+pub use environment::project_origin;
 pub use folder::{folder_files, settings_in};
 pub use held::{Change, HeldTests, TestsFrom};
-pub(crate) use metadata::describe;
+pub(crate) use metadata::{Run, describe};
 pub use tree::tree_files;
 
 /// How many folders of installed packages a project may have.
@@ -138,6 +141,7 @@ pub fn project_request(
     for (name, value) in config.settings.iter() {
         verification.insert(name, value.clone());
     }
+    script::run(&mut verification, script::owners_package(&files, held));
     if let Some(held) = held {
         let own = held.files.iter().map(|(path, (content, _))| (path.clone(), content.clone()));
         verification.insert("files", contents(own));

@@ -7,7 +7,7 @@ use crate::files::Files;
 use crate::language::Language;
 
 /// Programs that run a script of `package.json`.
-const SCRIPT_RUNNERS: [&str; 4] = ["npm", "yarn", "pnpm", "bun"];
+pub(super) const SCRIPT_RUNNERS: [&str; 4] = ["npm", "yarn", "pnpm", "bun"];
 /// Programs that run the words after `run`.
 const ENVIRONMENT_RUNNERS: [&str; 6] = ["uv", "poetry", "pipenv", "pdm", "hatch", "rye"];
 /// Programs of languages that no interpreter here runs.

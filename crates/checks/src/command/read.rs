@@ -7,7 +7,7 @@ use proofmark_receipt::document::{Cause, DocumentError, Fields, nearest, shown};
 
 use super::held::Held;
 use super::settings::{PROJECT_SETTINGS, Settings};
-use super::{Command, MissingFile, Unusable, named, program, words};
+use super::{Command, MissingFile, Unusable, expand, named, program, words};
 use crate::files::{self, Files, Room};
 use crate::job::ProjectFile;
 use crate::reporting::{Report, Reporting};
@@ -16,7 +16,11 @@ use crate::reporting::{Report, Reporting};
 const FIELDS: [&str; 6] = ["kind", "mode", "language", "files", "held", "exclude"];
 
 /// Reads a command, and the digest of the submitted files alone.
-pub(crate) fn read(verification: &Fields<'_>, submitted: Files, room: Room) -> Result<(Command, Sha256Digest), DocumentError> {
+pub(crate) fn read(
+    verification: &Fields<'_>,
+    submitted: Files,
+    room: Room,
+) -> Result<(Command, Sha256Digest), DocumentError> {
     // `salt` is not read here: `request::salt` reads it for every kind alike.
     verification.only(&[FIELDS.as_slice(), &PROJECT_SETTINGS].concat())?;
     // Before the request's files replace any of them: `hashes.output` is of what was submitted.
@@ -48,10 +52,10 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: Files, room: Room) -> R
     let command = Command {
         language,
         runtime: settings.runtime,
+        arguments: expand::expanded(reporting.arguments, &reporting.named, &laid_out.files),
         files: laid_out.files,
         unusable: laid_out.unusable,
         words,
-        arguments: reporting.arguments,
         runner: reporting.runner,
         script: reporting.script,
         report: reporting.report,

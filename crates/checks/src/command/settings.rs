@@ -57,7 +57,11 @@ impl Settings {
 pub fn check_settings(fields: &Fields<'_>) -> Result<(), DocumentError> {
     Settings::read(fields)?;
     if let Some(field) = fields.get("command") {
-        program::interpreter(&field, &words::read(&field)?, None)?;
+        let words = words::read(&field)?;
+        // The project's `package.json`, which is not read yet, says what a script runs.
+        if !words.first().is_some_and(|word| program::SCRIPT_RUNNERS.contains(&word.as_str())) {
+            program::interpreter(&field, &words, None)?;
+        }
     }
     fields.get("salt").map(|field| field.text().map(drop)).transpose().map(drop)
 }

@@ -84,8 +84,8 @@ fn ran(command: &Command, ended: &Ended<'_>, report: Option<&[u8]>, allowed: All
         (Report::File(path), None) => {
             return unreported(Status::Error, &format!("the command left no report `{}`", shown(path)));
         }
-        (Report::File(_), Some(bytes)) => report::read_file(bytes, &command.files),
-        (Report::Stdout(form), _) => report::read(*form, ended.output, &command.files),
+        (Report::File(_), Some(bytes)) => report::read_file(bytes, &command.files, command.runner),
+        (Report::Stdout(form), _) => report::read(*form, ended.output, &command.files, command.runner),
         (Report::ExitStatus, _) if ended.status == 0 => {
             return Judged::of(vec![one(Status::Pass, ended.tested_nothing().map(str::to_owned))]);
         }

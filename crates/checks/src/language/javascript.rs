@@ -14,6 +14,11 @@ use crate::value::{Integers, Literals, Value};
 /// Makes node's test runner report in TAP.
 const TAP_REPORTER: &str = "--test-reporter=tap";
 
+/// Loads TypeScript by the package `tsx`.
+const TSX: &str = "--import=tsx";
+/// The files that `tsx --test` runs where none is named.
+const TSX_TESTS: &str = "**/*.{test,spec}.{ts,tsx,mts,cts,js,mjs,cjs}";
+
 pub(super) static DIALECT: Dialect = Dialect {
     word: "javascript",
     aliases: &["js", "node"],
@@ -32,6 +37,12 @@ pub(super) static DIALECT: Dialect = Dialect {
             ("jest", &[runners::JEST]),
             ("vitest", &[runners::VITEST]),
             ("mocha", &[runners::MOCHA]),
+            ("tap", &[runners::TAP]),
+            ("tape", &[runners::TAPE]),
+            ("ava", &[runners::AVA]),
+            ("uvu", &[runners::UVU]),
+            // What `tsx` does for `--test`, without a process of its own in between.
+            ("tsx", &[TSX]),
         ],
         reporting,
     },
@@ -110,6 +121,10 @@ fn reporting(
 ) -> Result<Reporting, DocumentError> {
     if !runs_tests(&arguments) {
         return runs_script(command, arguments, asked);
+    }
+    let has_files = |arguments: &[String]| positional(arguments, &NODE_VALUED).next().is_some();
+    if arguments.first().is_some_and(|word| word == TSX) && !has_files(&arguments) {
+        arguments.push(TSX_TESTS.to_owned());
     }
     let reporters = values(&arguments, "--test-reporter");
     let elsewhere = values(&arguments, "--test-reporter-destination").iter().any(|place| place != "stdout");

@@ -24,7 +24,7 @@ impl Excerpts {
     /// Takes the difference off a message that has one.
     pub(super) fn with_message(self, message: &str) -> Excerpts {
         let (message, difference) = split(message);
-        Excerpts { message: Some(message), difference, ..self }
+        Excerpts { message: Some(message), difference: difference.or(self.difference), ..self }
     }
 }
 
@@ -33,14 +33,18 @@ impl Excerpts {
 pub(super) struct Sources<'a>(pub(super) &'a [ProjectFile]);
 
 impl Sources<'_> {
+    /// Whether the project has a file with this path.
+    pub(super) fn has(self, path: &str) -> bool {
+        self.0.binary_search_by(|file| file.path.as_str().cmp(path)).is_ok()
+    }
+
     /// `file:line`, where that is a file of the project.
     fn place(self, path: &str, line: &str) -> Option<String> {
         let path = path.strip_prefix("file://").unwrap_or(path);
         let below = path.strip_prefix(PROJECT_FOLDER).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path);
         let below = below.strip_prefix("./").unwrap_or(below);
         let line: u32 = line.parse().ok()?;
-        self.0.binary_search_by(|file| file.path.as_str().cmp(below)).ok()?;
-        Some(format!("{below}:{line}"))
+        self.has(below).then(|| format!("{below}:{line}"))
     }
 
     /// Where a traceback leads inside of the project: Python lists the innermost frame last, JavaScript first.

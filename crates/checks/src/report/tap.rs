@@ -1,4 +1,5 @@
-//! TAP versions 13 and 14 (testanything.org), as node's test runner writes it. Of tests inside of tests, the innermost count.
+//! TAP versions 13 and 14 (testanything.org), as node's test runner, node-tap, tape, ava and bats write it. Of tests inside of tests,
+//! the innermost count; node counts the others too, unless they are suites.
 
 mod notes;
 mod test;
@@ -10,14 +11,15 @@ use self::test::Test;
 use super::excerpt::Sources;
 use super::{MAX_DEPTH, MAX_TESTS, ReportError, Reported, bad};
 use crate::job::PROJECT_FOLDER;
+use crate::reporting::Runner;
 
 /// Whether the text holds TAP: its first line, or a plan.
 pub(super) fn begins(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("TAP version ") || plan(line).is_some())
 }
 
-pub(super) fn read(text: &str, sources: Sources<'_>) -> Result<Vec<Reported>, ReportError> {
-    let mut reader = Reader::new(sources);
+pub(super) fn read(text: &str, sources: Sources<'_>, runner: Option<Runner>) -> Result<Vec<Reported>, ReportError> {
+    let mut reader = Reader::new(sources, runner == Some(Runner::NodeTest));
     text.lines().try_for_each(|line| reader.line(line))?;
     if reader.block.is_some() {
         return Err(bad(OPEN_BLOCK));
@@ -44,6 +46,8 @@ const MAX_PRINTED: usize = 16 << 10;
 
 struct Reader<'a> {
     sources: Sources<'a>,
+    /// Whether node's test runner wrote it.
+    of_node: bool,
     planned: Option<usize>,
     /// How many tests of the outermost level there are.
     outermost: usize,
@@ -77,9 +81,10 @@ struct Block {
 }
 
 impl<'a> Reader<'a> {
-    fn new(sources: Sources<'a>) -> Reader<'a> {
+    fn new(sources: Sources<'a>, of_node: bool) -> Reader<'a> {
         Reader {
             sources,
+            of_node,
             planned: None,
             outermost: 0,
             reported: 0,
@@ -103,12 +108,13 @@ impl<'a> Reader<'a> {
                     self.block = None;
                 }
                 _ if indent < block.indent && reports(trimmed) => return Err(bad(OPEN_BLOCK)),
-                _ => notes.into_iter().for_each(|notes| notes.line(line, block.indent)),
+                _ => notes.into_iter().for_each(|notes| notes.line(line)),
             }
         } else if trimmed == "---" && indent > 0 {
             self.block = Some(Block { indent, of: after_test });
         } else {
             gave_up(trimmed)?;
+            self.brace(trimmed, indent);
             self.plan(trimmed, indent)?;
             self.test(trimmed, indent)?;
             if let Some(comment) = trimmed.strip_prefix('#').filter(|_| indent == 0) {
@@ -116,6 +122,22 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Node-tap writes some tests before those that they hold, which then stand in braces.
+    fn brace(&mut self, line: &str, indent: usize) {
+        let Some(index) = self.levels.iter().position(|level| level.indent == indent) else { return };
+        let deeper = if line == "}" { self.levels.split_off(index + 1) } else { Vec::new() };
+        let Some(level) = self.levels.last_mut() else { return };
+        match (line, level.last.as_mut()) {
+            ("{", Some(test)) if level.indent == indent => test.opens = true,
+            ("}", Some(test)) if test.opens => {
+                test.opens = false;
+                test.hold(deeper, self.sources);
+            }
+            // A test printed it: what stands deeper belongs to the next test.
+            _ => self.levels.extend(deeper),
+        }
     }
 
     fn plan(&mut self, line: &str, indent: usize) -> Result<(), ReportError> {
@@ -134,6 +156,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let Some(mut test) = test(line, (indent == 0).then_some(self.outermost + 1))? else { return Ok(()) };
+        test.of_node = self.of_node;
         self.reported += 1;
         if self.reported > MAX_REPORTED {
             return Err(super::too_many());
@@ -143,10 +166,7 @@ impl<'a> Reader<'a> {
             test.printed = std::mem::take(&mut self.printed);
         }
         let shallower = self.levels.iter().take_while(|level| level.indent <= indent).count();
-        for level in self.levels.split_off(shallower) {
-            test.empty |= level.empty;
-            test.holds.extend(level.finish(self.sources));
-        }
+        test.hold(self.levels.split_off(shallower), self.sources);
         let sources = self.sources;
         let level = self.level(indent)?;
         let before = level.last.replace(test);
@@ -178,6 +198,16 @@ impl<'a> Reader<'a> {
     fn finish(self) -> Vec<Reported> {
         let outermost = self.levels.into_iter().find(|level| level.indent == 0);
         outermost.map(|level| level.finish(self.sources)).unwrap_or_default()
+    }
+}
+
+impl Test {
+    /// Takes in the tests that it holds.
+    fn hold(&mut self, levels: Vec<Level>, sources: Sources<'_>) {
+        for level in levels {
+            self.empty |= level.empty;
+            self.holds.extend(level.finish(sources));
+        }
     }
 }
 
@@ -216,7 +246,8 @@ fn plan(line: &str) -> Option<usize> {
 /// The test a line reports. Its number, where it has one, must be `expected`, where that is known.
 fn test(line: &str, expected: Option<usize>) -> Result<Option<Test>, ReportError> {
     let Some((ok, rest)) = outcome(line) else { return Ok(None) };
-    let (described, directive) = directive(rest);
+    let (rest, opens) = rest.trim_end().strip_suffix(" {").map_or((rest, false), |rest| (rest, true));
+    let (described, directive) = directive(untimed(rest));
     let described = described.trim();
     let (number, name) = described.split_once(' ').unwrap_or((described, ""));
     let name = match (number.parse::<usize>(), expected) {
@@ -229,7 +260,15 @@ fn test(line: &str, expected: Option<usize>) -> Result<Option<Test>, ReportError
         (Err(_), _) => described,
     };
     let name = name.strip_prefix("- ").unwrap_or(name);
-    Ok(Some(Test::new(unescaped(name), ok, directive.map(str::to_owned))))
+    let mut test = Test::new(unescaped(name), ok, directive.map(str::to_owned));
+    test.opens = opens;
+    Ok(Some(test))
+}
+
+/// A line without the time that node-tap writes at its end, which would be a part of the name.
+fn untimed(line: &str) -> &str {
+    let is_time = |time: &str| time.trim_end_matches(['m', 's']).parse::<f64>().is_ok();
+    line.rsplit_once(" # time=").filter(|(_, time)| is_time(time.trim_end())).map_or(line, |(line, _)| line)
 }
 
 /// Takes `# SKIP why` or `# TODO why` off the end of a line.

@@ -2,8 +2,8 @@
 
 use proofmark_checks::limits::MAX_FOLDERS;
 use proofmark_checks::{
-    Caps, CaseOutcome, Checks, Command, End, Fault, Format, HostFolder, MAX_FILES, Need, Outcome, PROJECT_SETTINGS, Program,
-    Project, Report, ReportForm, Request, RequestError, Runner, Written, check_settings, file_content,
+    Caps, CaseOutcome, Checks, Command, End, Fault, Format, HostFolder, MAX_FILES, Need, Outcome, PROJECT_SETTINGS,
+    Program, Project, Report, ReportForm, Request, RequestError, Runner, Written, check_settings, file_content,
 };
 use proofmark_receipt::document::Field;
 use proofmark_receipt::{Json, Verdict};

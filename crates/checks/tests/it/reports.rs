@@ -45,6 +45,14 @@ fn judge(command: &[&str], end: End) -> Judgment {
     request(command, "all").judge(Some(&outcome(end)), None)
 }
 
+/// Judges a command that says where its report is.
+fn judge_with(command: &[&str], report: &str, end: End) -> Judgment {
+    let text = json!({"output": {"files": {"run.sh": ""}}, "verification": {"kind": "test_suite", "mode": "command",
+        "command": command, "report": report, "skipped": "partial"}});
+    let request = Request::read(text.to_string().as_bytes(), Format::Json, None).unwrap();
+    request.judge(Some(&outcome(end)), None)
+}
+
 fn junit(status: i32, report: &str) -> Judgment {
     judge(PYTEST, ran(status, b"", Some(report.as_bytes())))
 }
@@ -151,6 +159,26 @@ fn the_counts_of_pytest_are_understood() {
     unanswered(&junit(0, &pytest(r#"tests="0""#, ONE)), "contradicts itself");
     unanswered(&junit(0, &pytest(r#"tests="3""#, "")), "contradicts itself");
     unanswered(&junit(0, &pytest(r#"tests="1""#, &format!("{ONE}{ONE}"))), "contradicts itself");
+}
+
+#[test]
+fn the_counts_of_mocha_are_understood() {
+    let mocha = |counts: &str, cases: &str| format!(r#"<testsuite name="Mocha Tests" {counts}>{cases}</testsuite>"#);
+    let failed = r#"<testcase name="bad"><failure>x</failure></testcase>"#;
+    for (status, report, verdict) in [
+        // A test that is done twice, or a hook that fails, is one more than mocha counts.
+        (1, mocha(r#"tests="1" failures="0" errors="1" skipped="-1""#, &format!("{ONE}{failed}")), Verdict::Partial),
+        (1, mocha(r#"tests="1" failures="0" errors="1" skipped="0""#, &failed.repeat(2)), Verdict::Fail),
+        (0, mocha(r#"tests="1" failures="0" errors="0" skipped="0""#, &ONE.repeat(2)), Verdict::Pass),
+    ] {
+        let judgment = junit(status, &report);
+        assert!(judgment.verdict == verdict && judgment.results.details[0].name != "command", "{report}: {judgment:?}");
+    }
+    // What would hide a test or a failure is refused.
+    unanswered(&junit(0, &mocha(r#"tests="2" failures="0" errors="0""#, ONE)), "contradicts itself");
+    unanswered(&junit(0, &mocha(r#"tests="1" failures="0" errors="1""#, ONE)), "contradicts itself");
+    unanswered(&junit(0, &mocha(r#"tests="1" failures="1" errors="0""#, ONE)), "contradicts itself");
+    assert_ne!(junit(0, &mocha(r#"tests="1" failures="0" errors="0""#, failed)).verdict, Verdict::Pass);
 }
 
 #[test]

@@ -2,12 +2,30 @@
 
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
-use crate::reporting::{Report, Reporting, Runner, is_inside, unknown, values};
+use crate::reporting::{Report, ReportForm, Reporting, Runner, is_inside, positional, unknown, values};
 
 /// The script of each runner below the project, where its package has it.
 pub(super) const JEST: &str = "node_modules/jest/bin/jest.js";
 pub(super) const VITEST: &str = "node_modules/vitest/vitest.mjs";
 pub(super) const MOCHA: &str = "node_modules/mocha/bin/mocha.js";
+pub(super) const TAP: &str = "node_modules/tap/dist/esm/run.mjs";
+pub(super) const TAPE: &str = "node_modules/tape/bin/tape";
+pub(super) const AVA: &str = "node_modules/ava/entrypoints/cli.mjs";
+/// Its report is the exit status: it has no other that a program can read.
+pub(super) const UVU: &str = "node_modules/uvu/bin.js";
+
+/// The packages that are runners, with what `node_modules/.bin` calls them.
+const RUNNERS: [(&str, &str, Runner); 6] = [
+    ("jest", JEST, Runner::Jest),
+    ("vitest", VITEST, Runner::Vitest),
+    ("mocha", MOCHA, Runner::Mocha),
+    ("tap", TAP, Runner::Tap),
+    ("tape", TAPE, Runner::Tape),
+    ("ava", AVA, Runner::Ava),
+];
+
+/// Options of tap and tape that take the next word.
+const PATTERN_VALUED: [&str; 4] = ["-r", "--require", "-i", "--ignore"];
 
 const XML_REPORT: &str = ".proofmark-report.xml";
 const TAP_REPORT: &str = ".proofmark-report.tap";
@@ -29,24 +47,26 @@ pub(super) fn reporting(
         return Ok(None);
     }
     let named = below.strip_prefix("node_modules/.bin/");
-    let (runner, script) = match (named, below) {
-        (Some("jest"), _) | (_, JEST) => (Runner::Jest, JEST),
-        (Some("vitest"), _) | (_, VITEST) => (Runner::Vitest, VITEST),
-        (Some("mocha"), _) | (_, MOCHA) => (Runner::Mocha, MOCHA),
-        (_, other) => {
-            let all = [vec![script.to_owned()], arguments.to_vec()].concat();
-            return Ok(Some(Reporting { script: Some(other.to_owned()), ..unknown(all, asked) }));
-        }
+    let found = RUNNERS.into_iter().find(|(name, path, _)| named == Some(name) || below == *path);
+    let Some((_, script, runner)) = found else {
+        let all = [vec![script.to_owned()], arguments.to_vec()].concat();
+        return Ok(Some(Reporting { script: Some(below.to_owned()), ..unknown(all, asked) }));
     };
     let Told { arguments, report, files } = match (asked, runner) {
         (Some(report), _) => Told { arguments: Vec::new(), report, files: Vec::new() },
         (None, Runner::Jest) => jest(arguments),
         (None, Runner::Vitest) => vitest(command, arguments)?,
-        (None, _) => mocha(command, arguments)?,
+        (None, Runner::Mocha) => mocha(command, arguments)?,
+        (None, Runner::Tap) => tap(command, arguments)?,
+        (None, Runner::Ava) => Told::on_stdout(if arguments.iter().any(|word| word == "--tap") { &[] } else { &["--tap"] }),
+        (None, _) => Told::on_stdout(&[]),
     }
     .after(script, arguments);
+    // A shell gives these the files that a pattern matches.
+    let patterns = positional(&arguments, &PATTERN_VALUED).filter(|_| matches!(runner, Runner::Tap | Runner::Tape));
+    let named = patterns.filter(|word| word.contains('*')).cloned().collect();
     let (runner, script) = (Some(runner), Some(script.to_owned()));
-    Ok(Some(Reporting { runner, script, files, ..Reporting::new(arguments, report) }))
+    Ok(Some(Reporting { runner, script, files, named, ..Reporting::new(arguments, report) }))
 }
 
 /// What makes a runner report.
@@ -60,6 +80,12 @@ impl Told {
     fn by(arguments: &[&str], report: &str) -> Told {
         let arguments = arguments.iter().map(ToString::to_string).collect();
         Told { arguments, report: Report::File(report.to_owned()), files: Vec::new() }
+    }
+
+    /// What a runner needs to write TAP to standard output.
+    fn on_stdout(arguments: &[&str]) -> Told {
+        let arguments = arguments.iter().map(ToString::to_string).collect();
+        Told { arguments, report: Report::Stdout(ReportForm::Tap), files: Vec::new() }
     }
 
     /// The whole command: the script, its own arguments, and these.
@@ -103,6 +129,15 @@ fn mocha(command: &Field<'_>, arguments: &[String]) -> Result<Told, DocumentErro
     } else {
         let own = ["--reporter", "xunit", "--reporter-option", "output=.proofmark-report.xml"];
         Ok(Told::by(&own, XML_REPORT))
+    }
+}
+
+fn tap(command: &Field<'_>, arguments: &[String]) -> Result<Told, DocumentError> {
+    let named = ["--reporter", "-R"].iter().flat_map(|option| values(arguments, option)).next();
+    match named.as_deref() {
+        None => Ok(Told::on_stdout(&["--reporter=tap"])),
+        Some("tap") => Ok(Told::on_stdout(&[])),
+        Some(_) => Err(named_reporter(command, "--reporter")),
     }
 }
 

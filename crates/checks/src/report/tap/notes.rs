@@ -20,6 +20,9 @@ pub(super) struct Notes {
     pub(super) stack: Option<String>,
     pub(super) place: Option<String>,
     pub(super) exit_code: Option<String>,
+    pub(super) difference: Option<String>,
+    /// How deep the keys stand.
+    indent: Option<usize>,
     /// The value that goes on in deeper lines.
     open: Option<Open>,
 }
@@ -31,9 +34,10 @@ struct Open {
 }
 
 impl Notes {
-    /// Takes a line of a block that stands this deep.
-    pub(super) fn line(&mut self, line: &str, indent: usize) {
+    /// Takes a line of a block. The keys stand as deep as the first one: tape and ava indent them, node does not.
+    pub(super) fn line(&mut self, line: &str) {
         let deep = line.len() - line.trim_start().len();
+        let indent = *self.indent.get_or_insert(deep);
         if line.trim().is_empty() || deep > indent {
             if let Some(open) = self.open.as_mut().filter(|open| open.bytes + line.len() < MAX_VALUE) {
                 open.bytes += line.len() + 1;
@@ -68,6 +72,7 @@ impl Notes {
             "expected" => &mut self.expected,
             "actual" => &mut self.actual,
             "stack" => &mut self.stack,
+            "diff" => &mut self.difference,
             "location" | "at" => &mut self.place,
             "exitCode" => &mut self.exit_code,
             _ => return,

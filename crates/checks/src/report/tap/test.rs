@@ -33,12 +33,17 @@ pub(super) struct Test {
     pub(super) notes: Notes,
     /// What was printed before it.
     pub(super) printed: String,
+    /// Whether the tests that it holds follow in braces.
+    pub(super) opens: bool,
+    /// Whether node's test runner wrote it.
+    pub(super) of_node: bool,
 }
 
 impl Test {
     pub(super) fn new(name: String, ok: bool, directive: Option<String>) -> Test {
         let (notes, printed) = (Notes::default(), String::new());
-        Test { name, ok, directive, holds: Vec::new(), empty: false, notes, printed }
+        let (opens, of_node) = (false, false);
+        Test { name, ok, directive, holds: Vec::new(), empty: false, notes, printed, opens, of_node }
     }
 
     /// The innermost tests: those it holds, or itself.
@@ -56,10 +61,18 @@ impl Test {
         }
         held.iter_mut().for_each(|test| self.name_inside(test));
         // A test that failed by itself, as by a hook, is a failure of its own.
-        if alone || (!self.ok && self.directive.is_none() && (blamed || !failed)) {
+        let counts = self.counts_by_itself(&held, sources);
+        if alone || counts || (!self.ok && self.directive.is_none() && (blamed || !failed)) {
             held.push(self.reported(sources, alone));
         }
         held
+    }
+
+    /// Whether it is a test beside those that it holds: node counts it so, unless it is a suite or a file. One that holds only skipped
+    /// tests may have tested nothing.
+    fn counts_by_itself(&self, held: &[Reported], sources: Sources<'_>) -> bool {
+        let is_file = self.name.starts_with(PROJECT_FOLDER) || sources.has(&self.name);
+        self.of_node && !self.notes.is_suite() && !is_file && held.iter().any(|test| test.tested == Tested::Yes)
     }
 
     fn name_inside(&self, test: &mut Reported) {
@@ -98,6 +111,7 @@ fn excerpts(notes: Notes, printed: &str, sources: Sources<'_>) -> Excerpts {
     let excerpts = Excerpts {
         location: located.or_else(|| sources.location(notes.place.as_deref()?)),
         expected: notes.expected.as_deref().filter(|text| !text.is_empty()).map(str::to_owned),
+        difference: notes.difference.clone(),
         actual: notes.actual.as_deref().filter(|text| !text.is_empty()).map(str::to_owned),
         ..Excerpts::default()
     };

@@ -156,6 +156,20 @@ fn skipped_tests_count_as_the_policy_says() {
 }
 
 #[test]
+fn tape_and_node_tap_say_where_and_what() {
+    let tape = "TAP version 13\n# one\nnot ok 1 differs\n  ---\n    operator: equal\n    expected: 2\n    actual:   1\n    at: \
+                Test.<anonymous> (/tmp/project/run.sh:2:38)\n    stack: |-\n      Error: differs\n  ...\n\n1..1\n# fail  1\n";
+    let judgment = told(BASH, 1, tape, &["run.sh"]);
+    let failed = detail(&judgment, "differs");
+    let values = [&failed.expected, &failed.actual, &failed.location];
+    assert_eq!(values.map(Option::as_deref), [Some("2"), Some("1"), Some("run.sh:2")]);
+    let tap = "TAP version 14\nnot ok 1 - a # time=3.5ms\n  ---\n  stack: |\n    Test.f (run.sh:2:40)\n  diff: |\n    -2\n    +1\n  ...\n1..1\n";
+    let judgment = told(BASH, 1, tap, &["run.sh"]);
+    let failed = detail(&judgment, "a");
+    assert_eq!((failed.difference.as_deref(), failed.location.as_deref()), (Some("-2\n+1"), Some("run.sh:2")));
+}
+
+#[test]
 fn the_reason_of_a_skipped_test_is_one_short_line() {
     let reason = |report: &str| told_with(BASH, 0, report, &["run.sh"], "ignore").skipped.remove(0).reason;
     let junit = |skipped: &str| reason(&suite("", &format!("{ONE}<testcase name='b'>{skipped}</testcase>")));

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use proofmark_checks::Judgment;
 use proofmark_receipt::{Status, Verdict};
 use proofmark_testing::cpu_time;
 
-use super::{NODE, judge, ran, said, tap, unanswered};
+use super::{BASH, NODE, judge, judge_with, ran, said, tap, unanswered};
 
 /// As node 20 writes it.
 const NODE_TAP: &str = r"TAP version 13
@@ -68,18 +69,19 @@ ok 4 - suite
 ";
 
 #[test]
-fn the_report_of_node_is_one_check_for_each_innermost_test() {
+fn the_report_of_node_is_one_check_for_each_test_and_none_for_a_suite() {
     let judgment = tap(1, NODE_TAP);
     let due = [
         ("outer # 1 > inner # one", Status::Pass, ""),
         ("outer # 1 > inner two", Status::Fail, "Expected values to be strictly equal:\n...\nnot ok 7"),
+        ("outer # 1", Status::Fail, "1 subtest failed"),
         ("3 top ok", Status::Pass, ""),
         ("many lines", Status::Fail, "Expected values to be strictly equal:\n\n1 !== 2"),
         ("suite > in suite", Status::Pass, ""),
     ];
     assert_eq!(said(&judgment), due.map(|(name, status, message)| (name.to_owned(), status, message.to_owned())));
     let times: Vec<_> = judgment.results.details.iter().map(|detail| detail.elapsed_ms).collect();
-    assert_eq!(times, [Some(3), Some(4), Some(20), None, Some(999)]);
+    assert_eq!(times, [Some(3), Some(4), Some(11), Some(20), None, Some(999)]);
     assert_eq!(judgment.verdict, Verdict::Partial);
 }
 
@@ -99,7 +101,7 @@ fn tap_is_read_with_its_plan_at_either_end() {
         (
             0,
             "TAP version 14\n1..1\n    1..1\n    not ok 1 - in\nok 1 - out\n",
-            &[("out > in", Fail), ("command", Error)],
+            &[("out > in", Fail), ("out", Pass), ("command", Error)],
         ),
         (0, "TAP version 14\n1..1\n  ok 7 printed\nok 1 - out\n", &[("out", Pass)]),
         (0, "TAP version 14\n1..1\nok 1 - a\n  ---\n  text: |\n    not ok 2\n    ...\n  ...\n", &[("a", Pass)]),
@@ -173,6 +175,7 @@ fn a_file_of_node_that_ran_no_tests_did_not_pass() {
         (suite("inner", "    "), Verdict::Fail),
         (format!("{}{}", suite("innermost", "        "), suite("inner", "    ")), Verdict::Fail),
         ("    ok 1 - inner # SKIP\n".to_owned(), Verdict::Fail),
+        ("        ok 1 - innermost # SKIP\n    ok 1 - inner\n".to_owned(), Verdict::Fail),
         ("    not ok 1 - inner # TODO\n".to_owned(), Verdict::Fail),
         ("        1..0\n    ok 1 - inner\n    1..1\n".to_owned(), Verdict::Fail),
         ("    ok 1 - inner\n".to_owned(), Verdict::Pass),
@@ -206,18 +209,60 @@ fn deep_and_long_blocks_are_read_in_time() {
     let outer = |depths: &mut dyn Iterator<Item = usize>| {
         depths.map(|depth| format!("{}ok 1 - a\n", " ".repeat(4 * depth))).collect::<String>()
     };
-    assert_eq!(tap(0, &format!("1..1\n{}", outer(&mut (0..1_000).rev()))).results.passed, 1);
+    assert_eq!(tap(0, &format!("1..1\n{}", outer(&mut (0..1_000).rev()))).results.passed, 1_000);
     unanswered(&tap(0, &format!("1..1\n{}ok 1 - a\n", outer(&mut (1..200)))), "deep");
     let many: String = (0..60_000).map(|_| "    ok 1 - a\n").collect();
     unanswered(&tap(0, &format!("1..1\n{many}ok 1 - b\n")), "more than");
     let nested: String = (0..9_000).map(|_| format!("{}ok 1 - {}\n", " ".repeat(4 * 30), "n".repeat(300))).collect();
     let holders: String =
         (0..30).rev().map(|depth| format!("{}ok 1 - {}\n", " ".repeat(4 * depth), "h".repeat(300))).collect();
-    assert_eq!(tap(0, &format!("1..1\n{nested}{holders}")).results.passed, 9_000);
+    assert_eq!(tap(0, &format!("1..1\n{nested}{holders}")).results.passed, 9_030);
     let block = format!("not ok 1 - a\n  ---\n  error: |-\n{}  ...\n1..1\n", "    x\n".repeat(1_000_000));
     assert_eq!(tap(1, &block).verdict, Verdict::Fail);
     let keys = format!("not ok 1 - a\n  ---\n{}  ...\n1..1\n", "  error: x\n".repeat(1_000_000));
     assert_eq!(tap(1, &keys).verdict, Verdict::Fail);
     let took = cpu_time() - before;
     assert!(took < Duration::from_secs(20), "{took:?}");
+}
+
+/// Node-tap writes the tests of a file that ran beside others behind the line of the file, in braces.
+const NODE_TAP_BUFFERED: &str = "TAP version 14
+1..2
+not ok 1 - test/a.js # time=12.5ms {
+    # Subtest: one
+        not ok 1 - differs
+        1..1
+    not ok 1 - one # time=3ms
+    ok 2 - later # SKIP no network
+    1..2
+}
+ok 2 - test/b.js # time=2s
+  ---
+  duration_ms: 2
+  ...
+{
+    ok 1 - set {
+    1..1
+}
+# { total: 3, pass: 1, fail: 1, skip: 1 }
+";
+
+#[test]
+fn tests_in_braces_belong_to_the_test_before() {
+    let tap = |status, report: &str| judge_with(BASH, "stdout:tap", ran(status, report.as_bytes(), None));
+    let names =
+        |judgment: &Judgment| said(judgment).into_iter().map(|(name, status, _)| (name, status)).collect::<Vec<_>>();
+    let due = [
+        ("test/a.js > one > differs", Status::Fail),
+        ("test/a.js > later", Status::Error),
+        ("test/b.js > set", Status::Pass),
+    ];
+    assert_eq!(names(&tap(1, NODE_TAP_BUFFERED)), due.map(|(name, status)| (name.to_owned(), status)));
+    // A brace that a test prints takes nothing from the test that follows.
+    let printed = "1..2\nok 1 - a\n    not ok 1 - in\n}\nnot ok 2 - b\n";
+    let due = [("a", Status::Pass), ("b > in", Status::Fail)];
+    assert_eq!(names(&tap(1, printed)), due.map(|(name, status)| (name.to_owned(), status)));
+    // A failure in braces that nothing closes is still one of the test after it, or of the run.
+    let open = "1..2\nok 1 - a {\n    not ok 1 - in\nok 2 - b\n";
+    assert_ne!(tap(0, open).verdict, Verdict::Pass);
 }

@@ -32,7 +32,7 @@ pub(crate) const PATH_HELP: &str = "write one as in `tests/test_sort.py`";
 pub(crate) struct Room {
     files: usize,
     folders: usize,
-    pub(crate) disk_bytes: u64,
+    disk_bytes: u64,
 }
 
 impl Room {
@@ -41,6 +41,11 @@ impl Room {
     /// What is read from a folder or a repository.
     pub(crate) const OF_PROJECT: Room =
         Room { files: MAX_PROJECT_FILES, folders: MAX_PROJECT_FILES, disk_bytes: DEFAULT_DISK_BYTES };
+
+    /// The same on a disk of this size, where one is asked for.
+    pub(crate) fn on_disk(self, disk_mb: Option<u32>) -> Room {
+        Room { disk_bytes: disk_mb.map_or(self.disk_bytes, |disk_mb| u64::from(disk_mb) << 20), ..self }
+    }
 }
 
 const DEFAULT_DISK_BYTES: u64 = (DEFAULT_COMMAND_DISK_MB as u64) << 20;

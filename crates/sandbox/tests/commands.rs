@@ -33,6 +33,8 @@ fn run(source: &str, readable: &[&Path]) -> Vec<(Level, End)> {
         report: None,
         needs: None,
         packages: false,
+        modules: None,
+        origin: None,
         folders: Vec::new(),
         readable: readable.iter().map(|path| path.to_str().unwrap().to_owned()).collect(),
         env: BTreeMap::new(),

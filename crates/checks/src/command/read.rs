@@ -31,10 +31,10 @@ pub(crate) fn read(
     let own = verification.get("files");
     let own_files = own.as_ref().map(files::read).transpose()?.unwrap_or_default();
     let held = verification.get("held").map(|field| Held::read(&field)).transpose()?;
-    let disk_bytes = settings.limits.disk_mb.map_or(room.disk_bytes, |disk_mb| u64::from(disk_mb) << 20);
-    let room = Room { disk_bytes, ..room };
+    let room = room.on_disk(settings.limits.disk_mb);
+    let own_room = Room::OF_REQUEST.on_disk(settings.limits.disk_mb);
     // Too much in the request alone is an error of the request; too much together is the submission's fault.
-    if let Some((own, why)) = own.zip(files::too_many(&own_files, Room { disk_bytes, ..Room::OF_REQUEST })) {
+    if let Some((own, why)) = own.zip(files::too_many(&own_files, own_room)) {
         return Err(own.error(Cause::TooMany, why).with_help("leave some out"));
     }
     let field = verification.need("command", "write the command as an array of words, as in `[\"pytest\", \"-q\"]`")?;

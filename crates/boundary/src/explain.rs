@@ -156,6 +156,9 @@ fn receipt(rule: &ReceiptRule) -> String {
     if demand.comparison == Comparison::InProcess {
         words.push_str(", also one whose answers were compared in the submission's process");
     }
+    if let Some(strength) = demand.strength {
+        words.push_str(&format!(", with a strength of at least {strength}"));
+    }
     words.push_str(&match demand.max_age_millis {
         Some(millis) => format!(", not older than {}", span::words(millis)),
         None => ", of any age".to_owned(),

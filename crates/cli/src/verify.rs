@@ -6,11 +6,14 @@ mod reader;
 mod tally;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::iter::Peekable;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::thread;
+use std::time::Duration;
 use std::vec::IntoIter;
 
 use anyhow::Context;
@@ -19,7 +22,8 @@ use proofmark_checks::{Caps, Request, SuiteHashes};
 use proofmark_evidence::suite_digest;
 use proofmark_receipt::{Json, Timestamp, object};
 use proofmark_sandbox::{Host, Level};
-use proofmark_verifier::{Batch, BatchWatch, Issuer, case_count, now, prepare};
+use proofmark_verifier::sync::lock;
+use proofmark_verifier::{Batch, BatchWatch, Issuer, StrengthWatch, Survivor, case_count, now, prepare};
 
 use crate::config::Config;
 use crate::document;
@@ -34,6 +38,7 @@ use crate::progress::{Progress, Work};
 use crate::project::ProjectOptions;
 use crate::report::{self, Format, Formatting};
 use crate::serve::concurrency;
+use crate::suite::strength_time;
 use filter::Filter;
 use output::{Output, Verbosity};
 use reader::{Named, Reader, Refused, Window};
@@ -59,6 +64,7 @@ use watch::Seen;
   proofmark verify request.json --chain nightly
   proofmark verify --dir ./project -- pytest -q
   proofmark verify --dir ./project --timeout 120s --skipped ignore -- pytest -q
+  proofmark verify suite.yaml --submission solution.py --strength=10s
   proofmark verify --dir ./project --tests-from HEAD -- node --test
   proofmark verify --suite-digest suite.yaml
 
@@ -103,6 +109,10 @@ pub(crate) struct Verify {
     /// Run again each time the requests, the submission or the project change
     #[arg(long)]
     watch: bool,
+    /// Measure the strength of the suites whose submissions pass: for so long, mutants of the submission run through its own suite
+    /// [default: 30s]
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "30s", value_parser = strength_time)]
+    strength: Option<Duration>,
     /// How many requests, and checks of one request, run at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -268,6 +278,12 @@ impl Verify {
             Some(chain) => batch.on_chain(chain.clone())?,
             None => batch,
         };
+        let survivors = Mutex::new(BTreeMap::new());
+        let note = |index, of_request: Vec<Survivor>| drop(lock(&survivors).insert(index, of_request));
+        let batch = match self.strength {
+            Some(time) => batch.with_strength(StrengthWatch { time, survivors: &note }),
+            None => batch,
+        };
         let mut refused = refused.into_iter().peekable();
         let mut shown = 0;
         let unnamed = Named::default();
@@ -278,7 +294,10 @@ impl Verify {
                 shown += 1;
                 let name = names.get(index).unwrap_or(&unnamed);
                 match receipt {
-                    Ok(receipt) => output.receipt(name, &receipt)?,
+                    Ok(receipt) => {
+                        output.receipt(name, &receipt)?;
+                        output.survivors(&lock(&survivors).remove(&index).unwrap_or_default())?;
+                    }
                     Err(error) => output.unverified(name, error)?,
                 }
                 progress.failed(output.tally.failed());

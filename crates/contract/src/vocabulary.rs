@@ -62,6 +62,7 @@ pub const RECEIPT: &[&str] = &[
     "any_suite",
     "tests",
     "comparison",
+    "strength",
     "verdict",
     "tier",
     "output",

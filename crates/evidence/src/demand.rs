@@ -5,6 +5,7 @@ use proofmark_receipt::{Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
 use crate::receipt::{Comparison, Evidence, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, refuse};
+use crate::share::Share;
 use crate::span;
 
 /// The deepest tier of VRF 1.0.
@@ -20,6 +21,8 @@ pub struct ReceiptDemand {
     pub tests: Option<Sha256Digest>,
     /// The least separation from the submission with which answers were compared.
     pub comparison: Comparison,
+    /// How many mutants of the work have to fail the same tests, of those that load; `None` for any.
+    pub strength: Option<Share>,
     pub verdict: Verdict,
     pub tiers: Vec<u8>,
     pub signer: SignerDemand,
@@ -70,8 +73,19 @@ impl ReceiptDemand {
 
     /// The fields of a receipt rule that are read here. Each kind of document adds its own, with `specification` and
     /// `output` among them.
-    pub const FIELDS: [&'static str; 10] =
-        ["kind", "suite", "any_suite", "tests", "comparison", "verdict", "tier", "signer", "max_age", "single_use"];
+    pub const FIELDS: [&'static str; 11] = [
+        "kind",
+        "suite",
+        "any_suite",
+        "tests",
+        "comparison",
+        "strength",
+        "verdict",
+        "tier",
+        "signer",
+        "max_age",
+        "single_use",
+    ];
 
     /// Reads the shared fields of a receipt rule. Of `specification`, only whether it is present.
     ///
@@ -90,6 +104,7 @@ impl ReceiptDemand {
             accepts: read_accepts(fields, kind)?,
             tests: fields.get("tests").map(|field| read_digest(&field)).transpose()?,
             comparison: comparison.transpose()?.unwrap_or(Comparison::External),
+            strength: fields.get("strength").map(|field| read_strength(&field, kind)).transpose()?,
             verdict: fields.get("verdict").map_or(Ok(Verdict::Pass), |field| read_verdict(&field))?,
             tiers: fields.get("tier").map_or_else(|| Ok((0..=MAX_TIER).collect()), |field| read_tiers(&field))?,
             signer: fields.get("signer").map_or(Ok(SignerDemand::Trusted), |field| read_signer(&field))?,
@@ -132,6 +147,7 @@ impl ReceiptDemand {
         refuse(!suite, Refusal::OtherSuite)?;
         refuse(self.tests.is_some() && fact.tests != self.tests, Refusal::OtherTests)?;
         refuse(!compared, Refusal::Comparison)?;
+        refuse(self.strength.is_some_and(|least| fact.strength.is_none_or(|found| found < least)), Refusal::Strength)?;
         refuse(fact.verdict != self.verdict, Refusal::Verdict)?;
         refuse(!self.tiers.contains(&fact.tier), Refusal::Tier)?;
         refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
@@ -184,6 +200,16 @@ fn read_accepts(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Accepts, Docum
         (Some(field), Some(_), _) | (Some(field), None, Some(_)) | (None, Some(field), Some(_)) => {
             let error = field.error(Cause::ConflictingFields, "the rule says twice what it accepts");
             Err(error.with_help("write one of `suite`, `specification` and `any_suite`"))
+        }
+    }
+}
+
+fn read_strength(field: &Field<'_>, kind: ReceiptKind) -> Result<Share, DocumentError> {
+    match kind {
+        ReceiptKind::Verification => Share::read_least(field),
+        ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum => {
+            let error = field.error(Cause::ConflictingFields, "only a verification has a strength");
+            Err(error.with_help("leave it out"))
         }
     }
 }

@@ -6,6 +6,7 @@ use proofmark_receipt::{
 };
 
 use crate::approval_fact::ApprovalFact;
+use crate::share::Share;
 use crate::status::EvidenceStatus;
 use crate::suite::suite_digest;
 
@@ -45,6 +46,8 @@ pub struct ReceiptFact {
     pub kind: Option<ReceiptKind>,
     /// `None` when it names an unknown one.
     pub comparison: Option<Comparison>,
+    /// The share of mutants that failed the tests, of those that loaded; `None` where it was not measured.
+    pub strength: Option<Share>,
     pub verdict: Verdict,
     pub tier: u8,
     /// `hashes.output`.
@@ -193,6 +196,7 @@ impl ReceiptFact {
                 Some(ReceiptKind::Approval) => Some(Comparison::External),
                 _ => Comparison::of(receipt),
             },
+            strength: Share::strength_of(receipt),
             verdict: receipt.verdict(),
             tier: receipt.tier(),
             output: receipt.hashes().output,
@@ -220,6 +224,7 @@ impl ReceiptFact {
             content: Sha256Digest::of(name.as_bytes()),
             kind: Some(ReceiptKind::Verification),
             comparison: Some(Comparison::External),
+            strength: None,
             verdict: Verdict::Pass,
             tier: 0,
             output: Sha256Digest::of(b""),

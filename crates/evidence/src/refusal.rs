@@ -27,6 +27,8 @@ pub enum Refusal {
     OtherTests,
     /// The submission decided some of its checks, or it does not say that the verifier decided them.
     Comparison,
+    /// Too few mutants of the work failed its tests, or it does not say how many.
+    Strength,
     Verdict,
     Tier,
     InTheFuture,
@@ -65,6 +67,7 @@ impl Refusal {
             Self::OtherSuite => "other_suite",
             Self::OtherTests => "other_tests",
             Self::Comparison => "compared_in_process",
+            Self::Strength => "too_weak",
             Self::Verdict => "other_verdict",
             Self::Tier => "other_tier",
             Self::InTheFuture => "dated_in_the_future",
@@ -98,6 +101,7 @@ impl Refusal {
             Self::OtherSuite => "is for another suite",
             Self::OtherTests => "ran other tests",
             Self::Comparison => "does not say that the verifier decided every check",
+            Self::Strength => "does not say that enough mutants of the work failed its tests",
             Self::Verdict => "has another verdict",
             Self::Tier => "is of another tier",
             Self::InTheFuture => "is dated in the future",

@@ -1,5 +1,6 @@
 //! Receipts and approvals, beside their checks.
 
+use proofmark_evidence::Share;
 use proofmark_receipt::{Json, Object, Receipt};
 
 use crate::metadata::{SAID, members};
@@ -30,6 +31,7 @@ pub fn of_receipt(receipt: &Receipt) -> Vec<Section> {
     said.words("isolation", isolation(metadata));
     said.words("compared", text(metadata, "comparison").map(compared));
     said.words("decided by", text(metadata, "decided").map(decided));
+    said.words("strength", strength(receipt));
     said.words("errors of", text(metadata, "fault").map(|fault| format!("the {fault}")));
     said.chain(metadata);
     said.say("specification", Kind::Digest, Some(hashes.specification.to_string()));
@@ -45,6 +47,16 @@ pub fn of_receipt(receipt: &Receipt) -> Vec<Section> {
         members("metadata, as the issuer states it", Some(metadata), &SAID),
     ];
     sections.into_iter().filter(|section| !section.statements.is_empty()).collect()
+}
+
+/// How many mutants of the submission its tests saw.
+fn strength(receipt: &Receipt) -> Option<String> {
+    let share = Share::strength_of(receipt)?;
+    let counts = receipt.metadata().get("strength").and_then(Json::as_object);
+    let count = |name: &str| counts.and_then(|counts| counts.get(name)?.as_number()?.as_u64()).unwrap_or_default();
+    let (killed, survived, invalid) = (count("killed"), count("survived"), count("invalid"));
+    let invalid = if invalid > 0 { format!(", {invalid} did not load") } else { String::new() };
+    Some(format!("{share}: of the mutants of the submission, {killed} failed the tests and {survived} passed{invalid}"))
 }
 
 fn compared(comparison: &str) -> &str {

@@ -156,6 +156,9 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
     if let Some(tests) = demand.tests {
         words.push_str(&format!(", with the tests {tests}"));
     }
+    if let Some(strength) = demand.strength {
+        words.push_str(&format!(", with a strength of at least {strength}"));
+    }
     if let Some(millis) = demand.max_age_millis {
         words.push_str(&format!(", no older than {}", span::words(millis)));
     }
@@ -201,6 +204,10 @@ fn receipt_test(rule: &ReceiptRule) -> String {
             parts.push("r.comparison in [\"external\", \"in_process\"]".to_owned());
         }
         (ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum, _) => {}
+    }
+    if let Some(strength) = demand.strength {
+        // Null has no order, so it is asked for first.
+        parts.push(format!("r.strength != null && r.strength >= {strength}"));
     }
     if let Some(specification) = &rule.specification {
         parts.push(format!("r.specification == ({}\n)", specification.source()));

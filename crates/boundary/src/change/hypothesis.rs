@@ -271,6 +271,7 @@ fn receipt(input: &Input<'_>, request: &Request, rule: &ReceiptRule, documents: 
     Some(ReceiptFact {
         kind: Some(rule.demand.kind),
         comparison: Some(rule.demand.comparison),
+        strength: rule.demand.strength,
         verdict: rule.demand.verdict,
         tier: *rule.demand.tiers.first()?,
         output: digest(&rule.output)?,

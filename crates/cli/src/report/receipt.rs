@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use proofmark_evidence::Share;
 use proofmark_receipt::{DecidedBy, Detail, Json, Receipt, Status as DetailStatus, Verdict};
 
 use super::human::count;
@@ -82,6 +83,7 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         0 => String::new(),
         number => format!(", {number} decided by the submission"),
     };
+    let strength = Share::strength_of(receipt).map_or_else(String::new, |share| format!(", strength {share}"));
     let total = usize::try_from(results.total).unwrap_or(usize::MAX);
     Group {
         name: task.map_or_else(|| label.to_owned(), |task| format!("{label} ({task})")),
@@ -92,7 +94,11 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         },
         word: receipt.verdict().as_str().to_owned(),
         time,
-        summary: Some(format!("{} of {} passed{not_run}{inside}{duration}", results.passed, count(total, "check"))),
+        summary: Some(format!(
+            "{} of {} passed{not_run}{inside}{strength}{duration}",
+            results.passed,
+            count(total, "check")
+        )),
         decided_inside: inside_count,
         notes: held_tests(receipt).into_iter().collect(),
         receipt: Some(receipt.receipt_id().to_string()),

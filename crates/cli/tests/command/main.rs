@@ -41,6 +41,7 @@ mod reviews;
 mod run;
 mod shown;
 mod store;
+mod strength;
 mod transcript;
 mod trust;
 mod verify;

@@ -46,6 +46,7 @@ pages! {
     start_ci: "docs/start-ci.md";
     start_mcp: "docs/start-mcp.md";
     start_workflows: "docs/start-workflows.md";
+    strength: "docs/strength.md";
     accept_example: "examples/accept/README.md";
     agent_example: "examples/agent/README.md" needs "verifiedx" of "verifiedx==0.1.20";
     decide_example: "examples/decide/README.md";

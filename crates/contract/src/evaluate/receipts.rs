@@ -178,6 +178,9 @@ fn describe(rule: &ReceiptRule) -> String {
     if demand.kind == ReceiptKind::Verification && demand.comparison == Comparison::InProcess {
         words.push("compared in the submission's process or outside".to_owned());
     }
+    if let Some(strength) = demand.strength {
+        words.push(format!("strength of at least {strength}"));
+    }
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
     // All four tiers are no demand.
     if tiers.len() < 4 {

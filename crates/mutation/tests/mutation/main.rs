@@ -7,4 +7,5 @@
 )]
 
 mod lexing;
+mod mutants;
 mod properties;

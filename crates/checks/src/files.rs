@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::command::DEFAULT_COMMAND_DISK_MB;
 use base64ct::{Base64, Encoding};
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 use proofmark_receipt::{Json, Sha256Digest, object};
@@ -12,8 +13,8 @@ pub const MAX_FILES: usize = 5_000;
 pub const MAX_PROJECT_FILES: usize = 50_000;
 /// The most bytes in the files of such a project: they are held in memory.
 pub const MAX_PROJECT_BYTES: u64 = 256 << 20;
-/// The most folders the files of a project may be in.
-pub const MAX_FOLDERS: usize = 50_000;
+/// The most folders that the files of a request may be in.
+pub const MAX_FOLDERS: usize = 5_000;
 /// The longest path, in bytes.
 pub const MAX_PATH_BYTES: usize = 512;
 
@@ -25,6 +26,29 @@ const BLOCK_BYTES: u64 = 4_096;
 
 /// What to write instead of a path that [`check`] refuses.
 pub(crate) const PATH_HELP: &str = "write one as in `tests/test_sort.py`";
+
+/// How much a run has room for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    files: usize,
+    folders: usize,
+    disk_bytes: u64,
+}
+
+impl Room {
+    /// What a request may write out.
+    pub(crate) const OF_REQUEST: Room = Room { files: MAX_FILES, folders: MAX_FOLDERS, disk_bytes: DEFAULT_DISK_BYTES };
+    /// What is read from a folder or a repository.
+    pub(crate) const OF_PROJECT: Room =
+        Room { files: MAX_PROJECT_FILES, folders: MAX_PROJECT_FILES, disk_bytes: DEFAULT_DISK_BYTES };
+
+    /// The same on a disk of this size, where one is asked for.
+    pub(crate) fn on_disk(self, disk_mb: Option<u32>) -> Room {
+        Room { disk_bytes: disk_mb.map_or(self.disk_bytes, |disk_mb| u64::from(disk_mb) << 20), ..self }
+    }
+}
+
+const DEFAULT_DISK_BYTES: u64 = (DEFAULT_COMMAND_DISK_MB as u64) << 20;
 
 /// Files by path.
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
@@ -86,16 +110,17 @@ pub(crate) fn below_a_file(files: &Files) -> Option<(&str, &str)> {
 }
 
 /// Why the files are more than a run can hold.
-pub(crate) fn too_many(files: &Files, disk_bytes: u64) -> Option<String> {
-    if files.len() > MAX_PROJECT_FILES {
-        return Some(format!("{} files are more than the {MAX_PROJECT_FILES} a project may have", files.len()));
+pub(crate) fn too_many(files: &Files, room: Room) -> Option<String> {
+    let Room { files: most, folders: most_folders, disk_bytes } = room;
+    if files.len() > most {
+        return Some(format!("{} files are more than the {most} a project may have", files.len()));
     }
     let mut all = BTreeSet::new();
-    // This is checked in the loop: a path holds up to 255 folders, so 50,000 files could name ten million.
+    // This is checked in the loop: a path holds up to 255 folders, so 5,000 files could name more than a million.
     for path in files.keys() {
         all.extend(folders(path));
-        if all.len() > MAX_FOLDERS {
-            return Some(format!("the files are in more than the {MAX_FOLDERS} folders a project may have"));
+        if all.len() > most_folders {
+            return Some(format!("the files are in more than the {most_folders} folders a project may have"));
         }
     }
     // The disk has room for as many files and folders as it has blocks, however empty they are.

@@ -12,7 +12,7 @@ use crate::caps::MAX_REQUEST_BYTES;
 use crate::command::{self, Command};
 use crate::constraint::{self, Constraint};
 use crate::fields::{self, Outside};
-use crate::files::{self, Files};
+use crate::files::{self, Files, Room};
 use crate::suite::{Reveal, Suite};
 
 mod embedded;
@@ -151,11 +151,11 @@ impl Request {
         let block = verification.fields()?;
         let (output, output_digest, checks) = match kind {
             Kind::Command => {
-                let submitted = match project {
-                    Some(files) => files,
-                    None => files::read(&submitted_files(&root)?)?,
+                let (submitted, room) = match project {
+                    Some(files) => (files, Room::OF_PROJECT),
+                    None => (files::read(&submitted_files(&root)?)?, Room::OF_REQUEST),
                 };
-                let (command, digest) = command::read(&block, submitted)?;
+                let (command, digest) = command::read(&block, submitted, room)?;
                 (String::new(), digest, Checks::Command(command))
             }
             Kind::Suite => with_text(&root, outside, suite::read(&verification).map(Checks::Suite))?,

@@ -7,8 +7,8 @@ use proofmark_receipt::document::{Cause, DocumentError, Fields, nearest, shown};
 
 use super::held::Held;
 use super::settings::{PROJECT_SETTINGS, Settings};
-use super::{Command, DEFAULT_COMMAND_DISK_MB, MissingFile, Unusable, demanded, expand, named, program, words};
-use crate::files::{self, Files};
+use super::{Command, MissingFile, Unusable, demanded, expand, named, program, words};
+use crate::files::{self, Files, Room};
 use crate::job::ProjectFile;
 use crate::reporting::{Report, Reporting};
 
@@ -16,7 +16,11 @@ use crate::reporting::{Report, Reporting};
 const FIELDS: [&str; 8] = ["kind", "mode", "language", "files", "held", "must_pass", "must_keep", "exclude"];
 
 /// Reads a command, and the digest of the submitted files alone.
-pub(crate) fn read(verification: &Fields<'_>, submitted: Files) -> Result<(Command, Sha256Digest), DocumentError> {
+pub(crate) fn read(
+    verification: &Fields<'_>,
+    submitted: Files,
+    room: Room,
+) -> Result<(Command, Sha256Digest), DocumentError> {
     // `salt` is not read here: `request::salt` reads it for every kind alike.
     verification.only(&[FIELDS.as_slice(), &PROJECT_SETTINGS].concat())?;
     // Before the request's files replace any of them: `hashes.output` is of what was submitted.
@@ -27,9 +31,10 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: Files) -> Result<(Comma
     let own = verification.get("files");
     let own_files = own.as_ref().map(files::read).transpose()?.unwrap_or_default();
     let held = verification.get("held").map(|field| Held::read(&field)).transpose()?;
-    let disk_bytes = u64::from(settings.limits.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB)) << 20;
+    let room = room.on_disk(settings.limits.disk_mb);
+    let own_room = Room::OF_REQUEST.on_disk(settings.limits.disk_mb);
     // Too much in the request alone is an error of the request; too much together is the submission's fault.
-    if let Some((own, why)) = own.zip(files::too_many(&own_files, disk_bytes)) {
+    if let Some((own, why)) = own.zip(files::too_many(&own_files, own_room)) {
         return Err(own.error(Cause::TooMany, why).with_help("leave some out"));
     }
     let field = verification.need("command", "write the command as an array of words, as in `[\"pytest\", \"-q\"]`")?;
@@ -49,7 +54,7 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: Files) -> Result<(Comma
         return Err(error.with_help("set `report`, or leave `must_pass` and `must_keep` out"));
     }
     let held_paths = own_files.keys().cloned().collect();
-    let laid_out = together(submitted, own_files, held.as_ref(), &reporting, disk_bytes);
+    let laid_out = together(submitted, own_files, held.as_ref(), &reporting, room);
     let command = Command {
         language,
         runtime: settings.runtime,
@@ -82,7 +87,7 @@ struct LaidOut {
 
 /// Lays out the files the command runs in. That they do not fit is the submission's doing: the files of the request fit by
 /// themselves.
-fn together(submitted: Files, mut own: Files, held: Option<&Held>, reporting: &Reporting, disk_bytes: u64) -> LaidOut {
+fn together(submitted: Files, mut own: Files, held: Option<&Held>, reporting: &Reporting, room: Room) -> LaidOut {
     let mut all = match held {
         Some(held) => held.laid_out(submitted, &mut own),
         None => submitted,
@@ -105,7 +110,7 @@ fn together(submitted: Files, mut own: Files, held: Option<&Held>, reporting: &R
             shown(ours)
         )
     });
-    let unfit = conflict.or_else(|| files::too_many(&all, disk_bytes));
+    let unfit = conflict.or_else(|| files::too_many(&all, room));
     let unfit = unfit.map(|message| Unusable { by_request: false, message, missing: None });
     let files: Vec<_> = all.into_iter().map(|(path, content)| ProjectFile { path, content }).collect();
     LaidOut { unusable: unfit.or_else(|| missing(reporting, &files, !of_request.is_empty())), files }

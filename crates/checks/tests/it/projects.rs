@@ -102,10 +102,8 @@ fn a_report_that_was_submitted_is_not_there_before_the_run() {
 
 #[test]
 fn files_that_cannot_be_laid_out_are_the_submissions_fault() {
-    let folders = 20;
-    let many: serde_json::Map<String, Value> = (0..=MAX_FOLDERS / folders)
-        .map(|index| (format!("{index}{}/b", "/a".repeat(folders - 1)), json!("")))
-        .collect();
+    let many: serde_json::Map<String, Value> =
+        (0..=MAX_FOLDERS / 2).map(|index| (format!("{index}/a/b"), json!(""))).collect();
     let large = json!({"a": "x".repeat(1 << 20), "b": ""});
     let own = json!({"command": ["bash", "run.sh"], "files": {"run.sh": "true", "in/y": ""}});
     let table = [

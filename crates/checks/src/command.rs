@@ -2,6 +2,7 @@
 
 mod expand;
 mod held;
+mod modules;
 mod named;
 mod program;
 mod read;
@@ -14,6 +15,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use held::{Held, MAX_HELD_GLOBS, glob_texts};
+pub use modules::normalized;
+pub(crate) use modules::own_modules;
 pub(crate) use read::read;
 pub use script::Script;
 pub use settings::{PROJECT_SETTINGS, check_settings};

@@ -3,7 +3,7 @@
 //! A [`Job`] holds no expected output, and an [`Outcome`] no judgment: the sandbox runs programs, [`crate::Request`]
 //! compares.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -72,6 +72,10 @@ pub struct Project {
     pub needs: Option<Need>,
     /// Whether the command may read the packages installed for the interpreter.
     pub packages: bool,
+    /// The modules that it has itself, where its language is one that finds modules in more places than its files.
+    pub modules: Option<OwnModules>,
+    /// Where the host has it, if it is a folder of the host.
+    pub origin: Option<Origin>,
     /// Folders of the host that the command finds in the project, read-only.
     pub folders: Vec<HostFolder>,
     /// Further paths of the host the command may read.
@@ -89,6 +93,26 @@ pub enum Need {
     Version([u32; 2]),
     /// A file of an installed package, below the project.
     Script(String),
+}
+
+/// The modules that a Python project has itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnModules {
+    /// What its distribution is called, as [`crate::normalized`] writes it, where the project says so.
+    pub distribution: Option<String>,
+    /// The folders beside the project's own in which its modules are, as paths below it.
+    pub roots: Vec<String>,
+    /// The folders of packages, and the files of other modules, as paths below a root.
+    pub modules: BTreeSet<String>,
+}
+
+/// A folder of the host that was copied as a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The folder, absolute and without links on the way.
+    pub folder: PathBuf,
+    /// The virtual environment of Python in it, if it has one.
+    pub environment: Option<HostFolder>,
 }
 
 /// A folder of the host that a project has without being submitted: packages installed for it.
@@ -141,8 +165,30 @@ pub struct Outcome {
     pub isolation: Vec<String>,
     /// What each case was allowed, for messages.
     pub limits: Limits,
+    /// What a project's command could import beside its files, where its language is one that has packages.
+    pub environment: Option<Environment>,
     /// How each case ended, in the order of [`Job::cases`].
     pub cases: Vec<CaseOutcome>,
+}
+
+/// The packages of a project's command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Environment {
+    /// Whose packages they are; none where the command was shown none.
+    pub from: Option<PackagesFrom>,
+    /// Folders of the project that were added to where modules are looked for, behind the packages.
+    pub added: Vec<String>,
+}
+
+/// Whose packages they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PackagesFrom {
+    /// The virtual environment in this folder of the project.
+    Project(String),
+    /// A virtual environment elsewhere.
+    Venv,
+    /// The interpreter itself.
+    Host,
 }
 
 /// How one case ended, and how long it took.

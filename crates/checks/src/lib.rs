@@ -44,15 +44,15 @@ pub use caps::{
 };
 pub use command::{
     Command, Held, MAX_HELD_GLOBS, MissingFile, PROJECT_SETTINGS, Script, SkipPolicy, TreeEntry, TreeEntryKind,
-    TreeError, Unusable, check_settings, glob_texts, tree_entries,
+    TreeError, Unusable, check_settings, glob_texts, normalized, tree_entries,
 };
 pub use compare::{Rules, Tolerance, equal};
 pub use constraint::Constraint;
 pub use fields::Outside;
 pub use files::{MAX_FILES, MAX_PATH_BYTES, file_content, files_digest, is_project_path};
 pub use job::{
-    Case, CaseOutcome, End, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Outcome, PROJECT_FOLDER, Program,
-    Project, ProjectFile, Tail, Written,
+    Case, CaseOutcome, End, Environment, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Origin, Outcome, OwnModules,
+    PROJECT_FOLDER, PackagesFrom, Program, Project, ProjectFile, Tail, Written,
 };
 pub use judge::{Fault, Judgment, SkippedTest, SuiteJudging, same_error};
 pub use language::{Language, ParseLanguageError};

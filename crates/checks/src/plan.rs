@@ -10,7 +10,9 @@ use crate::caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
     DEFAULT_TOTAL_TIMEOUT,
 };
-use crate::command::{Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_PROCESSES};
+use crate::command::{
+    Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_PROCESSES, own_modules,
+};
 use crate::job::{Case, Job, Limits, Need, Program, Project};
 use crate::reporting::{Report, Runner};
 use crate::request::{Checks, Code, Place, Request, RequestError};
@@ -104,6 +106,8 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
         },
         needs: needs(command),
         packages: command.packages,
+        modules: command.language.has_packages().then(|| own_modules(&command.files)),
+        origin: caps.origin.clone(),
         folders,
         readable: command.readable.clone(),
         env: command.env.clone(),

@@ -6,14 +6,14 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 use proofmark_checks::{
-    HostFolder, MAX_COMMAND_DISK_MB, MAX_COMMAND_MEMORY_MB, MAX_COMMAND_PROCESSES, MAX_OUTPUT_BYTES, MAX_TOTAL_TIMEOUT,
-    Request,
+    Checks, HostFolder, MAX_COMMAND_DISK_MB, MAX_COMMAND_MEMORY_MB, MAX_COMMAND_PROCESSES, MAX_OUTPUT_BYTES,
+    MAX_TOTAL_TIMEOUT, Origin, Request,
 };
 use proofmark_git::LeftOut;
 use proofmark_receipt::{Json, Object, object};
 use proofmark_verifier::{
-    CONFIG_FILE, HeldTests, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files, project_request,
-    require_all_tests, settings_in, tree_files,
+    CONFIG_FILE, HeldTests, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files, project_origin,
+    project_request, require_all_tests, settings_in, tree_files,
 };
 
 mod owner;
@@ -33,6 +33,7 @@ pub(crate) struct Project {
     pub(crate) request: Request,
     /// Installed packages, which its command may read.
     pub(crate) packages: Vec<HostFolder>,
+    pub(crate) origin: Origin,
 }
 
 /// The project to verify, and settings that win over its `proofmark.yaml`.
@@ -122,13 +123,24 @@ impl ProjectOptions {
                 )),
             };
         };
-        let reading = self.read_in(folder, verbose)?;
+        let mut reading = self.read_in(folder, verbose)?;
+        let origin = project_origin(folder)?;
+        if let Some(environment) = origin.environment.as_ref().map(|environment| environment.at.as_str()) {
+            // It is left out, but of all environments it is the one that is used.
+            reading.left_out.retain(|(path, _)| path != environment);
+            if has_packages(&reading.request) {
+                out::note(format_args!(
+                    "the packages are those of the environment `{environment}`, unless the `python3` on PATH is of another one"
+                ));
+            }
+        }
         note_left_out(&reading.left_out);
         match &reading.held {
             Some((tests, held)) => owner::tell(tests, held),
             None => owner::tell_own(folder),
         }
-        Ok(Some(Project { folder: folder.clone(), request: reading.request, packages: reading.packages }))
+        let Reading { request, packages, .. } = reading;
+        Ok(Some(Project { folder: folder.clone(), request, packages, origin }))
     }
 
     /// Prints which file of the project comes from where.
@@ -230,6 +242,11 @@ impl ProjectOptions {
             "exclude"?: texts(&self.exclude),
         }
     }
+}
+
+/// Whether a project's command may import what is installed for Python.
+fn has_packages(request: &Request) -> bool {
+    matches!(&request.checks, Checks::Command(command) if command.packages && command.language.has_packages())
 }
 
 /// A project as it was read.

@@ -254,12 +254,12 @@ impl Verify {
         output: &mut Output,
         progress: &Progress,
     ) -> anyhow::Result<WindowEnd> {
-        let Window { mut requests, names, packages, refused } = window;
+        let Window { mut requests, names, packages, origin, refused } = window;
         let all = requests.len();
         if let Some(first) = refused.first().filter(|_| self.fail_fast) {
             requests.truncate(first.before);
         }
-        let caps = Caps { readable: self.readable.clone(), packages, ..Caps::default() };
+        let caps = Caps { readable: self.readable.clone(), packages, origin, ..Caps::default() };
         let workers = concurrency(self.jobs);
         let ran = |_, _| progress.checked();
         let watch = BatchWatch { fail_fast: self.fail_fast, cancelled: &session.interrupt.set, ran: &ran };

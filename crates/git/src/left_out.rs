@@ -2,6 +2,8 @@
 
 /// Folders without source: histories, caches, builds.
 const LEFT_OUT: [&str; 7] = [".git", ".hg", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", "target"];
+/// The file that makes a folder a virtual environment of Python, which is not copied, whatever its name is.
+pub const ENVIRONMENT_FILE: &str = "pyvenv.cfg";
 /// The folder of packages installed for Node.js, which is not copied but shown to the command.
 pub const NODE_MODULES: &str = "node_modules";
 
@@ -19,7 +21,7 @@ pub enum LeftOut {
     Link,
     #[error("it is a submodule, whose files are in another repository")]
     Submodule,
-    #[error("folders of this name are not copied")]
+    #[error("folders of this kind are not copied")]
     Folder,
 }
 

@@ -7,5 +7,5 @@ mod left_out;
 mod repository;
 
 pub use gate::{Candidate, ParseUpdateError, RefUpdate, changes_how_others_are_read};
-pub use left_out::{LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
+pub use left_out::{ENVIRONMENT_FILE, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
 pub use repository::{GitError, GitRef, GitTree, MAX_COMMITS, NOTES, Note, Repository, Revision, TreeSummary};

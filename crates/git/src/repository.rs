@@ -212,6 +212,14 @@ impl Repository {
         Ok((folder(&["--git-path", "hooks"])?, own.join("hooks")))
     }
 
+    /// Whether files below this path of the folder are in the index, as those of every commit that is checked out are.
+    ///
+    /// # Errors
+    /// Where git cannot be started, or finds no repository that it trusts.
+    pub fn tracks(&self, below: &str) -> Result<bool, GitError> {
+        Ok(!self.run("ls-files", &["-z", "--", &format!(":(literal){below}")], b"")?.is_empty())
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new("git");
         // A file that repeats what commits say, and that anyone who can write to the repository can change.

@@ -38,8 +38,12 @@ pub(crate) enum InstalledError {
 pub(crate) struct Interpreter<'a> {
     /// What is started to ask it.
     pub(crate) file: &'a Path,
+    /// The real binary.
+    pub(crate) path: &'a Path,
     /// What receipts call it.
     pub(crate) name: &'a str,
+    /// Its whole version.
+    pub(crate) version: &'a str,
     pub(crate) packages: &'a Packages,
 }
 

@@ -29,6 +29,7 @@
 mod account;
 mod cell;
 mod child;
+mod environment;
 mod files;
 mod filter;
 mod groups;

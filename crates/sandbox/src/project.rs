@@ -5,15 +5,15 @@ mod machine;
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use proofmark_checks::{HostFolder, Need, PROJECT_FOLDER, Project};
 
+use crate::environment::{self, Environment};
 use crate::program::{Launch, launch};
 use crate::runtime::Runtime;
 use crate::toolchain;
-use crate::tree::Tree;
+use crate::tree::{Tree, c_string};
 
 /// How many entries a folder of installed packages may have: each is a mount.
 const MAX_INSTALLED: usize = 4_096;
@@ -21,12 +21,12 @@ const MAX_INSTALLED: usize = 4_096;
 const CACHES: [&str; 4] = [".cache", ".vite", ".vite-temp", ".vitest"];
 
 /// The tree of the runtime with the project in it, and what it may read besides.
-pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Tree> {
+pub(crate) fn tree(runtime: &Runtime, project: &Project) -> io::Result<Tree> {
     let readable: Vec<&Path> = project.readable.iter().map(Path::new).collect();
     readable.iter().try_for_each(|path| check_readable(path))?;
     let mut tree = machine::tree(runtime, &readable)?;
-    for (index, folder) in packages.iter().enumerate() {
-        tree.show_at(folder, &shown_packages(index))?;
+    if let Some((environment, interpreter)) = runtime.environment.as_ref().zip(runtime.interpreter()) {
+        environment.show(&mut tree, &interpreter)?;
     }
     let root = Path::new(PROJECT_FOLDER);
     let mut folders = BTreeSet::from([root.to_owned()]);
@@ -85,7 +85,7 @@ fn show_packages(tree: &mut Tree, folder: &HostFolder) -> io::Result<()> {
 }
 
 /// The interpreter with the project's arguments.
-pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Launch> {
+pub(crate) fn command(runtime: &Runtime, project: &Project) -> io::Result<Launch> {
     let other = match &project.needs {
         Some(Need::Script(script)) if !has_script(project, script) => Some((script.as_str(), linked(script))),
         _ => None,
@@ -101,16 +101,14 @@ pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]
     let mut variables: Vec<String> = machine::VARIABLES.map(str::to_owned).into();
     // A bash script may run the interpreters of the other languages, so it gets the variables of all.
     variables.extend(toolchain::all().flat_map(|one| one.project_variables).map(ToString::to_string));
-    let mut own = project.env.clone();
-    if let Some(installed) = &runtime.toolchain().packages {
-        let folders = (0..packages.len()).map(shown_packages);
-        // The folders that the request names come first, as on the host.
-        let first = own.remove(installed.variable);
-        let first = first.iter().flat_map(std::env::split_paths);
-        let folders = std::env::join_paths(first.chain(folders)).map_err(io::Error::other)?;
-        variables.push(format!("{}={}", installed.variable, folders.to_string_lossy()));
+    let mut path = machine::PATH.to_owned();
+    if let Some(interpreter) = runtime.interpreter() {
+        launch.path = c_string(&environment::program(&interpreter))?;
+        launch.argv.splice(..1, [launch.path.clone()]);
+        path = format!("{}:{path}", environment::programs());
     }
-    variables.extend(own.iter().map(|(name, value)| format!("{name}={value}")));
+    variables.push(format!("PATH={path}"));
+    variables.extend(project.env.iter().map(|(name, value)| format!("{name}={value}")));
     for variable in variables {
         // Of two variables of a name, programs differ in which they take.
         let name = variable.split('=').next().unwrap_or_default();
@@ -127,20 +125,22 @@ fn has_name(variable: &CString, name: &str) -> bool {
 
 /// Why the command's test runner cannot be used, where it is not installed. Found before anything of the submission runs,
 /// which could otherwise blame the host for its own failure.
-pub(crate) fn lacking(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> Option<String> {
+pub(crate) fn lacking(runtime: &Runtime, project: &Project) -> Option<String> {
     match project.needs.as_ref()? {
-        Need::Package(package) => lacks_package(runtime, project, packages, package),
+        Need::Package(package) => lacks_package(runtime, project, package),
         Need::Version(least) => lacks_version(runtime, *least),
         Need::Script(script) => lacks_script(project, script),
     }
 }
 
-fn lacks_package(runtime: &Runtime, project: &Project, packages: &[PathBuf], package: &str) -> Option<String> {
+fn lacks_package(runtime: &Runtime, project: &Project, package: &str) -> Option<String> {
     let toolchain = runtime.toolchain().packages.as_ref()?;
-    let module = format!("{package}.{}", toolchain.extension);
+    let module = format!("{package}.py");
     let in_project =
         |path: &str| path == module || path.strip_prefix(package).is_some_and(|rest| rest.starts_with('/'));
-    if has_package(runtime, packages, package) || project.files.iter().any(|file| in_project(&file.path)) {
+    if runtime.environment.as_ref().is_some_and(|environment| environment.has(package))
+        || project.files.iter().any(|file| in_project(&file.path))
+    {
         return None;
     }
     let remedy = if project.packages {
@@ -149,14 +149,6 @@ fn lacks_package(runtime: &Runtime, project: &Project, packages: &[PathBuf], pac
         "write `packages: true` in the request".to_owned()
     };
     Some(format!("failed to find the package `{package}` that runs the tests; {remedy}"))
-}
-
-/// Whether a package is in one of these folders, or beside the interpreter.
-fn has_package(runtime: &Runtime, packages: &[PathBuf], package: &str) -> bool {
-    let Some(toolchain) = runtime.toolchain().packages.as_ref() else { return false };
-    let own = toolchain.folders.iter().flat_map(|name| runtime.needs.iter().map(move |need| need.join(name)));
-    let module = format!("{package}.{}", toolchain.extension);
-    own.chain(packages.iter().cloned()).any(|folder| folder.join(package).is_dir() || folder.join(&module).is_file())
 }
 
 fn lacks_version(runtime: &Runtime, [major, minor]: [u32; 2]) -> Option<String> {
@@ -202,26 +194,7 @@ fn lacks_script(project: &Project, script: &str) -> Option<String> {
 impl Runtime {
     /// Whether projects can use a package: of Python, one that is installed. `None` for languages without packages.
     pub fn has_package(&self, package: &str) -> Option<bool> {
-        self.toolchain().packages.as_ref().map(|_| has_package(self, &installed(self), package))
+        let environment = self.interpreter().map(|interpreter| Environment::of_interpreter(&interpreter));
+        environment.map(|found| found.is_ok_and(|environment| environment.has(package)))
     }
-}
-
-/// Where the tree shows a folder of packages, wherever the host has it.
-fn shown_packages(index: usize) -> PathBuf {
-    PathBuf::from(format!("/packages/{index}"))
-}
-
-/// The folders of packages installed for the host's interpreter, where they are asked for.
-pub(crate) fn packages(runtime: &Runtime, project: &Project) -> Vec<PathBuf> {
-    if project.packages { installed(runtime) } else { Vec::new() }
-}
-
-fn installed(runtime: &Runtime) -> Vec<PathBuf> {
-    let Some((program, arguments)) = runtime.toolchain().packages.as_ref().and_then(|all| all.list.split_first())
-    else {
-        return Vec::new();
-    };
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let folders = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    folders.lines().map(PathBuf::from).filter(|folder| folder.is_dir()).collect()
 }

@@ -10,8 +10,9 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 
-use proofmark_checks::{Job, Language};
+use proofmark_checks::{Job, Language, Project};
 
+use crate::environment::{Environment, EnvironmentError};
 use crate::installed::{Installed, InstalledError, Interpreter};
 use crate::modules;
 use crate::toolchain::{self, Toolchain};
@@ -34,6 +35,8 @@ pub struct Runtime {
     pub(crate) needs: Vec<PathBuf>,
     /// The installed packages that programs may import.
     pub(crate) installed: Installed,
+    /// What the command of a project may import.
+    pub(crate) environment: Option<Environment>,
     /// The modules that its harness loads first.
     pub(crate) modules: &'static str,
 }
@@ -182,7 +185,17 @@ fn probe(language: Language, binary: &Path) -> Option<Runtime> {
     needs.extend(lines.map(PathBuf::from));
     let parts: Vec<&str> = version.split('.').take(toolchain.version_parts).collect();
     let name = format!("{}{}", toolchain.name, parts.join("."));
-    Some(Runtime { language, name, version, path, file, needs, installed: Installed::default(), modules: "" })
+    Some(Runtime {
+        language,
+        name,
+        version,
+        path,
+        file,
+        needs,
+        installed: Installed::default(),
+        environment: None,
+        modules: "",
+    })
 }
 
 fn output(binary: &Path, arguments: &[&str]) -> Option<String> {
@@ -236,11 +249,25 @@ impl Runtime {
         if names.is_empty() {
             return Ok(self);
         }
-        let toolchain = self.toolchain();
-        let packages = toolchain.packages.as_ref().ok_or(InstalledError::Unsupported(toolchain.name))?;
-        let interpreter = Interpreter { file: &self.file, name: &self.name, packages };
+        let interpreter = self.interpreter().ok_or(InstalledError::Unsupported(self.toolchain().name))?;
         let installed = Installed::find(&interpreter, names, own_tree)?;
         Ok(Runtime { installed, ..self })
+    }
+
+    /// The same interpreter, which runs the command of this project in an environment, where it has any.
+    ///
+    /// # Errors
+    /// As for [`Environment::of_project`].
+    pub(crate) fn with_environment(self, project: &Project) -> Result<Runtime, EnvironmentError> {
+        let interpreter = self.interpreter();
+        let environment = interpreter.map(|interpreter| Environment::of_project(&interpreter, project)).transpose()?;
+        Ok(Runtime { environment, ..self })
+    }
+
+    /// How it is asked about packages, where its language has any.
+    pub(crate) fn interpreter(&self) -> Option<Interpreter<'_>> {
+        let packages = self.toolchain().packages.as_ref()?;
+        Some(Interpreter { file: &self.file, path: &self.path, name: &self.name, version: &self.version, packages })
     }
 
     /// The same interpreter, which loads what the job is likely to import before the job is read.

@@ -99,14 +99,10 @@ pub(crate) struct Trial {
 
 /// The packages installed for an interpreter, which the tests of a project may use.
 pub(crate) struct Packages {
-    /// The command that prints their folders, one a line. It is run outside of the sandbox.
-    pub(crate) list: &'static [&'static str],
+    /// The arguments with which the interpreter prints their folders, one a line (`site.py`). It is run outside of the sandbox.
+    pub(crate) site: &'static [&'static str],
     /// The environment variable that names such folders.
     pub(crate) variable: &'static str,
-    /// What such folders are called below the standard library.
-    pub(crate) folders: &'static [&'static str],
-    /// The extension of a package that is one file.
-    pub(crate) extension: &'static str,
     /// The command that installs one.
     pub(crate) install: &'static str,
     /// A program of the interpreter that finds packages by name (`packages.py`). It is run outside of the sandbox.

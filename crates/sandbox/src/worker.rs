@@ -167,7 +167,8 @@ impl Backend {
         if job.limits.disk_mb > 0 {
             isolation.push(format!("private-tmp:{}m", job.limits.disk_mb));
         }
-        Outcome { runtime: runtime.name, isolation, limits: job.limits, cases: Vec::new() }
+        let environment = runtime.environment.as_ref().map(|environment| environment.described());
+        Outcome { runtime: runtime.name, isolation, limits: job.limits, environment, cases: Vec::new() }
     }
 
     /// The runtime of a job. The error is the name of the one that cannot run it, and the reason.
@@ -179,6 +180,14 @@ impl Backend {
         let lacks = |why: &str| Err((name.clone(), why.to_owned()));
         let runtime = match found.with_packages(&job.packages, self.level.has_namespaces()) {
             Ok(runtime) => runtime.loading_for(job),
+            Err(error) => return lacks(&format!("failed to {error}")),
+        };
+        let runtime = match &job.program {
+            Program::Command(project) => runtime.with_environment(project),
+            _ => Ok(runtime),
+        };
+        let runtime = match runtime {
+            Ok(runtime) => runtime,
             Err(error) => return lacks(&format!("failed to {error}")),
         };
         if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
@@ -576,7 +585,7 @@ fn missing(host: &Inner, job: &Job) -> String {
 
 fn unavailable(job: &Job, runtime: String, why: &str, each: &mut dyn FnMut(CaseOutcome)) -> Outcome {
     not_run(job, why).for_each(each);
-    Outcome { runtime, isolation: Vec::new(), limits: job.limits, cases: Vec::new() }
+    Outcome { runtime, limits: job.limits, ..Outcome::default() }
 }
 
 /// The cases of a job that could not be run.

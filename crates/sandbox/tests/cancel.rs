@@ -49,6 +49,8 @@ fn endless() -> Vec<(&'static str, Job)> {
         report: None,
         needs: None,
         packages: false,
+        modules: None,
+        origin: None,
         folders: Vec::new(),
         readable: Vec::new(),
         env: BTreeMap::new(),

@@ -77,6 +77,8 @@ fn job(mode: &str) -> Job {
                 report: None,
                 needs: None,
                 packages: false,
+                modules: None,
+                origin: None,
                 folders: Vec::new(),
                 env: BTreeMap::new(),
                 readable: Vec::new(),

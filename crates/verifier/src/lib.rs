@@ -38,7 +38,7 @@ pub use issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER,
 pub use offers::{LOOK_EVERY, Offers};
 pub use presented::{Presented, PresentedError};
 pub use project::{
-    CONFIG_FILE, Change, HeldTests, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files,
+    CONFIG_FILE, Change, HeldTests, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files, project_origin,
     project_request, require_all_tests, settings_in, tree_files,
 };
 pub use reopen::{Reopen, Reopenable};

@@ -12,6 +12,7 @@ use proofmark_git::{GitError, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODUL
 use proofmark_receipt::{Object, object};
 
 mod config;
+mod environment;
 mod folder;
 mod held;
 mod metadata;
@@ -19,9 +20,10 @@ mod script;
 mod tree;
 
 pub use config::{CONFIG_FILE, ProjectConfig};
+pub use environment::project_origin;
 pub use folder::{folder_files, settings_in};
 pub use held::{Change, HeldTests, TestsFrom};
-pub(crate) use metadata::describe;
+pub(crate) use metadata::{Run, describe};
 pub use tree::tree_files;
 
 /// How many folders of installed packages a project may have.

@@ -358,13 +358,15 @@ pub fn verify(
     if let (Some(digest), true) = (request.bytes, request.checks.reveal() != Reveal::None) {
         metadata.insert("request", digest.to_string());
     }
+    let environment = outcome.as_ref().and_then(|outcome| outcome.environment.clone());
     if let (Some(job), Some(outcome)) = (&submission, outcome) {
         describe_sandbox(&mut metadata, job, outcome);
     }
     if let Checks::Command(command) = &request.checks {
         // The tests share the submission's process, which could forge their report.
         metadata.insert("comparison", "in-process");
-        project::describe(&mut metadata, command, &judgment, submission.as_deref());
+        let run = submission.as_deref().map(|job| project::Run { job, environment: environment.as_ref() });
+        project::describe(&mut metadata, command, &judgment, run.as_ref());
     }
     for (name, value) in request.known.iter() {
         metadata.insert(name, value.clone());

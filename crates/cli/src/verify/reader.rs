@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use proofmark_checks::{HostFolder, MAX_REQUEST_BYTES, Outside, Request};
+use proofmark_checks::{HostFolder, MAX_REQUEST_BYTES, Origin, Outside, Request};
 use proofmark_verifier::{CONFIG_FILE, ProjectConfig};
 
 use super::filter::Filter;
@@ -29,6 +29,8 @@ pub(crate) struct Window {
     pub(crate) names: Vec<Named>,
     /// Installed packages of the project among them.
     pub(crate) packages: Vec<HostFolder>,
+    /// Where the host has that project.
+    pub(crate) origin: Option<Origin>,
     pub(crate) refused: Vec<Refused>,
 }
 
@@ -98,8 +100,8 @@ impl Reader {
         let mut window = Window::default();
         let mut bytes = 0;
         // The project is taken once: it is part of the first window only.
-        if let Some(Project { folder, request, packages }) = self.first.take() {
-            window.packages = packages;
+        if let Some(Project { folder, request, packages, origin }) = self.first.take() {
+            (window.packages, window.origin) = (packages, Some(origin));
             let places = Places { folder: Some(folder.clone()), ..Places::default() };
             self.add(&mut window, Named { label: folder.display().to_string(), places }, request);
         }

@@ -17,6 +17,7 @@ mod capabilities;
 mod chain;
 mod decide;
 mod decisions;
+mod environments;
 mod evidence;
 mod examples;
 mod formats;

@@ -6,7 +6,7 @@ use proofmark_checks::{MAX_FILES, MAX_REQUEST_BYTES, TreeEntryKind, files_digest
 use proofmark_receipt::Sha256Digest;
 
 use super::{GitError, Objects, Repository};
-use crate::left_out::{LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, is_left_out};
+use crate::left_out::{ENVIRONMENT_FILE, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, is_left_out};
 
 /// The files of a tree, byte for byte as the repository has them: no filter, no conversion of line ends.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +101,12 @@ impl Reader<'_> {
         self.entries += entries.len();
         if self.entries > MAX_ENTRIES {
             return Err(GitError::TooManyEntries(root()));
+        }
+        if let Some(folder) = above.strip_suffix('/')
+            && entries.iter().any(|entry| entry.name == ENVIRONMENT_FILE.as_bytes())
+        {
+            self.tree.left_out.push((folder.to_owned(), LeftOut::Folder));
+            return Ok(());
         }
         for entry in entries {
             let name = String::from_utf8(entry.name);

@@ -88,9 +88,10 @@ const LINKS: [(&str, &str); 7] = [
     ("/usr/share/zoneinfo/Etc/UTC", "/etc/localtime"),
 ];
 
+/// Where programs are looked for.
+pub(super) const PATH: &str = "/run/interpreter:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// What replaces the environment of other cells.
-pub(super) const VARIABLES: [&str; 7] = [
-    "PATH=/run/interpreter:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+pub(super) const VARIABLES: [&str; 6] = [
     "HOME=/tmp/home",
     "SHELL=/bin/sh",
     "USER=sandbox",

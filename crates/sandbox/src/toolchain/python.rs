@@ -8,10 +8,6 @@ maps=open('/proc/self/maps').read().split('\\n')
 print('%d.%d.%d'%sys.version_info[:3])
 print(sys.executable,*sys.path,*{line[line.index('/'):] for line in maps if '/libpy' in line},sep='\\n')";
 
-/// Prints the folders of installed packages that the host's interpreter uses.
-const PACKAGES: &str = "import sys
-print('\\n'.join(p for p in sys.path if p.endswith(('site-packages', 'dist-packages'))))";
-
 pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     name: "python",
     version_parts: 2,
@@ -43,10 +39,8 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     memory_signals: &[],
     memory_words: &[],
     packages: Some(Packages {
-        list: &["python3", "-c", PACKAGES],
+        site: &["-E", "-S", "-c", include_str!("site.py")],
         variable: "PYTHONPATH",
-        folders: &["site-packages", "dist-packages"],
-        extension: "py",
         install: "python3 -m pip install",
         find: include_str!("packages.py"),
         // Without `-I`, which would ignore the variable above.

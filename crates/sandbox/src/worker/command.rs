@@ -28,12 +28,11 @@ impl Backend {
         project: &Project,
         deadline: Instant,
     ) -> Result<(End, Written), ZygoteError> {
-        let packages = project::packages(runtime, project);
-        if let Some(lacking) = project::lacking(runtime, project, &packages) {
+        if let Some(lacking) = project::lacking(runtime, project) {
             return Ok((End::Unavailable(lacking), Written::default()));
         }
-        let tree = project::tree(runtime, project, &packages)?;
-        let launch = project::command(runtime, project, &packages)?;
+        let tree = project::tree(runtime, project)?;
+        let launch = project::command(runtime, project)?;
         let report = project.report.as_ref().map(|path| c_string(Path::new(path))).transpose()?;
         let folder = c_string(Path::new(PROJECT_FOLDER))?;
         let (stdout_out, stdout) = sys::pipe()?;

@@ -87,6 +87,8 @@ fn project(source: &str) -> Project {
         report: None,
         needs: None,
         packages: false,
+        modules: None,
+        origin: None,
         folders: Vec::new(),
         readable: Vec::new(),
         env: BTreeMap::new(),

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use proofmark_checks::{HostFolder, MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES};
-use proofmark_git::{LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
+use proofmark_git::{ENVIRONMENT_FILE, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
 
 use super::held::MAX_SETTINGS_BYTES;
 use super::{CONFIG_FILE, MAX_NODE_MODULES, ProjectConfig, ProjectError, ProjectFiles, installed};
@@ -90,6 +90,8 @@ impl Reader<'_> {
                 self.left_out.push((below, LeftOut::Link));
             } else if kind.is_dir() && name == NODE_MODULES {
                 self.installed(&path, below)?;
+            } else if kind.is_dir() && path.join(ENVIRONMENT_FILE).is_file() {
+                self.left_out.push((below, LeftOut::Folder));
             } else if kind.is_dir() && !name.to_str().is_some_and(is_left_out) {
                 self.folder(&path, depth + 1)?;
             } else if kind.is_file() {

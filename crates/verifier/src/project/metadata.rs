@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use proofmark_checks::{Command, Job, Judgment, Program, Report, ReportForm, Reveal, SkipPolicy, SkippedTest};
+use proofmark_checks::{
+    Command, Environment, Job, Judgment, PackagesFrom, Program, Report, ReportForm, Reveal, SkipPolicy, SkippedTest,
+};
 use proofmark_receipt::{Json, Object, object};
 
 /// How much of the command is shown, in characters.
@@ -15,18 +17,29 @@ const MAX_SKIPPED_BYTES: usize = 8 << 10;
 /// How many reasons of skipped tests are counted.
 const MAX_REASONS: usize = 8;
 
-/// Adds the settings in force, and the skipped tests. `job` is what was run, if anything was.
-pub(crate) fn describe(metadata: &mut Object, command: &Command, judgment: &Judgment, job: Option<&Job>) {
+/// What was run.
+pub(crate) struct Run<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) environment: Option<&'a Environment>,
+}
+
+/// Adds the settings in force, and the skipped tests. `run` is what was run, if anything was.
+pub(crate) fn describe(metadata: &mut Object, command: &Command, judgment: &Judgment, run: Option<&Run<'_>>) {
     let shown = command.reveal != Reveal::None;
     let mut settings = Object::new();
     if shown {
         settings.insert("command", words(command));
         settings.insert("report", report(&command.report));
-        settings.insert("packages", job.map(packages).unwrap_or_default());
+        settings.insert("packages", run.map(packages).unwrap_or_default());
+        let added =
+            run.and_then(|run| run.environment).map(|environment| environment.added.as_slice()).unwrap_or_default();
+        if !added.is_empty() {
+            settings.insert("pythonpath", added.iter().map(|folder| Json::from(folder.as_str())).collect::<Vec<_>>());
+        }
     }
     settings.insert("skipped", command.skipped.as_str());
-    if let Some(job) = job.filter(|_| shown) {
-        settings.insert("limits", limits(job));
+    if let Some(run) = run.filter(|_| shown) {
+        settings.insert("limits", limits(run.job));
     }
     metadata.insert("settings", settings);
     if command.skipped == SkipPolicy::Ignore {
@@ -52,11 +65,15 @@ fn report(report: &Report) -> String {
 }
 
 /// The installed packages that the command could read. No digest covers them.
-fn packages(job: &Job) -> Vec<Json> {
-    let Program::Command(project) = &job.program else { return Vec::new() };
-    let installed = (project.packages && job.language.has_packages()).then(|| job.language.as_str());
+fn packages(run: &Run<'_>) -> Vec<Json> {
+    let Program::Command(project) = &run.job.program else { return Vec::new() };
+    let python = run.environment.and_then(|environment| environment.from.as_ref()).map(|from| match from {
+        PackagesFrom::Project(folder) => folder.as_str(),
+        PackagesFrom::Venv => "venv",
+        PackagesFrom::Host => run.job.language.as_str(),
+    });
     let folders = project.folders.iter().map(|folder| folder.at.as_str());
-    installed.into_iter().chain(folders).take(MAX_PACKAGES).map(Json::from).collect()
+    python.into_iter().chain(folders).take(MAX_PACKAGES).map(Json::from).collect()
 }
 
 fn limits(job: &Job) -> Object {

@@ -20,7 +20,7 @@ use crate::skips::Skips;
 /// tests of the store, of its faults and of workers run on both engines by themselves. `real` and `ui` can run on both as well; what
 /// they ask of a store is asked by the others, and they take long.
 const ON_POSTGRES: [(&str, &[&str]); 5] = [
-    ("proofmark-decider", &["guard"]),
+    ("proofmark-decider", &["decider"]),
     ("proofmark-jobs", &["it"]),
     ("proofmark-pages", &["it"]),
     ("proofmark-server", &["it"]),

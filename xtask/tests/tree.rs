@@ -32,7 +32,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("statement", &["receipt", "boundary", "evidence", "session"]),
     (
         "verifier",
-        &["receipt", "checks", "evidence", "contract", "boundary", "git", "passkey", "sandbox", "session", "store"],
+        &[
+            "receipt", "checks", "evidence", "contract", "boundary", "git", "mutation", "passkey", "sandbox",
+            "session", "store",
+        ],
     ),
     ("jobs", &["receipt", "checks", "sandbox", "store", "verifier"]),
     (

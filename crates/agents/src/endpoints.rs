@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proofmark_decider::{
-    DecideError, FailedRequest, Guard, HookSettings, Hooks, HostRecord, Owner, Passage, PostedMessage, StepAt,
-    StopError, read_message, session_entries, session_of,
+    DecideError, FailedRequest, Guard, HookSettings, Hooks, HostRecord, KeptSessions, Owner, Passage, PostedMessage,
+    StepAt, StopError, read_message, session_entries, session_of,
 };
 use proofmark_guard::{MAX_MESSAGE_BYTES, MessageError, Moving, Pinning, Settings as GuardSettings};
 use proofmark_hosts::{Event, Host, Message, Stop};
@@ -61,13 +61,13 @@ pub struct Terms {
 pub fn endpoints(terms: Terms) -> Vec<Endpoint> {
     const HOST: Option<Role> = Some(Role::AgentHost);
     let guards = Guards::start();
-    let begun_in = Arc::clone(&guards);
+    let (begun_in, sessions) = (Arc::clone(&guards), Arc::new(KeptSessions::default()));
     vec![
         blocking_up_to(MAX_DESCRIPTION, Method::Post, GUARDS, HOST, move |context| begin(&begun_in, terms, context)),
         blocking_up_to(MAX_MESSAGE_BYTES + MAX_HEAD, Method::Post, OF_GUARD, HOST, move |context| {
             happened(&guards, context)
         }),
-        blocking_up_to(MAX_BYTES, Method::Post, HOOKS, HOST, move |context| hook(terms, context)),
+        blocking_up_to(MAX_BYTES, Method::Post, HOOKS, HOST, move |context| hook(terms, &sessions, context)),
         blocking_up_to(0, Method::Get, SESSIONS, HOST, session),
     ]
 }
@@ -171,7 +171,7 @@ fn moving(body: &[u8]) -> Result<Moving, Problem> {
 }
 
 /// `POST /v1/agents/hooks`: an event of a host.
-fn hook(terms: Terms, context: &RequestContext<'_>) -> Result<Reply, Problem> {
+fn hook(terms: Terms, sessions: &Arc<KeptSessions>, context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let told = HookEvent::parse(context.body()).map_err(|error| Problem::unreadable("read the event", &error))?;
     let unknown = || Problem::bad("unknown_host", "this host is not known here").help("use one version of Proofmark");
     let host = Host::named(&told.host).ok_or_else(unknown)?;
@@ -198,6 +198,7 @@ fn hook(terms: Terms, context: &RequestContext<'_>) -> Result<Reply, Problem> {
         keep: terms.keep,
     };
     let hooks = Hooks::new(Arc::clone(context.decider), settings, Arc::clone(&context.stop));
+    let hooks = hooks.keeping(Arc::clone(sessions));
     if told.record.is_none() && matches!(message.event, Event::Before(_)) && hooks.needs_record()? {
         return Ok(HookAnswer::NeedsRecord.to_json().into());
     }

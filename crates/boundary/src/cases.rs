@@ -1,6 +1,8 @@
 //! Test cases of a policy: requests, the evidence presented with them, and the expected decisions.
 
-use proofmark_evidence::{Comparison, Evidence, Person, ReceiptFact, ReceiptKind, suite_digest};
+use proofmark_evidence::{
+    Comparison, Evidence, ParseShareError, Person, ReceiptFact, ReceiptKind, Share, suite_digest,
+};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
@@ -184,7 +186,9 @@ fn receipt(field: &Field<'_>, number: usize, now: &Timestamp) -> Result<ReceiptF
         "suite",
         "specification",
         "tests",
+        "tests_from",
         "comparison",
+        "strength",
         "verdict",
         "tier",
         "verified_at",
@@ -215,9 +219,11 @@ fn receipt(field: &Field<'_>, number: usize, now: &Timestamp) -> Result<ReceiptF
         tier,
         specification,
         tests,
+        tests_from: fields.get("tests_from").map(|field| field.text().map(str::to_owned)).transpose()?,
         suite: digest("suite")?.or_else(|| tests.map(|tests| suite_digest(&specification, &tests))),
         kind: Some(kind.unwrap_or(ReceiptKind::Verification)),
         comparison: Some(comparison.unwrap_or(Comparison::External)),
+        strength: fields.get("strength").map(|field| share(&field)).transpose()?,
         verdict: fields.get("verdict").map(|field| parsed(&field)).transpose()?.unwrap_or(Verdict::Pass),
         signer: fields.get("signer").map(|field| parsed(&field)).transpose()?,
         valid: flag("valid", true)?,
@@ -225,6 +231,13 @@ fn receipt(field: &Field<'_>, number: usize, now: &Timestamp) -> Result<ReceiptF
         spent: flag("spent", false)?,
         verified_at: fields.get("verified_at").map(|field| time(&field)).transpose()?.unwrap_or_else(|| now.clone()),
         ..ReceiptFact::blank(&format!("receipt {number}"), now)
+    })
+}
+
+fn share(field: &Field<'_>) -> Result<Share, DocumentError> {
+    let share = field.json.as_number().and_then(|number| number.as_str().parse().ok());
+    share.ok_or_else(|| {
+        field.error(Cause::InvalidValue, ParseShareError.to_string()).with_help("write one such as 0.85")
     })
 }
 

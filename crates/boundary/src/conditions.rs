@@ -1,7 +1,7 @@
 //! The conditions of a `resume_contract`, and the facts they see.
 
-use proofmark_evidence::{Binds, Comparison, Evidence, ReceiptFact, ReceiptKind, Refusal, Roles, approval};
-use proofmark_predicate::{Budget, Predicate, Truth, Value};
+use proofmark_evidence::{Binds, Comparison, Evidence, ReceiptFact, ReceiptKind, Refusal, Roles, Share, approval};
+use proofmark_predicate::{Budget, Decimal, Predicate, Truth, Value};
 use proofmark_receipt::Sha256Digest;
 
 use crate::moment::Moment;
@@ -64,7 +64,9 @@ fn receipt_value(fact: &ReceiptFact) -> Value {
         ("specification", Value::from(fact.specification.to_string())),
         ("kind", fact.kind.map(ReceiptKind::as_str).map_or(Value::Null, Value::from)),
         ("comparison", fact.comparison.map(Comparison::as_str).map_or(Value::Null, Value::from)),
+        ("strength", fact.strength.map_or(Value::Null, strength)),
         ("tests", digest(fact.tests)),
+        ("tests_from", fact.tests_from.as_deref().map_or(Value::Null, Value::from)),
         ("suite", digest(fact.suite)),
         ("verdict", Value::from(fact.verdict.as_str())),
         ("tier", Value::from(i64::from(fact.tier))),
@@ -76,6 +78,11 @@ fn receipt_value(fact: &ReceiptFact) -> Value {
     ]
     .into_iter()
     .collect()
+}
+
+/// A decimal such as `0.833`. It has three places, so there is always one.
+fn strength(share: Share) -> Value {
+    Decimal::new(i128::from(share.thousandths()), -3).map_or(Value::Null, Value::from)
 }
 
 /// The presented approvals, each with whether it counts under each way of binding.

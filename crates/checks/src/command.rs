@@ -1,5 +1,6 @@
 //! Whole projects: a tree of files, and the command that runs its tests.
 
+mod demanded;
 mod expand;
 mod held;
 mod modules;
@@ -11,7 +12,7 @@ mod settings;
 mod tree;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub use held::{Held, MAX_HELD_GLOBS, glob_texts};
@@ -24,6 +25,7 @@ pub use tree::{TreeEntry, TreeEntryKind, TreeError, tree_entries};
 pub use words::MAX_WORDS;
 
 use crate::caps::MAX_TOTAL_TIMEOUT;
+use crate::counter::CounterSetting;
 use crate::job::ProjectFile;
 use crate::language::Language;
 use crate::reporting::{Report, Runner};
@@ -48,6 +50,8 @@ pub struct Command {
     /// The project's files with those of the request's own, which replace them; sorted by path. The report is not among
     /// them: the run has to write it.
     pub files: Vec<ProjectFile>,
+    /// The paths of the request's own files among them, which no submission replaces.
+    pub held: BTreeSet<String>,
     /// Why nothing is run.
     pub unusable: Option<Unusable>,
     /// The words of the command as the request has them.
@@ -58,8 +62,14 @@ pub struct Command {
     pub runner: Option<Runner>,
     /// The script of an installed package that the command runs, below the project.
     pub script: Option<String>,
+    /// The files and folders that its words name.
+    pub named: Vec<String>,
+    /// What the request says of a second run, with wrong expectations.
+    pub counter_run: CounterSetting,
     /// What the results are read from.
     pub report: Report,
+    /// The tests that have to pass; where there are any, no others count.
+    pub demanded: Vec<String>,
     /// How skipped tests count.
     pub skipped: SkipPolicy,
     /// Whether the command may read installed packages.

@@ -6,10 +6,14 @@ use base64ct::{Base64, Encoding};
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 use proofmark_receipt::{Json, Sha256Digest, object};
 
-/// The most files a project may have.
+/// The most files that a request may write out.
 pub const MAX_FILES: usize = 5_000;
-/// The most folders those files may be in: the disk of a run holds so many, with as many files.
-pub const MAX_FOLDERS: usize = 5_000;
+/// The most files a project may have, which is read from a folder or a repository.
+pub const MAX_PROJECT_FILES: usize = 50_000;
+/// The most bytes in the files of such a project: they are held in memory.
+pub const MAX_PROJECT_BYTES: u64 = 256 << 20;
+/// The most folders the files of a project may be in.
+pub const MAX_FOLDERS: usize = 50_000;
 /// The longest path, in bytes.
 pub const MAX_PATH_BYTES: usize = 512;
 
@@ -44,7 +48,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<Files, DocumentError> {
         files.insert(path.to_owned(), bytes(&content)?);
     }
     if files.len() > MAX_FILES {
-        let message = format!("{} files are more than the {MAX_FILES} a project may have", files.len());
+        let message = format!("{} files are more than the {MAX_FILES} a request may have", files.len());
         return Err(field.error(Cause::TooMany, message).with_help("leave some out"));
     }
     // One file cannot be the folder of another.
@@ -83,18 +87,20 @@ pub(crate) fn below_a_file(files: &Files) -> Option<(&str, &str)> {
 
 /// Why the files are more than a run can hold.
 pub(crate) fn too_many(files: &Files, disk_bytes: u64) -> Option<String> {
-    if files.len() > MAX_FILES {
-        return Some(format!("{} files are more than the {MAX_FILES} a project may have", files.len()));
+    if files.len() > MAX_PROJECT_FILES {
+        return Some(format!("{} files are more than the {MAX_PROJECT_FILES} a project may have", files.len()));
     }
     let mut all = BTreeSet::new();
-    // This is checked in the loop: a path holds up to 255 folders, so 5,000 files could name more than a million.
+    // This is checked in the loop: a path holds up to 255 folders, so 50,000 files could name ten million.
     for path in files.keys() {
         all.extend(folders(path));
         if all.len() > MAX_FOLDERS {
             return Some(format!("the files are in more than the {MAX_FOLDERS} folders a project may have"));
         }
     }
-    let needed: u64 = files.values().map(|content| (content.len() as u64).div_ceil(BLOCK_BYTES) * BLOCK_BYTES).sum();
+    // The disk has room for as many files and folders as it has blocks, however empty they are.
+    let blocks: u64 = files.values().map(|content| (content.len() as u64).div_ceil(BLOCK_BYTES).max(1)).sum();
+    let needed = (blocks + all.len() as u64) * BLOCK_BYTES;
     (needed > disk_bytes)
         .then(|| format!("the files take {needed} bytes of disk, more than the {disk_bytes} of `limits.disk_mb`"))
 }

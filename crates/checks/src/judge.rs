@@ -8,6 +8,7 @@ use proofmark_receipt::{DecidedBy, Detail, Results, Status, Verdict};
 use crate::budget::{DetailBudget, Focus};
 use crate::command::Command;
 use crate::constraint::{self, MAX_CONSTRAINT_STEPS};
+use crate::counter::{CounterRun, NoCounterRun};
 use crate::job::{End, Limits, Outcome};
 use crate::request::{Checks, Request};
 use crate::suite::{Expected, Reveal, Test};
@@ -17,12 +18,14 @@ mod answer;
 mod cause;
 mod check;
 mod command;
+mod counter;
 mod expected;
 mod explain;
 mod hint;
 mod suite;
 mod text;
 
+pub use counter::CounterCounts;
 use explain::Told;
 pub use explain::same_error;
 pub use suite::SuiteJudging;
@@ -66,6 +69,8 @@ pub struct Judgment {
     pub fault: Option<Fault>,
     /// A project's skipped tests, which count neither as passed nor as failed.
     pub skipped: Vec<SkippedTest>,
+    /// What a counter-run contradicted, if there was one.
+    pub counter: Option<CounterCounts>,
 }
 
 /// A test of a project that did not run.
@@ -123,7 +128,7 @@ impl Request {
                     self.conclude(details.collect(), suite.reveal)
                 }
             },
-            Checks::Command(command) => self.judge_command(command, submission),
+            Checks::Command(command) => self.of_command(command, command::judge(command, submission)),
             Checks::Constraints { constraints, reveal } => {
                 let details = constraint::evaluate(constraints, &self.output, budget).into_iter();
                 let details = details.map(|detail| Detail { decided: Some(DecidedBy::Verifier), ..detail });
@@ -132,8 +137,25 @@ impl Request {
         }
     }
 
-    fn judge_command(&self, command: &Command, outcome: Option<&Outcome>) -> Judgment {
-        let command::Judged { checks, skipped, fails } = command::judge(command, outcome);
+    /// Judges the outcomes of the two runs of a counter-run, in the order of [`Request::plan_counter`].
+    pub fn judge_counter(&self, counter: &CounterRun, outcomes: [Option<&Outcome>; 2]) -> Judgment {
+        let Checks::Command(command) = &self.checks else { return self.judge(None, None) };
+        let counter::Countered { judged, counts } = counter::judge(command, counter, outcomes);
+        let judgment = self.of_command(command, judged);
+        let is_unproven = counts.is_some_and(|counts| counts.unproven > 0);
+        let fault = judgment.fault.or(is_unproven.then_some(Fault::Submission));
+        Judgment { fault, counter: counts, ..judgment }
+    }
+
+    /// The judgment of a request that demands a counter-run, which this prevents.
+    pub fn judge_refused(&self, why: &NoCounterRun) -> Judgment {
+        let message = format!("the request demands a counter-run, and there is none: {why}");
+        let detail = command::one(Status::Error, Some(message));
+        self.conclude(vec![(Some(Fault::Verifier), detail)], self.checks.reveal())
+    }
+
+    fn of_command(&self, command: &Command, judged: command::Judged) -> Judgment {
+        let command::Judged { checks, skipped, fails } = judged;
         // The tests share a process with the submission.
         let decided = |(fault, detail)| (fault, Detail { decided: Some(DecidedBy::Submission), ..detail });
         let judgment = self.conclude(checks.into_iter().map(decided).collect(), command.reveal);
@@ -181,7 +203,7 @@ impl Request {
         let by_verifier = results.details.iter().all(|detail| detail.decided == Some(DecidedBy::Verifier));
         let is_inside = matches!(self.checks, Checks::Command(_));
         let decided = if by_verifier && !is_inside { DecidedBy::Verifier } else { DecidedBy::Submission };
-        Judgment { tier: self.checks.tier(), verdict, results, decided, fault, skipped: Vec::new() }
+        Judgment { tier: self.checks.tier(), verdict, results, decided, fault, skipped: Vec::new(), counter: None }
     }
 }
 

@@ -20,6 +20,7 @@ mod caps;
 mod command;
 mod compare;
 mod constraint;
+mod counter;
 mod difference;
 mod fences;
 mod fields;
@@ -48,13 +49,19 @@ pub use command::{
 };
 pub use compare::{Rules, Tolerance, equal};
 pub use constraint::Constraint;
+pub use counter::{
+    Alteration, CanaryText, CounterRun, CounterSetting, Edit, Expectation, HeldTest, NoCounterRun, ReadTests, TestFile,
+    Title,
+};
 pub use fields::Outside;
-pub use files::{MAX_FILES, MAX_PATH_BYTES, file_content, files_digest, is_project_path};
+pub use files::{
+    MAX_FILES, MAX_PATH_BYTES, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, file_content, files_digest, is_project_path,
+};
 pub use job::{
     Case, CaseOutcome, End, Environment, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Origin, Outcome, OwnModules,
     PROJECT_FOLDER, PackagesFrom, Program, Project, ProjectFile, Tail, Written,
 };
-pub use judge::{Fault, Judgment, SkippedTest, SuiteJudging, same_error};
+pub use judge::{CounterCounts, Fault, Judgment, SkippedTest, SuiteJudging, same_error};
 pub use language::{Language, ParseLanguageError};
 pub use plan::Plan;
 pub use reporting::{Report, ReportForm, Runner};

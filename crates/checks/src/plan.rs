@@ -13,6 +13,7 @@ use crate::caps::{
 use crate::command::{
     Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_PROCESSES, own_modules,
 };
+use crate::counter::CounterRun;
 use crate::job::{Case, Job, Limits, Need, Program, Project};
 use crate::reporting::{Report, Runner};
 use crate::request::{Checks, Code, Place, Request, RequestError};
@@ -40,6 +41,23 @@ impl Request {
             Checks::Command(command) => plan_command(command, caps),
             Checks::Constraints { .. } => Ok(Plan::default()),
         }
+    }
+
+    /// Plans the two jobs of a counter-run.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`] as for [`Request::plan`].
+    pub fn plan_counter(&self, counter: &CounterRun, caps: &Caps) -> Result<[Job; 2], RequestError> {
+        let [first, second] = &counter.sides;
+        let job = |side| {
+            let Plan { submission, .. } = plan_command(side, caps)?;
+            submission.ok_or_else(|| {
+                let place = Place::Field("verification.counter_run".to_owned());
+                RequestError::new(place, Code::ConflictingFields, "the command cannot run")
+            })
+        };
+        Ok([job(first)?, job(second)?])
     }
 }
 

@@ -55,6 +55,12 @@ impl Reported {
         Reported { name: name.into(), status, tested: Tested::Yes, excerpts: Excerpts::default(), elapsed_ms: None }
     }
 
+    /// A test that was to run and of which the report has nothing.
+    pub(crate) fn missing(name: &str) -> Reported {
+        let message = Some("the report has no test of this name".to_owned());
+        Reported { excerpts: Excerpts { message, ..Excerpts::default() }, ..Reported::new(name, Status::Fail) }
+    }
+
     /// Makes it a test that was skipped, which is not a pass.
     pub(crate) fn skip(&mut self, why: &str) {
         let why = why.trim();

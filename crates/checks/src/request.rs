@@ -2,6 +2,8 @@
 //!
 //! The reference of the format is `docs/requests.md`.
 
+use std::collections::BTreeMap;
+
 use proofmark_receipt::json::{Json, Profile};
 use proofmark_receipt::{Hashes, Object, Sha256Digest, Task, object};
 
@@ -10,6 +12,7 @@ use crate::caps::MAX_REQUEST_BYTES;
 use crate::command::{self, Command};
 use crate::constraint::{self, Constraint};
 use crate::fields::{self, Outside};
+use crate::files::{self, Files};
 use crate::suite::{Reveal, Suite};
 
 mod embedded;
@@ -108,12 +111,30 @@ impl Request {
         Request::from_document(document, &Outside { submission: None, file: &refuse_file })
     }
 
+    /// The request that runs a command in a project, whose files are not in a document and so may be more: at most
+    /// [`MAX_PROJECT_FILES`](crate::MAX_PROJECT_FILES). The document has the `verification`.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`] with the place, and what to write instead.
+    pub fn from_project(files: BTreeMap<String, Vec<u8>>, document: &Json) -> Result<Request, RequestError> {
+        // Whoever read the files may have taken their paths from elsewhere.
+        if let Some(why) = files.keys().find_map(|path| files::check(path).err()) {
+            return Err(RequestError::new(Place::Whole, Code::InvalidValue, why).with_help(files::PATH_HELP));
+        }
+        Request::from_parts(document, &Outside { submission: None, file: &refuse_file }, Some(files))
+    }
+
     /// Reads a request that was parsed before, and may name files.
     ///
     /// # Errors
     ///
     /// [`RequestError`] with the place, and what to write instead.
     pub fn from_document(document: &Json, outside: &Outside<'_>) -> Result<Request, RequestError> {
+        Request::from_parts(document, outside, None)
+    }
+
+    fn from_parts(document: &Json, outside: &Outside<'_>, project: Option<Files>) -> Result<Request, RequestError> {
         let root = Field::root(document).fields()?;
         root.only(&["task", "task_id", "task_type", "tier", "specification", "output", "verification"])?;
         let task = task(&root)?;
@@ -130,8 +151,11 @@ impl Request {
         let block = verification.fields()?;
         let (output, output_digest, checks) = match kind {
             Kind::Command => {
-                let files = files(&root)?;
-                let (command, digest) = command::read(&block, &files)?;
+                let submitted = match project {
+                    Some(files) => files,
+                    None => files::read(&submitted_files(&root)?)?,
+                };
+                let (command, digest) = command::read(&block, submitted)?;
                 (String::new(), digest, Checks::Command(command))
             }
             Kind::Suite => with_text(&root, outside, suite::read(&verification).map(Checks::Suite))?,
@@ -227,7 +251,7 @@ fn with_text(
     Ok((output, digest, checks))
 }
 
-fn files<'a>(root: &Fields<'a>) -> Result<Field<'a>, RequestError> {
+fn submitted_files<'a>(root: &Fields<'a>) -> Result<Field<'a>, RequestError> {
     const HELP: &str = "write the project's files as an object of paths and their text";
     let output = root.need("output", HELP)?.fields()?;
     output.only(&["files"])?;

@@ -13,7 +13,7 @@ use proofmark_receipt::{ChainError, ReceiptError, SignError};
 use proofmark_server::{KeysError, KeysFileError, ServeError, WebhookError};
 use proofmark_session::SessionError;
 use proofmark_store::{CopyError, StoreError};
-use proofmark_verifier::{AcceptError, IssueError, ProjectError, VerifyError};
+use proofmark_verifier::{AcceptError, IssueError, ProjectError, StrengthError, VerifyError};
 
 use crate::paint::printable;
 use crate::source::SourceError;
@@ -120,6 +120,7 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         SourceError,
         StopError,
         StoreError,
+        StrengthError,
         SuggestSessionError,
         TrustError,
     )

@@ -67,6 +67,7 @@ mod shell_words;
 mod signed;
 mod source;
 mod store;
+mod suite;
 mod table;
 mod trust;
 mod verify;
@@ -129,6 +130,9 @@ Example:
 #[derive(Subcommand)]
 enum Command {
     Verify(verify::Verify),
+    /// Measure what a suite sees
+    #[command(subcommand)]
+    Suite(suite::Suite),
     /// Judge responses to workflow steps by their contracts, and test workflows
     #[command(subcommand)]
     Workflow(workflow::Workflow),
@@ -243,6 +247,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let config = Config::from_environment()?;
     match arguments.command {
         Command::Verify(command) => command.run(&config),
+        Command::Suite(command) => command.run(),
         Command::Workflow(command) => command.run(&config),
         Command::Lint(command) => command.run(&config),
         Command::Receipt(command) => command.run(&config),

@@ -12,11 +12,13 @@ use proofmark_checks::{
 use proofmark_git::LeftOut;
 use proofmark_receipt::{Json, Object, object};
 use proofmark_verifier::{
-    CONFIG_FILE, HeldTests, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files, project_origin,
+    CONFIG_FILE, HeldTests, Lists, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files, project_origin,
     project_request, require_all_tests, settings_in, tree_files,
 };
 
 mod owner;
+mod patch;
+mod tasks;
 
 use crate::document;
 use crate::error::with_help;
@@ -53,7 +55,7 @@ pub(crate) struct ProjectOptions {
     ///
     /// A folder is written with its path from the root, or with ./ or ../ before it. What the submission changed there is reported and
     /// never run. The commit is one of the git repository of DIR. docs/projects.md says which files these are.
-    #[arg(long, value_name = "REF|DIR", requires = "dir")]
+    #[arg(long, value_name = "REF|DIR")]
     tests_from: Option<String>,
     /// Do not let a submission pass that has fewer tests than the owner
     #[arg(long, requires = "tests_from")]
@@ -94,12 +96,19 @@ pub(crate) struct ProjectOptions {
     /// The tests whose texts the receipt shows [default: all]
     #[arg(long, value_name = "TESTS", value_parser = PossibleValuesParser::new(["all", "failures", "none"]))]
     reveal: Option<String>,
+    /// Run held tests once only, and not again with wrong expectations; the receipt says so (docs/counter-runs.md)
+    #[arg(long)]
+    no_counter_run: bool,
     /// Set a variable of the command's environment; can be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
     /// Leave out what this glob matches, by path or by name; can be repeated
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
+    #[command(flatten)]
+    pub(crate) patch: patch::PatchOptions,
+    #[command(flatten)]
+    pub(crate) tasks: tasks::TaskOptions,
     /// The command that tests the project
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -108,14 +117,15 @@ pub(crate) struct ProjectOptions {
 impl ProjectOptions {
     /// The folder and the file that are read.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.dir.iter().chain(&self.config)
+        self.dir.iter().chain(&self.config).chain(self.patch.paths())
     }
 
     /// The project, if one is to be verified. Whoever asks for more is told of the file with its settings.
     pub(crate) fn read(&self, verbose: bool) -> anyhow::Result<Option<Project>> {
-        let Some(folder) = &self.dir else {
+        let Some(folder) = self.folder() else {
             // clap waives `requires` where what is required conflicts with another argument, as the files of requests.
             return match self.given() {
+                _ if self.tasks.is_given() => Ok(None),
                 None => Ok(None),
                 Some(option) => Err(with_help(
                     format!("verify without `--dir`: {option} is for projects"),
@@ -140,12 +150,31 @@ impl ProjectOptions {
             None => owner::tell_own(folder),
         }
         let Reading { request, packages, .. } = reading;
-        Ok(Some(Project { folder: folder.clone(), request, packages, origin }))
+        Ok(Some(Project { folder: folder.to_owned(), request, packages, origin }))
+    }
+
+    /// The projects that the tasks make, if tasks are named. Their settings are those of options: a task has none.
+    pub(crate) fn tasks(&self) -> anyhow::Result<Option<tasks::Tasks>> {
+        if !self.tasks.is_given() {
+            return Ok(None);
+        }
+        let config = self.config.as_deref().map(read_settings).transpose()?.unwrap_or_default();
+        let config = config.with(&self.flags().into())?;
+        if !config.settings.contains("command") {
+            let help = "write it behind `--`, as in `-- pytest -q`, or as `command` in the file of `--config`";
+            return Err(with_help("verify the predictions: there is no command", help));
+        }
+        self.tasks.open(config)
+    }
+
+    /// The folder of the project, or of the repository that it is a commit of.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.dir.as_deref().or(self.patch.repo.as_deref())
     }
 
     /// Prints which file of the project comes from where.
     pub(crate) fn print_explanation(&self, json: bool) -> anyhow::Result<()> {
-        let Some(folder) = &self.dir else { return Ok(()) };
+        let Some(folder) = self.folder() else { return Ok(()) };
         let reading = self.read_in(folder, false)?;
         match &reading.held {
             Some((tests, held)) => owner::explain(tests, held, &reading.request, json),
@@ -162,17 +191,37 @@ impl ProjectOptions {
                 format!("write it behind `--`, as in `-- pytest -q`, or as `command` in `{CONFIG_FILE}`"),
             ));
         }
-        let ProjectFiles { files, left_out, packages } = match &self.tree {
-            Some(tree) => tree_files(folder, tree, &config)?,
-            None => folder_files(folder, &config)?,
+        let (files, patch) = match (self.patch.read(&config)?, &self.tree) {
+            (Some((files, patch)), _) => (files, Some(patch)),
+            (None, Some(tree)) => (tree_files(folder, tree, &config)?, None),
+            (None, None) => (folder_files(folder, &config)?, None),
         };
-        let held = tests.map(|tests| anyhow::Ok((tests.hold(&files, &config)?, tests))).transpose()?;
-        let mut request = project_request(folder, files, &config, held.as_ref().map(|(held, _)| held))?;
-        if let Some((held, _)) = held.as_ref().filter(|_| self.strict_tests) {
-            require_all_tests(&mut request, held);
+        let mut reading = Reading::new(folder, files, &config, tests, &self.patch.lists()?)?;
+        if let Some(patch) = patch {
+            reading.request.known.insert("patch", patch);
         }
-        let held = held.map(|(held, tests)| (tests, held));
-        Ok(Reading { request, left_out, packages, held })
+        if let Some((_, held)) = reading.held.as_ref().filter(|_| self.strict_tests) {
+            require_all_tests(&mut reading.request, held);
+        }
+        Ok(reading)
+    }
+
+    /// The base with the owner's tests, and the commit that the tests come from: what `--derive-lists` runs.
+    pub(crate) fn derivation(&self) -> anyhow::Result<Option<[Project; 2]>> {
+        let (Some(folder), Some(name)) = (self.folder(), &self.tests_from) else { return Ok(None) };
+        let tests = TestsFrom::find(folder, name)?;
+        let config = self.config(folder, Some(&tests), false)?.with(&self.flags().into())?;
+        let own = tree_files(folder, name, &config)?;
+        let before = self.read_in(folder, false)?;
+        let after = Reading::new(folder, own, &config, Some(tests), &Lists::default())?;
+        let origin = project_origin(folder)?;
+        let project = |reading: Reading| Project {
+            folder: folder.to_owned(),
+            request: reading.request,
+            packages: reading.packages,
+            origin: origin.clone(),
+        };
+        Ok(Some([project(before), project(after)]))
     }
 
     /// An option that means nothing without a project.
@@ -193,11 +242,12 @@ impl ProjectOptions {
             ("`--runtime`", self.runtime.is_some()),
             ("`--skipped`", self.skipped.is_some()),
             ("`--reveal`", self.reveal.is_some()),
+            ("`--no-counter-run`", self.no_counter_run),
             ("`--env`", !self.env.is_empty()),
             ("`--exclude`", !self.exclude.is_empty()),
             ("a command", !self.command.is_empty()),
         ];
-        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+        given.into_iter().chain(self.patch.given()).find(|(_, given)| *given).map(|(option, _)| option)
     }
 
     /// The settings, which come from where the tests do: a submission's own could loosen them.
@@ -237,6 +287,7 @@ impl ProjectOptions {
             "runtime"?: self.runtime.as_deref(),
             "skipped"?: self.skipped.as_deref(),
             "reveal"?: self.reveal.as_deref(),
+            "counter_run"?: self.no_counter_run.then_some(false),
             "env"?: (!self.env.is_empty()).then_some(env),
             "limits"?: limits.iter().next().is_some().then(|| limits.clone()),
             "exclude"?: texts(&self.exclude),
@@ -256,6 +307,21 @@ struct Reading {
     packages: Vec<HostFolder>,
     /// The owner's tests, and where they come from.
     held: Option<(TestsFrom, HeldTests)>,
+}
+
+impl Reading {
+    fn new(
+        folder: &Path,
+        project: ProjectFiles,
+        config: &ProjectConfig,
+        tests: Option<TestsFrom>,
+        lists: &Lists,
+    ) -> anyhow::Result<Reading> {
+        let ProjectFiles { files, left_out, packages } = project;
+        let held = tests.map(|tests| anyhow::Ok((tests.hold(&files, config)?, tests))).transpose()?;
+        let request = project_request(folder, files, config, held.as_ref().map(|(held, _)| held), lists)?;
+        Ok(Reading { request, left_out, packages, held: held.map(|(held, tests)| (tests, held)) })
+    }
 }
 
 /// Says what of the files is left out.

@@ -1,16 +1,20 @@
 //! `proofmark verify`.
 
+mod derive;
 mod filter;
 mod output;
 mod reader;
 mod tally;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::iter::Peekable;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::thread;
+use std::time::Duration;
 use std::vec::IntoIter;
 
 use anyhow::Context;
@@ -19,7 +23,8 @@ use proofmark_checks::{Caps, Request, SuiteHashes};
 use proofmark_evidence::suite_digest;
 use proofmark_receipt::{Json, Timestamp, object};
 use proofmark_sandbox::{Host, Level};
-use proofmark_verifier::{Batch, BatchWatch, Issuer, case_count, now, prepare};
+use proofmark_verifier::sync::lock;
+use proofmark_verifier::{Batch, BatchWatch, Issuer, StrengthWatch, Survivor, case_count, now, prepare};
 
 use crate::config::Config;
 use crate::document;
@@ -34,9 +39,10 @@ use crate::progress::{Progress, Work};
 use crate::project::ProjectOptions;
 use crate::report::{self, Format, Formatting};
 use crate::serve::concurrency;
+use crate::suite::strength_time;
 use filter::Filter;
 use output::{Output, Verbosity};
-use reader::{Named, Reader, Refused, Window};
+use reader::{Named, Projects, Reader, Refused, Window};
 use watch::Seen;
 
 /// Run submissions against their tests and issue a signed receipt for each
@@ -59,6 +65,7 @@ use watch::Seen;
   proofmark verify request.json --chain nightly
   proofmark verify --dir ./project -- pytest -q
   proofmark verify --dir ./project --timeout 120s --skipped ignore -- pytest -q
+  proofmark verify suite.yaml --submission solution.py --strength=10s
   proofmark verify --dir ./project --tests-from HEAD -- node --test
   proofmark verify --suite-digest suite.yaml
 
@@ -67,7 +74,7 @@ Exit codes: 0 all pass; 1 a submission fails or is partial; 2 a request is inval
 )]
 pub(crate) struct Verify {
     /// Requests: files, folders, .jsonl files, or - for standard input
-    #[arg(required_unless_present_any = ["dir", "suite_digest"], conflicts_with_all = ["dir", "suite_digest"], value_name = "FILE|DIR|-")]
+    #[arg(required_unless_present_any = ["dir", "repo", "tasks", "suite_digest"], conflicts_with_all = ["dir", "repo", "tasks", "suite_digest"], value_name = "FILE|DIR|-")]
     requests: Vec<PathBuf>,
     /// Allow commands to read this path of the host, if their request asks for it; can be repeated
     #[arg(long, value_name = "PATH")]
@@ -103,6 +110,10 @@ pub(crate) struct Verify {
     /// Run again each time the requests, the submission or the project change
     #[arg(long)]
     watch: bool,
+    /// Measure the strength of the suites whose submissions pass: for so long, mutants of the submission run through its own suite
+    /// [default: 30s]
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "30s", value_parser = strength_time)]
+    strength: Option<Duration>,
     /// How many requests, and checks of one request, run at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -133,6 +144,9 @@ impl Verify {
         if self.project.explain {
             self.project.print_explanation(self.formatting.format() == Format::Json)?;
             return Ok(Exit::Yes);
+        }
+        if let Some(folder) = &self.project.patch.derive_lists {
+            return self.derive_lists(folder);
         }
         let mut session = None;
         if self.watch { self.run_on_change(config, &mut session) } else { self.run_once(config, &mut session).0 }
@@ -186,9 +200,15 @@ impl Verify {
     }
 
     fn reader(&self) -> anyhow::Result<Reader> {
-        let project = self.project.read(self.verbose)?;
+        let projects: Projects = match self.project.tasks()? {
+            Some(tasks) => Box::new(tasks.into_projects()),
+            None => {
+                let project = self.project.read(self.verbose)?;
+                Box::new(project.into_iter().map(|project| (project.folder.display().to_string(), Ok(project))))
+            }
+        };
         let reader = Reader::new(self.requests.clone(), self.submission.as_ref())?;
-        Ok(reader.with_first(project).with_filter(self.filter.clone().map(Filter)))
+        Ok(reader.with_projects(projects).with_filter(self.filter.clone().map(Filter)))
     }
 
     fn run_all(&self, reader: &mut Reader, config: &Config, session: &mut Option<Session>) -> anyhow::Result<Exit> {
@@ -268,6 +288,12 @@ impl Verify {
             Some(chain) => batch.on_chain(chain.clone())?,
             None => batch,
         };
+        let survivors = Mutex::new(BTreeMap::new());
+        let note = |index, of_request: Vec<Survivor>| drop(lock(&survivors).insert(index, of_request));
+        let batch = match self.strength {
+            Some(time) => batch.with_strength(StrengthWatch { time, survivors: &note }),
+            None => batch,
+        };
         let mut refused = refused.into_iter().peekable();
         let mut shown = 0;
         let unnamed = Named::default();
@@ -278,7 +304,10 @@ impl Verify {
                 shown += 1;
                 let name = names.get(index).unwrap_or(&unnamed);
                 match receipt {
-                    Ok(receipt) => output.receipt(name, &receipt)?,
+                    Ok(receipt) => {
+                        output.receipt(name, &receipt)?;
+                        output.survivors(&lock(&survivors).remove(&index).unwrap_or_default())?;
+                    }
                     Err(error) => output.unverified(name, error)?,
                 }
                 progress.failed(output.tally.failed());
@@ -297,11 +326,14 @@ impl Verify {
 
     /// How many requests there are, where that is known before they are read.
     fn count(&self) -> Option<u64> {
+        if self.project.tasks.is_given() {
+            return None;
+        }
         self.requests
             .iter()
             .map(|path| input::count(path))
             .sum::<Option<u64>>()
-            .map(|all| all + u64::from(self.project.dir.is_some()))
+            .map(|all| all + u64::from(self.project.folder().is_some()))
     }
 
     fn verbosity(&self) -> Verbosity {

@@ -52,7 +52,7 @@ pub use evidence::{AttemptEvidence, MissingFact};
 pub use expect::Expect;
 pub use follow::{Due, KnownStep, NextStep, due, is_in_order, next_step};
 pub use given::{NotGiven, not_given};
-pub use policy::WorkflowPolicy;
+pub use policy::{WorkflowPolicy, reviewers};
 pub use state::{Event, Retry, RetryPlan, State, StateError, TransitionError};
 pub use tools::{ToolClasses, ToolGlob};
 pub use warnings::warning_codes;

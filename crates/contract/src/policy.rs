@@ -129,7 +129,7 @@ impl WorkflowPolicy {
 }
 
 /// Who may approve attempts and reopen steps: an organization decides who, where its policy lists anybody.
-pub(crate) fn reviewers<'a>(workflow: &'a Workflow, policy: Option<&'a WorkflowPolicy>) -> &'a [ListedReviewer] {
+pub fn reviewers<'a>(workflow: &'a Workflow, policy: Option<&'a WorkflowPolicy>) -> &'a [ListedReviewer] {
     let listed = policy.map(|policy| policy.reviewers.as_slice()).filter(|listed| !listed.is_empty());
     listed.unwrap_or(&workflow.reviewers)
 }

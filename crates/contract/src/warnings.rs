@@ -3,9 +3,10 @@
 use proofmark_evidence::DOUBTS;
 
 /// The names of the warnings about workflows and workflow policies that an author can mean, beside [`DOUBTS`].
-const WARNINGS: [&str; 29] = [
+const WARNINGS: [&str; 30] = [
     "any-signer",
     "any-suite",
+    "strength-of-any-suite",
     "call-of-any-server",
     "call-of-any-status",
     "call-of-any-tool",

@@ -231,7 +231,9 @@ pub(crate) fn ended_by_denial(
     };
     let Some(key_of_grants) = occasion.key() else { return Ok(Vec::new()) };
     let mut writes = Vec::new();
-    for receipt in store.receipts_over(&key_of_grants.to_string(), &|receipt| Grant::of(receipt).is_some())? {
+    for receipt in store.receipts_over(&key_of_grants.to_string(), &|receipt| {
+        Grant::of(receipt).is_some().then(|| spend_of_stored(receipt))
+    })? {
         let Some(grant) = Grant::of(&receipt) else { continue };
         // Receipts of the command line are found for every tenant; a tenant ends the grants of its own decisions.
         let is_own = grant.decision_id.map(|id| store.decision(id)).transpose()?.flatten().is_some();

@@ -55,6 +55,10 @@ impl Known for Arc<Mutex<Connection>> {
     fn take_in(&mut self, entry: &Entry) {
         locked(self).take_in(entry);
     }
+
+    fn appended(&mut self, _: &Entry) {
+        // It has seen what it has recorded.
+    }
 }
 
 /// Entries that are not on disk yet.

@@ -1,9 +1,11 @@
 //! Decides for the hooks of a host: one process for each event, which finds what happened before in the store.
 //!
 //! A call that has two events, or whose event comes twice, has one decision. What ends is matched with what was decided by the
-//! host's name of the call, or by tool and arguments where the host names no calls.
+//! host's name of the call, or by tool and arguments where the host names no calls. A server, which takes the events of many hooks, keeps
+//! what it has verified of their sessions ([`KeptSessions`]).
 
 mod calls;
+mod kept;
 mod links;
 mod stop;
 
@@ -27,6 +29,7 @@ use crate::decider::Decider;
 use crate::finding::{FindingCode, Found};
 use crate::session_decider::{Known, Owner, SessionDecider};
 use calls::{Calls, HookedCall, Match, arguments_digest, twin_digest};
+pub use kept::KeptSessions;
 pub use links::followed;
 pub use stop::{HostRecord, StepAt, StopError, StopRuling};
 
@@ -61,6 +64,8 @@ pub struct HookSettings {
 pub struct Hooks {
     decider: Arc<Decider>,
     settings: HookSettings,
+    /// The sessions that are not read from their beginning.
+    kept: Option<Arc<KeptSessions>>,
     /// Set when nobody waits for the answer any more: nothing is decided after that.
     stop: Arc<AtomicBool>,
 }
@@ -96,7 +101,13 @@ impl Hooks {
     /// Hooks that decide with `decider`, until `stop` is set.
     #[must_use]
     pub fn new(decider: Arc<Decider>, settings: HookSettings, stop: Arc<AtomicBool>) -> Self {
-        Self { decider, settings, stop }
+        Self { decider, settings, kept: None, stop }
+    }
+
+    /// Goes on with what is known of the session from earlier events, and keeps that for later ones.
+    #[must_use]
+    pub fn keeping(self, sessions: Arc<KeptSessions>) -> Self {
+        Self { kept: Some(sessions), ..self }
     }
 
     /// Takes in an event: a call is decided on, and how one ended is recorded. What was ruled, if something was to be. `transcript` is
@@ -121,7 +132,7 @@ impl Hooks {
     /// # Errors
     /// When the session cannot be read.
     pub fn needs_record(&self) -> Result<bool, DecideError> {
-        Ok(self.is_to_compare(&self.session()?))
+        self.in_session(|session| Ok(self.is_to_compare(session)))
     }
 
     fn is_to_compare(&self, session: &HookSession) -> bool {
@@ -143,14 +154,23 @@ impl Hooks {
         let Owner { tenant, asker } = &self.settings.owner;
         let policy = self.decider.policy_for(tenant, asker)?;
         let pending = Pending { message, call, action: self.action(&policy, message, call), policy: &policy };
-        let mut session = self.session()?;
-        self.check_sender(&mut session)?;
-        if self.is_to_compare(&session) {
+        self.in_session(|session| self.before_in(session, &pending, transcript))
+    }
+
+    fn before_in(
+        &self,
+        session: &mut HookSession,
+        pending: &Pending<'_>,
+        transcript: &dyn Fn() -> HostRecord,
+    ) -> Result<HookRuling, DecideError> {
+        let Pending { message, call, .. } = *pending;
+        self.check_sender(session)?;
+        if self.is_to_compare(session) {
             let record = transcript();
             if self.settings.host.record.alone_has_exit_codes() {
-                self.compare(&mut session, &record)?;
+                self.compare(session, &record)?;
             } else {
-                self.note_lost(&mut session, &record)?;
+                self.note_lost(session, &record)?;
             }
             session.catch_up()?;
         }
@@ -162,7 +182,7 @@ impl Hooks {
                     let why = format!("This session has had {MAX_CALLS} calls. Start a new one.");
                     Ok(HookRuling::Blocked(Block::without_decision("session_full", &why).text))
                 }
-                None => self.decide(session, &pending),
+                None => self.decide(session, pending),
             }
         })
     }
@@ -172,8 +192,17 @@ impl Hooks {
     /// # Errors
     /// When it cannot be stored.
     fn after(&self, message: &Message, call: &Call, ended: &Ended) -> Result<(), DecideError> {
-        let mut session = self.session()?;
-        self.check_sender(&mut session)?;
+        self.in_session(|session| self.after_in(session, message, call, ended))
+    }
+
+    fn after_in(
+        &self,
+        session: &mut HookSession,
+        message: &Message,
+        call: &Call,
+        ended: &Ended,
+    ) -> Result<(), DecideError> {
+        self.check_sender(session)?;
         let decided = match session.known.calls.to_end(message, call) {
             Match::Of(decided) => Some(decided.clone()),
             // The other event about the call says more.
@@ -201,7 +230,7 @@ impl Hooks {
             Some(decided) => Some((decided.decision, Found::BLOCKED)),
             None => Some((call.id.clone().unwrap_or_else(|| call.host_tool.clone()), EXECUTED_UNDECIDED)),
         };
-        let mut entries = self.entries(&session, None, Event::Result(result));
+        let mut entries = self.entries(session, None, Event::Result(result));
         if found.is_some() {
             entries.push(self.entry(Event::Undecided(Undecided {
                 call: call.id.clone(),
@@ -312,9 +341,20 @@ impl Hooks {
         self.decider.store().of(&self.settings.owner.tenant)
     }
 
-    fn session(&self) -> Result<HookSession, DecideError> {
+    /// Works in the session. What is known of it afterwards is kept, unless the work fails.
+    fn in_session<T, E: From<DecideError>>(&self, work: impl FnOnce(&mut HookSession) -> Result<T, E>) -> Result<T, E> {
         let HookSettings { owner, session, .. } = self.settings.clone();
-        SessionDecider::open(Arc::clone(&self.decider), owner, session, Seen::default(), Arc::clone(&self.stop))
+        let (decider, stop) = (Arc::clone(&self.decider), Arc::clone(&self.stop));
+        let verified = self.kept.as_ref().and_then(|kept| kept.take(&owner.tenant, &session));
+        let mut opened = match verified {
+            Some(verified) => SessionDecider::reopen(decider, owner, session, verified, stop),
+            None => SessionDecider::open(decider, owner, session, Seen::default(), stop),
+        }?;
+        let done = work(&mut opened)?;
+        if let (Some(kept), Some(verified)) = (&self.kept, opened.into_verified()) {
+            kept.put(&self.settings.owner.tenant, &self.settings.session, verified);
+        }
+        Ok(done)
     }
 
     fn find(&self, what: &str, found: Found) -> Result<(), DecideError> {
@@ -338,6 +378,10 @@ impl Known for Seen {
             }
             _ => {}
         }
+    }
+
+    fn appended(&mut self, entry: &Entry) {
+        self.take_in(entry);
     }
 }
 

@@ -5,10 +5,12 @@
 //! decisions are made on facts that lack each other. What it reads counts only if it is linked and signed; what it appends is
 //! linked to the very entry that it has verified.
 
+use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use proofmark_boundary::{Asker, DecisionReceipt, Request};
+use proofmark_keys::TrustedSigners;
 use proofmark_receipt::{ChainEnd, ChainTip, Link};
 use proofmark_session::{Entry, Kind, SessionChain, sign_entry};
 use proofmark_store::{After, NewEntries, NewEntry, StoreError, Tenant};
@@ -26,6 +28,19 @@ pub(crate) trait Known {
 
     /// Takes in an entry of the session's record, in its order.
     fn take_in(&mut self, entry: &Entry);
+
+    /// Takes in an entry that was appended here, where it is not known before that.
+    fn appended(&mut self, entry: &Entry);
+}
+
+/// What is known of a session, up to an entry that was verified.
+pub(crate) struct Verified<K> {
+    chain: SessionChain,
+    known: K,
+    /// How many bytes its entries have.
+    pub(crate) bytes: usize,
+    /// Who counted when it was verified.
+    trusted: Arc<TrustedSigners>,
 }
 
 /// Whose session it is, and who asks in it.
@@ -43,8 +58,15 @@ impl Owner {
     }
 }
 
-/// The entry that was signed last of those that are being stored.
-type LastSigned = Arc<Mutex<Option<ChainTip>>>;
+/// What is being stored.
+type LastSigned = Arc<Mutex<Signed>>;
+
+#[derive(Default)]
+struct Signed {
+    /// The entry that was signed last.
+    tip: Option<ChainTip>,
+    bytes: usize,
+}
 
 /// A session that this process decides on.
 pub(crate) struct SessionDecider<K> {
@@ -57,6 +79,10 @@ pub(crate) struct SessionDecider<K> {
     /// Whether there were entries that could not be verified: nothing is decided or appended then.
     is_behind: bool,
     pub(crate) known: K,
+    /// How many bytes these entries have.
+    bytes: usize,
+    /// Who counted when they were verified.
+    trusted: Arc<TrustedSigners>,
     stop: Arc<AtomicBool>,
 }
 
@@ -72,10 +98,39 @@ impl<K: Known> SessionDecider<K> {
         known: K,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, DecideError> {
-        let chain = SessionChain::new(&session);
-        let mut opened = Self { decider, owner, session, chain, is_behind: true, known, stop };
+        let (chain, trusted) = (SessionChain::new(&session), decider.trusted());
+        let mut opened = Self { decider, owner, session, chain, is_behind: true, known, bytes: 0, trusted, stop };
         opened.catch_up()?;
         Ok(opened)
+    }
+
+    /// As [`SessionDecider::open`], going on from what was verified before, while the same signers are trusted.
+    ///
+    /// # Errors
+    /// When the entries cannot be read, and when those that were verified are not there any more.
+    pub(crate) fn reopen(
+        decider: Arc<Decider>,
+        owner: Owner,
+        session: String,
+        verified: Verified<K>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, DecideError>
+    where
+        K: Default,
+    {
+        let Verified { chain, known, bytes, trusted } = verified;
+        if !Arc::ptr_eq(&trusted, &decider.trusted()) {
+            return Self::open(decider, owner, session, K::default(), stop);
+        }
+        let mut opened = Self { decider, owner, session, chain, is_behind: true, known, bytes, trusted, stop };
+        opened.catch_up()?;
+        Ok(opened)
+    }
+
+    /// What is known of it; none where that may not be all that was appended here.
+    pub(crate) fn into_verified(self) -> Option<Verified<K>> {
+        let Self { chain, is_behind, known, bytes, trusted, .. } = self;
+        (!is_behind).then_some(Verified { chain, known, bytes, trusted })
     }
 
     /// Whether the session has no entry.
@@ -90,9 +145,10 @@ impl<K: Known> SessionDecider<K> {
     /// them may be among what is known.
     pub(crate) fn catch_up(&mut self) -> Result<(), DecideError> {
         self.is_behind = true;
-        let Self { decider, owner, session, chain, known, .. } = self;
+        let Self { decider, owner, session, chain, known, bytes, .. } = self;
         let trusted = decider.deciders();
-        read_on(&decider.store().of(&owner.tenant), session, chain, &trusted, &mut |_, document| {
+        read_on(&decider.store().of(&owner.tenant), session, chain, &trusted, &mut |text, document| {
+            *bytes += text.len();
             // By the kind that is signed, and not by the column beside it.
             if let Some(entry) = document.entry().filter(|entry| K::KINDS.contains(&entry.event.kind())) {
                 known.take_in(&entry);
@@ -130,16 +186,18 @@ impl<K: Known> SessionDecider<K> {
         request: &Request,
         entries: &dyn Fn(&str, bool) -> Vec<Entry>,
     ) -> Result<DecisionReceipt, DecideError> {
-        let end = LastSigned::default();
+        let (end, stored) = (LastSigned::default(), RefCell::default());
         let with = |decision: &str, allowed: bool| {
-            Ok(vec![self.after_seen(&entries(decision, allowed), Some(decision), &end)?.into()])
+            // Those of a decision that was overtaken are replaced.
+            stored.replace(entries(decision, allowed));
+            Ok(vec![self.after_seen(&stored.borrow(), Some(decision), &end)?.into()])
         };
         // The one place where it is said who asks, and on what of the session it is decided.
         let asker = Asker { session: Some(self.chain.head()), ..self.owner.asker.clone() };
         let request = request.asked_by(&asker);
         let asked = Asked { with: Some(&with), ..Asked::new(&request, &self.owner.tenant, &self.stop) };
         let receipt = self.decider.decide(&asked)?.receipt;
-        self.appended(&end);
+        self.appended(&end, &stored.take());
         Ok(receipt)
     }
 
@@ -150,12 +208,17 @@ impl<K: Known> SessionDecider<K> {
     pub(crate) fn submit(&mut self, entries: &[Entry]) -> Result<(), DecideError> {
         let end = LastSigned::default();
         self.decider.store().of(&self.owner.tenant).submit(self.after_seen(entries, None, &end)?).wait()?;
-        self.appended(&end);
+        self.appended(&end, entries);
         Ok(())
     }
 
-    fn appended(&mut self, end: &LastSigned) {
-        self.chain.appended(end.lock().unwrap_or_else(PoisonError::into_inner).take());
+    fn appended(&mut self, end: &LastSigned, entries: &[Entry]) {
+        let Signed { tip, bytes } = std::mem::take(&mut *end.lock().unwrap_or_else(PoisonError::into_inner));
+        self.chain.appended(tip);
+        self.bytes += bytes;
+        for entry in entries.iter().filter(|entry| K::KINDS.contains(&entry.event.kind())) {
+            self.known.appended(entry);
+        }
     }
 
     /// Stores entries after all others.
@@ -173,11 +236,12 @@ impl<K: Known> SessionDecider<K> {
         decision: Option<&str>,
         end: &LastSigned,
     ) -> Result<NewEntries, DecideError> {
-        let mut new = Vec::new();
+        let (mut new, mut bytes) = (Vec::new(), 0);
         for (index, entry) in (1..).zip(entries) {
             let id = clock::receipt_id()?;
             let (document, key, end) =
                 (entry.to_document(id, &self.session), self.decider.shared_key(), Arc::clone(end));
+            bytes += document.to_text().len();
             new.push(NewEntry {
                 id,
                 kind: entry.event.kind().as_str(),
@@ -185,11 +249,12 @@ impl<K: Known> SessionDecider<K> {
                 sign: Box::new(move |chain: ChainEnd<'_>| {
                     let signed = sign_entry(document.clone(), chain, &key)?;
                     // What the store signs last is what it stores.
-                    *end.lock().unwrap_or_else(PoisonError::into_inner) = Link { id, document: &signed }.tip();
+                    end.lock().unwrap_or_else(PoisonError::into_inner).tip = Link { id, document: &signed }.tip();
                     Ok(signed)
                 }),
             });
         }
+        end.lock().unwrap_or_else(PoisonError::into_inner).bytes = bytes;
         Ok(NewEntries { session: self.session.clone(), after: After::Entry(self.chain.tip().cloned()), entries: new })
     }
 }

@@ -5,8 +5,11 @@ use proofmark_receipt::{Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
 use crate::receipt::{Comparison, Evidence, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, refuse};
+use crate::share::Share;
 use crate::span;
 
+/// How many digits the id of a commit has: SHA-1 or SHA-256.
+const COMMIT_DIGITS: [usize; 2] = [40, 64];
 /// The deepest tier of VRF 1.0.
 const MAX_TIER: u8 = 3;
 
@@ -18,14 +21,27 @@ pub struct ReceiptDemand {
     pub accepts: Accepts,
     /// The digest of the tests it ran; `None` for any.
     pub tests: Option<Sha256Digest>,
+    /// Whose tests it ran; `None` where they may be the submission's own.
+    pub tests_from: Option<TestsFromDemand>,
     /// The least separation from the submission with which answers were compared.
     pub comparison: Comparison,
+    /// How many mutants of the work have to fail the same tests, of those that load; `None` for any.
+    pub strength: Option<Share>,
     pub verdict: Verdict,
     pub tiers: Vec<u8>,
     pub signer: SignerDemand,
     pub max_age_millis: Option<i64>,
     /// Whether the rule uses up the receipt.
     pub single_use: bool,
+}
+
+/// Where the tests of a project have to come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TestsFromDemand {
+    /// From a place that is not the submission.
+    Owner,
+    /// From the commit with this id.
+    Commit(String),
 }
 
 /// What the work was verified against. A verdict alone proves nothing when the agent chose the tests.
@@ -70,8 +86,20 @@ impl ReceiptDemand {
 
     /// The fields of a receipt rule that are read here. Each kind of document adds its own, with `specification` and
     /// `output` among them.
-    pub const FIELDS: [&'static str; 10] =
-        ["kind", "suite", "any_suite", "tests", "comparison", "verdict", "tier", "signer", "max_age", "single_use"];
+    pub const FIELDS: [&'static str; 12] = [
+        "kind",
+        "suite",
+        "any_suite",
+        "tests",
+        "tests_from",
+        "comparison",
+        "strength",
+        "verdict",
+        "tier",
+        "signer",
+        "max_age",
+        "single_use",
+    ];
 
     /// Reads the shared fields of a receipt rule. Of `specification`, only whether it is present.
     ///
@@ -89,7 +117,12 @@ impl ReceiptDemand {
         Ok(Self {
             accepts: read_accepts(fields, kind)?,
             tests: fields.get("tests").map(|field| read_digest(&field)).transpose()?,
+            tests_from: fields
+                .either("tests_from", "testsFrom")?
+                .map(|field| read_tests_from(&field, kind))
+                .transpose()?,
             comparison: comparison.transpose()?.unwrap_or(Comparison::External),
+            strength: fields.get("strength").map(|field| read_strength(&field, kind)).transpose()?,
             verdict: fields.get("verdict").map_or(Ok(Verdict::Pass), |field| read_verdict(&field))?,
             tiers: fields.get("tier").map_or_else(|| Ok((0..=MAX_TIER).collect()), |field| read_tiers(&field))?,
             signer: fields.get("signer").map_or(Ok(SignerDemand::Trusted), |field| read_signer(&field))?,
@@ -131,12 +164,22 @@ impl ReceiptDemand {
         refuse(other(wanted.specification, &fact.specification), Refusal::OtherSpecification)?;
         refuse(!suite, Refusal::OtherSuite)?;
         refuse(self.tests.is_some() && fact.tests != self.tests, Refusal::OtherTests)?;
+        refuse(!self.tests_are_from_there(fact), Refusal::TestsFrom)?;
         refuse(!compared, Refusal::Comparison)?;
+        refuse(self.strength.is_some_and(|least| fact.strength.is_none_or(|found| found < least)), Refusal::Strength)?;
         refuse(fact.verdict != self.verdict, Refusal::Verdict)?;
         refuse(!self.tiers.contains(&fact.tier), Refusal::Tier)?;
         refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
         refuse(fact.older_than(self.max_age_millis, now), Refusal::TooOld)?;
         refuse(self.single_use && fact.spent, Refusal::Spent)
+    }
+
+    fn tests_are_from_there(&self, fact: &ReceiptFact) -> bool {
+        match &self.tests_from {
+            None => true,
+            Some(TestsFromDemand::Owner) => fact.tests_from.is_some(),
+            Some(TestsFromDemand::Commit(commit)) => fact.tests_from.as_ref() == Some(commit),
+        }
     }
 
     /// The indexes in the evidence of the receipts that meet the demand, the newest first.
@@ -188,6 +231,16 @@ fn read_accepts(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Accepts, Docum
     }
 }
 
+fn read_strength(field: &Field<'_>, kind: ReceiptKind) -> Result<Share, DocumentError> {
+    match kind {
+        ReceiptKind::Verification => Share::read_least(field),
+        ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum => {
+            let error = field.error(Cause::ConflictingFields, "only a verification has a strength");
+            Err(error.with_help("leave it out"))
+        }
+    }
+}
+
 fn read_suite(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
     let text = field.text()?;
     text.parse().map_err(|_| {
@@ -195,6 +248,26 @@ fn read_suite(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
             field.error(Cause::InvalidValue, format!("`{}` is not a digest, and files are not read here", shown(text)));
         error.with_help("write what `proofmark verify --suite-digest FILE` prints")
     })
+}
+
+/// `true`, or the id of a commit.
+fn read_tests_from(field: &Field<'_>, kind: ReceiptKind) -> Result<TestsFromDemand, DocumentError> {
+    if kind != ReceiptKind::Verification {
+        let error = field.error(Cause::ConflictingFields, "only a verification has tests");
+        return Err(error.with_help("leave the field out"));
+    }
+    let is_id = |text: &str| {
+        COMMIT_DIGITS.contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    match (field.json.as_bool(), field.json.as_str()) {
+        (Some(true), _) => Ok(TestsFromDemand::Owner),
+        (_, Some(text)) if is_id(text) => Ok(TestsFromDemand::Commit(text.to_owned())),
+        _ => {
+            let error = field.error(Cause::InvalidValue, "this says not where the tests have to come from");
+            Err(error
+                .with_help("write `true`, or the whole id of the commit; leave the field out where any tests count"))
+        }
+    }
 }
 
 /// A digest, as in `sha256:…`.

@@ -6,6 +6,7 @@
 //! - [`ReceiptFact`] is what is known about a receipt, [`ReceiptDemand`] what a rule asks for, and
 //!   [`ReceiptDemand::meets`] says whether it does, or why not ([`Refusal`]).
 //! - [`ReceiptKind`] is what a receipt is about; a rule accepts one kind.
+//! - [`Share`] is the part of something that a rule may ask for.
 //! - [`suite_digest`] names what a receipt proved: the specification and the tests together.
 //! - [`Signers`] are the keys that are trusted, each for one or more kinds of documents ([`Capability`]).
 //! - [`assign()`] gives each rule that uses up a receipt one of its own.
@@ -39,6 +40,7 @@ mod refusal;
 mod reviewer;
 mod roles;
 mod scope;
+mod share;
 mod signers;
 mod sought;
 pub mod span;
@@ -52,7 +54,7 @@ pub use approval_fact::{ApprovalFact, AskedBy, HUMAN_TIER, Subject, shown, shown
 pub use assign::assign;
 pub use call::Call;
 pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression};
-pub use demand::{Accepts, ReceiptDemand, SignerDemand, Wanted};
+pub use demand::{Accepts, ReceiptDemand, SignerDemand, TestsFromDemand, Wanted};
 pub use doubt::{DOUBTS, Doubt, Use, doubts};
 pub use listed::{filled, read_person};
 pub use path::Path;
@@ -62,6 +64,7 @@ pub use refusal::{Refusal, nearest};
 pub use reviewer::{Person, PersonError, Reviewer};
 pub use roles::{ListedReviewer, Roles};
 pub use scope::{Bound, Free, Occasion, Reach, Scope, ScopeError, Scopes, WantedScope};
+pub use share::{ParseShareError, Share};
 pub use signers::{Capabilities, Capability, DatedKey, ParseCapabilitiesError, Signers, TrustedKey};
 pub use sought::{Sought, SoughtReceipt};
 pub use status::EvidenceStatus;

@@ -6,6 +6,7 @@ use proofmark_receipt::{
 };
 
 use crate::approval_fact::ApprovalFact;
+use crate::share::Share;
 use crate::status::EvidenceStatus;
 use crate::suite::suite_digest;
 
@@ -45,6 +46,8 @@ pub struct ReceiptFact {
     pub kind: Option<ReceiptKind>,
     /// `None` when it names an unknown one.
     pub comparison: Option<Comparison>,
+    /// The share of mutants that failed the tests, of those that loaded; `None` where it was not measured.
+    pub strength: Option<Share>,
     pub verdict: Verdict,
     pub tier: u8,
     /// `hashes.output`.
@@ -55,6 +58,9 @@ pub struct ReceiptFact {
     pub tests: Option<Sha256Digest>,
     /// The suite, if the receipt says which tests ran ([`crate::suite_digest`]).
     pub suite: Option<Sha256Digest>,
+    /// The commit that the tests of a project come from, or the digest of the tests where they come from elsewhere; `None` where they may
+    /// be the submission's own.
+    pub tests_from: Option<String>,
     /// When the work was verified, by the issuer's clock.
     pub verified_at: Timestamp,
     /// The signer, if the signature is valid.
@@ -83,6 +89,14 @@ pub struct Spend {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
     documents: Vec<ReceiptFact>,
+}
+
+/// Where the tests come from that were held against a submission.
+fn tests_from(said: &Json) -> Option<String> {
+    let said = said.as_object()?;
+    let text = |name: &str| said.get(name).and_then(Json::as_str);
+    let held = text("digest").filter(|_| !said.contains("submission"))?;
+    Some(text("commit").unwrap_or(held).to_owned())
 }
 
 impl ReceiptKind {
@@ -193,12 +207,14 @@ impl ReceiptFact {
                 Some(ReceiptKind::Approval) => Some(Comparison::External),
                 _ => Comparison::of(receipt),
             },
+            strength: Share::strength_of(receipt),
             verdict: receipt.verdict(),
             tier: receipt.tier(),
             output: receipt.hashes().output,
             specification: receipt.hashes().specification,
             tests: receipt.hashes().tests,
             suite: receipt.hashes().tests.map(|tests| suite_digest(&receipt.hashes().specification, &tests)),
+            tests_from: receipt.metadata().get("tests_from").and_then(tests_from),
             verified_at: receipt.verified_at().clone(),
             signer: verification.signer,
             valid: verification.answer == SignatureStatus::Valid,
@@ -220,11 +236,13 @@ impl ReceiptFact {
             content: Sha256Digest::of(name.as_bytes()),
             kind: Some(ReceiptKind::Verification),
             comparison: Some(Comparison::External),
+            strength: None,
             verdict: Verdict::Pass,
             tier: 0,
             output: Sha256Digest::of(b""),
             specification: Sha256Digest::of(b""),
             tests: None,
+            tests_from: None,
             suite: None,
             verified_at: now.clone(),
             signer: None,

@@ -25,8 +25,12 @@ pub enum Refusal {
     /// It is for another suite: another specification, or other tests.
     OtherSuite,
     OtherTests,
+    /// Its tests are the submission's own, or of another commit.
+    TestsFrom,
     /// The submission decided some of its checks, or it does not say that the verifier decided them.
     Comparison,
+    /// Too few mutants of the work failed its tests, or it does not say how many.
+    Strength,
     Verdict,
     Tier,
     InTheFuture,
@@ -64,7 +68,9 @@ impl Refusal {
             Self::OtherSpecification => "other_specification",
             Self::OtherSuite => "other_suite",
             Self::OtherTests => "other_tests",
+            Self::TestsFrom => "tests_not_held",
             Self::Comparison => "compared_in_process",
+            Self::Strength => "too_weak",
             Self::Verdict => "other_verdict",
             Self::Tier => "other_tier",
             Self::InTheFuture => "dated_in_the_future",
@@ -97,7 +103,9 @@ impl Refusal {
             Self::OtherSpecification => "is for another specification",
             Self::OtherSuite => "is for another suite",
             Self::OtherTests => "ran other tests",
+            Self::TestsFrom => "does not say that its tests come from there",
             Self::Comparison => "does not say that the verifier decided every check",
+            Self::Strength => "does not say that enough mutants of the work failed its tests",
             Self::Verdict => "has another verdict",
             Self::Tier => "is of another tier",
             Self::InTheFuture => "is dated in the future",

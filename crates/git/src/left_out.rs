@@ -8,7 +8,7 @@ pub const ENVIRONMENT_FILE: &str = "pyvenv.cfg";
 pub const NODE_MODULES: &str = "node_modules";
 
 /// How many files and folders are looked at, with those that are left out.
-pub const MAX_ENTRIES: usize = 50_000;
+pub const MAX_ENTRIES: usize = 100_000;
 /// How deep folders may nest.
 pub const MAX_FOLDER_DEPTH: usize = 64;
 

@@ -5,6 +5,7 @@
 
 mod notes;
 mod objects;
+mod patch;
 mod revision;
 mod tree;
 
@@ -14,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use proofmark_checks::{MAX_FILES, MAX_REQUEST_BYTES, TreeError};
+use proofmark_checks::{MAX_PROJECT_BYTES, MAX_PROJECT_FILES, TreeError};
 use proofmark_receipt::document::shown;
 
 use crate::left_out::{MAX_ENTRIES, MAX_FOLDER_DEPTH};
@@ -55,6 +56,8 @@ pub struct Repository {
     folder: Option<PathBuf>,
     /// Whether the folder may itself look like a repository without being one: files of a work tree can do that.
     in_work_tree: bool,
+    /// Where objects are that a patch made.
+    scratch: Option<patch::Scratch>,
 }
 
 /// A reference of a repository.
@@ -91,11 +94,11 @@ pub enum GitError {
     #[error("read the object {0}: the repository has content of another object under this id")]
     OtherContent(String),
     #[error(
-        "read the tree {tree}: with `{}` it has more than the {MAX_REQUEST_BYTES} bytes that a receipt can cover",
+        "read the tree {tree}: with `{}` it has more than the {MAX_PROJECT_BYTES} bytes that a receipt can cover",
         shown(file)
     )]
     TooManyBytes { tree: String, file: String },
-    #[error("read the tree {0}: it has more than the {MAX_FILES} files that a receipt can cover")]
+    #[error("read the tree {0}: it has more than the {MAX_PROJECT_FILES} files that a receipt can cover")]
     TooManyFiles(String),
     #[error("read the tree {0}: it has more than {MAX_ENTRIES} files and folders")]
     TooManyEntries(String),
@@ -140,13 +143,13 @@ impl Repository {
     /// The repository that `folder` is in; without one that of the current folder, or of the hook that this runs in.
     #[must_use]
     pub fn at(folder: Option<&Path>) -> Self {
-        Self { folder: folder.map(Path::to_owned), in_work_tree: false }
+        Self { folder: folder.map(Path::to_owned), in_work_tree: false, scratch: None }
     }
 
     /// The repository whose work tree `folder` is in. Files in it that look like a repository are none.
     #[must_use]
     pub fn of_work_tree(folder: &Path) -> Self {
-        Self { folder: Some(folder.to_owned()), in_work_tree: true }
+        Self { folder: Some(folder.to_owned()), in_work_tree: true, scratch: None }
     }
 
     /// Whether there is such a repository.
@@ -233,6 +236,9 @@ impl Repository {
             }
             command.arg("-C").arg(folder);
         }
+        if let Some(scratch) = &self.scratch {
+            scratch.apply_to(&mut command);
+        }
         command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1").env("GIT_GRAFT_FILE", "/dev/null");
         // Versions of git that know no GIT_NO_LAZY_FETCH fetch by no protocol either.
         command.env("GIT_ALLOW_PROTOCOL", "none");
@@ -242,7 +248,15 @@ impl Repository {
 
     /// What a command of git writes; `input` is its standard input.
     fn run(&self, name: &'static str, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
-        let mut command = self.command();
+        Self::run_command(self.command(), name, arguments, input)
+    }
+
+    fn run_command(
+        mut command: Command,
+        name: &'static str,
+        arguments: &[&str],
+        input: &[u8],
+    ) -> Result<Vec<u8>, GitError> {
         command.arg(name).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(GitError::Start)?;
         if let Some(mut stdin) = child.stdin.take() {

@@ -3,6 +3,7 @@
 use proofmark_checks::Language;
 
 use crate::lexer::ReadToken;
+use crate::mutants::{Changes, Table};
 
 /// Declares the module of each language's grammar, so that no language can be without one.
 macro_rules! grammars {
@@ -29,4 +30,29 @@ grammars! {
 /// What tells the tokens of one language from another's.
 pub(crate) struct Grammar {
     pub(crate) token: ReadToken,
+    pub(crate) changes: Changes,
 }
+
+/// Arithmetic of the languages; an operator that one does not have stands in no program of it.
+const ARITHMETIC: Table = &[
+    ("+", &["-"]),
+    ("-", &["+"]),
+    ("*", &["/"]),
+    ("/", &["*"]),
+    ("%", &["*"]),
+    ("**", &["*"]),
+    ("<<", &[">>"]),
+    (">>", &["<<"]),
+    ("&", &["|"]),
+    ("|", &["&"]),
+    ("^", &["&"]),
+    ("//", &["/", "*"]),
+    ("+=", &["-="]),
+    ("-=", &["+="]),
+    ("*=", &["/="]),
+    ("/=", &["*="]),
+    ("//=", &["*="]),
+    ("%=", &["*="]),
+    ("<<=", &[">>="]),
+    (">>=", &["<<="]),
+];

@@ -7,14 +7,22 @@
 //! This crate runs nothing, and knows no files, clock or randomness.
 //!
 //! Read the files in this order: `token` and `tokens` are what callers see, `grammar` has a file and a row for each language, `lexer` is
-//! what the languages share, with the folder `lexer` for the parts of it. `limits` bounds all of it.
+//! what the languages share, with the folder `lexer` for the parts of it. `read` is the way from one to the other.
+//! `mutants` has the changes that a good suite notices, and `draw` chooses among them. `expectation` finds the tests in a text, and how
+//! what they expect is made wrong. `limits` bounds all of it.
 
+mod draw;
+pub mod expectation;
 mod grammar;
 mod lexer;
 pub mod limits;
+mod mutants;
+mod read;
 mod token;
 mod tokens;
 
+pub use draw::{Drawn, METHOD, Source, draw, is_load_error};
 pub use lexer::{LexError, Place};
+pub use mutants::{Class, Mutant};
 pub use token::{Kind, Token};
 pub use tokens::{LogicalLine, Tokens};

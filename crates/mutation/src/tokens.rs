@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use proofmark_checks::Language;
 
-use crate::grammar;
-use crate::lexer::{self, LexError, Place};
+use crate::lexer::Place;
 use crate::token::{Kind, Token};
 
 /// A text as tokens, which cover it without gaps.
@@ -26,13 +25,8 @@ pub struct LogicalLine {
 }
 
 impl<'a> Tokens<'a> {
-    /// Splits a text into tokens. JSX is read in JavaScript, and not in TypeScript, where `<T>` may begin a function.
-    ///
-    /// # Errors
-    /// Where a literal or a bracket is not closed, a character begins no token, or a limit is exceeded.
-    pub fn read(language: Language, text: &'a str) -> Result<Tokens<'a>, LexError> {
-        let tokens = lexer::tokens(grammar::of(language).token, text)?;
-        Ok(Tokens { language, text, tokens })
+    pub(crate) fn new(language: Language, text: &'a str, tokens: Vec<Token>) -> Tokens<'a> {
+        Tokens { language, text, tokens }
     }
 
     /// The language as which the text was read.

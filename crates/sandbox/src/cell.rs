@@ -25,7 +25,7 @@ const SLOTS: u32 = 64;
 const NOBODY: u32 = 65_534;
 /// How many files and folders a disk holds: the kernel has about a kilobyte of each.
 const INODES: u32 = 16_384;
-/// The same of a command, for each MiB of its disk.
+/// How many more that of a command holds, for each MiB: one for each of its blocks.
 const INODES_A_MB: u32 = 256;
 
 /// Why a cell could not be started.
@@ -129,7 +129,8 @@ impl Cell {
             blueprint.audience,
             Place { namespaces: blueprint.level.has_namespaces(), disk: blueprint.disk_mb > 0 },
         )?;
-        let inodes = if blueprint.is_command() { INODES.max(blueprint.disk_mb * INODES_A_MB) } else { INODES };
+        let more = if blueprint.is_command() { INODES_A_MB } else { 0 };
+        let inodes = INODES + blueprint.disk_mb * more;
         let disk = CString::new(format!("size={}m,mode=1777,nr_inodes={inodes}", blueprint.disk_mb));
         let disk = disk.map_err(io::Error::other)?;
         let high = fds.iter().map(|fd| sys::duplicate_high(fd.as_fd())).collect::<io::Result<Vec<_>>>()?;

@@ -94,28 +94,47 @@ pub(crate) fn allow_list(audience: Audience, place: Place) -> Result<BpfProgram,
         command::widen(&mut rules, counted)?;
     }
     let errno = SeccompAction::Errno(c::ENOSYS as u32);
-    SeccompFilter::new(rules, errno, SeccompAction::Allow, arch()?)?.try_into()
+    let program: BpfProgram = SeccompFilter::new(rules, errno, SeccompAction::Allow, arch()?)?.try_into()?;
+    Ok(match audience {
+        Audience::Command(counted) if counted != Counted::ByKernel => [BUFFERS_STAY.as_slice(), &program].concat(),
+        Audience::Command(_) | Audience::Submission | Audience::Zygote => program,
+    })
 }
+
+const LOAD: u16 = (c::BPF_LD | c::BPF_W | c::BPF_ABS) as u16;
+const JUMP_IF_EQUAL: u16 = (c::BPF_JMP | c::BPF_JEQ | c::BPF_K) as u16;
+const RETURN: u16 = (c::BPF_RET | c::BPF_K) as u16;
+
+const fn step(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
+    sock_filter { code, jt, jf, k }
+}
+
+/// Stands before the allow-list of a command whose buffers nothing counts: `SO_SNDBUF` and `SO_RCVBUF` are accepted and change
+/// nothing. They are hints, which the kernel bounds as well, and programs such as trio give up where they are refused. It makes no
+/// call, so it need not look at the architecture.
+const BUFFERS_STAY: [sock_filter; 8] = [
+    step(LOAD, 0, 0, 0),
+    step(JUMP_IF_EQUAL, 0, 6, c::SYS_setsockopt as u32),
+    // The low words of the second and the third argument.
+    step(LOAD, 0, 0, 24),
+    step(JUMP_IF_EQUAL, 0, 4, c::SOL_SOCKET as u32),
+    step(LOAD, 0, 0, 32),
+    step(JUMP_IF_EQUAL, 1, 0, c::SO_SNDBUF as u32),
+    step(JUMP_IF_EQUAL, 0, 1, c::SO_RCVBUF as u32),
+    step(RETURN, 0, 0, c::SECCOMP_RET_ERRNO),
+];
 
 /// What a leaf adds before it reads a submission: the calls only the zygote needs. It does not look at the architecture,
 /// because the allow-list, which stays in force, has done so. Each case installs it, and pays for each step.
-pub(crate) const LEAF: [sock_filter; 6] = {
-    const LOAD: u16 = (c::BPF_LD | c::BPF_W | c::BPF_ABS) as u16;
-    const JUMP_IF_EQUAL: u16 = (c::BPF_JMP | c::BPF_JEQ | c::BPF_K) as u16;
-    const RETURN: u16 = (c::BPF_RET | c::BPF_K) as u16;
-    const fn step(code: u16, jt: u8, k: u32) -> sock_filter {
-        sock_filter { code, jt, jf: 0, k }
-    }
-    [
-        // The number of the call is the first field.
-        step(LOAD, 0, 0),
-        step(JUMP_IF_EQUAL, 3, c::SYS_unshare as u32),
-        step(JUMP_IF_EQUAL, 2, c::SYS_setns as u32),
-        step(JUMP_IF_EQUAL, 1, c::SYS_capset as u32),
-        step(RETURN, 0, c::SECCOMP_RET_ALLOW),
-        step(RETURN, 0, c::SECCOMP_RET_ERRNO | c::EPERM as u32),
-    ]
-};
+pub(crate) const LEAF: [sock_filter; 6] = [
+    // The number of the call is the first field.
+    step(LOAD, 0, 0, 0),
+    step(JUMP_IF_EQUAL, 3, 0, c::SYS_unshare as u32),
+    step(JUMP_IF_EQUAL, 2, 0, c::SYS_setns as u32),
+    step(JUMP_IF_EQUAL, 1, 0, c::SYS_capset as u32),
+    step(RETURN, 0, 0, c::SECCOMP_RET_ALLOW),
+    step(RETURN, 0, 0, c::SECCOMP_RET_ERRNO | c::EPERM as u32),
+];
 
 fn arch() -> Result<TargetArch, BackendError> {
     std::env::consts::ARCH.try_into()

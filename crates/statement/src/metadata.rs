@@ -5,10 +5,11 @@ use proofmark_receipt::{Json, Object, Timestamp};
 use crate::{Kind, Said, Section, Statement};
 
 /// Members of metadata that have a statement of their own, or that say the same of every receipt.
-pub(crate) const SAID: [&str; 21] = [
+pub(crate) const SAID: [&str; 23] = [
     "approval",
     "chain_position",
     "comparison",
+    "counter_run",
     "decided",
     "evidence",
     "execution_ms",
@@ -23,6 +24,7 @@ pub(crate) const SAID: [&str; 21] = [
     "request",
     "runtime",
     "sandbox",
+    "strength",
     "structural",
     "suite",
     "supersedes",

@@ -1,5 +1,6 @@
 //! Receipts and approvals, beside their checks.
 
+use proofmark_evidence::Share;
 use proofmark_receipt::{Json, Object, Receipt};
 
 use crate::metadata::{SAID, members};
@@ -29,7 +30,9 @@ pub fn of_receipt(receipt: &Receipt) -> Vec<Section> {
     said.words("ran on", ran_on(metadata));
     said.words("isolation", isolation(metadata));
     said.words("compared", text(metadata, "comparison").map(compared));
+    said.words("counter-run", metadata.get("counter_run").and_then(counter_run));
     said.words("decided by", text(metadata, "decided").map(decided));
+    said.words("strength", strength(receipt));
     said.words("errors of", text(metadata, "fault").map(|fault| format!("the {fault}")));
     said.chain(metadata);
     said.say("specification", Kind::Digest, Some(hashes.specification.to_string()));
@@ -47,11 +50,37 @@ pub fn of_receipt(receipt: &Receipt) -> Vec<Section> {
     sections.into_iter().filter(|section| !section.statements.is_empty()).collect()
 }
 
+/// How many mutants of the submission its tests saw.
+fn strength(receipt: &Receipt) -> Option<String> {
+    let share = Share::strength_of(receipt)?;
+    let counts = receipt.metadata().get("strength").and_then(Json::as_object);
+    let count = |name: &str| counts.and_then(|counts| counts.get(name)?.as_number()?.as_u64()).unwrap_or_default();
+    let (killed, survived, invalid) = (count("killed"), count("survived"), count("invalid"));
+    let invalid = if invalid > 0 { format!(", {invalid} did not load") } else { String::new() };
+    Some(format!("{share}: of the mutants of the submission, {killed} failed the tests and {survived} passed{invalid}"))
+}
+
 fn compared(comparison: &str) -> &str {
     match comparison {
         "in-process" => "by tests in the submission's process, which can forge their report",
         other => other,
     }
+}
+
+/// What became of held tests with wrong expectations (`metadata.counter_run`), on one line; none where the value has another
+/// form.
+#[must_use]
+pub fn counter_run(value: &Json) -> Option<String> {
+    let counter_run = value.as_object()?;
+    if let Some(why) = counter_run.get("none") {
+        return Some(format!("none: {}", why.as_str()?));
+    }
+    let count = |name: &str| counter_run.get(name)?.as_number()?.as_u64();
+    let (contradicted, altered) = (count("contradicted")?, count("altered")?);
+    let further = ["unproven", "untouched"].map(|name| (name, count(name).unwrap_or(0)));
+    let further =
+        further.into_iter().filter(|(_, number)| *number > 0).map(|(name, number)| format!(", {number} {name}"));
+    Some(format!("{contradicted} of {altered} contradicted by a wrong expectation{}", further.collect::<String>()))
 }
 
 fn decided(by: &str) -> &str {

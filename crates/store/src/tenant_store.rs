@@ -442,16 +442,17 @@ impl TenantStore<'_> {
     }
 
     /// The receipts over one output, as `hashes.output` names it, of this tenant and of the command line: the newest, at most
-    /// [`crate::MAX_PAGE`], and of all others those that `is_sought`, again at most so many.
+    /// [`crate::MAX_PAGE`], and of all others those that are sought: again at most so many that are spent, and so many that are not.
+    /// `sought` says how a receipt is spent, if it is sought.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn receipts_over(
         &self,
         output: &str,
-        is_sought: &dyn Fn(&Receipt) -> bool,
+        sought: &dyn Fn(&Receipt) -> Option<Spend>,
     ) -> Result<Vec<Receipt>, StoreError> {
-        self.read(|db, tenant| read::over(db, tenant, output, is_sought))
+        self.read(|db, tenant| read::over(db, tenant, output, sought))
     }
 
     /// How many receipts have each verdict. Those that another has superseded, and those issued elsewhere by signers who

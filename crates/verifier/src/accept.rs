@@ -25,7 +25,7 @@ use proofmark_evidence::{Signers, Sought};
 use proofmark_receipt::{Draft, Json, Object, Receipt, Timestamp, object};
 use proofmark_store::{Spends, StepRun, Tenant, TenantStore};
 
-pub use step::{StoredStep, signed_state, stored_step};
+pub use step::{StepSigners, StoredStep, signed_state, stored_step};
 
 use crate::accept_error::{AcceptError, MAX_RUN_NAME};
 use crate::approval::{self, AskError, AskedAttempt, AwaitedApproval, StepApprovals, StepDecision};
@@ -190,7 +190,8 @@ pub fn accept(
     let receipts = receipts(attempt, store, (&outputs_wanted(&contract, &payload), &sought(&contract, &payload)))?;
     let run = run_name(attempt.run)?;
     let begun_by = begun_by(attempt, &run, store)?;
-    let position = Position::load(store, begun_by, &run, attempt.step)?;
+    let signers = StepSigners { accepting: attempt.trusted, own: issuer.signer(), reviewers: &contract.reviewers };
+    let position = Position::load(store, begun_by, &run, attempt.step, &signers)?;
     let last = position.last_if_waiting(store, begun_by, &run, attempt.step)?;
     if let (Some(last), Err(_)) = (&last, &payload) {
         // Agents go on talking while they wait, which costs no attempt.
@@ -199,7 +200,7 @@ pub fn accept(
         return Err(AcceptError::Awaits { step, attempt, awaited });
     }
     let step = Step { attempt, run: &run, now: &now };
-    let out_of_order = !is_in_order(attempt, store, begun_by, &run)?;
+    let out_of_order = !is_in_order(attempt, store, begun_by, &run, &signers)?;
     if out_of_order && attempt.in_order {
         return Err(AcceptError::OutOfOrder { step: attempt.step.to_owned(), run });
     }
@@ -294,12 +295,13 @@ fn is_in_order(
     store: Option<&TenantStore<'_>>,
     begun_by: &str,
     run: &str,
+    signers: &StepSigners<'_>,
 ) -> Result<bool, AcceptError> {
     let Some(store) = store else { return Ok(true) };
     proofmark_contract::is_in_order(attempt.workflow, attempt.step, |step| {
         let Some(stored) = stored_step(store, begun_by, run, step)? else { return Ok(None) };
         stored.of(attempt.workflow, run, step)?;
-        Ok(Some(stored.state))
+        Ok(Some(stored.signed_by(signers, run, step)?.state))
     })
 }
 
@@ -423,9 +425,16 @@ struct Position {
 }
 
 impl Position {
-    fn load(store: Option<&TenantStore<'_>>, begun_by: &str, run: &str, step: &str) -> Result<Self, AcceptError> {
+    fn load(
+        store: Option<&TenantStore<'_>>,
+        begun_by: &str,
+        run: &str,
+        step: &str,
+        signers: &StepSigners<'_>,
+    ) -> Result<Self, AcceptError> {
         let stored = store.map(|store| stored_step(store, begun_by, run, step)).transpose()?.flatten();
         let Some(stored) = stored else { return Ok(Self { state: State::Pending, version: 0 }) };
+        let stored = stored.signed_by(signers, run, step)?;
         Ok(Self { state: stored.state, version: stored.version })
     }
 

@@ -79,6 +79,9 @@ pub enum AcceptError {
         "read step `{step}` of run `{run}`: its stored state is not that of its last receipt, or the receipt is not valid"
     )]
     OtherState { run: String, step: String },
+    /// The stored state of a step is signed by a key that may not accept it, or not reopen it.
+    #[error("read step `{step}` of run `{run}`: the key that signed its state may not accept or reopen it here")]
+    OtherSigner { run: String, step: String },
     /// The stored state of the run cannot be read.
     #[error("read the state of run `{run}`: {error}")]
     State { run: String, error: StoredStateError },
@@ -134,6 +137,10 @@ impl AcceptError {
             Self::NotAReviewer { listed, .. } => format!("it takes the key of {}", listed.join(" or ")),
             Self::Note(_) => "say why".to_owned(),
             Self::OtherState { .. } => "verify the store with `proofmark store check`".to_owned(),
+            Self::OtherSigner { .. } => {
+                "add the key with `proofmark trust add --for acceptance` if it is yours, or find out who has changed the store"
+                    .to_owned()
+            }
             Self::State { .. } | Self::Randomness(_) => return None,
         })
     }

@@ -3,16 +3,23 @@
 use proofmark_contract::{Due, KnownStep, Workflow};
 use proofmark_store::TenantStore;
 
-use crate::accept::stored_step;
+use crate::accept::{StepSigners, stored_step};
 use crate::accept_error::AcceptError;
 
 /// What is due in the run that `begun_by` began under this name. A run that nobody began is at the first step.
 ///
 /// # Errors
 /// [`AcceptError`] when a stored state cannot be read, or is not what its last receipt says.
-pub fn due_in_run(store: &TenantStore<'_>, begun_by: &str, run: &str, workflow: &Workflow) -> Result<Due, AcceptError> {
+pub fn due_in_run(
+    store: &TenantStore<'_>,
+    begun_by: &str,
+    run: &str,
+    workflow: &Workflow,
+    signers: &StepSigners<'_>,
+) -> Result<Due, AcceptError> {
     proofmark_contract::due(workflow, |step| {
         let Some(stored) = stored_step(store, begun_by, run, step)? else { return Ok(None) };
+        let stored = stored.signed_by(signers, run, step)?;
         let last = stored.of(workflow, run, step)?;
         let next = last.metadata().get("next").cloned();
         Ok(Some(KnownStep { state: stored.state, next }))

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{ChainEnd, ChainHead, Draft, Receipt, ReceiptId, SignError, SigningKey, Timestamp};
+use proofmark_receipt::{ChainEnd, ChainHead, Draft, Receipt, ReceiptId, SignError, SignerId, SigningKey, Timestamp};
 use proofmark_store::{NewReceipt, Pending, Store, StoreError, Tenant, TenantStore, Write};
 
 use crate::clock;
@@ -103,6 +103,12 @@ impl Issuer {
     #[must_use]
     pub fn with(key: Arc<SigningKey>, store: Arc<Store>) -> Self {
         Self { key: Some(key), store: Some(store) }
+    }
+
+    /// Who signs; none where claims are unsigned.
+    #[must_use]
+    pub fn signer(&self) -> Option<SignerId> {
+        self.key.as_deref().map(SigningKey::signer)
     }
 
     /// The store that receipts go to.

@@ -4,6 +4,7 @@
 //!
 //! - [`Batch`] runs requests on several workers and issues their receipts in order; [`project_request`] makes a request of a
 //!   folder.
+//! - [`strength`] measures how much of a program its suite sees.
 //! - [`accept`] judges attempts at workflow steps, and asks people by [`StepApprovals`].
 //! - [`Issuer`] links, signs and stores what these produce.
 //! - [`presented`] reads receipts as evidence.
@@ -24,9 +25,12 @@ mod reopen;
 mod run;
 mod store_check;
 mod stored;
+mod strength;
 pub mod sync;
 
-pub use accept::{Acceptance, Attempt, Purpose, Sender, StoredStep, accept, chain_name, signed_state, stored_step};
+pub use accept::{
+    Acceptance, Attempt, Purpose, Sender, StepSigners, StoredStep, accept, chain_name, signed_state, stored_step,
+};
 pub use accept_error::{AcceptError, MAX_RUN_NAME, StoredStateError};
 pub use accepted::{Accepted, Accepting, NotAccepted};
 pub use approval::{AskError, AwaitedApproval, StepApprovals, StepDecision, StepQuestion, policy_of_step};
@@ -38,10 +42,11 @@ pub use issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER,
 pub use offers::{LOOK_EVERY, Offers};
 pub use presented::{Presented, PresentedError};
 pub use project::{
-    CONFIG_FILE, Change, HeldTests, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files, project_origin,
-    project_request, require_all_tests, settings_in, tree_files,
+    Base, CONFIG_FILE, Change, HeldTests, Lists, Patch, ProjectConfig, ProjectError, ProjectFiles, TestsFrom,
+    folder_files, project_origin, project_request, require_all_tests, settings_in, tree_files,
 };
 pub use reopen::{Reopen, Reopenable};
-pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count, prepare, verify};
+pub use run::{Batch, BatchWatch, RunError, StrengthWatch, VerifyError, case_count, prepare, verify};
 pub use store_check::check_store;
 pub use stored::{ChangedDecision, signed_action, signed_decision, signed_facts, subject_key};
+pub use strength::{DEFAULT_STRENGTH_TIME, MAX_MUTANTS, Strength, StrengthError, Survivor, strength};

@@ -166,7 +166,9 @@ pub fn stored(
 ) -> Result<Vec<ReceiptFact>, StoreError> {
     let mut facts = Vec::new();
     for output in outputs {
-        for receipt in store.receipts_over(output, &|receipt| sought.may_be(receipt, trusted))? {
+        for receipt in
+            store.receipts_over(output, &|receipt| sought.may_be(receipt, trusted).then(|| spend_of_stored(receipt)))?
+        {
             if !is_of_other_tenant(&receipt, store)? {
                 facts.push(fact(&receipt, trusted, Some(store))?);
             }

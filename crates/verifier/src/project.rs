@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use proofmark_checks::{
-    Checks, HostFolder, MAX_FILES, MAX_REQUEST_BYTES, MissingFile, Place, Request, RequestError, Reveal, Unusable,
-    file_content,
+    Checks, HostFolder, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, MissingFile, Place, Request, RequestError, Reveal,
+    Unusable, file_content,
 };
 use proofmark_git::{GitError, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES};
 use proofmark_receipt::{Object, object};
@@ -16,6 +16,7 @@ mod environment;
 mod folder;
 mod held;
 mod metadata;
+mod patch;
 mod script;
 mod tree;
 
@@ -24,6 +25,7 @@ pub use environment::project_origin;
 pub use folder::{folder_files, settings_in};
 pub use held::{Change, HeldTests, TestsFrom};
 pub(crate) use metadata::{Run, describe};
+pub use patch::{Base, Lists, Patch};
 pub use tree::tree_files;
 
 /// How many folders of installed packages a project may have.
@@ -35,11 +37,11 @@ pub enum ProjectError {
     /// The file system refused.
     #[error("read the project `{}` ({error})", path.display())]
     Io { path: PathBuf, error: io::Error },
-    /// More text than a request holds.
-    #[error("read the project `{}`: with `{}` it has more than the {MAX_REQUEST_BYTES} bytes of a request", folder.display(), file.display())]
+    /// More bytes than a project may have.
+    #[error("read the project `{}`: with `{}` it has more than the {MAX_PROJECT_BYTES} bytes of a project", folder.display(), file.display())]
     TooLarge { folder: PathBuf, file: PathBuf },
-    /// More files than a request holds.
-    #[error("read the project `{}`: it has more than {MAX_FILES} files", .0.display())]
+    /// More files than a project may have.
+    #[error("read the project `{}`: it has more than {MAX_PROJECT_FILES} files", .0.display())]
     TooManyFiles(PathBuf),
     /// More files and folders than are looked at.
     #[error("read the project `{}`: it has more than {MAX_ENTRIES} files and folders", .0.display())]
@@ -68,6 +70,9 @@ pub enum ProjectError {
     /// No file of the place is a test.
     #[error("find the tests in `{0}`: none of its files is a test, or configures one")]
     NoTests(String),
+    /// A list of tests is unusable.
+    #[error("read the list of tests `{}`: {why}", path.display())]
+    List { path: PathBuf, why: &'static str },
     /// It is to be read from a repository, which cannot be read.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -92,6 +97,7 @@ impl ProjectError {
             Self::SettingsLink(_) => Some("name the file with `--config`, or ignore it with `--no-config`"),
             Self::FolderName(name) => return Some(format!("write `./{name}` for the folder")),
             Self::NoTests(_) => Some("name the tests as globs in `tests` of proofmark.yaml, or another place"),
+            Self::List { .. } => Some("write the name of a test a line, as the runner's report has it"),
             Self::Io { .. } | Self::Empty(_) => None,
         };
         help.map(str::to_owned)
@@ -127,12 +133,13 @@ const TESTS_FROM: &str = "tests_from";
 /// tests are the owner's.
 ///
 /// # Errors
-/// When the files are more than a request holds, or the settings do not fit them.
+/// When the files are more than a project may have, or the settings do not fit them.
 pub fn project_request(
     folder: &Path,
     files: BTreeMap<String, Vec<u8>>,
     config: &ProjectConfig,
     held: Option<&HeldTests>,
+    lists: &Lists,
 ) -> Result<Request, ProjectError> {
     if files.is_empty() {
         return Err(ProjectError::Empty(folder.to_owned()));
@@ -147,8 +154,9 @@ pub fn project_request(
         verification.insert("files", contents(own));
         verification.insert("held", held.globs());
     }
-    let document = object! { "output": object! { "files": contents(files) }, "verification": verification };
-    let mut request = Request::from_json(&document.into())
+    lists.write(&mut verification);
+    let document = object! { "verification": verification };
+    let mut request = Request::from_project(files, &document.into())
         .map_err(|error| ProjectError::Request { folder: folder.to_owned(), error })?;
     if let Checks::Command(command) = &request.checks
         && let Some(missing) = command.unusable.as_ref().and_then(|unusable| unusable.missing.clone())

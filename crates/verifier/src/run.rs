@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use proofmark_checks::{Caps, Checks, Fault, Job, Judgment, Outcome, Plan, Request, RequestError, Reveal};
 use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Verdict};
@@ -17,7 +17,10 @@ use crate::clock;
 use crate::issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER};
 use crate::offers::{LOOK_EVERY, Offers};
 use crate::project;
+use crate::strength::{StrengthError, Survivor, strength};
 use crate::sync::lock;
+
+mod counter;
 
 /// Why a request was not judged.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +31,9 @@ pub enum RunError {
     /// It was cancelled while its answers were judged.
     #[error("judge the answers: the verification was cancelled")]
     Stopped,
+    /// The strength of its suite was not measured.
+    #[error(transparent)]
+    Strength(#[from] StrengthError),
     /// Nothing is known about the host.
     #[error("run the submission: the self-test of the sandbox panicked")]
     Untested,
@@ -42,6 +48,7 @@ impl RunError {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Request(error) => error.help(),
+            Self::Strength(error) => error.help(),
             Self::Untested => Some("run `proofmark doctor`, and restart the server".to_owned()),
             Self::Stopped | Self::Randomness(_) => None,
         }
@@ -79,6 +86,16 @@ pub struct Batch<'a> {
     pub issuer: &'a Issuer,
     chain: Option<String>,
     watch: Option<BatchWatch<'a>>,
+    strength: Option<StrengthWatch<'a>>,
+}
+
+/// That the strength of the suites is measured whose submissions pass.
+#[derive(Clone, Copy)]
+pub struct StrengthWatch<'a> {
+    /// How long the mutants of one submission run.
+    pub time: Duration,
+    /// Called in any thread with the index of a request, before its receipt is shown, and the mutants that pass its suite.
+    pub survivors: &'a (dyn Fn(usize, Vec<Survivor>) + Sync),
 }
 
 /// How a batch is followed and stopped while it runs.
@@ -183,7 +200,7 @@ pub fn prepare(host: &Host, requests: &[Request]) {
 impl<'a> Batch<'a> {
     /// A batch whose receipts are on no chain.
     pub fn new(host: &'a Host, caps: &'a Caps, workers: usize, issuer: &'a Issuer) -> Self {
-        Self { host, caps, workers, issuer, chain: None, watch: None }
+        Self { host, caps, workers, issuer, chain: None, watch: None, strength: None }
     }
 
     /// Continues the command line's chain of this name.
@@ -202,6 +219,12 @@ impl<'a> Batch<'a> {
     #[must_use]
     pub fn watched(self, watch: BatchWatch<'a>) -> Self {
         Self { watch: Some(watch), ..self }
+    }
+
+    /// Measures the strength of the suites whose submissions pass.
+    #[must_use]
+    pub fn with_strength(self, strength: StrengthWatch<'a>) -> Self {
+        Self { strength: Some(strength), ..self }
     }
 
     /// Runs every request, and calls `show` with its index and its receipt, in the order of the requests; a receipt is on
@@ -293,6 +316,7 @@ impl<'a> Batch<'a> {
             let watch = Watch { cancelled, ran: &ran, offer: &offer };
             let draft = id.and_then(|id| verify(Some(&mut *worker), self.caps, request, id, &watch));
             shared.withdraw(index);
+            let draft = draft.and_then(|draft| self.measured(worker, request, draft, cancelled, index));
             if cancelled.load(Ordering::Relaxed) {
                 // The result of a cancelled run means nothing: no receipt may say it.
                 return;
@@ -304,6 +328,23 @@ impl<'a> Batch<'a> {
                 return;
             }
         }
+    }
+
+    /// The draft, with the strength of the suite where that is asked for and the submission passes.
+    fn measured(
+        &self,
+        worker: &mut Worker,
+        request: &Request,
+        mut draft: Draft,
+        cancelled: &AtomicBool,
+        index: usize,
+    ) -> Result<Draft, RunError> {
+        if let (Some(StrengthWatch { time, survivors }), Verdict::Pass) = (self.strength, draft.verdict) {
+            let strength = strength(worker, self.caps, request, time, cancelled)?;
+            draft.metadata.insert("strength", strength.metadata());
+            survivors(index, strength.survivors);
+        }
+        Ok(draft)
     }
 
     fn issue(&self, draft: Result<Draft, RunError>) -> Result<Issuing, VerifyError> {
@@ -337,7 +378,14 @@ pub fn verify(
     let started = Instant::now();
     let Plan { submission, expected } = request.plan(caps)?;
     let (submission, expected) = (submission.map(Arc::new), expected.map(Arc::new));
+    let counter = counter::plan(request)?;
     let (judgment, outcome) = match worker {
+        Some(worker) if let Some(Ok(counter)) = &counter => counter::judge(worker, caps, request, counter, watch)?,
+        _ if let Some(Err(why)) = &counter
+            && counter::is_required(request) =>
+        {
+            (request.judge_refused(why), None)
+        }
         Some(worker) => {
             // A run of its own, before the submission's: a submission never sees an expected output. Progress counts only the
             // checks of the submission.
@@ -367,6 +415,7 @@ pub fn verify(
         metadata.insert("comparison", "in-process");
         let run = submission.as_deref().map(|job| project::Run { job, environment: environment.as_ref() });
         project::describe(&mut metadata, command, &judgment, run.as_ref());
+        counter::describe(&mut metadata, &judgment, counter.as_ref());
     }
     for (name, value) in request.known.iter() {
         metadata.insert(name, value.clone());

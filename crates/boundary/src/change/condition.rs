@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand, span};
+use proofmark_evidence::{
+    Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand, TestsFromDemand, span,
+};
 
 use super::Change;
 use super::hypothesis::{self, Hypothesis, Op, condition_of, evaluates_to};
@@ -156,6 +158,9 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
     if let Some(tests) = demand.tests {
         words.push_str(&format!(", with the tests {tests}"));
     }
+    if let Some(strength) = demand.strength {
+        words.push_str(&format!(", with a strength of at least {strength}"));
+    }
     if let Some(millis) = demand.max_age_millis {
         words.push_str(&format!(", no older than {}", span::words(millis)));
     }
@@ -195,12 +200,21 @@ fn receipt_test(rule: &ReceiptRule) -> String {
     if let Some(tests) = &demand.tests {
         parts.push(format!("r.tests == {}", text(&tests.to_string())));
     }
+    match &demand.tests_from {
+        Some(TestsFromDemand::Owner) => parts.push("r.tests_from != null".to_owned()),
+        Some(TestsFromDemand::Commit(commit)) => parts.push(format!("r.tests_from == {}", text(commit))),
+        None => {}
+    }
     match (demand.kind, demand.comparison) {
         (ReceiptKind::Verification, Comparison::External) => parts.push("r.comparison == \"external\"".to_owned()),
         (ReceiptKind::Verification, Comparison::InProcess) => {
             parts.push("r.comparison in [\"external\", \"in_process\"]".to_owned());
         }
         (ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum, _) => {}
+    }
+    if let Some(strength) = demand.strength {
+        // Null has no order, so it is asked for first.
+        parts.push(format!("r.strength != null && r.strength >= {strength}"));
     }
     if let Some(specification) = &rule.specification {
         parts.push(format!("r.specification == ({}\n)", specification.source()));

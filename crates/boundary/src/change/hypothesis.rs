@@ -4,7 +4,8 @@
 //! after the changes.
 
 use proofmark_evidence::{
-    Accepts, ApprovalDemand, Condition, Evidence, Person, ReceiptFact, SignerDemand, Statement, TextExpression,
+    Accepts, ApprovalDemand, Condition, Evidence, Person, ReceiptFact, SignerDemand, Statement, TestsFromDemand,
+    TextExpression,
 };
 use proofmark_predicate::Predicate;
 use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp};
@@ -271,10 +272,15 @@ fn receipt(input: &Input<'_>, request: &Request, rule: &ReceiptRule, documents: 
     Some(ReceiptFact {
         kind: Some(rule.demand.kind),
         comparison: Some(rule.demand.comparison),
+        strength: rule.demand.strength,
         verdict: rule.demand.verdict,
         tier: *rule.demand.tiers.first()?,
         output: digest(&rule.output)?,
         tests: rule.demand.tests,
+        tests_from: rule.demand.tests_from.as_ref().map(|from| match from {
+            TestsFromDemand::Owner => Sha256Digest::of(b"").to_string(),
+            TestsFromDemand::Commit(commit) => commit.clone(),
+        }),
         suite: match rule.demand.accepts {
             Accepts::Suite(suite) => Some(suite),
             Accepts::Specification | Accepts::AnySuite => None,

@@ -151,6 +151,9 @@ fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
     if rule.demand.accepts == Accepts::AnySuite {
         let message = "a receipt of any suite counts, so the agent that asks for it can choose trivial tests";
         warnings.push(warning(at, "any-suite", message, "name the `suite`"));
+        if rule.demand.strength.is_some() {
+            warnings.push(warning(at, "strength-of-any-suite", STRENGTH_OF_ANY_SUITE, "name the `suite`"));
+        }
     }
     if rule.specification.as_ref().is_some_and(|expression| expression.names().iter().any(|name| &**name == "action")) {
         let message = "the agent writes `action`, so it chooses the specification";
@@ -164,6 +167,8 @@ fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
     warnings.extend(of_what_it_says(at, rule));
     warnings
 }
+
+const STRENGTH_OF_ANY_SUITE: &str = "an agent that writes both the work and its tests can raise the strength with work that fails by itself when it is changed";
 
 fn of_what_it_says(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
     let mut warnings = Vec::new();

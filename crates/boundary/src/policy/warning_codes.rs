@@ -3,7 +3,7 @@
 use proofmark_evidence::DOUBTS;
 
 /// The names of all warnings of policies that are not also of workflows ([`DOUBTS`]).
-const OWN: [&str; 30] = [
+const OWN: [&str; 31] = [
     "no-boundaries",
     "allows-everything",
     "exempts-everything",
@@ -11,6 +11,7 @@ const OWN: [&str; 30] = [
     "call-of-any-server",
     "call-about-anything",
     "any-suite",
+    "strength-of-any-suite",
     "specification-of-agent",
     "receipt-without-end",
     "verdict-not-pass",

@@ -102,7 +102,9 @@ fn fact_object(fact: &ReceiptFact) -> Object {
         "spent_by"?: fact.spent_by.as_deref(),
         "kind"?: work.then(|| word(fact.kind.map(ReceiptKind::as_str))),
         "comparison"?: work.then(|| word(fact.comparison.map(Comparison::as_str))),
+        "strength"?: fact.strength.filter(|_| work).map(|share| share.to_string()),
         "tests"?: digest(fact.tests),
+        "tests_from"?: fact.tests_from.as_deref().filter(|_| work),
         "suite"?: digest(fact.suite),
         "approval"?: fact.approval.as_ref().map(approval_object),
         "vouched"?: (!work).then_some(fact.vouched),
@@ -139,7 +141,13 @@ fn fact(object: &Object) -> Option<ReceiptFact> {
     Some(ReceiptFact {
         kind,
         comparison,
+        // Absent is none; present and malformed makes the whole document unreadable.
+        strength: object
+            .get("strength")
+            .map(|share| share.as_str()?.parse().ok())
+            .map_or(Some(None), |share| share.map(Some))?,
         tests: digest("tests")?,
+        tests_from: text("tests_from").map(str::to_owned),
         suite: digest("suite")?,
         receipt_id: text("receipt_id")?.to_owned(),
         content: text("content")?.parse().ok()?,

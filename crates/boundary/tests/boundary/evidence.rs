@@ -1,7 +1,7 @@
 //! Which receipts and approvals count.
 
 use proofmark_boundary::{Disposition, EvidenceItem, Request, outputs_wanted};
-use proofmark_evidence::{Comparison, ReceiptFact, ReceiptKind, Spend};
+use proofmark_evidence::{Comparison, ReceiptFact, ReceiptKind, Share, Spend};
 use proofmark_receipt::{Sha256Digest, Trust, Verdict};
 
 use crate::support::{approval, causes, decided, now, own, policy, receipt, request, reviewer};
@@ -57,6 +57,7 @@ fn what_was_proven_is_part_of_the_evidence() {
     let pinned = format!("suite: '{}'", suite("ours"));
     let any = "any_suite: true";
     let in_process = "any_suite: true, comparison: in_process";
+    let strong = "any_suite: true, strength: '>= 0.8'";
     let tests = format!("any_suite: true, tests: '{}'", suite("tests"));
     let good = || ReceiptFact { suite: Some(suite("ours")), tests: Some(suite("tests")), ..receipt("r", "diff") };
     let table: Vec<(&str, ReceiptFact, Option<&str>)> = vec![
@@ -77,6 +78,9 @@ fn what_was_proven_is_part_of_the_evidence() {
         (any, ReceiptFact { comparison: None, ..good() }, Some("compared_in_process")),
         (in_process, ReceiptFact { comparison: Some(Comparison::InProcess), ..good() }, None),
         (in_process, good(), None),
+        (strong, good(), Some("too_weak")),
+        (strong, ReceiptFact { strength: Share::of(79, 100), ..good() }, Some("too_weak")),
+        (strong, ReceiptFact { strength: Share::of(4, 5), ..good() }, None),
         (&tests, good(), None),
         (&tests, ReceiptFact { tests: Some(suite("other")), ..good() }, Some("other_tests")),
     ];
@@ -91,6 +95,10 @@ fn what_was_proven_is_part_of_the_evidence() {
         };
         assert_eq!(*any_suite, field.contains("any_suite"), "{field}");
     }
+    // What would change it is a receipt that is as strong, and no weaker one.
+    let blocked = decided(&with(strong), &request, Vec::new());
+    assert!(blocked.changes()[0].words().contains("with a strength of at least 0.8"), "{:?}", blocked.changes());
+    assert!(blocked.changes()[0].predicate().contains("r.strength >= 0.8"), "{:?}", blocked.changes());
     // What would change it is the receipt of the suite, and none of another.
     let blocked = decided(&with(&pinned), &request, Vec::new());
     assert!(blocked.changes()[0].words().contains(&suite("ours").to_string()), "{:?}", blocked.changes());

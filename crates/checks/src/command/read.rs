@@ -3,23 +3,22 @@
 use std::collections::BTreeSet;
 
 use proofmark_receipt::Sha256Digest;
-use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, nearest, shown};
+use proofmark_receipt::document::{Cause, DocumentError, Fields, nearest, shown};
 
 use super::held::Held;
 use super::settings::{PROJECT_SETTINGS, Settings};
-use super::{Command, DEFAULT_COMMAND_DISK_MB, MissingFile, Unusable, expand, named, program, words};
+use super::{Command, DEFAULT_COMMAND_DISK_MB, MissingFile, Unusable, demanded, expand, named, program, words};
 use crate::files::{self, Files};
 use crate::job::ProjectFile;
 use crate::reporting::{Report, Reporting};
 
 /// The fields of a request beside [`PROJECT_SETTINGS`].
-const FIELDS: [&str; 6] = ["kind", "mode", "language", "files", "held", "exclude"];
+const FIELDS: [&str; 8] = ["kind", "mode", "language", "files", "held", "must_pass", "must_keep", "exclude"];
 
 /// Reads a command, and the digest of the submitted files alone.
-pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(Command, Sha256Digest), DocumentError> {
+pub(crate) fn read(verification: &Fields<'_>, submitted: Files) -> Result<(Command, Sha256Digest), DocumentError> {
     // `salt` is not read here: `request::salt` reads it for every kind alike.
     verification.only(&[FIELDS.as_slice(), &PROJECT_SETTINGS].concat())?;
-    let submitted = files::read(submitted)?;
     // Before the request's files replace any of them: `hashes.output` is of what was submitted.
     let digest = files::files_digest(submitted.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
     let settings = Settings::read(verification)?;
@@ -44,17 +43,27 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
             .with_help("leave the field out"));
     }
     let reporting = language.reporting()(&field, arguments, settings.report)?;
+    let demanded = demanded::read(verification)?;
+    if !demanded.is_empty() && reporting.report == Report::ExitStatus {
+        let error = field.error(Cause::ConflictingFields, "the command reports no tests, and some are to pass");
+        return Err(error.with_help("set `report`, or leave `must_pass` and `must_keep` out"));
+    }
+    let held_paths = own_files.keys().cloned().collect();
     let laid_out = together(submitted, own_files, held.as_ref(), &reporting, disk_bytes);
     let command = Command {
         language,
         runtime: settings.runtime,
         arguments: expand::expanded(reporting.arguments, &reporting.named, &laid_out.files),
         files: laid_out.files,
+        held: held_paths,
         unusable: laid_out.unusable,
         words,
         runner: reporting.runner,
         script: reporting.script,
+        named: reporting.named,
+        counter_run: settings.counter_run,
         report: reporting.report,
+        demanded,
         skipped: settings.skipped,
         packages: settings.packages,
         readable: settings.readable,

@@ -1,17 +1,31 @@
 //! What a request and the `proofmark.yaml` of a project say alike of a command.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 
 use super::{SkipPolicy, program, words};
+use crate::counter::CounterSetting;
 use crate::fields;
 use crate::reporting::{self, Report};
 use crate::suite::{AskedLimits, Reveal};
 
 /// The fields of a request that `proofmark.yaml` may have.
-pub const PROJECT_SETTINGS: [&str; 10] =
-    ["command", "report", "runtime", "skipped", "packages", "readable", "env", "limits", "reveal", "salt"];
+pub const PROJECT_SETTINGS: [&str; 11] = [
+    "command",
+    "report",
+    "runtime",
+    "skipped",
+    "packages",
+    "readable",
+    "env",
+    "limits",
+    "reveal",
+    "salt",
+    "counter_run",
+];
+/// The most tests that may pass with a wrong expectation.
+const MAX_EXCEPTIONS: usize = 1_000;
 /// The most variables of the environment.
 pub(crate) const MAX_VARIABLES: usize = 64;
 /// The most bytes of their names and values together.
@@ -27,6 +41,7 @@ pub(super) struct Settings {
     pub(super) env: BTreeMap<String, String>,
     pub(super) limits: AskedLimits,
     pub(super) reveal: Reveal,
+    pub(super) counter_run: CounterSetting,
 }
 
 impl Settings {
@@ -46,6 +61,7 @@ impl Settings {
             env: env.unwrap_or_default(),
             limits: fields::limits(fields.get("limits"))?,
             reveal: fields::reveal(fields.get("reveal"))?,
+            counter_run: fields.get("counter_run").map(|field| counter_run(&field)).transpose()?.unwrap_or_default(),
         })
     }
 }
@@ -64,6 +80,25 @@ pub fn check_settings(fields: &Fields<'_>) -> Result<(), DocumentError> {
         }
     }
     fields.get("salt").map(|field| field.text().map(drop)).transpose().map(drop)
+}
+
+/// `true`, `false`, or the tests that may pass with a wrong expectation.
+fn counter_run(field: &Field<'_>) -> Result<CounterSetting, DocumentError> {
+    if let Some(asked) = field.json.as_bool() {
+        return Ok(CounterSetting { asked: Some(asked), except: BTreeSet::new() });
+    }
+    if field.json.as_object().is_none() {
+        return Err(field.wrong_type("`true`, `false` or an object with `except`"));
+    }
+    let fields = field.fields()?;
+    fields.only(&["except"])?;
+    let names = fields.need("except", "list the names of tests, as in `except: [tests.test_a::test_b]`")?.items()?;
+    if names.len() > MAX_EXCEPTIONS {
+        let message = format!("{} tests are more than the {MAX_EXCEPTIONS} that may be excepted", names.len());
+        return Err(field.error(Cause::TooMany, message).with_help("write `counter_run: false`"));
+    }
+    let except = names.iter().map(|name| name.text().map(str::to_owned)).collect::<Result<_, _>>()?;
+    Ok(CounterSetting { asked: None, except })
 }
 
 fn variables(field: &Field<'_>) -> Result<BTreeMap<String, String>, DocumentError> {

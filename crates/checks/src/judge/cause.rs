@@ -124,9 +124,15 @@ pub(super) fn advice(said: &str, Allowed { limits, language, .. }: Allowed) -> O
         });
     }
     let advice = if has(&NO_NETWORK) {
-        "the sandbox has no network"
+        match language {
+            None => "the sandbox has no network but `localhost`",
+            Some(_) => "the sandbox has no network",
+        }
     } else if has(&NO_SYSTEM_CALL) {
-        "the sandbox has no network, and does not allow this system call"
+        match language {
+            None => "the sandbox does not allow this system call",
+            Some(_) => "the sandbox has no network, and does not allow this system call",
+        }
     } else if has(&NO_PROCESS) {
         return Some(format!("a check may have {} processes and threads (`limits.processes`)", limits.processes));
     } else if has(&NO_WRITING) {
@@ -136,14 +142,17 @@ pub(super) fn advice(said: &str, Allowed { limits, language, .. }: Allowed) -> O
             (Some(_), _) => "only `/tmp` can be written",
         }
     } else {
-        return missing_program(said);
+        return missing_program(said, language);
     };
     Some(advice.to_owned())
 }
 
 /// What there is to say of a program that could not be started.
-fn missing_program(said: &str) -> Option<String> {
-    const NONE: &str = "the sandbox has no other programs";
+fn missing_program(said: &str, language: Option<Language>) -> Option<String> {
+    let none = match language {
+        None => "the sandbox has the programs of `/usr` and no others of the host",
+        Some(_) => "the sandbox has no other programs",
+    };
     let between = |before: &str, after: &str| {
         let mut found = said.split(before).skip(1).filter_map(|rest| rest.split(after).next());
         found.find(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_+".contains(c)))
@@ -154,10 +163,10 @@ fn missing_program(said: &str) -> Option<String> {
         .or_else(|| between("No such file or directory - ", "\n").filter(|_| !said.contains("rb_sysopen")))
         .is_some()
     {
-        return Some(NONE.to_owned());
+        return Some(none.to_owned());
     }
     // Python says the same of a file.
-    between("No such file or directory: '", "'").map(|name| format!("if `{name}` is a program: {NONE}"))
+    between("No such file or directory: '", "'").map(|name| format!("if `{name}` is a program: {none}"))
 }
 
 /// The package that a program could not load.

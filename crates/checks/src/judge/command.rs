@@ -1,5 +1,7 @@
 //! The tests of a project, as its own runner reports them.
 
+use std::collections::HashMap;
+
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Detail, Status};
 
@@ -40,32 +42,54 @@ impl Judged {
 }
 
 pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Judged {
+    let judged = match run(command, outcome) {
+        Ok(Run { tests, contradiction }) => settle(command, tests, contradiction),
+        Err(judged) => judged,
+    };
+    timed(judged, outcome)
+}
+
+/// The check of a whole command has its time; tests of a report have their own.
+pub(super) fn timed(mut judged: Judged, outcome: Option<&Outcome>) -> Judged {
+    if let Some([case]) = outcome.map(|outcome| outcome.cases.as_slice()) {
+        let elapsed = u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX);
+        let whole = judged.checks.iter_mut().filter(|(_, check)| check.name == COMMAND && check.elapsed_ms.is_none());
+        whole.for_each(|(_, check)| check.elapsed_ms = Some(elapsed));
+    }
+    judged
+}
+
+/// A run of a command whose report can be read.
+pub(super) struct Run {
+    pub(super) tests: Vec<Reported>,
+    /// An error where the exit status and the report differ.
+    pub(super) contradiction: Option<Detail>,
+}
+
+/// How a command ran; what there is to judge of one that left no report.
+pub(super) fn run(command: &Command, outcome: Option<&Outcome>) -> Result<Run, Judged> {
     if let Some(why) = &command.unusable {
         let fault = if why.by_request { Fault::Verifier } else { Fault::Submission };
         let hidden = why.missing.is_some() && command.reveal == Reveal::None;
         let message = if hidden { HIDDEN_MISSING } else { &why.message };
-        return Judged::one(Some(fault), Status::Error, message);
+        return Err(Judged::one(Some(fault), Status::Error, message));
     }
     let case = outcome.and_then(|outcome| match outcome.cases.as_slice() {
         [case] => Some((case, Allowed::of(outcome.limits, case))),
         _ => None,
     });
     let Some((case, allowed)) = case else {
-        return Judged::one(Some(Fault::Verifier), Status::Error, "the sandbox gave no answer; run the request again");
+        let why = "the sandbox gave no answer; run the request again";
+        return Err(Judged::one(Some(Fault::Verifier), Status::Error, why));
     };
-    let mut judged = match &case.end {
+    match &case.end {
         End::Ran { status, output, errors, report } => {
             let ended = Ended { status: *status, output, errors };
             ran(command, &ended, report.as_deref(), allowed)
         }
-        End::Unavailable(why) => return Judged::one(Some(Fault::Verifier), Status::Error, why.clone()),
-        other => Judged::of(vec![stopped(case, allowed, other)]),
-    };
-    let elapsed = u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX);
-    // Tests of a report have their own times; this one is that of the whole command.
-    let whole = judged.checks.iter_mut().filter(|(_, check)| check.name == COMMAND);
-    whole.for_each(|(_, check)| check.elapsed_ms = Some(elapsed));
-    judged
+        End::Unavailable(why) => Err(Judged::one(Some(Fault::Verifier), Status::Error, why.clone())),
+        other => Err(Judged::of(vec![stopped(case, allowed, other)])),
+    }
 }
 
 /// How a command ended by itself.
@@ -75,26 +99,24 @@ struct Ended<'a> {
     errors: &'a [u8],
 }
 
-fn ran(command: &Command, ended: &Ended<'_>, report: Option<&[u8]>, allowed: Allowed) -> Judged {
+fn ran(command: &Command, ended: &Ended<'_>, report: Option<&[u8]>, allowed: Allowed) -> Result<Run, Judged> {
     let unreported = |status, why: &str| {
         let message = format!("{why}; {}{}", ended.last_words(), ended.hint(allowed));
         Judged::of(vec![one(status, Some(message))])
     };
     let reported = match (&command.report, report) {
         (Report::File(path), None) => {
-            return unreported(Status::Error, &format!("the command left no report `{}`", shown(path)));
+            return Err(unreported(Status::Error, &format!("the command left no report `{}`", shown(path))));
         }
         (Report::File(_), Some(bytes)) => report::read_file(bytes, &command.files, command.runner),
         (Report::Stdout(form), _) => report::read(*form, ended.output, &command.files, command.runner),
         (Report::ExitStatus, _) if ended.status == 0 => {
-            return Judged::of(vec![one(Status::Pass, ended.tested_nothing().map(str::to_owned))]);
+            return Err(Judged::of(vec![one(Status::Pass, ended.tested_nothing().map(str::to_owned))]));
         }
-        (Report::ExitStatus, _) => return unreported(Status::Fail, &format!("exit status {}", ended.status)),
+        (Report::ExitStatus, _) => return Err(unreported(Status::Fail, &format!("exit status {}", ended.status))),
     };
-    match reported {
-        Ok(tests) => agreeing(command, tests.into_iter().map(|test| advised(test, allowed)).collect(), ended.status),
-        Err(bad) => unreported(Status::Error, &bad.to_string()),
-    }
+    let tests = reported.map_err(|bad| unreported(Status::Error, &bad.to_string()))?;
+    Ok(agreeing(command, tests.into_iter().map(|test| advised(test, allowed)).collect(), ended.status))
 }
 
 /// A test with what the sandbox has to do with its failure.
@@ -105,8 +127,8 @@ fn advised(mut test: Reported, allowed: Allowed) -> Reported {
     test
 }
 
-/// The report, and an error of its own where the exit status says otherwise.
-fn agreeing(command: &Command, mut tests: Vec<Reported>, status: i32) -> Judged {
+/// The tests of a report, and an error of its own where the exit status says otherwise.
+fn agreeing(command: &Command, mut tests: Vec<Reported>, status: i32) -> Run {
     if command.runner == Some(Runner::NodeTest) {
         // Node reports a file that ran no tests as one test with the file's name, which passes.
         tests
@@ -115,15 +137,23 @@ fn agreeing(command: &Command, mut tests: Vec<Reported>, status: i32) -> Judged 
             .for_each(Reported::no_tests);
     }
     let well = tests.iter().all(|test| test.status == Status::Pass || test.tested != Tested::Yes);
-    let Policed { tests, skipped, fails } = policed(command.skipped, tests);
-    let mut details: Vec<_> = tests.into_iter().map(|(index, test)| report::detail(index, test)).collect();
     let contradiction = match (well, status) {
         // A runner's status is 0 just when no test failed; where the two differ, neither makes a pass.
         (true, 0) | (false, 1..) => None,
         (true, _) => Some(format!("the report shows no failing test, but the exit status is {status}")),
         (false, _) => Some("the report shows failing tests, but the exit status is 0".to_owned()),
     };
-    details.extend(contradiction.map(|why| one(Status::Error, Some(why))));
+    Run { tests, contradiction: contradiction.map(|why| one(Status::Error, Some(why))) }
+}
+
+/// The checks of these tests.
+pub(super) fn settle(command: &Command, tests: Vec<Reported>, contradiction: Option<Detail>) -> Judged {
+    let Policed { tests, skipped, fails } = match command.demanded.as_slice() {
+        [] => policed(command.skipped, tests),
+        names => demanded(names, tests),
+    };
+    let mut details: Vec<_> = tests.into_iter().map(|(index, test)| report::detail(index, test)).collect();
+    details.extend(contradiction);
     if details.is_empty() {
         // "All of none passed" must not be a pass.
         details.push(one(Status::Error, Some(format!("every test was skipped ({} of them)", skipped.len()))));
@@ -154,13 +184,36 @@ fn policed(policy: SkipPolicy, tests: Vec<Reported>) -> Policed {
     policed
 }
 
+/// The tests with these names, each of which has to pass: one that was skipped, or that the report lacks, has failed. Of several with
+/// one name, the first that did not pass counts.
+fn demanded(names: &[String], tests: Vec<Reported>) -> Policed {
+    let mut by_name: HashMap<String, (usize, Reported)> = HashMap::new();
+    for (index, test) in tests.into_iter().enumerate() {
+        let passed = |test: &Reported| test.status == Status::Pass && test.tested == Tested::Yes;
+        let known = by_name.get(&test.name);
+        if known.is_none_or(|(_, known)| passed(known) && !passed(&test)) {
+            by_name.insert(test.name.clone(), (index, test));
+        }
+    }
+    let judged = names.iter().enumerate().map(|(place, name)| match by_name.remove(name) {
+        Some((index, mut test)) => {
+            if test.tested != Tested::Yes {
+                test.status = Status::Fail;
+            }
+            (index, test)
+        }
+        None => (place, Reported::missing(name)),
+    });
+    Policed { tests: judged.collect(), skipped: Vec::new(), fails: false }
+}
+
 /// Whether a name is that of a file of the project.
-fn is_file(command: &Command, name: &str) -> bool {
+pub(super) fn is_file(command: &Command, name: &str) -> bool {
     let below = name.strip_prefix(PROJECT_FOLDER).and_then(|rest| rest.strip_prefix('/'));
     below.is_some() || command.files.iter().any(|file| file.path == name)
 }
 
-fn one(status: Status, message: Option<String>) -> Detail {
+pub(super) fn one(status: Status, message: Option<String>) -> Detail {
     Detail { message, ..Detail::new(COMMAND.to_owned(), status) }
 }
 

@@ -1,6 +1,6 @@
 //! The judgment of a suite, one case after another.
 
-use proofmark_receipt::{DecidedBy, Detail, Results};
+use proofmark_receipt::{DecidedBy, Detail, Results, Status};
 
 use super::cause::Allowed;
 use super::check::Check;
@@ -65,7 +65,9 @@ impl<'a> SuiteJudging<'a> {
         let check = match &self.misfit {
             Some(why) => Check::broken(why),
             None => {
-                let check = self.check(test, case);
+                let evaluated = self.expected.and_then(|expected| expected.cases.get(self.evaluated));
+                let check = self.check(test, case, evaluated);
+                self.evaluated += usize::from(matches!(test.expected, Expected::Expression(_)));
                 hint::explained(check, self.suite, &self.request.output, Some(&case.end))
             }
         };
@@ -90,9 +92,24 @@ impl<'a> SuiteJudging<'a> {
         self.request.judgment(Results::from_details(self.fitted.details), self.fitted.fault)
     }
 
-    fn check(&mut self, test: &Test, case: &CaseOutcome) -> Check {
+    /// What the case of one test alone would be, in any order. Nothing is noted, and the judgment stays as it was. None where the
+    /// suite has no such test.
+    pub fn look(&self, test: usize, case: &CaseOutcome) -> Option<(Status, Option<Fault>)> {
+        let before = self.suite.tests.get(..test)?;
+        let evaluated = before.iter().filter(|test| matches!(test.expected, Expected::Expression(_))).count();
+        let test = self.suite.tests.get(test)?;
+        let check = match &self.misfit {
+            Some(why) => Check::broken(why),
+            None => self.check(test, case, self.expected.and_then(|expected| expected.cases.get(evaluated))),
+        };
+        Some((check.status, check.fault))
+    }
+
+    fn check(&self, test: &Test, case: &CaseOutcome, evaluated: Option<&CaseOutcome>) -> Check {
         let language = self.suite.language;
-        let wanted = match expected::wanted(language, test, self.evaluated(test)) {
+        let is_evaluated = matches!(test.expected, Expected::Expression(_));
+        let evaluated = evaluated.filter(|_| is_evaluated).map(|case| &case.end);
+        let wanted = match expected::wanted(language, test, evaluated) {
             Ok(wanted) => wanted,
             Err(unusable) => return *unusable,
         };
@@ -101,18 +118,6 @@ impl<'a> SuiteJudging<'a> {
         }
         let allowed = Allowed::of(self.limits, case).in_suite(self.suite, test);
         answer::check(language, test, &wanted, &case.end, allowed)
-    }
-
-    /// The outcome of the test's expected expression. The job of those has cases for the expressions only, in their order.
-    fn evaluated(&mut self, test: &Test) -> Option<&'a End> {
-        match test.expected {
-            Expected::Expression(_) => {
-                let case = self.expected?.cases.get(self.evaluated)?;
-                self.evaluated += 1;
-                Some(&case.end)
-            }
-            Expected::Json(_) | Expected::Text(..) | Expected::Value(_) | Expected::Raises(_) => None,
-        }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use proofmark_checks::limits::MAX_FOLDERS;
 use proofmark_checks::{
-    Caps, CaseOutcome, Checks, Command, End, Fault, Format, HostFolder, Need, Outcome, PROJECT_SETTINGS, Program,
-    Project, Report, ReportForm, Request, RequestError, Runner, Written, check_settings, file_content,
+    Caps, CaseOutcome, Checks, Command, End, Fault, Format, HostFolder, MAX_FILES, Need, Outcome, PROJECT_SETTINGS,
+    Program, Project, Report, ReportForm, Request, RequestError, Runner, Written, check_settings, file_content,
 };
-use proofmark_receipt::Verdict;
 use proofmark_receipt::document::Field;
+use proofmark_receipt::{Json, Verdict};
 use serde_json::{Value, json};
 
 fn request(files: Value, verification: Value) -> Result<Request, RequestError> {
@@ -107,8 +107,10 @@ fn a_report_that_was_submitted_is_not_there_before_the_run() {
 
 #[test]
 fn files_that_cannot_be_laid_out_are_the_submissions_fault() {
-    let many: serde_json::Map<String, Value> =
-        (0..=MAX_FOLDERS / 2).map(|index| (format!("{index}/a/b"), json!(""))).collect();
+    let folders = 20;
+    let many: serde_json::Map<String, Value> = (0..=MAX_FOLDERS / folders)
+        .map(|index| (format!("{index}{}/b", "/a".repeat(folders - 1)), json!("")))
+        .collect();
     let large = json!({"a": "x".repeat(1 << 20), "b": ""});
     let own = json!({"command": ["bash", "run.sh"], "files": {"run.sh": "true", "in/y": ""}});
     let table = [
@@ -375,6 +377,8 @@ fn settings_outside_of_a_request_are_those_of_its_schema() {
         json!({"command": "pytest -q", "skipped": "ignore", "limits": {"timeout_ms": 1}, "env": {"A": "b"}}),
         json!({"command": ["node", "--test"], "report": "stdout:tap", "runtime": "node20", "packages": false}),
         json!({"reveal": "failures", "readable": ["/usr/share"]}),
+        json!({"counter_run": false}),
+        json!({"counter_run": {"except": ["tests.test_a::test_b"]}}),
     ] {
         assert!(read(&right).is_ok() && validator.is_valid(&right), "{right}");
     }
@@ -387,7 +391,27 @@ fn settings_outside_of_a_request_are_those_of_its_schema() {
         json!({"env": []}),
         json!({"packages": "yes"}),
         json!({"reveal": "some"}),
+        json!({"counter_run": "no"}),
+        json!({"counter_run": {}}),
+        json!({"counter_run": {"except": [1]}}),
     ] {
         assert!(read(&wrong).is_err() && !validator.is_valid(&wrong), "{wrong}");
+    }
+}
+
+#[test]
+fn a_project_may_have_more_files_than_a_request_and_none_outside_of_it() {
+    let document: Json = proofmark_receipt::document::parse(
+        br#"{"verification": {"kind": "test_suite", "mode": "command", "command": ["bash", "a"]}}"#,
+        Format::Json,
+    )
+    .unwrap();
+    let read = |files: Vec<String>| {
+        Request::from_project(files.into_iter().map(|path| (path, b"x".to_vec())).collect(), &document)
+    };
+    let many = (0..=MAX_FILES).map(|number| number.to_string()).chain(["a".to_owned()]).collect();
+    assert_eq!(project(&read(many).unwrap()).files.len(), MAX_FILES + 2);
+    for path in ["../a", "/a", "a/../../b", "a//b", ""] {
+        assert_eq!(read(vec![path.to_owned()]).unwrap_err().code(), "invalid_value", "{path}");
     }
 }

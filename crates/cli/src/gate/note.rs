@@ -53,7 +53,7 @@ impl AddNote {
                 let digest = GitTree::read(&repository, &revision.tree, &|_| false)?.files_digest();
                 let stored = self.store.open_if_there(config)?;
                 let stored = stored
-                    .map(|store| store.of(&Tenant::LOCAL).receipts_over(&digest.to_string(), &|_| false))
+                    .map(|store| store.of(&Tenant::LOCAL).receipts_over(&digest.to_string(), &|_| None))
                     .transpose()?;
                 stored.filter(|stored| !stored.is_empty()).ok_or_else(|| {
                     with_help(

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use proofmark_evidence::Share;
 use proofmark_receipt::{DecidedBy, Detail, Json, Receipt, Status as DetailStatus, Verdict};
 
 use super::human::count;
@@ -82,6 +83,8 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         0 => String::new(),
         number => format!(", {number} decided by the submission"),
     };
+    let strength = Share::strength_of(receipt).map_or_else(String::new, |share| format!(", strength {share}"));
+    let counter_run = counter_run(receipt).unwrap_or_default();
     let total = usize::try_from(results.total).unwrap_or(usize::MAX);
     Group {
         name: task.map_or_else(|| label.to_owned(), |task| format!("{label} ({task})")),
@@ -92,13 +95,28 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         },
         word: receipt.verdict().as_str().to_owned(),
         time,
-        summary: Some(format!("{} of {} passed{not_run}{inside}{duration}", results.passed, count(total, "check"))),
+        summary: Some(format!(
+            "{} of {} passed{not_run}{inside}{counter_run}{strength}{duration}",
+            results.passed,
+            count(total, "check")
+        )),
         decided_inside: inside_count,
         notes: held_tests(receipt).into_iter().collect(),
         receipt: Some(receipt.receipt_id().to_string()),
         cases: results.details.iter().map(|detail| case(detail, in_process, places)).chain(no_checks).collect(),
         qualifies: true,
         json: vec![receipt.to_text()],
+    }
+}
+
+/// What the summary says of a counter-run. That there was none is said where it was turned off.
+fn counter_run(receipt: &Receipt) -> Option<String> {
+    let value = receipt.metadata().get("counter_run")?;
+    let why = value.as_object()?.get("none").and_then(Json::as_str);
+    match why {
+        Some("turned off") => Some(", counter-run turned off".to_owned()),
+        Some(_) => None,
+        None => Some(format!(", {}", proofmark_statement::counter_run(value)?)),
     }
 }
 

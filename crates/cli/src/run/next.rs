@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use clap::Args;
 use proofmark_contract::{
     AttemptEvidence, Contract, Due, Retry, RuleResult, State, Workflow, WorkflowPolicy, due, evaluate, response,
+    reviewers,
 };
 use proofmark_evidence::Evidence;
 use proofmark_receipt::{Json, Object, Timestamp, object};
 use proofmark_store::{Store, Tenant};
-use proofmark_verifier::{AwaitedApproval, Sender, due_in_run, now, now_in, stored_step};
+use proofmark_verifier::{AwaitedApproval, Sender, StepSigners, due_in_run, now, now_in, stored_step};
 
 use crate::config::Config;
 use crate::document;
@@ -72,7 +73,12 @@ impl Next {
         // A run that nobody began needs no store.
         let store = self.store.open_if_there(config)?;
         let due = match &store {
-            Some(store) => due_in_run(&store.of(&self.tenant), &self.begun_by, &self.run, &workflow)?,
+            Some(store) => {
+                let trusted = config.known_signers()?.trusted(&[])?;
+                let reviewers = reviewers(&workflow, policy.as_ref());
+                let signers = StepSigners { accepting: trusted.signers(), own: None, reviewers };
+                due_in_run(&store.of(&self.tenant), &self.begun_by, &self.run, &workflow, &signers)?
+            }
             None => due(&workflow, |_| anyhow::Ok(None))?,
         };
         match due {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use proofmark_receipt::{Json, Receipt, Verdict};
+use proofmark_verifier::Survivor;
 
 use super::reader::Named;
 use super::tally::Tally;
@@ -14,6 +15,7 @@ use crate::exit::Exit;
 use crate::out;
 use crate::paint::Paint;
 use crate::report::{Case, Format, Group, Human, Location, Reporter, Style, of_receipt};
+use crate::suite::show_survivors;
 
 /// On a terminal, passes of a larger batch are only counted: they would scroll the failures away.
 const MAX_PASSES_SHOWN: u64 = 20;
@@ -64,6 +66,14 @@ impl Output {
         self.worst = self.worst.max(receipt.verdict().into());
         self.tally.add(receipt.verdict(), &group);
         self.reporter.group(group)
+    }
+
+    /// The mutants of a submission that pass its suite, which only people are told of: they would show hidden tests.
+    pub(crate) fn survivors(&mut self, survivors: &[Survivor]) -> io::Result<()> {
+        match self.format {
+            Format::Human => show_survivors(&mut out::stdout(), survivors),
+            _ => Ok(()),
+        }
     }
 
     /// A request that was read and has no receipt.

@@ -1,6 +1,7 @@
 //! Reads requests window by window, so that a batch of any length needs the memory of one window.
 
 use std::cell::RefCell;
+use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 
 use proofmark_checks::{HostFolder, MAX_REQUEST_BYTES, Origin, Outside, Request};
@@ -50,16 +51,23 @@ pub(crate) struct Refused {
 }
 
 impl Window {
+    fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.refused.is_empty()
+    }
+
     fn is_full(&self, bytes: usize) -> bool {
         self.requests.len() >= WINDOW_REQUESTS || self.refused.len() >= WINDOW_REQUESTS || bytes >= WINDOW_BYTES
     }
 }
 
+/// Projects, with what they are called.
+pub(crate) type Projects = Box<dyn Iterator<Item = (String, anyhow::Result<Project>)>>;
+
 /// Reads requests window by window.
 pub(crate) struct Reader {
     submission: Option<(PathBuf, String)>,
-    /// A request that is read already: a project.
-    first: Option<Project>,
+    /// Projects, with what they are called, before all other requests.
+    projects: Peekable<Projects>,
     sources: Sources,
     filter: Option<Filter>,
     /// How many requests the filter left out.
@@ -77,12 +85,14 @@ impl Reader {
             None => input::sources(&argument),
         }));
         let files = RefCell::default();
-        Ok(Reader { submission, first: None, sources, filter: None, filtered: 0, ended: false, files })
+        let projects: Projects = Box::new(std::iter::empty());
+        let projects = projects.peekable();
+        Ok(Reader { submission, projects, sources, filter: None, filtered: 0, ended: false, files })
     }
 
-    /// With a request before all others.
-    pub(crate) fn with_first(self, first: Option<Project>) -> Reader {
-        Reader { first, ..self }
+    /// With projects before all others.
+    pub(crate) fn with_projects(self, projects: Projects) -> Reader {
+        Reader { projects: projects.peekable(), ..self }
     }
 
     /// Only with the requests that the filter selects.
@@ -98,13 +108,15 @@ impl Reader {
     /// The next requests, and those that cannot be read; `None` at the end.
     pub(crate) fn next_window(&mut self) -> Option<Window> {
         let mut window = Window::default();
-        let mut bytes = 0;
-        // The project is taken once: it is part of the first window only.
-        if let Some(Project { folder, request, packages, origin }) = self.first.take() {
-            (window.packages, window.origin) = (packages, Some(origin));
-            let places = Places { folder: Some(folder.clone()), ..Places::default() };
-            self.add(&mut window, Named { label: folder.display().to_string(), places }, request);
+        // A window has the packages of one project.
+        while window.is_empty() {
+            let Some((label, project)) = self.projects.next() else { break };
+            match project {
+                Ok(project) => self.add_project(&mut window, project),
+                Err(error) => window.refused.push(Refused { before: 0, label, error }),
+            }
         }
+        let mut bytes = if self.projects.peek().is_some() { WINDOW_BYTES } else { 0 };
         while !window.is_full(bytes) {
             let Some(Input { label, source }) = self.sources.next() else {
                 self.ended = true;
@@ -115,7 +127,14 @@ impl Reader {
                 Err(error) => window.refused.push(Refused { before: window.requests.len(), label, error }),
             }
         }
-        (!window.requests.is_empty() || !window.refused.is_empty()).then_some(window)
+        (!window.is_empty()).then_some(window)
+    }
+
+    fn add_project(&mut self, window: &mut Window, project: Project) {
+        let Project { folder, request, packages, origin } = project;
+        (window.packages, window.origin) = (packages, Some(origin));
+        let places = Places { folder: Some(folder.clone()), ..Places::default() };
+        self.add(window, Named { label: folder.display().to_string(), places }, request);
     }
 
     fn add(&mut self, window: &mut Window, name: Named, request: Request) {

@@ -7,9 +7,9 @@ use proofmark_receipt::{Json, Object, Receipt, Verdict};
 
 use crate::run::{Done, Place};
 
-const RIGHT: &str = "def total(xs):\n    return sum(xs)\n";
-const WRONG: &str = "def total(xs):\n    return 0\n";
-const TESTS: &str = "import unittest
+pub(crate) const RIGHT: &str = "def total(xs):\n    return sum(xs)\n";
+pub(crate) const WRONG: &str = "def total(xs):\n    return 0\n";
+pub(crate) const TESTS: &str = "import unittest
 from calc import total
 
 class Totals(unittest.TestCase):
@@ -21,9 +21,9 @@ class Totals(unittest.TestCase):
 ";
 /// Tests that test nothing.
 const LOOSE: &str = "import unittest\n\nclass Totals(unittest.TestCase):\n    def test_none(self):\n        pass\n";
-const UNITTEST: &str = "python3 -m unittest discover -s tests -t .";
+pub(crate) const UNITTEST: &str = "python3 -m unittest discover -s tests -t .";
 
-fn git(place: &Place, arguments: &[&str]) -> String {
+pub(crate) fn git(place: &Place, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main", "-C"])
         .arg(place.path("p"))
@@ -35,7 +35,7 @@ fn git(place: &Place, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-fn commit(place: &Place) -> String {
+pub(crate) fn commit(place: &Place) -> String {
     git(place, &["add", "-A"]);
     git(place, &["commit", "-q", "-m", "a"]);
     git(place, &["rev-parse", "HEAD"])
@@ -75,7 +75,7 @@ fn changed(receipt: &Receipt) -> Vec<String> {
 }
 
 /// What a hostile submission brings: nothing of it may run.
-fn plant(place: &Place) {
+pub(crate) fn plant(place: &Place) {
     let evil = "import os\nos._exit(0)\n";
     place.file("p/tests/test_calc.py", LOOSE);
     place.file("p/tests/test_more.py", evil);

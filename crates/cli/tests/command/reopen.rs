@@ -107,3 +107,28 @@ fn a_state_that_no_receipt_states_is_not_reopened() {
     let refused = reopen(&place, "ann", &["--yes"]);
     assert!(refused.code == 2 && refused.stderr.contains("is not that of its last receipt"), "{refused:?}");
 }
+
+/// Who can write to the store can sign a state of a step with a key of their own, by any policy.
+#[test]
+fn a_state_counts_by_the_key_that_signed_it() {
+    let place = place();
+    let attempt = |more: &[&str]| {
+        let response = place.file("response.json", r#"{"risk": "low"}"#);
+        let step = ["workflow", "accept", "workflow.yaml", "--step", "plan", "--run", "r", "--response", &response];
+        place.run(&[&step[..], more].concat())
+    };
+    let refused = |done: Done| {
+        assert!(done.code == 2 && done.stderr.contains("may not accept or reopen it here"), "{done:?}");
+        assert!(done.stderr.contains("proofmark trust add --for acceptance"), "{done:?}");
+    };
+    let mallory = place.run(&["key", "show", "mallory", "--as", "signer-id"]).stdout.trim().to_owned();
+    let policy = format!("name: everyone\nreviewers: [{{name: Mallory, key: {mallory}, roles: [owner]}}]\n");
+    let policy = place.file("policy.yaml", policy);
+    assert_eq!(reopen(&place, "mallory", &["--yes", "--workflow-policy", &policy]).code, 0);
+    refused(attempt(&[]));
+    refused(place.run(&["run", "next", "r", "--workflow", "workflow.yaml"]));
+    // Where the policy is in force that lists Mallory, the attempt is judged; its signer has to be trusted by whoever goes on.
+    let by_mallory = attempt(&["--workflow-policy", &policy, "--key", "mallory", "--trust", "default"]);
+    assert_eq!(by_mallory.code, 0, "{by_mallory:?}");
+    refused(attempt(&["--trust", "default"]));
+}

@@ -115,6 +115,7 @@ examples_run!(
     session,
     setup,
     store,
+    suite,
     trust,
     verify,
     work,

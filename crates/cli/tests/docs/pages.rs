@@ -27,6 +27,7 @@ pages! {
     commands: "docs/commands.md";
     commerce: "docs/commerce.md";
     contracts: "docs/contracts.md";
+    counter_runs: "docs/counter-runs.md";
     decisions: "docs/decisions.md";
     design_decisions: "docs/design/decisions.md";
     design_sandbox: "docs/design/sandbox.md";
@@ -37,6 +38,7 @@ pages! {
     operating: "docs/operating.md";
     page: "docs/page.md";
     predicate: "docs/predicate.md";
+    patches: "docs/patches.md";
     projects: "docs/projects.md";
     receipts: "docs/receipts.md";
     requests: "docs/requests.md";
@@ -46,6 +48,7 @@ pages! {
     start_ci: "docs/start-ci.md";
     start_mcp: "docs/start-mcp.md";
     start_workflows: "docs/start-workflows.md";
+    strength: "docs/strength.md";
     accept_example: "examples/accept/README.md";
     agent_example: "examples/agent/README.md" needs "verifiedx" of "verifiedx==0.1.20";
     decide_example: "examples/decide/README.md";

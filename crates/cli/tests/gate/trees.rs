@@ -218,15 +218,15 @@ fn a_tree_is_as_large_as_a_receipt_can_cover() {
         ]);
         assert_eq!(output.status.code(), Some(expected), "{}", said(&output));
     };
-    import(5_000, "");
+    import(50_000, "");
     let line = |path: &str| format!("{}  {path}\n", proofmark_receipt::Sha256Digest::of(b"x").bare_hex());
-    let mut names: Vec<String> = (0..5_000).map(|at| format!("f{at}")).collect();
+    let mut names: Vec<String> = (0..50_000).map(|at| format!("f{at}")).collect();
     names.sort();
     let listed: String = names.iter().map(|name| line(name)).collect();
     let digest = proofmark_receipt::Sha256Digest::of(listed.as_bytes()).to_string();
     std::fs::write(place.at("receipt.json"), place.text(&Made::over(&digest))).unwrap();
     gate(0);
-    import(5_001, "");
+    import(50_001, "");
     gate(2);
     import(1, &"d/".repeat(65));
     gate(2);
@@ -234,7 +234,7 @@ fn a_tree_is_as_large_as_a_receipt_can_cover() {
     import(0, "");
     std::fs::write(place.at("receipt.json"), place.text(&Made::over(&place.digest("main")))).unwrap();
     gate(1);
-    std::fs::write(place.at("work/large"), vec![b'x'; (16 << 20) + 1]).unwrap();
+    std::fs::write(place.at("work/large"), vec![b'x'; (256 << 20) + 1]).unwrap();
     place.git("work", &["add", "large"]);
     place.git("work", &["commit", "-q", "-m", "large"]);
     gate(2);

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use proofmark_evidence::{
     Accepts, Comparison, Evidence, EvidenceStatus, ReceiptFact, ReceiptKind, Refusal, SignerDemand, Sought,
-    SoughtReceipt, Spend, Wanted, assign, nearest,
+    SoughtReceipt, Spend, TestsFromDemand, Wanted, assign, nearest,
 };
 use proofmark_predicate::Value;
 use proofmark_receipt::{Sha256Digest, Timestamp, Trust};
@@ -175,8 +175,16 @@ fn describe(rule: &ReceiptRule) -> String {
     if let Some(tests) = demand.tests {
         words.push(format!("tests {tests}"));
     }
+    match &demand.tests_from {
+        Some(TestsFromDemand::Owner) => words.push("tests that are not the submission's own".to_owned()),
+        Some(TestsFromDemand::Commit(commit)) => words.push(format!("tests from the commit {commit}")),
+        None => {}
+    }
     if demand.kind == ReceiptKind::Verification && demand.comparison == Comparison::InProcess {
         words.push("compared in the submission's process or outside".to_owned());
+    }
+    if let Some(strength) = demand.strength {
+        words.push(format!("strength of at least {strength}"));
     }
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
     // All four tiers are no demand.

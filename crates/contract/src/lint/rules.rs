@@ -29,9 +29,12 @@ pub(super) fn findings(verification: &Verification, at: &str) -> Vec<Finding> {
         same.then(|| duplicate(format!("{receipts}[{index}]"), &one.id))
     }));
     let any = verification.receipts.iter().enumerate().filter(|(_, rule)| rule.demand.accepts == Accepts::AnySuite);
-    findings.extend(
-        any.map(|(index, _)| any_suite(format!("{receipts}[{index}].{}", any_suite_name(verification, index)))),
-    );
+    for (index, rule) in any {
+        findings.push(any_suite(format!("{receipts}[{index}].{}", any_suite_name(verification, index))));
+        if rule.demand.strength.is_some() {
+            findings.push(strength_of_any_suite(format!("{receipts}[{index}].strength")));
+        }
+    }
     findings
 }
 
@@ -202,6 +205,12 @@ fn any_suite(path: String) -> Finding {
     let message = "a receipt of any suite counts, so the agent that asks for it can choose trivial tests";
     let help = "name the `suite`, or an exact `specification`";
     Finding::warning("any-suite", path, message.to_owned(), help)
+}
+
+fn strength_of_any_suite(path: String) -> Finding {
+    let message = "an agent that writes both the work and its tests can raise the strength with work that fails by itself when \
+                   it is changed";
+    Finding::warning("strength-of-any-suite", path, message.to_owned(), "name the `suite`")
 }
 
 fn duplicate(path: String, other: &str) -> Finding {

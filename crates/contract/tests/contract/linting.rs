@@ -227,6 +227,10 @@ fn rules_that_do_nothing_or_contradict_are_found() {
         ),
         ("receipts: [{any_suite: true, output: payload.a}]", vec![("any-suite", "receipts[0].any_suite")]),
         (
+            "receipts: [{any_suite: true, output: payload.a, strength: '>= 0.8'}]",
+            vec![("any-suite", "receipts[0].any_suite"), ("strength-of-any-suite", "receipts[0].strength")],
+        ),
+        (
             "receipts: [{anySuite: true}]",
             vec![("any-suite", "receipts[0].anySuite"), ("unbound-receipt", "receipts[0]")],
         ),

@@ -19,7 +19,7 @@ use super::calls::{self, made};
 use super::{EXECUTED_UNDECIDED, HookSession, Hooks, TOLD_BY_ANOTHER, undecided};
 use crate::decide::DecideError;
 use crate::entries::session_entries;
-use crate::session_decider::{Known, Owner};
+use crate::session_decider::Owner;
 
 /// The kinds of entries that are a trace.
 const TRACE_KINDS: [Kind; 5] = [Kind::Opened, Kind::Decided, Kind::Result, Kind::Ended, Kind::Undecided];
@@ -95,16 +95,25 @@ impl Hooks {
         at: &StepAt<'_>,
         record: &HostRecord,
     ) -> Result<StopRuling, StopError> {
-        let mut session = self.session()?;
-        self.check_sender(&mut session)?;
+        self.in_session(|session| self.stop_in(session, message, stop, at, record))
+    }
+
+    fn stop_in(
+        &self,
+        session: &mut HookSession,
+        message: &Message,
+        stop: &Stop,
+        at: &StepAt<'_>,
+        record: &HostRecord,
+    ) -> Result<StopRuling, StopError> {
+        self.check_sender(session)?;
         // The calls that count are those of this start of the host, even where it has made none.
-        if let Some(opened) = self.opened(&session, None).filter(|_| !session.is_empty()) {
-            session.append(std::slice::from_ref(&opened))?;
-            session.known.take_in(&opened);
+        if let Some(opened) = self.opened(session, None).filter(|_| !session.is_empty()) {
+            session.append(&[opened])?;
         }
         let subagent = message.subagent.as_ref().map(|subagent| subagent.id.as_str());
-        self.compare(&mut session, record)?;
-        self.compare_back(&mut session, subagent, record)?;
+        self.compare(session, record)?;
+        self.compare_back(session, subagent, record)?;
         let run = run_name(&self.settings.session, subagent);
         let calls = self.trace(subagent)?;
         let mut response = stop.message.clone().unwrap_or_default();
@@ -130,7 +139,7 @@ impl Hooks {
         match self.attempt(&attempt, at.patience) {
             Ok(Some(accepted)) => {
                 let judged = Event::Stop(judged(at.step, subagent, &accepted));
-                session.append(&self.entries(&session, None, judged))?;
+                session.append(&self.entries(session, None, judged))?;
                 Ok(match &accepted.awaits {
                     Some(awaited) => waiting(at.step, awaited, stop.again),
                     None => ruling(at.step, &accepted),
@@ -225,8 +234,6 @@ impl Hooks {
         }
         if !entries.is_empty() {
             session.append(&entries)?;
-            // What was just written is among the facts.
-            entries.iter().for_each(|entry| session.known.take_in(entry));
         }
         unseen
             .iter()
@@ -253,7 +260,6 @@ impl Hooks {
             return Ok(());
         }
         session.append(&entries)?;
-        entries.iter().for_each(|entry| session.known.take_in(entry));
         Ok(())
     }
 
@@ -290,7 +296,6 @@ impl Hooks {
             return Ok(());
         }
         session.append(&entries)?;
-        entries.iter().for_each(|entry| session.known.take_in(entry));
         let untold = untold.iter().take(MAX_UNSEEN);
         untold.into_iter().try_for_each(|one| self.find(one.id.as_deref().unwrap_or(&one.tool), TOLD_BY_ANOTHER))
     }

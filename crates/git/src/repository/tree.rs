@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use proofmark_checks::{MAX_FILES, MAX_REQUEST_BYTES, TreeEntryKind, files_digest, is_project_path, tree_entries};
+use proofmark_checks::{
+    MAX_PROJECT_BYTES, MAX_PROJECT_FILES, MAX_REQUEST_BYTES, TreeEntryKind, files_digest, is_project_path, tree_entries,
+};
 use proofmark_receipt::Sha256Digest;
 
 use super::{GitError, Objects, Repository};
@@ -137,10 +139,10 @@ impl Reader<'_> {
     }
 
     fn file(&mut self, id: &str, path: String) -> Result<(), GitError> {
-        if self.tree.files.len() >= MAX_FILES {
+        if self.tree.files.len() >= MAX_PROJECT_FILES {
             return Err(GitError::TooManyFiles(self.tree.id.clone()));
         }
-        let room = (MAX_REQUEST_BYTES as u64).saturating_sub(self.bytes);
+        let room = MAX_PROJECT_BYTES.saturating_sub(self.bytes);
         let object = match self.objects.get(id, room) {
             Err(GitError::TooLarge { .. }) => {
                 return Err(GitError::TooManyBytes { tree: self.tree.id.clone(), file: path });

@@ -1,10 +1,12 @@
 //! Bash, as far as its tokens do not depend on what commands mean: words are split at punctuation.
 
-use super::Grammar;
+use super::{ARITHMETIC, Grammar};
 use crate::lexer::{Holes, LexError, Lexer, Literal, Numbers, Scope};
-use crate::token::Kind;
+use crate::mutants::{Changes, Class, Mutant, Table};
+use crate::token::{Kind, Token};
+use crate::tokens::Tokens;
 
-pub(super) static GRAMMAR: Grammar = Grammar { token };
+pub(super) static GRAMMAR: Grammar = Grammar { token, changes: CHANGES };
 
 const NUMBERS: Numbers = Numbers { digits_around_point: true, suffixes: &[] };
 
@@ -13,6 +15,59 @@ const OPERATORS: [&str; 28] = [
     "<<<", "<<-", ";;&", "&>>", "&&", "||", ";;", ";&", "|&", "==", "!=", "=~", "<=", ">=", "<<", ">>", "<&", ">&", "&>",
     "++", "--", "+=", "-=", "*=", "/=", "%=", "**", "!",
 ];
+
+const CHANGES: Changes = Changes {
+    comparisons: &[
+        ("lt", &["le", "ge"]),
+        ("le", &["lt", "gt"]),
+        ("gt", &["ge", "le"]),
+        ("ge", &["gt", "lt"]),
+        ("eq", &["ne"]),
+        ("ne", &["eq"]),
+        ("==", &["!="]),
+        ("!=", &["=="]),
+    ],
+    arithmetic: &[],
+    connectives: &[("&&", &["||"]), ("||", &["&&"])],
+    not: "! ",
+    constants: &[("true", "false"), ("false", "true")],
+    null: "",
+    keywords: &[],
+    // The words that compare stand behind a `-`.
+    operand_marks: &["-"],
+    definers: &[],
+    calls_without_brackets: false,
+    structure,
+    load_errors: &["syntax error"],
+};
+
+/// Negated conditions, and arithmetic between `((` and `))`.
+fn structure(tokens: &Tokens<'_>, _: &Changes) -> Vec<Mutant> {
+    let mut found = Vec::new();
+    for (index, token) in tokens.all().iter().enumerate() {
+        let text = tokens.text(index);
+        if matches!(text, "if" | "elif" | "while" | "until") && token.kind == Kind::Name {
+            let replacement = format!("{text} !");
+            found.push(Mutant { class: Class::Condition, span: token.span(), replacement });
+        }
+        if text != "(" || index.checked_sub(1).is_none_or(|before| tokens.text(before) != "(") {
+            continue;
+        }
+        for inside in tokens.inside(index).into_iter().flatten() {
+            let row = ARITHMETIC.iter().chain(COMPARISONS).find(|(from, _)| *from == tokens.text(inside));
+            let others = row.map_or(&[][..], |(_, others)| others);
+            let span = tokens.get(inside).map_or(0..0, Token::span);
+            found.extend(others.iter().map(|other| Mutant {
+                class: Class::Arithmetic,
+                span: span.clone(),
+                replacement: (*other).to_owned(),
+            }));
+        }
+    }
+    found
+}
+
+const COMPARISONS: Table = &[("<", &["<="]), ("<=", &["<"]), (">", &[">="]), (">=", &[">"])];
 
 fn token(lexer: &mut Lexer<'_>) -> Result<(), LexError> {
     let read = lexer.space(true)?

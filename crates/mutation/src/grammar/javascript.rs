@@ -1,12 +1,14 @@
 //! JavaScript, as ECMAScript 2025 has it, with JSX.
 
-use super::Grammar;
+use super::{ARITHMETIC, Grammar};
 use crate::lexer::{Holes, LexError, Lexer, Literal, Numbers, Scope};
+use crate::mutants::{Braces, Changes, Mutant, arguments};
 use crate::token::Kind;
+use crate::tokens::Tokens;
 
 mod markup;
 
-pub(super) static GRAMMAR: Grammar = Grammar { token };
+pub(super) static GRAMMAR: Grammar = Grammar { token, changes: CHANGES };
 
 const NUMBERS: Numbers = Numbers { digits_around_point: false, suffixes: &['n'] };
 
@@ -26,6 +28,52 @@ const BEFORE_EXPRESSION: [&str; 18] = [
 
 /// Words whose brackets are followed by a statement.
 const BEFORE_STATEMENT: [&str; 4] = ["if", "while", "for", "with"];
+
+#[rustfmt::skip]
+const KEYWORDS: &[&str] = &[
+    "async", "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do", "else",
+    "export", "extends", "finally", "for", "function", "if", "import", "in", "instanceof", "let", "new", "of", "return", "switch",
+    "throw", "try", "typeof", "var", "void", "while", "with", "yield",
+];
+
+pub(super) const CHANGES: Changes = Changes {
+    comparisons: &[
+        ("<", &["<=", ">="]),
+        ("<=", &["<", ">"]),
+        (">", &[">=", "<="]),
+        (">=", &[">", "<"]),
+        ("==", &["!="]),
+        ("!=", &["=="]),
+        ("===", &["!=="]),
+        ("!==", &["==="]),
+    ],
+    arithmetic: ARITHMETIC,
+    connectives: &[("&&", &["||"]), ("||", &["&&"]), ("??", &["&&"])],
+    not: "!",
+    constants: &[("true", "false"), ("false", "true")],
+    null: "null",
+    keywords: KEYWORDS,
+    operand_marks: &["++", "--"],
+    definers: &["function", "class", "new", "*", "get", "set", "async"],
+    calls_without_brackets: false,
+    structure,
+    load_errors: &["SyntaxError"],
+};
+
+const BRACES: Braces = Braces {
+    conditions: &["if", "while"],
+    #[rustfmt::skip]
+    fixed: &[
+        "async", "case", "catch", "class", "const", "default", "do", "else", "enum", "export", "finally", "for", "function", "if",
+        "import", "interface", "let", "return", "static", "switch", "try", "type", "var", "while", "with",
+    ],
+};
+
+fn structure(tokens: &Tokens<'_>, changes: &Changes) -> Vec<Mutant> {
+    let mut found = BRACES.mutants(tokens, changes);
+    found.extend(arguments(tokens, &["slice", "substring", "substr", "at", "charAt"]));
+    found
+}
 
 fn token(lexer: &mut Lexer<'_>) -> Result<(), LexError> {
     match lexer.scope() {

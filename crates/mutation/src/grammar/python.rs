@@ -1,9 +1,11 @@
 //! Python, as CPython 3.14 reads it.
 
-use super::Grammar;
+use super::{ARITHMETIC, Grammar};
 use crate::lexer::{Holes, LexError, Lexer, Literal, Numbers, Scope};
+use crate::mutants::{Changes, Lines, Mutant, arguments, slices};
+use crate::tokens::Tokens;
 
-pub(super) static GRAMMAR: Grammar = Grammar { token };
+pub(super) static GRAMMAR: Grammar = Grammar { token, changes: CHANGES };
 
 const NUMBERS: Numbers = Numbers { digits_around_point: false, suffixes: &['j', 'J'] };
 
@@ -12,6 +14,55 @@ const OPERATORS: [&str; 42] = [
     "**=", "//=", ">>=", "<<=", "...", "!=", "==", "<=", ">=", "->", ":=", "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=",
     "^=", "**", "//", "<<", ">>", "<", ">", "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", ":", ",", ".", ";", "=", "!",
 ];
+
+#[rustfmt::skip]
+const KEYWORDS: &[&str] = &[
+    "and", "as", "assert", "async", "await", "break", "case", "class", "continue", "def", "del", "elif", "else", "except",
+    "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise",
+    "return", "try", "while", "with", "yield",
+];
+
+const CHANGES: Changes = Changes {
+    comparisons: &[
+        ("<", &["<=", ">="]),
+        ("<=", &["<", ">"]),
+        (">", &[">=", "<="]),
+        (">=", &[">", "<"]),
+        ("==", &["!="]),
+        ("!=", &["=="]),
+        ("is", &["is not"]),
+        ("in", &["not in"]),
+    ],
+    arithmetic: ARITHMETIC,
+    connectives: &[("and", &["or"]), ("or", &["and"])],
+    not: "not ",
+    constants: &[("True", "False"), ("False", "True")],
+    null: "None",
+    keywords: KEYWORDS,
+    operand_marks: &["..."],
+    definers: &["def", "class", "@"],
+    calls_without_brackets: false,
+    structure,
+    load_errors: &["SyntaxError", "IndentationError", "TabError"],
+};
+
+const LINES: Lines = Lines {
+    conditions: &["if", "elif", "while", "assert"],
+    #[rustfmt::skip]
+    fixed: &[
+        "and", "as", "async", "case", "class", "def", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
+        "in", "match", "nonlocal", "return", "try", "while", "with",
+    ],
+    openers: &[],
+    nothing: "pass",
+};
+
+fn structure(tokens: &Tokens<'_>, changes: &Changes) -> Vec<Mutant> {
+    let mut found = LINES.mutants(tokens, changes);
+    found.extend(slices(tokens));
+    found.extend(arguments(tokens, &["range"]));
+    found
+}
 
 fn token(lexer: &mut Lexer<'_>) -> Result<(), LexError> {
     if let Some(Scope::Literal(literal)) = lexer.scope() {

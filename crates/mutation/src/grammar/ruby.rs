@@ -1,13 +1,15 @@
 //! Ruby, as its interpreter reads it where spaces stand as people write them.
 
-use super::Grammar;
+use super::{ARITHMETIC, Grammar};
 use crate::lexer::{Holes, LexError, Lexer, Literal, Numbers};
+use crate::mutants::{Changes, Class, Lines, Mutant};
 use crate::token::Kind;
+use crate::tokens::Tokens;
 
 mod percent;
 mod symbol;
 
-pub(super) static GRAMMAR: Grammar = Grammar { token };
+pub(super) static GRAMMAR: Grammar = Grammar { token, changes: CHANGES };
 
 const NUMBERS: Numbers = Numbers { digits_around_point: true, suffixes: &['r', 'i'] };
 
@@ -27,6 +29,64 @@ const BEFORE_EXPRESSION: [&str; 25] = [
 
 /// Words that are values.
 const VALUES: [&str; 8] = ["end", "self", "true", "false", "nil", "__FILE__", "__LINE__", "__dir__"];
+
+#[rustfmt::skip]
+const KEYWORDS: &[&str] = &[
+    "alias", "and", "begin", "break", "case", "class", "def", "do", "else", "elsif", "ensure", "for", "if", "in", "module", "next",
+    "not", "or", "redo", "rescue", "retry", "return", "then", "undef", "unless", "until", "when", "while", "yield",
+];
+
+const CHANGES: Changes = Changes {
+    comparisons: &[
+        ("<", &["<=", ">="]),
+        ("<=", &["<", ">"]),
+        (">", &[">=", "<="]),
+        (">=", &[">", "<"]),
+        ("==", &["!="]),
+        ("!=", &["=="]),
+    ],
+    arithmetic: ARITHMETIC,
+    connectives: &[("&&", &["||"]), ("||", &["&&"]), ("and", &["or"]), ("or", &["and"])],
+    not: "!",
+    constants: &[("true", "false"), ("false", "true")],
+    null: "nil",
+    keywords: KEYWORDS,
+    operand_marks: &[],
+    definers: &["def", "class", "module"],
+    calls_without_brackets: true,
+    structure,
+    load_errors: &["SyntaxError"],
+};
+
+const LINES: Lines = Lines {
+    conditions: &[],
+    #[rustfmt::skip]
+    fixed: &[
+        "alias", "attr_accessor", "attr_reader", "attr_writer", "begin", "case", "class", "def", "do", "else", "elsif", "end",
+        "ensure", "extend", "for", "if", "in", "include", "module", "private", "protected", "public", "require", "require_relative",
+        "rescue", "return", "then", "undef", "unless", "until", "when", "while",
+    ],
+    openers: &["do", "case", "begin", "def", "end", "class", "module", "then", "while", "until", "for", "if", "unless"],
+    nothing: "nil",
+};
+
+fn structure(tokens: &Tokens<'_>, changes: &Changes) -> Vec<Mutant> {
+    let mut found = LINES.mutants(tokens, changes);
+    for (index, token) in tokens.all().iter().enumerate() {
+        let (class, other) = match (token.kind, tokens.text(index)) {
+            (Kind::Operator, "..") => (Class::Boundary, "..."),
+            (Kind::Operator, "...") => (Class::Boundary, ".."),
+            // Either word begins what the same `end` closes, and may stand behind a statement.
+            (Kind::Name, "if") => (Class::Condition, "unless"),
+            (Kind::Name, "unless") => (Class::Condition, "if"),
+            (Kind::Name, "while") => (Class::Condition, "until"),
+            (Kind::Name, "until") => (Class::Condition, "while"),
+            _ => continue,
+        };
+        found.push(Mutant { class, span: token.span(), replacement: other.to_owned() });
+    }
+    found
+}
 
 fn token(lexer: &mut Lexer<'_>) -> Result<(), LexError> {
     // In brackets, too: a block of statements may stand there.

@@ -3,4 +3,4 @@
 use super::Grammar;
 use super::javascript;
 
-pub(super) static GRAMMAR: Grammar = Grammar { token: javascript::token_without_markup };
+pub(super) static GRAMMAR: Grammar = Grammar { token: javascript::token_without_markup, changes: javascript::CHANGES };

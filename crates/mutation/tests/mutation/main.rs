@@ -6,5 +6,7 @@
     reason = "helpers of tests, which may fail by panicking"
 )]
 
+mod expectations;
 mod lexing;
+mod mutants;
 mod properties;

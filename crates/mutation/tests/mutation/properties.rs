@@ -18,7 +18,7 @@ fn part() -> impl Strategy<Value = String> {
     prop_oneof![9 => prop::sample::select(PARTS).prop_map(str::to_owned), 1 => any::<char>().prop_map(String::from)]
 }
 
-fn program() -> impl Strategy<Value = (Language, String)> {
+pub(crate) fn program() -> impl Strategy<Value = (Language, String)> {
     let text = prop::collection::vec(part(), 0..40).prop_map(|parts| parts.concat());
     (prop::sample::select(&Language::ALL[..]), text)
 }

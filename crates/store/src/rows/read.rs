@@ -13,6 +13,7 @@ use crate::rows::counts;
 use crate::rows::listing::{self, Condition, Listing, Part, Table};
 use crate::rows::page::{self, Cursor, MAX_PAGE};
 use crate::rows::receipt_meta::{self, StoredReceipt};
+use crate::rows::spends::{self, Spend};
 use crate::rows::times::Period;
 use crate::tenant::Tenant;
 use crate::value::{Value, values};
@@ -243,14 +244,13 @@ pub(crate) fn first_that_fit(db: &Db<'_>, sql: &str, values: &[Value]) -> Result
     Ok(rows)
 }
 
+/// Whether a receipt is sought, and how it is spent then.
+pub(crate) type Sought<'a> = &'a dyn Fn(&Receipt) -> Option<Spend>;
+
 /// The receipts over one output, of the tenant and of the command line: the newest, at most [`MAX_PAGE`], and of all others those
-/// that `is_sought`, again at most so many. Those that another has superseded are left out, and those that cannot be read.
-pub(crate) fn over(
-    db: &Db<'_>,
-    tenant: &Tenant,
-    output: &str,
-    is_sought: &dyn Fn(&Receipt) -> bool,
-) -> Result<Vec<Receipt>, Fault> {
+/// that are sought: again at most so many that are spent, and so many that are not. Those that another has superseded are left out, and
+/// those that cannot be read.
+pub(crate) fn over(db: &Db<'_>, tenant: &Tenant, output: &str, sought: Sought<'_>) -> Result<Vec<Receipt>, Fault> {
     db.moment(|db| {
         let sql = "SELECT sequence FROM receipts WHERE output = $1 AND tenant = $2 AND superseded_by IS NULL
                    ORDER BY sequence DESC LIMIT $3";
@@ -270,39 +270,76 @@ pub(crate) fn over(
         let receipts = db.all(&sql, &[Value::numbers(page)], |row| readable(column::receipt(row)))?;
         let mut receipts: Vec<Receipt> = receipts.into_iter().flatten().collect();
         if !is_all && let Some(last) = page.last() {
-            let own = older_over(db, tenant, (output, *last), is_sought)?;
-            receipts.extend(own);
+            let older = |of: &Tenant| older_over(db, (tenant, of), (output, *last), sought);
+            receipts.extend(older(tenant)?);
             if *tenant != Tenant::LOCAL {
-                receipts.extend(older_over(db, &Tenant::LOCAL, (output, *last), is_sought)?);
+                receipts.extend(older(&Tenant::LOCAL)?);
             }
         }
         Ok(receipts)
     })
 }
 
-/// The receipts of a tenant over an output that were stored before this one and are sought, newest first. All are looked through, one
-/// at a time: however many others there are, they hide none of them.
+/// The receipts of the tenant `of` over an output that were stored before this one and are sought by `tenant`, newest first. All are
+/// looked through: however many others there are, and however many are spent, they hide none that count.
 fn older_over(
     db: &Db<'_>,
-    tenant: &Tenant,
-    (output, before): (&str, i64),
-    is_sought: &dyn Fn(&Receipt) -> bool,
+    (tenant, of): (&Tenant, &Tenant),
+    (output, mut before): (&str, i64),
+    sought: Sought<'_>,
 ) -> Result<Vec<Receipt>, Fault> {
+    let (mut found, mut unspent, mut spent, mut bytes) = (Vec::new(), 0, 0, 0);
+    loop {
+        let portion = portion_over(db, of, (output, before), sought)?;
+        let Some(last) = portion.last() else { return Ok(found) };
+        before = last.sequence;
+        for Older { receipt, spend, length, .. } in portion {
+            let count = if spends::is_spent(db, tenant, &spend)? { &mut spent } else { &mut unspent };
+            *count += 1;
+            if *count <= MAX_PAGE {
+                found.push(receipt);
+                bytes += length;
+            }
+        }
+        if unspent >= MAX_PAGE || bytes > MAX_PAGE_BYTES {
+            return Ok(found);
+        }
+    }
+}
+
+/// A receipt that is sought.
+struct Older {
+    sequence: i64,
+    receipt: Receipt,
+    spend: Spend,
+    /// In bytes.
+    length: usize,
+}
+
+/// The next of the older receipts, as many as are in memory at a time.
+fn portion_over(
+    db: &Db<'_>,
+    of: &Tenant,
+    (output, before): (&str, i64),
+    sought: Sought<'_>,
+) -> Result<Vec<Older>, Fault> {
     let sql = format!(
-        "SELECT {RECEIPT} FROM receipts WHERE output = $1 AND tenant = $2 AND superseded_by IS NULL AND sequence < $3
-         ORDER BY sequence DESC"
+        "SELECT {RECEIPT}, sequence FROM receipts
+         WHERE output = $1 AND tenant = $2 AND superseded_by IS NULL AND sequence < $3 ORDER BY sequence DESC"
     );
-    let (mut found, mut bytes) = (Vec::new(), 0);
-    db.each(&sql, &values![output, tenant.as_str(), before], |row| {
+    let (mut portion, mut bytes) = (Vec::new(), 0);
+    db.each(&sql, &values![output, of.as_str(), before], |row| {
         let length = row.text(1)?.len();
-        if let Some(receipt) = readable(column::receipt(row))?.filter(|receipt| is_sought(receipt)) {
-            found.push(receipt);
+        if let Some(receipt) = readable(column::receipt(row))?
+            && let Some(spend) = sought(&receipt)
+        {
+            portion.push(Older { sequence: row.get(2)?, receipt, spend, length });
             bytes += length;
         }
-        let is_enough = found.len() == MAX_PAGE || bytes > MAX_PAGE_BYTES;
+        let is_enough = portion.len() == MAX_PAGE || bytes > MAX_PAGE_BYTES;
         Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
-    Ok(found)
+    Ok(portion)
 }
 
 pub(crate) fn chain(db: &Db<'_>, tenant: &Tenant, name: &str) -> Result<Vec<Receipt>, Fault> {

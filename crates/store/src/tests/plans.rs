@@ -235,7 +235,7 @@ fn ask_all(connection: &Connection) {
     receipt_meta::request(db, &ours, &id).unwrap();
     read::between(db, &[0; 16], &[255; 16]).unwrap();
     let output = Sha256Digest::of(&[2]).to_string();
-    assert_eq!(read::over(db, &ours, &output, &|_| true).unwrap().len(), 1);
+    assert_eq!(read::over(db, &ours, &output, &|receipt| Some(Spend::of(receipt))).unwrap().len(), 1);
     read::chain_from(db, &ours, "main", 1, 9).unwrap();
     read::chains(db, &ours).unwrap();
     read::tip(db, &ours, "main").unwrap();

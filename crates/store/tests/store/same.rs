@@ -373,7 +373,10 @@ fn of_receipts(store: &TenantStore<'_>, all: &mut Answers) {
         all.note("receipt by", store.receipt_by(&id, &key(1).signer().to_string()));
         all.note("job", store.job(&id));
     }
-    all.note("over", store.receipts_over(&draft(id(0, 0)).hashes.output.to_string(), &|_| true));
+    all.note(
+        "over",
+        store.receipts_over(&draft(id(0, 0)).hashes.output.to_string(), &|receipt| Some(Spend::of(receipt))),
+    );
     all.note("chains", store.chains());
     for chain in ["chain 4", "chain 5"] {
         all.note("chain", (store.chain(chain), store.chain_from(chain, 1, 2), store.tip(chain)));

@@ -28,6 +28,7 @@ engines! {
     chains_of_one_name_are_each_tenants_own,
     a_receipt_that_cannot_be_read_stops_nothing_but_itself,
     a_receipt_that_was_brought_is_not_a_jobs,
+    spent_receipts_hide_none_that_counts,
     time_never_goes_back,
 }
 
@@ -101,7 +102,7 @@ fn a_receipt_that_cannot_be_read_stops_nothing_but_itself(home: &Home) {
     let rest = a.list(&Filter { limit: 2, after: first.next, ..Filter::default() }).unwrap();
     assert_eq!((first.receipts.len(), first.unreadable, rest.receipts.len(), rest.next), (1, 1, 1, None));
     let output = sign(draft(id(0, 1))).hashes().output.to_string();
-    assert_eq!(a.receipts_over(&output, &|_| true).unwrap().len(), 2);
+    assert_eq!(a.receipts_over(&output, &|receipt| Some(Spend::of(receipt))).unwrap().len(), 2);
     assert!(matches!(a.receipt(&id(0, 2)), Err(StoreError::Damaged { .. })));
     assert!(a.receipt(&id(0, 3)).unwrap().is_some());
 }
@@ -117,6 +118,24 @@ fn a_receipt_that_was_brought_is_not_a_jobs(home: &Home) {
     a.submit(NewReceipt { request, ..single(id(0, 1)) }).wait().unwrap();
     assert_eq!(a.job_receipt(&id(0, 1)).unwrap().unwrap().receipt, sign(draft(id(0, 1))));
     assert_eq!(of(&store, "b").job_receipt(&id(0, 1)).unwrap(), None);
+}
+
+/// More than are returned are newer, and as many of the older ones are spent.
+fn spent_receipts_hide_none_that_counts(home: &Home) {
+    let store = home.open();
+    let a = of(&store, "a");
+    let (oldest, spent, newest) = (0, 1..=1_001, 1_002..=2_001);
+    let stored = |number| (sign(draft(id(0, number))), number);
+    let all: Vec<_> = std::iter::once(oldest).chain(spent.clone()).chain(newest).map(stored).collect();
+    let output = all[0].0.hashes().output.to_string();
+    let documents = all.iter().filter(|(_, number)| spent.contains(number)).map(|(receipt, _)| Spend::of(receipt));
+    let spends = Spends { documents: documents.collect(), by: "d".to_owned() };
+    let pending: Vec<_> = all.into_iter().map(|(receipt, _)| a.submit(NewReceipt::single(receipt))).collect();
+    pending.into_iter().for_each(|pending| drop(pending.wait().unwrap()));
+    a.submit(spends).wait().unwrap();
+    let over = a.receipts_over(&output, &|receipt| Some(Spend::of(receipt))).unwrap();
+    assert!(over.iter().any(|receipt| receipt.receipt_id() == id(0, oldest)), "{}", over.len());
+    assert_eq!(over.len(), 2_001, "of those that are spent, as many as are returned at most");
 }
 
 fn time_never_goes_back(home: &Home) {

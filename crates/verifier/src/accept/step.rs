@@ -1,7 +1,9 @@
 //! Stored steps of runs, compared with what was signed: anyone who can write the database can change a state.
 
+use proofmark_contract::reopening::reopened;
 use proofmark_contract::{State, Workflow};
-use proofmark_receipt::{Json, Object, Profile, Receipt, Sha256Digest, SignatureStatus, verify_receipt};
+use proofmark_evidence::{Capability, ListedReviewer, Person, Signers};
+use proofmark_receipt::{Json, Object, Profile, Receipt, Sha256Digest, SignatureStatus, SignerId, verify_receipt};
 use proofmark_store::{StepRun, TenantStore};
 
 use crate::approval::AwaitedApproval;
@@ -61,7 +63,41 @@ pub fn signed_state(stored: &StepRun, receipts: &[Receipt]) -> Result<State, Acc
     is_signed.then_some(state).ok_or_else(|| other_state(&stored.run, &stored.step))
 }
 
+/// Whose receipts say what state a step is in.
+#[derive(Clone, Copy, Debug)]
+pub struct StepSigners<'a> {
+    /// Who may vouch for acceptances.
+    pub accepting: &'a Signers,
+    /// The key that accepts here.
+    pub own: Option<SignerId>,
+    /// Who may reopen a step.
+    pub reviewers: &'a [ListedReviewer],
+}
+
+impl StepSigners<'_> {
+    /// Whether the signature on a receipt of a step counts, which is valid.
+    fn count(&self, receipt: &Receipt) -> bool {
+        let Some(signer) = verify_receipt(receipt, Profile::Vrf, &[]).signer else { return false };
+        if reopened(receipt).is_some() {
+            return self.reviewers.iter().any(|listed| listed.is(&Person::Key(signer)));
+        }
+        let accepting = self.accepting.of(Capability::Acceptance, Some(receipt.verified_at()));
+        self.own == Some(signer) || accepting.contains(&signer)
+    }
+}
+
 impl StoredStep {
+    /// The step, if its state was signed by one who may.
+    ///
+    /// # Errors
+    /// [`AcceptError::OtherSigner`] otherwise: anyone who can write the database can store a state that another key has signed.
+    pub fn signed_by(self, signers: &StepSigners<'_>, run: &str, step: &str) -> Result<Self, AcceptError> {
+        match self.receipts.last() {
+            Some(last) if signers.count(last) => Ok(self),
+            _ => Err(AcceptError::OtherSigner { run: run.to_owned(), step: step.to_owned() }),
+        }
+    }
+
     /// The last receipt, if it is of a step of this workflow.
     ///
     /// # Errors

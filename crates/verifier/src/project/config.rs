@@ -7,6 +7,8 @@ use proofmark_receipt::{Json, Object};
 
 /// The file in a project's folder that says how it is verified.
 pub const CONFIG_FILE: &str = "proofmark.yaml";
+/// The most bytes of it.
+pub(super) const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 /// What of the project is left out.
 const EXCLUDE: &str = "exclude";
 const POLICY: &str = "policy";

@@ -5,16 +5,16 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use proofmark_checks::{HostFolder, MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES};
+use proofmark_checks::{HostFolder, MAX_PATH_BYTES, MAX_PROJECT_BYTES, MAX_PROJECT_FILES};
 use proofmark_git::{ENVIRONMENT_FILE, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
 
-use super::held::MAX_SETTINGS_BYTES;
+use super::config::MAX_SETTINGS_BYTES;
 use super::{CONFIG_FILE, MAX_NODE_MODULES, ProjectConfig, ProjectError, ProjectFiles, installed};
 
 /// Reads the files of a folder, without what `config` leaves out, and finds the packages installed in it.
 ///
 /// # Errors
-/// When the folder cannot be read or is more than a request holds.
+/// When the folder cannot be read or is more than a project may have.
 pub fn folder_files(folder: &Path, config: &ProjectConfig) -> Result<ProjectFiles, ProjectError> {
     let mut reader = Reader {
         root: folder,
@@ -121,7 +121,7 @@ impl Reader<'_> {
     }
 
     fn file(&mut self, path: &Path, below: String) -> Result<(), ProjectError> {
-        if self.files.len() >= MAX_FILES {
+        if self.files.len() >= MAX_PROJECT_FILES {
             return Err(ProjectError::TooManyFiles(self.root.to_owned()));
         }
         let content = self.content(path)?;
@@ -129,11 +129,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The content of a file, of which no more is read than a request still has room for.
+    /// The content of a file, of which no more is read than a project still has room for.
     fn content(&mut self, path: &Path) -> Result<Vec<u8>, ProjectError> {
         let failed = |error| ProjectError::Io { path: path.to_owned(), error };
         let file = File::open(path).map_err(failed)?;
-        let room = (MAX_REQUEST_BYTES as u64).saturating_sub(self.bytes);
+        let room = MAX_PROJECT_BYTES.saturating_sub(self.bytes);
         let mut content = Vec::new();
         // The length comes first, since a sparse file costs nothing to make; it may grow while it is read.
         if file.metadata().map_err(failed)?.len() <= room {

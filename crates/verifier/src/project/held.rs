@@ -11,13 +11,12 @@ use proofmark_git::{GitTree, LeftOut, Repository, Revision};
 use proofmark_receipt::document::Field;
 use proofmark_receipt::{Json, Object, glob, object};
 
+use super::config::MAX_SETTINGS_BYTES;
 use super::folder::{folder_files, settings_in};
 use super::{CONFIG_FILE, ProjectConfig, ProjectError, ProjectFiles};
 use count::Defined;
 use rules::HeldGlob;
 
-/// The most bytes of a file of settings.
-pub(super) const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 /// How many changes a receipt names.
 const MAX_CHANGES: usize = 100;
 /// How many changes one line names.

@@ -12,7 +12,7 @@ use super::{MAX_NODE_MODULES, ProjectConfig, ProjectError, ProjectFiles, install
 /// beside folders that the tree has.
 ///
 /// # Errors
-/// When the tree cannot be read or is more than a request holds.
+/// When the tree cannot be read or is more than a project may have.
 pub fn tree_files(folder: &Path, name: &str, config: &ProjectConfig) -> Result<ProjectFiles, ProjectError> {
     let repository = Repository::at(Some(folder));
     let revision = repository.revision_of_folder(name)?;
@@ -22,7 +22,7 @@ pub fn tree_files(folder: &Path, name: &str, config: &ProjectConfig) -> Result<P
 }
 
 /// The packages installed beside files of the tree.
-fn packages(folder: &Path, tree: &GitTree, config: &ProjectConfig) -> Result<Vec<HostFolder>, ProjectError> {
+pub(super) fn packages(folder: &Path, tree: &GitTree, config: &ProjectConfig) -> Result<Vec<HostFolder>, ProjectError> {
     let mut folders = BTreeSet::from([""]);
     for path in tree.files.keys() {
         folders.extend(path.match_indices('/').filter_map(|(at, _)| path.get(..=at)));

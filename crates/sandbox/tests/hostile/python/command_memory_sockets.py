@@ -13,6 +13,7 @@ def f(n):
         _open.append(server)
         for _ in range(200):
             with socket.socket(socket.AF_UNIX) as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 26)
                 client.connect(f"\0hostile-{number}")
                 client.setblocking(False)
                 try:

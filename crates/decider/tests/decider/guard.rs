@@ -1,5 +1,4 @@
 //! A guarded connection with a store: what waits for reviews, and what is recorded.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
 //! Many decisions on one action at once.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -14,7 +14,7 @@ fn choosing(runner: Runner) -> &'static [&'static str] {
         Runner::Jest => &["-t", "--testNamePattern", "--shard", "-o", "--onlyChanged", "--onlyFailures"],
         Runner::Vitest => &["-t", "--testNamePattern", "--shard", "--changed"],
         Runner::Mocha => &["-g", "--grep", "-f", "--fgrep", "-i", "--invert"],
-        Runner::Tap | Runner::Tape | Runner::Ava => &[],
+        Runner::Tap | Runner::Tape | Runner::Ava | Runner::Rspec | Runner::Minitest | Runner::Bats => &[],
     }
 }
 
@@ -56,6 +56,9 @@ fn own_words(runner: Runner, command: &Command) -> &[String] {
         Runner::Tap => "tap",
         Runner::Tape => "tape",
         Runner::Ava => "ava",
+        Runner::Rspec => "rspec",
+        Runner::Minitest => "ruby",
+        Runner::Bats => "bats",
     };
     let is_name = |word: &String| word.rsplit('/').next().is_some_and(|last| last.starts_with(name));
     match command.words.iter().position(is_name) {
@@ -77,7 +80,11 @@ pub(super) fn without_early_end(runner: Runner, arguments: &[String]) -> Vec<Str
     };
     let mut kept: Vec<String> = arguments.iter().filter(|word| !ends(word)).cloned().collect();
     if runner == Runner::Unittest {
-        let is_flags = |word: &str| word.len() > 1 && word.starts_with('-') && word.trim_start_matches(['-', 'b', 'c', 'f', 'q', 'v']).is_empty();
+        let is_flags = |word: &str| {
+            word.len() > 1
+                && word.starts_with('-')
+                && word.trim_start_matches(['-', 'b', 'c', 'f', 'q', 'v']).is_empty()
+        };
         kept.iter_mut().filter(|word| is_flags(word) && *word != "-c").for_each(|word| *word = word.replace('f', ""));
         kept.retain(|word| word != "-");
     }
@@ -148,7 +155,7 @@ fn finds(runner: Runner, path: &str) -> bool {
         Runner::Jest => ends(&["js", "jsx"]),
         Runner::Vitest => ends(&["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"]),
         Runner::Mocha => folders == "test" && name.ends_with(".js"),
-        Runner::Tap | Runner::Tape | Runner::Ava => false,
+        Runner::Tap | Runner::Tape | Runner::Ava | Runner::Rspec | Runner::Minitest | Runner::Bats => false,
     }
 }
 

@@ -39,11 +39,13 @@ pub fn provide_runtimes() {
 }
 
 /// Programs that tests start, and the Debian packages that bring them.
-pub const PROGRAMS: [(&str, &[&str]); 8] = [
+pub const PROGRAMS: [(&str, &[&str]); 10] = [
     ("python3", &["python3", "python3-venv"]),
     ("node", &["nodejs"]),
     ("npx", &["npm"]),
     ("ruby", &["ruby"]),
+    ("rspec", &["ruby-rspec", "ruby-minitest"]),
+    ("bats", &["bats"]),
     ("chromium", &["chromium"]),
     ("openssl", &["openssl"]),
     ("ip", &["iproute2"]),

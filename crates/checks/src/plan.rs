@@ -144,7 +144,8 @@ fn needs(command: &Command) -> Option<Need> {
     match command.runner {
         Some(Runner::Pytest) => Some(Need::Package("pytest")),
         Some(Runner::NodeTest) => Some(Need::Version(NODE_WITH_REPORTERS)),
-        Some(Runner::Unittest) => None,
+        // What lacks these says so itself: their programs and packages are those of the host's `/usr`.
+        Some(Runner::Unittest | Runner::Rspec | Runner::Minitest | Runner::Bats) => None,
         Some(Runner::Jest | Runner::Vitest | Runner::Mocha | Runner::Tap | Runner::Tape | Runner::Ava) | None => {
             command.script.clone().map(Need::Script)
         }

@@ -26,6 +26,11 @@ pub enum Runner {
     Tap,
     Tape,
     Ava,
+    /// rspec and minitest, packages of Ruby.
+    Rspec,
+    Minitest,
+    /// bats, for programs of shells.
+    Bats,
 }
 
 /// What the results of a command are read from.

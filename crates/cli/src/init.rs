@@ -20,9 +20,9 @@ use crate::paint::printable;
 
 /// Set up a project: what to verify, an action policy, and a CI recipe
 ///
-/// Finds out what the project is: Python with pytest or unittest, Node with its own test runner, vitest, jest or mocha,
-/// or a script. Writes the files that fit, lists them, and prints the next three commands. Files that exist are left
-/// alone. Nothing of the project is run.
+/// Finds out what the project is: Python with pytest or unittest, Node with the runner that `npm test` names (its own, vitest, jest,
+/// mocha, tap, tape, ava, uvu or tsx), Ruby with rspec or minitest, bats, or a script. Writes the files that fit, lists them, and
+/// prints the next three commands. Files that exist are left alone. Nothing of the project is run.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark init

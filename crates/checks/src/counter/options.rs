@@ -14,7 +14,7 @@ fn choosing(runner: Runner) -> &'static [&'static str] {
         Runner::Jest => &["-t", "--testNamePattern", "--shard", "-o", "--onlyChanged", "--onlyFailures"],
         Runner::Vitest => &["-t", "--testNamePattern", "--shard", "--changed"],
         Runner::Mocha => &["-g", "--grep", "-f", "--fgrep", "-i", "--invert"],
-        Runner::Tap | Runner::Tape | Runner::Ava => &[],
+        Runner::Tap | Runner::Tape | Runner::Ava | Runner::Rspec | Runner::Minitest | Runner::Bats => &[],
     }
 }
 
@@ -56,6 +56,9 @@ fn own_words(runner: Runner, command: &Command) -> &[String] {
         Runner::Tap => "tap",
         Runner::Tape => "tape",
         Runner::Ava => "ava",
+        Runner::Rspec => "rspec",
+        Runner::Minitest => "ruby",
+        Runner::Bats => "bats",
     };
     let is_name = |word: &String| word.rsplit('/').next().is_some_and(|last| last.starts_with(name));
     match command.words.iter().position(is_name) {
@@ -152,7 +155,7 @@ fn finds(runner: Runner, path: &str) -> bool {
         Runner::Jest => ends(&["js", "jsx"]),
         Runner::Vitest => ends(&["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"]),
         Runner::Mocha => folders == "test" && name.ends_with(".js"),
-        Runner::Tap | Runner::Tape | Runner::Ava => false,
+        Runner::Tap | Runner::Tape | Runner::Ava | Runner::Rspec | Runner::Minitest | Runner::Bats => false,
     }
 }
 

@@ -6,8 +6,18 @@ use super::{Commands, Dialect, Functions, Names};
 use crate::compare::Rules;
 use crate::operators::Operators;
 use crate::render::{Floats, JSON, Notation, escape};
-use crate::reporting::{Report, Reporting, unknown};
+use crate::reporting::{Report, Reporting, Runner, positional, unknown};
 use crate::value::{Integers, Literals, Value};
+
+/// rspec is a script of Ruby.
+const RSPEC: &str = "/usr/bin/rspec";
+/// What makes rspec and minitest report: its path below the project, and its text.
+const REPORTER: (&str, &str) = (".proofmark-report.rb", include_str!("ruby_report.rb"));
+const LOAD_REPORTER: &str = "-r/tmp/project/.proofmark-report.rb";
+/// The report that it writes, which has the name as well.
+const REPORT: &str = ".proofmark-report.tap";
+/// Options of ruby and of rspec that take the next word.
+const VALUED: [&str; 8] = ["-I", "-r", "-e", "-P", "-t", "--tag", "--require", "--pattern"];
 
 pub(super) static DIALECT: Dialect = Dialect {
     word: "ruby",
@@ -31,7 +41,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         construct: ["", ".new"],
     }),
     no_packages: Some("Ruby submissions can load only what comes with ruby"),
-    commands: Commands { programs: &[], reporting },
+    commands: Commands { programs: &[("ruby", &[]), ("rspec", &[RSPEC])], reporting },
 };
 
 /// As `inspect` writes.
@@ -91,8 +101,27 @@ const KEYWORDS: &[&str] = &[
     "__LINE__",
 ];
 
-fn reporting(_: &Field<'_>, arguments: Vec<String>, asked: Option<Report>) -> Result<Reporting, DocumentError> {
-    Ok(unknown(arguments, asked))
+fn reporting(_: &Field<'_>, mut arguments: Vec<String>, asked: Option<Report>) -> Result<Reporting, DocumentError> {
+    let is_rspec = arguments.first().is_some_and(|script| script == RSPEC);
+    let named: Vec<String> = positional(&arguments, &VALUED).filter(|word| *word != RSPEC).cloned().collect();
+    let is_minitest = arguments.iter().any(|word| word.starts_with("-Itest")) || named.iter().any(|file| is_test(file));
+    let (runner, own): (_, &[&str]) = match (asked, is_rspec, is_minitest) {
+        (Some(report), ..) => return Ok(Reporting { named, ..unknown(arguments, Some(report)) }),
+        (None, true, _) => (Runner::Rspec, &[LOAD_REPORTER, "--format", "ProofmarkReport::Formatter", "--format", "progress"]),
+        (None, false, true) => (Runner::Minitest, &[LOAD_REPORTER]),
+        (None, false, false) => return Ok(Reporting { named, ..unknown(arguments, None) }),
+    };
+    // Behind the script of rspec, and in front of ruby's: each reads its options up to the first file.
+    let at = usize::from(is_rspec);
+    arguments.splice(at..at, own.iter().map(ToString::to_string));
+    let report = Report::File(REPORT.to_owned());
+    Ok(Reporting { runner: Some(runner), named, files: vec![REPORTER], ..Reporting::new(arguments, report) })
+}
+
+/// Whether a file is one of minitest, by its name.
+fn is_test(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.ends_with("_test.rb") || (name.starts_with("test_") && name.ends_with(".rb"))
 }
 
 #[cfg(test)]

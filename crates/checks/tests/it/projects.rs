@@ -38,7 +38,7 @@ fn the_command_and_the_request_say_where_the_results_are() {
     let (tap, junit) = (Report::Stdout(ReportForm::Tap), Report::Stdout(ReportForm::JUnit));
     let (pytest, node) = (Some(Runner::Pytest), Some(Runner::NodeTest));
     let own = || file(".proofmark-report.xml");
-    let table: [(&[&str], Value, _, Report); 21] = [
+    let table: [(&[&str], Value, _, Report); 26] = [
         (&["pytest"], json!({}), pytest, own()),
         (&["python3", "-m", "pytest", "-q"], json!({}), pytest, own()),
         (&["python3", "-X", "dev", "-Bm", "pytest"], json!({}), pytest, own()),
@@ -58,6 +58,11 @@ fn the_command_and_the_request_say_where_the_results_are() {
         (&["node", "-e", "1", "--test"], json!({}), None, Report::ExitStatus),
         (&["node", "--no-warnings", "--import", "./a.js", "--test", "b.js"], json!({}), node, tap.clone()),
         (&["bash", "a.sh"], json!({}), None, Report::ExitStatus),
+        (&["rspec", "a.sh"], json!({}), Some(Runner::Rspec), file(".proofmark-report.tap")),
+        (&["ruby", "-Itest", "a.sh"], json!({}), Some(Runner::Minitest), file(".proofmark-report.tap")),
+        (&["ruby", "-Itest", "a.sh"], json!({"report": "stdout:tap"}), None, tap.clone()),
+        (&["ruby", "a.sh"], json!({}), None, Report::ExitStatus),
+        (&["bats", "a.sh"], json!({}), Some(Runner::Bats), tap.clone()),
         (&["bash", "a.sh"], json!({"report": "stdout:tap"}), None, tap),
         (&["bash", "a.sh"], json!({"report": "stdout:junit"}), None, junit),
     ];

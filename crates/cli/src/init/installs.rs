@@ -5,8 +5,16 @@ use std::collections::BTreeMap;
 /// The extras and groups that hold what tests need, by convention.
 const TEST_NAMES: [&str; 3] = ["test", "tests", "dev"];
 
-/// The commands for a project of Python, from the texts of its files by path.
-pub(super) fn python(texts: &BTreeMap<String, String>) -> Vec<String> {
+/// What a job of CI runs before the tests.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Installs {
+    pub(crate) commands: Vec<String>,
+    /// What GitHub's action of the language keeps between runs. It refuses a name whose files are missing.
+    pub(crate) cache: Option<&'static str>,
+}
+
+/// For a project of Python, from the texts of its files by path.
+pub(super) fn python(texts: &BTreeMap<String, String>) -> Installs {
     let mut commands = Vec::new();
     if texts.contains_key("requirements.txt") {
         commands.push("python3 -m pip install -r requirements.txt".to_owned());
@@ -24,16 +32,34 @@ pub(super) fn python(texts: &BTreeMap<String, String>) -> Vec<String> {
             commands.push(format!("python3 -m pip install --group {group}"));
         }
     }
-    commands
+    let has_list = ["requirements.txt", "pyproject.toml"].iter().any(|name| texts.contains_key(*name));
+    Installs { commands, cache: has_list.then_some("pip") }
 }
 
-/// The commands for a project of Node.
-pub(super) fn node(texts: &BTreeMap<String, String>) -> Vec<String> {
+/// For a project of Node.
+pub(super) fn node(texts: &BTreeMap<String, String>) -> Installs {
     let has = |name: &str| texts.contains_key(name);
-    match (has("package.json"), has("package-lock.json") || has("npm-shrinkwrap.json")) {
-        (true, true) => vec!["npm ci".to_owned()],
-        (true, false) => vec!["npm install".to_owned()],
-        (false, _) => Vec::new(),
+    let (commands, cache): (&[&str], _) = if !has("package.json") {
+        (&[], None)
+    } else if has("package-lock.json") || has("npm-shrinkwrap.json") {
+        (&["npm ci"], Some("npm"))
+    } else if has("pnpm-lock.yaml") {
+        // Without a cache: the action looks for the program of the cache before a step can install it.
+        (&["corepack enable", "pnpm install --frozen-lockfile"], None)
+    } else if has("yarn.lock") {
+        (&["corepack enable", "yarn install --immutable"], None)
+    } else {
+        (&["npm install"], None)
+    };
+    Installs { commands: commands.iter().map(ToString::to_string).collect(), cache }
+}
+
+/// The Debian package of a runner that is a program of the host.
+pub(super) fn debian(runner: &str) -> &'static str {
+    match runner {
+        "rspec" => "ruby-rspec",
+        "minitest" => "ruby-minitest",
+        _ => "bats",
     }
 }
 

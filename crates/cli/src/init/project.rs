@@ -6,9 +6,10 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
+use proofmark_checks::Script;
 use proofmark_receipt::Json;
 
-use super::installs;
+use super::installs::{self, Installs};
 
 /// The most files and folders that are looked at.
 const MAX_ENTRIES: usize = 20_000;
@@ -22,6 +23,24 @@ const MAX_DEPTH: usize = 6;
 const SKIPPED: [&str; 8] =
     ["__pycache__", "build", "dist", "examples", "node_modules", "site-packages", "target", "venv"];
 
+/// Lists of packages, beside the files with source.
+const LISTS: [&str; 6] =
+    ["package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "requirements.txt", "yarn.lock"];
+/// What loads all tests of minitest, as `rake test` does.
+const ALL_OF_MINITEST: &str = "Dir['./{test,tests}/**/{*_test,test_*}.rb'].sort.each { |file| require file }";
+/// The runners of Node.js that are packages, with the command that runs all tests.
+const NODE_RUNNERS: [(&str, &[&str]); 6] = [
+    ("vitest", &["vitest", "run"]),
+    ("jest", &["jest"]),
+    ("mocha", &["mocha"]),
+    ("ava", &["ava"]),
+    ("tap", &["tap"]),
+    ("tape", &["tape", "test/**/*.js"]),
+];
+/// Tests that no runner here runs, by the paths of their files.
+const OTHER_TESTS: [(&str, fn(&str) -> bool); 2] =
+    [("tests of Go", |path| path.ends_with("_test.go")), ("a package of Rust", |path| path == "Cargo.toml")];
+
 /// What to verify in a folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Project {
@@ -29,14 +48,22 @@ pub(crate) enum Project {
     Tests {
         runner: Runner,
         file: String,
+        command: Script,
         other: Option<Runner>,
-        /// The commands that install what the tests import.
-        installs: Vec<String>,
+        /// What installs what the tests import.
+        installs: Installs,
     },
     /// A file without tests that defines a function.
     Script { language: ScriptKind, file: String, function: String },
-    /// Neither.
-    Nothing,
+    /// Neither. There may be tests that no runner here runs: what they are, and the first file of them.
+    Nothing { tests: Option<OtherTests> },
+}
+
+/// Tests that no runner here runs.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct OtherTests {
+    kind: &'static str,
+    file: String,
 }
 
 /// A program that runs tests.
@@ -48,6 +75,15 @@ pub(crate) enum Runner {
     Vitest,
     Jest,
     Mocha,
+    Tap,
+    Tape,
+    Ava,
+    Uvu,
+    /// Programs that node runs.
+    Program,
+    Rspec,
+    Minitest,
+    Bats,
 }
 
 /// The language of a script that can be called.
@@ -62,15 +98,18 @@ impl Project {
     /// Looks at a folder; one that is missing or cannot be read holds nothing.
     pub(crate) fn find(folder: &Path) -> Project {
         let files = Files::below(folder);
-        let (python, node) = (files.python(), files.node());
+        let (python, node) = (files.python(), files.node().or_else(|| files.elsewhere()));
         // With tests of both, the marker file decides, and the other is named.
         let node_first = files.texts.contains_key("package.json")
             && !["pyproject.toml", "setup.py", "setup.cfg"].iter().any(|name| files.texts.contains_key(*name));
         let (first, second) = if node_first { (node, python) } else { (python, node) };
         match (first, second) {
-            (Some((runner, file)), other) => files.tests_of(runner, file, other.map(|(runner, _)| runner)),
-            (None, Some((runner, file))) => files.tests_of(runner, file, None),
-            (None, None) => files.script().unwrap_or(Project::Nothing),
+            (Some(found), other) => files.tests_of(found, other.map(|other| other.runner)),
+            (None, Some(found)) => files.tests_of(found, None),
+            (None, None) => {
+                let tests = files.other_tests();
+                files.script().filter(|_| tests.is_none()).unwrap_or(Project::Nothing { tests })
+            }
         }
     }
 
@@ -79,7 +118,7 @@ impl Project {
         match self {
             Project::Tests { runner, .. } => runner.name(),
             Project::Script { .. } => "script",
-            Project::Nothing => "nothing",
+            Project::Nothing { .. } => "nothing",
         }
     }
 }
@@ -87,15 +126,21 @@ impl Project {
 impl fmt::Display for Project {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Project::Tests { runner, file, other, .. } => {
+            Project::Tests { runner, file, command, other, .. } => {
                 write!(f, "{} tests ({file})", runner.name())?;
+                if !command.left_out.is_empty() {
+                    write!(f, ", without `{}`", command.left_out.join("`, `"))?;
+                }
                 match other {
                     Some(other) => write!(f, ", and {} tests, which `proofmark.yaml` does not run", other.name()),
                     None => Ok(()),
                 }
             }
             Project::Script { file, function, .. } => write!(f, "no tests, and the function `{function}` in {file}"),
-            Project::Nothing => f.write_str("no tests and no function; the suite is an example"),
+            Project::Nothing { tests: Some(OtherTests { kind, file }) } => {
+                write!(f, "{kind} ({file}), which no runner here runs; the suite is an example")
+            }
+            Project::Nothing { tests: None } => f.write_str("no tests and no function; the suite is an example"),
         }
     }
 }
@@ -109,11 +154,58 @@ impl Runner {
             Runner::Vitest => "vitest",
             Runner::Jest => "jest",
             Runner::Mocha => "mocha",
+            Runner::Tap => "tap",
+            Runner::Tape => "tape",
+            Runner::Ava => "ava",
+            Runner::Uvu => "uvu",
+            Runner::Program => "node",
+            Runner::Rspec => "rspec",
+            Runner::Minitest => "minitest",
+            Runner::Bats => "bats",
+        }
+    }
+
+    /// The runner that a command of Node.js begins.
+    fn of(command: &[String]) -> Runner {
+        let has_test = command.iter().any(|word| word == "--test");
+        match command.first().map(String::as_str) {
+            Some("vitest") => Runner::Vitest,
+            Some("jest") => Runner::Jest,
+            Some("mocha") => Runner::Mocha,
+            Some("tap") => Runner::Tap,
+            Some("tape") => Runner::Tape,
+            Some("ava") => Runner::Ava,
+            Some("uvu") => Runner::Uvu,
+            _ if has_test => Runner::Node,
+            _ => Runner::Program,
+        }
+    }
+
+    /// GitHub's action that installs its language, and the version. That of Ubuntu runs programs of the host.
+    pub(crate) fn action(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Runner::Pytest | Runner::Unittest => Some(("setup-python@v5", "python-version: \"3.12\"")),
+            Runner::Rspec | Runner::Minitest | Runner::Bats => None,
+            _ => Some(("setup-node@v4", "node-version: 22")),
         }
     }
 
     pub(crate) fn is_python(self) -> bool {
         matches!(self, Runner::Pytest | Runner::Unittest)
+    }
+}
+
+/// The tests of one language: their runner, its command, and the first file.
+struct Found {
+    runner: Runner,
+    command: Script,
+    file: String,
+}
+
+impl Found {
+    fn new(runner: Runner, file: &str, command: &[&str]) -> Found {
+        let command = command.iter().map(ToString::to_string).collect();
+        Found { runner, command: Script { command, ..Script::default() }, file: file.to_owned() }
     }
 }
 
@@ -155,19 +247,33 @@ impl Files {
         }
     }
 
-    fn tests_of(&self, runner: Runner, file: String, other: Option<Runner>) -> Project {
+    fn tests_of(&self, found: Found, other: Option<Runner>) -> Project {
+        let Found { runner, command, file } = found;
         let mut installs = if runner.is_python() { installs::python(&self.texts) } else { installs::node(&self.texts) };
-        if runner == Runner::Pytest {
-            installs.push("python3 -m pip install pytest".to_owned());
+        if matches!(runner, Runner::Rspec | Runner::Minitest | Runner::Bats) {
+            let package = installs::debian(runner.name());
+            installs = Installs { commands: vec![format!("sudo apt-get install -y {package}")], cache: None };
         }
-        Project::Tests { runner, file, other, installs }
+        if runner == Runner::Pytest {
+            installs.commands.push("python3 -m pip install pytest".to_owned());
+        }
+        Project::Tests { runner, file, command, other, installs }
+    }
+
+    /// Tests of languages without a runner here.
+    fn other_tests(&self) -> Option<OtherTests> {
+        let of = |(kind, is_test): &(&'static str, fn(&str) -> bool)| {
+            let file = self.texts.keys().find(|path| is_test(path))?.clone();
+            Some(OtherTests { kind, file })
+        };
+        OTHER_TESTS.iter().find_map(of)
     }
 
     fn tests(&self, is_test: fn(&str) -> bool) -> impl Iterator<Item = (&String, &String)> {
         self.texts.iter().filter(move |(path, _)| is_test(path))
     }
 
-    fn python(&self) -> Option<(Runner, String)> {
+    fn python(&self) -> Option<Found> {
         let names_pytest = |path: &str| self.texts.get(path).is_some_and(|text| text.contains("pytest"));
         let configured = ["pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", "requirements.txt"]
             .iter()
@@ -176,32 +282,59 @@ impl Files {
         let of_unittest = |text: &str| text.contains("unittest") || text.contains("TestCase");
         let tests: Vec<_> = self.tests(is_python_test).collect();
         let (first, _) = tests.first()?;
-        let pytest = configured || tests.iter().any(|(_, text)| of_pytest(text) || !of_unittest(text));
-        Some((if pytest { Runner::Pytest } else { Runner::Unittest }, (*first).clone()))
+        if configured || tests.iter().any(|(_, text)| of_pytest(text) || !of_unittest(text)) {
+            return Some(Found::new(Runner::Pytest, first, &["python3", "-m", "pytest", "-q"]));
+        }
+        // `unittest` searches a folder without `__init__.py` only if it is told to.
+        Some(match first.split_once('/') {
+            Some((folder, _)) => {
+                Found::new(Runner::Unittest, first, &["python3", "-m", "unittest", "discover", "-s", folder])
+            }
+            None => Found::new(Runner::Unittest, first, &["python3", "-m", "unittest"]),
+        })
     }
 
-    fn node(&self) -> Option<(Runner, String)> {
-        let (first, _) = self.tests(is_node_test).next()?;
+    /// Tests of Ruby, or of bats.
+    fn elsewhere(&self) -> Option<Found> {
+        let first = |is_test: fn(&str) -> bool| self.tests(is_test).next().map(|(path, _)| path.as_str());
+        if let Some(spec) = first(|path| path.ends_with("_spec.rb")) {
+            return Some(Found::new(Runner::Rspec, spec, &["rspec"]));
+        }
+        if let Some(test) = first(|path| {
+            path.ends_with("_test.rb")
+                || path.rsplit('/').next().is_some_and(|name| name.starts_with("test_") && name.ends_with(".rb"))
+        }) {
+            return Some(Found::new(Runner::Minitest, test, &["ruby", "-Ilib", "-Itest", "-e", ALL_OF_MINITEST]));
+        }
+        let bats = first(|path| path.ends_with(".bats"))?;
+        let folder = bats.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        Some(Found::new(Runner::Bats, bats, &["bats", folder]))
+    }
+
+    /// What `npm test` runs decides, then what is installed.
+    fn node(&self) -> Option<Found> {
         let package = self.texts.get("package.json").and_then(|text| Json::parse(text.as_bytes()).ok());
+        let first = self.tests(is_node_test).next().map(|(path, _)| path.as_str());
+        let npm_test = ["npm", "test"].map(str::to_owned);
+        if let Some(command) = package.as_ref().and_then(|package| Script::of(&npm_test, package)) {
+            let file = first.unwrap_or("package.json").to_owned();
+            return Some(Found { runner: Runner::of(&command.command), command, file });
+        }
         let package = package.as_ref().and_then(Json::as_object);
         let member = |name: &str| package.and_then(|package| package.get(name)).and_then(Json::as_object);
-        let script = member("scripts").and_then(|scripts| scripts.get("test")).and_then(Json::as_str).unwrap_or("");
         let installed = |name: &str| {
-            ["devDependencies", "dependencies"]
-                .iter()
-                .any(|list| member(list).is_some_and(|list| list.get(name).is_some()))
+            let lists = ["devDependencies", "dependencies"].into_iter().filter_map(member);
+            lists.into_iter().any(|list| list.contains(name))
         };
-        // What `npm test` runs decides, then what is installed.
-        let runners = [("vitest", Runner::Vitest), ("jest", Runner::Jest), ("mocha", Runner::Mocha)];
-        let named = runners.iter().find(|(name, _)| script.split([' ', '/']).any(|word| word == *name));
-        let found = named.or_else(|| runners.iter().find(|(name, _)| installed(name)));
-        let runner =
-            if script.contains("node --test") || self.tests(is_node_test).any(|(_, text)| text.contains("node:test")) {
-                Runner::Node
-            } else {
-                found.map_or(Runner::Node, |(_, runner)| *runner)
-            };
-        Some((runner, first.clone()))
+        let of_node = self.tests(is_node_test).any(|(_, text)| text.contains("node:test"));
+        let command = NODE_RUNNERS.iter().find(|(name, _)| installed(name) && !of_node).map(|(_, command)| *command);
+        let command = match command {
+            Some(command) => command,
+            None if installed("tsx") => &["tsx", "--test"],
+            None => &["node", "--test"],
+        };
+        let words = command.iter().map(ToString::to_string).collect::<Vec<_>>();
+        Some(Found::new(Runner::of(&words), first?, command))
     }
 
     /// The first file of the folder itself that defines a function, `solution.*` before others.
@@ -256,8 +389,9 @@ fn is_plain(name: &str) -> bool {
 
 fn is_source(name: &str) -> bool {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    ["py", "js", "mjs", "cjs", "rb", "toml", "cfg", "ini"].contains(&ending)
-        || ["package.json", "package-lock.json", "npm-shrinkwrap.json", "requirements.txt"].contains(&name)
+    ["py", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "rb", "go", "rs", "bats", "toml", "cfg", "ini"]
+        .contains(&ending)
+        || LISTS.contains(&name)
 }
 
 fn is_python_test(path: &str) -> bool {
@@ -267,7 +401,12 @@ fn is_python_test(path: &str) -> bool {
 
 fn is_node_test(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let Some((stem, "js" | "mjs" | "cjs")) = name.rsplit_once('.') else { return false };
+    let Some((stem, "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx")) = name.rsplit_once('.') else {
+        return false;
+    };
+    if stem.ends_with(".d") {
+        return false;
+    }
     let named = [".test", "-test", "_test", ".spec"].iter().any(|end| stem.ends_with(end));
     let in_folder = ["test/", "tests/", "__tests__/"]
         .iter()

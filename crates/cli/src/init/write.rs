@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use super::project::{Project, Runner, ScriptKind};
+use proofmark_checks::Script;
+use proofmark_receipt::Json;
+
+use super::project::{Project, ScriptKind};
 use super::word;
 
 /// What CI needs: GitHub's, and others.
-pub(crate) const CI: &str =
-    "GitHub Actions: first set the repository variable `PROOFMARK_SOURCE`; the recipe says where.
+pub(crate) const CI: &str = "GitHub Actions: first set the repository variables that the recipe names.
 Other CI runs the same commands: `--format junit` prints a JUnit report.";
 
 const POLICY: &str = include_str!("templates/policy.yaml");
@@ -17,6 +19,10 @@ const EXAMPLE_SUITE: &str = include_str!("templates/suite.yaml");
 const EXAMPLE_SUBMISSION: &str = include_str!("templates/solution.py");
 const SCRIPT_SUITE: &str = include_str!("templates/script-suite.yaml");
 const GITHUB: &str = include_str!("templates/workflow.yml");
+/// The step that verifies a project with tests.
+const VERIFY_PROJECT: &str = include_str!("templates/verify-project.yml");
+/// Words that YAML does not read as texts.
+const NOT_TEXTS: [&str; 8] = ["true", "false", "yes", "no", "on", "off", "null", "y"];
 
 /// A file to write.
 pub(crate) struct File {
@@ -32,13 +38,13 @@ pub(crate) fn files(project: &Project) -> Vec<File> {
     let file = |path, content: String, about| File { path, content, about };
     let suite = "proofmark/suite.yaml";
     let mut files = match project {
-        Project::Tests { runner, file: test, .. } => {
-            vec![file("proofmark.yaml", project_file(*runner, test), "how the project is verified")]
+        Project::Tests { command, .. } => {
+            vec![file("proofmark.yaml", project_file(command), "how the project is verified")]
         }
         Project::Script { language, file: script, function } => {
             vec![file(suite, script_suite(*language, script, function), "the suite for the function")]
         }
-        Project::Nothing => vec![
+        Project::Nothing { .. } => vec![
             file(suite, EXAMPLE_SUITE.to_owned(), "an example of a suite"),
             file("proofmark/solution.py", EXAMPLE_SUBMISSION.to_owned(), "a submission that passes it"),
         ],
@@ -64,28 +70,26 @@ fn verify(project: &Project, word: &dyn Fn(&str) -> String) -> String {
     match project {
         Project::Tests { .. } => format!("--dir {}", word(".")),
         Project::Script { file, .. } => format!("{} --submission {}", suite(), word(file)),
-        Project::Nothing => format!("{} --submission {}", suite(), word("proofmark/solution.py")),
+        Project::Nothing { .. } => format!("{} --submission {}", suite(), word("proofmark/solution.py")),
     }
 }
 
-fn project_file(runner: Runner, test: &str) -> String {
-    let command = match runner {
-        Runner::Pytest => "[python3, -m, pytest, -q]".to_owned(),
-        Runner::Unittest => unittest(test),
-        Runner::Node => "[node, --test]".to_owned(),
-        Runner::Vitest => "[node, node_modules/.bin/vitest, run]".to_owned(),
-        Runner::Jest => "[node, node_modules/.bin/jest]".to_owned(),
-        Runner::Mocha => "[node, node_modules/.bin/mocha]".to_owned(),
-    };
-    PROJECT.replace("@COMMAND@", &command)
+fn project_file(script: &Script) -> String {
+    let words: Vec<String> = script.command.iter().map(|word| yaml_word(word)).collect();
+    let report = script.report.map(|report| format!("report: {}\n", yaml_word(report)));
+    let env: String = script.env.iter().map(|(name, value)| format!("  {name}: {}\n", yaml_word(value))).collect();
+    let env = if env.is_empty() { env } else { format!("env:\n{env}") };
+    let more = report.unwrap_or_default() + &env;
+    PROJECT.replace("@COMMAND@", &format!("[{}]", words.join(", "))).replace("@MORE@", &more)
 }
 
-/// `unittest` searches a folder without `__init__.py` only if it is told to.
-fn unittest(test: &str) -> String {
-    match test.split_once('/') {
-        Some((folder, _)) => format!("[python3, -m, unittest, discover, -s, {folder}]"),
-        None => "[python3, -m, unittest]".to_owned(),
-    }
+/// A text in a list of YAML. JSON's strings are YAML's, too.
+fn yaml_word(word: &str) -> String {
+    let is_plain =
+        word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '/'))
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || "._/=+@-".contains(c))
+            && !NOT_TEXTS.contains(&word.to_ascii_lowercase().as_str());
+    if is_plain { word.to_owned() } else { Json::from(word).to_text() }
 }
 
 fn script_suite(language: ScriptKind, file: &str, function: &str) -> String {
@@ -106,15 +110,21 @@ fn steps(commands: &[String]) -> String {
 
 fn github(project: &Project) -> String {
     let setup = match project {
-        Project::Tests { runner, installs, .. } if runner.is_python() => {
-            let version = "        with: {python-version: \"3.12\"}\n";
-            format!("      - uses: actions/setup-python@v5\n{version}{}", steps(installs))
+        Project::Tests { runner, installs, .. } => {
+            let cache = installs.cache.map_or_else(String::new, |cache| format!(", cache: {cache}"));
+            let action = runner
+                .action()
+                .map(|(action, with)| format!("      - uses: actions/{action}\n        with: {{{with}{cache}}}\n"));
+            action.unwrap_or_default() + &steps(&installs.commands)
         }
-        Project::Tests { installs, .. } => {
-            format!("      - uses: actions/setup-node@v4\n        with: {{node-version: 22}}\n{}", steps(installs))
-        }
-        Project::Script { .. } | Project::Nothing => String::new(),
+        Project::Script { .. } | Project::Nothing { .. } => String::new(),
     };
-    let verify = verify(project, &str::to_owned);
+    let verify = match project {
+        Project::Tests { .. } => VERIFY_PROJECT.to_owned(),
+        Project::Script { .. } | Project::Nothing { .. } => {
+            let verify = verify(project, &str::to_owned);
+            format!("      - run: proofmark verify {verify} --format github --out receipts.jsonl\n")
+        }
+    };
     GITHUB.replace("@SETUP@", &setup).replace("@VERIFY@", &verify)
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 
 use insta::assert_snapshot;
 use proofmark_receipt::{Json, Receipt, Status, Verdict};
+use proofmark_testing::has_program;
 
 use crate::run::{Done, Place};
 
@@ -518,4 +519,42 @@ fn the_page_on_projects_is_true() {
     for option in page.split("`--").skip(1).map(|rest| rest.split(['`', ' ']).next().unwrap()) {
         assert!(help.contains(&format!("--{option}")) || option.is_empty(), "{option}");
     }
+}
+
+/// A program that ends early leaves no report, and one that does not load is a failure with its reason.
+#[test]
+fn what_ends_early_in_ruby_and_bats_did_not_pass() {
+    let place = Place::new();
+    let minitest = "require 'minitest/autorun'\nclass T < Minitest::Test\n  def test_a = assert(true)\nend\n";
+    let table = [
+        ("rspec", "ruby-rspec", "a_spec.rb", "describe('a') { it('x') { exit!(0) } }\n".to_owned(), "left no report"),
+        ("rspec", "ruby-rspec", "a_spec.rb", "raise 'boom'\n".to_owned(), "boom"),
+        ("ruby", "ruby-minitest", "a_test.rb", format!("{minitest}exit!(0)\n"), "left no report"),
+        ("ruby", "ruby-minitest", "a_test.rb", format!("{minitest}at_exit {{ exit!(0) }}\n"), "left no report"),
+        ("bats", "bats", "a.bats", "@test \"a\" {\n  true\n}\nkill -9 $PPID\n".to_owned(), ""),
+    ];
+    for (program, package, name, text, words) in table {
+        if !has_program(program, package) {
+            continue;
+        }
+        place.file(&format!("p/{name}"), &text);
+        let done = place.run(&["verify", "--dir", "p", "--json", "--", program, name]);
+        let receipt = parsed(&done);
+        assert!(done.code == 1 && receipt.verdict() != Verdict::Pass, "{text}: {done:?}");
+        assert!(receipt.to_text().contains(words), "{text}: {done:?}");
+    }
+}
+
+/// The script of `package.json` is the command where it names a runner; what it lints with does not run.
+#[test]
+fn npm_test_runs_what_the_script_says() {
+    let place = Place::new();
+    place.file("p/test/a.js", "const test = require('node:test')\ntest('a', () => {})\n");
+    place.file("p/package.json", r#"{"scripts": {"test": "eslint . && node --test test/*.js", "lint": "eslint ."}}"#);
+    let done = place.run(&["verify", "--dir", "p", "--json", "--", "npm", "test"]);
+    let receipt = parsed(&done);
+    assert_eq!((done.code, receipt.results().passed), (0, 1), "{done:?}");
+    assert_eq!(setting(&receipt, "command"), Some(&Json::from("node --test test/*.js")));
+    let lint = place.run(&["verify", "--dir", "p", "--", "npm", "run", "lint"]);
+    assert!(lint.code == 2 && lint.stderr.contains("write what the script runs: `eslint .`"), "{lint:?}");
 }

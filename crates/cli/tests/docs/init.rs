@@ -107,6 +107,7 @@ fn the_runner_of_the_tests_is_found() {
         format!(r#"{{"scripts": {{"test": "{test}"}}, "devDependencies": {{"{installed}": "1"}}}}"#)
     };
     let jest = ("sum.test.js", "test('a', () => {})");
+    let typescript = ("src/a.test.ts", "test('a', () => {})");
     for (files, runner, command) in [
         (vec![("tests/test_a.py", "def test_a():\n    assert True\n")], "pytest", "[python3, -m, pytest, -q]"),
         (vec![("test_a.py", "import unittest\n")], "unittest", "[python3, -m, unittest]"),
@@ -117,9 +118,25 @@ fn the_runner_of_the_tests_is_found() {
             "[python3, -m, pytest, -q]",
         ),
         (vec![("a.test.mjs", "import test from 'node:test'\n")], "node:test", "[node, --test]"),
-        (vec![jest, ("package.json", &package("jest --ci", "x"))], "jest", "[node, node_modules/.bin/jest]"),
-        (vec![jest, ("package.json", &package("", "mocha"))], "mocha", "[node, node_modules/.bin/mocha]"),
-        (vec![jest, ("package.json", &package("", "vitest"))], "vitest", "[node, node_modules/.bin/vitest, run]"),
+        (vec![jest, ("package.json", &package("jest --ci", "x"))], "jest", "[jest, --ci]"),
+        (vec![jest, ("package.json", &package("", "mocha"))], "mocha", "[mocha]"),
+        (vec![jest, ("package.json", &package("", "vitest"))], "vitest", "[vitest, run]"),
+        (vec![typescript, ("package.json", &package("vitest run", "vitest"))], "vitest", "[vitest, run]"),
+        (vec![typescript, ("package.json", &package("", "tsx"))], "node:test", "[tsx, --test]"),
+        (
+            vec![("package.json", &package("eslint . && nyc mocha -r esm 'test/**/*.js'", "x"))],
+            "mocha",
+            r#"[mocha, -r, esm, "test/**/*.js"]"#,
+        ),
+        (vec![("package.json", &package("tape test/*.js | tap-spec", "tape"))], "tape", r#"[tape, "test/*.js"]"#),
+        (vec![("package.json", &package("c8 ava", "ava"))], "ava", "[ava]"),
+        (vec![("package.json", &package("uvu tests", "uvu"))], "uvu", "[uvu, tests]"),
+        (
+            vec![("package.json", &package("node test/all.js", "tape"))],
+            "node",
+            "[node, test/all.js]\nreport: \"stdout:tap\"",
+        ),
+        (vec![("package.json", &package("cross-env TZ=UTC mocha", "x"))], "mocha", "[mocha]\nenv:\n  TZ: UTC"),
     ] {
         let session = with(&files);
         assert_eq!(init(&session), runner, "{files:?}");
@@ -149,6 +166,10 @@ fn the_recipe_installs_what_the_tests_import() {
         (vec![node], vec![]),
         (vec![node, ("package.json", "{}")], vec!["npm install".to_owned()]),
         (vec![node, ("package.json", "{}"), ("package-lock.json", "{}")], vec!["npm ci".to_owned()]),
+        (
+            vec![node, ("package.json", "{}"), ("pnpm-lock.yaml", "")],
+            vec!["corepack enable".to_owned(), "pnpm install --frozen-lockfile".to_owned()],
+        ),
     ] {
         let session = with(&files);
         init(&session);
@@ -156,10 +177,62 @@ fn the_recipe_installs_what_the_tests_import() {
         let installs: Vec<&str> = recipe
             .lines()
             .filter_map(|line| line.trim().strip_prefix("- run: "))
-            .take_while(|run| !run.starts_with("mv "))
+            .take_while(|run| !run.starts_with("echo "))
             .collect();
         assert_eq!(installs, commands, "{files:?}");
     }
+}
+
+#[test]
+fn tests_that_no_runner_here_runs_are_named() {
+    for (name, kind) in [("a_test.go", "Go"), ("Cargo.toml", "Rust")] {
+        let session = with(&[(name, "")]);
+        let done = session.run(&["proofmark init"]).remove(0);
+        assert!(done.output.contains(&format!("{kind} ({name}), which no runner here runs")), "{}", done.output);
+    }
+}
+
+#[test]
+fn projects_of_ruby_and_bats_are_verified_as_they_are() {
+    let rspec = "describe 'a' do\n  it('adds') { expect(1 + 1).to eq(2) }\n  it('waits')\nend\n";
+    let minitest =
+        "require 'minitest/autorun'\nclass ATest < Minitest::Test\n  def test_a = assert_equal(2, 1 + 1)\nend\n";
+    let bats = "@test \"adds\" {\n  [ \"$((1 + 1))\" -eq 2 ]\n  sed --version\n}\n";
+    for (program, package, name, text) in
+        [("rspec", "ruby-rspec", "spec/a_spec.rb", rspec), ("bats", "bats", "test/a.bats", bats)]
+    {
+        if has_program(program, package) {
+            next_commands_work(&with(&[(name, text)]), "");
+        }
+    }
+    let minitest_is_there = std::process::Command::new("ruby").args(["-rminitest", "-e", ""]).status();
+    if minitest_is_there.is_ok_and(|status| status.success()) {
+        next_commands_work(&with(&[("test/a_test.rb", minitest)]), "");
+    } else {
+        skip("minitest", "ruby has no minitest");
+    }
+}
+
+/// The recipe as GitHub reads it: an object of YAML, in which the tests of a pull request come from its base.
+#[test]
+fn the_recipe_holds_the_tests_of_the_base_branch() {
+    let session = with(&[("test_a.py", "import unittest\n")]);
+    init(&session);
+    let recipe = read(&session, ".github/workflows/proofmark.yml");
+    for part in [
+        "--tests-from \"refs/remotes/origin/$BASE\"",
+        "sha256sum --check",
+        "cancel-in-progress: true",
+        "contents: read",
+    ] {
+        assert!(recipe.contains(part), "{part}: {recipe}");
+    }
+    assert!(!recipe.contains("@SETUP@") && !recipe.contains("@VERIFY@"), "{recipe}");
+    // No expression of GitHub in a script: the name of a branch would become a part of it.
+    let lines: Vec<&str> = recipe.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+    let recipe = lines.join("\n");
+    let scripts = recipe.split("run: ").skip(1).map(|rest| rest.split("\n      - ").next().unwrap_or_default());
+    assert!(scripts.filter(|script| script.contains("${{")).count() == 0, "{recipe}");
 }
 
 #[test]

@@ -25,14 +25,11 @@ pub use tree::{TreeEntry, TreeEntryKind, TreeError, tree_entries};
 pub use words::MAX_WORDS;
 
 use crate::caps::MAX_TOTAL_TIMEOUT;
-use crate::counter::CounterSetting;
 use crate::job::ProjectFile;
 use crate::language::Language;
 use crate::reporting::{Report, Runner};
 use crate::suite::{AskedLimits, Reveal};
 
-/// Writable space of a command where `limits.disk_mb` is not given, in MiB.
-pub const DEFAULT_COMMAND_DISK_MB: u32 = 1_024;
 /// Memory of a command where `limits.memory_mb` is not given, in MiB.
 pub const DEFAULT_COMMAND_MEMORY_MB: u32 = 2_048;
 /// Processes and threads of a command where `limits.processes` is not given.
@@ -90,6 +87,15 @@ impl Command {
         let asked = self.limits.timeout.or(self.limits.total_timeout);
         asked.unwrap_or(DEFAULT_COMMAND_TIMEOUT).min(MAX_TOTAL_TIMEOUT)
     }
+}
+
+/// What a request says of its counter-run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CounterSetting {
+    /// Whether there has to be one, or may be none; `None` where the request says neither.
+    pub asked: Option<bool>,
+    /// The names of tests that may pass with a wrong expectation.
+    pub except: BTreeSet<String>,
 }
 
 /// Why a command is not run.

@@ -10,8 +10,6 @@ mod held;
 mod names;
 mod options;
 
-use std::collections::BTreeSet;
-
 use proofmark_receipt::Sha256Digest;
 
 use crate::command::Command;
@@ -25,15 +23,6 @@ pub(crate) use names::{Found, Names, TestAt};
 
 /// The words of a canary's name behind that of its neighbour.
 const CANARY_WORDS: [&str; 6] = ["again", "twice", "also", "more", "other", "too"];
-
-/// What a request says of its counter-run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CounterSetting {
-    /// Whether there has to be one, or may be none; `None` where the request says neither.
-    pub asked: Option<bool>,
-    /// The names of tests that may pass with a wrong expectation.
-    pub except: BTreeSet<String>,
-}
 
 /// Finds the tests in a text of this language; none where it has none, or cannot be read.
 pub type ReadTests = dyn Fn(&str, Language) -> Option<TestFile>;

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::command::DEFAULT_COMMAND_DISK_MB;
 use base64ct::{Base64, Encoding};
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 use proofmark_receipt::{Json, Sha256Digest, object};
@@ -48,6 +47,8 @@ impl Room {
     }
 }
 
+/// Writable space of a command where `limits.disk_mb` is not given, in MiB.
+pub const DEFAULT_COMMAND_DISK_MB: u32 = 1_024;
 const DEFAULT_DISK_BYTES: u64 = (DEFAULT_COMMAND_DISK_MB as u64) << 20;
 
 /// Files by path.

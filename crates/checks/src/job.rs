@@ -48,7 +48,7 @@ pub enum Program {
     /// answer is an [`End::Value`].
     Pristine,
     /// A project's own tests are run, once; the answer is an [`End::Ran`].
-    Command(Project),
+    Command(Box<Project>),
     /// [`Case::input`] is standard input; the answer is the standard output, as [`End::Text`].
     Stdio {
         /// The submission.

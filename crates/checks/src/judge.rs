@@ -10,6 +10,7 @@ use crate::command::Command;
 use crate::constraint::{self, MAX_CONSTRAINT_STEPS};
 use crate::counter::{CounterRun, NoCounterRun};
 use crate::job::{End, Limits, Outcome};
+use crate::report::SkippedTest;
 use crate::request::{Checks, Request};
 use crate::suite::{Expected, Reveal, Test};
 use crate::value::Value;
@@ -71,14 +72,6 @@ pub struct Judgment {
     pub skipped: Vec<SkippedTest>,
     /// What a counter-run contradicted, if there was one.
     pub counter: Option<CounterCounts>,
-}
-
-/// A test of a project that did not run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SkippedTest {
-    pub name: String,
-    /// Why, as the report has it: the first line, of at most 200 characters.
-    pub reason: Option<String>,
 }
 
 impl Request {

@@ -44,14 +44,13 @@ pub use caps::{
     MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES, MAX_TOTAL_TIMEOUT,
 };
 pub use command::{
-    Command, Held, MAX_HELD_GLOBS, MissingFile, PROJECT_SETTINGS, Script, SkipPolicy, TreeEntry, TreeEntryKind,
-    TreeError, Unusable, check_settings, glob_texts, normalized, tree_entries,
+    Command, CounterSetting, Held, MAX_HELD_GLOBS, MissingFile, PROJECT_SETTINGS, Script, SkipPolicy, TreeEntry,
+    TreeEntryKind, TreeError, Unusable, check_settings, glob_texts, normalized, tree_entries,
 };
 pub use compare::{Rules, Tolerance, equal};
 pub use constraint::Constraint;
 pub use counter::{
-    Alteration, CanaryText, CounterRun, CounterSetting, Edit, Expectation, HeldTest, NoCounterRun, ReadTests, TestFile,
-    Title,
+    Alteration, CanaryText, CounterRun, Edit, Expectation, HeldTest, NoCounterRun, ReadTests, TestFile, Title,
 };
 pub use fields::Outside;
 pub use files::{
@@ -61,9 +60,10 @@ pub use job::{
     Case, CaseOutcome, End, Environment, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Origin, Outcome, OwnModules,
     PROJECT_FOLDER, PackagesFrom, Program, Project, ProjectFile, Tail, Written,
 };
-pub use judge::{CounterCounts, Fault, Judgment, SkippedTest, SuiteJudging, same_error};
+pub use judge::{CounterCounts, Fault, Judgment, SuiteJudging, same_error};
 pub use language::{Language, ParseLanguageError};
 pub use plan::Plan;
+pub use report::SkippedTest;
 pub use reporting::{Report, ReportForm, Runner};
 pub use request::{Checks, Format, Place, Request, RequestError, SuiteHashes};
 pub use suite::{AskedLimits, Expected, Mode, Raises, Reveal, Suite, Test, TextRule};

@@ -10,10 +10,9 @@ use crate::caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
     DEFAULT_TOTAL_TIMEOUT,
 };
-use crate::command::{
-    Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_PROCESSES, own_modules,
-};
+use crate::command::{Command, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_PROCESSES, own_modules};
 use crate::counter::CounterRun;
+use crate::files::DEFAULT_COMMAND_DISK_MB;
 use crate::job::{Case, Job, Limits, Need, Program, Project};
 use crate::reporting::{Report, Runner};
 use crate::request::{Checks, Code, Place, Request, RequestError};
@@ -115,7 +114,7 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
         processes: asked.processes.unwrap_or(DEFAULT_COMMAND_PROCESSES).min(caps.command_processes),
         disk_mb: asked.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB).min(caps.command_disk_mb),
     };
-    let program = Program::Command(Project {
+    let program = Program::Command(Box::new(Project {
         files: command.files.clone(),
         arguments: command.arguments.clone(),
         report: match &command.report {
@@ -129,7 +128,7 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
         folders,
         readable: command.readable.clone(),
         env: command.env.clone(),
-    });
+    }));
     let cases = vec![Case { input: String::new(), timeout }];
     let (language, runtime) = (command.language, command.runtime.clone());
     let job = Job { language, runtime, packages: Vec::new(), program, cases, limits };

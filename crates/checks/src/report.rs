@@ -9,7 +9,6 @@ use proofmark_receipt::{Detail, Status};
 
 use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
 use crate::job::{PROJECT_FOLDER, ProjectFile};
-use crate::judge::SkippedTest;
 use crate::reporting::{ReportForm, Runner};
 pub(crate) use excerpt::Excerpts;
 use excerpt::Sources;
@@ -138,6 +137,14 @@ pub(crate) fn name(index: usize, name: &str) -> String {
     let below = name.strip_prefix(PROJECT_FOLDER).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
     let name: String = below.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
     if name.trim().is_empty() { format!("test {}", index + 1) } else { name }
+}
+
+/// A test of a project that did not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedTest {
+    pub name: String,
+    /// Why, as the report has it: the first line, of at most 200 characters.
+    pub reason: Option<String>,
 }
 
 /// A test that was skipped, where such tests are no checks.

@@ -51,7 +51,7 @@ pub enum Checks {
     /// Tests of a program (tier 0).
     Suite(Suite),
     /// A project's own tests (tier 0).
-    Command(Command),
+    Command(Box<Command>),
     /// Constraints on a text (tier 1).
     Constraints {
         /// The constraints, in the order of the request.
@@ -156,7 +156,7 @@ impl Request {
                     None => (files::read(&submitted_files(&root)?)?, Room::OF_REQUEST),
                 };
                 let (command, digest) = command::read(&block, submitted, room)?;
-                (String::new(), digest, Checks::Command(command))
+                (String::new(), digest, Checks::Command(Box::new(command)))
             }
             Kind::Suite => with_text(&root, outside, suite::read(&verification).map(Checks::Suite))?,
             Kind::Constraints => {

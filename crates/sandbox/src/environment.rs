@@ -93,8 +93,8 @@ impl Venv {
 
     /// The last value of a setting, as Python reads the file.
     fn setting(&self, name: &str) -> Option<&str> {
-        let lines = self.settings.lines().filter_map(|line| line.split_once('='));
-        lines.filter(|(key, _)| key.trim().eq_ignore_ascii_case(name)).last().map(|(_, value)| value.trim())
+        let mut lines = self.settings.lines().filter_map(|line| line.split_once('='));
+        lines.rfind(|(key, _)| key.trim().eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
     }
 
     fn has_system_packages(&self) -> bool {

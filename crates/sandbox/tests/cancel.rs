@@ -62,7 +62,7 @@ fn endless() -> Vec<(&'static str, Job)> {
         ("expression", job(Program::Expression { source: call.to_owned() }, &["f(0)", "f(1)", "f(0)"], 0)),
         ("stdio", job(Program::Stdio { source }, &["0", "1", "0"], 0)),
         ("pristine", job(Program::Pristine, &["[x for x in iter(int, 1)]"], 0)),
-        ("command", job(Program::Command(project), &[""], 8)),
+        ("command", job(Program::Command(Box::new(project)), &[""], 8)),
     ]
 }
 

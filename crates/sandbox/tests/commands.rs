@@ -43,7 +43,7 @@ fn run(source: &str, readable: &[&Path]) -> Vec<(Level, End)> {
         language: Language::Python,
         runtime: None,
         packages: vec![],
-        program: Program::Command(project),
+        program: Program::Command(Box::new(project)),
         cases: vec![Case { input: String::new(), timeout: PATIENCE }],
         limits: Limits { memory_mb: 256, total_timeout: PATIENCE, output_bytes: 1 << 16, processes: 64, disk_mb: 16 },
     };

@@ -71,7 +71,7 @@ fn job(mode: &str) -> Job {
             let content = format!("{STUBBORN}\nf()\n").into_bytes();
             let arguments = ["-u", "stubborn.py"].map(str::to_owned).to_vec();
             let files = vec![ProjectFile { path: "stubborn.py".to_owned(), content }];
-            Program::Command(Project {
+            Program::Command(Box::new(Project {
                 files,
                 arguments,
                 report: None,
@@ -82,7 +82,7 @@ fn job(mode: &str) -> Job {
                 folders: Vec::new(),
                 env: BTreeMap::new(),
                 readable: Vec::new(),
-            })
+            }))
         }
         _ => Program::Call { source: STUBBORN.to_owned(), entrypoint: "f".to_owned() },
     };

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 
-use super::{SkipPolicy, program, words};
-use crate::counter::CounterSetting;
+use super::{CounterSetting, SkipPolicy, program, words};
 use crate::fields;
 use crate::reporting::{self, Report};
 use crate::suite::{AskedLimits, Reveal};

@@ -6,10 +6,10 @@ use proofmark_receipt::document::shown;
 use proofmark_receipt::{Detail, Status};
 
 use super::cause::{Allowed, advice, unanswered, with_advice};
-use super::{End, Fault, SkippedTest, faulted};
+use super::{End, Fault, faulted};
 use crate::command::{Command, SkipPolicy};
 use crate::job::{CaseOutcome, Outcome, PROJECT_FOLDER, Tail};
-use crate::report::{self, Reported, Tested};
+use crate::report::{self, Reported, SkippedTest, Tested};
 use crate::reporting::{Report, Runner};
 use crate::suite::Reveal;
 

@@ -20,14 +20,14 @@ fn command(words: &[&str], more: Value) -> Result<Command, RequestError> {
     let mut verification = json!({"command": words});
     verification.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     match request(json!({"a": ""}), verification)?.checks {
-        Checks::Command(command) => Ok(command),
+        Checks::Command(command) => Ok(*command),
         other => panic!("{other:?}"),
     }
 }
 
 fn project(request: &Request) -> Project {
     match request.plan(&Caps::default()).unwrap().submission.unwrap().program {
-        Program::Command(project) => project,
+        Program::Command(project) => *project,
         other => panic!("{other:?}"),
     }
 }

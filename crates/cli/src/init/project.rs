@@ -38,8 +38,16 @@ const NODE_RUNNERS: [(&str, &[&str]); 6] = [
     ("tape", &["tape", "test/**/*.js"]),
 ];
 /// Tests that no runner here runs, by the paths of their files.
-const OTHER_TESTS: [(&str, fn(&str) -> bool); 2] =
-    [("tests of Go", |path| path.ends_with("_test.go")), ("a package of Rust", |path| path == "Cargo.toml")];
+const OTHER_TESTS: [OtherKind; 2] = [
+    OtherKind { kind: "tests of Go", is_test: |path| path.ends_with("_test.go") },
+    OtherKind { kind: "a package of Rust", is_test: |path| path == "Cargo.toml" },
+];
+
+/// A kind of tests, and which files are such tests.
+struct OtherKind {
+    kind: &'static str,
+    is_test: fn(&str) -> bool,
+}
 
 /// What to verify in a folder.
 #[derive(Debug, PartialEq, Eq)]
@@ -262,11 +270,10 @@ impl Files {
 
     /// Tests of languages without a runner here.
     fn other_tests(&self) -> Option<OtherTests> {
-        let of = |(kind, is_test): &(&'static str, fn(&str) -> bool)| {
-            let file = self.texts.keys().find(|path| is_test(path))?.clone();
-            Some(OtherTests { kind, file })
-        };
-        OTHER_TESTS.iter().find_map(of)
+        OTHER_TESTS.iter().find_map(|other| {
+            let file = self.texts.keys().find(|path| (other.is_test)(path))?.clone();
+            Some(OtherTests { kind: other.kind, file })
+        })
     }
 
     fn tests(&self, is_test: fn(&str) -> bool) -> impl Iterator<Item = (&String, &String)> {

@@ -54,7 +54,7 @@ impl Places {
 
 fn location(path: &Path, line: Option<u64>) -> Option<Location> {
     let file = path.strip_prefix(".").unwrap_or(path).display().to_string();
-    path.is_file().then(|| Location { file, line, column: None })
+    path.is_file().then_some(Location { file, line, column: None })
 }
 
 /// `file:line`, or only the file.

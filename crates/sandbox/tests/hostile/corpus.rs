@@ -56,7 +56,7 @@ fn hostile(name: String, language: Language, header: Header, source: String) -> 
     let [memory_mb, disk_mb] = if header.get("mode") == Some("command") { [256, 16] } else { [64, 0] };
     let program = match header.get("mode") {
         Some("stdio") => Program::Stdio { source },
-        Some("command") => Program::Command(project(&source)),
+        Some("command") => Program::Command(Box::new(project(&source))),
         _ => Program::Call { source, entrypoint: "f".to_owned() },
     };
     let declared = CASES.into_iter().zip(0..).filter(|(key, _)| header.get(key).is_some());

@@ -4,11 +4,11 @@
 
 use libfuzzer_sys::fuzz_target;
 use proofmark_checks::Language;
-use proofmark_mutation::expectation;
+use proofmark_mutation::read_tests;
 
 fuzz_target!(|source: &str| {
     for language in Language::ALL {
-        let Ok(Some(file)) = expectation::read(source, language) else { continue };
+        let Ok(Some(file)) = read_tests(source, language) else { continue };
         let lines = |text: &str| text.matches('\n').count();
         let [altered, plain] = [true, false].map(|is_wrong| file.write(&|_| is_wrong, "test_canary"));
         assert_eq!(lines(&altered), lines(&plain));

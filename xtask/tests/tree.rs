@@ -166,8 +166,12 @@ const DEVELOPMENT_CRATES: &[&str] = &["testing"];
 /// What `public_functions_and_types_are_documented` looks for.
 const DOCUMENTED: &[&str] = &["const", "enum", "fn", "mod", "static", "struct", "trait", "type", "union"];
 /// Where languages are told apart: a table of this name, and a folder with a file for each language.
-const LANGUAGE_TABLES: [&str; 3] =
-    ["crates/checks/src/language", "crates/mutation/src/grammar", "crates/sandbox/src/toolchain"];
+const LANGUAGE_TABLES: [&str; 4] = [
+    "crates/checks/src/language",
+    "crates/mutation/src/expectation",
+    "crates/mutation/src/grammar",
+    "crates/sandbox/src/toolchain",
+];
 
 const LONGEST_FILE: usize = 600;
 

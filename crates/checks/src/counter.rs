@@ -151,24 +151,9 @@ impl HeldFile {
     /// The file, if it has tests; its canary has no name yet.
     fn read(file: &ProjectFile, command: &Command, read: &ReadTests) -> Option<HeldFile> {
         let runner = command.runner?;
-        let tests = read(str::from_utf8(&file.content).ok()?, language(&file.path, runner)?)?;
+        let tests = read(str::from_utf8(&file.content).ok()?, Language::of_test_file(&file.path, runner)?)?;
         let is_named = options::is_named(runner, command, &file.path);
         Some(HeldFile { path: file.path.clone(), tests, canary: String::new(), is_named })
-    }
-}
-
-/// The language of a file that the runner runs, by the end of its name.
-fn language(path: &str, runner: Runner) -> Option<Language> {
-    let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
-    match (runner, extension) {
-        (Runner::Pytest | Runner::Unittest, "py") => Some(Language::Python),
-        (Runner::NodeTest | Runner::Jest | Runner::Vitest | Runner::Mocha, "js" | "mjs" | "cjs" | "jsx") => {
-            Some(Language::JavaScript)
-        }
-        (Runner::NodeTest | Runner::Jest | Runner::Vitest | Runner::Mocha, "ts" | "mts" | "cts" | "tsx") => {
-            Some(Language::TypeScript)
-        }
-        _ => None,
     }
 }
 

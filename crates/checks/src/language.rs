@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::compare::Rules;
 use crate::operators::Operators;
 use crate::render::Notation;
-use crate::reporting::{Report, Reporting};
+use crate::reporting::{Report, Reporting, Runner};
 use crate::value::Literals;
 
 /// Declares the module of each language and the variant that stands for it, so that neither can be forgotten.
@@ -64,6 +64,7 @@ struct Dialect {
     /// What submissions have instead, where suites cannot name installed packages.
     no_packages: Option<&'static str>,
     commands: Commands,
+    tests: TestFiles,
 }
 
 /// A language whose functions return values.
@@ -91,6 +92,17 @@ struct Commands {
     /// The first word of a command, and the arguments of the interpreter that it stands for.
     programs: &'static [(&'static str, &'static [&'static str])],
     reporting: ReadReporting,
+}
+
+/// The files whose tests a counter-run alters.
+struct TestFiles {
+    extensions: &'static [&'static str],
+    /// Those that run such files.
+    runners: &'static [Runner],
+}
+
+impl TestFiles {
+    const NONE: TestFiles = TestFiles { extensions: &[], runners: &[] };
 }
 
 /// Finds the test runner in the arguments of the interpreter, and makes it report where `asked` does not say how. The
@@ -157,6 +169,15 @@ impl Language {
         Language::ALL.into_iter().find_map(|language| {
             let programs = language.dialect().commands.programs;
             programs.iter().find(|(word, _)| *word == program).map(|(_, arguments)| (language, *arguments))
+        })
+    }
+
+    /// The language of the tests in a file that the runner runs, by the end of its name; none where nobody alters such tests.
+    pub(crate) fn of_test_file(path: &str, runner: Runner) -> Option<Language> {
+        let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
+        Language::ALL.into_iter().find(|language| {
+            let TestFiles { extensions, runners } = language.dialect().tests;
+            extensions.contains(&extension) && runners.contains(&runner)
         })
     }
 

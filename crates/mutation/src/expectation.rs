@@ -5,28 +5,15 @@
 //! a call, since `f(3)` and `f(4)` may be equal. Where nothing is certain, a test is left as it is.
 
 mod arguments;
-mod javascript;
+pub(crate) mod javascript;
 mod literal;
-mod python;
+pub(crate) mod python;
 
 use std::ops::Range;
 
-use proofmark_checks::{Alteration, Edit, Expectation, Language, TestFile};
+use proofmark_checks::{Alteration, Edit, Expectation};
 
-use crate::lexer::LexError;
 use crate::tokens::Tokens;
-
-/// Finds the tests in a text of this language; none where it has none, or the language has no test runner that is known.
-///
-/// # Errors
-/// [`LexError`] where the text is no program.
-pub fn read(text: &str, language: Language) -> Result<Option<TestFile>, LexError> {
-    match language {
-        Language::Python => Ok(python::read(&Tokens::read(language, text)?)),
-        Language::JavaScript | Language::TypeScript => Ok(javascript::read(&Tokens::read(language, text)?)),
-        Language::Ruby | Language::Bash => Ok(None),
-    }
-}
 
 /// An alteration of the statement that has these tokens.
 fn expectation(

@@ -12,7 +12,7 @@
 //! what they expect is made wrong. `limits` bounds all of it.
 
 mod draw;
-pub mod expectation;
+mod expectation;
 mod grammar;
 mod lexer;
 pub mod limits;
@@ -24,5 +24,6 @@ mod tokens;
 pub use draw::{Drawn, METHOD, Source, draw, is_load_error};
 pub use lexer::{LexError, Place};
 pub use mutants::{Class, Mutant};
+pub use read::read_tests;
 pub use token::{Kind, Token};
 pub use tokens::{LogicalLine, Tokens};

@@ -1,6 +1,6 @@
 //! From a text to its tokens.
 
-use proofmark_checks::Language;
+use proofmark_checks::{Language, TestFile};
 
 use crate::grammar;
 use crate::lexer::{self, LexError};
@@ -14,5 +14,16 @@ impl<'a> Tokens<'a> {
     pub fn read(language: Language, text: &'a str) -> Result<Tokens<'a>, LexError> {
         let tokens = lexer::tokens(grammar::of(language).token, text)?;
         Ok(Tokens::new(language, text, tokens))
+    }
+}
+
+/// Finds the tests in a text of this language; none where it has none, or nobody alters tests of the language.
+///
+/// # Errors
+/// [`LexError`] where the text is no program.
+pub fn read_tests(text: &str, language: Language) -> Result<Option<TestFile>, LexError> {
+    match grammar::of(language).tests {
+        Some(tests) => Ok(tests(&Tokens::read(language, text)?)),
+        None => Ok(None),
     }
 }

@@ -2,7 +2,7 @@
 
 use proofmark_receipt::document::{DocumentError, Field};
 
-use super::{Commands, Dialect};
+use super::{Commands, Dialect, TestFiles};
 use crate::compare::Rules;
 use crate::render::JSON;
 use crate::reporting::{Report, ReportForm, Reporting, Runner, positional, unknown};
@@ -22,6 +22,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     functions: None,
     no_packages: Some("Bash submissions can use only what is built into bash"),
     commands: Commands { programs: &[("bash", &[]), ("sh", &[]), ("bats", &[BATS])], reporting },
+    tests: TestFiles::NONE,
 };
 
 /// Options of bats that take the next word.

@@ -4,7 +4,7 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 
 mod runners;
 
-use super::{Commands, Dialect, Functions, Names};
+use super::{Commands, Dialect, Functions, Names, TestFiles};
 use crate::compare::Rules;
 use crate::operators::Operators;
 use crate::render::{Floats, JAVASCRIPT_JSON, Notation, byte_array, escape};
@@ -18,6 +18,9 @@ const TAP_REPORTER: &str = "--test-reporter=tap";
 const TSX: &str = "--import=tsx";
 /// The files that `tsx --test` runs where none is named.
 const TSX_TESTS: &str = "**/*.{test,spec}.{ts,tsx,mts,cts,js,mjs,cjs}";
+
+/// Those whose tests are altered, in both languages that they run.
+pub(super) const ALTERED_RUNNERS: &[Runner] = &[Runner::NodeTest, Runner::Jest, Runner::Vitest, Runner::Mocha];
 
 pub(super) static DIALECT: Dialect = Dialect {
     word: "javascript",
@@ -46,6 +49,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         ],
         reporting,
     },
+    tests: TestFiles { extensions: &["js", "mjs", "cjs", "jsx"], runners: ALTERED_RUNNERS },
 };
 
 pub(super) const RULES: Rules = Rules { booleans_are_numbers: false, integers: Integers::Doubles, json: false };

@@ -2,7 +2,7 @@
 
 use proofmark_receipt::document::{DocumentError, Field};
 
-use super::{Commands, Dialect, Functions, Names};
+use super::{Commands, Dialect, Functions, Names, TestFiles};
 use crate::compare::Rules;
 use crate::operators::Operators;
 use crate::render::{Floats, JSON, Notation};
@@ -42,6 +42,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     }),
     no_packages: None,
     commands: Commands { programs: &[("python3", &[]), ("python", &[]), ("pytest", &["-m", "pytest"])], reporting },
+    tests: TestFiles { extensions: &["py"], runners: &[Runner::Pytest, Runner::Unittest] },
 };
 
 /// As `repr` writes.

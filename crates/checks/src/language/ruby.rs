@@ -2,7 +2,7 @@
 
 use proofmark_receipt::document::{DocumentError, Field};
 
-use super::{Commands, Dialect, Functions, Names};
+use super::{Commands, Dialect, Functions, Names, TestFiles};
 use crate::compare::Rules;
 use crate::operators::Operators;
 use crate::render::{Floats, JSON, Notation, escape};
@@ -42,6 +42,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     }),
     no_packages: Some("Ruby submissions can load only what comes with ruby"),
     commands: Commands { programs: &[("ruby", &[]), ("rspec", &[RSPEC])], reporting },
+    tests: TestFiles::NONE,
 };
 
 /// As `inspect` writes.
@@ -107,7 +108,9 @@ fn reporting(_: &Field<'_>, mut arguments: Vec<String>, asked: Option<Report>) -
     let is_minitest = arguments.iter().any(|word| word.starts_with("-Itest")) || named.iter().any(|file| is_test(file));
     let (runner, own): (_, &[&str]) = match (asked, is_rspec, is_minitest) {
         (Some(report), ..) => return Ok(Reporting { named, ..unknown(arguments, Some(report)) }),
-        (None, true, _) => (Runner::Rspec, &[LOAD_REPORTER, "--format", "ProofmarkReport::Formatter", "--format", "progress"]),
+        (None, true, _) => {
+            (Runner::Rspec, &[LOAD_REPORTER, "--format", "ProofmarkReport::Formatter", "--format", "progress"])
+        }
         (None, false, true) => (Runner::Minitest, &[LOAD_REPORTER]),
         (None, false, false) => return Ok(Reporting { named, ..unknown(arguments, None) }),
     };

@@ -2,8 +2,8 @@
 
 use proofmark_receipt::document::{DocumentError, Field};
 
-use super::javascript::{FUNCTIONS, NOTATION, RULES};
-use super::{Commands, Dialect};
+use super::javascript::{ALTERED_RUNNERS, FUNCTIONS, NOTATION, RULES};
+use super::{Commands, Dialect, TestFiles};
 use crate::render::JAVASCRIPT_JSON;
 use crate::reporting::{Report, Reporting, unknown};
 
@@ -21,6 +21,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     ),
     // `node` is the command of JavaScript, which runs files of both.
     commands: Commands { programs: &[], reporting },
+    tests: TestFiles { extensions: &["ts", "mts", "cts", "tsx"], runners: ALTERED_RUNNERS },
 };
 
 fn reporting(_: &Field<'_>, arguments: Vec<String>, asked: Option<Report>) -> Result<Reporting, DocumentError> {

@@ -20,7 +20,7 @@ const HOLDERS: [&str; 3] = ["describe", "suite", "context"];
 /// What may stand behind their names.
 const MARKS: [&str; 8] = ["only", "skip", "todo", "concurrent", "sequential", "each", "failing", "fails"];
 
-pub(super) fn read(tokens: &Tokens<'_>) -> Option<TestFile> {
+pub(crate) fn read(tokens: &Tokens<'_>) -> Option<TestFile> {
     let mut reader = Reader { tokens, found: Vec::new(), callee: None, is_focused: false };
     reader.range(0..tokens.all().len(), &Around::default());
     let Reader { found, callee, is_focused, .. } = reader;

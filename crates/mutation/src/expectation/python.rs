@@ -15,7 +15,7 @@ use crate::tokens::{LogicalLine, Tokens};
 /// What the names of tests begin with.
 const TEST: &str = "test";
 
-pub(super) fn read(tokens: &Tokens<'_>) -> Option<TestFile> {
+pub(crate) fn read(tokens: &Tokens<'_>) -> Option<TestFile> {
     let mut reader = Reader { tokens, lines: tokens.logical_lines(), found: Vec::new() };
     let all = 0..reader.lines.len();
     reader.block(all, &Around::default());

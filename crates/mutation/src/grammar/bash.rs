@@ -6,7 +6,7 @@ use crate::mutants::{Changes, Class, Mutant, Table};
 use crate::token::{Kind, Token};
 use crate::tokens::Tokens;
 
-pub(super) static GRAMMAR: Grammar = Grammar { token, changes: CHANGES };
+pub(super) static GRAMMAR: Grammar = Grammar { token, changes: CHANGES, tests: None };
 
 const NUMBERS: Numbers = Numbers { digits_around_point: true, suffixes: &[] };
 

@@ -1,6 +1,7 @@
 //! JavaScript, as ECMAScript 2025 has it, with JSX.
 
 use super::{ARITHMETIC, Grammar};
+use crate::expectation;
 use crate::lexer::{Holes, LexError, Lexer, Literal, Numbers, Scope};
 use crate::mutants::{Braces, Changes, Mutant, arguments};
 use crate::token::Kind;
@@ -8,7 +9,7 @@ use crate::tokens::Tokens;
 
 mod markup;
 
-pub(super) static GRAMMAR: Grammar = Grammar { token, changes: CHANGES };
+pub(super) static GRAMMAR: Grammar = Grammar { token, changes: CHANGES, tests: Some(expectation::javascript::read) };
 
 const NUMBERS: Numbers = Numbers { digits_around_point: false, suffixes: &['n'] };
 

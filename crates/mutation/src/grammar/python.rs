@@ -1,11 +1,12 @@
 //! Python, as CPython 3.14 reads it.
 
 use super::{ARITHMETIC, Grammar};
+use crate::expectation;
 use crate::lexer::{Holes, LexError, Lexer, Literal, Numbers, Scope};
 use crate::mutants::{Changes, Lines, Mutant, arguments, slices};
 use crate::tokens::Tokens;
 
-pub(super) static GRAMMAR: Grammar = Grammar { token, changes: CHANGES };
+pub(super) static GRAMMAR: Grammar = Grammar { token, changes: CHANGES, tests: Some(expectation::python::read) };
 
 const NUMBERS: Numbers = Numbers { digits_around_point: false, suffixes: &['j', 'J'] };
 

@@ -9,7 +9,7 @@ use crate::tokens::Tokens;
 mod percent;
 mod symbol;
 
-pub(super) static GRAMMAR: Grammar = Grammar { token, changes: CHANGES };
+pub(super) static GRAMMAR: Grammar = Grammar { token, changes: CHANGES, tests: None };
 
 const NUMBERS: Numbers = Numbers { digits_around_point: true, suffixes: &['r', 'i'] };
 

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use proofmark_checks::{Alteration, HeldTest, Language, TestFile};
-use proofmark_mutation::{Kind, Tokens, expectation};
+use proofmark_mutation::{Kind, Tokens, read_tests};
 use proptest::prelude::*;
 
 const CANARY: &str = "test_canary_of_this";
 
 fn read(language: Language, text: &str) -> TestFile {
-    expectation::read(text, language).unwrap().unwrap_or_else(|| panic!("no tests in {text}"))
+    read_tests(text, language).unwrap().unwrap_or_else(|| panic!("no tests in {text}"))
 }
 
 /// The text with every test altered, without its canary.
@@ -212,8 +212,8 @@ fn tests_have_the_names_that_reports_have() {
     let found: Vec<_> = file.tests().iter().map(|test| (test.title.to_string(), test.is_certain)).collect();
     assert_eq!(found, [("test_a", true), ("test_b", true), ("test_c", false)].map(|(name, is)| (name.to_owned(), is)));
     assert_eq!(by(Language::Python, text), Some(Alteration::Value));
-    assert!(expectation::read("x = 1\n", Language::Python).unwrap().is_none());
-    assert!(expectation::read("def (", Language::Python).is_err());
+    assert!(read_tests("x = 1\n", Language::Python).unwrap().is_none());
+    assert!(read_tests("def (", Language::Python).is_err());
 }
 
 /// What may stand in a test of Python, one assertion a line.
@@ -258,7 +258,7 @@ proptest! {
     #[test]
     fn any_text_is_read_without_a_panic(text in "(def test_|assert |==|with raises|[\\[\\](){}]|it\\('a', |=>|expect\\(|\\.not|toBe|'|\"|`|\\$\\{|[0-9]|\n|    |,|:|;)*") {
         for language in Language::ALL {
-            if let Ok(Some(file)) = expectation::read(&text, language) {
+            if let Ok(Some(file)) = read_tests(&text, language) {
                 let written = file.write(&|_: &HeldTest| true, CANARY);
                 let kept = written.lines().count();
                 prop_assert!(kept >= text.lines().count());

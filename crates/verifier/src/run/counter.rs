@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proofmark_checks::{
     Caps, Checks, CounterCounts, CounterRun, End, Judgment, Language, NoCounterRun, Outcome, Request, TestFile,
 };
-use proofmark_mutation::expectation;
+use proofmark_mutation::read_tests;
 use proofmark_receipt::{Object, object};
 use proofmark_sandbox::{Watch, Worker};
 
@@ -23,7 +23,7 @@ pub(super) fn plan(request: &Request) -> Result<Option<Result<CounterRun, NoCoun
 
 /// The tests of a text. One that cannot be read is run as it is.
 fn read(text: &str, language: Language) -> Option<TestFile> {
-    expectation::read(text, language).ok().flatten()
+    read_tests(text, language).ok().flatten()
 }
 
 /// Whether the request refuses a verdict without a counter-run.

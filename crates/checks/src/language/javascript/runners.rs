@@ -58,7 +58,9 @@ pub(super) fn reporting(
         (None, Runner::Vitest) => vitest(command, arguments)?,
         (None, Runner::Mocha) => mocha(command, arguments)?,
         (None, Runner::Tap) => tap(command, arguments)?,
-        (None, Runner::Ava) => Told::on_stdout(if arguments.iter().any(|word| word == "--tap") { &[] } else { &["--tap"] }),
+        (None, Runner::Ava) => {
+            Told::on_stdout(if arguments.iter().any(|word| word == "--tap") { &[] } else { &["--tap"] })
+        }
         (None, _) => Told::on_stdout(&[]),
     }
     .after(script, arguments);

@@ -147,7 +147,7 @@ pub struct SkippedTest {
     pub reason: Option<String>,
 }
 
-/// A test that was skipped, where such tests are no checks.
+/// A skipped test that does not count as a check.
 pub(crate) fn skipped(index: usize, test: &Reported) -> SkippedTest {
     let why = test.excerpts.message.as_deref().and_then(|message| message.strip_prefix(SKIPPED_FOR));
     let line = why.and_then(|why| why.lines().next()).unwrap_or_default();

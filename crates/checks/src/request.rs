@@ -118,7 +118,7 @@ impl Request {
     ///
     /// [`RequestError`] with the place, and what to write instead.
     pub fn from_project(files: BTreeMap<String, Vec<u8>>, document: &Json) -> Result<Request, RequestError> {
-        // Whoever read the files may have taken their paths from elsewhere.
+        // The caller may have taken the paths of these files from outside input.
         if let Some(why) = files.keys().find_map(|path| files::check(path).err()) {
             return Err(RequestError::new(Place::Whole, Code::InvalidValue, why).with_help(files::PATH_HELP));
         }

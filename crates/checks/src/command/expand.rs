@@ -37,7 +37,7 @@ pub(super) fn expanded(arguments: Vec<String>, patterns: &[String], files: &[Pro
     arguments.into_iter().flat_map(expand).collect()
 }
 
-/// The patterns that `{a,b}` stands for; braces in braces are no such list.
+/// The patterns that `{a,b}` stands for; nested braces are left as they are.
 fn alternatives(pattern: &str) -> Vec<String> {
     let mut done = vec![String::new()];
     let mut rest = pattern;

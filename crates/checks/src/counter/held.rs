@@ -124,7 +124,7 @@ pub struct CanaryText {
 }
 
 impl TestFile {
-    /// A text with these tests. None where there are no tests.
+    /// A text with these tests; `None` if there are no tests.
     pub fn new(text: &str, tests: Vec<HeldTest>, canary: CanaryText) -> Option<TestFile> {
         (!tests.is_empty()).then(|| TestFile { text: text.to_owned(), tests, canary })
     }

@@ -92,8 +92,8 @@ impl<'a> SuiteJudging<'a> {
         self.request.judgment(Results::from_details(self.fitted.details), self.fitted.fault)
     }
 
-    /// What the case of one test alone would be, in any order. Nothing is noted, and the judgment stays as it was. None where the
-    /// suite has no such test.
+    /// Judges the case of one test alone, without adding it to the judgment; cases may come in any order. `None` if the suite has no such
+    /// test.
     pub fn look(&self, test: usize, case: &CaseOutcome) -> Option<(Status, Option<Fault>)> {
         let before = self.suite.tests.get(..test)?;
         let evaluated = before.iter().filter(|test| matches!(test.expected, Expected::Expression(_))).count();

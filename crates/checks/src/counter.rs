@@ -93,14 +93,7 @@ impl CounterRun {
         if command.held.is_empty() {
             return Err(NoCounterRun::NothingHeld);
         }
-        // The assertions of the first three are methods of an argument of each test; the tests of the others are in languages that
-        // nobody reads here.
-        let is_known = |runner: &Runner| {
-            !matches!(
-                runner,
-                Runner::Tap | Runner::Tape | Runner::Ava | Runner::Rspec | Runner::Minitest | Runner::Bats
-            )
-        };
+        let is_known = |runner: &Runner| Language::ALL.iter().any(|language| language.has_tests_of(*runner));
         let runner = command.runner.filter(is_known).ok_or(NoCounterRun::UnknownRunner)?;
         if command.report == Report::ExitStatus {
             return Err(NoCounterRun::NoReport);

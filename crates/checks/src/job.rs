@@ -60,7 +60,7 @@ pub enum Program {
 pub const PROJECT_FOLDER: &str = "/tmp/project";
 
 /// A project and the command that tests it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Project {
     /// Its files, which the command gets a writable copy of.
     pub files: Vec<ProjectFile>,

@@ -94,7 +94,7 @@ struct Commands {
     reporting: ReadReporting,
 }
 
-/// The files whose tests a counter-run alters.
+/// The files whose tests a counter-run alters. Runners that give each test its assertions as an argument (tap, tape, ava) are left out.
 struct TestFiles {
     extensions: &'static [&'static str],
     /// Those that run such files.
@@ -170,6 +170,11 @@ impl Language {
             let programs = language.dialect().commands.programs;
             programs.iter().find(|(word, _)| *word == program).map(|(_, arguments)| (language, *arguments))
         })
+    }
+
+    /// Whether the tests of this runner can be altered, in files of the language.
+    pub(crate) fn has_tests_of(self, runner: Runner) -> bool {
+        self.dialect().tests.runners.contains(&runner)
     }
 
     /// The language of the tests in a file that the runner runs, by the end of its name; none where nobody alters such tests.

@@ -12,7 +12,6 @@ mod leftovers;
 #[path = "support/levels.rs"]
 mod levels;
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -43,18 +42,7 @@ fn endless() -> Vec<(&'static str, Job)> {
     let arguments = ["-u", "endless.py"].map(str::to_owned).to_vec();
     let content = format!("{FAMILY}while True: pass").into_bytes();
     let files = vec![ProjectFile { path: "endless.py".to_owned(), content }];
-    let project = Project {
-        files,
-        arguments,
-        report: None,
-        needs: None,
-        packages: false,
-        modules: None,
-        origin: None,
-        folders: Vec::new(),
-        readable: Vec::new(),
-        env: BTreeMap::new(),
-    };
+    let project = Project { files, arguments, ..Project::default() };
     let source =
         format!("if input() == '1':\n    {}\n    while True: pass", FAMILY.replace('\n', "; ").trim_end_matches("; "));
     vec![

@@ -11,7 +11,6 @@
 #[path = "support/levels.rs"]
 mod levels;
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -30,14 +29,8 @@ fn run(source: &str, readable: &[&Path]) -> Vec<(Level, End)> {
     let project = Project {
         files: vec![ProjectFile { path: "run.py".to_owned(), content }],
         arguments: vec!["run.py".to_owned()],
-        report: None,
-        needs: None,
-        packages: false,
-        modules: None,
-        origin: None,
-        folders: Vec::new(),
         readable: readable.iter().map(|path| path.to_str().unwrap().to_owned()).collect(),
-        env: BTreeMap::new(),
+        ..Project::default()
     };
     let job = Job {
         language: Language::Python,

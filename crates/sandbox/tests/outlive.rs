@@ -16,7 +16,6 @@ mod leftovers;
 #[path = "support/levels.rs"]
 mod levels;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -71,18 +70,7 @@ fn job(mode: &str) -> Job {
             let content = format!("{STUBBORN}\nf()\n").into_bytes();
             let arguments = ["-u", "stubborn.py"].map(str::to_owned).to_vec();
             let files = vec![ProjectFile { path: "stubborn.py".to_owned(), content }];
-            Program::Command(Box::new(Project {
-                files,
-                arguments,
-                report: None,
-                needs: None,
-                packages: false,
-                modules: None,
-                origin: None,
-                folders: Vec::new(),
-                env: BTreeMap::new(),
-                readable: Vec::new(),
-            }))
+            Program::Command(Box::new(Project { files, arguments, ..Project::default() }))
         }
         _ => Program::Call { source: STUBBORN.to_owned(), entrypoint: "f".to_owned() },
     };

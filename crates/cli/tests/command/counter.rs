@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proofmark_receipt::{Json, Object, Receipt, Status, Verdict, object};
 
-use crate::run::Place;
+use crate::run::{Place, pytest};
 
 const FORGERIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/forgeries");
 
@@ -79,17 +79,6 @@ fn none_passes(chosen: impl Fn(&str, &str) -> bool, path: Option<&str>) {
     let passed: Vec<&String> =
         receipts.iter().filter(|(_, receipt)| receipt.verdict() == Verdict::Pass).map(|(name, _)| name).collect();
     assert!(passed.is_empty(), "{passed:?}");
-}
-
-/// A Python with pytest, as `cargo xtask test` provides it.
-fn pytest() -> Option<String> {
-    if std::env::var_os("PROOFMARK_PYTHON").is_none() {
-        proofmark_testing::skip("python", "PROOFMARK_PYTHON names no Python with pytest");
-        return None;
-    }
-    let python = proofmark_testing::python_with("pytest", "pytest")?;
-    let folder = python.parent().unwrap().to_str().unwrap();
-    Some(format!("{folder}:{}", std::env::var("PATH").unwrap_or_default()))
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use insta::assert_snapshot;
 use proofmark_receipt::{Detail, Json, Receipt, Sha256Digest, Status, Verdict};
 
-use crate::run::{Done, Place, project_file};
+use crate::run::{Done, Place, project_file, pytest};
 use crate::transcript::Transcript;
 
 /// A request that runs `command` in a project of these files, with further members of `verification`.
@@ -90,17 +90,6 @@ fn a_project_of_node_passes_until_a_bug_is_planted() {
     let receipt = parsed(&done);
     assert_eq!((done.code, receipt.verdict()), (1, Verdict::Partial), "{done:?}");
     assert_eq!(names(&receipt, Status::Fail), ["characters other than letters are trimmed at the ends"]);
-}
-
-/// The folder of a Python that has pytest, as `cargo xtask test` provides it.
-fn pytest() -> Option<String> {
-    if std::env::var_os("PROOFMARK_PYTHON").is_none() {
-        proofmark_testing::skip("python", "PROOFMARK_PYTHON names no Python with pytest");
-        return None;
-    }
-    let python = proofmark_testing::python_with("pytest", "pytest")?;
-    let folder = python.parent().unwrap().to_str().unwrap();
-    Some(format!("{folder}:{}", std::env::var("PATH").unwrap_or_default()))
 }
 
 #[test]

@@ -7,18 +7,7 @@ use insta::assert_snapshot;
 use proofmark_receipt::{Json, Receipt, Status, Verdict};
 use proofmark_testing::has_program;
 
-use crate::run::{Done, Place};
-
-/// A Python with pytest, put in front of `PATH`, as `cargo xtask test` provides it.
-fn pytest() -> Option<String> {
-    if std::env::var_os("PROOFMARK_PYTHON").is_none() {
-        proofmark_testing::skip("python", "PROOFMARK_PYTHON names no Python with pytest");
-        return None;
-    }
-    let python = proofmark_testing::python_with("pytest", "pytest")?;
-    let folder = python.parent().unwrap().to_str().unwrap();
-    Some(format!("{folder}:{}", std::env::var("PATH").unwrap_or_default()))
-}
+use crate::run::{Done, Place, pytest};
 
 fn parsed(done: &Done) -> Receipt {
     Receipt::parse(done.stdout.trim().as_bytes()).unwrap_or_else(|error| panic!("{error}: {done:?}"))

@@ -102,3 +102,14 @@ pub(crate) fn project_file(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     path.to_str().unwrap().to_owned()
 }
+
+/// The `PATH` of a Python with pytest, as `cargo xtask test` provides it; `None` after a skip.
+pub(crate) fn pytest() -> Option<String> {
+    if std::env::var_os("PROOFMARK_PYTHON").is_none() {
+        proofmark_testing::skip("python", "PROOFMARK_PYTHON names no Python with pytest");
+        return None;
+    }
+    let python = proofmark_testing::python_with("pytest", "pytest")?;
+    let folder = python.parent().unwrap().to_str().unwrap();
+    Some(format!("{folder}:{}", std::env::var("PATH").unwrap_or_default()))
+}

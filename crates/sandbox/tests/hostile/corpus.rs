@@ -7,7 +7,6 @@
 //! `output` (bytes). `prelude.<language>` stands before every program of a language and declares what they do not.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -84,14 +83,7 @@ fn project(source: &str) -> Project {
     Project {
         files: vec![ProjectFile { path: "attack.py".to_owned(), content }],
         arguments: vec!["attack.py".to_owned()],
-        report: None,
-        needs: None,
-        packages: false,
-        modules: None,
-        origin: None,
-        folders: Vec::new(),
-        readable: Vec::new(),
-        env: BTreeMap::new(),
+        ..Project::default()
     }
 }
 

@@ -64,7 +64,8 @@ fn receipt_value(fact: &ReceiptFact) -> Value {
         ("specification", Value::from(fact.specification.to_string())),
         ("kind", fact.kind.map(ReceiptKind::as_str).map_or(Value::Null, Value::from)),
         ("comparison", fact.comparison.map(Comparison::as_str).map_or(Value::Null, Value::from)),
-        ("strength", fact.strength.map_or(Value::Null, strength)),
+        ("strength", fact.strength.map_or(Value::Null, share)),
+        ("counter_run", fact.counter_run.map_or(Value::Null, share)),
         ("tests", digest(fact.tests)),
         ("tests_from", fact.tests_from.as_deref().map_or(Value::Null, Value::from)),
         ("suite", digest(fact.suite)),
@@ -81,7 +82,7 @@ fn receipt_value(fact: &ReceiptFact) -> Value {
 }
 
 /// A decimal such as `0.833`. It has three places, so there is always one.
-fn strength(share: Share) -> Value {
+fn share(share: Share) -> Value {
     Decimal::new(i128::from(share.thousandths()), -3).map_or(Value::Null, Value::from)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, Scopes, SignerDemand, TestsFromDemand, span};
+use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, Scopes, SignerDemand, span};
 use proofmark_receipt::document::counted;
 
 use crate::decide::Decision;
@@ -153,18 +153,17 @@ fn receipt(rule: &ReceiptRule) -> String {
     if let Some(tests) = demand.tests {
         words.push_str(&format!(", with the tests {tests}"));
     }
-    match &demand.tests_from {
-        Some(TestsFromDemand::Owner) => words.push_str(", whose tests are not the submission's own"),
-        Some(TestsFromDemand::Commit(commit)) => {
-            words.push_str(&format!(", whose tests come from the commit {commit}"))
-        }
-        None => {}
+    if let Some(from) = &demand.tests_from {
+        words.push_str(&format!(", {from}"));
     }
     if demand.comparison == Comparison::InProcess {
         words.push_str(", also one whose answers were compared in the submission's process");
     }
     if let Some(strength) = demand.strength {
         words.push_str(&format!(", with a strength of at least {strength}"));
+    }
+    if let Some(share) = demand.counter_run {
+        words.push_str(&format!(", {}", share.contradicted()));
     }
     words.push_str(&match demand.max_age_millis {
         Some(millis) => format!(", not older than {}", span::words(millis)),

@@ -65,6 +65,8 @@ pub const RECEIPT: &[&str] = &[
     "tests_from",
     "comparison",
     "strength",
+    "counterRun",
+    "counter_run",
     "verdict",
     "tier",
     "output",

@@ -1,5 +1,7 @@
 //! What a rule demands of a receipt, and whether one meets it.
 
+use std::fmt;
+
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
@@ -27,6 +29,8 @@ pub struct ReceiptDemand {
     pub comparison: Comparison,
     /// How many mutants of the work have to fail the same tests, of those that load; `None` for any.
     pub strength: Option<Share>,
+    /// How many of the passed tests have to fail with a wrong expectation; `None` where no counter-run is asked for.
+    pub counter_run: Option<Share>,
     pub verdict: Verdict,
     pub tiers: Vec<u8>,
     pub signer: SignerDemand,
@@ -42,6 +46,15 @@ pub enum TestsFromDemand {
     Owner,
     /// From the commit with this id.
     Commit(String),
+}
+
+impl fmt::Display for TestsFromDemand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Owner => f.write_str("whose tests are not the submission's own"),
+            Self::Commit(commit) => write!(f, "whose tests come from the commit {commit}"),
+        }
+    }
 }
 
 /// What the work was verified against. A verdict alone proves nothing when the agent chose the tests.
@@ -86,7 +99,7 @@ impl ReceiptDemand {
 
     /// The fields of a receipt rule that are read here. Each kind of document adds its own, with `specification` and
     /// `output` among them.
-    pub const FIELDS: [&'static str; 12] = [
+    pub const FIELDS: [&'static str; 13] = [
         "kind",
         "suite",
         "any_suite",
@@ -94,6 +107,7 @@ impl ReceiptDemand {
         "tests_from",
         "comparison",
         "strength",
+        "counter_run",
         "verdict",
         "tier",
         "signer",
@@ -123,6 +137,10 @@ impl ReceiptDemand {
                 .transpose()?,
             comparison: comparison.transpose()?.unwrap_or(Comparison::External),
             strength: fields.get("strength").map(|field| read_strength(&field, kind)).transpose()?,
+            counter_run: fields
+                .either("counter_run", "counterRun")?
+                .map(|field| read_counter_run(&field, kind))
+                .transpose()?,
             verdict: fields.get("verdict").map_or(Ok(Verdict::Pass), |field| read_verdict(&field))?,
             tiers: fields.get("tier").map_or_else(|| Ok((0..=MAX_TIER).collect()), |field| read_tiers(&field))?,
             signer: fields.get("signer").map_or(Ok(SignerDemand::Trusted), |field| read_signer(&field))?,
@@ -166,7 +184,8 @@ impl ReceiptDemand {
         refuse(self.tests.is_some() && fact.tests != self.tests, Refusal::OtherTests)?;
         refuse(!self.tests_are_from_there(fact), Refusal::TestsFrom)?;
         refuse(!compared, Refusal::Comparison)?;
-        refuse(self.strength.is_some_and(|least| fact.strength.is_none_or(|found| found < least)), Refusal::Strength)?;
+        refuse(is_less(fact.strength, self.strength), Refusal::Strength)?;
+        refuse(is_less(fact.counter_run, self.counter_run), Refusal::CounterRun)?;
         refuse(fact.verdict != self.verdict, Refusal::Verdict)?;
         refuse(!self.tiers.contains(&fact.tier), Refusal::Tier)?;
         refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
@@ -229,6 +248,31 @@ fn read_accepts(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Accepts, Docum
             Err(error.with_help("write one of `suite`, `specification` and `any_suite`"))
         }
     }
+}
+
+/// Whether a share is less than the least one, or is not known where there is one.
+fn is_less(found: Option<Share>, least: Option<Share>) -> bool {
+    least.is_some_and(|least| found.is_none_or(|found| found < least))
+}
+
+/// `true`, or the least share of the passed tests: `{contradicted: ">= 0.9"}`.
+fn read_counter_run(field: &Field<'_>, kind: ReceiptKind) -> Result<Share, DocumentError> {
+    if kind != ReceiptKind::Verification {
+        let error = field.error(Cause::ConflictingFields, "only a verification has a counter-run");
+        return Err(error.with_help("leave the field out"));
+    }
+    if field.json.as_bool() == Some(true) {
+        return Ok(Share::NONE);
+    }
+    if field.json.as_object().is_none() {
+        let error = field.error(Cause::InvalidValue, "this does not say which counter-run is asked for");
+        return Err(error.with_help(
+            "write `true` or `{contradicted: \">= 0.9\"}`; leave the field out where no counter-run is asked for",
+        ));
+    }
+    let fields = field.fields()?;
+    fields.only(&["contradicted"])?;
+    Share::read_least(&fields.need("contradicted", "write the least share, as in `contradicted: \">= 0.9\"`")?)
 }
 
 fn read_strength(field: &Field<'_>, kind: ReceiptKind) -> Result<Share, DocumentError> {

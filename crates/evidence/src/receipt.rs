@@ -48,6 +48,8 @@ pub struct ReceiptFact {
     pub comparison: Option<Comparison>,
     /// The share of mutants that failed the tests, of those that loaded; `None` where it was not measured.
     pub strength: Option<Share>,
+    /// The share of the passed tests that failed with a wrong expectation; `None` where there was no counter-run.
+    pub counter_run: Option<Share>,
     pub verdict: Verdict,
     pub tier: u8,
     /// `hashes.output`.
@@ -208,6 +210,7 @@ impl ReceiptFact {
                 _ => Comparison::of(receipt),
             },
             strength: Share::strength_of(receipt),
+            counter_run: Share::counter_run_of(receipt),
             verdict: receipt.verdict(),
             tier: receipt.tier(),
             output: receipt.hashes().output,
@@ -237,6 +240,7 @@ impl ReceiptFact {
             kind: Some(ReceiptKind::Verification),
             comparison: Some(Comparison::External),
             strength: None,
+            counter_run: None,
             verdict: Verdict::Pass,
             tier: 0,
             output: Sha256Digest::of(b""),

@@ -31,6 +31,8 @@ pub enum Refusal {
     Comparison,
     /// Too few mutants of the work failed its tests, or it does not say how many.
     Strength,
+    /// Too few of its tests failed with a wrong expectation, or there was no counter-run.
+    CounterRun,
     Verdict,
     Tier,
     InTheFuture,
@@ -71,6 +73,7 @@ impl Refusal {
             Self::TestsFrom => "tests_not_held",
             Self::Comparison => "compared_in_process",
             Self::Strength => "too_weak",
+            Self::CounterRun => "not_contradicted",
             Self::Verdict => "other_verdict",
             Self::Tier => "other_tier",
             Self::InTheFuture => "dated_in_the_future",
@@ -106,6 +109,7 @@ impl Refusal {
             Self::TestsFrom => "does not say that its tests come from there",
             Self::Comparison => "does not say that the verifier decided every check",
             Self::Strength => "does not say that enough mutants of the work failed its tests",
+            Self::CounterRun => "does not say that enough of its tests failed with a wrong expectation",
             Self::Verdict => "has another verdict",
             Self::Tier => "is of another tier",
             Self::InTheFuture => "is dated in the future",

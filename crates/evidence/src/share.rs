@@ -21,11 +21,23 @@ pub struct Share(u16);
 pub struct ParseShareError;
 
 impl Share {
+    /// No part of the whole.
+    pub const NONE: Share = Share(0);
+
     /// This part of the whole; none of nothing, or where the part is more than the whole.
     #[must_use]
     pub fn of(part: u64, whole: u64) -> Option<Share> {
         let thousandths = part.checked_mul(THOUSANDTHS)?.checked_div(whole)?;
         (part <= whole).then_some(Share(u16::try_from(thousandths).ok()?))
+    }
+
+    /// What a rule asks of a counter-run, in words.
+    #[must_use]
+    pub fn contradicted(self) -> impl fmt::Display {
+        fmt::from_fn(move |f| match self {
+            Share::NONE => f.write_str("with a counter-run"),
+            least => write!(f, "whose passed tests failed with a wrong expectation, at least {least} of them"),
+        })
     }
 
     /// The thousandths.
@@ -46,6 +58,18 @@ impl Share {
             [count("mutants")?, count("killed")?, count("survived")?, count("invalid")?];
         let loaded = killed.checked_add(survived)?;
         (loaded.checked_add(invalid)? == mutants).then(|| Share::of(killed, loaded))?
+    }
+
+    /// The share of a project's passed tests that failed with a wrong expectation (`metadata.counter_run`). None where there was no
+    /// counter-run, no test passed, or the counts do not add up.
+    #[must_use]
+    pub fn counter_run_of(receipt: &Receipt) -> Option<Share> {
+        let counter_run = receipt.metadata().get("counter_run")?.as_object()?;
+        let count = |name: &str| counter_run.get(name)?.as_number()?.as_u64();
+        let [altered, contradicted, unproven, untouched] =
+            [count("altered")?, count("contradicted")?, count("unproven")?, count("untouched")?];
+        let passed = contradicted.checked_add(untouched)?;
+        (contradicted.checked_add(unproven)? == altered).then(|| Share::of(contradicted, passed))?
     }
 
     /// Reads the least share that a rule asks for, as in `>= 0.8`.
@@ -96,6 +120,13 @@ mod tests {
         for text in ["", "2", "1.001", "-0", "+1", ".5", "0.", "0.8571", "1e0", "0,5", "00.5", "0.5 ", "NaN"] {
             assert_eq!(text.parse::<Share>(), Err(ParseShareError), "{text}");
         }
+    }
+
+    #[test]
+    fn a_counter_run_is_asked_for_in_words() {
+        assert_eq!(Share::NONE.contradicted().to_string(), "with a counter-run");
+        let words = Share::of(9, 10).unwrap().contradicted().to_string();
+        assert_eq!(words, "whose passed tests failed with a wrong expectation, at least 0.9 of them");
     }
 
     #[test]

@@ -158,8 +158,14 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
     if let Some(tests) = demand.tests {
         words.push_str(&format!(", with the tests {tests}"));
     }
+    if let Some(from) = &demand.tests_from {
+        words.push_str(&format!(", {from}"));
+    }
     if let Some(strength) = demand.strength {
         words.push_str(&format!(", with a strength of at least {strength}"));
+    }
+    if let Some(share) = demand.counter_run {
+        words.push_str(&format!(", {}", share.contradicted()));
     }
     if let Some(millis) = demand.max_age_millis {
         words.push_str(&format!(", no older than {}", span::words(millis)));
@@ -215,6 +221,9 @@ fn receipt_test(rule: &ReceiptRule) -> String {
     if let Some(strength) = demand.strength {
         // Null has no order, so it is asked for first.
         parts.push(format!("r.strength != null && r.strength >= {strength}"));
+    }
+    if let Some(share) = demand.counter_run {
+        parts.push(format!("r.counter_run != null && r.counter_run >= {share}"));
     }
     if let Some(specification) = &rule.specification {
         parts.push(format!("r.specification == ({}\n)", specification.source()));

@@ -273,6 +273,7 @@ fn receipt(input: &Input<'_>, request: &Request, rule: &ReceiptRule, documents: 
         kind: Some(rule.demand.kind),
         comparison: Some(rule.demand.comparison),
         strength: rule.demand.strength,
+        counter_run: rule.demand.counter_run,
         verdict: rule.demand.verdict,
         tier: *rule.demand.tiers.first()?,
         output: digest(&rule.output)?,

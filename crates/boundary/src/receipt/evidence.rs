@@ -1,5 +1,7 @@
 //! `evidence[]`, written and read back.
 
+use std::str::FromStr;
+
 use proofmark_evidence::{ApprovalFact, Comparison, ReceiptFact, ReceiptKind};
 use proofmark_receipt::{Json, Object, Sha256Digest, Trust, object};
 
@@ -103,6 +105,7 @@ fn fact_object(fact: &ReceiptFact) -> Object {
         "kind"?: work.then(|| word(fact.kind.map(ReceiptKind::as_str))),
         "comparison"?: work.then(|| word(fact.comparison.map(Comparison::as_str))),
         "strength"?: fact.strength.filter(|_| work).map(|share| share.to_string()),
+        "counter_run"?: fact.counter_run.filter(|_| work).map(|share| share.to_string()),
         "tests"?: digest(fact.tests),
         "tests_from"?: fact.tests_from.as_deref().filter(|_| work),
         "suite"?: digest(fact.suite),
@@ -118,6 +121,14 @@ fn approval_object(approval: &ApprovalFact) -> Object {
     object
 }
 
+/// A member that may be absent. One that is there and malformed makes the whole document unreadable.
+fn optional<T: FromStr>(object: &Object, name: &str) -> Option<Option<T>> {
+    match object.get(name) {
+        Some(value) => value.as_str()?.parse().ok().map(Some),
+        None => Some(None),
+    }
+}
+
 fn fact(object: &Object) -> Option<ReceiptFact> {
     let text = |name: &str| object.get(name)?.as_str();
     let flag = |name: &str| object.get(name)?.as_bool();
@@ -129,10 +140,6 @@ fn fact(object: &Object) -> Option<ReceiptFact> {
         Some(approval) => Some(ApprovalFact::read(approval)?),
         None => None,
     };
-    let digest = |name: &str| -> Option<Option<Sha256Digest>> {
-        // Absent is none; present and malformed makes the whole document unreadable.
-        object.get(name).map(|digest| digest.as_str()?.parse().ok()).map_or(Some(None), |digest| digest.map(Some))
-    };
     // An approval has no members about what was verified.
     let (kind, comparison) = match &approval {
         Some(_) => (Some(ReceiptKind::Approval), Some(Comparison::External)),
@@ -141,14 +148,11 @@ fn fact(object: &Object) -> Option<ReceiptFact> {
     Some(ReceiptFact {
         kind,
         comparison,
-        // Absent is none; present and malformed makes the whole document unreadable.
-        strength: object
-            .get("strength")
-            .map(|share| share.as_str()?.parse().ok())
-            .map_or(Some(None), |share| share.map(Some))?,
-        tests: digest("tests")?,
-        tests_from: text("tests_from").map(str::to_owned),
-        suite: digest("suite")?,
+        strength: optional(object, "strength")?,
+        counter_run: optional(object, "counter_run")?,
+        tests: optional(object, "tests")?,
+        tests_from: optional(object, "tests_from")?,
+        suite: optional(object, "suite")?,
         receipt_id: text("receipt_id")?.to_owned(),
         content: text("content")?.parse().ok()?,
         verdict: text("verdict")?.parse().ok()?,

@@ -58,6 +58,8 @@ fn what_was_proven_is_part_of_the_evidence() {
     let any = "any_suite: true";
     let in_process = "any_suite: true, comparison: in_process";
     let strong = "any_suite: true, strength: '>= 0.8'";
+    let countered = "any_suite: true, counter_run: true";
+    let contradicted = "any_suite: true, counter_run: {contradicted: '>= 0.9'}";
     let tests = format!("any_suite: true, tests: '{}'", suite("tests"));
     let good = || ReceiptFact { suite: Some(suite("ours")), tests: Some(suite("tests")), ..receipt("r", "diff") };
     let table: Vec<(&str, ReceiptFact, Option<&str>)> = vec![
@@ -81,6 +83,11 @@ fn what_was_proven_is_part_of_the_evidence() {
         (strong, good(), Some("too_weak")),
         (strong, ReceiptFact { strength: Share::of(79, 100), ..good() }, Some("too_weak")),
         (strong, ReceiptFact { strength: Share::of(4, 5), ..good() }, None),
+        (contradicted, good(), Some("not_contradicted")),
+        (contradicted, ReceiptFact { counter_run: Share::of(89, 100), ..good() }, Some("not_contradicted")),
+        (contradicted, ReceiptFact { counter_run: Share::of(9, 10), ..good() }, None),
+        (countered, good(), Some("not_contradicted")),
+        (countered, ReceiptFact { counter_run: Share::of(0, 3), ..good() }, None),
         (&tests, good(), None),
         (&tests, ReceiptFact { tests: Some(suite("other")), ..good() }, Some("other_tests")),
     ];
@@ -99,6 +106,9 @@ fn what_was_proven_is_part_of_the_evidence() {
     let blocked = decided(&with(strong), &request, Vec::new());
     assert!(blocked.changes()[0].words().contains("with a strength of at least 0.8"), "{:?}", blocked.changes());
     assert!(blocked.changes()[0].predicate().contains("r.strength >= 0.8"), "{:?}", blocked.changes());
+    let blocked = decided(&with(contradicted), &request, Vec::new());
+    assert!(blocked.changes()[0].words().contains("at least 0.9 of them"), "{:?}", blocked.changes());
+    assert!(blocked.changes()[0].predicate().contains("r.counter_run >= 0.9"), "{:?}", blocked.changes());
     // What would change it is the receipt of the suite, and none of another.
     let blocked = decided(&with(&pinned), &request, Vec::new());
     assert!(blocked.changes()[0].words().contains(&suite("ours").to_string()), "{:?}", blocked.changes());

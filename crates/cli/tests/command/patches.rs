@@ -139,10 +139,15 @@ fn a_gate_asks_for_the_owners_tests() {
         assert_eq!(done.code, 0, "{done:?}");
     };
     verify(&[]);
-    let refused = rule("true");
-    assert!(refused.code == 1, "{refused:?}");
+    const CONTRADICTED: &str = "true, counter_run: {contradicted: '>= 0.9'}";
+    for from in ["true", CONTRADICTED] {
+        let refused = rule(from);
+        assert!(refused.code == 1, "{refused:?}");
+    }
+    verify(&["--tests-from", "fix", "--no-counter-run"]);
+    assert_eq!((rule("true").code, rule(CONTRADICTED).code), (0, 1));
     verify(&["--tests-from", "fix"]);
-    assert_eq!(rule("true").code, 0);
+    assert_eq!((rule("true").code, rule(CONTRADICTED).code), (0, 0));
     assert_eq!(rule(&fix).code, 0);
     assert_eq!(rule(&fix.replace(|digit: char| digit.is_ascii_digit(), "a")).code, 1);
     let wrong = rule("false");

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use proofmark_evidence::{
     Accepts, Comparison, Evidence, EvidenceStatus, ReceiptFact, ReceiptKind, Refusal, SignerDemand, Sought,
-    SoughtReceipt, Spend, TestsFromDemand, Wanted, assign, nearest,
+    SoughtReceipt, Spend, Wanted, assign, nearest,
 };
 use proofmark_predicate::Value;
 use proofmark_receipt::{Sha256Digest, Timestamp, Trust};
@@ -175,17 +175,14 @@ fn describe(rule: &ReceiptRule) -> String {
     if let Some(tests) = demand.tests {
         words.push(format!("tests {tests}"));
     }
-    match &demand.tests_from {
-        Some(TestsFromDemand::Owner) => words.push("tests that are not the submission's own".to_owned()),
-        Some(TestsFromDemand::Commit(commit)) => words.push(format!("tests from the commit {commit}")),
-        None => {}
-    }
+    words.extend(demand.tests_from.as_ref().map(ToString::to_string));
     if demand.kind == ReceiptKind::Verification && demand.comparison == Comparison::InProcess {
         words.push("compared in the submission's process or outside".to_owned());
     }
     if let Some(strength) = demand.strength {
         words.push(format!("strength of at least {strength}"));
     }
+    words.extend(demand.counter_run.map(|share| share.contradicted().to_string()));
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
     // All four tiers are no demand.
     if tiers.len() < 4 {

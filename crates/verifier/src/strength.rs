@@ -56,7 +56,7 @@ impl StrengthError {
         match self {
             Self::Request(error) => error.help(),
             Self::NoCases => {
-                Some("name a request with `tests`, of the mode `call`, `expression` or `stdio`".to_owned())
+                Some("name a request with `tests` of the mode `call`, `expression` or `stdio`; leave `--strength` out for a project or for constraints".to_owned())
             }
             Self::NotPassed(_) => {
                 Some("run `proofmark verify` with the same program, and repair it or the suite".to_owned())

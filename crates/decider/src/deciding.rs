@@ -68,7 +68,7 @@ pub enum Begun {
 #[must_use = "a decision counts only once it is on disk"]
 pub struct Deciding {
     stage: Stage,
-    /// What nobody else decides on until this is dropped.
+    /// The names that no other decision takes until this is dropped.
     _names: Vec<KeyGuard>,
 }
 

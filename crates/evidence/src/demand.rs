@@ -307,7 +307,7 @@ fn read_tests_from(field: &Field<'_>, kind: ReceiptKind) -> Result<TestsFromDema
         (Some(true), _) => Ok(TestsFromDemand::Owner),
         (_, Some(text)) if is_id(text) => Ok(TestsFromDemand::Commit(text.to_owned())),
         _ => {
-            let error = field.error(Cause::InvalidValue, "this says not where the tests have to come from");
+            let error = field.error(Cause::InvalidValue, "this does not say where the tests have to come from");
             Err(error
                 .with_help("write `true`, or the whole id of the commit; leave the field out where any tests count"))
         }

@@ -17,7 +17,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Finds the tests in a text of this language; none where it has none, or nobody alters tests of the language.
+/// Finds the tests in a text of this language; none where it has none, or tests of the language are not altered.
 ///
 /// # Errors
 /// [`LexError`] where the text is no program.

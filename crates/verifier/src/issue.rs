@@ -105,7 +105,7 @@ impl Issuer {
         Self { key: Some(key), store: Some(store) }
     }
 
-    /// Who signs; none where claims are unsigned.
+    /// The signer; `None` if claims are unsigned.
     #[must_use]
     pub fn signer(&self) -> Option<SignerId> {
         self.key.as_deref().map(SigningKey::signer)

@@ -172,7 +172,7 @@ pub fn project_request(
 /// Makes a request that nothing passes whose submission has fewer tests than the owner: it is not run.
 pub fn require_all_tests(request: &mut Request, held: &HeldTests) {
     if let (Checks::Command(command), Some(fewer)) = (&mut request.checks, held.fewer_told()) {
-        let message = format!("the submission has {fewer}, and `--strict-tests` lets none go");
+        let message = format!("the submission has {fewer}, and `--strict-tests` does not allow that");
         command.unusable = Some(Unusable { by_request: false, message, missing: None });
     }
 }

@@ -16,7 +16,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A lock for each name: one holder at a time, and the others in the order in which they came. Who waits needs no thread. Names that
+/// A lock for each name: one holder at a time, and the others in the order in which they came. Waiting takes no thread. Names that
 /// are not held take no memory.
 #[derive(Default)]
 pub struct KeyedLock(Arc<Names>);

@@ -178,7 +178,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Judges the canaries. Where one did not fail, the reports say what is not so, and no test counts as passed.
+    /// Judges the canaries. Where one did not fail, the reports are not true, and no test counts as passed.
     fn canaries(&self, seen: &BTreeSet<TestAt>, merged: &mut Merged) {
         let mut spoiled = false;
         for (file, held) in self.counter.files.iter().enumerate() {

@@ -109,7 +109,7 @@ fn a_hostile_patch_changes_nothing_but_what_is_verified() {
         let done = verify(&place, &["--patch", &file]);
         assert!(done.code == 2 && done.stderr.contains("failed to"), "{name}: {done:?}");
     }
-    // A link is no file of the project, and a hook of the repository does not run.
+    // A link is not a file of the project, and a hook of the repository does not run.
     place.file("p/.git/hooks/post-index-change", "#!/bin/sh\ntouch \"$GIT_DIR/evil\"\n");
     let hook = place.path("p/.git/hooks/post-index-change");
     fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();

@@ -58,7 +58,7 @@ impl Change {
 pub struct HeldTests {
     /// The owner's files by path, each with the rule that it is held by.
     pub files: BTreeMap<String, (Vec<u8>, String)>,
-    /// What the owner has and nobody lays out.
+    /// Files of the owner that are not laid out.
     pub left_out: Vec<(String, LeftOut)>,
     /// What the submission changed, by path, each with the rule.
     pub changes: Vec<(String, Change, String)>,

@@ -34,7 +34,7 @@ impl Defined {
         }
     }
 
-    /// How many of these tests the other has not.
+    /// How many of these tests the other lacks.
     pub(super) fn missing_in(&self, other: &Defined) -> u64 {
         let missing = |(name, count): (&String, &u64)| count.saturating_sub(other.0.get(name).copied().unwrap_or(0));
         self.0.iter().map(missing).sum()

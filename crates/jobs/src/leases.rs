@@ -166,7 +166,8 @@ impl Scheduler {
                 let job = std::sync::Arc::new(Job::of_row(row, lane, total));
                 lock(&self.jobs).insert(job.id, std::sync::Arc::clone(&job));
                 if self.queue.push_accepted(&job).is_err() {
-                    lock(&self.jobs).remove(&job.id);
+                    // This process stops: the job is given back with its lease.
+                    self.release(&job);
                 }
             }
             Err(error) => {

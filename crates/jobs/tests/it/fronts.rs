@@ -221,3 +221,38 @@ fn a_worker_runs_nothing_of_a_server_that_it_does_not_know() {
     assert_eq!(view(&other, &id).state, JobState::Waiting);
     drop(worker);
 }
+
+#[test]
+fn a_job_that_is_claimed_while_its_worker_stops_is_given_back_and_said_to_be() {
+    let (_home, store) = store();
+    let front = front(&store);
+    let id = submit(&front);
+    let (claimed, is_claimed) = std::sync::mpsc::channel();
+    let (go_on, goes_on) = std::sync::mpsc::channel::<()>();
+    let (left, is_left) = std::sync::mpsc::channel();
+    let goes_on = std::sync::Mutex::new(goes_on);
+    let report: proofmark_jobs::Report = Box::new(move |what| match what {
+        JobWatch::Claimed { .. } => {
+            claimed.send(()).unwrap();
+            goes_on.lock().unwrap().recv().unwrap();
+        }
+        JobWatch::Left { id, .. } => left.send(*id).unwrap(),
+        _ => {}
+    });
+    let role = Role::Worker { workers: 1, only: None };
+    let servers = vec![key(1).signer()];
+    let settings = JobSettings { key: key(2), store: Arc::clone(&store), role, servers, report: Some(report) };
+    let worker = Verifications::start_as(settings, || Host::probe(None)).unwrap();
+    is_claimed.recv().unwrap();
+    std::thread::scope(|scope| {
+        let stopping = scope.spawn(|| worker.stop(Duration::from_secs(60)));
+        // What it is given itself it runs until it stops.
+        while !matches!(worker.submit(work(None)), Err(SubmitError::Stopping)) {}
+        go_on.send(()).unwrap();
+        stopping.join().unwrap();
+    });
+    assert_eq!(is_left.try_recv(), Ok(id));
+    assert_eq!(view(&front, &id).state, JobState::Waiting);
+    let row = store.of(&tenant()).job(&id).unwrap().unwrap();
+    assert_eq!(row.owner, None, "the next worker claims it at once");
+}

@@ -21,18 +21,45 @@ const BESIDE: [(&str, Option<&str>); 5] = [
     ("", Some("proofmark-cli")),
 ];
 
-/// Tests of `cli` that take as long as all others together: with coding agents, in browsers, of programs of others, and of many
-/// processes that share a store. They run where they differ themselves, or what they are about, which is in the folder beside.
-const SLOW: [(&str, &str); 5] = [
-    ("hooks", "crates/hosts/"),
-    ("js", "clients/js/"),
-    ("real", "crates/guard/"),
-    ("ui", "crates/pages/"),
-    ("work", "crates/jobs/"),
+/// Which test binaries of `cli` are about a file, by the beginning of its path: the first row that fits. They take longer than the tests
+/// of all other packages, so a change runs those alone that are about it.
+const OF_CLI: [(&str, &[&str]); 23] = [
+    (".c", &ALMOST_ALL),
+    ("Cargo.", &ALMOST_ALL),
+    ("clients/js/", &["js"]),
+    ("crates/cli/src/gate", &["docs", "gate"]),
+    ("crates/cli/src/guard", &["apart", "docs", "guard"]),
+    ("crates/cli/src/hook", &["docs", "hook"]),
+    ("crates/cli/src/mcp", &["docs", "mcp"]),
+    ("crates/cli/src/serve", &["docs", "serve"]),
+    ("crates/cli/src/setup", &["apart", "docs"]),
+    ("crates/cli/src/", &["command", "docs"]),
+    ("crates/cli/tests/bad_workflows/", &["command"]),
+    ("crates/cli/tests/doubtful/", &["command"]),
+    ("crates/decider/", &["apart", "command", "gate", "guard", "hook"]),
+    ("crates/git/", &["command", "gate"]),
+    ("crates/guard/", &["apart", "guard", "real"]),
+    ("crates/hosts/", &["hook", "hooks"]),
+    ("crates/jobs/", &["serve", "work"]),
+    ("crates/otlp/", &["serve"]),
+    ("crates/pages/", &["serve", "ui"]),
+    ("crates/proxy/", &["apart", "guard"]),
+    ("crates/server/", &["apart", "mcp", "serve"]),
+    ("crates/", &ALMOST_ALL),
+    ("examples/", &["command", "commerce", "docs", "gate", "guard", "hook"]),
+];
+
+/// All but those with coding agents, in browsers, of programs of others, and of many processes that share a store.
+const ALMOST_ALL: [&str; 9] = ["apart", "command", "commerce", "docs", "gate", "guard", "hook", "mcp", "serve"];
+
+/// All test binaries of `cli`.
+const ALL_OF_CLI: [&str; 14] = [
+    "apart", "command", "commerce", "docs", "gate", "guard", "hook", "hooks", "js", "mcp", "real", "serve", "ui",
+    "work",
 ];
 
 /// The filter of nextest for the tests of packages that differ from where this branch left `main`, uncommitted changes included, and of
-/// those that depend on them, but for those that are slow; `None` where no package differs.
+/// those that depend on them, but for those that are about something else; `None` where no package differs.
 pub(crate) fn filter_of_changes(workspace: &Metadata) -> anyhow::Result<Option<String>> {
     let root = workspace.workspace_root.as_str();
     let packages = workspace.workspace_packages();
@@ -46,16 +73,22 @@ pub(crate) fn filter_of_changes(workspace: &Metadata) -> anyhow::Result<Option<S
     Ok((!filters.is_empty()).then(|| format!("({}) - ({})", filters.join(" + "), left_out(&files))))
 }
 
-/// The filter of nextest for slow tests that these files leave as they are.
+/// The filter of nextest for the tests that these files, one on each line, leave as they are.
 fn left_out(files: &str) -> String {
-    let mut filter = OF_OTHERS.to_owned();
-    for (name, about) in SLOW {
-        let own = format!("crates/cli/tests/{name}/");
-        if !files.lines().any(|file| file.starts_with(&own) || file.starts_with(about)) {
-            filter += &format!(" + binary({name})");
-        }
+    let about: BTreeSet<&str> = files.lines().flat_map(of_cli).collect();
+    let others = ALL_OF_CLI.iter().filter(|name| !about.contains(*name));
+    let others = others.map(|name| format!(" + binary_id(proofmark-cli::{name})"));
+    OF_OTHERS.to_owned() + &others.collect::<String>()
+}
+
+/// The test binaries of `cli` that are about a file; those of the documentation, where no row has the file.
+fn of_cli(file: &str) -> Vec<&str> {
+    let own = file.strip_prefix("crates/cli/tests/").and_then(|path| path.split('/').next());
+    if let Some(own) = own.filter(|own| ALL_OF_CLI.contains(own)) {
+        return vec![own];
     }
-    filter
+    let row = OF_CLI.iter().find(|(start, _)| file.starts_with(start));
+    row.map_or_else(|| vec!["docs"], |(_, names)| names.to_vec())
 }
 
 /// The folder of a package below the workspace, with a slash at its end.
@@ -87,18 +120,34 @@ fn git(arguments: &[&str]) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{left_out, package_of};
+    use super::{OF_CLI, left_out, of_cli, package_of};
 
     #[test]
-    fn slow_tests_run_where_they_differ_or_what_they_are_about() {
-        for (file, is_left_out) in [
-            ("crates/cli/src/main.rs", true),
-            ("crates/cli/tests/ui/looks.mjs", false),
-            ("crates/pages/src/lib.rs", false),
+    fn tests_of_commands_run_where_they_differ_or_what_they_are_about() {
+        for (file, about) in [
+            ("README.md", vec!["docs"]),
+            ("crates/cli/src/verify.rs", vec!["command", "docs"]),
+            ("crates/cli/src/gate/checks.rs", vec!["docs", "gate"]),
+            ("crates/cli/tests/ui/looks.mjs", vec!["ui"]),
+            ("crates/cli/tests/doubtful/policy_absent_and_read.yaml", vec!["command"]),
+            ("crates/pages/src/lib.rs", vec!["serve", "ui"]),
         ] {
-            let left_out = left_out(&format!("README.md\n{file}\n"));
-            assert_eq!(left_out.contains("binary(ui)"), is_left_out, "{file}");
-            assert!(left_out.contains("binary(work)"), "{file}");
+            assert_eq!(of_cli(file), about, "{file}");
+        }
+        assert_eq!(of_cli("crates/receipt/src/lib.rs").len(), 9);
+        let left_out = left_out("docs/gate.md\ncrates/cli/src/gate.rs\n");
+        assert!(left_out.contains("proofmark-cli::command") && left_out.contains("proofmark-cli::ui"), "{left_out}");
+        assert!(!left_out.contains("proofmark-cli::gate") && !left_out.contains("proofmark-cli::docs"), "{left_out}");
+    }
+
+    #[test]
+    fn every_folder_of_tests_is_known() {
+        let tests = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/cli/tests");
+        let folders = std::fs::read_dir(tests).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        for folder in folders {
+            let path = format!("crates/cli/tests/{folder}/");
+            let has_row = OF_CLI.iter().any(|(start, _)| *start == path);
+            assert!(has_row || of_cli(&path) == [folder.as_str()], "{folder}");
         }
     }
 

@@ -26,7 +26,7 @@ fn schemathesis_finds_nothing_without_keys() {
     let Some(python) = python_with("schemathesis", "schemathesis==4.32.5") else { return };
     let home = Home::new();
     let server = Server::start(&home);
-    // The cases of the schemas are asked with keys: what is behind them is the same.
+    // The cases of the schemas are asked with keys, and random ones here: what is behind the keys is the same.
     conforms(&python, &server, home.path(), &["--phases", "fuzzing"]);
     let (_, page) = server.get("/v1/decisions", "");
     assert!(!listed(&page, "decisions").is_empty(), "nothing it asked was decided on");
@@ -39,7 +39,7 @@ fn schemathesis_finds_nothing_with_keys() {
     let (admin, key) = new_key("eve", "admin", "acme.shop");
     let server = Server::with_keys(&home, &keys(&[&key]));
     let admin = format!("Authorization: Bearer {admin}");
-    conforms(&python, &server, home.path(), &["-H", &admin, "--phases", "coverage,fuzzing"]);
+    conforms(&python, &server, home.path(), &["-H", &admin, "--phases", "coverage"]);
 }
 
 #[test]

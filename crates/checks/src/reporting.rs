@@ -105,6 +105,19 @@ pub(crate) fn values(arguments: &[String], option: &str) -> Vec<String> {
     values.collect()
 }
 
+/// The arguments without these options and their values.
+pub(crate) fn without(arguments: &[String], options: &[&str]) -> Vec<String> {
+    let mut is_value = false;
+    let kept = arguments.iter().filter(|word| {
+        let value = std::mem::replace(&mut is_value, options.contains(&word.as_str()));
+        let is_option = options
+            .iter()
+            .any(|option| word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')));
+        !value && !is_option
+    });
+    kept.cloned().collect()
+}
+
 /// Whether a path stays inside of the project.
 pub(crate) fn is_inside(path: &str) -> bool {
     files::check(path).is_ok()

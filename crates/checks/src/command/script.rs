@@ -75,6 +75,7 @@ fn part_script(package: &Object, part: &[String], depth: usize) -> Option<Script
             let starts = |word: &String| {
                 word.split_once('=').is_some_and(|(name, _)| is_name(name))
                     || Language::of_program(program(word)).is_some()
+                    || SCRIPT_RUNNERS.contains(&word.as_str())
             };
             words = rest.get(rest.iter().position(starts)?..)?;
         } else {

@@ -1,9 +1,11 @@
 //! The tests of a project, as its own runner reports them.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Detail, Status};
+use regex::bytes::Regex;
 
 use super::cause::{Allowed, advice, unanswered, with_advice};
 use super::{End, Fault, faulted};
@@ -131,10 +133,12 @@ fn advised(mut test: Reported, allowed: Allowed) -> Reported {
 fn agreeing(command: &Command, mut tests: Vec<Reported>, status: i32) -> Run {
     if command.runner == Some(Runner::NodeTest) {
         // Node reports a file that ran no tests as one test with the file's name, which passes.
-        tests
-            .iter_mut()
-            .filter(|test| test.status == Status::Pass && is_file(command, &test.name))
-            .for_each(Reported::no_tests);
+        let passed = tests.iter_mut().filter(|test| test.status == Status::Pass);
+        passed.for_each(|test| match file(command, &test.name) {
+            None => {}
+            Some(text) if text.is_some_and(|text| !may_have_tests(text)) => test.skip("a file without tests"),
+            Some(_) => test.no_tests(),
+        });
     }
     let well = tests.iter().all(|test| test.status == Status::Pass || test.tested != Tested::Yes);
     let contradiction = match (well, status) {
@@ -207,10 +211,22 @@ fn demanded(names: &[String], tests: Vec<Reported>) -> Policed {
     Policed { tests: judged.collect(), skipped: Vec::new(), fails: false }
 }
 
-/// Whether a name is that of a file of the project.
-pub(super) fn is_file(command: &Command, name: &str) -> bool {
+/// The text of the file with this name, where the project has it; `None` if no file has the name.
+fn file<'a>(command: &'a Command, name: &str) -> Option<Option<&'a [u8]>> {
     let below = name.strip_prefix(PROJECT_FOLDER).and_then(|rest| rest.strip_prefix('/'));
-    below.is_some() || command.files.iter().any(|file| file.path == name)
+    let found = command.files.iter().find(|file| file.path == below.unwrap_or(name));
+    match found {
+        Some(file) => Some(Some(&file.content)),
+        None => below.map(|_| None),
+    }
+}
+
+/// Whether a file of JavaScript takes the tests of Node, or calls what is named as they are. Node runs all files in folders of tests, also those
+/// that only help the others.
+fn may_have_tests(text: &[u8]) -> bool {
+    static TESTS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?-u)node:test|\b(?:test|it|describe|suite)\b\s*(?:\.\s*\w+\s*)*\(").ok());
+    TESTS.as_ref().is_none_or(|tests| tests.is_match(text))
 }
 
 pub(super) fn one(status: Status, message: Option<String>) -> Detail {

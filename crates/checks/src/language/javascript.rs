@@ -8,11 +8,13 @@ use super::{Commands, Dialect, Functions, Names, TestFiles};
 use crate::compare::Rules;
 use crate::operators::Operators;
 use crate::render::{Floats, JAVASCRIPT_JSON, Notation, byte_array, escape};
-use crate::reporting::{Report, ReportForm, Reporting, Runner, positional, unknown, values};
+use crate::reporting::{Report, ReportForm, Reporting, Runner, positional, unknown, values, without};
 use crate::value::{Integers, Literals, Value};
 
 /// Makes node's test runner report in TAP.
 const TAP_REPORTER: &str = "--test-reporter=tap";
+/// Reporters of Node that are for people.
+const SHOWN: [&str; 2] = ["dot", "spec"];
 
 /// Loads TypeScript by the package `tsx`.
 const TSX: &str = "--import=tsx";
@@ -141,6 +143,12 @@ fn reporting(
         }
         (None, [one], false) if one == "tap" => Report::Stdout(ReportForm::Tap),
         (None, [one], false) if one == "junit" => Report::Stdout(ReportForm::JUnit),
+        // What is shown to people is replaced by what can be read.
+        (None, [one], false) if SHOWN.contains(&one.as_str()) => {
+            arguments = without(&arguments, &["--test-reporter", "--test-reporter-destination"]);
+            arguments.insert(0, TAP_REPORTER.to_owned());
+            Report::Stdout(ReportForm::Tap)
+        }
         (None, reporters, _) => {
             let message = format!("the tests cannot be read from the reporter `{}`", shown(&reporters.join("`, `")));
             return Err(command.error(Cause::InvalidValue, message).with_help(

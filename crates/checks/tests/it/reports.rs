@@ -22,7 +22,8 @@ fn request(command: &[&str], reveal: &str) -> Request {
     if reveal == "none" {
         verification["salt"] = "0123456789abcdef".into();
     }
-    let text = json!({"output": {"files": {"a.py": "", "run.sh": ""}}, "verification": verification}).to_string();
+    let files = json!({"a.py": "", "a.test.js": "import { test } from 'node:test'", "helper.js": "export default 1", "run.sh": ""});
+    let text = json!({"output": {"files": files}, "verification": verification}).to_string();
     Request::read(text.as_bytes(), Format::Json, None).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
-use crate::reporting::{Report, ReportForm, Reporting, Runner, is_inside, positional, unknown, values};
+use crate::reporting::{Report, ReportForm, Reporting, Runner, is_inside, positional, unknown, values, without};
 
 /// The script of each runner below the project, where its package has it.
 pub(super) const JEST: &str = "node_modules/jest/bin/jest.js";
@@ -52,12 +52,18 @@ pub(super) fn reporting(
         let all = [vec![script.to_owned()], arguments.to_vec()].concat();
         return Ok(Some(Reporting { script: Some(below.to_owned()), ..unknown(all, asked) }));
     };
+    // These have one reporter, and another would only change what is shown.
+    let has_one = asked.is_none() && matches!(runner, Runner::Mocha | Runner::Tap);
+    let arguments = &if has_one { without(arguments, &["--reporter", "-R"]) } else { arguments.to_vec() };
     let Told { arguments, report, files } = match (asked, runner) {
         (Some(report), _) => Told { arguments: Vec::new(), report, files: Vec::new() },
         (None, Runner::Jest) => jest(arguments),
         (None, Runner::Vitest) => vitest(command, arguments)?,
-        (None, Runner::Mocha) => mocha(command, arguments)?,
-        (None, Runner::Tap) => tap(command, arguments)?,
+        (None, Runner::Mocha) => {
+            let own = ["--reporter", "xunit", "--reporter-option", "output=.proofmark-report.xml"];
+            Told::by(&own, XML_REPORT)
+        }
+        (None, Runner::Tap) => Told::on_stdout(&["--reporter=tap"]),
         (None, Runner::Ava) => {
             Told::on_stdout(if arguments.iter().any(|word| word == "--tap") { &[] } else { &["--tap"] })
         }
@@ -120,26 +126,6 @@ fn vitest(command: &Field<'_>, arguments: &[String]) -> Result<Told, DocumentErr
             let own = ["--reporter=junit", "--outputFile.junit=.proofmark-report.xml", "--run"];
             Ok(Told::by(&[default, &own].concat(), XML_REPORT))
         }
-    }
-}
-
-fn mocha(command: &Field<'_>, arguments: &[String]) -> Result<Told, DocumentError> {
-    let named = ["--reporter", "-R"].iter().any(|option| !values(arguments, option).is_empty());
-    if named {
-        // Mocha has one reporter at a time.
-        Err(named_reporter(command, "--reporter"))
-    } else {
-        let own = ["--reporter", "xunit", "--reporter-option", "output=.proofmark-report.xml"];
-        Ok(Told::by(&own, XML_REPORT))
-    }
-}
-
-fn tap(command: &Field<'_>, arguments: &[String]) -> Result<Told, DocumentError> {
-    let named = ["--reporter", "-R"].iter().flat_map(|option| values(arguments, option)).next();
-    match named.as_deref() {
-        None => Ok(Told::on_stdout(&["--reporter=tap"])),
-        Some("tap") => Ok(Told::on_stdout(&[])),
-        Some(_) => Err(named_reporter(command, "--reporter")),
     }
 }
 

@@ -149,6 +149,15 @@ fn control_characters_are_no_part_of_a_name() {
     assert_eq!(said(&judgment)[0].0, "a[2Jb");
 }
 
+/// Node writes a plan for each file that takes `node:test` and has no tests.
+#[test]
+fn a_plan_of_no_tests_is_not_nodes_last_word() {
+    let node = |report: &str| judge(NODE, ran(0, report.as_bytes(), None)).verdict;
+    assert_eq!(node("TAP version 13\nok 1 - one\n1..0\nok 2 - two\n1..2\n"), Verdict::Pass);
+    assert_eq!(node("TAP version 13\nok 1 - one\n1..0\nok 2 - two\n1..3\n"), Verdict::Fail);
+    assert_eq!(node("TAP version 13\nok 1 - one\n1..1\nok 2 - two\n1..2\n"), Verdict::Fail);
+}
+
 /// Node reports a file that left before its tests as a test that passed.
 #[test]
 fn a_file_of_node_that_ran_no_tests_did_not_pass() {
@@ -158,12 +167,15 @@ fn a_file_of_node_that_ran_no_tests_did_not_pass() {
             ran(0, format!("TAP version 13\n# Subtest: {name}\n{inside}ok 1 - {name}\n1..1\n").as_bytes(), None),
         )
     };
-    for name in ["/tmp/project/a.test.js", "a.py"] {
+    for name in ["/tmp/project/a.test.js", "a.test.js", "/tmp/project/gone.js"] {
         let judgment = tap(name, "");
         assert_eq!(judgment.verdict, Verdict::Fail, "{:?}", said(&judgment));
         assert!(said(&judgment)[0].2.contains("no tests"));
         assert_eq!(tap(name, "    ok 1 - inside\n    1..1\n").verdict, Verdict::Pass);
     }
+    // Node runs each file in a folder of tests, also one that helps the others.
+    let helper = tap("/tmp/project/helper.js", "");
+    assert_eq!(said(&helper)[0].2, "skipped: a file without tests");
     assert_eq!(tap("a name", "").verdict, Verdict::Pass);
     assert_eq!(tap("a name", "    1..0\n").verdict, Verdict::Fail);
     let empty = "TAP version 13\nok 1 - empty\n  ---\n  type: 'suite'\n  ...\n1..1\n";

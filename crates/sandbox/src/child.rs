@@ -220,9 +220,10 @@ unsafe fn make(entry: &Entry) -> Result<(), Stopped> {
             Entry::Link { to, at } => {
                 check(libc::symlink(to.as_ptr(), at.as_ptr()).into(), Step::Mount)?;
             }
-            Entry::File { at, content } => {
+            Entry::File { at, content, is_program } => {
+                let mode = if *is_program { 0o755 } else { 0o644 };
                 let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC;
-                let fd = check(libc::open(at.as_ptr(), flags, 0o644).into(), Step::Mount)? as RawFd;
+                let fd = check(libc::open(at.as_ptr(), flags, mode).into(), Step::Mount)? as RawFd;
                 let mut rest = content.as_slice();
                 while !rest.is_empty() {
                     let wrote = check(libc::write(fd, rest.as_ptr().cast(), rest.len()) as libc::c_long, Step::Mount)?;

@@ -5,7 +5,7 @@
 //! its folders of packages are `/packages/0` and so on, and `/packages/python` is what the interpreter takes for the environment. Its only
 //! packages are lines that lead to those folders, so the interpreter itself reads the `.pth` files there, as it does on the host.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 use proofmark_checks::{Origin, OwnModules, PROJECT_FOLDER, PackagesFrom, Project, normalized};
 
 use crate::installed::Interpreter;
+use crate::scripts;
 use crate::tree::Tree;
 
 /// Where the tree of a cell shows the folders of packages, wherever the host has them.
@@ -252,6 +253,9 @@ impl Environment {
         {
             tree.link(interpreter.path, &own.join("bin").join(name))?;
         }
+        for (name, script) in self.scripts(&program(interpreter)) {
+            tree.program(&own.join("bin").join(name), script)?;
+        }
         let packages =
             own.join(format!("lib/python{}/site-packages", minor_version(interpreter.version).unwrap_or_default()));
         let folders =
@@ -264,6 +268,22 @@ impl Environment {
             tree.file(&packages.join(name), text.clone().into_bytes())?;
         }
         Ok(())
+    }
+
+    /// The programs of its packages. What cannot be read has none.
+    fn scripts(&self, interpreter: &Path) -> BTreeMap<String, Vec<u8>> {
+        let mut scripts = BTreeMap::new();
+        for folder in &self.folders {
+            let described = names(folder).unwrap_or_default();
+            for name in described.iter().filter(|name| name.ends_with(".dist-info") || name.ends_with(".egg-info")) {
+                let file = folder.join(name).join("entry_points.txt");
+                // A pipe would keep its reader waiting.
+                if let Some(text) = file.is_file().then(|| text(&file).ok()).flatten() {
+                    scripts::add(&text, interpreter, &mut scripts);
+                }
+            }
+        }
+        scripts
     }
 }
 

@@ -45,6 +45,7 @@ mod modules;
 mod program;
 mod project;
 mod runtime;
+mod scripts;
 mod selftest;
 mod stage;
 mod sys;

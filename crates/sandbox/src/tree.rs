@@ -47,6 +47,7 @@ pub(crate) enum Entry {
     File {
         at: CString,
         content: Vec<u8>,
+        is_program: bool,
     },
 }
 
@@ -113,7 +114,14 @@ impl Tree {
     /// Puts a read-only file with this content into the tree.
     pub(crate) fn file(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
         self.parents(at)?;
-        self.entries.push(Entry::File { at: staged(at)?, content });
+        self.entries.push(Entry::File { at: staged(at)?, content, is_program: false });
+        Ok(())
+    }
+
+    /// Puts a program into the tree.
+    pub(crate) fn program(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
+        self.parents(at)?;
+        self.entries.push(Entry::File { at: staged(at)?, content, is_program: true });
         Ok(())
     }
 
@@ -166,7 +174,7 @@ impl Tree {
 
     /// Makes a file on the private disk.
     pub(crate) fn writable_file(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
-        self.writable.push(Entry::File { at: staged(at)?, content });
+        self.writable.push(Entry::File { at: staged(at)?, content, is_program: false });
         Ok(())
     }
 
@@ -181,7 +189,7 @@ impl Tree {
         }
         let place = match (kind.is_dir(), kind.is_file()) {
             (true, _) => Entry::Dir(target.clone()),
-            (_, true) => Entry::File { at: target.clone(), content: Vec::new() },
+            (_, true) => Entry::File { at: target.clone(), content: Vec::new(), is_program: false },
             (false, false) => return Ok(()),
         };
         let view = self.view(path, target, kind.is_dir())?;
@@ -203,7 +211,7 @@ impl Tree {
             let place = if found.is_dir() {
                 Entry::Dir(target.clone())
             } else {
-                Entry::File { at: target.clone(), content: Vec::new() }
+                Entry::File { at: target.clone(), content: Vec::new(), is_program: false }
             };
             self.readable.push(c_string(path)?);
             let view = if device {

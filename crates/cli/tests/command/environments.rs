@@ -100,6 +100,28 @@ fn the_packages_are_those_of_the_projects_environment_and_no_others() {
 }
 
 #[test]
+fn the_programs_of_packages_are_on_the_path() {
+    let place = Place::new();
+    let packages = environment(&place, "p/.venv", false);
+    place.file(&format!("{packages}/greet.py"), "def main():\n    print('hello')\n    return 3\n");
+    let entry_points = "[console_scripts]\ngreet = greet:main\n";
+    place.file(&format!("{packages}/greet-1.dist-info/entry_points.txt"), entry_points);
+    // What the environment's own folder has is of the host's interpreter, and not there.
+    place.file("p/.venv/bin/other", "#!/bin/sh\n");
+    test(
+        &place,
+        &[
+            "import shutil, subprocess",
+            "done = subprocess.run(['greet'], capture_output=True, text=True)",
+            "self.assertEqual((done.returncode, done.stdout), (3, 'hello\\n'))",
+            "assert shutil.which('other') is None",
+            "with self.assertRaises(OSError): open(shutil.which('greet'), 'a')",
+        ],
+    );
+    passed(&verify(&place));
+}
+
+#[test]
 fn an_environment_may_have_the_packages_of_its_interpreter_too() {
     let place = Place::new();
     let folders = |system_packages| {

@@ -7,6 +7,7 @@ mod command_line;
 mod guard;
 mod mbpp;
 mod node;
+mod projects;
 mod receipt;
 mod record;
 mod rivals;
@@ -38,6 +39,8 @@ enum Bench {
     Tier0,
     /// The strength of suites of MBPP and of suites that see nothing, and mutants a second on one core
     Worth,
+    /// Public projects that ship their tests, judged by their own runner and by `verify` as `init` sets it up
+    Projects,
     /// Whole programs of bash, Python, node and Ruby on one core: the sandbox, the bare start, bubblewrap
     Cold,
     /// Calls of a JavaScript function on one core: forked off a warm node, started in the sandbox, started bare
@@ -105,6 +108,7 @@ fn main() -> anyhow::Result<()> {
     match bench {
         Bench::Tier0 => on_one_core("tier0", tier0::run),
         Bench::Worth => on_one_core("worth", worth::run),
+        Bench::Projects => projects::run(),
         Bench::Cold => on_one_core("cold", cold::run),
         Bench::Node => on_one_core("node", node::run),
         Bench::Receipt => on_one_core("receipt", receipt::run),

@@ -21,6 +21,11 @@ use crate::decider::Decider;
 /// The longest note of a reviewer, in bytes.
 pub(crate) const MAX_NOTE: usize = 4_096;
 
+/// Whether a note says something, and a store takes it. It is asked before a passkey signs the note.
+pub(crate) fn is_note(text: &str) -> bool {
+    !text.trim().is_empty() && text.len() <= MAX_NOTE && !text.contains('\0')
+}
+
 /// What the receipt of a revocation is about. It never counts as evidence.
 const KIND: &str = "revocation";
 
@@ -50,7 +55,7 @@ pub enum RevokeError {
     #[error("revoke the approval `{0}`: it was revoked before")]
     Ended(ReceiptId),
     /// The note is empty or too long.
-    #[error("revoke: the note is empty or has more than {MAX_NOTE} bytes")]
+    #[error("revoke: the note is empty, has more than {MAX_NOTE} bytes, or has the character U+0000")]
     Note,
     /// The decision on what it approved cannot be read, or an id for the receipt cannot be drawn.
     #[error(transparent)]
@@ -114,7 +119,7 @@ impl Decider {
     /// # Errors
     /// [`RevokeError`]; the grant counts as before then.
     pub fn revoke(&self, new: &Revocation<'_>) -> Result<Receipt, RevokeError> {
-        if new.note.trim().is_empty() || new.note.len() > MAX_NOTE {
+        if !is_note(new.note) {
             return Err(RevokeError::Note);
         }
         let store = self.store.of(new.tenant);

@@ -18,7 +18,7 @@ use proofmark_verifier::presented::{self, Presented};
 use crate::decide::{self, DecideError, Question};
 use crate::decider::Decider;
 use crate::deciding::settled;
-use crate::grant::{self, GrantError, MAX_NOTE};
+use crate::grant::{self, GrantError, MAX_NOTE, is_note};
 use crate::passkey::{self, PasskeyRefusal, SignedApproval, Statement};
 use crate::policies::PolicyAsked;
 
@@ -124,7 +124,7 @@ pub enum ReviewError {
     #[error("approve the decision `{0}`: the facts it was made on are not stored")]
     NoFacts(String),
     /// The note is empty or too long.
-    #[error("review: the note is empty or has more than {MAX_NOTE} bytes")]
+    #[error("review: the note is empty, has more than {MAX_NOTE} bytes, or has the character U+0000")]
     Note,
     /// It would expire too soon or too late.
     #[error("review: a review counts for at least a second and at most 30 days")]
@@ -477,7 +477,7 @@ struct Period {
 
 impl Period {
     fn new(now: Timestamp, new: &NewReview<'_>) -> Result<Self, ReviewError> {
-        if new.note.trim().is_empty() || new.note.len() > MAX_NOTE {
+        if !is_note(new.note) {
             return Err(ReviewError::Note);
         }
         let expires_in = new.expires_in.unwrap_or(if new.approve { APPROVED_FOR } else { DENIED_FOR });

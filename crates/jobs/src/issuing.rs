@@ -15,9 +15,9 @@ use proofmark_verifier::clock;
 use proofmark_verifier::sync::lock;
 use proofmark_verifier::{Destination, IssueError, Issuing};
 
-use crate::JobState;
 use crate::job::{Done, Job, Row};
 use crate::scheduler::{Scheduler, answer};
+use crate::{JobState, JobWatch};
 
 /// Why a job has no receipt.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +78,11 @@ impl Scheduler {
         let why = error.to_string();
         if !job.is_stored() {
             return self.end(job, row, JobState::Failed(why), None);
+        }
+        if let NotIssued::Issue(IssueError::Store(error)) = error
+            && !matches!(error, StoreError::JobTaken(_))
+        {
+            self.report(JobWatch::NotStored { tenant: &job.work.tenant, id: job.id, error });
         }
         // Where the failure cannot be written the row still waits, so the job must not end here.
         if runs_again(error) || self.store_end(job, StoredState::Failed(why.clone())).is_err() {

@@ -25,7 +25,7 @@ impl Form {
                 .help(format!("send it with one `Content-Type: {FORM}`, or use the API")));
         }
         // Forms of ours are small, so the limit is much below that of the API.
-        let bytes = body::read(headers, body, MAX_FORM, memory).await?;
+        let bytes = body::read(headers, body, MAX_FORM, memory).await?.unpack(memory)?;
         let text = String::from_utf8(bytes).map_err(|_| Problem::bad("not_utf8", "the form is not UTF-8"))?;
         let fields = pairs(&text)?;
         // Of two fields with one name, the page and this function might read different ones.

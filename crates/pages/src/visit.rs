@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use axum::http::{HeaderName, header};
 use proofmark_server::Services;
+use proofmark_server::body::Sent;
 use proofmark_server::context::{Content, Head, RequestContext};
 use proofmark_server::problem::Problem;
 use proofmark_server::share::Share;
@@ -40,7 +41,7 @@ impl<'a> Visit<'a> {
         let token = state.keys().and_then(|_| Token::of(&head.parts.headers));
         let text = |name: HeaderName| Some(head.parts.headers.get(name)?.to_str().ok()?.to_owned());
         let (host, origin) = (text(header::HOST), text(header::ORIGIN));
-        let content = Content::read(&head, Vec::new(), memory)?;
+        let content = Content::read(&head, Sent::default(), memory)?;
         let context = RequestContext::new(services, head, content, stop)?;
         let now = services.decider.store().now()?;
         Ok(Self { context, form, token, sign_ins: &state.sign_ins, host, origin, now })

@@ -39,15 +39,18 @@ pub(super) async fn post(proxy: Arc<Proxy>, client: Client, parts: Parts, body: 
     }
     let tenant = client.caller.tenant.clone();
     let mut memory = proxy.limits.bytes.take(&tenant, 0)?;
-    let bytes = body::read(&parts.headers, body, MAX_MESSAGE_BYTES, &mut memory).await?;
+    let sent = body::read(&parts.headers, body, MAX_MESSAGE_BYTES, &mut memory).await?;
     let accept = parts.headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("*/*").to_owned();
     // After the body, so that a client that sends slowly occupies no place of a thread.
     let place = proxy.limits.places.take(&tenant).await?;
     let reading = {
         let proxy = Arc::clone(&proxy);
-        move || (read(proxy, client, &parts.headers, &bytes), place)
+        move || {
+            let bytes = sent.unpack(&mut memory)?;
+            Ok::<_, Problem>((read(proxy, client, &parts.headers, &bytes), place, memory))
+        }
     };
-    let (letter, place) = tokio::task::spawn_blocking(reading).await.map_err(|_| Problem::internal())?;
+    let (letter, place, memory) = tokio::task::spawn_blocking(reading).await.map_err(|_| Problem::internal())??;
     let Letter { mut message, headers, mut exchange } = match letter? {
         Ok(letter) => letter,
         Err(NotTaken { status, text }) => return Ok(reply::own(status, text, &accept)),

@@ -24,6 +24,8 @@ use crate::share::Share;
 pub const MAX_BODY: usize = 4 << 20;
 /// How long a client may take to send one.
 const MAX_BODY_TIME: Duration = Duration::from_secs(20);
+/// The most bytes that a thread of the runtime reads itself.
+const SMALL: usize = 64 << 10;
 /// How many bytes are unpacked at a time.
 const UNPACKED_AT_ONCE: usize = 64 << 10;
 
@@ -73,9 +75,37 @@ pub(crate) fn to_json(format: Format, bytes: Vec<u8>, memory: &mut Share) -> Res
     }
 }
 
-/// The bytes of a body, unpacked, at most so many packed and unpacked. `memory` grows by what has arrived, not by what
-/// is announced, and by what the body takes once it is read.
-pub async fn read(headers: &HeaderMap, body: Body, most: usize, memory: &mut Share) -> Result<Vec<u8>, Problem> {
+/// A body that has arrived, perhaps packed.
+#[derive(Debug, Default)]
+pub struct Sent {
+    bytes: Vec<u8>,
+    is_packed: bool,
+    /// The most bytes that it may have, packed and unpacked.
+    most: usize,
+}
+
+impl Sent {
+    /// Whether it is read at once, so that a thread of the runtime may do it.
+    #[must_use]
+    pub fn is_small(&self) -> bool {
+        !self.is_packed && self.bytes.len() <= SMALL
+    }
+
+    /// Its bytes, unpacked. `memory` grows by them, and by what they take once they are read as JSON. This takes a while, and no thread of
+    /// the runtime: a few kilobytes unpack to megabytes, and those threads serve all callers.
+    ///
+    /// # Errors
+    /// [`Problem`] for what cannot be unpacked, or is longer than it may be, and where the caller's share of memory is used up.
+    pub fn unpack(self, memory: &mut Share) -> Result<Vec<u8>, Problem> {
+        let Self { bytes, is_packed, most } = self;
+        let bytes = if is_packed { unpack(&bytes, most, memory)? } else { bytes };
+        memory.grow(json::read_size(&bytes))?;
+        Ok(bytes)
+    }
+}
+
+/// A body, of at most so many bytes packed and unpacked. `memory` grows by what has arrived, not by what is announced.
+pub async fn read(headers: &HeaderMap, body: Body, most: usize, memory: &mut Share) -> Result<Sent, Problem> {
     let too_slow =
         |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body took too long").help("send it in one go");
     // A body whose announced length is too large is refused before it is sent.
@@ -87,17 +117,16 @@ pub async fn read(headers: &HeaderMap, body: Body, most: usize, memory: &mut Sha
     let bytes = tokio::time::timeout(MAX_BODY_TIME, gather(body, most, memory)).await.map_err(too_slow)??;
     let encodings: Vec<&[u8]> =
         headers.get_all(header::CONTENT_ENCODING).iter().map(|value| value.as_bytes()).collect();
-    let bytes = match encodings.as_slice() {
-        [] | [b"identity"] => bytes,
-        [b"gzip"] => unpack(&bytes, most, memory)?,
+    let is_packed = match encodings.as_slice() {
+        [] | [b"identity"] => false,
+        [b"gzip"] => true,
         _ => {
             let message = "the body's encoding is unknown";
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_encoding", message)
                 .help("send it plain, or compressed with gzip"));
         }
     };
-    memory.grow(json::read_size(&bytes))?;
-    Ok(bytes)
+    Ok(Sent { bytes, is_packed, most })
 }
 
 /// The JSON of a body, which is at most so long.
@@ -262,7 +291,8 @@ mod tests {
     async fn a_body_has_room_for_what_is_there_packed_and_unpacked() {
         let limits = share::Limits::new();
         let mut memory = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
-        assert_eq!(read(&of_type(JSON), Body::from("{}"), MAX_BODY, &mut memory).await.unwrap(), b"{}");
+        let sent = read(&of_type(JSON), Body::from("{}"), MAX_BODY, &mut memory).await.unwrap();
+        assert_eq!(sent.unpack(&mut memory).unwrap(), b"{}");
         assert_eq!(memory.amount(), 2 + json::read_size(b"{}"));
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         std::io::Write::write_all(&mut packer, &vec![b' '; MAX_BODY]).unwrap();
@@ -270,7 +300,9 @@ mod tests {
         let mut headers = of_type(JSON);
         headers.insert(header::CONTENT_ENCODING, header::HeaderValue::from_static("gzip"));
         let mut memory = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
-        assert_eq!(read(&headers, Body::from(packed.clone()), MAX_BODY, &mut memory).await.unwrap().len(), MAX_BODY);
+        let sent = read(&headers, Body::from(packed.clone()), MAX_BODY, &mut memory).await.unwrap();
+        assert_eq!(memory.amount(), packed.len(), "it is unpacked by a thread of the runtime");
+        assert_eq!(sent.unpack(&mut memory).unwrap().len(), MAX_BODY);
         assert_eq!(memory.amount(), packed.len() + MAX_BODY + json::read_size(&[b' '; MAX_BODY]));
     }
 

@@ -13,7 +13,7 @@ use proofmark_receipt::document::{Format, shown};
 use proofmark_receipt::{Json, ReceiptId, Sha256Digest};
 use proofmark_store::{MAX_PAGE, TenantStore};
 
-use crate::body;
+use crate::body::{self, Sent};
 use crate::keys::Caller;
 use crate::live_keys::KeyInUse;
 use crate::peer;
@@ -59,7 +59,8 @@ pub struct Content {
 
 impl Content {
     /// Reads what the client sent for this head.
-    pub fn read(head: &Head, sent: Vec<u8>, memory: &mut Share) -> Result<Self, Problem> {
+    pub fn read(head: &Head, sent: Sent, memory: &mut Share) -> Result<Self, Problem> {
+        let sent = sent.unpack(memory)?;
         // Without the host: the absolute form of a target is the same request.
         let uri = &head.parts.uri;
         let place = uri.path_and_query().map_or(uri.path(), |place| place.as_str());

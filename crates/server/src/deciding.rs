@@ -11,7 +11,7 @@ use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_store::{Tenant, while_wanted};
 use tracing::{Instrument, Span};
 
-use crate::body;
+use crate::body::{self, Sent};
 use crate::context::{Content, Head, RequestContext};
 use crate::endpoint::{Endpoint, Method, waiting};
 use crate::keys::{Caller, Role};
@@ -51,14 +51,14 @@ pub(crate) fn deciding(path: &'static str, role: Option<Role>, form: Form) -> En
 
 async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Result<Reply, Problem> {
     let mut memory = state.limits.bytes.take(&head.caller.tenant, 0)?;
-    let bytes = body::read(&head.parts.headers, body, body::MAX_BODY, &mut memory).await?;
+    let sent = body::read(&head.parts.headers, body, body::MAX_BODY, &mut memory).await?;
     // This future owns it. When the client is gone or the time is over, the drop sets the flag that the thread polls.
     let stop = state.stops.flag();
     let (tenant, flag) = (head.caller.tenant.clone(), stop.shared());
     let decide = async move {
         let services = Arc::clone(&state.services);
         let asked = Arc::clone(&flag);
-        let read = move || Asking::read(&services, form, head, bytes, memory, asked);
+        let read = move || Asking::read(&services, form, head, sent, memory, asked);
         let (asking, made) = decide(&state, &tenant, &flag, read).await?;
         decided(&made.receipt, &asking.caller);
         Ok((form.reply)(&made.receipt, made.text))
@@ -115,11 +115,11 @@ impl Asking {
         services: &Services,
         form: Form,
         head: Head,
-        bytes: Vec<u8>,
+        sent: Sent,
         mut memory: Share,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, Problem> {
-        let content = Content::read(&head, bytes, &mut memory)?;
+        let content = Content::read(&head, sent, &mut memory)?;
         let context = RequestContext::new(services, head, content, stop)?;
         let body = context.json()?;
         let request = Request::read(&body).map_err(|error| Problem::unreadable("read the request", &error))?;

@@ -174,7 +174,7 @@ async fn in_thread(
     answer: impl Fn(&RequestContext<'_>) -> Result<Reply, Problem> + Send + 'static,
 ) -> Result<Reply, Problem> {
     let mut memory = state.limits.bytes.take(&head.caller.tenant, 0)?;
-    let bytes = body::read(&head.parts.headers, body, most, &mut memory).await?;
+    let sent = body::read(&head.parts.headers, body, most, &mut memory).await?;
     // After the body, so that a client that sends slowly occupies no place of a thread.
     let place = state.limits.places.take(&head.caller.tenant).await?;
     // This future owns it. When the client is gone or the time is over, the drop sets the flag that the thread polls.
@@ -183,7 +183,7 @@ async fn in_thread(
     let work = move || {
         // It is given back when the work is done, whether or not its client still waits.
         let (_place, mut memory) = (place, memory);
-        let content = Content::read(&head, bytes, &mut memory)?;
+        let content = Content::read(&head, sent, &mut memory)?;
         // What changes nothing may end anywhere. The rest looks at the flag where it can end.
         let stop = if head.parts.method.is_safe() { Arc::clone(&flag) } else { Arc::default() };
         let work = || answer(&RequestContext::new(&services, head, content, flag)?);

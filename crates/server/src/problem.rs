@@ -311,6 +311,16 @@ impl From<StoreError> for Problem {
                 .retry_after(STORE_RETRY)
                 .cause(error);
             }
+            StoreError::Behind { .. } => {
+                return Self::unavailable(
+                    "store_behind",
+                    "the store lacks what this server has signed before, so nothing more is signed",
+                )
+                .help(
+                    "the operator of the server uses the newest copy of the store, or accepts the loss with `proofmark store accept-loss`",
+                )
+                .cause(error);
+            }
             // What else can go wrong names rows and files of the store, which concern only its operator.
             error => {
                 let passes = matches!(

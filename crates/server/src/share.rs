@@ -24,7 +24,7 @@ const MAX_REQUESTS: usize = 4_096;
 const MAX_PLACES: usize = 256;
 /// How many of them those tenants have together, for each processor, that used more than the others of late: threads at work slow down
 /// those of all others.
-const HEAVY_PLACES: usize = 4;
+const HEAVY_PLACES: usize = 2;
 /// The most verifications that tools wait for at once.
 const MAX_VERIFYING: usize = 1_024;
 /// The most bytes that bodies, answers of tools, and answers to requests that change nothing have together.

@@ -18,7 +18,7 @@ use proofmark_store::Tenant;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::body;
+use crate::body::{self, Sent};
 use crate::context::{Content, Head, RequestContext};
 use crate::opaque::{JobStateName, Receipt as ReceiptSchema, Time, Uuid};
 use crate::problem::Problem;
@@ -104,20 +104,20 @@ pub(crate) async fn submission(
     source: fn(String) -> Source,
 ) -> Result<impl FnOnce(&Services) -> Result<Submission, Problem> + Send + use<>, Problem> {
     let mut share = state.limits.bytes.take(&head.caller.tenant, 0)?;
-    let bytes = body::read(&head.parts.headers, body, MAX_REQUEST_BYTES, &mut share).await?;
+    let sent = body::read(&head.parts.headers, body, MAX_REQUEST_BYTES, &mut share).await?;
     let place = state.limits.places.take(&head.caller.tenant).await?;
-    Ok(move |services: &Services| read(services, head, bytes, (share, place), source))
+    Ok(move |services: &Services| read(services, head, sent, (share, place), source))
 }
 
 fn read(
     services: &Services,
     head: Head,
-    bytes: Vec<u8>,
+    sent: Sent,
     mut held: Held,
     source: fn(String) -> Source,
 ) -> Result<Submission, Problem> {
     let wait = wait(&head.parts.headers);
-    let content = Content::read(&head, bytes, &mut held.0)?;
+    let content = Content::read(&head, sent, &mut held.0)?;
     // The flag is never set: a verification is cancelled as a job.
     let context = RequestContext::new(services, head, content, Arc::default())?;
     context.only(&["chain"])?;

@@ -170,6 +170,10 @@ fn log_lost(what: &JobWatch<'_>) {
             metrics::note_left();
             warn!(job = id.to_string(), tenant = tenant.as_str(), "left to another process");
         }
+        JobWatch::NotStored { tenant, id, error } => {
+            let help = error.help();
+            warn!(job = id.to_string(), tenant = tenant.as_str(), cause = %error, help, "its receipt was not stored");
+        }
         JobWatch::NotRenewed(error) => {
             metrics::note_not_renewed();
             warn!(cause = %error, "the lease was not renewed");
@@ -197,7 +201,9 @@ pub fn log_jobs() -> JobReport {
             };
             info!(job = view.id.to_string(), tenant = tenant.as_str(), state, verdict, cause, "ended");
         }
-        JobWatch::GaveBack(_) | JobWatch::Left { .. } | JobWatch::NotRenewed(_) => log_lost(what),
+        JobWatch::GaveBack(_) | JobWatch::Left { .. } | JobWatch::NotStored { .. } | JobWatch::NotRenewed(_) => {
+            log_lost(what);
+        }
         JobWatch::Admitted(true) => info!("the servers take the receipts of this key: jobs are claimed"),
         JobWatch::Admitted(false) => warn!(
             "no jobs are claimed: not every server that leaves its jobs to workers takes the receipts of this key, or none runs; \

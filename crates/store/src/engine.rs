@@ -159,13 +159,6 @@ impl Engine {
         Ok(self.ask(&[Question::alone(sql, values)])?.pop().unwrap_or_default())
     }
 
-    /// Why the database cannot store or compare one of these values, which concerns their submission alone.
-    pub(crate) fn refusal<'a>(&self, mut values: impl Iterator<Item = &'a Value>) -> Option<StoreError> {
-        // SQLite stores the character; what was stored with it has to stay readable.
-        let is_database = matches!(self, Self::Postgres(_));
-        (is_database && values.any(Value::has_nul)).then_some(StoreError::Text)
-    }
-
     /// Runs the statements, in an order in which each `INSERT` that stands by itself may come before all others.
     ///
     /// # Errors

@@ -91,8 +91,8 @@ pub enum StoreError {
     /// A role of a database that cannot have rights of its own.
     #[error("give the role `{}` the rights of a worker: {reason}", shown(.role))]
     Role { role: String, reason: String },
-    /// Text with the character U+0000, which PostgreSQL cannot store.
-    #[error("store the text: it has the character U+0000, which the database cannot store")]
+    /// Text with the character U+0000, which PostgreSQL cannot store, and which no store takes.
+    #[error("store the text: it has the character U+0000, which no store takes")]
     Text,
     /// Texts that are searched for together, and are too long for an index.
     #[error("store the text: what is searched for has {bytes} bytes, and the store can search for {max}")]

@@ -50,7 +50,7 @@ impl Value {
         self.length().max(8)
     }
 
-    /// Whether it is text that PostgreSQL cannot store.
+    /// Whether it is text that PostgreSQL cannot store. No store takes it, because any can be copied into a database.
     pub(crate) fn has_nul(&self) -> bool {
         matches!(self, Self::Text(text) if text.contains('\0'))
     }

@@ -20,7 +20,8 @@ use tempfile::TempDir;
 use xtask::machine;
 use xtask::step::{cargo, run as run_step};
 
-use client::{Calls, turn, waits_of};
+pub(crate) use client::waits_of;
+use client::{Calls, turn};
 pub(crate) use server::{copy, serve};
 
 /// How many calls, commits and starts of a hook a turn has.

@@ -5,6 +5,7 @@ mod agentdojo;
 mod cold;
 mod command_line;
 mod guard;
+mod hostile_tenants;
 mod mbpp;
 mod node;
 mod projects;
@@ -89,6 +90,11 @@ enum Bench {
         #[arg(last = true)]
         command: Vec<String>,
     },
+    /// What a tenant notices of another one that takes what it can get: its waits beside each attack and alone, and the server's memory
+    HostileTenants {
+        /// Only these attacks
+        attacks: Vec<String>,
+    },
     /// Resident memory of a server: at the start, at most, and after 64 clients have gone
     Memory {
         /// How long the clients come
@@ -131,6 +137,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Guard => guard::run(),
         Bench::GuardServer => guard::serve(),
         Bench::GuardCopier { command } => guard::copy(&command),
+        Bench::HostileTenants { attacks } => hostile_tenants::run(&attacks),
         Bench::Memory { minutes } => rivals::run_server(&["memory", &minutes]),
     }
 }

@@ -3,6 +3,7 @@
 
 mod changes;
 mod http;
+mod lost;
 mod secrets;
 mod stuck;
 mod told;

@@ -14,6 +14,7 @@ mod faults;
 mod fleet;
 mod follow;
 mod granted;
+mod lost;
 mod network;
 #[expect(dead_code, reason = "two packages of tests use it, each in part")]
 #[path = "../serve/server.rs"]
@@ -55,6 +56,7 @@ on_both! {
     follow: events_come_from_any_server_while_a_worker_runs_the_job,
         an_idle_worker_is_woken_by_a_job_and_the_server_by_its_end,
         cancelling_waits_for_the_lease_of_a_worker_that_does_not_answer;
+    lost: nothing_is_signed_on_a_store_that_lost_something;
     signers: a_worker_with_a_key_of_its_own_works_once_the_server_names_it,
         a_server_says_that_no_worker_lives_and_a_worker_shows_its_figures;
 }

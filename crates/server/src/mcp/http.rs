@@ -56,10 +56,24 @@ pub(crate) async fn post(state: Arc<AppState>, head: Head, body: Body) -> Result
     // Before the body is read: a session of another key costs no memory.
     let session = session_id(&parts.headers)?.map(|id| state.sessions.find(id, &caller)).transpose()?;
     let mut memory = state.limits.bytes.take(&caller.tenant, 0)?;
-    let bytes = body::read(&parts.headers, body, MAX_MESSAGE, &mut memory).await?;
-    // What was read is held once more, as a tree.
-    memory.grow(bytes.len())?;
-    let (message, is_alone) = match read(&parts.headers, bytes) {
+    let sent = body::read(&parts.headers, body, MAX_MESSAGE, &mut memory).await?;
+    let is_small = sent.is_small();
+    let reading = move || {
+        let bytes = sent.unpack(&mut memory)?;
+        // What was read is held once more, as a tree.
+        memory.grow(bytes.len())?;
+        Ok::<_, Problem>((read(&parts.headers, bytes), parts, memory))
+    };
+    let (message, parts, memory) = match is_small {
+        // Without a place: a call can be cancelled while its caller has none left.
+        true => reading(),
+        false => {
+            let place = state.limits.places.take(&caller.tenant).await?;
+            let reading = move || (reading(), place).0;
+            tokio::task::spawn_blocking(reading).await.map_err(|_| Problem::internal())?
+        }
+    }?;
+    let (message, is_alone) = match message {
         Ok(read) => read,
         Err(refusal) => return Ok(json(StatusCode::BAD_REQUEST, refusal)),
     };

@@ -20,6 +20,7 @@ mod sdk;
 mod server;
 mod snapshots;
 mod tenants;
+mod texts;
 mod verifications;
 mod witness;
 

@@ -243,11 +243,11 @@ impl Change {
             Statement::Other { .. } => None,
         });
         let noted = self.known.noted.values().map(|(insert, row)| (*insert, row));
-        inserted.chain(noted).find_map(|(insert, row)| insert.refusal(row))
+        inserted.chain(noted).find_map(|(insert, row)| insert.refusal(row)).or_else(|| unfit_text(self.values()))
     }
 
     /// All values that it stores.
-    pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
+    fn values(&self) -> impl Iterator<Item = &Value> {
         let noted = self.known.noted.values().flat_map(|(_, row)| row);
         self.statements.iter().flat_map(Statement::values).chain(noted)
     }
@@ -255,6 +255,12 @@ impl Change {
     pub(crate) fn into_parts(self) -> (Vec<Statement>, Known) {
         (self.statements, self.known)
     }
+}
+
+/// Why one of these values can be neither stored nor compared with what is, which concerns their submission alone. It is the same in both
+/// engines, although SQLite would take the character: a store can be copied into the other kind.
+pub(crate) fn unfit_text<'a>(mut values: impl Iterator<Item = &'a Value>) -> Option<StoreError> {
+    values.any(Value::has_nul).then_some(StoreError::Text)
 }
 
 impl From<StoreError> for Stop {

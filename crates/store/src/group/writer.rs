@@ -337,7 +337,7 @@ impl Group {
     /// Settles the units by answers that are asked for together. What the first of them store is on its way while the others are
     /// settled.
     fn settle_all(&mut self, engine: &mut Engine, units: &mut [Unit]) -> Result<(), Fault> {
-        let own: Vec<_> = units.iter().map(|unit| self.questions(engine, unit)).collect();
+        let own: Vec<_> = units.iter().map(|unit| self.questions(unit)).collect();
         let mut asking: Vec<_> = units.iter_mut().zip(own).filter_map(|(unit, own)| Some((unit, own?))).collect();
         self.recall(asking.iter().map(|(unit, _)| &**unit))?;
         let mut questions = self.shared(asking.iter().map(|(unit, _)| &**unit));
@@ -361,7 +361,7 @@ impl Group {
             own_answers.for_each(drop);
             let change = draft.finish();
             let refused = match settled {
-                Ok(()) => change.refusal().or_else(|| engine.refusal(change.values())),
+                Ok(()) => change.refusal(),
                 Err(Stop::Refused(refused)) => Some(refused),
                 Err(Stop::Fault(fault)) => return Err(fault),
             };
@@ -380,11 +380,11 @@ impl Group {
         Ok(())
     }
 
-    /// What the unit depends on; none where that is about what the database cannot hold, so that it is refused.
-    fn questions(&mut self, engine: &Engine, unit: &Unit) -> Option<Vec<Question>> {
+    /// What the unit depends on; none where that is about what no store holds, so that it is refused.
+    fn questions(&mut self, unit: &Unit) -> Option<Vec<Question>> {
         let questions: Vec<_> = unit.writes.iter().flat_map(|Write(write)| write.questions(&unit.tenant)).collect();
         let chains: Vec<_> = unit.chains().map(|chain| chain.asks(None)).collect();
-        match engine.refusal(chains.iter().chain(&questions).flat_map(|asked| &asked.values)) {
+        match settle::unfit_text(chains.iter().chain(&questions).flat_map(|asked| &asked.values)) {
             Some(refused) => {
                 self.note(unit.order, Err(refused));
                 None

@@ -199,11 +199,7 @@ struct Row {
 
 impl Row {
     /// The row of a stored step, or why its state cannot be read.
-    fn of(
-        listed: ListedStep,
-        store: &Store,
-        signers: &StepSigners<'_>,
-    ) -> anyhow::Result<Result<Row, AcceptError>> {
+    fn of(listed: ListedStep, store: &Store, signers: &StepSigners<'_>) -> anyhow::Result<Result<Row, AcceptError>> {
         let ListedStep { tenant, step, changed_at } = listed;
         let receipts = store.of(&tenant).chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
         let state = match trusted_state(signed_state(&step, &receipts, signers)) {
@@ -249,7 +245,10 @@ impl Row {
     fn print(&self, out: &mut impl Write, receipts: &[Receipt], signers: &StepSigners<'_>) -> io::Result<()> {
         let step = printable(&self.step.step);
         let Some(state) = &self.state else {
-            writeln!(out, "{step}: {UNTRUSTED}, its state is signed by a key that is not trusted to accept or reopen it")?;
+            writeln!(
+                out,
+                "{step}: {UNTRUSTED}, its state is signed by a key that is not trusted to accept or reopen it"
+            )?;
             return self.print_receipts(out, receipts, signers);
         };
         match state {
@@ -268,12 +267,7 @@ impl Row {
         Ok(())
     }
 
-    fn print_receipts(
-        &self,
-        out: &mut impl Write,
-        receipts: &[Receipt],
-        signers: &StepSigners<'_>,
-    ) -> io::Result<()> {
+    fn print_receipts(&self, out: &mut impl Write, receipts: &[Receipt], signers: &StepSigners<'_>) -> io::Result<()> {
         for receipt in receipts {
             let (at, id) = (receipt.verified_at(), receipt.receipt_id());
             let trust = if signers.count(receipt) { String::new() } else { format!("  {UNTRUSTED}") };

@@ -94,6 +94,8 @@ struct Seen {
     calls: Calls,
     /// Which start of the host the session was seen from last.
     process: Option<String>,
+    /// The request of the last decision, which the next one has most facts in common with.
+    last: Option<Request>,
 }
 
 type HookSession = SessionDecider<Seen>;
@@ -271,7 +273,12 @@ impl Hooks {
         if let (Some(project), Some(Json::Object(agent))) = (&self.settings.project, facts.get_mut("agent")) {
             agent.insert("project", project.as_str());
         }
-        let request = Request::from_facts(facts).map_err(|error| DecideError::Facts(error.to_string()))?;
+        let request = match &session.known.last {
+            Some(last) => last.followed_by(facts),
+            None => Request::from_facts(facts),
+        };
+        let request = request.map_err(|error| DecideError::Facts(error.to_string()))?;
+        session.known.last = Some(request.clone());
         let opened = self.opened(session, Some(pending.policy));
         let receipt = session.decide(&request, &|decision, allowed| {
             let process = self.settings.process.clone();

@@ -190,7 +190,8 @@ pub fn accept(
     let receipts = receipts(attempt, store, (&outputs_wanted(&contract, &payload), &sought(&contract, &payload)))?;
     let run = run_name(attempt.run)?;
     let begun_by = begun_by(attempt, &run, store)?;
-    let signers = StepSigners { accepting: attempt.trusted, own: issuer.signer(), reviewers: Some(&contract.reviewers) };
+    let signers =
+        StepSigners { accepting: attempt.trusted, own: issuer.signer(), reviewers: Some(&contract.reviewers) };
     let position = Position::load(store, begun_by, &run, attempt.step, &signers)?;
     let last = position.last_if_waiting(store, begun_by, &run, attempt.step)?;
     if let (Some(last), Err(_)) = (&last, &payload) {

@@ -164,12 +164,7 @@ fn of_approval(review: &Review, receipt: &str) -> Result<(), String> {
 }
 
 /// A step is in the state that its last receipt says, and each of its receipts has changed it once.
-fn of_step(
-    store: &Store,
-    trusted: &Signers,
-    tenant: &Tenant,
-    step: &StepRun,
-) -> Result<Vec<Sha256Digest>, String> {
+fn of_step(store: &Store, trusted: &Signers, tenant: &Tenant, step: &StepRun) -> Result<Vec<Sha256Digest>, String> {
     let signers = StepSigners::without_workflow(trusted, None);
     // As it is when it is read: a run may move while a store is verified.
     let found = stored_step(&store.of(tenant), &step.begun_by, &step.run, &step.step, &signers);

@@ -14,8 +14,7 @@ use anyhow::Context;
 use clap::{Args, Parser};
 use proofmark_agents::{HookEvent, StepToJudge};
 use proofmark_decider::{
-    Decider, HookRuling, HookSettings, Hooks, Owner, StepAt, StopRuling, Taken, followed, not_executed,
-    session_of,
+    Decider, HookRuling, HookSettings, Hooks, Owner, StepAt, StopRuling, Taken, followed, not_executed, session_of,
 };
 use proofmark_hosts::{Answer, Event, Host, MAX_INPUT_BYTES, Message, Occasion, Stop};
 use proofmark_sandbox::hide_from_account;

@@ -76,9 +76,7 @@ impl Next {
         let reviewers = Some(reviewers(&workflow, policy.as_ref()));
         let signers = StepSigners { accepting: trusted.signers(), own: None, reviewers };
         let due = match &store {
-            Some(store) => {
-                due_in_run(&store.of(&self.tenant), &self.begun_by, &self.run, &workflow, &signers)?
-            }
+            Some(store) => due_in_run(&store.of(&self.tenant), &self.begun_by, &self.run, &workflow, &signers)?,
             None => due(&workflow, |_| anyhow::Ok(None))?,
         };
         match due {

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use proofmark_boundary::ActionPolicy;
-use proofmark_decider::{DecideError, Decider, HookRuling, HookSettings, Hooks, HostRecord, KeptSessions, Owner, Taken};
+use proofmark_decider::{
+    DecideError, Decider, HookRuling, HookSettings, Hooks, HostRecord, KeptSessions, Owner, Taken,
+};
 use proofmark_hosts::Host;
 use proofmark_keys::TrustedSigners;
 use proofmark_receipt::SigningKey;

@@ -58,11 +58,7 @@ pub fn stored_step(
 /// # Errors
 /// [`AcceptError::State`] when what is stored is not a state, [`AcceptError::OtherState`] when it is not that of the receipt, and
 /// [`AcceptError::OtherSigner`] when another key has signed it: anyone who can write the database can store such a state.
-pub fn signed_state(
-    stored: &StepRun,
-    receipts: &[Receipt],
-    signers: &StepSigners<'_>,
-) -> Result<State, AcceptError> {
+pub fn signed_state(stored: &StepRun, receipts: &[Receipt], signers: &StepSigners<'_>) -> Result<State, AcceptError> {
     let state = stored_state(stored)?;
     let signed = receipts.last().filter(|last| is_about(stored, last) && is_of(&state, last));
     match signed {

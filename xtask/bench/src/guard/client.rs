@@ -119,7 +119,7 @@ pub(super) fn turn(command: &mut Command, calls: Calls) -> anyhow::Result<Turn> 
 }
 
 /// The median and the 99th percentile.
-pub(super) fn waits_of(mut waits: Vec<Duration>) -> Option<Waits> {
+pub(crate) fn waits_of(mut waits: Vec<Duration>) -> Option<Waits> {
     waits.sort_unstable();
     let (median, p99) = (*waits.get(waits.len() / 2)?, *waits.get(waits.len() * 99 / 100)?);
     Some(Waits { median, p99 })

@@ -23,7 +23,7 @@ use proofmark_receipt::document::shown;
 use proofmark_server::origin;
 use proofmark_server::reply::JSON;
 use tokio::net::UnixStream;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 use tower_service::Service;
 
 use crate::endpoints::HOOKS;
@@ -140,11 +140,24 @@ impl fmt::Display for ServerAddress {
 }
 
 impl Server {
-    /// The server at this address, asked with this API key. It is not asked anything yet.
+    /// The server at this address, asked with this API key by several threads. It is not asked anything yet.
     ///
     /// # Errors
     /// [`ServerError`] for a key that others could read, and where the system lacks something.
     pub fn new(address: ServerAddress, api_key: Option<&str>) -> Result<Self, ServerError> {
+        // One thread for all connections: those who ask wait.
+        Self::with(address, api_key, Builder::new_multi_thread().worker_threads(1))
+    }
+
+    /// As [`Server::new`], asked by one thread, which starts no other: a hook asks once, and its host waits for its start and its end.
+    ///
+    /// # Errors
+    /// As [`Server::new`].
+    pub fn for_one_thread(address: ServerAddress, api_key: Option<&str>) -> Result<Self, ServerError> {
+        Self::with(address, api_key, &mut Builder::new_current_thread())
+    }
+
+    fn with(address: ServerAddress, api_key: Option<&str>, runtime: &mut Builder) -> Result<Self, ServerError> {
         let is_readable = match &address {
             ServerAddress::Socket(_) => false,
             ServerAddress::Url(url) => {
@@ -163,8 +176,7 @@ impl Server {
             }
             ServerAddress::Url(_) => Transport::Plain(client(HttpConnector::new())),
         };
-        // One thread for all connections: those who ask wait.
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let runtime = runtime.enable_all().build()?;
         Ok(Self { address, credential: api_key.map(bearer).transpose()?, transport, runtime })
     }
 

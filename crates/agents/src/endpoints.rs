@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use proofmark_decider::{
     DecideError, FailedRequest, Guard, HookSettings, Hooks, HostRecord, KeptSessions, Owner, Passage, PostedMessage,
-    StepAt, StopError, read_message, session_entries, session_of,
+    StepAt, StopError, Taken, read_message, session_entries, session_of,
 };
 use proofmark_guard::{MAX_MESSAGE_BYTES, MessageError, Moving, Pinning, Settings as GuardSettings};
 use proofmark_hosts::{Event, Host, Message, Stop};
@@ -199,15 +199,16 @@ fn hook(terms: Terms, sessions: &Arc<KeptSessions>, context: &RequestContext<'_>
     };
     let hooks = Hooks::new(Arc::clone(context.decider), settings, Arc::clone(&context.stop));
     let hooks = hooks.keeping(Arc::clone(sessions));
-    if told.record.is_none() && matches!(message.event, Event::Before(_)) && hooks.needs_record()? {
-        return Ok(HookAnswer::NeedsRecord.to_json().into());
-    }
     if let (Event::Stop(stop), Some(at)) = (&message.event, &told.stop) {
         let record = told.record.as_ref().unwrap_or(&HostRecord::Missing);
         return judge(context, &hooks, &message, stop, at, record);
     }
-    let ruling = hooks.take(&message, &|| told.record.clone().unwrap_or(HostRecord::Missing))?;
-    Ok(ruling.map_or(HookAnswer::Recorded, HookAnswer::Ruled).to_json().into())
+    let answer = match hooks.take(&message, &|| told.record.clone())? {
+        Taken::Ruled(ruling) => HookAnswer::Ruled(ruling),
+        Taken::Recorded => HookAnswer::Recorded,
+        Taken::NeedsRecord => HookAnswer::NeedsRecord,
+    };
+    Ok(answer.to_json().into())
 }
 
 /// Judges the step that an agent is at before it stops. The workflow is what its side says, and the receipt names it by its digest; it

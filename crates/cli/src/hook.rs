@@ -49,6 +49,11 @@ enum Command {
 }
 
 impl Hook {
+    /// Whether it answers an event of a host.
+    pub(crate) fn is_event(&self) -> bool {
+        self.command.is_none()
+    }
+
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         match self.command {
             Some(Command::Install(command)) => command.run(config),

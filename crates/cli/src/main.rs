@@ -201,7 +201,27 @@ enum Command {
     Completions(completions::Completions),
 }
 
+/// The arguments of a hook alone.
+#[derive(Parser)]
+#[command(name = "proofmark", version, propagate_version = true, disable_help_subcommand = true)]
+struct HookArguments {
+    #[command(subcommand)]
+    command: HookCommand,
+}
+
+#[derive(Subcommand)]
+enum HookCommand {
+    Hook(Box<hook::Hook>),
+}
+
 fn main() -> ExitCode {
+    // A host waits for each hook. What this does not read is read by the parser of all commands, which takes longer to be made.
+    if env::args_os().nth(1).is_some_and(|name| name == "hook")
+        && let Ok(HookArguments { command: HookCommand::Hook(hook) }) = HookArguments::try_parse()
+        && hook.is_event()
+    {
+        return exit(Config::from_environment().and_then(|config| hook.run(&config)));
+    }
     let parsed = groups::in_help(Arguments::command()).try_get_matches();
     // Each command has its own `--json`, but errors are printed here, so the form is taken from the matches.
     let result = match parsed.and_then(|matches| Ok((wants_json(&matches), Arguments::from_arg_matches(&matches)?))) {
@@ -213,6 +233,10 @@ fn main() -> ExitCode {
         }
         Err(help) => Ok(print(&help)),
     };
+    exit(result)
+}
+
+fn exit(result: anyhow::Result<Exit>) -> ExitCode {
     out::exit_code(result.unwrap_or_else(|error| out::report(&error))).into()
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use proofmark_agents::{Server, ServerAddress};
+use proofmark_agents::{Server, ServerAddress, ServerError};
 
 use crate::absolute::absolute_file;
 use crate::config::{Config, secret_file};
@@ -45,14 +45,27 @@ impl Remote {
         Ok(words)
     }
 
-    /// The server, if one is named.
+    /// The server, if one is named, for several threads.
     pub(crate) fn server(&self, config: &Config) -> anyhow::Result<Option<Server>> {
+        self.server_by(config, Server::new)
+    }
+
+    /// The server, if one is named, for one thread.
+    pub(crate) fn server_of_hook(&self, config: &Config) -> anyhow::Result<Option<Server>> {
+        self.server_by(config, Server::for_one_thread)
+    }
+
+    fn server_by(
+        &self,
+        config: &Config,
+        new: fn(ServerAddress, Option<&str>) -> Result<Server, ServerError>,
+    ) -> anyhow::Result<Option<Server>> {
         let Some(address) = &self.server else { return Ok(None) };
         let api_key = match &self.api_key_file {
             Some(file) => Some(secret_file(file, "API key")?),
             None => config.api_key()?,
         };
-        Ok(Some(Server::new(address.clone(), api_key.as_deref().map(String::as_str))?))
+        Ok(Some(new(address.clone(), api_key.as_deref().map(String::as_str))?))
     }
 }
 

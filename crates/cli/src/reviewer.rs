@@ -1,5 +1,7 @@
 //! `proofmark reviewer`.
 
+mod extend;
+
 use std::io::Write;
 
 use anyhow::Context;
@@ -29,20 +31,21 @@ const MODE: u32 = 0o644;
 /// List in an action policy who may approve
 #[derive(Subcommand)]
 pub(crate) enum Reviewer {
-    /// Add a reviewer to an action policy
+    /// Add a reviewer, or another key of theirs, to an action policy
     Add(Add),
 }
 
-/// Add a reviewer to an action policy
+/// Add a reviewer, or another key of theirs, to an action policy
 ///
-/// Everything else in the file stays as it is. Whoever can write the policy decides who may approve: keep it where the agent
+/// A name that the policy has gets one more key or passkey: what any of them signs is signed by one person, in the roles that the entry
+/// has. Everything else in the file stays as it is. Whoever can write the policy decides who may approve: keep it where the agent
 /// cannot write.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark reviewer add ann --key ~/.ssh/ann.pub --role release-manager --policy policy.yaml
   proofmark reviewer add bob --key reviewer --role release-manager --policy policy.yaml")]
 pub(crate) struct Add {
-    /// A name of your choice, which the policy does not have yet
+    /// A name of your choice, or one that the policy has
     name: String,
     /// The key that they sign with: a name of the trust store or of a key, a signer id, or a public key file; or
     /// `reviewer:ID@KEY`, the caller with this id of the server with this key
@@ -51,8 +54,8 @@ pub(crate) struct Add {
     /// Their passkey, as the page `/ui/passkey` of a server shows it
     #[arg(long, value_name = "PASSKEY", conflicts_with = "key")]
     passkey: Option<Passkey>,
-    /// A role of the policy that they hold; can be repeated
-    #[arg(long, value_name = "ROLE", required = true)]
+    /// A role of the policy that they hold, where the name is new; can be repeated
+    #[arg(long, value_name = "ROLE")]
     role: Vec<String>,
     #[command(flatten)]
     policy: PolicyOption,
@@ -73,33 +76,93 @@ impl Add {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let path = self.policy.file(config)?;
         let policy = read_document(&path, "action policy")?;
-        let entry = self.entry(config)?;
         let mut changed = policy.json.clone();
-        push(&mut changed, &entry);
+        let text = || String::from_utf8(policy.text.clone()).context("read the action policy: it is not UTF-8");
+        let (entry, added, said) = match self.listed(&policy.json) {
+            Some((index, entry)) => {
+                let (member, value) = self.way(config)?;
+                self.check_another(&entry, member, &value)?;
+                let entries = extend::extended(&policy.json, index, member, &value).unwrap_or_default();
+                let entry = entries.get(index).and_then(Json::as_object).cloned().unwrap_or(entry);
+                if let Json::Object(policy) = &mut changed {
+                    policy.insert(FIELD, entries);
+                }
+                let added = extend::with_value(&text()?, format_of(&path), index, member, &value);
+                (entry, added, format!("added another {member} of {} to {}", self.name, path.display()))
+            }
+            None => {
+                let entry = self.entry(config)?;
+                push(&mut changed, &entry);
+                let added = with_entry(&text()?, format_of(&path), &entry);
+                (entry, added, format!("added {} as {} to {}", self.name, self.role.join(", "), path.display()))
+            }
+        };
         ActionPolicy::read(&changed).map_err(|error| failure("action policy", policy.finding(&error)))?;
-        let text = String::from_utf8(policy.text).context("read the action policy: it is not UTF-8")?;
-        let added = with_entry(&text, format_of(&path), &entry).ok_or_else(|| by_hand(&entry))?;
+        let added = added.ok_or_else(|| by_hand(&entry))?;
         let context = || format!("write the action policy `{}`", path.display());
         replace_file(&path, &added, MODE).with_context(context)?;
         let mut out = out::stdout();
         if self.json {
             out.json(&Json::from(entry).to_text())?;
         } else {
-            let said = format!("added {} as {} to {}", self.name, self.role.join(", "), path.display());
             writeln!(out, "{}", printable(&said))?;
         }
         Ok(Exit::Yes)
     }
 
-    fn entry(&self, config: &Config) -> anyhow::Result<Object> {
-        let key = match self.key.as_deref() {
-            Some(key) if key.parse::<Person>().is_ok() => Some(key.to_owned()),
-            Some(name) => Some(one_signer(name, config)?.to_string()),
-            None => None,
+    /// The entry of this name, and its place in the list.
+    fn listed(&self, policy: &Json) -> Option<(usize, Object)> {
+        let entries = policy.as_object()?.get(FIELD)?.as_array()?.iter().map(Json::as_object).enumerate();
+        let is_named = |entry: &Object| entry.get("name").and_then(Json::as_str) == Some(&self.name);
+        entries.filter_map(|(index, entry)| Some((index, entry?.clone()))).find(|(_, entry)| is_named(entry))
+    }
+
+    /// Refuses what the entry has, and roles that it does not give: a key is added to a person, and no power with it.
+    fn check_another(&self, entry: &Object, member: &str, value: &str) -> anyhow::Result<()> {
+        let has = |name: &str, text: &str| match entry.get(name) {
+            Some(Json::Array(all)) => all.iter().any(|one| one.as_str() == Some(text)),
+            one => one.and_then(Json::as_str) == Some(text),
         };
-        let passkey = self.passkey.as_ref().map(ToString::to_string);
+        if has(member, value) {
+            return Err(with_help(
+                format!("add the {member} of `{}`: the policy has it", self.name),
+                "name another one",
+            ));
+        }
+        match self.role.iter().find(|role| !has("roles", role)) {
+            Some(role) => Err(with_help(
+                format!("add the {member} of `{}`: the policy does not give them the role `{role}`", self.name),
+                "leave `--role` out, and add a role to the entry by hand",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// How they approve: the member of an entry, and its value.
+    fn way(&self, config: &Config) -> anyhow::Result<(&'static str, String)> {
+        match (self.key.as_deref(), &self.passkey) {
+            (Some(key), _) if key.parse::<Person>().is_ok() => Ok(("key", key.to_owned())),
+            (Some(name), _) => Ok(("key", one_signer(name, config)?.to_string())),
+            (None, Some(passkey)) => Ok(("passkey", passkey.to_string())),
+            (None, None) => {
+                Err(with_help("add the reviewer: no key was named", "name one with `--key` or `--passkey`"))
+            }
+        }
+    }
+
+    fn entry(&self, config: &Config) -> anyhow::Result<Object> {
+        if self.role.is_empty() {
+            return Err(with_help(
+                format!("add `{}`: the policy does not list them, and no role was named", self.name),
+                "name the role that they hold with `--role`",
+            ));
+        }
+        let (member, value) = self.way(config)?;
         let roles: Vec<_> = self.role.iter().map(|role| Json::from(role.as_str())).collect();
-        Ok(object! { "name": self.name.as_str(), "key"?: key, "passkey"?: passkey, "roles": roles })
+        let mut entry = object! { "name": self.name.as_str() };
+        entry.insert(member, value);
+        entry.insert("roles", roles);
+        Ok(entry)
     }
 }
 

@@ -10,7 +10,7 @@ use proofmark_contract::State;
 use proofmark_contract::reopening::reopened;
 use proofmark_receipt::{Json, Object, Receipt, Timestamp, object};
 use proofmark_store::{ListedStep, StepRun, Store, Tenant, TenantStore};
-use proofmark_verifier::{AcceptError, AwaitedApproval, chain_name, signed_state};
+use proofmark_verifier::{AcceptError, AwaitedApproval, StepSigners, chain_name, signed_state};
 
 use crate::config::Config;
 use crate::error::with_help;
@@ -19,6 +19,9 @@ use crate::listing::Listing;
 use crate::options::{OfTenant, Paging, Since, StoreAt};
 use crate::out;
 use crate::paint::printable;
+
+/// The word for what a key has signed that is not trusted for it.
+const UNTRUSTED: &str = "untrusted";
 
 /// List and show runs of workflow steps, say what is due in them, and reopen steps
 #[derive(Subcommand)]
@@ -82,6 +85,8 @@ impl List {
             Some(tenant) => store.of(tenant).runs(self.paging.limit, self.paging.after)?,
             None => store.all_tenants_runs(self.paging.limit, self.paging.after)?,
         };
+        let trusted = config.known_signers()?.trusted(&[])?;
+        let signers = StepSigners::without_workflow(trusted.signers(), None);
         let since = self.since.from.unwrap_or(i64::MIN);
         // Those that changed last come first, so the rest is older still.
         if let Some(older) = page.runs.iter().position(|run| run.iter().all(|step| step.changed_at < since)) {
@@ -93,10 +98,13 @@ impl List {
         for run in page.runs {
             let mut rows = Vec::new();
             for step in run {
-                match Row::of(step, &store)? {
+                match Row::of(step, &store, &signers)? {
                     // A state that cannot be read does not hide the others.
                     Err(error) => exit = out::report(&error.into()),
-                    Ok(row) => rows.push(row),
+                    Ok(row) => {
+                        exit = exit.max(row.exit());
+                        rows.push(row);
+                    }
                 }
             }
             runs.push(rows);
@@ -126,8 +134,8 @@ fn listing(runs: &[Vec<Row>]) -> Listing<6> {
                 run.into(),
                 workflow.into(),
                 row.step.step.as_str().into(),
-                row.state.as_str().into(),
-                row.state.attempt().to_string().into(),
+                row.state.as_ref().map_or(UNTRUSTED, State::as_str).into(),
+                row.state.as_ref().map_or_else(|| "-".to_owned(), |state| state.attempt().to_string()).into(),
             ]);
         }
     }
@@ -151,15 +159,18 @@ impl Show {
         }
         // In the order in which they were first judged.
         steps.sort_by_key(|(_, receipts)| receipts.first().map(|receipt| receipt.verified_at().unix_millis()));
-        let mut out = out::stdout();
+        let trusted = config.known_signers()?.trusted(&[])?;
+        let signers = StepSigners::without_workflow(trusted.signers(), None);
+        let (mut out, mut exit) = (out::stdout(), Exit::Yes);
         let mut shown = None;
         for (step, receipts) in steps {
-            let state = signed_state(&step, &receipts)?;
+            let state = trusted_state(signed_state(&step, &receipts, &signers))?;
             // A state changes when its receipt is issued, so the last one has the time.
             let changed_at = receipts.last().map(|receipt| receipt.verified_at().clone());
             let workflow = receipts.first().and_then(|receipt| metadata(receipt, "workflow"));
             let changed_at = changed_at.unwrap_or_else(|| Timestamp::from_unix_millis(0));
             let row = Row { tenant: self.tenant.clone(), step, state, changed_at, workflow };
+            exit = exit.max(row.exit());
             if self.json {
                 out.json(&Json::from(row.object(&receipts)).to_text())?;
                 continue;
@@ -169,9 +180,9 @@ impl Show {
                 writeln!(out, "run {} of workflow {}", printable(&run), printable(&workflow))?;
                 shown = Some((run, workflow));
             }
-            row.print(&mut out, &receipts)?;
+            row.print(&mut out, &receipts, &signers)?;
         }
-        Ok(Exit::Yes)
+        Ok(exit)
     }
 }
 
@@ -179,7 +190,8 @@ impl Show {
 struct Row {
     tenant: Tenant,
     step: StepRun,
-    state: State,
+    /// None where a key has signed it that is not trusted for that.
+    state: Option<State>,
     changed_at: Timestamp,
     /// The name of the workflow, where a receipt of the step is stored.
     workflow: Option<String>,
@@ -187,15 +199,20 @@ struct Row {
 
 impl Row {
     /// The row of a stored step, or why its state cannot be read.
-    fn of(listed: ListedStep, store: &Store) -> anyhow::Result<Result<Row, AcceptError>> {
+    fn of(listed: ListedStep, store: &Store, signers: &StepSigners<'_>) -> anyhow::Result<Result<Row, AcceptError>> {
         let ListedStep { tenant, step, changed_at } = listed;
         let receipts = store.of(&tenant).chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
-        let state = match signed_state(&step, &receipts) {
+        let state = match trusted_state(signed_state(&step, &receipts, signers)) {
             Ok(state) => state,
             Err(error) => return Ok(Err(error)),
         };
         let workflow = workflow_of(&store.of(&tenant), &step)?;
         Ok(Ok(Row { tenant, step, state, changed_at: Timestamp::from_unix_millis(changed_at), workflow }))
+    }
+
+    /// What a command answers that shows it.
+    fn exit(&self) -> Exit {
+        if self.state.is_some() { Exit::Yes } else { Exit::No }
     }
 
     /// What identifies the run: its name, and whose it is where it is not of the command line.
@@ -219,14 +236,22 @@ impl Row {
             "workflow"?: self.workflow.as_deref(),
             "step": self.step.step.as_str(),
             "changed_at": self.changed_at.to_string(),
-            "state": self.state.to_json(),
+            "state"?: self.state.as_ref().map(State::to_json),
+            "untrusted"?: self.state.is_none().then_some(true),
             "receipts": ids.collect::<Vec<_>>(),
         }
     }
 
-    fn print(&self, out: &mut impl Write, receipts: &[Receipt]) -> io::Result<()> {
+    fn print(&self, out: &mut impl Write, receipts: &[Receipt], signers: &StepSigners<'_>) -> io::Result<()> {
         let step = printable(&self.step.step);
-        match &self.state {
+        let Some(state) = &self.state else {
+            writeln!(
+                out,
+                "{step}: {UNTRUSTED}, its state is signed by a key that is not trusted to accept or reopen it"
+            )?;
+            return self.print_receipts(out, receipts, signers);
+        };
+        match state {
             State::Retry(retry) => writeln!(out, "{step}: retry, attempt {} is awaited", retry.attempt)?,
             State::AwaitingApproval { attempt, .. } => {
                 let awaited = receipts.last().and_then(AwaitedApproval::read).unwrap_or_default();
@@ -234,23 +259,38 @@ impl Row {
             }
             state => writeln!(out, "{step}: {}", state.as_str())?,
         }
+        self.print_receipts(out, receipts, signers)?;
+        if let State::Retry(retry) = state {
+            writeln!(out, "  the prompt of attempt {}:", retry.attempt)?;
+            retry.prompt.lines().try_for_each(|line| writeln!(out, "    {}", printable(line)))?;
+        }
+        Ok(())
+    }
+
+    fn print_receipts(&self, out: &mut impl Write, receipts: &[Receipt], signers: &StepSigners<'_>) -> io::Result<()> {
         for receipt in receipts {
             let (at, id) = (receipt.verified_at(), receipt.receipt_id());
+            let trust = if signers.count(receipt) { String::new() } else { format!("  {UNTRUSTED}") };
             if let Some((reviewer, note)) = reopened(receipt) {
                 let (reviewer, note) = (printable(reviewer), printable(note));
-                writeln!(out, "  {at}  reopened by {reviewer}: {note}  receipt {id}")?;
+                writeln!(out, "  {at}  reopened by {reviewer}: {note}  receipt {id}{trust}")?;
                 continue;
             }
             // Of one attempt there are several where it waited for an approval.
             let number = receipt.metadata().get("attempt").map(Json::to_text).unwrap_or_default();
             let (number, state) = (printable(&number), metadata(receipt, "state").unwrap_or_default());
-            writeln!(out, "  {at}  attempt {number}: {:<8}  receipt {id}", printable(&state))?;
-        }
-        if let State::Retry(retry) = &self.state {
-            writeln!(out, "  the prompt of attempt {}:", retry.attempt)?;
-            retry.prompt.lines().try_for_each(|line| writeln!(out, "    {}", printable(line)))?;
+            writeln!(out, "  {at}  attempt {number}: {:<8}  receipt {id}{trust}", printable(&state))?;
         }
         Ok(())
+    }
+}
+
+/// The state, or none where a key has signed it that is not trusted for that.
+fn trusted_state(state: Result<State, AcceptError>) -> Result<Option<State>, AcceptError> {
+    match state {
+        Ok(state) => Ok(Some(state)),
+        Err(AcceptError::OtherSigner { .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -13,9 +13,9 @@ use proofmark_receipt::{
 };
 use proofmark_store::{Decision, NewReceipt, Spends, StoreError, Tenant, TenantStore, Write};
 use proofmark_verifier::presented::spend_of_stored;
-use proofmark_verifier::{clock, signed_action};
+use proofmark_verifier::{clock, signed_action, signed_facts};
 
-use crate::decide::{self, DecideError};
+use crate::decide::DecideError;
 use crate::decider::Decider;
 
 /// The longest note of a reviewer, in bytes.
@@ -223,8 +223,9 @@ pub(crate) fn ended_by_denial(
     now: &Timestamp,
     key: &SigningKey,
 ) -> Result<Vec<Write>, GrantError> {
-    let decision = decide::read(stored)?;
-    let action = signed_action(stored, &decision).map_err(DecideError::from)?.unwrap_or(Json::Null);
+    // What cannot be read, or is not what was signed, can be denied all the same: the denial itself blocks.
+    let Ok(decision) = DecisionReceipt::parse(stored.document.as_bytes()) else { return Ok(Vec::new()) };
+    let Some(action) = genuine_action(store, stored, &decision)? else { return Ok(Vec::new()) };
     let asker = decision.asker();
     let occasion = Occasion {
         action: &action,
@@ -247,6 +248,20 @@ pub(crate) fn ended_by_denial(
         }
     }
     Ok(writes)
+}
+
+/// The action of a decision as it was signed: that of its row, or else that of its facts.
+fn genuine_action(
+    store: &TenantStore<'_>,
+    stored: &Decision,
+    decision: &DecisionReceipt,
+) -> Result<Option<Json>, StoreError> {
+    if let Ok(action) = signed_action(stored, decision) {
+        return Ok(action);
+    }
+    let facts = store.facts(&stored.decision_id)?.and_then(|facts| signed_facts(stored, decision, facts).ok());
+    let facts = facts.and_then(|facts| Json::parse(facts.as_bytes()).ok());
+    Ok(facts.and_then(|facts| facts.as_object()?.get("action").cloned()))
 }
 
 /// The scope of an approval of a decision, from the facts that the decision binds.

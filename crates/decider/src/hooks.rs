@@ -70,6 +70,15 @@ pub struct Hooks {
     stop: Arc<AtomicBool>,
 }
 
+/// What became of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    Ruled(HookRuling),
+    Recorded,
+    /// Nothing was decided: the decision depends on the host's own record, which was not there.
+    NeedsRecord,
+}
+
 /// What is said of a call that is about to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookRuling {
@@ -85,6 +94,8 @@ struct Seen {
     calls: Calls,
     /// Which start of the host the session was seen from last.
     process: Option<String>,
+    /// The request of the last decision, which the next one has most facts in common with.
+    last: Option<Request>,
 }
 
 type HookSession = SessionDecider<Seen>;
@@ -110,29 +121,17 @@ impl Hooks {
         Self { kept: Some(sessions), ..self }
     }
 
-    /// Takes in an event: a call is decided on, and how one ended is recorded. What was ruled, if something was to be. `transcript` is
-    /// asked for where hooks are not told how calls end, or were not.
+    /// Takes in an event: a call is decided on, and how one ended is recorded. `record` is asked for the host's own record where hooks
+    /// are not told how calls end, or were not; none where it is not there yet.
     ///
     /// # Errors
     /// [`DecideError`]; a call may not be made then.
-    pub fn take(
-        &self,
-        message: &Message,
-        transcript: &dyn Fn() -> HostRecord,
-    ) -> Result<Option<HookRuling>, DecideError> {
+    pub fn take(&self, message: &Message, record: &dyn Fn() -> Option<HostRecord>) -> Result<Taken, DecideError> {
         match &message.event {
-            Told::Before(call) => self.before(message, call, transcript).map(Some),
-            Told::After(call, ended) => self.after(message, call, ended).map(|()| None),
-            Told::Stop(_) | Told::Other => Ok(None),
+            Told::Before(call) => self.before(message, call, record),
+            Told::After(call, ended) => self.after(message, call, ended).map(|()| Taken::Recorded),
+            Told::Stop(_) | Told::Other => Ok(Taken::Recorded),
         }
-    }
-
-    /// Whether a decision on a call depends on the host's own record.
-    ///
-    /// # Errors
-    /// When the session cannot be read.
-    pub fn needs_record(&self) -> Result<bool, DecideError> {
-        self.in_session(|session| Ok(self.is_to_compare(session)))
     }
 
     fn is_to_compare(&self, session: &HookSession) -> bool {
@@ -140,8 +139,7 @@ impl Hooks {
         (record.alone_has_exit_codes() && calls.any_unsettled()) || (record.form().is_some() && calls.any_open())
     }
 
-    /// Decides on a call. The decision is on disk when it returns. `transcript` is asked for where hooks are not told how calls
-    /// end.
+    /// Decides on a call. The decision is on disk when it returns.
     ///
     /// # Errors
     /// [`DecideError`]; the call may not be made then.
@@ -149,24 +147,24 @@ impl Hooks {
         &self,
         message: &Message,
         call: &Call,
-        transcript: &dyn Fn() -> HostRecord,
-    ) -> Result<HookRuling, DecideError> {
+        record: &dyn Fn() -> Option<HostRecord>,
+    ) -> Result<Taken, DecideError> {
         let Owner { tenant, asker } = &self.settings.owner;
         let policy = self.decider.policy_for(tenant, asker)?;
         let pending = Pending { message, call, action: self.action(&policy, message, call), policy: &policy };
-        self.in_session(|session| self.before_in(session, &pending, transcript))
+        self.in_turn(|session| self.before_in(session, &pending, record))
     }
 
     fn before_in(
         &self,
         session: &mut HookSession,
         pending: &Pending<'_>,
-        transcript: &dyn Fn() -> HostRecord,
-    ) -> Result<HookRuling, DecideError> {
+        record: &dyn Fn() -> Option<HostRecord>,
+    ) -> Result<Taken, DecideError> {
         let Pending { message, call, .. } = *pending;
         self.check_sender(session)?;
         if self.is_to_compare(session) {
-            let record = transcript();
+            let Some(record) = record() else { return Ok(Taken::NeedsRecord) };
             if self.settings.host.record.alone_has_exit_codes() {
                 self.compare(session, &record)?;
             } else {
@@ -174,7 +172,7 @@ impl Hooks {
             }
             session.catch_up()?;
         }
-        session.settled(|session| {
+        let ruling = session.settled(|session| {
             let Seen { facts, calls, .. } = &session.known;
             match calls.decided(message, call, &self.decider.now()).cloned() {
                 Some(decided) => self.joined(session, call, &decided),
@@ -184,7 +182,8 @@ impl Hooks {
                 }
                 None => self.decide(session, pending),
             }
-        })
+        })?;
+        Ok(Taken::Ruled(ruling))
     }
 
     /// Records how a call ended.
@@ -192,7 +191,7 @@ impl Hooks {
     /// # Errors
     /// When it cannot be stored.
     fn after(&self, message: &Message, call: &Call, ended: &Ended) -> Result<(), DecideError> {
-        self.in_session(|session| self.after_in(session, message, call, ended))
+        self.in_turn(|session| self.after_in(session, message, call, ended))
     }
 
     fn after_in(
@@ -274,7 +273,12 @@ impl Hooks {
         if let (Some(project), Some(Json::Object(agent))) = (&self.settings.project, facts.get_mut("agent")) {
             agent.insert("project", project.as_str());
         }
-        let request = Request::from_facts(facts).map_err(|error| DecideError::Facts(error.to_string()))?;
+        let request = match &session.known.last {
+            Some(last) => last.followed_by(facts),
+            None => Request::from_facts(facts),
+        };
+        let request = request.map_err(|error| DecideError::Facts(error.to_string()))?;
+        session.known.last = Some(request.clone());
         let opened = self.opened(session, Some(pending.policy));
         let receipt = session.decide(&request, &|decision, allowed| {
             let process = self.settings.process.clone();
@@ -339,6 +343,16 @@ impl Hooks {
 
     fn store(&self) -> TenantStore<'_> {
         self.decider.store().of(&self.settings.owner.tenant)
+    }
+
+    /// Works in the session when it is the turn of this event.
+    fn in_turn<T>(&self, work: impl FnOnce(&mut HookSession) -> Result<T, DecideError>) -> Result<T, DecideError> {
+        let HookSettings { owner, session, .. } = &self.settings;
+        let _turn = match &self.kept {
+            Some(kept) => Some(kept.turn(&owner.tenant, session, &self.stop).ok_or(DecideError::Stopped)?),
+            None => None,
+        };
+        self.in_session(work)
     }
 
     /// Works in the session. What is known of it afterwards is kept, unless the work fails.

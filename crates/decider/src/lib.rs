@@ -41,8 +41,8 @@ pub use finding::FindingCode;
 pub use grant::{GrantError, Revocation, RevokeError};
 pub use guard::{FailedRequest, Guard, Judge, Judges, LocalJudges, NoJudge, Passage, PostedMessage, read_message};
 pub use hooks::{
-    HookRuling, HookSettings, Hooks, HostRecord, KeptSessions, StepAt, StopError, StopRuling, followed, not_executed,
-    session_of,
+    HookRuling, HookSettings, Hooks, HostRecord, KeptSessions, StepAt, StopError, StopRuling, Taken, followed,
+    not_executed, session_of,
 };
 pub use passkey::{PasskeyRefusal, SignedApproval, Statement};
 pub use pins::{KnownPin, PinStatus, approve_pins, pins};

@@ -1,26 +1,29 @@
 //! Reviews: a person's approval of a decision, stored as a signed receipt, or a denial that counts until it expires.
 
+mod error;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proofmark_boundary::{
     ActionPolicy, DecisionReceipt, EvidenceItem, History, Moment, Request, judge_rules, roles_asked,
 };
-use proofmark_evidence::{Approval, ApprovalError, Evidence, Person, Refusal, Reviewer, Scope, WantedScope};
+use proofmark_evidence::{Approval, Evidence, Person, Reviewer, Scope, WantedScope};
 use proofmark_passkey::approved;
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Sha256Digest, SignError, Timestamp};
+use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Sha256Digest, Timestamp};
 use proofmark_statement::{ActionStatement, OtherActionError};
 use proofmark_store::{Decision, JudgedReview, NewReceipt, Review, ReviewVerdict, StoreError, Tenant, TenantStore};
-use proofmark_verifier::clock;
 use proofmark_verifier::presented::{self, Presented};
+use proofmark_verifier::{clock, subject_denied};
 
 use crate::decide::{self, DecideError, Question};
 use crate::decider::Decider;
 use crate::deciding::settled;
-use crate::grant::{self, GrantError, MAX_NOTE, is_note};
-use crate::passkey::{self, PasskeyRefusal, SignedApproval, Statement};
+use crate::grant::{self, is_note};
+use crate::passkey::{self, SignedApproval, Statement};
 use crate::policies::PolicyAsked;
+pub use error::ReviewError;
 
 /// How long an approval counts by default, in milliseconds.
 const APPROVED_FOR: i64 = 3_600_000;
@@ -68,144 +71,6 @@ pub struct ApprovalTerms<'a> {
     pub scope: Option<&'a WantedScope>,
 }
 
-/// Why a review is not stored.
-#[derive(Debug, thiserror::Error)]
-pub enum ReviewError {
-    /// The tenant has no such decision.
-    #[error("review the decision `{}`: there is none with this id", shown(.0))]
-    Unknown(String),
-    /// What was shown, or is stored as its action, is not what was decided on.
-    #[error("review the decision `{0}`: what was shown is not the action that was decided on")]
-    OtherAction(String),
-    /// An allowed action waits for no review.
-    #[error("review the decision `{0}`: the action was allowed, so there is nothing to review")]
-    Allowed(String),
-    /// A denial stands until it expires.
-    #[error("approve: {reviewer} denied the action in the review of decision `{decision_id}`, until {until}")]
-    Denied {
-        reviewer: String,
-        decision_id: String,
-        /// When the denial expires.
-        until: Timestamp,
-    },
-    /// Several roles are asked for.
-    #[error("approve: the decision asks for several roles, {}", .0.join(", "))]
-    Roles(Vec<String>),
-    /// No rule asks for such an approval.
-    #[error("approve as `{}`: no rule for this action asks for it{}", shown(.role), but_for(.roles))]
-    NotAsked {
-        /// The role it was given in.
-        role: String,
-        /// The roles that rules ask for.
-        roles: Vec<String>,
-    },
-    /// It would not count.
-    #[error("approve as `{}`: the approval {}, so it cannot count", shown(.role), .why.words())]
-    CannotCount {
-        /// The role it was given in.
-        role: String,
-        why: Refusal,
-        /// Who may approve in the role by the policy.
-        holders: Vec<String>,
-    },
-    /// It has as many approvals as are asked for.
-    #[error("approve as `{}`: there are as many unused approvals as are asked for", shown(.0))]
-    Enough(String),
-    /// The policy that decided is not one of those here.
-    #[error(
-        "approve the decision `{decision_id}`: the policy that asks for it, {policy}, is not in force on this server"
-    )]
-    OtherPolicy {
-        decision_id: String,
-        /// Its name, where it has one, and its digest.
-        policy: String,
-    },
-    /// The facts of the decision are not stored.
-    #[error("approve the decision `{0}`: the facts it was made on are not stored")]
-    NoFacts(String),
-    /// The note is empty or too long.
-    #[error("review: the note is empty, has more than {MAX_NOTE} bytes, or has the character U+0000")]
-    Note,
-    /// It would expire too soon or too late.
-    #[error("review: a review counts for at least a second and at most 30 days")]
-    Expiry,
-    /// What a passkey signed does not count.
-    #[error("approve: what the passkey signed does not count: {0}")]
-    Passkey(#[from] PasskeyRefusal),
-    /// It cannot reach so far.
-    #[error(transparent)]
-    Grant(#[from] GrantError),
-    /// It cannot be approved.
-    #[error("approve: {0}")]
-    Approval(#[from] ApprovalError),
-    /// It cannot be signed.
-    #[error("sign the approval: {0}")]
-    Sign(#[from] SignError),
-    /// The decision cannot be read.
-    #[error(transparent)]
-    Decide(#[from] DecideError),
-    /// The store refused, or failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl ReviewError {
-    /// What to do about it.
-    #[must_use]
-    pub fn help(&self) -> Option<String> {
-        let text = match self {
-            Self::Decide(error) => return error.help(),
-            Self::Store(error) => return error.help(),
-            Self::Unknown(_) => "name the id of a stored decision",
-            Self::OtherAction(_) => {
-                "open the decision again; if its action still differs, verify the store with `proofmark store check`"
-            }
-            Self::Denied { .. } => "ask for the action again after that",
-            Self::Roles(_) => "choose one of them as `role`",
-            Self::NotAsked { .. } => "deny the action, or change what blocks it",
-            Self::CannotCount { why: why @ Refusal::Signer, holders, .. } if !holders.is_empty() => {
-                return Some(format!("{}; the policy gives the role to {}", way_out(*why), holders.join(", ")));
-            }
-            Self::CannotCount { why, .. } => way_out(*why),
-            Self::Enough(_) => "let the agent ask again",
-            Self::OtherPolicy { .. } => {
-                "approve with `proofmark decision approve`, or on a server that has this policy (`--policy`)"
-            }
-            Self::NoFacts(_) => "let the agent ask again, and review that decision",
-            Self::Passkey(refusal) => refusal.help(),
-            Self::Grant(error) => return error.help(),
-            Self::Note => "say why",
-            Self::Expiry => "choose another `expires_in`",
-            Self::Sign(error) => return error.help(),
-            Self::Allowed(_) | Self::Approval(_) => return None,
-        };
-        Some(text.to_owned())
-    }
-}
-
-fn but_for(roles: &[String]) -> String {
-    if roles.is_empty() { String::new() } else { format!(", but for {}", roles.join(", ")) }
-}
-
-fn way_out(why: Refusal) -> &'static str {
-    match why {
-        Refusal::Signer => {
-            "approve with `proofmark decision approve` and a key of the role, or let the reviewer's entry in the file of API keys, or \
-             the policy, name the role"
-        }
-        Refusal::SameReviewer => "let another person approve",
-        Refusal::ScopeNotOffered => {
-            "approve this action once, or let the owner of the policy offer more in `scopes` of the rule"
-        }
-        Refusal::GrantTooLong => "choose a shorter time",
-        Refusal::RoleOfNobody => {
-            "list who holds the role, with `proofmark reviewer add NAME --key KEY --role ROLE --policy FILE`, or give it to the \
-             reviewer's API key with `proofmark api-key add … --holds ROLE`"
-        }
-        _ => "let the agent ask again, and review that decision",
-    }
-}
-
 impl Decider {
     /// Stores a review. An approval is signed with the decider's key and counts when the action is asked for again; one that
     /// would not count is refused. A denial answers the next requests for the action.
@@ -219,9 +84,10 @@ impl Decider {
         };
         // What an authenticator counts is compared with what it counted before.
         let _same_page = new.signed.map(|signed| self.lock("passkey", new.tenant, signed.origin.as_str()));
-        // Whether an approval counts depends on those before it.
-        let _same_subject = self.lock("review", new.tenant, &stored.about.subject);
-        settled(|| match self.review_once(new, &stored) {
+        // Whether an approval counts depends on those before it. An approval of a row that is not what was signed is refused.
+        let subject = subject_denied(&stored);
+        let _same_subject = self.lock("review", new.tenant, &subject);
+        settled(|| match self.review_once(new, &stored, &subject) {
             // Through another server, at the same time: whether this one counts is judged again.
             // The same where a grant that a denial ends was ended meanwhile.
             Err(ReviewError::Store(StoreError::ReviewedMeanwhile(_) | StoreError::Spent(_))) => Ok(None),
@@ -229,15 +95,20 @@ impl Decider {
         })
     }
 
-    fn review_once(&self, new: &NewReview<'_>, stored: &Decision) -> Result<(Review, Option<Receipt>), ReviewError> {
+    fn review_once(
+        &self,
+        new: &NewReview<'_>,
+        stored: &Decision,
+        subject: &str,
+    ) -> Result<(Review, Option<Receipt>), ReviewError> {
         let store = self.store.of(new.tenant);
         // First, so that a review that is stored meanwhile makes this one fail, whatever was seen of it.
-        let seen = store.review_count(&stored.about.subject)?;
+        let seen = store.review_count(subject)?;
         let period = Period::new(clock::now_in(&self.store)?, new)?;
-        open_to_review(&store, stored)?;
+        open_to_review(&store, stored, new.approve)?;
         let review = Review {
             decision_id: stored.decision_id.clone(),
-            subject: stored.about.subject.clone(),
+            subject: subject.to_owned(),
             verdict: if new.approve { ReviewVerdict::Approved } else { ReviewVerdict::Denied },
             reviewer: new.reviewer.id.clone(),
             person: new.reviewer.person(self.key.signer()).to_string(),
@@ -249,8 +120,10 @@ impl Decider {
         };
         // Not asked whether it would count: a denial can only block.
         if !new.approve {
-            if new.shown.is_some() {
-                digest_shown(&decide::read(stored)?, stored, new)?;
+            // Where the action beside the decision was changed, nobody can be shown it, and the decision is denied all the same.
+            let decision = decide::read(stored).ok().filter(|decision| statement_of(decision, stored).is_ok());
+            if let Some(decision) = decision.filter(|_| new.shown.is_some()) {
+                digest_shown(&decision, stored, new)?;
             }
             let said = (new.reviewer, new.note);
             let mut writes = grant::ended_by_denial(&store, stored, said, &period.from, &self.key)?;
@@ -315,7 +188,8 @@ impl Decider {
         let store = self.store.of(&tenant);
         let period = Period::new(clock::now_in(&self.store)?, &new)?;
         if let Some(stored) = &stored {
-            open_to_review(&store, stored)?;
+            decide::read(stored)?;
+            open_to_review(&store, stored, true)?;
             not_denied(&store, stored, &period.from)?;
         }
         let (role, draft) = self.draft(&store, decision, &new, shown, &period)?;
@@ -344,7 +218,7 @@ impl Decider {
         let store = self.store.of(new.tenant);
         let unknown = || ReviewError::Unknown(new.decision_id.to_owned());
         let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
-        open_to_review(&store, &stored)?;
+        open_to_review(&store, &stored, true)?;
         let period = Period::new(clock::now_in(&self.store)?, new)?;
         let id = clock::receipt_id().map_err(DecideError::from)?;
         let decision = decide::read(&stored)?;
@@ -462,11 +336,13 @@ fn digest_shown(
     stored: &Decision,
     new: &NewReview<'_>,
 ) -> Result<Sha256Digest, ReviewError> {
-    let statement =
-        stored_action(stored).ok_or(OtherActionError).and_then(|action| ActionStatement::of(&action, decision));
-    let shown = statement.ok().map(|statement| statement.shown());
+    let shown = statement_of(decision, stored).ok().map(|statement| statement.shown());
     let same = shown.filter(|shown| new.shown.is_none_or(|said| said == *shown));
     same.ok_or_else(|| ReviewError::OtherAction(stored.decision_id.clone()))
+}
+
+fn statement_of(decision: &DecisionReceipt, stored: &Decision) -> Result<ActionStatement, OtherActionError> {
+    stored_action(stored).ok_or(OtherActionError).and_then(|action| ActionStatement::of(&action, decision))
 }
 
 /// From when until when a review counts.
@@ -567,9 +443,11 @@ fn is_again(earlier: &Review, new: &Review, role: Option<&str>) -> bool {
 }
 
 /// Whether a review of the decision would change anything.
-fn open_to_review(store: &TenantStore<'_>, decision: &Decision) -> Result<(), ReviewError> {
+fn open_to_review(store: &TenantStore<'_>, decision: &Decision, approve: bool) -> Result<(), ReviewError> {
     let id = decision.decision_id.clone();
-    if decision.allowed {
+    // A row that says so, other than what was signed, keeps nobody from denying it.
+    let is_changed = || !approve && decide::read(decision).is_err();
+    if decision.allowed && !is_changed() {
         return Err(ReviewError::Allowed(id));
     }
     match store.allowed_since(&id)? {

@@ -7,7 +7,7 @@ use proofmark_receipt::Receipt;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
 use proofmark_store::{Cursor, ListedStep, StepRun, StoreError, TenantStore};
-use proofmark_verifier::{AcceptError, chain_name, signed_state};
+use proofmark_verifier::{AcceptError, StepSigners, chain_name, signed_state};
 
 use super::frame::{Frame, Here};
 use super::html::html;
@@ -18,6 +18,8 @@ use super::words::{When, address, encoded};
 
 /// How many runs a page has.
 const PAGE: usize = 50;
+/// What a key has signed that may not: no verdict of it counts.
+const UNTRUSTED: Look = ("fail", "warn", "signed by a key that is not trusted");
 /// The most attempts at a step that are shown: the last ones.
 const MAX_ATTEMPTS: usize = 20;
 
@@ -73,19 +75,25 @@ pub(crate) fn list(visit: &Visit<'_>) -> Result<Reply, Problem> {
     let after = visit.context.parsed::<Cursor>("after", "the place at the end of the page before")?;
     let found = visit.context.store().runs(PAGE, after)?;
     let store = visit.context.store();
-    let rows = found.runs.iter().map(|steps| RunRow::of(&store, steps));
+    let trusted = visit.context.decider.trusted();
+    let signers = StepSigners::without_workflow(trusted.signers(), Some(visit.context.decider.key().signer()));
+    let rows = found.runs.iter().map(|steps| RunRow::of(&store, steps, &signers));
     let runs = rows.collect::<Result<Vec<_>, StoreError>>()?.into_iter().flatten().collect();
     let next = found.next.map(|next| address("/ui/runs", &[("after", &next.to_string())]));
     html(&RunsPage { frame: Frame::of(visit, Here::Runs, "Runs")?, runs, next })
 }
 
 impl RunRow {
-    fn of(store: &TenantStore<'_>, steps: &[ListedStep]) -> Result<Option<Self>, StoreError> {
+    fn of(
+        store: &TenantStore<'_>,
+        steps: &[ListedStep],
+        signers: &StepSigners<'_>,
+    ) -> Result<Option<Self>, StoreError> {
         let Some(ListedStep { step, changed_at, .. }) = steps.first() else { return Ok(None) };
         // The store lists the newest first, and people read steps in their order.
         let looks = steps.iter().rev().map(|ListedStep { step, .. }| {
             let receipts = store.chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
-            Ok((Shown::line(&step.step, 80), state_look(&signed_state(step, &receipts))))
+            Ok((Shown::line(&step.step, 80), state_look(&signed_state(step, &receipts, signers))))
         });
         let steps = looks.collect::<Result<_, StoreError>>()?;
         Ok(Some(Self {
@@ -112,13 +120,15 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
     };
     // Without `begun_by` a name may mean several runs: the first is shown, and never steps of two together.
     let begun_by = first.begun_by.clone();
+    let trusted = context.decider.trusted();
+    let signers = StepSigners::without_workflow(trusted.signers(), Some(context.decider.key().signer()));
     let mut workflow = None;
     let mut steps = Vec::new();
     for step in found.iter().filter(|step| step.begun_by == begun_by) {
         let receipts = store.chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
         // A step without attempts has no receipt that names the workflow.
         workflow = workflow.or_else(|| receipts.first()?.metadata().get("workflow")?.as_str().map(Shown::from));
-        steps.push(StepRow::of(step, &receipts));
+        steps.push(StepRow::of(step, &receipts, &signers));
     }
     // In the order in which they were first judged.
     steps.sort_by_key(|step| step.first);
@@ -133,8 +143,8 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
 }
 
 impl StepRow {
-    fn of(step: &StepRun, receipts: &[Receipt]) -> Self {
-        let state = signed_state(step, receipts);
+    fn of(step: &StepRun, receipts: &[Receipt], signers: &StepSigners<'_>) -> Self {
+        let state = signed_state(step, receipts, signers);
         let look = state_look(&state);
         let (prompt, not_before) = match &state {
             Ok(State::Retry(retry)) => (Some(retry.prompt.as_str().into()), Some(When::full(retry.not_before_ms))),
@@ -142,7 +152,7 @@ impl StepRow {
         };
         // The last ones say where the step is now.
         let skipped = receipts.len().saturating_sub(MAX_ATTEMPTS);
-        let attempts = receipts.iter().skip(skipped).map(AttemptRow::of);
+        let attempts = receipts.iter().skip(skipped).map(|receipt| AttemptRow::of(receipt, signers.count(receipt)));
         Self {
             name: Shown::line(&step.step, 120),
             look,
@@ -155,7 +165,7 @@ impl StepRow {
 }
 
 impl AttemptRow {
-    fn of(receipt: &Receipt) -> Self {
+    fn of(receipt: &Receipt, is_trusted: bool) -> Self {
         let rules = receipt.results().details.iter().map(|detail| {
             let look = match detail.status {
                 proofmark_receipt::Status::Pass => ("pass", "ok", "met"),
@@ -174,7 +184,7 @@ impl AttemptRow {
         };
         Self {
             number,
-            look: look(receipt.verdict()),
+            look: if is_trusted { look(receipt.verdict()) } else { UNTRUSTED },
             href: format!("/ui/receipts/{}", receipt.receipt_id()),
             when: When::full(receipt.verified_at().unix_millis()),
             rules: rules.collect(),
@@ -193,6 +203,7 @@ fn state_look(state: &Result<State, AcceptError>) -> Look {
         Ok(State::Evaluating { .. }) => ("plain", "clock", "being judged"),
         Ok(State::Pending) => ("plain", "ring", "not begun"),
         // The step is listed all the same: without it the run would look further than it is.
+        Err(AcceptError::OtherSigner { .. }) => UNTRUSTED,
         Err(AcceptError::OtherState { .. }) => ("fail", "warn", "changed in the store"),
         Err(_) => ("fail", "stop", "cannot be read"),
     }
@@ -200,6 +211,8 @@ fn state_look(state: &Result<State, AcceptError>) -> Look {
 
 #[cfg(test)]
 mod tests {
+    use proofmark_evidence::Signers;
+
     use super::*;
 
     #[test]
@@ -211,8 +224,12 @@ mod tests {
             version: 1,
             state: "{".to_owned(),
         };
-        assert_eq!(state_look(&signed_state(&step, &[])).2, "cannot be read");
+        let trusted = Signers::default();
+        let signers = StepSigners::without_workflow(&trusted, None);
+        assert_eq!(state_look(&signed_state(&step, &[], &signers)).2, "cannot be read");
         let step = StepRun { state: State::Pending.to_json().to_text(), ..step };
-        assert_eq!(state_look(&signed_state(&step, &[])).2, "changed in the store");
+        assert_eq!(state_look(&signed_state(&step, &[], &signers)).2, "changed in the store");
+        let other = AcceptError::OtherSigner { run: step.run, step: step.step };
+        assert_eq!(state_look(&Err(other)), UNTRUSTED);
     }
 }

@@ -448,7 +448,7 @@ impl From<AcceptError> for Problem {
             }
             AcceptError::Store(error) => return error.into(),
             AcceptError::Awaits { .. } => Self::conflict("awaits_approval", message),
-            AcceptError::OtherState { .. } => Self::changed(message),
+            AcceptError::OtherState { .. } | AcceptError::OtherSigner { .. } => Self::changed(message),
             AcceptError::Refused { .. } => Self::conflict("attempt_refused", message),
             AcceptError::NotBegun { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", message),
             AcceptError::OfAnother { .. } => Self::new(StatusCode::FORBIDDEN, "run_of_another", message),

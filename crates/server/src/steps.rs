@@ -1,7 +1,7 @@
 //! `/v1/steps`: attempts at workflow steps, judged by their contracts, and where a run is.
 
 use proofmark_receipt::Json;
-use proofmark_verifier::{StoredStep, stored_step};
+use proofmark_verifier::{StepSigners, StoredStep, stored_step};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -49,7 +49,9 @@ pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     context.only(&["begun_by"])?;
     let begun_by = context.parameter("begun_by").unwrap_or(&context.caller.id);
     let (run, step) = (context.variable("run"), step_id(context.variable("step"))?);
-    let stored = stored_step(&context.store(), begun_by, run, &step)?;
+    let trusted = context.decider.trusted();
+    let signers = StepSigners::without_workflow(trusted.signers(), Some(context.decider.key().signer()));
+    let stored = stored_step(&context.store(), begun_by, run, &step, &signers)?;
     let StoredStep { state, receipts, .. } = stored.ok_or_else(|| {
         Problem::not_found("step of a run begun by this caller").help("name who began the run with `?begun_by=ID`")
     })?;

@@ -190,7 +190,8 @@ pub fn accept(
     let receipts = receipts(attempt, store, (&outputs_wanted(&contract, &payload), &sought(&contract, &payload)))?;
     let run = run_name(attempt.run)?;
     let begun_by = begun_by(attempt, &run, store)?;
-    let signers = StepSigners { accepting: attempt.trusted, own: issuer.signer(), reviewers: &contract.reviewers };
+    let signers =
+        StepSigners { accepting: attempt.trusted, own: issuer.signer(), reviewers: Some(&contract.reviewers) };
     let position = Position::load(store, begun_by, &run, attempt.step, &signers)?;
     let last = position.last_if_waiting(store, begun_by, &run, attempt.step)?;
     if let (Some(last), Err(_)) = (&last, &payload) {
@@ -299,9 +300,9 @@ fn is_in_order(
 ) -> Result<bool, AcceptError> {
     let Some(store) = store else { return Ok(true) };
     proofmark_contract::is_in_order(attempt.workflow, attempt.step, |step| {
-        let Some(stored) = stored_step(store, begun_by, run, step)? else { return Ok(None) };
+        let Some(stored) = stored_step(store, begun_by, run, step, signers)? else { return Ok(None) };
         stored.of(attempt.workflow, run, step)?;
-        Ok(Some(stored.signed_by(signers, run, step)?.state))
+        Ok(Some(stored.state))
     })
 }
 
@@ -432,9 +433,8 @@ impl Position {
         step: &str,
         signers: &StepSigners<'_>,
     ) -> Result<Self, AcceptError> {
-        let stored = store.map(|store| stored_step(store, begun_by, run, step)).transpose()?.flatten();
+        let stored = store.map(|store| stored_step(store, begun_by, run, step, signers)).transpose()?.flatten();
         let Some(stored) = stored else { return Ok(Self { state: State::Pending, version: 0 }) };
-        let stored = stored.signed_by(signers, run, step)?;
         Ok(Self { state: stored.state, version: stored.version })
     }
 

@@ -9,7 +9,7 @@ use crate::accept_error::AcceptError;
 /// What is due in the run that `begun_by` began under this name. A run that nobody began is at the first step.
 ///
 /// # Errors
-/// [`AcceptError`] when a stored state cannot be read, or is not what its last receipt says.
+/// [`AcceptError`] when a stored state cannot be read, is not what its last receipt says, or one has signed it who may not.
 pub fn due_in_run(
     store: &TenantStore<'_>,
     begun_by: &str,
@@ -18,8 +18,7 @@ pub fn due_in_run(
     signers: &StepSigners<'_>,
 ) -> Result<Due, AcceptError> {
     proofmark_contract::due(workflow, |step| {
-        let Some(stored) = stored_step(store, begun_by, run, step)? else { return Ok(None) };
-        let stored = stored.signed_by(signers, run, step)?;
+        let Some(stored) = stored_step(store, begun_by, run, step, signers)? else { return Ok(None) };
         let last = stored.of(workflow, run, step)?;
         let next = last.metadata().get("next").cloned();
         Ok(Some(KnownStep { state: stored.state, next }))

@@ -2,11 +2,11 @@
 
 use proofmark_contract::reopening::{Reopening, TIER};
 use proofmark_contract::{Contract, Event, State, Workflow, WorkflowPolicy};
-use proofmark_evidence::{ListedReviewer, Person};
+use proofmark_evidence::{ListedReviewer, Person, Signers};
 use proofmark_receipt::{Draft, Receipt, SignerId, Timestamp};
 use proofmark_store::{StepRun, Tenant};
 
-use crate::accept::{StoredStep, chain_name, stored_step};
+use crate::accept::{StepSigners, StoredStep, chain_name, stored_step};
 use crate::accept_error::AcceptError;
 use crate::clock;
 use crate::issue::{Destination, Issuer, VERIFIER};
@@ -24,6 +24,8 @@ pub struct Reopen<'a> {
     pub begun_by: &'a str,
     pub run: &'a str,
     pub step: &'a str,
+    /// Who may vouch for acceptances.
+    pub trusted: &'a Signers,
 }
 
 /// A step that can be reopened, as a reviewer is shown it.
@@ -43,7 +45,7 @@ impl Reopen<'_> {
     /// The step as it is stored.
     ///
     /// # Errors
-    /// [`AcceptError`] when it was not aborted, or its stored state is not that of its last receipt.
+    /// [`AcceptError`] when it was not aborted, or its stored state is not what one has signed who may.
     pub fn find(&self, issuer: &Issuer) -> Result<Reopenable, AcceptError> {
         let refused = |refusal| AcceptError::Refused { run: self.run.to_owned(), step: self.step.to_owned(), refusal };
         let now = issuer.store().map_or_else(|| Ok(clock::now()), clock::now_in)?;
@@ -51,7 +53,9 @@ impl Reopen<'_> {
             .map_err(|error| AcceptError::Contract { step: self.step.to_owned(), error })?;
         let not_aborted = || refused(proofmark_contract::TransitionError::NotAborted("pending"));
         let store = issuer.store().ok_or_else(not_aborted)?.of(self.tenant);
-        let found = stored_step(&store, self.begun_by, self.run, self.step)?.ok_or_else(not_aborted)?;
+        // The issuer's key is that of the reviewer, who does not accept.
+        let signers = StepSigners { accepting: self.trusted, own: None, reviewers: Some(&contract.reviewers) };
+        let found = stored_step(&store, self.begun_by, self.run, self.step, &signers)?.ok_or_else(not_aborted)?;
         let last = found.of(self.workflow, self.run, self.step)?.clone();
         let StoredStep { state, version, .. } = found;
         let attempt = state.attempt();

@@ -2,7 +2,7 @@
 
 use proofmark_boundary::{DecisionReceipt, Request};
 use proofmark_checks::Format;
-use proofmark_evidence::ApprovalFact;
+use proofmark_evidence::{ApprovalFact, Signers};
 use proofmark_receipt::{Json, Object, Profile, Receipt, Sha256Digest, Verification, verify_document, verify_receipt};
 use proofmark_store::{
     CheckedStore, Checking, Decision, JobState, Review, ReviewVerdict, StepRun, Store, StoreError, StoredDocument,
@@ -11,27 +11,29 @@ use proofmark_store::{
 
 use proofmark_session::SessionDocument;
 
-use crate::accept::stored_step;
+use crate::accept::{StepSigners, stored_step};
 use crate::accepted::Accepted;
 use crate::stored::{differing_column, is_bound, whole};
 
-/// Verifies every row of a store as it is at one moment, and every signature by the key that its document names. `found` is told of
-/// each fault, `progress` of the table that is read and how many rows of it were.
+/// Verifies every row of a store as it is at one moment, and every signature by the key that its document names; the states of steps
+/// by who may vouch for acceptances, because no receipt beside them tells whose they have to be. `found` is told of each fault,
+/// `progress` of the table that is read and how many rows of it were.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub fn check_store(
     store: &Store,
+    trusted: &Signers,
     found: &mut dyn FnMut(Wrong),
     progress: &mut dyn FnMut(&'static str, u64),
 ) -> Result<CheckedStore, StoreError> {
-    store.check(Checking { judge: &mut |document| judge(store, document), found, progress })
+    store.check(Checking { judge: &mut |document| judge(store, trusted, document), found, progress })
 }
 
 /// What is wrong with a document, or the contents that it has spent.
-fn judge(store: &Store, document: StoredDocument<'_>) -> Result<Vec<Sha256Digest>, String> {
+fn judge(store: &Store, trusted: &Signers, document: StoredDocument<'_>) -> Result<Vec<Sha256Digest>, String> {
     match document {
-        StoredDocument::Step { tenant, step } => of_step(store, tenant, step),
+        StoredDocument::Step { tenant, step } => of_step(store, trusted, tenant, step),
         document => compare(document),
     }
 }
@@ -162,9 +164,10 @@ fn of_approval(review: &Review, receipt: &str) -> Result<(), String> {
 }
 
 /// A step is in the state that its last receipt says, and each of its receipts has changed it once.
-fn of_step(store: &Store, tenant: &Tenant, step: &StepRun) -> Result<Vec<Sha256Digest>, String> {
+fn of_step(store: &Store, trusted: &Signers, tenant: &Tenant, step: &StepRun) -> Result<Vec<Sha256Digest>, String> {
+    let signers = StepSigners::without_workflow(trusted, None);
     // As it is when it is read: a run may move while a store is verified.
-    let found = stored_step(&store.of(tenant), &step.begun_by, &step.run, &step.step);
+    let found = stored_step(&store.of(tenant), &step.begun_by, &step.run, &step.step, &signers);
     match found.map_err(|error| error.to_string())? {
         Some(found) if found.version != found.receipts.len() as u64 => {
             Err("it has another number of receipts than the column version".to_owned())

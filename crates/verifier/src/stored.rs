@@ -85,6 +85,21 @@ pub(crate) fn is_bound(action: &Json, receipt: &DecisionReceipt) -> bool {
     receipt.bound("action_hash") == Some(Sha256Digest::of(&action.canonical_vrf()).to_string().as_str())
 }
 
+/// What a denial of a stored decision counts for: what was signed, also where the row beside it says something else; what the row says
+/// where nothing signed can be read.
+#[must_use]
+pub fn subject_denied(stored: &Decision) -> String {
+    let receipt = DecisionReceipt::parse(stored.document.as_bytes()).ok();
+    let receipt = receipt.filter(|receipt| receipt.verify(&[]).answer.cause().is_none());
+    receipt.and_then(|receipt| subject_of(&receipt)).unwrap_or_else(|| stored.about.subject.clone())
+}
+
+/// What the column `subject` of a decision has.
+fn subject_of(receipt: &DecisionReceipt) -> Option<String> {
+    let fingerprint = receipt.bound("fingerprint")?.parse().ok()?;
+    Some(subject_key(&fingerprint, &receipt.subject()?))
+}
+
 /// What decisions on the same action, for the same agent in the same environment, have in common.
 #[must_use]
 pub fn subject_key(fingerprint: &Sha256Digest, subject: &Subject) -> String {
@@ -99,7 +114,6 @@ pub(crate) fn differing_column(receipt: &DecisionReceipt, stored: &Decision) -> 
     let time =
         |name| receipt.bound(name).and_then(|time| time.parse::<Timestamp>().ok()).map(|time| time.unix_millis());
     let fingerprint = receipt.bound("fingerprint");
-    let subject = receipt.subject().zip(fingerprint.and_then(|fingerprint| fingerprint.parse().ok()));
     let class = receipt.document().get("action_class").and_then(Json::as_str);
     let tip = receipt.tip();
     let columns = [
@@ -111,7 +125,7 @@ pub(crate) fn differing_column(receipt: &DecisionReceipt, stored: &Decision) -> 
         ("fingerprint", fingerprint == Some(stored.fingerprint.as_str())),
         ("position", tip.as_ref().is_some_and(|tip| tip.position == stored.position)),
         ("hash", tip.is_some_and(|tip| tip.hash == stored.hash)),
-        ("subject", subject.is_some_and(|(subject, fingerprint)| subject_key(&fingerprint, &subject) == about.subject)),
+        ("subject", subject_of(receipt).as_ref() == Some(&about.subject)),
         ("agent", receipt.bound("agent") == about.agent.as_deref()),
         ("class", class == about.class.as_deref()),
         ("expires_at", time("expires_at") == Some(about.expires_at)),

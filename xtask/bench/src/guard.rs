@@ -1,5 +1,4 @@
 //! What `proofmark guard` adds to a server over standard streams: to calls that it allows and blocks, and to a long result.
-//! And what a hook takes, from its start to its answer.
 //!
 //! Beside it: the server alone, a program that only moves bytes, the bare commit of a store, and open proxies.
 
@@ -7,13 +6,10 @@ mod client;
 mod server;
 
 use std::fs;
-use std::io::Write;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
 
-use anyhow::{Context, bail};
 use measure::{Contender, TURNS, Table, Turn, in_turns, of_this_process_and_descendants};
 use proofmark_store::Store;
 use tempfile::TempDir;
@@ -24,14 +20,13 @@ pub(crate) use client::waits_of;
 use client::{Calls, turn};
 pub(crate) use server::{copy, serve};
 
-/// How many calls, commits and starts of a hook a turn has.
+/// How many calls and commits a turn has.
 const CALLS: u64 = 1_000;
 const BIG_CALLS: u64 = 3;
-const HOOKS: u64 = 50;
 
 /// The contenders that the others are compared with.
 const COPIER: &str = "byte copier";
-const COMMIT: &str = "a commit of the store";
+pub(crate) const COMMIT: &str = "a commit of the store";
 /// A rival that is left out where results are long.
 const SLOW: &str = "agentbelay, not durable";
 
@@ -41,7 +36,6 @@ version: 1
 tools:
   - {tool: [read, big], class: generic, reads: true}
   - {tool: write, class: record_mutation}
-  - {tool: shell, class: generic}
 boundaries:
   - id: reads
     match: {action_class: generic}
@@ -58,10 +52,6 @@ default: allow
 rules:
   - {id: writes, action: deny, match: {tool: mcp__server__write}, message: blocked}
 ";
-
-/// What Codex gives its hook before a command.
-const HOOKED: &str = r#"{"session_id":"019a0000-0000-7000-8000-000000000000","turn_id":"019b","transcript_path":null,"cwd":"/tmp",
-"hook_event_name":"PreToolUse","model":"gpt","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"echo hi"},"tool_use_id":"call_1"}"#;
 
 /// The programs, and the folder in which everything is.
 struct Place {
@@ -86,12 +76,7 @@ forwards it. Each turn is a new session. Processor time is that of client, serve
     place.calls("An allowed call", Calls { tool: "read", answer: "done", count: CALLS, units: 1 }, rivals)?;
     place.calls("A blocked call", Calls { tool: "write", answer: "Not executed", count: CALLS, units: 1 }, None)?;
     let mib = server::BIG as u64 >> 20;
-    place.results(
-        "A result of 10 MiB",
-        Calls { tool: "big", answer: "worker-7", count: BIG_CALLS, units: mib },
-        rivals,
-    )?;
-    place.hooks()
+    place.results("A result of 10 MiB", Calls { tool: "big", answer: "worker-7", count: BIG_CALLS, units: mib }, rivals)
 }
 
 impl Place {
@@ -171,75 +156,10 @@ impl Place {
         print!("{}", Table::beside(COPIER, "MiB").show(&in_turns(TURNS, self.contenders(calls, rivals)?)?));
         Ok(())
     }
-
-    /// What a hook takes from its start to its answer, where this build has hooks.
-    fn hooks(&self) -> anyhow::Result<()> {
-        let hook = || {
-            let mut command = self.proofmark();
-            command.args(["hook", "codex", "--policy"]).arg(self.at("policy.yaml"));
-            command
-        };
-        if !hook().arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status()?.success() {
-            println!("\nHooks are not measured: this build has none.");
-            return Ok(());
-        }
-        println!("\nA hook, from its start to its answer:\n");
-        let start = || {
-            let mut command = self.proofmark();
-            command.arg("--version");
-            command
-        };
-        let store = Store::open(self.at("hook-commits.db"))?;
-        let server = Served::start(self)?;
-        let remote = || {
-            let mut command = self.proofmark();
-            command.args(["hook", "codex", "--server"]).arg(format!("unix:{}", server.socket.display()));
-            command
-        };
-        let contenders = vec![
-            Contender::new("the bare start", || answers(&start, "")),
-            Contender::new("hook codex", || answers(&hook, HOOKED)),
-            Contender::new("hook codex, by a socket", || answers(&remote, HOOKED)),
-            Contender::new(COMMIT, move || commits(&store)),
-        ];
-        print!("{}", Table::beside("the bare start", "starts").show(&in_turns(TURNS, contenders)?));
-        Ok(())
-    }
-}
-
-/// A server that decides by a socket, with a store of its own. It ends when this is dropped.
-struct Served {
-    child: Child,
-    socket: PathBuf,
-}
-
-impl Served {
-    fn start(place: &Place) -> anyhow::Result<Self> {
-        let socket = place.at("socket");
-        let mut command = Command::new(&place.proofmark);
-        command.args(["serve", "--no-verify", "--policy"]).arg(place.at("policy.yaml")).arg("--socket").arg(&socket);
-        command.env("PROOFMARK_HOME", place.at("server-home")).current_dir(place.folder.path());
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        let mut served = Self { child, socket };
-        while UnixStream::connect(&served.socket).is_err() {
-            if let Some(status) = served.child.try_wait()? {
-                bail!("the server ended with {status}");
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Ok(served)
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
 }
 
 /// A turn of bare commits: what any durable record takes at least.
-fn commits(store: &Store) -> anyhow::Result<Turn> {
+pub(crate) fn commits(store: &Store) -> anyhow::Result<Turn> {
     let mut waits = Vec::new();
     let (before, started) = (of_this_process_and_descendants()?, Instant::now());
     for _ in 0..CALLS {
@@ -249,22 +169,4 @@ fn commits(store: &Store) -> anyhow::Result<Turn> {
     }
     let (wall, after) = (started.elapsed(), of_this_process_and_descendants()?);
     Ok(Turn { done: CALLS, wall, processor: after.saturating_sub(before), waits: waits_of(waits) })
-}
-
-/// A turn of a program that is started, given a text, and must succeed.
-fn answers(command: &dyn Fn() -> Command, input: &str) -> anyhow::Result<Turn> {
-    let mut waits = Vec::new();
-    let (before, started) = (of_this_process_and_descendants()?, Instant::now());
-    for _ in 0..HOOKS {
-        let since = Instant::now();
-        let mut child = command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        child.stdin.take().context("it has no standard input")?.write_all(input.as_bytes())?;
-        let output = child.wait_with_output()?;
-        waits.push(since.elapsed());
-        if !output.status.success() {
-            bail!("it ended with {}", output.status);
-        }
-    }
-    let (wall, after) = (started.elapsed(), of_this_process_and_descendants()?);
-    Ok(Turn { done: HOOKS, wall, processor: after.saturating_sub(before), waits: waits_of(waits) })
 }

@@ -5,6 +5,7 @@ mod agentdojo;
 mod cold;
 mod command_line;
 mod guard;
+mod hook;
 mod hostile_tenants;
 mod mbpp;
 mod node;
@@ -79,8 +80,10 @@ enum Bench {
         /// Only these parts: receipts, decisions, sizes, network, jobs, claims
         parts: Vec<String>,
     },
-    /// What `guard` adds to calls and results over standard streams, and what a hook takes, beside a byte copier and other proxies
+    /// What `guard` adds to calls and results over standard streams, beside a byte copier and other proxies
     Guard,
+    /// What a hook takes that decides itself or asks a server by a socket, in short and long sessions, beside the bare start
+    Hook,
     /// The server that `guard` measures with
     #[command(hide = true)]
     GuardServer,
@@ -135,6 +138,7 @@ fn main() -> anyhow::Result<()> {
             rivals::run_server(&std::iter::once("scale").chain(parts.iter().map(String::as_str)).collect::<Vec<_>>())
         }
         Bench::Guard => guard::run(),
+        Bench::Hook => hook::run(),
         Bench::GuardServer => guard::serve(),
         Bench::GuardCopier { command } => guard::copy(&command),
         Bench::HostileTenants { attacks } => hostile_tenants::run(&attacks),

@@ -1,6 +1,7 @@
 //! `proofmark decision approve`.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 
 use clap::Args;
 use proofmark_boundary::DecisionReceipt;
@@ -17,12 +18,13 @@ use crate::out;
 use crate::paint::printable;
 use crate::receipt::read;
 
-use super::scope::ScopeBy;
+use super::scope::{Offers, ScopeBy};
 
 /// Approve the action of a decision receipt, as a human reviewer
 ///
 /// The action is printed first, on standard error: tool, arguments, who asks, and what blocks it. On a terminal you are asked; elsewhere
-/// `--yes` is needed.
+/// `--yes` is needed. Where the policy that decided is at hand, it is said how far an approval may reach, and one that reaches further is
+/// refused.
 ///
 /// The approval is a signed receipt of tier 3, and binds what was shown. It is bound to this action, requested by this agent in this environment; it
 /// expires, and the decision that it allows spends it. A key can approve a decision once.
@@ -42,6 +44,9 @@ pub(crate) struct Approve {
     role: Option<String>,
     #[command(flatten)]
     scope: ScopeBy,
+    /// The action policy that decided, which says how far an approval may reach [default: as for `proofmark decide`]
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
     /// Print the approval as JSON, also on a terminal
     #[arg(long)]
     json: bool,
@@ -58,17 +63,18 @@ impl Approve {
         let trusted = self.trusting.deciders(config)?.with_own(key.signer());
         // An approval is of the action that the decision states, so only a trusted decision may be approved.
         require_trusted(&decision, &trusted, &self.by.decision)?;
-        let known = self.store.open_if_there(config)?;
-        let action = shown::of_decision(&decision, known.as_ref(), self.by.request.as_deref())?;
-        drop(known);
-        if !action.confirm("approve", &decision, self.by.yes)? {
+        let scope = self.scope.wanted()?;
+        let store = self.store.open(config)?;
+        let action = shown::of_decision(&decision, Some(&store), self.by.request.as_deref())?;
+        action.print(&decision)?;
+        let reviewer = Decider::for_command_line(None, key, store, trusted);
+        Offers::of(self.policy.clone(), &decision, self.role.as_deref(), config)?
+            .check(scope.as_ref(), self.expires)?;
+        ScopeBy::announce(&reviewer, &decision, scope.as_ref())?;
+        if !shown::ask("approve", &decision, self.by.yes)? {
             return Ok(Exit::No);
         }
-        let store = self.store.open(config)?;
         let shown = action.statement.shown();
-        let reviewer = Decider::for_command_line(None, key, store, trusted);
-        let scope = self.scope.wanted()?;
-        ScopeBy::announce(&reviewer, &decision, scope.as_ref())?;
         let terms = ApprovalTerms {
             role: self.role.as_deref(),
             note: &self.by.note,

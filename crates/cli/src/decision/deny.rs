@@ -20,7 +20,8 @@ use crate::receipt::read;
 
 /// Deny the action of a stored decision, as a human reviewer
 ///
-/// The action is printed first, on standard error, and on a terminal you are asked; elsewhere `--yes` is needed.
+/// The action is printed first, on standard error, and on a terminal you are asked; elsewhere `--yes` is needed. A decision whose row in the
+/// store was changed can be denied as well, and never approved: what is denied is what was signed.
 ///
 /// Until the denial expires, the action is blocked for this agent in this environment, even if somebody else approves it. The
 /// store holds the denial, so the decision must be in it.
@@ -53,8 +54,9 @@ impl Deny {
         let id = decision.decision_id().to_string();
         let store = self.store.open_existing(config)?;
         let (tenant, _) = store.all_tenants_decision(&id)?.ok_or_else(|| ReviewError::Unknown(id.clone()))?;
-        let action = shown::of_decision(&decision, Some(&store), self.by.request.as_deref())?;
-        if !action.confirm("deny", &decision, self.by.yes)? {
+        let action = shown::to_deny(&decision, &store, self.by.request.as_deref())?;
+        action.as_ref().map_or(Ok(()), |action| action.print(&decision))?;
+        if !shown::ask("deny", &decision, self.by.yes)? {
             return Ok(Exit::No);
         }
         let reviewer = Reviewer::of_key(key.signer());
@@ -66,7 +68,7 @@ impl Deny {
             note: &self.by.note,
             role: None,
             expires_in: Some(self.expires),
-            shown: Some(action.statement.shown()),
+            shown: action.map(|action| action.statement.shown()),
             signed: None,
             scope: None,
         })?;

@@ -1,13 +1,18 @@
 //! How far an approval reaches, as options, and in words.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use proofmark_boundary::DecisionReceipt;
 use proofmark_decider::Decider;
-use proofmark_evidence::{Bound, Free, WantedScope};
+use proofmark_evidence::{Approval, Bound, Free, Scopes, WantedScope, span};
 
+use crate::config::Config;
+use crate::document;
 use crate::error::with_help;
 use crate::out;
 use crate::paint::printable;
+use crate::policy_option;
 
 /// How far an approval reaches.
 #[derive(Args)]
@@ -32,6 +37,69 @@ enum ScopeWord {
     Once,
     Session,
     Pattern,
+}
+
+/// How far an approval of a decision may reach.
+pub(crate) enum Offers {
+    /// By the policy that decided.
+    Known(Scopes),
+    /// The policy that decided is not at hand.
+    Unknown,
+}
+
+impl Offers {
+    /// What the policy that decided offers for approvals in this role, or in those that the decision asks for; and says it.
+    pub(crate) fn of(
+        policy: Option<PathBuf>,
+        decision: &DecisionReceipt,
+        role: Option<&str>,
+        config: &Config,
+    ) -> anyhow::Result<Self> {
+        let Some(file) = policy_option::named(policy, config)? else { return Ok(Self::Unknown) };
+        let policy = document::action_policy(&file)?;
+        if decision.bound("policy_hash") != Some(policy.hash().to_string().as_str()) {
+            let file = printable(&file.display().to_string());
+            out::note(format_args!(
+                "{file} is not the policy that decided, so how far an approval may reach is not known"
+            ));
+            return Ok(Self::Unknown);
+        }
+        let roles = role.map_or_else(|| Approval::roles_asked(decision.document()), |role| vec![role.to_owned()]);
+        let offered = roles.iter().map(|role| policy.offered(role)).fold(Scopes::default(), Scopes::or);
+        let mut words = vec!["once"];
+        words.extend(offered.session.then_some("session"));
+        words.extend(offered.pattern.then_some("pattern"));
+        let longest = if offered.are_any() {
+            format!("; more than once for at most {}", span::words(offered.longest_millis))
+        } else {
+            String::new()
+        };
+        out::note(format_args!("the policy offers: {}{longest}", words.join(", ")));
+        Ok(Self::Known(offered))
+    }
+
+    /// Refuses what would not count.
+    pub(crate) fn check(&self, wanted: Option<&WantedScope>, expires: i64) -> anyhow::Result<()> {
+        let (Self::Known(offered), Some(wanted)) = (self, wanted) else { return Ok(()) };
+        let (is_offered, word) = match wanted {
+            WantedScope::Session => (offered.session, "session"),
+            WantedScope::Pattern(_) => (offered.pattern, "pattern"),
+        };
+        if !is_offered {
+            return Err(with_help(
+                format!("approve with `--scope {word}`: the policy does not offer it"),
+                "approve this action once, or let the owner of the policy offer more in `scopes` of the rule",
+            ));
+        }
+        if expires > offered.longest_millis {
+            let longest = span::words(offered.longest_millis);
+            return Err(with_help(
+                format!("approve with `--scope {word}`: the policy offers it for at most {longest}"),
+                "choose a shorter time with `--until`",
+            ));
+        }
+        Ok(())
+    }
 }
 
 impl ScopeBy {

@@ -14,6 +14,7 @@ use crate::confirm::confirm;
 use crate::decision_page::short_id;
 use crate::document::read_as;
 use crate::error::with_help;
+use crate::out;
 use crate::paint::printable;
 use crate::receipt::page::sections;
 
@@ -60,6 +61,28 @@ fn of_request(request: &Request) -> Option<Object> {
     request.facts().get("action")?.as_object().cloned()
 }
 
+/// As [`of_decision`], for a denial: it only blocks, so a decision can be denied whose action in the store is not the one that was decided
+/// on. None then, and people are told.
+pub(super) fn to_deny(
+    decision: &DecisionReceipt,
+    store: &Store,
+    request: Option<&Path>,
+) -> anyhow::Result<Option<ShownAction>> {
+    match of_decision(decision, Some(store), request) {
+        Ok(shown) => Ok(Some(shown)),
+        Err(error) if request.is_some() => Err(error),
+        Err(error) => {
+            out::note(format_args!("failed to {error:#}; the denial is of the action that was decided on"));
+            Ok(None)
+        }
+    }
+}
+
+/// Asks whether to go on, unless `yes` says so.
+pub(super) fn ask(verb: &str, decision: &DecisionReceipt, yes: bool) -> anyhow::Result<bool> {
+    confirm(verb, &format!("the decision `{}`", short_id(&decision.decision_id().to_string())), yes)
+}
+
 impl ShownAction {
     /// Writes it, for people.
     pub(super) fn write(&self, out: &mut impl Write, decision: &DecisionReceipt) -> io::Result<()> {
@@ -68,11 +91,8 @@ impl ShownAction {
         sections(out, &self.statement.sections())
     }
 
-    /// Prints the action on standard error and asks whether to go on, unless `yes` says so.
-    pub(super) fn confirm(&self, verb: &str, decision: &DecisionReceipt, yes: bool) -> anyhow::Result<bool> {
-        let mut stderr = io::stderr().lock();
-        self.write(&mut stderr, decision).context("print the action")?;
-        drop(stderr);
-        confirm(verb, &format!("the decision `{}`", short_id(&decision.decision_id().to_string())), yes)
+    /// Prints the action on standard error.
+    pub(super) fn print(&self, decision: &DecisionReceipt) -> anyhow::Result<()> {
+        self.write(&mut io::stderr().lock(), decision).context("print the action")
     }
 }

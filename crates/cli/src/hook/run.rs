@@ -14,7 +14,7 @@ use anyhow::Context;
 use clap::{Args, Parser};
 use proofmark_agents::{HookEvent, StepToJudge};
 use proofmark_decider::{
-    Decider, HookRuling, HookSettings, Hooks, Owner, StepAt, StopRuling, followed, not_executed, session_of,
+    Decider, HookRuling, HookSettings, Hooks, Owner, StepAt, StopRuling, Taken, followed, not_executed, session_of,
 };
 use proofmark_hosts::{Answer, Event, Host, MAX_INPUT_BYTES, Message, Occasion, Stop};
 use proofmark_sandbox::hide_from_account;
@@ -223,8 +223,11 @@ impl Run {
             }
             Event::After(..) | Event::Stop(_) | Event::Other => Purpose::Record,
         };
-        let Some(server) = self.remote.server(config)? else {
-            return Ok(self.hooks(config, &message, purpose, asked)?.take(&message, &record)?);
+        let Some(server) = self.remote.server_of_hook(config)? else {
+            return match self.hooks(config, &message, purpose, asked)?.take(&message, &|| Some(record()))? {
+                Taken::Ruled(ruling) => Ok(Some(ruling)),
+                Taken::Recorded | Taken::NeedsRecord => Ok(None),
+            };
         };
         let event = HookEvent {
             project,
@@ -272,7 +275,7 @@ impl Run {
         transcript::wait_for_stop(host, path);
         let record = transcript::settled(host, path);
         let said = transcript::last_message(host, path, stop.message.as_deref());
-        if let Some(server) = self.remote.server(config)? {
+        if let Some(server) = self.remote.server_of_hook(config)? {
             // With the digests of what it names by files, which the server does not read.
             let workflow = document::read_document(file, "workflow")?.json.to_text();
             let event = HookEvent {

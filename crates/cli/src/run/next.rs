@@ -72,18 +72,16 @@ impl Next {
         let workflow = lint::sound_workflow(&self.workflow, policy.as_ref())?;
         // A run that nobody began needs no store.
         let store = self.store.open_if_there(config)?;
+        let trusted = config.known_signers()?.trusted(&[])?;
+        let reviewers = Some(reviewers(&workflow, policy.as_ref()));
+        let signers = StepSigners { accepting: trusted.signers(), own: None, reviewers };
         let due = match &store {
-            Some(store) => {
-                let trusted = config.known_signers()?.trusted(&[])?;
-                let reviewers = reviewers(&workflow, policy.as_ref());
-                let signers = StepSigners { accepting: trusted.signers(), own: None, reviewers };
-                due_in_run(&store.of(&self.tenant), &self.begun_by, &self.run, &workflow, &signers)?
-            }
+            Some(store) => due_in_run(&store.of(&self.tenant), &self.begun_by, &self.run, &workflow, &signers)?,
             None => due(&workflow, |_| anyhow::Ok(None))?,
         };
         match due {
             Due::Attempt { step, state } => {
-                let attempt = self.attempt(&workflow, policy.as_ref(), &step, state, store.as_ref())?;
+                let attempt = self.attempt(&workflow, policy.as_ref(), (&step, state), store.as_ref(), &signers)?;
                 let mut out = out::stdout();
                 if self.json {
                     out.json(&Json::from(attempt.object()).to_text())?;
@@ -130,9 +128,9 @@ impl Next {
         &self,
         workflow: &Workflow,
         policy: Option<&WorkflowPolicy>,
-        step: &str,
-        state: State,
+        (step, state): (&str, State),
         store: Option<&Store>,
+        signers: &StepSigners<'_>,
     ) -> anyhow::Result<Attempt<'_>> {
         let now = store.map_or_else(|| Ok(now()), now_in)?;
         let contract = Contract::of(workflow, step, policy, now.unix_millis()).map_err(|error| {
@@ -161,7 +159,7 @@ impl Next {
         let rules = evaluate(&contract, &nothing).rules;
         let awaits = match (&state, store) {
             (State::AwaitingApproval { .. }, Some(store)) => {
-                let stored = stored_step(&store.of(&self.tenant), &self.begun_by, &self.run, step)?;
+                let stored = stored_step(&store.of(&self.tenant), &self.begun_by, &self.run, step, signers)?;
                 stored.and_then(|stored| AwaitedApproval::read(stored.receipts.last()?))
             }
             _ => None,

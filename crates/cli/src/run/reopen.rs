@@ -71,7 +71,9 @@ impl Reopen {
         let key = self.unlock.load(config, &self.key)?;
         let signer = key.signer();
         let issuer = Issuer::new(Some(key), Some(store));
+        let trusted = config.known_signers()?.trusted(&[])?;
         let reopen = ReopenedStep {
+            trusted: trusted.signers(),
             workflow: &workflow,
             policy: policy.as_ref(),
             tenant: &self.tenant,

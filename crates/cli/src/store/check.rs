@@ -20,7 +20,8 @@ use crate::progress::{Progress, Work};
 /// Every document is read, its hash and its signature are verified, and so is its place in its chain. The columns beside the
 /// documents are compared with them, and the counts, the times and what waits with the rows. Chains are compared with what
 /// `$PROOFMARK_HOME` says of their ends. A signature is verified by the key that
-/// its document names: whether you trust that key is a question for `proofmark receipt verify`. The store can be used
+/// its document names: whether you trust that key is a question for `proofmark receipt verify`. The state of a workflow step is a fault
+/// unless a key that you trust for acceptances has signed it, or for approvals where it was reopened. The store can be used
 /// meanwhile; what is verified is what it had at one moment.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -47,7 +48,8 @@ impl Check {
             }
         };
         let mut at = |table: &str, rows: u64| progress.at(format!("{table}: {rows} rows"));
-        let checked = check_store(&store, &mut found, &mut at)?;
+        let trusted = config.known_signers()?.trusted(&[])?;
+        let checked = check_store(&store, trusted.signers(), &mut found, &mut at)?;
         written?;
         drop(progress);
         // Nothing of the store itself says that.

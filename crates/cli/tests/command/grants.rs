@@ -130,3 +130,33 @@ fn a_rule_that_offers_nothing_takes_no_grant() {
     let blocked = moves.0.decide(&short, &request("/srv/a", "r1"));
     assert!(blocked.code == 1 && blocked.stdout.contains("grant_too_long"), "{blocked:?}");
 }
+
+#[test]
+fn what_the_policy_does_not_offer_is_refused_before_anybody_is_asked() {
+    let moves = Moves::new();
+    let place = &moves.0.place;
+    let narrow = POLICY.replace("scopes: [once, session, pattern]", "scopes: [once, session], longest: 1h");
+    let id = text(&moves.0.decide(&narrow, &request("/srv/a", "r1")), "decision_id");
+    // With the people, as it decided.
+    let (narrow, wide) = ("policy.yaml", place.file("wide.yaml", POLICY));
+    let approve = |policy: &str, more: &[&str]| {
+        let words = ["decision", "approve", &id, "--key", "ann", "--note", "ok", "--json", "--policy", policy];
+        place.run(&[&words[..], more].concat())
+    };
+    for (more, why) in [
+        (&["--scope", "pattern", "--any", "args.to"][..], "the policy does not offer it"),
+        (&["--scope", "session", "--until", "2h"], "the policy offers it for at most 1 hour"),
+    ] {
+        let refused = approve(narrow, more);
+        assert!(refused.code == 2 && refused.stderr.contains(why), "{refused:?}");
+        assert!(refused.stderr.contains("the policy offers: once, session; more than once for at most 1 hour"));
+        assert!(!refused.stderr.contains("--yes"), "nobody was asked: {refused:?}");
+    }
+    let blind = approve(narrow, &["--scope", "session"]);
+    assert!(
+        blind.code == 2 && blind.stderr.contains("every call of move") && blind.stderr.contains("--yes"),
+        "{blind:?}"
+    );
+    let other = approve(&wide, &["--scope", "session", "--yes"]);
+    assert!(other.code == 0 && other.stderr.contains("is not the policy that decided"), "{other:?}");
+}

@@ -132,3 +132,37 @@ fn a_state_counts_by_the_key_that_signed_it() {
     assert_eq!(by_mallory.code, 0, "{by_mallory:?}");
     refused(attempt(&["--trust", "default"]));
 }
+
+/// What is shown of a step is what a key has signed that is trusted for it, whatever else the store says.
+#[test]
+fn a_state_of_another_key_is_shown_as_untrusted() {
+    let place = place();
+    let seen = |place: &Place| {
+        let (list, show, check) = (["run", "list"], ["run", "show", "r"], ["store", "check"]);
+        let [list, show, check] = [&list[..], &show[..], &check[..]].map(|words| place.run(words));
+        assert_eq!([list.code, show.code], [check.code; 2], "{list:?} {show:?} {check:?}");
+        (list.stdout, show.stdout, check)
+    };
+    let key = |name: &str| place.home.path().join(format!("keys/{name}.pem"));
+    assert_eq!(seen(&place).2.code, 0);
+    // The keys are gone, and with them what is trusted: of a reviewer, and of who accepts.
+    assert_eq!(reopen(&place, "ann", &["--yes"]).code, 0);
+    let (list, show, check) = seen(&place);
+    assert!(check.code == 0 && list.contains("retry") && !show.contains("untrusted"), "{list} {show}");
+    std::fs::remove_file(key("ann")).unwrap();
+    let (list, show, check) = seen(&place);
+    assert!(check.code == 1 && check.stdout.contains("may not accept or reopen it here"), "{check:?}");
+    assert!(list.contains("untrusted") && !list.contains("retry"), "{list}");
+    assert!(show.contains("plan: untrusted") && !show.contains("the prompt of attempt"), "{show}");
+    let json = place.run(&["run", "show", "r", "--json"]).stdout;
+    let shown = Json::parse(json.trim().as_bytes()).unwrap();
+    let shown = shown.as_object().unwrap();
+    assert!(shown.get("state").is_none() && shown.get("untrusted").and_then(Json::as_bool) == Some(true), "{json}");
+    assert_eq!(accept(&place, r#"{"risk": "low"}"#).code, 0);
+    // The state is signed by who accepts, and of the receipts before it one is not.
+    let (_, show, check) = seen(&place);
+    assert!(check.code == 0 && show.contains("plan: accepted") && show.matches("untrusted").count() == 1, "{show}");
+    std::fs::remove_file(key("default")).unwrap();
+    let (list, _, check) = seen(&place);
+    assert!(check.code == 1 && list.contains("untrusted") && !list.contains("accepted"), "{list}");
+}

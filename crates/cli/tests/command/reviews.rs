@@ -276,3 +276,44 @@ fn the_queue_is_narrowed_to_what_a_key_can_give_to_an_environment_and_to_an_amou
         assert_eq!(finance.place.run(&[&["decision", "list"][..], wrong].concat()).code, 2, "{wrong:?}");
     }
 }
+
+/// Another key of a listed name is the same person: two of their approvals are those of one.
+#[test]
+fn a_second_key_is_one_of_the_same_person() {
+    let place = Place::new();
+    let policy = POLICY.replace("role: finance", "role: finance, count: 2");
+    let policy = place.file("policy.yaml", format!("{policy}# the end\n"));
+    for key in ["default", "ann", "laptop", "bob"] {
+        assert_eq!(place.run(&["key", "new", key]).code, 0);
+    }
+    let add = |name: &str, key: &str, more: &[&str]| {
+        place.run(&[&["reviewer", "add", name, "--key", key, "--policy", &policy][..], more].concat())
+    };
+    let nobody = add("ann", "ann", &[]);
+    assert!(nobody.code == 2 && nobody.stderr.contains("no role was named"), "{nobody:?}");
+    assert_eq!(add("ann", "ann", &["--role", "finance"]).code, 0);
+    let second = add("ann", "laptop", &[]);
+    assert!(second.code == 0 && second.stdout.contains("added another key of ann"), "{second:?}");
+    for (key, more, why) in
+        [("laptop", &[][..], "the policy has it"), ("bob", &["--role", "lead"], "does not give them the role `lead`")]
+    {
+        let refused = add("ann", key, more);
+        assert!(refused.code == 2 && refused.stderr.contains(why), "{refused:?}");
+    }
+    assert_eq!(add("bob", "bob", &["--role", "finance"]).code, 0);
+    assert!(std::fs::read_to_string(&policy).unwrap().contains("# the end"));
+    let decide = || {
+        let request = place.file("request.json", REFUND);
+        place.run(&["decide", &request, "--policy", &policy, "--json"])
+    };
+    let decision = place.file("decision.json", decide().stdout);
+    let approve = |key: &str| {
+        let words = ["decision", "approve", &decision, "--key", key, "--note", "checked", "--yes"];
+        assert_eq!(place.run(&words).code, 0, "{key}");
+    };
+    approve("ann");
+    approve("laptop");
+    assert_eq!(decide().code, 1, "one person approved twice");
+    approve("bob");
+    assert_eq!(decide().code, 0);
+}

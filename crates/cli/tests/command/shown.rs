@@ -91,15 +91,13 @@ fn an_approval_binds_what_was_shown() {
 
 /// Programs that can write to the store can change the action beside the signed decision.
 #[test]
-fn an_action_that_was_not_decided_on_is_neither_shown_nor_reviewed() {
+fn an_action_that_was_not_decided_on_is_neither_shown_nor_approved() {
     let (place, id, _) = place();
     place.home.sql("UPDATE decisions SET action = replace(action, '90000,', '9,')");
-    for verb in ["approve", "deny"] {
-        let refused = review(&place, verb, &id, &["--yes"]);
-        assert_eq!(refused.code, 2, "{refused:?}");
-        assert!(refused.stderr.contains("is not the one that was decided on"), "{refused:?}");
-        assert!(!refused.stderr.contains("amount"), "{refused:?}");
-    }
+    let refused = review(&place, "approve", &id, &["--yes"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("is not the one that was decided on"), "{refused:?}");
+    assert!(!refused.stderr.contains("amount"), "{refused:?}");
     let shown = place.run(&["decision", "show", &id]);
     assert!(shown.stderr.contains("is not the one that was decided on"), "{shown:?}");
     let list = place.run(&["decision", "list"]).stdout;
@@ -188,6 +186,30 @@ fn a_check_finds_what_no_document_says() {
     let forgotten = damaged(&place, "spent", "DELETE FROM spent");
     assert!(forgotten.code == 1 && forgotten.stdout.contains("which is not noted"), "{forgotten:?}");
     assert_eq!(place.run(&["store", "check"]).code, 0);
+}
+
+/// A denial only blocks, so it is of what was signed, whatever the row beside it says.
+#[test]
+fn a_decision_whose_row_was_changed_is_denied_as_it_was_signed() {
+    for (column, value) in [
+        ("action", "replace(action, '90000,', '9,')"),
+        ("action", "'{'"),
+        ("subject", "'another'"),
+        ("mode", "'none'"),
+        ("allowed", "1 = 1"),
+    ] {
+        let (place, id, _) = place();
+        place.home.sql(&format!("UPDATE decisions SET {column} = {value}"));
+        assert_eq!(review(&place, "approve", &id, &["--yes"]).code, 2, "{column}");
+        let blind = review(&place, "deny", &id, &[]);
+        assert!(blind.code == 2 && blind.stderr.contains("--yes"), "{blind:?}");
+        let denied = review(&place, "deny", &id, &["--yes"]);
+        assert_eq!(denied.code, 0, "{column}: {denied:?}");
+        assert_eq!(denied.stderr.contains("the denial is of the action that was decided on"), column == "action");
+        // The next request for the action is answered with it.
+        let next = decide(&place);
+        assert!(next.code == 1 && next.stdout.contains("\"denial\""), "{column}: {next:?}");
+    }
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! Sessions that were verified, so that an event need not read its session from the beginning.
 //!
 //! What is kept ends with an entry that was verified. An event reads what came after it, which must be linked to that entry and signed;
-//! if the entry is not the one that the store has at its place, or the store has fewer, the event fails. Nobody waits for a session: an
-//! event that finds it taken reads it anew.
+//! if the entry is not the one that the store has at its place, or the store has fewer, the event fails. Events of one session take
+//! turns, so that the second of two goes on from what the first leaves. Who judges a stop takes no turn, because that may take seconds: an
+//! event that finds the session taken then reads it anew.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 use proofmark_store::Tenant;
-use proofmark_verifier::sync::lock;
+use proofmark_verifier::sync::{KeyGuard, KeyedLock, Waiting, lock};
 
 use super::Seen;
 use crate::session_decider::Verified;
@@ -24,7 +26,10 @@ const BYTES_OF_SESSION: usize = 1 << 10;
 
 /// What is known of the sessions that had events of late.
 #[derive(Default)]
-pub struct KeptSessions(Mutex<VecDeque<Kept>>);
+pub struct KeptSessions {
+    all: Mutex<VecDeque<Kept>>,
+    turns: KeyedLock,
+}
 
 struct Kept {
     tenant: Tenant,
@@ -39,16 +44,23 @@ impl Kept {
 }
 
 impl KeptSessions {
+    /// Waits for the turn of an event of a session; none if `stop` is set before it comes.
+    pub(super) fn turn(&self, tenant: &Tenant, session: &str, stop: &AtomicBool) -> Option<KeyGuard> {
+        // A tenant has no NUL in its name.
+        let turn = self.turns.take(format!("{tenant}\0{session}"));
+        turn.map_or_else(|waiting: Waiting| waiting.wait_unless(stop), Some)
+    }
+
     /// Takes what is known of a session out.
     pub(super) fn take(&self, tenant: &Tenant, session: &str) -> Option<Verified<Seen>> {
-        let mut all = lock(&self.0);
+        let mut all = lock(&self.all);
         let at = all.iter().position(|kept| kept.tenant == *tenant && kept.session == session)?;
         all.remove(at).map(|kept| kept.verified)
     }
 
     /// Keeps what is known of a session. Those that had no event for longest make room, first those of the same tenant.
     pub(super) fn put(&self, tenant: &Tenant, session: &str, verified: Verified<Seen>) {
-        let mut all = lock(&self.0);
+        let mut all = lock(&self.all);
         all.retain(|kept| kept.tenant != *tenant || kept.session != session);
         all.push_back(Kept { tenant: tenant.clone(), session: session.to_owned(), verified });
         let mut left = MAX_BYTES_OF_TENANT;

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use proofmark_boundary::ActionPolicy;
-use proofmark_decider::{DecideError, Decider, HookRuling, HookSettings, Hooks, HostRecord, KeptSessions, Owner};
+use proofmark_decider::{
+    DecideError, Decider, HookRuling, HookSettings, Hooks, HostRecord, KeptSessions, Owner, Taken,
+};
 use proofmark_hosts::Host;
 use proofmark_keys::TrustedSigners;
 use proofmark_receipt::SigningKey;
@@ -42,7 +45,8 @@ impl Place {
         Self { home, decider: Arc::new(decider), sessions: Arc::default() }
     }
 
-    fn hooks(&self, session: &str) -> Hooks {
+    /// `stopped`: nobody waits for what is ruled.
+    fn hooks(&self, session: &str, stopped: bool) -> Hooks {
         let settings = HookSettings {
             owner: Owner::local(),
             host: Host::named("claude").unwrap(),
@@ -54,15 +58,18 @@ impl Place {
             runs: |_| None,
             keep: Keep::Digest,
         };
-        Hooks::new(Arc::clone(&self.decider), settings, Arc::new(AtomicBool::new(false)))
+        Hooks::new(Arc::clone(&self.decider), settings, Arc::new(AtomicBool::new(stopped)))
     }
 
     /// What is ruled on an event. The session is kept between events, or read for each.
     fn take(&self, session: &str, event: &str, keep: bool) -> Result<Option<HookRuling>, DecideError> {
-        let hooks = self.hooks(session);
+        let hooks = self.hooks(session, false);
         let hooks = if keep { hooks.keeping(Arc::clone(&self.sessions)) } else { hooks };
         let message = Host::named("claude").unwrap().read(event.as_bytes()).unwrap();
-        hooks.take(&message, &|| HostRecord::Missing)
+        Ok(match hooks.take(&message, &|| Some(HostRecord::Missing))? {
+            Taken::Ruled(ruling) => Some(ruling),
+            Taken::Recorded | Taken::NeedsRecord => None,
+        })
     }
 
     /// Two calls, so that there is something to keep.
@@ -176,4 +183,44 @@ fn what_is_kept_counts_while_the_same_signers_are_trusted() {
     place.home.sql("UPDATE session_entries SET document = 'x' WHERE position = 0");
     place.decider.set_trusted(TrustedSigners::default());
     assert!(place.fault().contains("entry 0 cannot be read"), "{}", place.fault());
+}
+
+/// The second of two events goes on from what the first leaves: it waits, and reads nothing anew.
+#[test]
+fn events_at_once_read_the_session_once() {
+    let place = Place::new();
+    place.begun();
+    // A call that has not ended has the next event ask for the host's record, while it has the session.
+    place.take("s", &before(2, "ls"), true).unwrap();
+    place.home.sql("UPDATE session_entries SET document = 'x' WHERE position = 0");
+    let message = |id| Host::named("claude").unwrap().read(before(id, "pwd").as_bytes()).unwrap();
+    let second = || {
+        let hooks = place.hooks("s", true).keeping(Arc::clone(&place.sessions));
+        hooks.take(&message(4), &|| None)
+    };
+    let during = || {
+        assert!(matches!(second(), Err(DecideError::Stopped)), "{:?}", second());
+        Some(HostRecord::Missing)
+    };
+    let hooks = place.hooks("s", false).keeping(Arc::clone(&place.sessions));
+    assert!(matches!(hooks.take(&message(3), &during).unwrap(), Taken::Ruled(HookRuling::Blocked(_))));
+    thread::scope(|scope| {
+        for id in 10..18 {
+            let place = &place;
+            scope.spawn(move || place.take("s", &after(id, "ls", "done"), true).unwrap());
+        }
+    });
+}
+
+/// An event that needs the host's own record is told so once, and nothing is decided.
+#[test]
+fn without_the_record_of_the_host_nothing_is_decided() {
+    let place = Place::new();
+    place.take("s", &before(1, "ls"), true).unwrap();
+    let message = Host::named("claude").unwrap().read(before(2, "ls").as_bytes()).unwrap();
+    let hooks = place.hooks("s", false).keeping(Arc::clone(&place.sessions));
+    let entries = place.entries("s");
+    assert_eq!(hooks.take(&message, &|| None).unwrap(), Taken::NeedsRecord);
+    assert_eq!(place.entries("s"), entries);
+    assert_eq!(hooks.take(&message, &|| Some(HostRecord::Missing)).unwrap(), Taken::Ruled(HookRuling::Allowed));
 }

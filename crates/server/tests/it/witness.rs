@@ -4,6 +4,7 @@ use proofmark_receipt::Json;
 use proofmark_testing::Home;
 
 use crate::client::{DECISIONS, MAIL, NOTE, code, json, listed, text};
+use crate::receipts::{RESPONSE, step};
 use crate::server::Server;
 
 fn is_refused(status: u16, answer: &Json, id: &str) {
@@ -67,6 +68,23 @@ fn a_decision_that_nobody_trusted_has_signed_is_not_served() {
     let stranger = Server::start(&home);
     let (status, answer) = stranger.get(&format!("/v1/decisions/{id}"), "");
     is_refused(status, &answer, &id);
+}
+
+/// The same of the state of a workflow step.
+#[test]
+fn a_state_that_nobody_trusted_has_signed_is_not_served() {
+    let home = Home::new();
+    let path = "/v1/steps/r1/implement";
+    {
+        let server = Server::start(&home);
+        assert_eq!(server.post(&format!("{path}/attempts"), "", &step(RESPONSE)).0, 200);
+        assert_eq!(server.get(path, "").0, 200);
+    }
+    std::fs::remove_dir_all(proofmark_keys::Keyring::new(home.path()).folder()).unwrap();
+    let stranger = Server::start(&home);
+    let (status, answer) = stranger.get(path, "");
+    assert_eq!((status, code(&answer).as_str()), (500, "changed_row"), "{answer:?}");
+    assert!(answer.to_text().contains("may not accept or reopen it here"), "{answer:?}");
 }
 
 /// A genuine decision that allows one action does not answer a request for another one.

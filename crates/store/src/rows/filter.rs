@@ -30,6 +30,12 @@ impl QueueFilter {
         if self.roles.is_none() && self.environment.is_none() {
             return true;
         }
+        let any_role = |roles: &Vec<String>| roles.iter().any(|role| may_say(document, role));
+        let may_match = self.roles.as_ref().is_none_or(any_role)
+            && self.environment.as_ref().is_none_or(|environment| may_say(document, environment));
+        if !may_match {
+            return false;
+        }
         let document = parsed(document);
         let is_of = |environment: &String| {
             let binding = member(document.as_ref(), "binding");
@@ -38,6 +44,13 @@ impl QueueFilter {
         self.roles.as_ref().is_none_or(|roles| roles.iter().any(|role| asks_role(document.as_ref(), role)))
             && self.environment.as_ref().is_none_or(is_of)
     }
+}
+
+/// Whether a document of JSON may have this string: to look for it takes a fraction of the time that reading the document takes. A text can
+/// be written in another way than as it is only with the escapes that are looked for.
+fn may_say(document: &str, text: &str) -> bool {
+    let is_plain = !text.chars().any(|c| c.is_control() || matches!(c, '"' | '\\' | '/'));
+    !is_plain || document.contains(&format!("\"{text}\"")) || document.contains("\\u")
 }
 
 /// The receipt of a decision, of any length: one that is too long for other readers is searched, too.
@@ -61,4 +74,37 @@ fn amount(action: Option<&str>) -> Option<f64> {
     let action = Json::parse(action?.as_bytes()).ok()?;
     let amount = |object: &Json| object.as_object()?.get("amount")?.as_number()?.as_f64();
     amount(&action).or_else(|| amount(action.as_object()?.get("args")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_matches_whichever_way_its_strings_are_written() {
+        let document = |role: &str| {
+            format!(
+                r#"{{"evidence":[{{"role":{role}}}],"binding":{{"environment":"prod"}},"note":"a \"quoted\" text"}}"#
+            )
+        };
+        let matches = |document: &str, role: &str, environment: &str| {
+            let (roles, environment) = (Some(vec![role.to_owned()]), Some(environment.to_owned()));
+            QueueFilter { roles, environment, amount: None }.matches(document, None)
+        };
+        for (written, role) in [
+            (r#""legal""#, "legal"),
+            (r#""\u006cegal""#, "legal"),
+            (r#""le\"gal""#, "le\"gal"),
+            (r#""a\/b""#, "a/b"),
+            (r#""a/b""#, "a/b"),
+            (r#""a\nb""#, "a\nb"),
+            (r#""jurídico""#, "jurídico"),
+        ] {
+            assert!(matches(&document(written), role, "prod"), "{written}");
+            assert!(!matches(&document(written), "finance", "prod"), "{written}");
+            assert!(!matches(&document(written), role, "test"), "{written}");
+        }
+        // A word that is somewhere else is no role.
+        assert!(!matches(&document(r#""prod""#), "evidence", "prod"));
+    }
 }

@@ -26,13 +26,13 @@ pub struct StoredStep {
 /// A step of the run that `begun_by` began under this name.
 ///
 /// # Errors
-/// [`AcceptError::State`] when what is stored is not a state, [`AcceptError::OtherState`] when it is not that of the last receipt, and
-/// when the store cannot be read.
+/// Those of [`signed_state`], and when the store cannot be read.
 pub fn stored_step(
     store: &TenantStore<'_>,
     begun_by: &str,
     run: &str,
     step: &str,
+    signers: &StepSigners<'_>,
 ) -> Result<Option<StoredStep>, AcceptError> {
     let run = run_name(Some(run))?;
     let mut seen = None;
@@ -44,7 +44,7 @@ pub fn stored_step(
             break;
         }
         let receipts = store.chain(&chain_name(begun_by, &run, step))?;
-        match signed_state(&stored, &receipts) {
+        match signed_state(&stored, &receipts, signers) {
             Ok(state) => return Ok(Some(StoredStep { state, receipts, version })),
             Err(AcceptError::OtherState { .. }) => {}
             Err(error) => return Err(error),
@@ -53,14 +53,19 @@ pub fn stored_step(
     Err(other_state(&run, step))
 }
 
-/// The state of a stored step, which is that of the last of its receipts.
+/// The state of a stored step, which is that of the last of its receipts, and which one has signed who may.
 ///
 /// # Errors
-/// [`AcceptError::State`] when what is stored is not a state, [`AcceptError::OtherState`] when it is not that of the receipt.
-pub fn signed_state(stored: &StepRun, receipts: &[Receipt]) -> Result<State, AcceptError> {
+/// [`AcceptError::State`] when what is stored is not a state, [`AcceptError::OtherState`] when it is not that of the receipt, and
+/// [`AcceptError::OtherSigner`] when another key has signed it: anyone who can write the database can store such a state.
+pub fn signed_state(stored: &StepRun, receipts: &[Receipt], signers: &StepSigners<'_>) -> Result<State, AcceptError> {
     let state = stored_state(stored)?;
-    let is_signed = receipts.last().is_some_and(|last| is_about(stored, last) && is_of(&state, last));
-    is_signed.then_some(state).ok_or_else(|| other_state(&stored.run, &stored.step))
+    let signed = receipts.last().filter(|last| is_about(stored, last) && is_of(&state, last));
+    match signed {
+        Some(last) if signers.count(last) => Ok(state),
+        Some(_) => Err(AcceptError::OtherSigner { run: stored.run.clone(), step: stored.step.clone() }),
+        None => Err(other_state(&stored.run, &stored.step)),
+    }
 }
 
 /// Whose receipts say what state a step is in.
@@ -70,34 +75,34 @@ pub struct StepSigners<'a> {
     pub accepting: &'a Signers,
     /// The key that accepts here.
     pub own: Option<SignerId>,
-    /// Who may reopen a step.
-    pub reviewers: &'a [ListedReviewer],
+    /// Who may reopen a step, where the workflow is at hand; elsewhere these are the keys that are trusted for approvals.
+    pub reviewers: Option<&'a [ListedReviewer]>,
 }
 
-impl StepSigners<'_> {
-    /// Whether the signature on a receipt of a step counts, which is valid.
-    fn count(&self, receipt: &Receipt) -> bool {
-        let Some(signer) = verify_receipt(receipt, Profile::Vrf, &[]).signer else { return false };
-        if reopened(receipt).is_some() {
-            return self.reviewers.iter().any(|listed| listed.is(&Person::Key(signer)));
+impl<'a> StepSigners<'a> {
+    /// Whose receipts count where steps are shown, and no workflow is at hand.
+    #[must_use]
+    pub fn without_workflow(accepting: &'a Signers, own: Option<SignerId>) -> Self {
+        Self { accepting, own, reviewers: None }
+    }
+
+    /// Whether one who may has signed a receipt of a step.
+    #[must_use]
+    pub fn count(&self, receipt: &Receipt) -> bool {
+        let verification = verify_receipt(receipt, Profile::Vrf, &[]);
+        let Some(signer) = verification.signer.filter(|_| verification.answer == SignatureStatus::Valid) else {
+            return false;
+        };
+        let is_trusted_for = |what| self.accepting.of(what, Some(receipt.verified_at())).contains(&signer);
+        match (reopened(receipt), self.reviewers) {
+            (Some(_), Some(listed)) => listed.iter().any(|listed| listed.is(&Person::Key(signer))),
+            (Some(_), None) => is_trusted_for(Capability::Approval),
+            (None, _) => self.own == Some(signer) || is_trusted_for(Capability::Acceptance),
         }
-        let accepting = self.accepting.of(Capability::Acceptance, Some(receipt.verified_at()));
-        self.own == Some(signer) || accepting.contains(&signer)
     }
 }
 
 impl StoredStep {
-    /// The step, if its state was signed by one who may.
-    ///
-    /// # Errors
-    /// [`AcceptError::OtherSigner`] otherwise: anyone who can write the database can store a state that another key has signed.
-    pub fn signed_by(self, signers: &StepSigners<'_>, run: &str, step: &str) -> Result<Self, AcceptError> {
-        match self.receipts.last() {
-            Some(last) if signers.count(last) => Ok(self),
-            _ => Err(AcceptError::OtherSigner { run: run.to_owned(), step: step.to_owned() }),
-        }
-    }
-
     /// The last receipt, if it is of a step of this workflow.
     ///
     /// # Errors

@@ -43,8 +43,8 @@ pub(crate) enum Env {
 /// files are known, and what of them is refused.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark env build --dir examples/project-lock
-  proofmark env build --dir examples/project-lock --lock package-lock.json --json
+  proofmark env build --dir locked
+  proofmark env build --dir locked --lock package-lock.json --json
 
 Exit codes: 0 there is an environment; 2 it could not be built.")]
 pub(crate) struct Build {

@@ -297,7 +297,7 @@ impl Verify {
         let ran = |_, _| progress.checked();
         let watch = BatchWatch { fail_fast: self.fail_fast, cancelled: &session.interrupt.set, ran: &ran };
         let batch = Batch::new(&session.host, &caps, workers, &session.issuer).watched(watch);
-        let batch = batch.with_digests_in(session.cache.join("digests"));
+        let batch = batch.with_cache(&session.cache);
         let batch = match &self.chain {
             Some(chain) => batch.on_chain(chain.clone())?,
             None => batch,

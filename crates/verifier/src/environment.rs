@@ -5,6 +5,8 @@
 
 mod content;
 mod listing;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,6 +25,8 @@ pub(crate) use listing::{Kind, Listing};
 
 /// What stands for a digest that is not known.
 const UNKNOWN: &str = "unknown";
+/// Where digests are stored, in a folder of caches.
+const DIGESTS: &str = "digests";
 /// The kind of a stored digest.
 const DIGEST_KIND: &str = "environment_digest";
 /// The most bytes of one.
@@ -71,10 +75,19 @@ pub(crate) enum EnvironmentError {
 }
 
 impl Environments {
-    /// Remembers digests in a folder, too, signed by this key; a digest that another key has signed does not count.
+    /// Remembers digests in this folder of caches, too, signed by this key; a digest that another key has signed does not count. Without a
+    /// key nothing is stored.
     #[must_use]
-    pub fn stored_in(folder: PathBuf, key: Arc<SigningKey>) -> Environments {
-        Environments { known: Mutex::default(), stored: Some(Stored { folder, key }) }
+    pub fn in_cache(cache: &Path, key: Option<&Arc<SigningKey>>) -> Environments {
+        let stored = key.map(|key| Stored { folder: cache.join(DIGESTS), key: Arc::clone(key) });
+        Environments { known: Mutex::default(), stored }
+    }
+
+    /// Removes digests that were stored before a time from a folder of caches. One that stays costs nothing but its room.
+    pub(crate) fn forget(cache: &Path, before: SystemTime) {
+        let entries = fs::read_dir(cache.join(DIGESTS)).into_iter().flatten().flatten();
+        let is_old = |path: &PathBuf| path.metadata().and_then(|found| found.modified()).is_ok_and(|at| at < before);
+        entries.map(|entry| entry.path()).filter(is_old).for_each(|path| drop(fs::remove_file(path)));
     }
 
     /// What a receipt says of what the command of this job could import. `since` is when the command began.

@@ -184,6 +184,7 @@ pub struct BuiltEnvironment {
 
 /// The environments of a folder of caches.
 pub struct LockedEnvironments {
+    cache: PathBuf,
     folder: PathBuf,
     /// Signs what environments hold. Without it nothing that is said of them will be signed.
     key: Option<Arc<SigningKey>>,
@@ -195,8 +196,8 @@ impl LockedEnvironments {
     #[must_use]
     pub fn of(cache: &Path, issuer: &Issuer) -> LockedEnvironments {
         let key = issuer.key().cloned();
-        let digests = key.clone().map(|key| Environments::stored_in(cache.join("digests"), key)).unwrap_or_default();
-        LockedEnvironments { folder: cache.join(ENVIRONMENTS), key, digests }
+        let digests = Environments::in_cache(cache, key.as_ref());
+        LockedEnvironments { cache: cache.to_owned(), folder: cache.join(ENVIRONMENTS), key, digests }
     }
 
     /// The environment of a lock file for an interpreter, which is built if there is none. `building` is called before that.
@@ -353,6 +354,7 @@ impl LockedEnvironments {
     /// # Errors
     /// When the file system refuses.
     pub fn prune(&self, since: SystemTime) -> Result<Vec<String>, LockError> {
+        Environments::forget(&self.cache, since);
         let mut removed = Vec::new();
         for name in self.names()? {
             let path = self.folder.join(&name);

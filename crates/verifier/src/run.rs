@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::iter;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -219,11 +219,10 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Stores the digests of environments in this folder, if receipts are signed.
+    /// Stores the digests of environments in this folder of caches, if receipts are signed.
     #[must_use]
-    pub fn with_digests_in(self, folder: PathBuf) -> Self {
-        let environments = self.issuer.key().map(|key| Environments::stored_in(folder, Arc::clone(key)));
-        Self { environments: environments.unwrap_or_default(), ..self }
+    pub fn with_cache(self, cache: &Path) -> Self {
+        Self { environments: Environments::in_cache(cache, self.issuer.key()), ..self }
     }
 
     /// Follows the batch.

@@ -19,6 +19,8 @@ const FIXTURE: &[&str] = &[
     "cp examples/decide/cases.yaml .; cp examples/commerce/job.json .",
     "for n in 1 2 3; do tr -d '\\n' < request.json | sed \"s/acp-tx-789/task-$n/\"; echo; done > requests.jsonl",
     "mkdir requests; cp request.json requests",
+    "mkdir locked; echo '{\"name\": \"a\"}' > locked/package.json",
+    "echo '{\"name\": \"a\", \"lockfileVersion\": 3, \"packages\": {\"\": {\"name\": \"a\"}}}' > locked/package-lock.json",
     "echo secret > passphrase.txt; mkdir ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519",
     "proofmark key new default; proofmark key new reviewer",
     "proofmark key show --as pem > issuer.pem; cp issuer.pem verifier.pem",

@@ -65,11 +65,17 @@ impl Form {
         named.or_else(|| path.ends_with(".txt").then_some(Form::Requirements))
     }
 
-    fn language(self) -> Language {
+    /// What its tree of packages is.
+    fn kind(self) -> Kind {
         match self {
-            Form::Uv | Form::Requirements => Language::Python,
-            Form::Npm => Language::JavaScript,
+            Form::Uv | Form::Requirements => Kind::Python,
+            Form::Npm => Kind::Node,
         }
+    }
+
+    fn language(self) -> Option<Language> {
+        let is_of = |name: &&'static str| Form::of(name) == Some(self);
+        Language::ALL.into_iter().find(|language| language.lock_files().iter().any(is_of))
     }
 
     /// The file beside it that the tool reads, too.
@@ -86,33 +92,29 @@ impl Form {
 #[derive(Debug)]
 pub struct LockFile {
     form: Form,
+    language: Language,
     path: String,
     /// It and its manifests, by path.
     files: BTreeMap<String, Vec<u8>>,
 }
 
 impl LockFile {
-    /// The languages whose packages are installed.
-    pub const LANGUAGES: [Language; 3] = [Language::Python, Language::JavaScript, Language::TypeScript];
-
     /// The lock file of a project that runs this language (`None`: of any), or the one with this path.
     ///
     /// # Errors
     /// When there is none, or it names what is not installed.
     pub fn find(files: &[ProjectFile], named: Option<&str>, language: Option<Language>) -> Result<LockFile, LockError> {
         let has = |path: &str| files.iter().any(|file| file.path == path);
-        let is_for = |form: Form| match (language, form.language()) {
-            (None, _) | (Some(Language::Python), Language::Python) => true,
-            (Some(Language::JavaScript | Language::TypeScript), Language::JavaScript) => true,
-            (Some(_), _) => false,
+        let languages = language.map_or_else(|| Language::ALL.to_vec(), |language| vec![language]);
+        let names: Vec<&str> = languages.iter().flat_map(|language| language.lock_files()).copied().collect();
+        let missing = || LockError::Missing(names.join("`, `"));
+        let path = match named {
+            Some(path) => path,
+            None => names.iter().find(|name| has(name)).copied().ok_or_else(missing)?,
         };
-        let (path, form) = match named {
-            Some(path) => (path, Form::of(path).ok_or_else(|| LockError::Form(path.to_owned()))?),
-            None => *Form::NAMES
-                .iter()
-                .find(|(name, form)| is_for(*form) && has(name))
-                .ok_or_else(|| LockError::Missing(Form::NAMES.map(|(name, _)| name.to_owned()).join("`, `")))?,
-        };
+        let form = Form::of(path).ok_or_else(|| LockError::Form(path.to_owned()))?;
+        let language = form.language().filter(|of| languages.contains(of));
+        let language = language.ok_or_else(|| LockError::Language(path.to_owned()))?;
         if !has(path) {
             return Err(LockError::Missing(path.to_owned()));
         }
@@ -125,7 +127,7 @@ impl LockFile {
             return Err(LockError::TooLarge { path: path.to_owned(), most: MAX_LOCK_BYTES });
         }
         let files = read.into_iter().map(|file| (file.path.clone(), file.content.clone())).collect();
-        let lock = LockFile { form, path: path.to_owned(), files };
+        let lock = LockFile { form, language, path: path.to_owned(), files };
         if form == Form::Npm {
             npm::check(&lock)?;
         }
@@ -141,7 +143,7 @@ impl LockFile {
     /// The language of its packages.
     #[must_use]
     pub fn language(&self) -> Language {
-        self.form.language()
+        self.language
     }
 
     fn content(&self) -> &[u8] {
@@ -226,7 +228,7 @@ impl LockedEnvironments {
         let locked = Locked {
             file: lock.path.clone(),
             digest: lock.digest().to_string(),
-            packages: (lock.language() == Language::Python).then(|| host(content.clone())).transpose()?,
+            packages: (lock.form.kind() == Kind::Python).then(|| host(content.clone())).transpose()?,
             folders: match lock.form {
                 Form::Uv | Form::Requirements => Vec::new(),
                 Form::Npm => folders(lock, &content)?,
@@ -244,9 +246,8 @@ impl LockedEnvironments {
     }
 
     fn content(&self, lock: &LockFile, folder: &Path) -> Result<Content, LockError> {
-        let kind = if lock.language() == Language::Python { Kind::Python } else { Kind::Node };
         let digest = |listing: Option<Listing>| listing.map(|listing| self.digests.content(&listing)).transpose();
-        let content = Listing::of(folder, kind).and_then(digest);
+        let content = Listing::of(folder, lock.form.kind()).and_then(digest);
         let missing = || LockError::Changed(folder.to_owned());
         content.map_err(|error| LockError::Read(error.to_string()))?.ok_or_else(missing)
     }

@@ -13,7 +13,7 @@ use crate::lock_environment::build;
 pub(super) fn locked(cache: &Path, host: &Host, issuer: &Issuer, request: &Request) -> anyhow::Result<Option<Locked>> {
     let Checks::Command(command) = &request.checks else { return Ok(None) };
     let Packages::Lock(named) = &command.packages else { return Ok(None) };
-    if !LockFile::LANGUAGES.contains(&command.language) {
+    if command.language.lock_files().is_empty() {
         let message = format!("install packages from a lock file: this is not done for {}", command.language);
         return Err(with_help(message, "leave `packages` out"));
     }

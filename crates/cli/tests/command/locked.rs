@@ -214,6 +214,9 @@ fn npm_installs_from_the_registry_of_the_user_and_runs_no_script() {
     let done = place.run_with(&["verify", "--dir", "p"], &settings, b"");
     assert_eq!(done.code, 2, "{done:?}");
     assert!(done.stderr.contains("`node_modules/x` is not of a registry"), "{done:?}");
+    let other = ["--no-config", "--packages", "lock:package-lock.json", "--", "python3", "-m", "unittest"];
+    let done = place.run(&[&["verify", "--dir", "p"], &other[..]].concat());
+    assert!(done.code == 2 && done.stderr.contains("not of the language of the command"), "{done:?}");
     // An archive with another digest is refused by npm.
     place.file("p/package-lock.json", lock("https://r.example/x/-/x-1.0.0.tgz").replace("sha512-", "sha512-AAAA"));
     let done = place.run_with(&["verify", "--dir", "p"], &settings, b"");

@@ -12,6 +12,9 @@ pub enum LockError {
     /// No tool is known that reads it.
     #[error("read the lock file `{0}`: what writes a file of this name is not known")]
     Form(String),
+    /// It has packages of another language than the command's.
+    #[error("read the lock file `{0}`: its packages are not of the language of the command")]
+    Language(String),
     /// More bytes than are read.
     #[error("read the lock file `{path}`: with what belongs to it, it has more than {most} bytes")]
     TooLarge { path: String, most: usize },
@@ -47,6 +50,7 @@ impl LockError {
             Self::Form(_) => {
                 "name a `uv.lock`, a `package-lock.json`, or a file of requirements, which ends with `.txt`"
             }
+            Self::Language(_) => "name the lock file of the language that the command runs",
             Self::Requirement { .. } => {
                 "write each package as `name==version --hash=sha256:…`, as `uv export` and `pip-compile --generate-hashes` do"
             }

@@ -100,6 +100,7 @@ examples_run!(
     decide,
     decision,
     doctor,
+    env,
     examples,
     finding,
     gate,

@@ -66,6 +66,8 @@ fn receipt_value(fact: &ReceiptFact) -> Value {
         ("comparison", fact.comparison.map(Comparison::as_str).map_or(Value::Null, Value::from)),
         ("strength", fact.strength.map_or(Value::Null, share)),
         ("counter_run", fact.counter_run.map_or(Value::Null, share)),
+        ("environment", digest(fact.environment)),
+        ("environment_from", fact.environment_from.as_deref().map_or(Value::Null, Value::from)),
         ("tests", digest(fact.tests)),
         ("tests_from", fact.tests_from.as_deref().map_or(Value::Null, Value::from)),
         ("suite", digest(fact.suite)),

@@ -165,6 +165,9 @@ fn receipt(rule: &ReceiptRule) -> String {
     if let Some(share) = demand.counter_run {
         words.push_str(&format!(", {}", share.contradicted()));
     }
+    if let Some(environment) = demand.environment {
+        words.push_str(&format!(", {environment}"));
+    }
     words.push_str(&match demand.max_age_millis {
         Some(millis) => format!(", not older than {}", span::words(millis)),
         None => ", of any age".to_owned(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proofmark_receipt::document::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH};
 
-use crate::job::{HostFolder, Origin};
+use crate::job::{HostFolder, Locked, Origin};
 
 /// The longest request, in bytes.
 pub const MAX_REQUEST_BYTES: usize = MAX_DOCUMENT_BYTES;
@@ -81,6 +81,8 @@ pub struct Caps {
     pub readable: Vec<PathBuf>,
     /// Installed packages that a command finds in its project if it asks for packages; none by default.
     pub packages: Vec<HostFolder>,
+    /// The packages that were installed for the project's lock file, if it is to have these.
+    pub locked: Option<Locked>,
     /// The folder that is verified as a project; none for requests.
     pub origin: Option<Origin>,
 }
@@ -100,6 +102,7 @@ impl Default for Caps {
             tests: MAX_TESTS,
             readable: Vec::new(),
             packages: Vec::new(),
+            locked: None,
             origin: None,
         }
     }

@@ -69,8 +69,8 @@ pub struct Command {
     pub demanded: Vec<String>,
     /// How skipped tests count.
     pub skipped: SkipPolicy,
-    /// Whether the command may read installed packages.
-    pub packages: bool,
+    /// The installed packages that the command may read.
+    pub packages: Packages,
     /// Paths of the host the command asks to read.
     pub readable: Vec<String>,
     /// Variables of its environment.
@@ -87,6 +87,17 @@ impl Command {
         let asked = self.limits.timeout.or(self.limits.total_timeout);
         asked.unwrap_or(DEFAULT_COMMAND_TIMEOUT).min(MAX_TOTAL_TIMEOUT)
     }
+}
+
+/// The installed packages that a command may read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Packages {
+    #[default]
+    None,
+    /// Those that the host has for the project.
+    Installed,
+    /// Those that a lock file of the project names; `None` for the one that the project has.
+    Lock(Option<String>),
 }
 
 /// What a request says of its counter-run.

@@ -72,6 +72,8 @@ pub struct Project {
     pub needs: Option<Need>,
     /// Whether the command may read the packages installed for the interpreter.
     pub packages: bool,
+    /// The packages in place of these, where they were installed for a lock file.
+    pub locked: Option<Locked>,
     /// The modules that it has itself, where its language is one that finds modules in more places than its files.
     pub modules: Option<OwnModules>,
     /// Where the host has it, if it is a folder of the host.
@@ -113,6 +115,19 @@ pub struct Origin {
     pub folder: PathBuf,
     /// The virtual environment of Python in it, if it has one.
     pub environment: Option<HostFolder>,
+}
+
+/// Packages that were installed for a lock file, and for nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locked {
+    /// The lock file, as a path below the project.
+    pub file: String,
+    /// Its digest, `sha256:` and digits.
+    pub digest: String,
+    /// The folder of packages of Python, if these are its packages.
+    pub packages: Option<PathBuf>,
+    /// Folders `node_modules`, if these are packages of Node.js.
+    pub folders: Vec<HostFolder>,
 }
 
 /// A folder of the host that a project has without being submitted: packages installed for it.
@@ -165,7 +180,7 @@ pub struct Outcome {
     pub isolation: Vec<String>,
     /// What each case was allowed, for messages.
     pub limits: Limits,
-    /// What a project's command could import beside its files, where its language is one that has packages.
+    /// What a project's command could import beside its files, where one was to run.
     pub environment: Option<Environment>,
     /// How each case ended, in the order of [`Job::cases`].
     pub cases: Vec<CaseOutcome>,
@@ -174,10 +189,16 @@ pub struct Outcome {
 /// The packages of a project's command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
-    /// Whose packages they are; none where the command was shown none.
+    /// Whose packages of Python they are; none where the command was shown none.
     pub from: Option<PackagesFrom>,
     /// Folders of the project that were added to where modules are looked for, behind the packages.
     pub added: Vec<String>,
+    /// The folders of the host that have these packages, in the order in which they are searched.
+    pub packages: Vec<PathBuf>,
+    /// The interpreter and its own library on the host; none where its modules are anywhere among the host's programs.
+    pub library: Option<Vec<PathBuf>>,
+    /// The whole version of the interpreter.
+    pub version: String,
 }
 
 /// Whose packages they are.
@@ -187,6 +208,8 @@ pub enum PackagesFrom {
     Project(String),
     /// A virtual environment elsewhere.
     Venv,
+    /// One that was built from a lock file.
+    Lock,
     /// The interpreter itself.
     Host,
 }

@@ -63,6 +63,8 @@ struct Dialect {
     functions: Option<Functions>,
     /// What submissions have instead, where suites cannot name installed packages.
     no_packages: Option<&'static str>,
+    /// The lock files that packages of a project are installed from, the most exact first.
+    lock_files: &'static [&'static str],
     commands: Commands,
     tests: TestFiles,
 }
@@ -133,6 +135,11 @@ impl Language {
     /// Whether programs of the language may read packages that are installed for its interpreter.
     pub fn has_packages(self) -> bool {
         self.no_packages().is_none()
+    }
+
+    /// The lock files that packages of its projects are installed from, the most exact first.
+    pub fn lock_files(self) -> &'static [&'static str] {
+        self.dialect().lock_files
     }
 
     /// What its submissions can load, and what to do if that is too little; `None` where suites can name packages.

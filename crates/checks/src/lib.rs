@@ -44,8 +44,8 @@ pub use caps::{
     MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES, MAX_TOTAL_TIMEOUT,
 };
 pub use command::{
-    Command, CounterSetting, Held, MAX_HELD_GLOBS, MissingFile, PROJECT_SETTINGS, Script, SkipPolicy, TreeEntry,
-    TreeEntryKind, TreeError, Unusable, check_settings, glob_texts, normalized, tree_entries,
+    Command, CounterSetting, Held, MAX_HELD_GLOBS, MissingFile, PROJECT_SETTINGS, Packages, Script, SkipPolicy,
+    TreeEntry, TreeEntryKind, TreeError, Unusable, check_settings, glob_texts, normalized, tree_entries,
 };
 pub use compare::{Rules, Tolerance, equal};
 pub use constraint::Constraint;
@@ -57,8 +57,8 @@ pub use files::{
     MAX_FILES, MAX_PATH_BYTES, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, file_content, files_digest, is_project_path,
 };
 pub use job::{
-    Case, CaseOutcome, End, Environment, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Origin, Outcome, OwnModules,
-    PROJECT_FOLDER, PackagesFrom, Program, Project, ProjectFile, Tail, Written,
+    Case, CaseOutcome, End, Environment, HostFolder, Job, Limits, Locked, MAX_WRITTEN_BYTES, Need, Origin, Outcome,
+    OwnModules, PROJECT_FOLDER, PackagesFrom, Program, Project, ProjectFile, Tail, Written,
 };
 pub use judge::{CounterCounts, Fault, Judgment, SuiteJudging, same_error};
 pub use language::{Language, ParseLanguageError};

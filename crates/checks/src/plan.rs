@@ -10,7 +10,7 @@ use crate::caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
     DEFAULT_TOTAL_TIMEOUT,
 };
-use crate::command::{Command, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_PROCESSES, own_modules};
+use crate::command::{Command, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_PROCESSES, Packages, own_modules};
 use crate::counter::CounterRun;
 use crate::files::DEFAULT_COMMAND_DISK_MB;
 use crate::job::{Case, Job, Limits, Need, Program, Project};
@@ -96,7 +96,16 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
     if command.unusable.is_some() {
         return Ok(Plan::default());
     }
-    let folders = if command.packages { caps.packages.clone() } else { Vec::new() };
+    let (folders, locked) = match (&command.packages, &caps.locked) {
+        (Packages::None, _) => (Vec::new(), None),
+        (Packages::Installed, _) => (caps.packages.clone(), None),
+        (Packages::Lock(_), Some(locked)) => (locked.folders.clone(), Some(locked.clone())),
+        (Packages::Lock(_), None) => {
+            let place = Place::Field("verification.packages".to_owned());
+            let error = RequestError::new(place, Code::Unsupported, "nothing was installed from the lock file");
+            return Err(error.with_help("write `packages: true`"));
+        }
+    };
     if let Report::File(report) = &command.report
         && let Some(folder) = folders.iter().find(|folder| Path::new(report).starts_with(&folder.at))
     {
@@ -122,7 +131,8 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
             Report::Stdout(_) | Report::ExitStatus => None,
         },
         needs: needs(command),
-        packages: command.packages,
+        packages: command.packages != Packages::None,
+        locked,
         modules: command.language.has_packages().then(|| own_modules(&command.files)),
         origin: caps.origin.clone(),
         folders,

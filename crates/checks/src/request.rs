@@ -9,7 +9,7 @@ use proofmark_receipt::{Hashes, Object, Sha256Digest, Task, object};
 
 use crate::budget::DetailBudget;
 use crate::caps::MAX_REQUEST_BYTES;
-use crate::command::{self, Command};
+use crate::command::{self, Command, Packages};
 use crate::constraint::{self, Constraint};
 use crate::fields::{self, Outside};
 use crate::files::{self, Files, Room};
@@ -151,11 +151,19 @@ impl Request {
         let block = verification.fields()?;
         let (output, output_digest, checks) = match kind {
             Kind::Command => {
+                let is_project = project.is_some();
                 let (submitted, room) = match project {
                     Some(files) => (files, Room::OF_PROJECT),
                     None => (files::read(&submitted_files(&root)?)?, Room::OF_REQUEST),
                 };
                 let (command, digest) = command::read(&block, submitted, room)?;
+                if let (Packages::Lock(_), Some(packages), false) =
+                    (&command.packages, block.get("packages"), is_project)
+                {
+                    let error =
+                        packages.error(Code::Unsupported, "only a folder has its packages installed from a lock file");
+                    return Err(error.with_help("use `proofmark verify --dir`, or write `packages: true`"));
+                }
                 (String::new(), digest, Checks::Command(Box::new(command)))
             }
             Kind::Suite => with_text(&root, outside, suite::read(&verification).map(Checks::Suite))?,

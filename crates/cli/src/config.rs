@@ -82,6 +82,15 @@ impl Config {
         self.home.join("ends")
     }
 
+    /// The folder of what can be made again: in the home that `$PROOFMARK_HOME` names, else in the user's own folder of caches.
+    pub(crate) fn cache(&self) -> PathBuf {
+        if self.is_home_named {
+            return self.home.join("cache");
+        }
+        let own = || variable("HOME").map(|home| home.join(".cache"));
+        variable("XDG_CACHE_HOME").or_else(own).map_or_else(|| self.home.join("cache"), |cache| cache.join("proofmark"))
+    }
+
     /// Where the store is when no other is named.
     pub(crate) fn store_place(&self) -> StorePlace {
         self.store.clone().unwrap_or_else(|| StorePlace::File(self.home.join("proofmark.db")))

@@ -13,7 +13,7 @@ use proofmark_receipt::{ChainError, ReceiptError, SignError};
 use proofmark_server::{KeysError, KeysFileError, ServeError, WebhookError};
 use proofmark_session::SessionError;
 use proofmark_store::{CopyError, StoreError};
-use proofmark_verifier::{AcceptError, IssueError, ProjectError, StrengthError, VerifyError};
+use proofmark_verifier::{AcceptError, IssueError, LockError, ProjectError, StrengthError, VerifyError};
 
 use crate::paint::printable;
 use crate::source::SourceError;
@@ -103,6 +103,7 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         CopyError,
         JsonError,
         KeyringError,
+        LockError,
         KeysError,
         KeysFileError,
         ParseDecisionError,

@@ -43,6 +43,7 @@ mod interrupt;
 mod key;
 mod lint;
 mod listing;
+mod lock_environment;
 mod mcp;
 mod new_files;
 mod options;
@@ -172,6 +173,9 @@ enum Command {
     /// Copy the store to another place, or verify all of it
     #[command(subcommand)]
     Store(store::Store),
+    /// Build, list and remove the environments of `packages: lock`
+    #[command(subcommand)]
+    Env(lock_environment::Env),
     /// Evaluate jobs of the Agent Commerce Protocol (Virtuals)
     #[command(subcommand)]
     Acp(acp::Acp),
@@ -288,6 +292,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Run(command) => command.run(&config),
         Command::Finding(command) => command.run(&config),
         Command::Store(command) => command.run(&config),
+        Command::Env(command) => command.run(&config),
         Command::Acp(command) => command.run(&config),
         Command::X402(command) => command.run(&config),
         Command::Init(command) => command.run(),

@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 use proofmark_checks::{
     Checks, HostFolder, MAX_COMMAND_DISK_MB, MAX_COMMAND_MEMORY_MB, MAX_COMMAND_PROCESSES, MAX_OUTPUT_BYTES,
-    MAX_TOTAL_TIMEOUT, Origin, Request,
+    MAX_TOTAL_TIMEOUT, Origin, Packages, Request,
 };
 use proofmark_git::LeftOut;
 use proofmark_receipt::{Json, Object, object};
@@ -99,6 +99,10 @@ pub(crate) struct ProjectOptions {
     /// Run held tests once only, and not again with wrong expectations; the receipt says so (docs/counter-runs.md)
     #[arg(long)]
     no_counter_run: bool,
+    /// The packages that the command may read: installed, none, or lock: those that the project's lock file names, which are installed
+    /// for it alone; lock:FILE names the lock file [default: installed]
+    #[arg(long, value_name = "PACKAGES", value_parser = packages)]
+    packages: Option<Json>,
     /// Set a variable of the command's environment; can be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
@@ -236,6 +240,7 @@ impl ProjectOptions {
             ("`--skipped`", self.skipped.is_some()),
             ("`--reveal`", self.reveal.is_some()),
             ("`--no-counter-run`", self.no_counter_run),
+            ("`--packages`", self.packages.is_some()),
             ("`--env`", !self.env.is_empty()),
             ("`--exclude`", !self.exclude.is_empty()),
             ("a command", !self.command.is_empty()),
@@ -281,6 +286,7 @@ impl ProjectOptions {
             "skipped"?: self.skipped.as_deref(),
             "reveal"?: self.reveal.as_deref(),
             "counter_run"?: self.no_counter_run.then_some(false),
+            "packages"?: self.packages.clone(),
             "env"?: (!self.env.is_empty()).then_some(env),
             "limits"?: limits.iter().next().is_some().then(|| limits.clone()),
             "exclude"?: texts(&self.exclude),
@@ -290,7 +296,7 @@ impl ProjectOptions {
 
 /// Whether a project's command may import what is installed for Python.
 fn has_packages(request: &Request) -> bool {
-    matches!(&request.checks, Checks::Command(command) if command.packages && command.language.has_packages())
+    matches!(&request.checks, Checks::Command(command) if command.packages == Packages::Installed && command.language.has_packages())
 }
 
 /// A project as it was read.
@@ -348,6 +354,16 @@ fn read_settings(path: &Path) -> anyhow::Result<ProjectConfig> {
 
 fn timeout(text: &str) -> Result<Duration, String> {
     duration(text, MAX_TOTAL_TIMEOUT)
+}
+
+fn packages(text: &str) -> Result<Json, String> {
+    match (text, text.strip_prefix("lock:")) {
+        ("installed", _) => Ok(true.into()),
+        ("none", _) => Ok(false.into()),
+        ("lock", _) => Ok(text.into()),
+        (_, Some(file)) if !file.is_empty() => Ok(object! { "lock": file }.into()),
+        _ => Err("write installed, none, lock, or lock: with a file, as in lock:requirements/test.txt".to_owned()),
+    }
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

@@ -2,6 +2,7 @@
 
 mod derive;
 mod filter;
+mod locked;
 mod output;
 mod reader;
 mod tally;
@@ -146,7 +147,7 @@ impl Verify {
             return Ok(Exit::Yes);
         }
         if let Some(folder) = &self.project.patch.derive_lists {
-            return self.derive_lists(folder);
+            return self.derive_lists(config, folder);
         }
         let mut session = None;
         if self.watch { self.run_on_change(config, &mut session) } else { self.run_once(config, &mut session).0 }
@@ -274,16 +275,29 @@ impl Verify {
         output: &mut Output,
         progress: &Progress,
     ) -> anyhow::Result<WindowEnd> {
-        let Window { mut requests, names, packages, origin, refused } = window;
+        let Window { mut requests, mut names, packages, origin, mut refused } = window;
         let all = requests.len();
+        // Of a window, only the first request can be of a project.
+        let locked =
+            requests.first().map(|first| locked::locked(&session.cache, &session.host, &session.issuer, first));
+        let locked = match locked.transpose() {
+            Ok(locked) => locked.flatten(),
+            Err(error) => {
+                drop(requests.remove(0));
+                let label = names.remove(0).label;
+                refused.insert(0, Refused { before: 0, label, error });
+                None
+            }
+        };
         if let Some(first) = refused.first().filter(|_| self.fail_fast) {
             requests.truncate(first.before);
         }
-        let caps = Caps { readable: self.readable.clone(), packages, origin, ..Caps::default() };
+        let caps = Caps { readable: self.readable.clone(), packages, locked, origin, ..Caps::default() };
         let workers = concurrency(self.jobs);
         let ran = |_, _| progress.checked();
         let watch = BatchWatch { fail_fast: self.fail_fast, cancelled: &session.interrupt.set, ran: &ran };
         let batch = Batch::new(&session.host, &caps, workers, &session.issuer).watched(watch);
+        let batch = batch.with_cache(&session.cache);
         let batch = match &self.chain {
             Some(chain) => batch.on_chain(chain.clone())?,
             None => batch,
@@ -394,6 +408,8 @@ struct Session {
     issuer: Issuer,
     host: Host,
     interrupt: Interrupt,
+    /// The folder of what can be made again.
+    cache: PathBuf,
 }
 
 impl Session {
@@ -404,7 +420,12 @@ impl Session {
             scope.spawn(|| prepare(&host, requests));
             arguments.issuer(config)
         })?;
-        Ok(Session { issuer, host, interrupt: Interrupt::handle().context("handle interrupts")? })
+        Ok(Session {
+            issuer,
+            host,
+            interrupt: Interrupt::handle().context("handle interrupts")?,
+            cache: config.cache(),
+        })
     }
 }
 

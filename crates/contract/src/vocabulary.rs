@@ -67,6 +67,7 @@ pub const RECEIPT: &[&str] = &[
     "strength",
     "counterRun",
     "counter_run",
+    "environment",
     "verdict",
     "tier",
     "output",

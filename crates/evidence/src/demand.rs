@@ -5,7 +5,7 @@ use std::fmt;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
-use crate::receipt::{Comparison, Evidence, ReceiptFact, ReceiptKind};
+use crate::receipt::{Comparison, Evidence, LOCK, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, refuse};
 use crate::share::Share;
 use crate::span;
@@ -31,6 +31,8 @@ pub struct ReceiptDemand {
     pub strength: Option<Share>,
     /// How many of the passed tests have to fail with a wrong expectation; `None` where no counter-run is asked for.
     pub counter_run: Option<Share>,
+    /// What a project's tests may have imported beside the work; `None` for any packages.
+    pub environment: Option<EnvironmentDemand>,
     pub verdict: Verdict,
     pub tiers: Vec<u8>,
     pub signer: SignerDemand,
@@ -53,6 +55,24 @@ impl fmt::Display for TestsFromDemand {
         match self {
             Self::Owner => f.write_str("whose tests are not the submission's own"),
             Self::Commit(commit) => write!(f, "whose tests come from the commit {commit}"),
+        }
+    }
+}
+
+/// What packages a project's tests may have imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnvironmentDemand {
+    /// Those with this digest (`metadata.environment.digest`).
+    Digest(Sha256Digest),
+    /// Those that a lock file names.
+    Lock,
+}
+
+impl fmt::Display for EnvironmentDemand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Digest(digest) => write!(f, "with the packages {digest}"),
+            Self::Lock => f.write_str("with the packages of a lock file"),
         }
     }
 }
@@ -99,7 +119,7 @@ impl ReceiptDemand {
 
     /// The fields of a receipt rule that are read here. Each kind of document adds its own, with `specification` and
     /// `output` among them.
-    pub const FIELDS: [&'static str; 13] = [
+    pub const FIELDS: [&'static str; 14] = [
         "kind",
         "suite",
         "any_suite",
@@ -108,6 +128,7 @@ impl ReceiptDemand {
         "comparison",
         "strength",
         "counter_run",
+        "environment",
         "verdict",
         "tier",
         "signer",
@@ -141,6 +162,7 @@ impl ReceiptDemand {
                 .either("counter_run", "counterRun")?
                 .map(|field| read_counter_run(&field, kind))
                 .transpose()?,
+            environment: fields.get("environment").map(|field| read_environment(&field, kind)).transpose()?,
             verdict: fields.get("verdict").map_or(Ok(Verdict::Pass), |field| read_verdict(&field))?,
             tiers: fields.get("tier").map_or_else(|| Ok((0..=MAX_TIER).collect()), |field| read_tiers(&field))?,
             signer: fields.get("signer").map_or(Ok(SignerDemand::Trusted), |field| read_signer(&field))?,
@@ -186,11 +208,20 @@ impl ReceiptDemand {
         refuse(!compared, Refusal::Comparison)?;
         refuse(is_less(fact.strength, self.strength), Refusal::Strength)?;
         refuse(is_less(fact.counter_run, self.counter_run), Refusal::CounterRun)?;
+        refuse(!self.has_packages(fact), Refusal::OtherPackages)?;
         refuse(fact.verdict != self.verdict, Refusal::Verdict)?;
         refuse(!self.tiers.contains(&fact.tier), Refusal::Tier)?;
         refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
         refuse(fact.older_than(self.max_age_millis, now), Refusal::TooOld)?;
         refuse(self.single_use && fact.spent, Refusal::Spent)
+    }
+
+    fn has_packages(&self, fact: &ReceiptFact) -> bool {
+        match self.environment {
+            None => true,
+            Some(EnvironmentDemand::Digest(digest)) => fact.environment == Some(digest),
+            Some(EnvironmentDemand::Lock) => fact.environment.is_some() && fact.is_locked(),
+        }
     }
 
     fn tests_are_from_there(&self, fact: &ReceiptFact) -> bool {
@@ -283,6 +314,21 @@ fn read_strength(field: &Field<'_>, kind: ReceiptKind) -> Result<Share, Document
             Err(error.with_help("leave it out"))
         }
     }
+}
+
+/// A digest, or `{from: lock}`.
+fn read_environment(field: &Field<'_>, kind: ReceiptKind) -> Result<EnvironmentDemand, DocumentError> {
+    if kind != ReceiptKind::Verification {
+        let error = field.error(Cause::ConflictingFields, "only a verification has packages");
+        return Err(error.with_help("leave the field out"));
+    }
+    if field.json.as_object().is_none() {
+        return Ok(EnvironmentDemand::Digest(read_digest(field)?));
+    }
+    let fields = field.fields()?;
+    fields.only(&["from"])?;
+    let from = fields.need("from", "write `from: lock`")?;
+    from.choice(&[(LOCK, EnvironmentDemand::Lock)])
 }
 
 fn read_suite(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {

@@ -54,7 +54,7 @@ pub use approval_fact::{ApprovalFact, AskedBy, HUMAN_TIER, Subject, shown, shown
 pub use assign::assign;
 pub use call::Call;
 pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression};
-pub use demand::{Accepts, ReceiptDemand, SignerDemand, TestsFromDemand, Wanted};
+pub use demand::{Accepts, EnvironmentDemand, ReceiptDemand, SignerDemand, TestsFromDemand, Wanted};
 pub use doubt::{DOUBTS, Doubt, Use, doubts};
 pub use listed::{filled, read_person};
 pub use path::Path;

@@ -50,6 +50,10 @@ pub struct ReceiptFact {
     pub strength: Option<Share>,
     /// The share of the passed tests that failed with a wrong expectation; `None` where there was no counter-run.
     pub counter_run: Option<Share>,
+    /// The digest of what a project's tests could import beside the work; `None` where it is not known.
+    pub environment: Option<Sha256Digest>,
+    /// Where these packages came from, as in `lock`; `None` where the receipt does not say it.
+    pub environment_from: Option<String>,
     pub verdict: Verdict,
     pub tier: u8,
     /// `hashes.output`.
@@ -91,6 +95,14 @@ pub struct Spend {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
     documents: Vec<ReceiptFact>,
+}
+
+/// The word for packages of a lock file.
+pub(crate) const LOCK: &str = "lock";
+
+/// What a receipt says of what a project's tests could import.
+fn environment<'a>(receipt: &'a Receipt, name: &str) -> Option<&'a str> {
+    receipt.metadata().get("environment")?.as_object()?.get(name)?.as_str()
 }
 
 /// Where the tests come from that were held against a submission.
@@ -211,6 +223,8 @@ impl ReceiptFact {
             },
             strength: Share::strength_of(receipt),
             counter_run: Share::counter_run_of(receipt),
+            environment: environment(receipt, "digest").and_then(|digest| digest.parse().ok()),
+            environment_from: environment(receipt, "from").map(str::to_owned),
             verdict: receipt.verdict(),
             tier: receipt.tier(),
             output: receipt.hashes().output,
@@ -241,6 +255,8 @@ impl ReceiptFact {
             comparison: Some(Comparison::External),
             strength: None,
             counter_run: None,
+            environment: None,
+            environment_from: None,
             verdict: Verdict::Pass,
             tier: 0,
             output: Sha256Digest::of(b""),
@@ -269,6 +285,11 @@ impl ReceiptFact {
         // Negative for a document dated less than `MAX_AHEAD_MILLIS` in the future, which is never too old.
         let age = now.unix_millis().saturating_sub(self.verified_at.unix_millis());
         max_age_millis.is_some_and(|max| age > max)
+    }
+
+    /// Whether a project's tests could import what a lock file names, and nothing else beside the work.
+    pub(crate) fn is_locked(&self) -> bool {
+        self.environment_from.as_deref() == Some(LOCK)
     }
 
     /// How far it can be relied on by itself: a valid one is verified, unless its signer is known not to be trusted.

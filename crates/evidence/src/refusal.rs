@@ -33,6 +33,8 @@ pub enum Refusal {
     Strength,
     /// Too few of its tests failed with a wrong expectation, or there was no counter-run.
     CounterRun,
+    /// Its tests could import other packages, or it does not say which.
+    OtherPackages,
     Verdict,
     Tier,
     InTheFuture,
@@ -74,6 +76,7 @@ impl Refusal {
             Self::Comparison => "compared_in_process",
             Self::Strength => "too_weak",
             Self::CounterRun => "not_contradicted",
+            Self::OtherPackages => "other_packages",
             Self::Verdict => "other_verdict",
             Self::Tier => "other_tier",
             Self::InTheFuture => "dated_in_the_future",
@@ -110,6 +113,7 @@ impl Refusal {
             Self::Comparison => "does not say that the verifier decided every check",
             Self::Strength => "does not say that enough mutants of the work failed its tests",
             Self::CounterRun => "does not say that enough of its tests failed with a wrong expectation",
+            Self::OtherPackages => "does not say that its tests could import these packages alone",
             Self::Verdict => "has another verdict",
             Self::Tier => "is of another tier",
             Self::InTheFuture => "is dated in the future",

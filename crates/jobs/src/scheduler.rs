@@ -16,7 +16,7 @@ use proofmark_store::{
 };
 use proofmark_verifier::clock;
 use proofmark_verifier::sync::lock;
-use proofmark_verifier::{Accepted, Accepting, Issuer};
+use proofmark_verifier::{Accepted, Accepting, Environments, Issuer};
 
 use crate::job::{Content, Done, Job, Lane, RemoteFollower, Row};
 use crate::probed::ProbedHost;
@@ -42,6 +42,8 @@ pub(super) struct Scheduler {
     pub(super) host: Arc<ProbedHost>,
     pub(super) caps: Caps,
     pub(super) issuer: Issuer,
+    /// Remembers the digests of what commands could import.
+    pub(super) environments: Environments,
     /// Signs what it accepts.
     pub(super) key: Arc<SigningKey>,
     /// Whose jobs it runs and answers for.
@@ -102,6 +104,7 @@ impl Scheduler {
             host: Arc::default(),
             caps: Caps::default(),
             issuer: Issuer::with(Arc::clone(&key), Arc::clone(&store)),
+            environments: Environments::default(),
             key,
             servers: servers.into_iter().chain([signer]).collect(),
             store,
@@ -234,7 +237,7 @@ impl Scheduler {
     fn verify(&self, worker: Option<&mut Worker>, job: &Arc<Job>, request: &Request) -> Result<Draft, String> {
         let (ran, offer) = (|done| job.ran(done), |shared: &Arc<SharedJob>| self.queue.offer(job, shared));
         let watch = Watch { cancelled: &job.cancelled, ran: &ran, offer: &offer };
-        let draft = proofmark_verifier::verify(worker, &self.caps, request, job.id, &watch);
+        let draft = proofmark_verifier::verify(worker, &self.caps, request, job.id, &watch, &self.environments);
         let mut draft = draft.map_err(|error| error.to_string())?;
         // A receipt that says nothing about the work does not take another's place.
         if let Some(older) = &job.work.supersedes

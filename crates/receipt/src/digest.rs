@@ -1,10 +1,14 @@
 use std::fmt;
+use std::io::{self, Read};
 use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::{hex, shown};
+
+/// How many bytes are read at a time.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// A SHA-256 digest, written `sha256:` and 64 lower-case hex digits (VRF 1.0, `hashes`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +32,23 @@ impl Sha256Digest {
     /// SHA-256(`bytes`).
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// SHA-256 of what is read, which may be larger than memory.
+    ///
+    /// # Errors
+    /// That of the reader.
+    pub fn read(reader: &mut impl Read) -> io::Result<Self> {
+        let mut hasher = Sha256::new();
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            match reader.read(&mut piece) {
+                Ok(0) => return Ok(Self(hasher.finalize().into())),
+                Ok(length) => hasher.update(piece.get(..length).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// The digest with these bytes.

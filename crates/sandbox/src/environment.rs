@@ -133,7 +133,11 @@ impl Environment {
         project: &Project,
     ) -> Result<Environment, EnvironmentError> {
         let mut environment = Environment::empty();
-        if project.packages {
+        if let Some(locked) = &project.locked {
+            environment.from = PackagesFrom::Lock;
+            environment.folders = locked.packages.iter().cloned().collect();
+            environment.is_shown = locked.packages.is_some();
+        } else if project.packages {
             let origin = project.origin.as_ref();
             let own =
                 || origin.and_then(|origin| origin.environment.as_ref()).map_or(Ok(None), |own| Venv::at(&own.host));
@@ -159,10 +163,19 @@ impl Environment {
         Environment { from: PackagesFrom::Host, is_shown: false, folders, paths, added, modules }
     }
 
-    /// What receipts say of it.
-    pub(crate) fn described(&self) -> proofmark_checks::Environment {
-        let from = self.is_shown.then(|| self.from.clone());
-        proofmark_checks::Environment { from, added: self.added.clone() }
+    /// Whose packages are shown, if any are.
+    pub(crate) fn from(&self) -> Option<PackagesFrom> {
+        self.is_shown.then(|| self.from.clone())
+    }
+
+    /// Folders of the project that are looked in last.
+    pub(crate) fn added(&self) -> &[String] {
+        &self.added
+    }
+
+    /// The folders of packages, in the order in which they are searched.
+    pub(crate) fn folders(&self) -> &[PathBuf] {
+        &self.folders
     }
 
     /// The packages that every project may import.

@@ -62,6 +62,11 @@ impl Host {
         });
     }
 
+    /// The interpreter that a job of this language would get, with the runtime demanded where one is.
+    pub fn runtime(&self, language: Language, demand: Option<&str>) -> Option<Runtime> {
+        self.inner.runtimes.find(language, demand, Reach::Own)
+    }
+
     /// What every level lacks here: `None` for one that passed its self-test.
     pub fn survey() -> Vec<(Level, Option<String>)> {
         let ground = Ground::find();

@@ -61,5 +61,6 @@ pub use files::allow_many_files;
 pub use host::Host;
 pub use inheritance::{hide_from_account, keep_from_children};
 pub use level::Level;
+pub use project::CACHES;
 pub use runtime::Runtime;
 pub use worker::{SharedJob, Watch, Worker};

@@ -18,7 +18,7 @@ use crate::tree::{Tree, c_string};
 /// How many entries a folder of installed packages may have: each is a mount.
 const MAX_INSTALLED: usize = 4_096;
 /// Where tools keep what they computed. The command begins with empty ones.
-const CACHES: [&str; 4] = [".cache", ".vite", ".vite-temp", ".vitest"];
+pub const CACHES: [&str; 4] = [".cache", ".vite", ".vite-temp", ".vitest"];
 
 /// The tree of the runtime with the project in it, and what it may read besides.
 pub(crate) fn tree(runtime: &Runtime, project: &Project) -> io::Result<Tree> {
@@ -143,7 +143,9 @@ fn lacks_package(runtime: &Runtime, project: &Project, package: &str) -> Option<
     {
         return None;
     }
-    let remedy = if project.packages {
+    let remedy = if project.locked.is_some() {
+        "add it to the lock file".to_owned()
+    } else if project.packages {
         format!("install it on this host, as with `{} {package}`", toolchain.install)
     } else {
         "write `packages: true` in the request".to_owned()
@@ -183,7 +185,9 @@ fn lacks_script(project: &Project, script: &str) -> Option<String> {
         return None;
     }
     let package = package_of(script);
-    let remedy = if project.packages {
+    let remedy = if project.locked.is_some() {
+        "add it to the lock file".to_owned()
+    } else if project.packages {
         format!("install it in the project, as with `npm install --save-dev {package}`")
     } else {
         "use `proofmark verify --dir`, with packages".to_owned()

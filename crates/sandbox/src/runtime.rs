@@ -264,6 +264,18 @@ impl Runtime {
         Ok(Runtime { environment, ..self })
     }
 
+    /// What the command of a project can import beside its files.
+    pub(crate) fn importable(&self) -> proofmark_checks::Environment {
+        let environment = self.environment.as_ref();
+        proofmark_checks::Environment {
+            from: environment.and_then(Environment::from),
+            added: environment.map(|environment| environment.added().to_vec()).unwrap_or_default(),
+            packages: environment.map(|environment| environment.folders().to_vec()).unwrap_or_default(),
+            library: self.toolchain().has_own_library.then(|| self.needs.clone()),
+            version: self.version.clone(),
+        }
+    }
+
     /// How it is asked about packages, where its language has any.
     pub(crate) fn interpreter(&self) -> Option<Interpreter<'_>> {
         let packages = self.toolchain().packages.as_ref()?;

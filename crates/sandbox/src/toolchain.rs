@@ -52,6 +52,8 @@ pub(crate) struct Toolchain {
     pub(crate) probe: &'static [&'static str],
     /// Further paths it needs where the host has them.
     pub(crate) needs: &'static [&'static str],
+    /// Whether these are all modules that its programs find beside packages, and none elsewhere among the host's programs.
+    pub(crate) has_own_library: bool,
     /// The arguments that run its harness; without one it runs whole programs alone.
     pub(crate) harness: Option<&'static [&'static str]>,
     /// Whether the harness can fork cases off a warm interpreter.

@@ -167,7 +167,7 @@ impl Backend {
         if job.limits.disk_mb > 0 {
             isolation.push(format!("private-tmp:{}m", job.limits.disk_mb));
         }
-        let environment = runtime.environment.as_ref().map(|environment| environment.described());
+        let environment = matches!(job.program, Program::Command(_)).then(|| runtime.importable());
         Outcome { runtime: runtime.name, isolation, limits: job.limits, environment, cases: Vec::new() }
     }
 

@@ -5,12 +5,13 @@ use proofmark_receipt::{Json, Object, Timestamp};
 use crate::{Kind, Said, Section, Statement};
 
 /// Members of metadata that have a statement of their own, or that say the same of every receipt.
-pub(crate) const SAID: [&str; 23] = [
+pub(crate) const SAID: [&str; 24] = [
     "approval",
     "chain_position",
     "comparison",
     "counter_run",
     "decided",
+    "environment",
     "evidence",
     "execution_ms",
     "fault",

@@ -1,6 +1,7 @@
 //! Receipts and approvals, beside their checks.
 
 use proofmark_evidence::Share;
+use proofmark_receipt::document::counted;
 use proofmark_receipt::{Json, Object, Receipt};
 
 use crate::metadata::{SAID, members};
@@ -9,6 +10,8 @@ use crate::{Kind, Said, Section, text};
 /// What each tier relies on.
 pub const TIERS: [&str; 4] = ["tests ran", "constraints were checked", "other verifiers were asked", "a person judged"];
 
+/// What stands for the digest of an environment that is not known.
+const UNKNOWN: &str = "unknown";
 /// What the isolation of namespaces ends in.
 const NAMESPACE: &str = "-namespace";
 
@@ -30,6 +33,7 @@ pub fn of_receipt(receipt: &Receipt) -> Vec<Section> {
     said.words("ran on", ran_on(metadata));
     said.words("isolation", isolation(metadata));
     said.words("compared", text(metadata, "comparison").map(compared));
+    said.words("packages", metadata.get("environment").and_then(environment));
     said.words("counter-run", metadata.get("counter_run").and_then(counter_run));
     said.words("decided by", text(metadata, "decided").map(decided));
     said.words("strength", strength(receipt));
@@ -38,6 +42,9 @@ pub fn of_receipt(receipt: &Receipt) -> Vec<Section> {
     said.say("specification", Kind::Digest, Some(hashes.specification.to_string()));
     said.say("output", Kind::Digest, Some(hashes.output.to_string()));
     said.say("tests", Kind::Digest, hashes.tests.map(|tests| tests.to_string()));
+    let environment = metadata.get("environment").and_then(Json::as_object);
+    let known = environment.and_then(|environment| text(environment, "digest")).filter(|digest| *digest != UNKNOWN);
+    said.say("environment", Kind::Digest, known);
     said.say("suite", Kind::Digest, text(metadata, "suite"));
     said.say("request", Kind::Digest, text(metadata, "request"));
     said.say("supersedes", Kind::Receipt, text(metadata, "supersedes"));
@@ -81,6 +88,26 @@ pub fn counter_run(value: &Json) -> Option<String> {
     let further =
         further.into_iter().filter(|(_, number)| *number > 0).map(|(name, number)| format!(", {number} {name}"));
     Some(format!("{contradicted} of {altered} contradicted by a wrong expectation{}", further.collect::<String>()))
+}
+
+/// The packages that a project's tests could import (`metadata.environment`), on one line; none where the value has another form.
+#[must_use]
+pub fn environment(value: &Json) -> Option<String> {
+    let environment = value.as_object()?;
+    let text = |name: &str| environment.get(name).and_then(Json::as_str);
+    if text("digest")? == UNKNOWN {
+        return Some(format!("unknown: {}", text("why")?));
+    }
+    let lock = environment.get("lock").and_then(Json::as_object).and_then(|lock| lock.get("file")?.as_str());
+    let of = match (text("from")?, lock) {
+        ("lock", Some(file)) => format!(" of the lock file {file}"),
+        ("venv", _) => " of a virtual environment".to_owned(),
+        ("host", _) => " of the host".to_owned(),
+        ("none", _) => return Some("none".to_owned()),
+        _ => return None,
+    };
+    let packages = environment.get("packages")?.as_number()?.as_u64()?;
+    Some(format!("{}{of}", counted(packages, "package")))
 }
 
 fn decided(by: &str) -> &str {

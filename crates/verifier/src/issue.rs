@@ -111,6 +111,11 @@ impl Issuer {
         self.key.as_deref().map(SigningKey::signer)
     }
 
+    /// What it signs with.
+    pub(crate) fn key(&self) -> Option<&Arc<SigningKey>> {
+        self.key.as_ref()
+    }
+
     /// The store that receipts go to.
     pub fn store(&self) -> Option<&Store> {
         self.store.as_deref()

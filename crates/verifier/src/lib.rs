@@ -16,8 +16,10 @@ mod approval;
 pub mod clock;
 mod compare;
 mod due;
+mod environment;
 mod file_watch;
 mod issue;
+mod locked;
 mod offers;
 pub mod presented;
 mod project;
@@ -37,8 +39,10 @@ pub use approval::{AskError, AwaitedApproval, StepApprovals, StepDecision, StepQ
 pub use clock::{clock_behind, now, now_in, receipt_id};
 pub use compare::differences;
 pub use due::due_in_run;
+pub use environment::Environments;
 pub use file_watch::{FileWatch, Look, SETTLING};
 pub use issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER, chain_head, decisions_head};
+pub use locked::{BuiltEnvironment, LockError, LockFile, LockedEnvironments};
 pub use offers::{LOOK_EVERY, Offers};
 pub use presented::{Presented, PresentedError};
 pub use project::{

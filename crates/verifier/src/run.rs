@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::iter;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use proofmark_checks::{Caps, Checks, Fault, Job, Judgment, Outcome, Plan, Request, RequestError, Reveal};
 use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Verdict};
@@ -14,6 +15,7 @@ use proofmark_sandbox::{Host, SharedJob, Watch, Worker};
 use proofmark_store::Tenant;
 
 use crate::clock;
+use crate::environment::Environments;
 use crate::issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER};
 use crate::offers::{LOOK_EVERY, Offers};
 use crate::project;
@@ -87,6 +89,7 @@ pub struct Batch<'a> {
     chain: Option<String>,
     watch: Option<BatchWatch<'a>>,
     strength: Option<StrengthWatch<'a>>,
+    environments: Environments,
 }
 
 /// That the strength of the suites is measured whose submissions pass.
@@ -200,7 +203,8 @@ pub fn prepare(host: &Host, requests: &[Request]) {
 impl<'a> Batch<'a> {
     /// A batch whose receipts are on no chain.
     pub fn new(host: &'a Host, caps: &'a Caps, workers: usize, issuer: &'a Issuer) -> Self {
-        Self { host, caps, workers, issuer, chain: None, watch: None, strength: None }
+        let environments = Environments::default();
+        Self { host, caps, workers, issuer, chain: None, watch: None, strength: None, environments }
     }
 
     /// Continues the command line's chain of this name.
@@ -213,6 +217,12 @@ impl<'a> Batch<'a> {
         } else {
             Ok(Self { chain: Some(chain), ..self })
         }
+    }
+
+    /// Stores the digests of environments in this folder of caches, if receipts are signed.
+    #[must_use]
+    pub fn with_cache(self, cache: &Path) -> Self {
+        Self { environments: Environments::in_cache(cache, self.issuer.key()), ..self }
     }
 
     /// Follows the batch.
@@ -314,7 +324,8 @@ impl<'a> Batch<'a> {
             let id = clock::receipt_id().map_err(RunError::from);
             let (ran, offer) = (|ended| ran(index, ended), |job: &Arc<SharedJob>| shared.offer(index, job));
             let watch = Watch { cancelled, ran: &ran, offer: &offer };
-            let draft = id.and_then(|id| verify(Some(&mut *worker), self.caps, request, id, &watch));
+            let draft =
+                id.and_then(|id| verify(Some(&mut *worker), self.caps, request, id, &watch, &self.environments));
             shared.withdraw(index);
             let draft = draft.and_then(|draft| self.measured(worker, request, draft, cancelled, index));
             if cancelled.load(Ordering::Relaxed) {
@@ -374,8 +385,9 @@ pub fn verify(
     request: &Request,
     id: ReceiptId,
     watch: &Watch<'_>,
+    environments: &Environments,
 ) -> Result<Draft, RunError> {
-    let started = Instant::now();
+    let (started, since) = (Instant::now(), SystemTime::now());
     let Plan { submission, expected } = request.plan(caps)?;
     let (submission, expected) = (submission.map(Arc::new), expected.map(Arc::new));
     let counter = counter::plan(request)?;
@@ -415,6 +427,9 @@ pub fn verify(
         metadata.insert("comparison", "in-process");
         let run = submission.as_deref().map(|job| project::Run { job, environment: environment.as_ref() });
         project::describe(&mut metadata, command, &judgment, run.as_ref());
+        if let Some(job) = &submission {
+            metadata.insert("environment", environments.describe(job, environment.as_ref(), since));
+        }
         counter::describe(&mut metadata, &judgment, counter.as_ref());
     }
     for (name, value) in request.known.iter() {

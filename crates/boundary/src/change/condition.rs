@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use proofmark_evidence::{
-    Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand, TestsFromDemand, span,
+    Accepts, ApprovalDemand, Comparison, EnvironmentDemand, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand,
+    TestsFromDemand, span,
 };
 
 use super::Change;
@@ -167,6 +168,9 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
     if let Some(share) = demand.counter_run {
         words.push_str(&format!(", {}", share.contradicted()));
     }
+    if let Some(environment) = demand.environment {
+        words.push_str(&format!(", {environment}"));
+    }
     if let Some(millis) = demand.max_age_millis {
         words.push_str(&format!(", no older than {}", span::words(millis)));
     }
@@ -224,6 +228,15 @@ fn receipt_test(rule: &ReceiptRule) -> String {
     }
     if let Some(share) = demand.counter_run {
         parts.push(format!("r.counter_run != null && r.counter_run >= {share}"));
+    }
+    match demand.environment {
+        Some(EnvironmentDemand::Digest(digest)) => {
+            parts.push(format!("r.environment == {}", text(&digest.to_string())));
+        }
+        Some(EnvironmentDemand::Lock) => {
+            parts.push("r.environment != null && r.environment_from == \"lock\"".to_owned());
+        }
+        None => {}
     }
     if let Some(specification) = &rule.specification {
         parts.push(format!("r.specification == ({}\n)", specification.source()));

@@ -4,8 +4,8 @@
 //! after the changes.
 
 use proofmark_evidence::{
-    Accepts, ApprovalDemand, Condition, Evidence, Person, ReceiptFact, SignerDemand, Statement, TestsFromDemand,
-    TextExpression,
+    Accepts, ApprovalDemand, Condition, EnvironmentDemand, Evidence, Person, ReceiptFact, SignerDemand, Statement,
+    TestsFromDemand, TextExpression,
 };
 use proofmark_predicate::Predicate;
 use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp};
@@ -274,6 +274,11 @@ fn receipt(input: &Input<'_>, request: &Request, rule: &ReceiptRule, documents: 
         comparison: Some(rule.demand.comparison),
         strength: rule.demand.strength,
         counter_run: rule.demand.counter_run,
+        environment: rule.demand.environment.map(|environment| match environment {
+            EnvironmentDemand::Digest(digest) => digest,
+            EnvironmentDemand::Lock => Sha256Digest::of(b""),
+        }),
+        environment_from: rule.demand.environment.map(|_| "lock".to_owned()),
         verdict: rule.demand.verdict,
         tier: *rule.demand.tiers.first()?,
         output: digest(&rule.output)?,

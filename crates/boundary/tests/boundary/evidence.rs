@@ -59,6 +59,8 @@ fn what_was_proven_is_part_of_the_evidence() {
     let in_process = "any_suite: true, comparison: in_process";
     let strong = "any_suite: true, strength: '>= 0.8'";
     let countered = "any_suite: true, counter_run: true";
+    let locked = "any_suite: true, environment: {from: lock}";
+    let packages = format!("any_suite: true, environment: '{}'", suite("packages"));
     let contradicted = "any_suite: true, counter_run: {contradicted: '>= 0.9'}";
     let tests = format!("any_suite: true, tests: '{}'", suite("tests"));
     let good = || ReceiptFact { suite: Some(suite("ours")), tests: Some(suite("tests")), ..receipt("r", "diff") };
@@ -88,6 +90,17 @@ fn what_was_proven_is_part_of_the_evidence() {
         (contradicted, ReceiptFact { counter_run: Share::of(9, 10), ..good() }, None),
         (countered, good(), Some("not_contradicted")),
         (countered, ReceiptFact { counter_run: Share::of(0, 3), ..good() }, None),
+        (locked, good(), Some("other_packages")),
+        (locked, ReceiptFact { environment: Some(suite("packages")), ..good() }, Some("other_packages")),
+        (locked, ReceiptFact { environment_from: Some("lock".to_owned()), ..good() }, Some("other_packages")),
+        (
+            locked,
+            ReceiptFact { environment: Some(suite("packages")), environment_from: Some("lock".to_owned()), ..good() },
+            None,
+        ),
+        (&packages, good(), Some("other_packages")),
+        (&packages, ReceiptFact { environment: Some(suite("other")), ..good() }, Some("other_packages")),
+        (&packages, ReceiptFact { environment: Some(suite("packages")), ..good() }, None),
         (&tests, good(), None),
         (&tests, ReceiptFact { tests: Some(suite("other")), ..good() }, Some("other_tests")),
     ];
@@ -109,6 +122,14 @@ fn what_was_proven_is_part_of_the_evidence() {
     let blocked = decided(&with(contradicted), &request, Vec::new());
     assert!(blocked.changes()[0].words().contains("at least 0.9 of them"), "{:?}", blocked.changes());
     assert!(blocked.changes()[0].predicate().contains("r.counter_run >= 0.9"), "{:?}", blocked.changes());
+    for (field, words, predicate) in [
+        (locked, "with the packages of a lock file".to_owned(), "r.environment_from == \"lock\"".to_owned()),
+        (&packages, format!("with the packages {}", suite("packages")), "r.environment == ".to_owned()),
+    ] {
+        let blocked = decided(&with(field), &request, Vec::new());
+        assert!(blocked.changes()[0].words().contains(&words), "{:?}", blocked.changes());
+        assert!(blocked.changes()[0].predicate().contains(&predicate), "{:?}", blocked.changes());
+    }
     // What would change it is the receipt of the suite, and none of another.
     let blocked = decided(&with(&pinned), &request, Vec::new());
     assert!(blocked.changes()[0].words().contains(&suite("ours").to_string()), "{:?}", blocked.changes());

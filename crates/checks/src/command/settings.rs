@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 
-use super::{CounterSetting, SkipPolicy, program, words};
+use super::{CounterSetting, Packages, SkipPolicy, program, words};
 use crate::fields;
 use crate::reporting::{self, Report};
 use crate::suite::{AskedLimits, Reveal};
@@ -35,7 +35,7 @@ pub(super) struct Settings {
     pub(super) runtime: Option<String>,
     pub(super) report: Option<Report>,
     pub(super) skipped: SkipPolicy,
-    pub(super) packages: bool,
+    pub(super) packages: Packages,
     pub(super) readable: Vec<String>,
     pub(super) env: BTreeMap<String, String>,
     pub(super) limits: AskedLimits,
@@ -55,7 +55,7 @@ impl Settings {
                 .map(|field| field.choice(&SkipPolicy::WORDS))
                 .transpose()?
                 .unwrap_or_default(),
-            packages: fields.get("packages").map(|field| field.boolean()).transpose()?.unwrap_or(false),
+            packages: fields.get("packages").map(|field| packages(&field)).transpose()?.unwrap_or_default(),
             readable: fields.get("readable").map(|field| words::texts(&field)).transpose()?.unwrap_or_default(),
             env: env.unwrap_or_default(),
             limits: fields::limits(fields.get("limits"))?,
@@ -79,6 +79,23 @@ pub fn check_settings(fields: &Fields<'_>) -> Result<(), DocumentError> {
         }
     }
     fields.get("salt").map(|field| field.text().map(drop)).transpose().map(drop)
+}
+
+/// `true`, `false`, `lock`, or the lock file.
+fn packages(field: &Field<'_>) -> Result<Packages, DocumentError> {
+    const LOCK: &str = "lock";
+    match (field.json.as_bool(), field.json.as_str(), field.json.as_object()) {
+        (Some(true), ..) => Ok(Packages::Installed),
+        (Some(false), ..) => Ok(Packages::None),
+        (_, Some(LOCK), _) => Ok(Packages::Lock(None)),
+        (_, _, Some(_)) => {
+            let fields = field.fields()?;
+            fields.only(&[LOCK])?;
+            let file = fields.need(LOCK, "name the lock file, as in `lock: requirements.txt`")?;
+            Ok(Packages::Lock(Some(file.text()?.to_owned())))
+        }
+        _ => Err(field.wrong_type("`true`, `false`, `lock` or an object with `lock`")),
+    }
 }
 
 /// `true`, `false`, or the tests that may pass with a wrong expectation.

@@ -21,6 +21,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     file: "submission.sh",
     functions: None,
     no_packages: Some("Bash submissions can use only what is built into bash"),
+    lock_files: &[],
     commands: Commands { programs: &[("bash", &[]), ("sh", &[]), ("bats", &[BATS])], reporting },
     tests: TestFiles::NONE,
 };

@@ -36,6 +36,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         "JavaScript submissions can import only what is built into node; verify a project (`verify --dir`) if the work \
          needs packages",
     ),
+    lock_files: &["package-lock.json", "npm-shrinkwrap.json"],
     commands: Commands {
         programs: &[
             ("node", &[]),

@@ -41,6 +41,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         construct: ["", ""],
     }),
     no_packages: None,
+    lock_files: &["uv.lock", "requirements.txt"],
     commands: Commands { programs: &[("python3", &[]), ("python", &[]), ("pytest", &["-m", "pytest"])], reporting },
     tests: TestFiles { extensions: &["py"], runners: &[Runner::Pytest, Runner::Unittest] },
 };

@@ -41,6 +41,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         construct: ["", ".new"],
     }),
     no_packages: Some("Ruby submissions can load only what comes with ruby"),
+    lock_files: &[],
     commands: Commands { programs: &[("ruby", &[]), ("rspec", &[RSPEC])], reporting },
     tests: TestFiles::NONE,
 };

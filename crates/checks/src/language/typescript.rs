@@ -19,6 +19,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         "TypeScript submissions can import only what is built into node; verify a project (`verify --dir`) if the work \
          needs packages",
     ),
+    lock_files: &[],
     // `node` is the command of JavaScript, which runs files of both.
     commands: Commands { programs: &[], reporting },
     tests: TestFiles { extensions: &["ts", "mts", "cts", "tsx"], runners: ALTERED_RUNNERS },

@@ -349,6 +349,11 @@ fn installed_packages_are_shown_to_those_who_ask() {
     // A report that was there before the run is not read.
     let report = json!({"command": ["node", "a.js"], "packages": true, "report": "node_modules/.cache/r.xml"});
     assert_eq!(plan(report).unwrap_err().code(), "conflicting_fields");
+    // A request that is not of a folder has nothing installed for it.
+    for lock in [json!("lock"), json!({"lock": "package-lock.json"})] {
+        let error = request(json!({"a.js": ""}), json!({"command": ["node", "a.js"], "packages": lock})).unwrap_err();
+        assert_eq!(error.code(), "unsupported", "{error}");
+    }
 }
 
 #[test]
@@ -388,12 +393,17 @@ fn settings_outside_of_a_request_are_those_of_its_schema() {
         json!({"command": ["node", "--test"], "report": "stdout:tap", "runtime": "node20", "packages": false}),
         json!({"reveal": "failures", "readable": ["/usr/share"]}),
         json!({"counter_run": false}),
+        json!({"packages": "lock"}),
+        json!({"packages": {"lock": "requirements/test.txt"}}),
         json!({"counter_run": {"except": ["tests.test_a::test_b"]}}),
     ] {
         assert!(read(&right).is_ok() && validator.is_valid(&right), "{right}");
     }
     for wrong in [
         json!({"command": 1}),
+        json!({"packages": "locked"}),
+        json!({"packages": {}}),
+        json!({"packages": {"lock": true}}),
         json!({"skipped": "never"}),
         json!({"limits": {"timeout_ms": 0}}),
         json!({"limits": {"timeout": 1}}),

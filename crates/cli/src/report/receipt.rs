@@ -101,7 +101,7 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
             count(total, "check")
         )),
         decided_inside: inside_count,
-        notes: held_tests(receipt).into_iter().collect(),
+        notes: held_tests(receipt).into_iter().chain(environment(receipt)).collect(),
         receipt: Some(receipt.receipt_id().to_string()),
         cases: results.details.iter().map(|detail| case(detail, in_process, places)).chain(no_checks).collect(),
         qualifies: true,
@@ -118,6 +118,14 @@ fn counter_run(receipt: &Receipt) -> Option<String> {
         Some(_) => None,
         None => Some(format!(", {}", proofmark_statement::counter_run(value)?)),
     }
+}
+
+/// The packages of a lock file, and what failed where a digest is not known.
+fn environment(receipt: &Receipt) -> Option<String> {
+    let value = receipt.metadata().get("environment")?;
+    let text = |name: &str| value.as_object()?.get(name)?.as_str();
+    let is_told = text("from") == Some("lock") || text("why").is_some_and(|why| why.starts_with("failed to "));
+    is_told.then(|| proofmark_statement::environment(value)).flatten().map(|said| format!("packages: {said}"))
 }
 
 /// The skipped tests of a project, as the receipt has them.

@@ -12,6 +12,8 @@ use proofmark_sandbox::Host;
 use proofmark_verifier::{Batch, Issuer, prepare};
 
 use super::Verify;
+use super::locked::locked;
+use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::out;
@@ -26,9 +28,10 @@ const MUST_KEEP: &str = "must-keep.txt";
 impl Verify {
     /// Runs the tests over the base and over their own commit. What passed only in the second run has to pass, and what passed in both
     /// has to be kept.
-    pub(super) fn derive_lists(&self, folder: &Path) -> anyhow::Result<Exit> {
+    pub(super) fn derive_lists(&self, config: &Config, folder: &Path) -> anyhow::Result<Exit> {
         let Some([before, after]) = self.project.derivation()? else { return Ok(Exit::NoAnswer) };
-        let (before, after) = (self.passed(before, "the base")?, self.passed(after, "the tests' own commit")?);
+        let (before, after) =
+            (self.passed(config, before, "the base")?, self.passed(config, after, "the tests' own commit")?);
         if after.is_empty() {
             return Err(with_help(
                 "derive the lists: no test passes over the tests' own commit",
@@ -57,11 +60,12 @@ impl Verify {
     }
 
     /// The tests that pass in a run, which has no receipt.
-    fn passed(&self, project: Project, of: &str) -> anyhow::Result<BTreeSet<String>> {
+    fn passed(&self, config: &Config, project: Project, of: &str) -> anyhow::Result<BTreeSet<String>> {
         let Project { request, packages, origin, .. } = project;
-        let caps = Caps { readable: self.readable.clone(), packages, origin: Some(origin), ..Caps::default() };
-        let requests = [request];
         let (host, issuer) = (Host::untested(self.isolation), Issuer::new(None, None));
+        let locked = locked(&config.cache(), &host, &issuer, &request)?;
+        let caps = Caps { readable: self.readable.clone(), packages, locked, origin: Some(origin), ..Caps::default() };
+        let requests = [request];
         prepare(&host, &requests);
         let mut receipt: Option<Receipt> = None;
         Batch::new(&host, &caps, concurrency(self.jobs), &issuer).run(&requests, |_, result| {

@@ -43,7 +43,7 @@ fn version() -> String {
 }
 
 /// Makes a folder an environment, and returns its folder of packages.
-fn environment(place: &Place, folder: &str, system_packages: bool) -> String {
+pub(crate) fn environment(place: &Place, folder: &str, system_packages: bool) -> String {
     let version = version();
     let text = format!("home = /nowhere\ninclude-system-site-packages = {system_packages}\nversion = {version}.0\n");
     place.file(&format!("{folder}/pyvenv.cfg"), text);

@@ -183,6 +183,7 @@ fn describe(rule: &ReceiptRule) -> String {
         words.push(format!("strength of at least {strength}"));
     }
     words.extend(demand.counter_run.map(|share| share.contradicted().to_string()));
+    words.extend(demand.environment.map(|environment| environment.to_string()));
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
     // All four tiers are no demand.
     if tiers.len() < 4 {

@@ -16,6 +16,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     package: "bash",
     probe: &["-c", PROBE],
     needs: &["/usr/bin", "/bin", "/etc/alternatives", "/usr/share/nodejs"],
+    has_own_library: false,
     harness: None,
     forks: false,
     trial: None,

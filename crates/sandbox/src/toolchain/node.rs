@@ -47,6 +47,7 @@ pub(super) const NODE: Toolchain = Toolchain {
     package: "nodejs",
     probe: &["-p", "process.versions.node+'\\n'+process.execPath"],
     needs: &["/usr/share/nodejs"],
+    has_own_library: true,
     harness: Some(&[QUIET, MODULES, "-e", HARNESS]),
     forks: true,
     trial: Some(TRIAL),

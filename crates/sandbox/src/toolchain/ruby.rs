@@ -19,6 +19,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     package: "ruby",
     probe: &[BARE, "-rrbconfig", "-e", PROBE],
     needs: &[],
+    has_own_library: false,
     harness: Some(&[BARE, TEXT_IS_UTF8, "-e", include_str!("ruby.rb")]),
     forks: false,
     trial: None,

@@ -64,12 +64,13 @@ fn report(report: &Report) -> String {
     }
 }
 
-/// The installed packages that the command could read. No digest covers them.
+/// The installed packages that the command could read.
 fn packages(run: &Run<'_>) -> Vec<Json> {
     let Program::Command(project) = &run.job.program else { return Vec::new() };
     let python = run.environment.and_then(|environment| environment.from.as_ref()).map(|from| match from {
         PackagesFrom::Project(folder) => folder.as_str(),
         PackagesFrom::Venv => "venv",
+        PackagesFrom::Lock => "lock",
         PackagesFrom::Host => run.job.language.as_str(),
     });
     let folders = project.folders.iter().map(|folder| folder.at.as_str());

@@ -23,7 +23,10 @@ pub(crate) fn add(entry_points: &str, interpreter: &Path, scripts: &mut BTreeMap
         let Some((name, object)) = entry.filter(|(name, _)| is_within && is_name(name)) else { continue };
         // Extras in brackets are for installers.
         let object = object.split('[').next().unwrap_or_default().trim();
-        let Some((module, function)) = object.split_once(':').filter(|(module, rest)| is_path(module) && is_path(rest))
+        let Some((module, function)) = object
+            .split_once(':')
+            .map(|(module, rest)| (module.trim(), rest.trim()))
+            .filter(|(module, rest)| is_path(module) && is_path(rest))
         else {
             continue;
         };

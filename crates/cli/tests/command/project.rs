@@ -386,7 +386,11 @@ fn a_file_of_node_that_leaves_on_load_does_not_pass() {
     };
     assert_eq!(verdict("", tests).results().passed, 2);
     let mut messages = String::new();
-    for (a, tests) in [("process.exit(0)", tests), ("", ""), ("", "require('node:test').describe('a', () => {});")] {
+    for (a, tests) in [
+        ("process.exit(0)", tests),
+        ("", "require('node:test');"),
+        ("", "require('node:test').describe('a', () => {});"),
+    ] {
         let receipt = verdict(a, tests);
         assert_eq!((receipt.verdict(), receipt.results().passed), (Verdict::Fail, 0), "{}", receipt.to_text());
         messages.push_str(&format!("{}\n", message(&receipt)));

@@ -229,12 +229,13 @@ impl Guard {
         self.decider.policy_for(&self.owner.tenant, &self.owner.asker).ok()
     }
 
-    /// Records that another policy is in force, if it is.
-    fn note_policy(&self, after: Sha256Digest) {
+    /// Records that another policy is in force, if it is; whether that is so.
+    fn note_policy(&self, after: Sha256Digest) -> bool {
         let before = std::mem::replace(&mut *self.policy.lock().unwrap_or_else(PoisonError::into_inner), after);
         if before != after {
             self.record(Event::Policy(NewPolicy { policy_hash: after.to_string(), before: before.to_string() }));
         }
+        before != after
     }
 
     /// Trusts these signers from here on, and nobody else.
@@ -267,7 +268,10 @@ impl Guard {
     }
 
     fn record_all(&self) -> Result<(), DecideError> {
-        let mut session = self.session();
+        self.record_in(&mut self.session())
+    }
+
+    fn record_in(&self, session: &mut SessionDecider<Arc<Mutex<Connection>>>) -> Result<(), DecideError> {
         let waiting = self.take_waiting();
         if waiting.is_empty() {
             return Ok(());
@@ -388,11 +392,20 @@ impl Guard {
             let event = Event::Decided(Decided { shadowed, ..pending.decided(index, decision, allowed) });
             waiting.iter().cloned().chain([self.entry(event)]).collect()
         });
-        match &decided {
-            Ok(_) => self.recorded.store(true, Ordering::Relaxed),
-            Err(_) => drop(self.waiting().entries.splice(0..0, waiting)),
+        let receipt = match decided {
+            Ok(receipt) => receipt,
+            Err(error) => {
+                drop(self.waiting().entries.splice(0..0, waiting));
+                return Err(error);
+            }
+        };
+        self.recorded.store(true, Ordering::Relaxed);
+        let decided_by = receipt.bound("policy_hash").and_then(|hash| hash.parse().ok());
+        // It was replaced since the message came. Where this cannot be stored now, it is recorded with the next entry.
+        if decided_by.is_some_and(|policy| self.note_policy(policy)) {
+            let _later = self.record_in(session);
         }
-        decided
+        Ok(receipt)
     }
 
     /// Keeps events and pins, and returns what is to be moved.

@@ -71,7 +71,7 @@ fn a_policy_that_is_replaced_counts_for_the_next_call() {
     let blocked = (2..).map(|id| guard.call(id, "read")).find(|answer| answer.contains("Not executed"));
     assert!(blocked.is_some());
     let exported = said(&place.judge(&["session", "export", "60002/s1"]));
-    assert!(exported.contains("\"policy\""), "{exported}");
+    assert!(exported.contains("\"policy\""), "{blocked:?} {exported}");
 }
 
 #[test]

@@ -180,7 +180,7 @@ pub struct Outcome {
     pub isolation: Vec<String>,
     /// What each case was allowed, for messages.
     pub limits: Limits,
-    /// What a project's command could import beside its files, where one was to run.
+    /// What a project's command could import besides its files; `None` if no command was to run.
     pub environment: Option<Environment>,
     /// How each case ended, in the order of [`Job::cases`].
     pub cases: Vec<CaseOutcome>,
@@ -189,13 +189,13 @@ pub struct Outcome {
 /// The packages of a project's command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
-    /// Whose packages of Python they are; none where the command was shown none.
+    /// Which Python environment the packages belong to; `None` if the command was shown no packages.
     pub from: Option<PackagesFrom>,
     /// Folders of the project that were added to where modules are looked for, behind the packages.
     pub added: Vec<String>,
     /// The folders of the host that have these packages, in the order in which they are searched.
     pub packages: Vec<PathBuf>,
-    /// The interpreter and its own library on the host; none where its modules are anywhere among the host's programs.
+    /// The interpreter and its own library on the host; `None` if its modules are spread among the host's programs.
     pub library: Option<Vec<PathBuf>>,
     /// The whole version of the interpreter.
     pub version: String,

@@ -22,6 +22,7 @@ mod command;
 mod counter;
 mod expected;
 mod explain;
+mod helper_file;
 mod hint;
 mod suite;
 mod text;

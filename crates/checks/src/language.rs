@@ -184,7 +184,7 @@ impl Language {
         self.dialect().tests.runners.contains(&runner)
     }
 
-    /// The language of the tests in a file that the runner runs, by the end of its name; none where such tests are not altered.
+    /// The language of the tests in a file that the runner runs, by the end of its name; `None` if such tests are not altered.
     pub(crate) fn of_test_file(path: &str, runner: Runner) -> Option<Language> {
         let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
         Language::ALL.into_iter().find(|language| {

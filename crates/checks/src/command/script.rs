@@ -219,6 +219,7 @@ mod tests {
             ("./node_modules/.bin/jest --ci", "jest --ci"),
             ("eslint . ; tap", "tap"),
             ("npm run unit", "uvu -r esm tests"),
+            ("npm run lint && nyc --reporter lcov npm run unit", "uvu -r esm tests"),
             ("node test/index.js", "node test/index.js"),
             ("node build.js && node test.js && mocha", "mocha"),
         ] {

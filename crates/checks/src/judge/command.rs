@@ -1,13 +1,12 @@
 //! The tests of a project, as its own runner reports them.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Detail, Status};
-use regex::bytes::Regex;
 
 use super::cause::{Allowed, advice, unanswered, with_advice};
+use super::helper_file::only_helps;
 use super::{End, Fault, faulted};
 use crate::command::{Command, SkipPolicy};
 use crate::job::{CaseOutcome, Outcome, PROJECT_FOLDER, Tail};
@@ -136,7 +135,7 @@ fn agreeing(command: &Command, mut tests: Vec<Reported>, status: i32) -> Run {
         let passed = tests.iter_mut().filter(|test| test.status == Status::Pass);
         passed.for_each(|test| match file(command, &test.name) {
             None => {}
-            Some(text) if text.is_some_and(|text| !may_have_tests(text)) => test.skip("a file without tests"),
+            Some(text) if text.is_some_and(only_helps) => test.skip("a file without tests"),
             Some(_) => test.no_tests(),
         });
     }
@@ -219,14 +218,6 @@ fn file<'a>(command: &'a Command, name: &str) -> Option<Option<&'a [u8]>> {
         Some(file) => Some(Some(&file.content)),
         None => below.map(|_| None),
     }
-}
-
-/// Whether a file of JavaScript takes the tests of Node, or calls what is named as they are. Node runs all files in folders of tests, also those
-/// that only help the others.
-fn may_have_tests(text: &[u8]) -> bool {
-    static TESTS: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?-u)node:test|\b(?:test|it|describe|suite)\b\s*(?:\.\s*\w+\s*)*\(").ok());
-    TESTS.as_ref().is_none_or(|tests| tests.is_match(text))
 }
 
 pub(super) fn one(status: Status, message: Option<String>) -> Detail {

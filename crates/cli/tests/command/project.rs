@@ -381,8 +381,10 @@ class Calc(unittest.TestCase):
 fn a_file_of_node_that_leaves_on_load_does_not_pass() {
     let place = Place::new();
     let tests = "const test = require('node:test'); require('./a.js'); test('one', () => {}); test('two', () => {});";
+    let helper = "module.exports = () => require('node:test')('one', () => {});";
     let verdict = |a: &str, tests: &str| {
-        place.receipt(&project(&[("a.js", a), ("a.test.js", tests)], &["node", "--test"], &[]), &[])
+        let files = [("a.js", a), ("a.test.js", tests), ("helper.js", helper)];
+        place.receipt(&project(&files, &["node", "--test"], &[]), &[])
     };
     assert_eq!(verdict("", tests).results().passed, 2);
     let mut messages = String::new();
@@ -390,6 +392,8 @@ fn a_file_of_node_that_leaves_on_load_does_not_pass() {
         ("process.exit(0)", tests),
         ("", "require('node:test');"),
         ("", "require('node:test').describe('a', () => {});"),
+        ("process.exit(0)", "require('./a.js'); require('./helper.js')();"),
+        ("", ""),
     ] {
         let receipt = verdict(a, tests);
         assert_eq!((receipt.verdict(), receipt.results().passed), (Verdict::Fail, 0), "{}", receipt.to_text());

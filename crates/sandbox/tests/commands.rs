@@ -54,9 +54,9 @@ fn written(source: &str, readable: &[&Path]) -> Vec<(Level, String)> {
     .collect()
 }
 
-/// Not below `/tmp`, which a command has of its own.
+/// Not below `/tmp`, which a command has of its own, and where this repository may be.
 fn folder_of_the_host() -> tempfile::TempDir {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     folder
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, Parser};
 use proofmark_agents::{HookEvent, StepToJudge};
 use proofmark_decider::{
@@ -226,7 +226,8 @@ impl Run {
         let Some(server) = self.remote.server_of_hook(config)? else {
             return match self.hooks(config, &message, purpose, asked)?.take(&message, &|| Some(record()))? {
                 Taken::Ruled(ruling) => Ok(Some(ruling)),
-                Taken::Recorded | Taken::NeedsRecord => Ok(None),
+                Taken::Recorded => Ok(None),
+                Taken::NeedsRecord => bail!("decide on the call: the host's own record is missing"),
             };
         };
         let event = HookEvent {

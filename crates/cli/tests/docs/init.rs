@@ -156,8 +156,11 @@ fn the_recipe_installs_what_the_tests_import() {
     for (files, commands) in [
         (vec![python], vec![]),
         (vec![python, ("requirements.txt", "attrs\n")], vec![format!("{pip} -r requirements.txt")]),
-        (vec![python, ("pyproject.toml", project)], vec![format!("{pip} .")]),
-        (vec![python, ("pyproject.toml", &extra)], vec![format!("{pip} '.[test]'"), format!("{pip} pytest")]),
+        (vec![python, ("pyproject.toml", project)], vec![format!("{pip} --editable .")]),
+        (
+            vec![python, ("pyproject.toml", &extra)],
+            vec![format!("{pip} --editable '.[test]'"), format!("{pip} pytest")],
+        ),
         (vec![python, ("pyproject.toml", "[tool.ruff]\n")], vec![]),
         (
             vec![python, ("pyproject.toml", group)],

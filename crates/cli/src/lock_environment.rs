@@ -89,7 +89,7 @@ pub(crate) struct List {
 
 Exit code: 0, also where none was removed.")]
 pub(crate) struct Prune {
-    /// Remove those that were not used for this long, as in 7d or 12h
+    /// Remove environments that were not used for this long, as in 7d or 12h
     #[arg(long, value_name = "DURATION", value_parser = age, default_value = "30d")]
     unused_for: Duration,
     /// Remove all of them
@@ -110,7 +110,7 @@ impl Env {
     }
 }
 
-/// The environment of a lock file, built now where there is none.
+/// The environment of a lock file. It is built if it does not exist yet.
 pub(crate) fn build(
     environments: &LockedEnvironments,
     lock: &LockFile,
@@ -121,7 +121,11 @@ pub(crate) fn build(
     let found = host.runtime(language, runtime).ok_or_else(|| {
         let wanted = runtime.map_or_else(|| language.to_string(), str::to_owned);
         with_help(
-            format!("build the environment of `{}`: there is no {}", printable(lock.path()), printable(&wanted)),
+            format!(
+                "build the environment of `{}`: no runtime for {} was found",
+                printable(lock.path()),
+                printable(&wanted)
+            ),
             "`proofmark doctor` lists the runtimes",
         )
     })?;

@@ -37,9 +37,9 @@ pub(crate) enum Reviewer {
 
 /// Add a reviewer, or another key of theirs, to an action policy
 ///
-/// A name that the policy has gets one more key or passkey: what any of them signs is signed by one person, in the roles that the entry
-/// has. Everything else in the file stays as it is. Whoever can write the policy decides who may approve: keep it where the agent
-/// cannot write.
+/// If the policy has the name already, its entry gets one more key or passkey. All keys of an entry stand for one person, with the roles of
+/// that entry. Everything else in the file stays as it is. Anyone who can write the policy decides who may approve: keep it where the
+/// agent cannot write.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark reviewer add ann --key ~/.ssh/ann.pub --role release-manager --policy policy.yaml

@@ -190,7 +190,7 @@ impl Show {
 struct Row {
     tenant: Tenant,
     step: StepRun,
-    /// None where a key has signed it that is not trusted for that.
+    /// `None` if the key that signed it is not trusted for that.
     state: Option<State>,
     changed_at: Timestamp,
     /// The name of the workflow, where a receipt of the step is stored.
@@ -285,7 +285,7 @@ impl Row {
     }
 }
 
-/// The state, or none where a key has signed it that is not trusted for that.
+/// The state; `None` if the key that signed it is not trusted for that.
 fn trusted_state(state: Result<State, AcceptError>) -> Result<Option<State>, AcceptError> {
     match state {
         Ok(state) => Ok(Some(state)),

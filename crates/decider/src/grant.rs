@@ -250,7 +250,7 @@ pub(crate) fn ended_by_denial(
     Ok(writes)
 }
 
-/// The action of a decision as it was signed: that of its row, or else that of its facts.
+/// The signed action of a decision, read from its row or, if the row was changed, from its facts.
 fn genuine_action(
     store: &TenantStore<'_>,
     stored: &Decision,

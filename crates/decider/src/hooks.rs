@@ -122,7 +122,7 @@ impl Hooks {
     }
 
     /// Takes in an event: a call is decided on, and how one ended is recorded. `record` is asked for the host's own record where hooks
-    /// are not told how calls end, or were not; none where it is not there yet.
+    /// are not told how calls end, or were not told. It answers `None` if the caller has not sent the record yet.
     ///
     /// # Errors
     /// [`DecideError`]; a call may not be made then.

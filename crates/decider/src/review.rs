@@ -120,7 +120,7 @@ impl Decider {
         };
         // Not asked whether it would count: a denial can only block.
         if !new.approve {
-            // Where the action beside the decision was changed, nobody can be shown it, and the decision is denied all the same.
+            // If the action in the row was changed, it cannot be shown. The decision can be denied all the same.
             let decision = decide::read(stored).ok().filter(|decision| statement_of(decision, stored).is_ok());
             if let Some(decision) = decision.filter(|_| new.shown.is_some()) {
                 digest_shown(&decision, stored, new)?;

@@ -117,7 +117,7 @@ pub enum JobWatch<'a> {
     GaveBack(usize),
     /// A job was given back, or lost to another process.
     Left { tenant: &'a Tenant, id: ReceiptId },
-    /// The receipt of a job was not stored, which is no fault of the job: it is given back.
+    /// The receipt of a job could not be stored. The job is not at fault, and is given back.
     NotStored { tenant: &'a Tenant, id: ReceiptId, error: &'a StoreError },
     /// Whether every front takes the receipts of this process.
     Admitted(bool),

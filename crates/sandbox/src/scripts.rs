@@ -10,8 +10,8 @@ const MAX_SCRIPTS: usize = 1_000;
 /// The section of `entry_points.txt` that names them.
 const SECTION: &str = "[console_scripts]";
 
-/// The texts of programs by their names, from the text of an `entry_points.txt`. Names that are no file's name, or an
-/// interpreter's, are left out, as is what is not `module:function`.
+/// Adds the programs of an `entry_points.txt`, each with its name and its text. An entry is left out if its name cannot be a file name or
+/// begins with `python`, or if its value is not `module:function`.
 pub(crate) fn add(entry_points: &str, interpreter: &Path, scripts: &mut BTreeMap<String, Vec<u8>>) {
     let mut is_within = false;
     for line in entry_points.lines().map(str::trim) {

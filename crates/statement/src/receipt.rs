@@ -90,7 +90,7 @@ pub fn counter_run(value: &Json) -> Option<String> {
     Some(format!("{contradicted} of {altered} contradicted by a wrong expectation{}", further.collect::<String>()))
 }
 
-/// The packages that a project's tests could import (`metadata.environment`), on one line; none where the value has another form.
+/// The packages that a project's tests could import (`metadata.environment`), on one line; `None` if the value has another form.
 #[must_use]
 pub fn environment(value: &Json) -> Option<String> {
     let environment = value.as_object()?;

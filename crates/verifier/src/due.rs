@@ -9,7 +9,7 @@ use crate::accept_error::AcceptError;
 /// What is due in the run that `begun_by` began under this name. A run that nobody began is at the first step.
 ///
 /// # Errors
-/// [`AcceptError`] when a stored state cannot be read, is not what its last receipt says, or one has signed it who may not.
+/// [`AcceptError`] when a stored state cannot be read, is not what its last receipt says, or is signed by a key that may not sign it.
 pub fn due_in_run(
     store: &TenantStore<'_>,
     begun_by: &str,

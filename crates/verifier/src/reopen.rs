@@ -45,7 +45,7 @@ impl Reopen<'_> {
     /// The step as it is stored.
     ///
     /// # Errors
-    /// [`AcceptError`] when it was not aborted, or its stored state is not what one has signed who may.
+    /// [`AcceptError`] when it was not aborted, or its stored state is not signed by a key that may sign it.
     pub fn find(&self, issuer: &Issuer) -> Result<Reopenable, AcceptError> {
         let refused = |refusal| AcceptError::Refused { run: self.run.to_owned(), step: self.step.to_owned(), refusal };
         let now = issuer.store().map_or_else(|| Ok(clock::now()), clock::now_in)?;

@@ -1,7 +1,7 @@
 //! Public projects that ship their tests: judged by their own runner, and by `proofmark init` and the `verify` that it names.
 //!
 //! Each is fetched from its registry and installed as its contributors do, once, below `target`. Both runs have no network. A project
-//! whose tests do not pass by their own runner here says nothing about Proofmark, and is counted apart.
+//! whose tests fail under their own runner here says nothing about Proofmark, and is counted separately.
 
 use std::ffi::OsString;
 use std::fs;
@@ -290,7 +290,7 @@ fn for_tests(manifest: &[u8]) -> anyhow::Result<String> {
     Ok(Json::from(package).to_text())
 }
 
-/// The counts of pytest's last line. It has subtests apart, which are no tests.
+/// The counts of pytest's last line. It lists subtests separately; they are not counted here.
 fn of_pytest(text: &str) -> Option<Counts> {
     let last = text.trim_end().lines().last()?;
     let parts: Vec<Vec<&str>> =

@@ -6,7 +6,7 @@ use proofmark_receipt::document::{self, Format};
 
 use super::FIELD;
 
-/// The list of a document, in which the entry at `index` has one more value under `member`. `None` where there is no such entry.
+/// The list of a document after the entry at `index` got one more value under `member`; `None` if the list has no such entry.
 pub(super) fn extended(document: &Json, index: usize, member: &str, value: &str) -> Option<Vec<Json>> {
     let mut entries = document.as_object()?.get(FIELD)?.as_array()?.to_vec();
     let Json::Object(entry) = entries.get_mut(index)? else { return None };

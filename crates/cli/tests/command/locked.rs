@@ -157,7 +157,7 @@ fn answer(mut stream: TcpStream, archive: &[u8]) {
 fn npm_installs_from_the_registry_of_the_user_and_runs_no_script() {
     let has_npm = Command::new("npm").arg("--version").output().is_ok_and(|done| done.status.success());
     if !has_npm {
-        return skip("npm", "there is no npm on PATH");
+        return skip("npm", "npm is not on PATH");
     }
     let place = Place::new();
     let marker = place.path("ran");
@@ -222,5 +222,5 @@ fn npm_installs_from_the_registry_of_the_user_and_runs_no_script() {
     let done = place.run_with(&["verify", "--dir", "p"], &settings, b"");
     assert!(done.code == 2 && done.stderr.contains("`npm` failed"), "{done:?}");
     let done = place.run_with(&["env", "build", "--dir", "p"], &[("PATH", "/nowhere")], b"");
-    assert!(done.code == 2 && done.stderr.contains("there is no javascript"), "{done:?}");
+    assert!(done.code == 2 && done.stderr.contains("no runtime for javascript was found"), "{done:?}");
 }

@@ -2,8 +2,8 @@
 //!
 //! What is kept ends with an entry that was verified. An event reads what came after it, which must be linked to that entry and signed;
 //! if the entry is not the one that the store has at its place, or the store has fewer, the event fails. Events of one session take
-//! turns, so that the second of two goes on from what the first leaves. Who judges a stop takes no turn, because that may take seconds: an
-//! event that finds the session taken then reads it anew.
+//! turns, so that the second of two goes on from what the first leaves. Judging a stop may take seconds, so it takes no turn: an event
+//! that comes meanwhile reads the session anew.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;

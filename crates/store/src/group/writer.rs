@@ -380,7 +380,7 @@ impl Group {
         Ok(())
     }
 
-    /// What the unit depends on; none where that is about what no store holds, so that it is refused.
+    /// What the unit depends on; `None` if that has a text which no store can hold, so the unit is refused.
     fn questions(&mut self, unit: &Unit) -> Option<Vec<Question>> {
         let questions: Vec<_> = unit.writes.iter().flat_map(|Write(write)| write.questions(&unit.tenant)).collect();
         let chains: Vec<_> = unit.chains().map(|chain| chain.asks(None)).collect();

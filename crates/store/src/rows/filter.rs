@@ -104,7 +104,7 @@ mod tests {
             assert!(!matches(&document(written), "finance", "prod"), "{written}");
             assert!(!matches(&document(written), role, "test"), "{written}");
         }
-        // A word that is somewhere else is no role.
+        // A role elsewhere in the document does not count.
         assert!(!matches(&document(r#""prod""#), "evidence", "prod"));
     }
 }

@@ -53,7 +53,7 @@ pub fn stored_step(
     Err(other_state(&run, step))
 }
 
-/// The state of a stored step, which is that of the last of its receipts, and which one has signed who may.
+/// The state of a stored step. It has to be the state that the last receipt says, and that receipt has to be signed by a key that may do so.
 ///
 /// # Errors
 /// [`AcceptError::State`] when what is stored is not a state, [`AcceptError::OtherState`] when it is not that of the receipt, and
@@ -86,7 +86,7 @@ impl<'a> StepSigners<'a> {
         Self { accepting, own, reviewers: None }
     }
 
-    /// Whether one who may has signed a receipt of a step.
+    /// Whether a receipt of a step is signed by a key that may do so.
     #[must_use]
     pub fn count(&self, receipt: &Receipt) -> bool {
         let verification = verify_receipt(receipt, Profile::Vrf, &[]);

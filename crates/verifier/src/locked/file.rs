@@ -98,11 +98,10 @@ impl LockFile {
             return Err(LockError::TooLarge { path: path.to_owned(), most: MAX_LOCK_BYTES });
         }
         let files = read.into_iter().map(|file| (file.path.clone(), file.content.clone())).collect();
-        let lock = LockFile { form, language, path: path.to_owned(), files };
         if form == Form::Npm {
-            npm::check(&lock)?;
+            npm::check(path, &files)?;
         }
-        Ok(lock)
+        Ok(LockFile { form, language, path: path.to_owned(), files })
     }
 
     /// Its path below the project.

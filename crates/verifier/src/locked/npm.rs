@@ -1,18 +1,21 @@
 //! What npm's lock file may name.
 
+use std::collections::BTreeMap;
+
 use proofmark_receipt::{Json, Object};
 
-use super::{LockError, LockFile};
+use super::LockError;
 
 /// The first version of the format that lists packages by their places.
 const WITH_PLACES: u64 = 2;
 /// The kinds of digests that npm checks.
 const DIGESTS: [&str; 4] = ["sha512-", "sha384-", "sha256-", "sha1-"];
 
-/// Refuses packages that are not of a registry, or have no digest: npm would read folders of the host, or run git.
-pub(super) fn check(lock: &LockFile) -> Result<(), LockError> {
-    let refused = |package: &str, why| LockError::Package { file: lock.path.clone(), package: package.to_owned(), why };
-    let document = Json::parse(lock.content()).ok();
+/// Refuses packages that are not of a registry, or have no digest: npm would read folders of the host, or run git. `files` are the lock
+/// file at `path` and the manifests, by path.
+pub(super) fn check(path: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<(), LockError> {
+    let refused = |package: &str, why| LockError::Package { file: path.to_owned(), package: package.to_owned(), why };
+    let document = files.get(path).and_then(|content| Json::parse(content).ok());
     let document =
         document.as_ref().and_then(Json::as_object).ok_or_else(|| refused("{}", "cannot be read as JSON"))?;
     let version = document.get("lockfileVersion").and_then(|version| version.as_number()?.as_u64());
@@ -28,7 +31,7 @@ pub(super) fn check(lock: &LockFile) -> Result<(), LockError> {
         let is_own = !place.split('/').any(|name| name == "node_modules");
         let why = if is_own {
             let manifest = if place.is_empty() { "package.json".to_owned() } else { format!("{place}/package.json") };
-            (!lock.files.contains_key(&manifest)).then_some("is a package of the project without a `package.json`")
+            (!files.contains_key(&manifest)).then_some("is a package of the project without a `package.json`")
         } else {
             not_of_registry(package)
         };
@@ -64,15 +67,13 @@ fn is_plain(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use proofmark_checks::ProjectFile;
+    use super::check;
 
-    use super::super::LockFile;
-
-    fn find(packages: &str) -> Result<LockFile, String> {
+    fn checked(packages: &str) -> Result<(), String> {
         let lock = format!(r#"{{"lockfileVersion": 3, "packages": {{"": {{}}, {packages}}}}}"#);
-        let file = |path: &str, content: &str| ProjectFile { path: path.to_owned(), content: content.into() };
-        let files = [file("package-lock.json", &lock), file("package.json", "{}"), file("a/package.json", "{}")];
-        LockFile::find(&files, None, None).map_err(|error| error.to_string())
+        let files = [("package-lock.json", lock.as_str()), ("package.json", "{}"), ("a/package.json", "{}")];
+        let files = files.map(|(path, content)| (path.to_owned(), content.into())).into();
+        check("package-lock.json", &files).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -80,7 +81,7 @@ mod tests {
         let registry = r#""node_modules/x": {"resolved": "https://r.example/x.tgz", "integrity": "sha512-x"}"#;
         let own = r#""a": {"version": "1.0.0"}, "node_modules/a": {"link": true, "resolved": "a"}"#;
         let bundled = r#""node_modules/x/node_modules/y": {"version": "1.0.0", "inBundle": true}"#;
-        find(&format!("{registry}, {own}, {bundled}")).unwrap();
+        checked(&format!("{registry}, {own}, {bundled}")).unwrap();
     }
 
     #[test]
@@ -98,7 +99,7 @@ mod tests {
             r#""b": {}"#,
             r#""node_modules/x": 1"#,
         ] {
-            let error = find(package).unwrap_err();
+            let error = checked(package).unwrap_err();
             assert!(error.starts_with("read the lock file `package-lock.json`: "), "{package}: {error}");
         }
     }

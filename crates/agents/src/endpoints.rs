@@ -90,6 +90,8 @@ fn begin(guards: &Guards, terms: Terms, context: &RequestContext<'_>) -> Result<
         hide: new.hide,
         wait: new.wait.min(Duration::from_secs(MAX_WAIT)),
         shadow: false,
+        // The side of the agent says nothing that its own calls are judged by.
+        request: None,
     };
     let (session, caller) = (settings.session.clone(), context.caller.clone());
     let owner = owner(context, new.policy.as_deref())?;

@@ -73,6 +73,10 @@ pub fn explain_boundaries(policy: &ActionPolicy) -> (Vec<BoundaryWords>, Vec<(us
     let repeat = policy.repeat;
     lines.push((0, format!("At denial {} of the same action: {}.", repeat.limit, repeat.then.as_str())));
     lines.extend(policy.results.iter().map(|rule| (0, rule.shown())));
+    lines.extend(policy.origins.iter().map(|rule| (0, rule.shown())));
+    if !policy.clean.is_empty() {
+        lines.push((0, format!("Results that are only {} leave a session as it was.", policy.clean.join(" or "))));
+    }
     if policy.mode == Mode::Shadow {
         lines.push((0, "Shadow mode: what would be blocked is allowed with a warning.".to_owned()));
     }
@@ -106,8 +110,18 @@ fn explain_boundary(policy: &ActionPolicy, boundary: &Boundary) -> BoundaryWords
     let denials = boundary.deny.iter().enumerate().map(|(index, rule)| {
         let unless =
             rule.unless.as_ref().map_or(String::new(), |demand| format!(", unless {}", approval(policy, demand)));
-        let words = format!("denied if `{}`{unless}: {}", rule.when.source(), rule.otherwise.as_str());
-        RuleWords { place: format!("{at}.deny[{index}]"), words }
+        let otherwise = rule.otherwise.as_str();
+        match &rule.origin {
+            // It stands among the requirements.
+            Some(demand) => RuleWords {
+                place: rule.at.to_string(),
+                words: format!("requires {}{unless}; else {otherwise}", demand.shown()),
+            },
+            None => RuleWords {
+                place: format!("{at}.deny[{index}]"),
+                words: format!("denied if `{}`{unless}: {otherwise}", rule.when.source()),
+            },
+        }
     });
     let requirements = boundary.require.iter().enumerate().map(|(index, rule)| {
         let demand = match &rule.demand {

@@ -94,6 +94,15 @@ pub(crate) fn fact_schema(classes: &[String]) -> Schema {
         ("memory", list(FieldType::Any)),
         ("taint", list(object([("signal", text()), ("source", text()), ("at", text())]))),
         (
+            "origins",
+            object([
+                ("unknown", list(text())),
+                ("complete", FieldType::Bool),
+                ("values", list(origin())),
+                ("links", list(origin())),
+            ]),
+        ),
+        (
             "denies",
             list(object([
                 ("decision_id", text()),
@@ -106,6 +115,19 @@ pub(crate) fn fact_schema(classes: &[String]) -> Schema {
         ("upstream", FieldType::Any),
         ("context_fill_pct", FieldType::Number),
         ("now", text()),
+    ])
+}
+
+/// Where one value of an action comes from.
+fn origin() -> FieldType {
+    let text = || FieldType::String;
+    object([
+        ("at", text()),
+        ("value", text()),
+        ("number", FieldType::Number),
+        ("labels", list(text())),
+        ("places", list(object([("label", text()), ("source", text()), ("path", text()), ("at", text())]))),
+        ("pieces", list(object([("text", text()), ("labels", list(text()))]))),
     ])
 }
 

@@ -10,6 +10,7 @@
 
 mod applies;
 mod finding;
+mod origin;
 mod pass;
 mod rules;
 

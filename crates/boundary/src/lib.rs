@@ -83,7 +83,8 @@ pub use input::MAX_DECISION_STEPS;
 pub use judge::{Reason, RuleFinding, RuleStatus};
 pub use moment::{Denial, History, Moment};
 pub use policy::{
-    ActionPolicy, ActionPolicyError, HostTool, Mode, OnBlock, ResultHandling, ToolCall, Warning, warning_codes,
+    ActionPolicy, ActionPolicyError, HostTool, Mode, OnBlock, ReadCall, ResultHandling, ToolCall, Warning,
+    warning_codes,
 };
 pub use receipt::{DecisionReceipt, ENGINE, ParseDecisionError, SignedDecision};
 pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, decide_as_recorded, other_engine, replay};

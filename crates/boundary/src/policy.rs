@@ -5,6 +5,7 @@ mod error;
 mod fingerprint;
 mod lint;
 mod matcher;
+mod origins;
 mod read;
 mod results;
 mod reviewers;
@@ -22,9 +23,12 @@ use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 pub use error::ActionPolicyError;
 pub use lint::Warning;
 pub(crate) use matcher::{Matcher, Matching};
+pub use origins::ReadCall;
 pub(crate) use read::MAX_BOUNDARIES;
 pub use results::ResultHandling;
-pub(crate) use rules::{Demand, Deny, ReceiptRule, Require, SameArgument, ToolCallDemand, Warn, Wording};
+pub(crate) use rules::{
+    Asked, Demand, Deny, OriginDemand, ReceiptRule, Require, SameArgument, ToolCallDemand, Warn, Wording,
+};
 pub(crate) use tools::UNCLASSED;
 pub use tools::{HostTool, ToolCall};
 pub use warning_codes::warning_codes;
@@ -45,6 +49,9 @@ pub struct ActionPolicy {
     pub(crate) classes: Vec<String>,
     pub(crate) tools: Vec<tools::ToolClass>,
     pub(crate) results: Vec<results::ResultRule>,
+    pub(crate) origins: Vec<origins::OriginRule>,
+    /// The labels of what leaves a session as it was.
+    pub(crate) clean: Vec<String>,
     /// The warnings that the author means.
     pub(crate) accepted: AcceptedWarnings,
     pub(crate) hash: Sha256Digest,

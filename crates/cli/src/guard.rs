@@ -10,7 +10,8 @@ mod stdio;
 mod watch;
 pub(crate) mod wrap;
 
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,6 +85,9 @@ pub(crate) struct Guard {
     /// Enforce nothing: decide and record as usual, and forward what the policy blocks
     #[arg(long, conflicts_with_all = ["hide", "server"])]
     shadow: bool,
+    /// What the user has asked the agent for, as a text file that the agent cannot write. Rules may ask whether a value comes from it
+    #[arg(long, value_name = "FILE", conflicts_with = "server")]
+    request: Option<PathBuf>,
     /// Let a call that asks for an approval wait this long for it, where the client takes notifications of progress
     #[arg(long, value_name = "DURATION", value_parser = waiting)]
     wait: Option<Duration>,
@@ -135,6 +139,24 @@ const MAX_NAME: usize = 128;
 /// The longest that a call may wait for an approval.
 const MAX_WAIT: Duration = Duration::from_secs(3_600);
 
+/// The longest request of a user, in bytes.
+const MAX_REQUEST: u64 = 64 << 10;
+
+/// The text of a file with the user's request.
+fn request(file: &Path) -> anyhow::Result<String> {
+    let read = || -> anyhow::Result<String> {
+        let mut text = String::new();
+        std::fs::File::open(file)?.take(MAX_REQUEST + 1).read_to_string(&mut text)?;
+        anyhow::ensure!(
+            text.len() as u64 <= MAX_REQUEST,
+            "it is longer than {MAX_REQUEST} bytes; write what is asked for"
+        );
+        anyhow::ensure!(!text.trim().is_empty(), "it is empty; write what the user asked for");
+        Ok(text)
+    };
+    read().with_context(|| format!("read the request in {}", file.display()))
+}
+
 fn waiting(text: &str) -> Result<Duration, String> {
     duration(text, MAX_WAIT)
 }
@@ -181,6 +203,7 @@ impl Guard {
             hide: self.hide,
             shadow: self.shadow,
             wait: self.wait.unwrap_or_default(),
+            request: self.request.as_deref().map(request).transpose()?,
         };
         if self.shadow {
             out::note("proofmark guard: shadow mode: calls are decided and recorded, and nothing is enforced");

@@ -120,7 +120,7 @@ impl Guard {
         let pins = pinned(&decider.store().of(&owner.tenant))?;
         let (session, shadow) = (settings.session.clone(), settings.shadow);
         let mut connection = Connection::new(settings, Pins::new(pinning, pins));
-        let opened = connection.open(&policy);
+        let opened = connection.open(&policy, decider.now().as_str());
         let connection = Arc::new(Mutex::new(connection));
         // Nothing stops a guard: its decisions are short, and their clients wait.
         let known = Arc::clone(&connection);

@@ -13,8 +13,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use proofmark_boundary::{ActionPolicy, HostTool, Request, ToolCall};
-use proofmark_guard::{Block, labels_of};
+use proofmark_boundary::{ActionPolicy, HostTool, ReadCall, Request, ToolCall};
+use proofmark_guard::{Block, labels_of, values_in};
 use proofmark_hosts::{Call, Ended, Event as Told, Host, Message};
 use proofmark_receipt::{Json, Object};
 use proofmark_session::{
@@ -211,7 +211,9 @@ impl Hooks {
         let text = ended.response.to_text();
         let labels = labels_of(&ended.response);
         let (excerpt, whole) = self.settings.keep.of(&text);
+        let origins = self.labelled(session, call, ended);
         let result = CallResult {
+            origins,
             call: call.id.clone(),
             tool: call.tool.clone(),
             server: call.server.clone(),
@@ -242,6 +244,18 @@ impl Hooks {
         found.map_or(Ok(()), |(what, found)| self.find(&what, found))
     }
 
+    /// The labels of what a call brought, where the policy asks for them. Without a policy, or a decision on the call, there are none.
+    fn labelled(&self, session: &mut HookSession, call: &Call, ended: &Ended) -> Option<Object> {
+        let Owner { tenant, asker } = &self.settings.owner;
+        let policy = self.decider.policy_for(tenant, asker).ok().filter(|policy| policy.asks_for_origins())?;
+        let facts = &mut session.known.facts;
+        let request = facts.task().map(str::to_owned);
+        let read = ReadCall { tool: &call.tool, server: call.server.as_deref(), args: Some(&call.args) };
+        let failed = ended.status == CallStatus::Failed;
+        let values = values_in(&ended.response);
+        Some(policy.labelled(&read, &values, request.as_deref(), facts.origins(), failed).to_object())
+    }
+
     /// The action that a call is.
     fn action(&self, policy: &ActionPolicy, message: &Message, call: &Call) -> Object {
         let named =
@@ -269,7 +283,13 @@ impl Hooks {
     fn decide(&self, session: &mut HookSession, pending: &Pending<'_>) -> Result<HookRuling, DecideError> {
         let HookSettings { agent: id, environment, process, .. } = self.settings.clone();
         let agent = Agent { id, environment, process };
-        let mut facts = session.known.facts.facts(pending.action.clone(), &agent, &self.settings.session);
+        let policy = pending.policy;
+        let seen = &mut session.known.facts;
+        let origins = policy.asks_for_origins().then(|| seen.origins_of(&pending.action, policy.asks_for_pieces()));
+        let mut facts = seen.facts(pending.action.clone(), &agent, &self.settings.session);
+        if let Some(origins) = origins {
+            facts.insert("origins", origins);
+        }
         if let (Some(project), Some(Json::Object(agent))) = (&self.settings.project, facts.get_mut("agent")) {
             agent.insert("project", project.as_str());
         }

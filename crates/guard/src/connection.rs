@@ -18,7 +18,7 @@ use std::time::Duration;
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request};
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 use proofmark_session::{
-    Agent, Cancelled, Closed, Event, Executed, Keep, Opened, Passed, Refused, SessionFacts, arguments,
+    Agent, Asked, Cancelled, Closed, Event, Executed, Keep, Opened, Passed, Refused, SessionFacts, arguments,
 };
 
 use crate::answer::{self, INVALID_PARAMS};
@@ -64,6 +64,8 @@ pub struct Settings {
     /// Whether what the policy blocks is forwarded all the same. Messages that are refused before any policy is asked, and
     /// actions that could not be decided, are not forwarded either way.
     pub shadow: bool,
+    /// What the user has asked the agent for, where a person says so.
+    pub request: Option<String>,
 }
 
 /// What is to be done, in this order.
@@ -163,6 +165,19 @@ struct Task {
     decision: Option<String>,
 }
 
+/// What a policy asks of where values come from.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asks {
+    origins: bool,
+    pieces: bool,
+}
+
+impl Asks {
+    fn of(policy: &ActionPolicy) -> Self {
+        Self { origins: policy.asks_for_origins(), pieces: policy.asks_for_pieces() }
+    }
+}
+
 /// The state of one guarded connection.
 #[derive(Debug)]
 pub struct Connection {
@@ -171,6 +186,8 @@ pub struct Connection {
     /// Where the calls of this connection come from.
     provenance: Object,
     session: SessionFacts,
+    /// What the policy in force asks of where values come from.
+    asks: Asks,
     /// The request that was made last, which has most of what the next one has.
     last: Option<Request>,
     pins: Pins,
@@ -210,6 +227,7 @@ impl Connection {
             agent,
             provenance,
             session: SessionFacts::default(),
+            asks: Asks::default(),
             last: None,
             pins,
             open: HashMap::new(),
@@ -227,8 +245,8 @@ impl Connection {
         }
     }
 
-    /// Records the beginning of the session and the origin of the server.
-    pub fn open(&mut self, policy: &ActionPolicy) -> Vec<Output> {
+    /// Records the beginning of the session, the origin of the server, and what the user asks for.
+    pub fn open(&mut self, policy: &ActionPolicy, now: &str) -> Vec<Output> {
         let mut outputs = Vec::new();
         let origin = self.origin(&mut outputs);
         if let Some(state) = origin {
@@ -246,11 +264,16 @@ impl Connection {
         };
         // Readers of the record expect this event first, before the pin of the origin.
         outputs.insert(0, Output::Event(Event::Opened(opened)));
+        if let Some(text) = &self.settings.request {
+            self.session.asked(text, now);
+            outputs.push(Output::Event(Event::Asked(Asked { text: text.clone(), told_by: "file".to_owned() })));
+        }
         outputs
     }
 
     /// Takes in a line of the client.
     pub fn from_client(&mut self, line: impl Into<Vec<u8>>, policy: &ActionPolicy) -> Step {
+        self.asks = Asks::of(policy);
         match Message::read(line, Sender::Client) {
             Ok(message) => self.client(message, policy).unwrap_or_else(|refusal| self.refuse(&refusal)),
             Err(refusal) => self.refuse(&refusal),
@@ -259,6 +282,7 @@ impl Connection {
 
     /// Takes in a line of the server.
     pub fn from_server(&mut self, line: impl Into<Vec<u8>>, policy: &ActionPolicy, now: &str) -> Step {
+        self.asks = Asks::of(policy);
         let line = line.into();
         let begin = begin_of(&line);
         match Message::read(line, Sender::Server) {
@@ -282,6 +306,7 @@ impl Connection {
 
     /// Goes on with a request that waited.
     pub fn go_on(&mut self, released: Released, policy: &ActionPolicy) -> Step {
+        self.asks = Asks::of(policy);
         let Released(Parked { message, id, method }, mut waited) = released;
         let withdrawn = waited.as_mut().and_then(|waited| waited.withdrawn(&id));
         // A call that is not being decided was cancelled after it was released and before it was held.

@@ -21,7 +21,7 @@ pub use connection::{
 };
 pub use headers::{HeaderText, Headers};
 pub use message::{Kind, MAX_MESSAGE_BYTES, Message, MessageError, MessageId, PROTOCOL_VERSION, Sender};
-pub use observed::labels_of;
+pub use observed::{labels_of, values_in};
 pub use pin::{Difference, Pin, PinKind, PinName};
 pub use pins::{PinState, Pinning, Pins, says_that_it_changes};
 pub use sse::{SseError, SseEvent, SseItem, SseReader};

@@ -1,7 +1,8 @@
 //! What a result says: how the call ended, and the texts in it that an agent reads.
 
 use proofmark_boundary::taint;
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::document::{Format, parse};
+use proofmark_receipt::{Json, Object, object};
 use proofmark_session::CallStatus;
 
 use crate::message::Message;
@@ -31,6 +32,76 @@ fn ended(result: &Object) -> CallStatus {
         Some(true) => CallStatus::Failed,
         // The member is optional, and absent where all went well.
         _ => CallStatus::Succeeded,
+    }
+}
+
+/// The most text of a result that is read as YAML, in bytes.
+const MAX_YAML: usize = 1 << 20;
+
+/// What an agent reads of an answer, with its fields. A text that holds JSON, or a list or an object in YAML, is that. What repeats
+/// `structuredContent` is left out, and so is what the protocol says about a result (`_meta`).
+pub(crate) fn values(message: &Message) -> Vec<Json> {
+    let Some(result) = message.result() else {
+        return message.body.get("error").into_iter().cloned().collect();
+    };
+    let result = result.get("result").and_then(Json::as_object).filter(|_| task(result).is_some()).unwrap_or(result);
+    values_of(result)
+}
+
+/// As [`values`], of the object that a result is.
+fn values_of(result: &Object) -> Vec<Json> {
+    // Servers that have only objects to give wrap other values into one.
+    let structured = result.get("structuredContent").map(|structured| match structured.as_object() {
+        Some(object) if object.len() == 1 => object.get("result").unwrap_or(structured),
+        _ => structured,
+    });
+    let mut values: Vec<Json> = structured.into_iter().cloned().collect();
+    for item in result.get("content").and_then(Json::as_array).unwrap_or_default() {
+        let text = item.as_object().filter(|item| item.get("type").and_then(Json::as_str) == Some("text"));
+        let value = match text.and_then(|item| item.get("text")?.as_str()) {
+            Some(text) => read(text),
+            None => item.clone(),
+        };
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    let known = ["structuredContent", "content", "isError", "resultType", "_meta"];
+    let mut rest = Object::new();
+    for (name, value) in result.iter().filter(|(name, _)| !known.contains(name)) {
+        rest.insert(name, value.clone());
+    }
+    if !rest.is_empty() {
+        values.push(rest.into());
+    }
+    values
+}
+
+/// What an agent reads of a value that is not an answer of a server.
+#[must_use]
+pub fn values_in(json: &Json) -> Vec<Json> {
+    match json {
+        Json::Object(object) if object.get("content").is_some_and(|content| content.as_array().is_some()) => {
+            values_of(object)
+        }
+        // Hosts hand the content of a result on without the result.
+        Json::Array(items) if items.iter().all(|item| item.as_object().is_some_and(|item| item.contains("type"))) => {
+            values_of(&object! { "content": items.clone() })
+        }
+        Json::String(text) => vec![read(text)],
+        other => vec![other.clone()],
+    }
+}
+
+/// The value that a text holds, or the text.
+fn read(text: &str) -> Json {
+    let is_structure = |json: &Json| json.as_object().is_some() || json.as_array().is_some();
+    match Json::parse(text.trim().as_bytes()) {
+        Ok(json) => json,
+        Err(_) if text.len() <= MAX_YAML => {
+            parse(text.as_bytes(), Format::Yaml).ok().filter(is_structure).unwrap_or_else(|| text.into())
+        }
+        Err(_) => text.into(),
     }
 }
 

@@ -80,6 +80,8 @@ events! {
     Changed(Changed) = "changed",
     /// Another policy decides from here on.
     Policy(NewPolicy) = "policy",
+    /// The user has asked the agent for something.
+    Asked(Asked) = "asked",
     /// A request was forwarded on which nobody decides.
     Passed(Passed) = "passed",
     /// A request was decided on.
@@ -152,6 +154,13 @@ members! {
         before: String,
     }
 
+    /// What the user has asked the agent for, as its host or a person says. No tool can say this.
+    pub struct Asked {
+        text: String,
+        /// Who says so: `file`, or the name of a host.
+        told_by: String,
+    }
+
     /// A request on which nobody decides.
     pub struct Passed {
         /// Its id, as JSON.
@@ -219,6 +228,8 @@ members! {
         cancelled: Option<bool>,
         /// The signs of steering in it.
         signs: Vec<String>,
+        /// The labels of its values, where the policy has rules for them.
+        origins: Option<Object>,
         /// What was done with it: `withhold` or `mark`.
         handling: Option<String>,
         /// What would have been done with it, if anything was enforced.

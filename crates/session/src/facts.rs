@@ -1,8 +1,9 @@
 //! What was seen in a session, as the facts of the next decision. Nobody reports these: they are what passed here, or what the
 //! session's record says of an earlier process or another one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use proofmark_flow::{Origins, SeenResult};
 use proofmark_receipt::{Json, Object, object};
 
 use crate::document::Entry;
@@ -16,7 +17,10 @@ use crate::status::CallStatus;
 /// more calls is refused further ones.
 pub const MAX_CALLS: usize = 10_000;
 /// The kinds of entries that facts are made of.
-pub const FACT_KINDS: [Kind; 5] = [Kind::Decided, Kind::Result, Kind::Cancelled, Kind::Ended, Kind::Undecided];
+pub const FACT_KINDS: [Kind; 6] =
+    [Kind::Decided, Kind::Result, Kind::Cancelled, Kind::Ended, Kind::Undecided, Kind::Asked];
+/// The class of calls that have no effect: they write nothing that could be read again.
+const READS: &str = "generic";
 /// The sign of a result that the record does not have, as that of one that was too long to be searched: it may have any.
 const UNSEARCHED: &str = "unsearched";
 /// The most signs of steering that are kept: the first of each kind and source, and the first of each kind in any case.
@@ -44,6 +48,29 @@ pub struct SessionFacts {
     lost: Vec<(String, Json)>,
     /// How many entries of the record were taken in.
     taken_in: usize,
+    /// The first and the latest of what the user has asked for.
+    task: Option<(String, String)>,
+    origins: Origins,
+    /// What happened that `origins` does not have yet: most policies never ask for it.
+    happened: Vec<Happened>,
+    /// The calls that were forwarded and whose result nobody knows, by their indexes.
+    unread: BTreeSet<usize>,
+}
+
+/// Something that tells where values come from.
+#[derive(Debug)]
+enum Happened {
+    Asked {
+        text: String,
+        at: String,
+    },
+    /// A call was made: its index.
+    Wrote(usize),
+    Read {
+        tool: String,
+        at: String,
+        seen: Option<Object>,
+    },
 }
 
 impl SessionFacts {
@@ -68,7 +95,7 @@ impl SessionFacts {
                 let args = parsed(decided.arguments.as_deref());
                 let mut call = call(decided.tool.as_deref(), decided.class.as_deref(), args, status, at);
                 copy_provenance(&decided.provenance(), &mut call);
-                self.calls.push(call.into());
+                self.add(call, status);
                 let decision = decided.decision.clone();
                 self.recorded.extend(decision.map(|decision| (decision, self.calls.len() - 1)));
             }
@@ -78,6 +105,9 @@ impl SessionFacts {
                 if !result.was_withheld() {
                     self.tainted(&result.signs, &result.tool, at);
                 }
+                let call = result.decision.as_deref().and_then(|decision| self.recorded.get(decision)).copied();
+                let given = !result.was_withheld();
+                self.brought(call, &result.tool, at, result.origins.clone(), given);
             }
             Event::Ended(ended) => {
                 if let Some(tool) = self.pending_tool(&ended.decision) {
@@ -88,6 +118,10 @@ impl SessionFacts {
             // Where it is not known whether it was executed, it stays pending.
             Event::Cancelled(cancelled) if cancelled.executed == Executed::No => {
                 self.decision_ended(cancelled.decision.as_deref(), Some(CallStatus::Blocked));
+                let call = cancelled.decision.as_deref().and_then(|decision| self.recorded.get(decision));
+                if let Some(call) = call.copied() {
+                    self.unread.remove(&call);
+                }
             }
             Event::Undecided(undecided) => {
                 let status = match undecided.status {
@@ -98,8 +132,9 @@ impl SessionFacts {
                 let args = parsed(undecided.arguments.as_deref());
                 let mut call = call(undecided.tool.as_deref(), None, args, status, at);
                 call.insert("source", "trace");
-                self.calls.push(call.into());
+                self.add(call, CallStatus::Pending);
             }
+            Event::Asked(asked) => self.asked(&asked.text, at),
             _ => {}
         }
     }
@@ -113,8 +148,77 @@ impl SessionFacts {
         if let Some(process) = process {
             call.insert("process", process);
         }
+        self.add(call, status)
+    }
+
+    /// Adds a call; its index. One that was forwarded has written its arguments, and brings something that is not known yet.
+    fn add(&mut self, call: Object, status: CallStatus) -> usize {
+        let only_reads = call.get("class").and_then(Json::as_str) == Some(READS);
         self.calls.push(call.into());
-        self.calls.len() - 1
+        let index = self.calls.len() - 1;
+        if status == CallStatus::Pending {
+            self.unread.insert(index);
+            if !only_reads {
+                self.happened.push(Happened::Wrote(index));
+            }
+        }
+        index
+    }
+
+    /// Takes in what the user asks for.
+    pub fn asked(&mut self, text: &str, at: &str) {
+        let first = self.task.take().map_or_else(|| text.to_owned(), |(first, _)| first);
+        self.task = Some((first, text.to_owned()));
+        self.happened.push(Happened::Asked { text: text.to_owned(), at: at.to_owned() });
+    }
+
+    /// Takes in what a call brought: the labels of its values, where they are known. The agent was `given` it, or not.
+    pub fn brought(&mut self, call: Option<usize>, tool: &str, at: &str, seen: Option<Object>, given: bool) {
+        if let Some(call) = call {
+            self.unread.remove(&call);
+        }
+        if given {
+            self.happened.push(Happened::Read { tool: tool.to_owned(), at: at.to_owned(), seen });
+        }
+    }
+
+    /// What the user has asked for last.
+    #[must_use]
+    pub fn task(&self) -> Option<&str> {
+        self.task.as_ref().map(|(_, latest)| latest.as_str())
+    }
+
+    /// The arguments of a call, where they were recorded.
+    #[must_use]
+    pub fn arguments(&self, call: usize) -> Option<&Json> {
+        self.calls.get(call)?.as_object()?.get("args")
+    }
+
+    /// Where the values come from that the session has seen.
+    pub fn origins(&mut self) -> &Origins {
+        for happened in std::mem::take(&mut self.happened) {
+            match happened {
+                Happened::Asked { text, at } => self.origins.asked(&text, &at),
+                Happened::Wrote(call) => {
+                    let arguments = self.calls.get(call).and_then(|call| call.as_object()?.get("args"));
+                    self.origins.wrote(arguments);
+                }
+                Happened::Read { tool, at, seen } => {
+                    self.origins.read(&tool, &at, seen.as_ref().map(SeenResult::from_object).as_ref());
+                }
+            }
+        }
+        &self.origins
+    }
+
+    /// The fact `origins` of an action: what is known of where its arguments come from.
+    /// With `pieces`, also of which pieces texts are made.
+    pub fn origins_of(&mut self, action: &Object, pieces: bool) -> Object {
+        self.origins();
+        let none = Json::Object(Object::new());
+        let arguments = action.get("args").unwrap_or(&none);
+        let unread = self.unread.iter().filter_map(|call| self.calls.get(*call)?.as_object()?.get("tool")?.as_str());
+        self.origins.about(arguments, unread, pieces)
     }
 
     /// Sets how a call ended.
@@ -166,6 +270,7 @@ impl SessionFacts {
             "taint": self.taint.iter().chain(self.lost.iter().map(|(_, sign)| sign)).cloned().collect::<Vec<_>>(),
             "memory": Vec::<Json>::new(),
             "facts": Vec::<Json>::new(),
+            "task"?: self.task.as_ref().map(|(first, latest)| object! { "first": first.as_str(), "latest": latest.as_str() }),
         }
     }
 }

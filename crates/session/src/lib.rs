@@ -25,8 +25,8 @@ mod tool_name;
 pub use chain::{SessionChain, SessionError};
 pub use document::{Entry, SESSION_ENTRY, SessionDocument, sign_entry};
 pub use event::{
-    CallResult, Cancelled, Changed, Closed, Decided, Ended, Event, Joined, Kind, Listed, Lost, NewPolicy, Opened,
-    Passed, Refused, ServerInfo, Stopped, SubagentName, Undecided, Waiting,
+    Asked, CallResult, Cancelled, Changed, Closed, Decided, Ended, Event, Joined, Kind, Listed, Lost, NewPolicy,
+    Opened, Passed, Refused, ServerInfo, Stopped, SubagentName, Undecided, Waiting,
 };
 pub use facts::{Agent, FACT_KINDS, MAX_CALLS, SessionFacts};
 pub use head::SessionHead;

@@ -51,6 +51,7 @@ fn of_event(event: Event) -> EntryStatement {
         Event::Tools(listed) | Event::Prompts(listed) | Event::Templates(listed) => of_list(kind, &listed),
         Event::Changed(changed) => plain(changed.list),
         Event::Policy(policy) => plain(String::new()).with("another policy", Kind::Digest, Some(policy.policy_hash)),
+        Event::Asked(asked) => plain(String::new()).with("request of the user", Kind::Data, Some(asked.text)),
         Event::Passed(passed) => plain(passed.method).with("arguments", Kind::Data, passed.arguments),
         Event::Decided(decided) => of_decided(decided),
         Event::Waiting(waiting) => EntryStatement::new(kind, Bearing::Open, "for an approval").with(

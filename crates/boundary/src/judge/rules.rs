@@ -7,6 +7,7 @@ use proofmark_receipt::{Json, ReceiptId};
 use proofmark_session::CallStatus;
 
 use super::finding::{Reason, RuleFinding, RuleStatus, SharedText};
+use super::origin;
 use super::pass::{Judge, MAX_MISSING, described, fact_item, gave_up};
 use crate::disposition::Disposition;
 use crate::evidence::{self, CallMatch, EvidenceItem};
@@ -42,7 +43,8 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
                 RuleFinding { evidence: finding.evidence, missing_approvals: finding.missing_approvals, ..unknown };
         }
         Truth::True | Truth::Unknown(_) | Truth::False => {
-            finding.reason = Some(reason(&rule.at, &rule.reason));
+            let detail = rule.origin.as_ref().and_then(|demand| origin::detail(judge.input.request, demand));
+            finding.reason = Some(Reason { detail, ..reason(&rule.at, &rule.reason) });
             if lifted {
                 finding.reason = finding.reason.map(|reason| Reason {
                     cause: Some("lifted"),

@@ -1,5 +1,6 @@
 //! Reads an action policy from its document.
 
+mod origin;
 mod rule;
 
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use super::text::text;
 use super::tools::ToolClass;
 use super::{ActionPolicy, ActionPolicyError, Boundary, Exemption, Matcher, Mode, OnBlock, Repeat, Unmatched};
 use crate::facts;
-use rule::Reader;
+use rule::{Reader, Required};
 
 /// The most boundaries of a policy.
 pub(crate) const MAX_BOUNDARIES: usize = 512;
@@ -24,7 +25,7 @@ const VALID_FOR_MILLIS: i64 = 5 * 60 * 1000;
 /// The limit on denials without `repeat`.
 const REPEAT: Repeat = Repeat { limit: 3, then: OnBlock::HumanReview };
 
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 16] = [
     "version",
     "boundaries",
     "repeat",
@@ -38,6 +39,8 @@ const FIELDS: [&str; 14] = [
     "classes",
     "tools",
     "results",
+    "origins",
+    "clean",
     "lint",
 ];
 
@@ -67,6 +70,8 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
         classes,
         tools,
         results: optional(&fields, "results", super::results::read)?.unwrap_or_default(),
+        origins: optional(&fields, "origins", super::origins::read)?.unwrap_or_default(),
+        clean: optional(&fields, "clean", super::origins::labels)?.unwrap_or_default(),
     })
 }
 
@@ -134,13 +139,22 @@ fn boundary(field: &Field<'_>, schema: &Schema) -> Result<Boundary, ActionPolicy
     let matcher = fields.need("match", "say which actions it is about; `match: {}` is every one")?;
     let reader = Reader { schema };
     let when = fields.get("when").map(|field| reader.condition(&field)).transpose()?;
+    let mut deny = list(&fields, "deny", |field| reader.deny(field))?;
+    let required = list(&fields, "require", |field| reader.require(field))?;
+    let mut require = Vec::new();
+    for requirement in required {
+        match requirement {
+            Required::Rule(rule) => require.push(rule),
+            Required::Origin(rule) => deny.push(rule),
+        }
+    }
     Ok(Boundary {
         at: Arc::from(field.at.as_str()),
         id: Arc::from(id),
         matcher: Matcher::read(&matcher)?,
         when,
-        deny: list(&fields, "deny", |field| reader.deny(field))?,
-        require: list(&fields, "require", |field| reader.require(field))?,
+        deny,
+        require,
         warn: list(&fields, "warn", |field| reader.warn(field))?,
     })
 }

@@ -85,6 +85,53 @@ pub(crate) struct Deny {
     pub(crate) reason: Wording,
     pub(crate) next: Option<Wording>,
     pub(crate) otherwise: OnBlock,
+    /// What is asked of the origins of values, where the condition stands for that.
+    pub(crate) origin: Option<OriginDemand>,
+}
+
+/// What a rule asks of where the values of an action come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OriginDemand {
+    /// Values come from these.
+    From(Vec<Asked>),
+    /// Every link, address and account number within values comes from these.
+    Links(Vec<Asked>),
+    /// Texts are made of pieces that come from these.
+    Cover(Vec<Asked>),
+    /// The user's request has one of these words.
+    Asked(Vec<String>),
+}
+
+/// What the values of one argument may be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// Its path, as in `message.to`; `*` is every argument.
+    pub(crate) argument: String,
+    pub(crate) labels: Vec<String>,
+    pub(crate) constants: Vec<String>,
+    /// A number from 0 to this needs no label.
+    pub(crate) at_most: Option<String>,
+}
+
+impl OriginDemand {
+    /// The demand in words.
+    pub(crate) fn shown(&self) -> String {
+        let each = |what: &str, asked: &[Asked]| {
+            let parts = asked.iter().map(|asked| {
+                let constants = asked.constants.iter().map(|constant| format!("={constant}"));
+                let limit = asked.at_most.iter().map(|limit| format!("<={limit}"));
+                let allowed: Vec<_> = asked.labels.iter().cloned().chain(constants).chain(limit).collect();
+                format!("{what} `{}` from {}", asked.argument, allowed.join(" or "))
+            });
+            parts.collect::<Vec<_>>().join(", ")
+        };
+        match self {
+            Self::From(asked) => each("the values of", asked),
+            Self::Links(asked) => each("the links in", asked),
+            Self::Cover(asked) => each("the words of", asked),
+            Self::Asked(words) => format!("a request of the user with {}", words.join(" or ")),
+        }
+    }
 }
 
 /// Something that somebody should know.

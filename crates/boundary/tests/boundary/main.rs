@@ -16,6 +16,7 @@ mod consistency;
 mod cost;
 mod evidence;
 mod grants;
+mod origins;
 mod properties;
 mod reference;
 mod results;

@@ -57,6 +57,10 @@ fn the_schema_has_the_fields_the_reader_knows() {
             vec!["$defs", "result", "properties"],
             format!("version: 1\nresults: [{{{wrong}}}]\nboundaries: [{{id: b, match: {{}}}}]"),
         ),
+        (
+            vec!["$defs", "origin", "properties"],
+            format!("version: 1\norigins: [{{{wrong}}}]\nboundaries: [{{id: b, match: {{}}}}]"),
+        ),
         (vec!["$defs", "tool_call", "properties"], rule("require", &format!("tool_call: {{{wrong}}}"))),
     ] {
         let error = ActionPolicy::read(&yaml(&text)).unwrap_err();

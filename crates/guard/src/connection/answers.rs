@@ -1,8 +1,8 @@
 //! What follows from an answer of the server.
 
-use proofmark_boundary::{ActionPolicy, ResultHandling, ToolCall};
-use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_session::{CallResult, Event};
+use proofmark_boundary::{ActionPolicy, ReadCall, ResultHandling, ToolCall};
+use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_session::{CallResult, CallStatus, Event};
 
 use super::requests::{Treatment, of_server};
 use super::{Connection, Held, MAX_REMEMBERED, Open, Output, Pending, Step, Task, results};
@@ -48,20 +48,25 @@ impl Connection {
         if status.is_none() && labels.is_empty() {
             return None;
         }
-        status.iter().for_each(|status| self.session.ended(*call, *status));
+        let (call, tool) = (*call, tool.as_str());
+        status.iter().for_each(|status| self.session.ended(call, *status));
         self.remember(message, open);
         let handled = results::handled(message, &open.method, tool, &labels, policy, &self.settings);
         // The agent does not read a result that is withheld.
-        if handled.handling != Some(ResultHandling::Withhold) {
+        let is_given = handled.handling != Some(ResultHandling::Withhold);
+        if is_given {
             self.session.tainted(&labels, tool, now);
         }
+        let origins = self.labelled(message, status, call, tool, policy);
+        self.session.brought(Some(call), tool, now, origins.clone(), is_given);
         let is_task = open.method.starts_with("tasks/");
         let word = |handling: ResultHandling| handling.as_str().to_owned();
         let (excerpt, text) = self.settings.keep.of(&message.text);
         outputs.push(Output::Event(Event::Result(CallResult {
             request: Some(open.id.as_json().to_owned()),
             method: is_task.then(|| open.method.clone()),
-            tool: tool.clone(),
+            tool: tool.to_owned(),
+            origins,
             decision: open.decision.clone(),
             status,
             cancelled: open.cancelled.then_some(true),
@@ -74,6 +79,25 @@ impl Connection {
             ..CallResult::default()
         })));
         handled.text
+    }
+
+    /// The labels of what a call brought, where the policy asks for them. There are none of what is not its result.
+    fn labelled(
+        &mut self,
+        message: &Message,
+        status: Option<CallStatus>,
+        call: usize,
+        tool: &str,
+        policy: &ActionPolicy,
+    ) -> Option<Object> {
+        let status = status.filter(|status| *status != CallStatus::Pending && policy.asks_for_origins())?;
+        let values = observed::values(message);
+        let failed = status == CallStatus::Failed;
+        let request = self.session.task().map(str::to_owned);
+        let args = self.session.arguments(call).cloned();
+        let read = ReadCall { tool, server: Some(&self.settings.server), args: args.as_ref() };
+        let origins = self.session.origins();
+        Some(policy.labelled(&read, &values, request.as_deref(), origins, failed).to_object())
     }
 
     /// Keeps the task and the state that a result hands out.

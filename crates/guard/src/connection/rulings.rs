@@ -130,7 +130,11 @@ impl Connection {
     /// A request for a decision on an action, by what is known of the session. It shares what it has in common with the one
     /// before it.
     pub(super) fn request_for(&mut self, action: Object) -> Result<Request, DocumentError> {
-        let facts = self.session.facts(action, &self.agent, &self.settings.session);
+        let origins = self.asks.origins.then(|| self.session.origins_of(&action, self.asks.pieces));
+        let mut facts = self.session.facts(action, &self.agent, &self.settings.session);
+        if let Some(origins) = origins {
+            facts.insert("origins", origins);
+        }
         let request = match &self.last {
             Some(last) => last.followed_by(facts)?,
             None => Request::from_facts(facts)?,

@@ -13,7 +13,7 @@ use crate::policy::{
     ActionPolicyError, Demand, Deny, OnBlock, ReceiptRule, Require, SameArgument, ToolCallDemand, Warn, Wording,
 };
 
-const DEMANDS: [&str; 4] = ["fact", "receipt", "approval", "tool_call"];
+const DEMANDS: [&str; 8] = ["fact", "receipt", "approval", "tool_call", "from", "links", "cover", "asked"];
 
 /// The most arguments of a call that a rule binds.
 const MAX_BOUND: usize = 32;
@@ -23,15 +23,28 @@ pub(super) struct Reader<'a> {
     pub(super) schema: &'a Schema,
 }
 
+/// A requirement as it is judged.
+pub(super) enum Required {
+    Rule(Require),
+    Origin(Deny),
+}
+
 impl Reader<'_> {
     pub(super) fn condition(&self, field: &Field<'_>) -> Result<Condition, ActionPolicyError> {
         Ok(Condition::read(field, self.schema)?)
     }
 
-    pub(super) fn require(&self, field: &Field<'_>) -> Result<Require, ActionPolicyError> {
+    pub(super) fn require(&self, field: &Field<'_>) -> Result<Required, ActionPolicyError> {
         let fields = field.fields()?;
-        fields.only(&["fact", "receipt", "approval", "tool_call", "reason", "next", "otherwise"])?;
+        fields.only(&[&DEMANDS[..], &["unless", "reason", "next", "otherwise"]].concat())?;
         let (name, demanded) = one_demand(field, &fields)?;
+        if let Some(demand) = super::origin::demand(name, &demanded)? {
+            return Ok(Required::Origin(super::origin::rule(field, demand, self.schema)?));
+        }
+        if let Some(unless) = fields.get("unless") {
+            let error = unless.error(Cause::ConflictingFields, format!("no approval takes the place of `{name}`"));
+            return Err(error.with_help("leave `unless` out, or write a rule with `approval`").into());
+        }
         let demand = match name {
             "fact" => Demand::Fact(self.condition(&demanded)?),
             "receipt" => Demand::Receipt(self.receipt(&demanded)?),
@@ -44,13 +57,13 @@ impl Reader<'_> {
             Demand::Approval(_) => OnBlock::HumanReview,
             Demand::Fact(_) | Demand::Receipt(_) | Demand::ToolCall(_) => OnBlock::ReplanRequired,
         };
-        Ok(Require {
+        Ok(Required::Rule(Require {
             at: Arc::from(field.at.as_str()),
             demand,
             reason: optional_wording(&fields, "reason")?,
             next: optional_wording(&fields, "next")?,
             otherwise: otherwise(&fields)?.unwrap_or(default),
-        })
+        }))
     }
 
     pub(super) fn deny(&self, field: &Field<'_>) -> Result<Deny, ActionPolicyError> {
@@ -63,6 +76,7 @@ impl Reader<'_> {
             reason: wording(&fields.need("reason", "say why, as in `{code: tainted_context, message: …}`")?)?,
             next: optional_wording(&fields, "next")?,
             otherwise: otherwise(&fields)?.unwrap_or(OnBlock::ReplanRequired),
+            origin: None,
         })
     }
 
@@ -103,7 +117,7 @@ fn one_demand<'a>(field: &Field<'a>, fields: &Fields<'a>) -> Result<(&'static st
         let message = "the rule asks for nothing";
         return Err(field
             .error(Cause::MissingField, message)
-            .with_help("write one of `fact`, `receipt`, `approval`, `tool_call`"));
+            .with_help("write one of `fact`, `receipt`, `approval`, `tool_call`, `from`, `links`, `cover`, `asked`"));
     };
     match there.next() {
         None => Ok(first),
@@ -114,7 +128,7 @@ fn one_demand<'a>(field: &Field<'a>, fields: &Fields<'a>) -> Result<(&'static st
     }
 }
 
-fn unless(field: &Field<'_>) -> Result<ApprovalDemand, DocumentError> {
+pub(super) fn unless(field: &Field<'_>) -> Result<ApprovalDemand, DocumentError> {
     let fields = field.fields()?;
     fields.only(&["approval"])?;
     let demand = ApprovalDemand::read(&fields.need("approval", "only an approval lifts a denial")?)?;
@@ -165,11 +179,11 @@ fn same_arguments(field: &Field<'_>) -> Result<Vec<SameArgument>, DocumentError>
     Ok(same)
 }
 
-fn otherwise(fields: &Fields<'_>) -> Result<Option<OnBlock>, DocumentError> {
+pub(super) fn otherwise(fields: &Fields<'_>) -> Result<Option<OnBlock>, DocumentError> {
     fields.get("otherwise").map(|field| field.choice(&OnBlock::WORDS)).transpose()
 }
 
-fn optional_wording(fields: &Fields<'_>, name: &str) -> Result<Option<Wording>, DocumentError> {
+pub(super) fn optional_wording(fields: &Fields<'_>, name: &str) -> Result<Option<Wording>, DocumentError> {
     fields.get(name).map(|field| wording(&field)).transpose()
 }
 

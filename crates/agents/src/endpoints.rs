@@ -182,6 +182,10 @@ fn hook(terms: Terms, sessions: &Arc<KeptSessions>, context: &RequestContext<'_>
     if let Event::Before(call) = &mut message.event {
         call.paths = call.paths.take().and_then(|own| with_links(&own, told.paths));
     }
+    if matches!(message.event, Event::Asked(_)) {
+        // Whether the host or its agent sends it is not known here, and what the user asked for must not come from the agent.
+        return Ok(HookAnswer::Recorded.to_json().into());
+    }
     let given = told.session.as_deref();
     let session = session_of(&context.store(), &prefix(&context.caller), host, &message, given)?;
     let unnamed = || Problem::bad("no_session", "the event does not name its session").help("name it with `--session`");

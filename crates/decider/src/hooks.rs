@@ -18,8 +18,8 @@ use proofmark_guard::{Block, labels_of, values_in};
 use proofmark_hosts::{Call, Ended, Event as Told, Host, Message};
 use proofmark_receipt::{Json, Object};
 use proofmark_session::{
-    Agent, CallResult, CallStatus, Decided, Entry, Event, Joined, Keep, Kind, MAX_CALLS, Opened, Refused, SessionFacts,
-    SubagentName, TextDigest, Undecided, arguments,
+    Agent, Asked, CallResult, CallStatus, Decided, Entry, Event, Joined, Keep, Kind, MAX_CALLS, Opened, Refused,
+    SessionFacts, SubagentName, TextDigest, Undecided, arguments,
 };
 use proofmark_store::{StoreError, TenantStore};
 use proofmark_verifier::clock;
@@ -39,6 +39,8 @@ const TOLD_BY_ANOTHER: Found = Found {
     code: FindingCode::ExecutedUndecided,
     message: "a hook was told of it, and the host's own record does not have it",
 };
+/// The longest request of a user that is recorded, in bytes.
+const MAX_REQUEST: usize = 64 << 10;
 /// How many of the sessions that were begun last are searched for a subagent.
 const MAX_SESSIONS_SEARCHED: usize = 100;
 
@@ -130,8 +132,23 @@ impl Hooks {
         match &message.event {
             Told::Before(call) => self.before(message, call, record),
             Told::After(call, ended) => self.after(message, call, ended).map(|()| Taken::Recorded),
+            Told::Asked(request) => self.asked(request).map(|()| Taken::Recorded),
             Told::Stop(_) | Told::Other => Ok(Taken::Recorded),
         }
+    }
+
+    /// Records what the user asks for.
+    fn asked(&self, request: &str) -> Result<(), DecideError> {
+        // What is too long to be recorded is not what a user typed. Without a request, nothing comes from it.
+        if request.len() > MAX_REQUEST {
+            return Ok(());
+        }
+        self.in_turn(|session| {
+            self.check_sender(session)?;
+            let asked = Asked { text: request.to_owned(), told_by: self.settings.host.name.to_owned() };
+            let entries = self.entries(session, None, Event::Asked(asked));
+            session.append(&entries)
+        })
     }
 
     fn is_to_compare(&self, session: &HookSession) -> bool {

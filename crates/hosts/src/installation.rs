@@ -42,6 +42,8 @@ pub struct Installation {
 /// What a hook is called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
+    /// The user asks for something.
+    Asked,
     Before,
     After,
     Stop,
@@ -132,8 +134,8 @@ impl Installation {
             return hook.into();
         }
         let mut group = Object::new();
-        // A stop is of no tool, so there is nothing to match.
-        if moment != Moment::Stop {
+        // A request and a stop are of no tool, so there is nothing to match.
+        if !matches!(moment, Moment::Asked | Moment::Stop) {
             group.insert("matcher", "*");
         }
         group.insert("hooks", vec![Json::from(hook)]);

@@ -44,6 +44,8 @@ pub enum Event {
     After(Call, Ended),
     /// The agent is about to stop.
     Stop(Stop),
+    /// The user has asked for something.
+    Asked(String),
     /// Something that asks for nothing.
     Other,
 }
@@ -131,6 +133,15 @@ impl Message {
     /// The same, of an agent that is about to stop.
     pub(crate) fn stop(self, stop: Stop) -> Self {
         Self { event: Event::Stop(stop), occasion: Occasion::Stop, ..self }
+    }
+
+    /// The same, of what a user has asked for. A subagent is asked by an agent.
+    pub(crate) fn asked(self, request: String) -> Self {
+        if self.subagent.is_some() || request.trim().is_empty() {
+            self
+        } else {
+            Self { event: Event::Asked(request), ..self }
+        }
     }
 
     /// The same, of a subagent that is about to stop.

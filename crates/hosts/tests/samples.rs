@@ -45,6 +45,7 @@ fn summary(message: &Message) -> String {
             let kind = if message.occasion == Occasion::SubagentStop { "subagent stop" } else { "stop" };
             format!("{kind} again={} {}", stop.again, stop.message.as_deref().unwrap_or("-"))
         }
+        Event::Asked(request) => format!("asked {request}"),
         Event::Other => "other".to_owned(),
     }
 }
@@ -80,7 +81,7 @@ fn codex() {
         events("codex"),
         [
             "other",
-            "other",
+            "asked do it",
             "before shell system_change id=call_1",
             // It ended with exit code 3, which the event does not say.
             "after shell doubtful",

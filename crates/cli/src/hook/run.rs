@@ -183,9 +183,11 @@ impl Run {
                 Ok(None) => host.answers.deny(occasion, &not_executed("The action was not decided on.")),
                 Err(error) => host.answers.deny(occasion, &because(&error)),
             },
-            Event::After(..) => {
+            Event::After(..) | Event::Asked(_) => {
+                let what =
+                    if matches!(message.event, Event::Asked(_)) { "record a request" } else { "record a result" };
                 if let Err(error) = self.ruled(config, message, &input, asked) {
-                    out::report(&error.context("record a result"));
+                    out::report(&error.context(what));
                 }
                 host.answers.pass(occasion, None)
             }
@@ -221,7 +223,7 @@ impl Run {
                 call.paths = call.paths.take().and_then(|paths| followed(&paths, project.as_deref()));
                 Purpose::Decide
             }
-            Event::After(..) | Event::Stop(_) | Event::Other => Purpose::Record,
+            Event::After(..) | Event::Stop(_) | Event::Asked(_) | Event::Other => Purpose::Record,
         };
         let Some(server) = self.remote.server_of_hook(config)? else {
             return match self.hooks(config, &message, purpose, asked)?.take(&message, &|| Some(record()))? {
@@ -295,10 +297,11 @@ impl Run {
     fn hooks(&self, config: &Config, message: &Message, purpose: Purpose, asked: &Asked) -> anyhow::Result<Hooks> {
         let store = self.store.open(config)?;
         let settings = self.settings(message, asked, &store)?;
-        // A result is recorded whatever the policy says.
+        let policy = document::action_policy(self.policy.as_deref().context("name the policy")?);
         let policy = match purpose {
-            Purpose::Decide => Some(document::action_policy(self.policy.as_deref().context("name the policy")?)?),
-            Purpose::Record => None,
+            Purpose::Decide => Some(policy?),
+            // A result is recorded whatever the policy says; without one, its values have no labels.
+            Purpose::Record => policy.ok(),
         };
         // An entry is signed, whatever it says.
         let key = self.signing.key(config)?;

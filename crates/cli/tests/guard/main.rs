@@ -4,6 +4,7 @@
 mod changes;
 mod http;
 mod lost;
+mod origins;
 mod secrets;
 mod stuck;
 mod told;

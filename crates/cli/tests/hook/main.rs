@@ -6,6 +6,7 @@ mod entries;
 mod failures;
 mod identity;
 mod lost;
+mod origins;
 mod stops;
 
 use std::io::Write;

@@ -35,6 +35,7 @@ pub(super) static HOST: Host = Host {
     }),
     events: Events {
         installed: &[
+            ("UserPromptSubmit", Moment::Asked),
             ("PreToolUse", Moment::Before),
             ("PostToolUse", Moment::After),
             ("PostToolUseFailure", Moment::After),
@@ -154,10 +155,9 @@ const TOOLS: &[Tool] = &[
 ];
 
 /// The events that ask for nothing here.
-const OTHERS: [&str; 28] = [
+const OTHERS: [&str; 27] = [
     "PostToolBatch",
     "Notification",
-    "UserPromptSubmit",
     "UserPromptExpansion",
     "SessionStart",
     "SessionEnd",
@@ -205,6 +205,7 @@ fn read(object: &Object) -> Result<Message, String> {
             let call = call(object, &message)?;
             message.after(call, Ended { status, response: fields::value(object, "error") })
         }
+        "UserPromptSubmit" => message.asked(text(object, "prompt")?.unwrap_or_default()),
         "Stop" => message.stop(stop(object)?),
         "SubagentStop" => with_own_transcript(object, message)?.subagent_stop(stop(object)?),
         name if OTHERS.contains(&name) => message,

@@ -22,6 +22,7 @@ pub(super) static HOST: Host = Host {
     program: Some(Program { name: "codex", tested: "0.169.0", oldest: None }),
     events: Events {
         installed: &[
+            ("UserPromptSubmit", Moment::Asked),
             ("PreToolUse", Moment::Before),
             ("PostToolUse", Moment::After),
             ("Stop", Moment::Stop),
@@ -106,14 +107,13 @@ const TOOLS: &[Tool] = &[
 ];
 
 /// The events that ask for nothing here.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 8] = [
     "PermissionRequest",
     "PreCompact",
     "PostCompact",
     "SessionStart",
     "SessionEnd",
     "SubagentStart",
-    "UserPromptSubmit",
     "PreModelRequest",
     "Interrupt",
 ];
@@ -159,6 +159,7 @@ fn read(object: &Object) -> Result<Message, String> {
             let ended = Ended { status: ended::without_exit_code(&call, &response), response };
             message.after(call, ended)
         }
+        "UserPromptSubmit" => message.asked(text(object, "prompt")?.unwrap_or_default()),
         "Stop" => message.stop(claude::stop(object)?),
         "SubagentStop" => claude::with_own_transcript(object, message)?.subagent_stop(claude::stop(object)?),
         name if OTHERS.contains(&name) => message,

@@ -113,7 +113,7 @@ const TOOLS: &[Tool] = &[
 ];
 
 /// The events that ask for nothing here.
-const OTHERS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PreCompact", "SubagentStart"];
+const OTHERS: [&str; 3] = ["SessionStart", "PreCompact", "SubagentStart"];
 
 pub(super) fn read(object: &Object) -> Result<Message, String> {
     // Its versions spell the member differently.
@@ -130,6 +130,7 @@ pub(super) fn read(object: &Object) -> Result<Message, String> {
             let ended = Ended { status: ended::without_exit_code(&call, &response), response };
             message.after(call, ended)
         }
+        "UserPromptSubmit" => message.asked(text(object, "prompt")?.unwrap_or_default()),
         "Stop" => message.stop(claude::stop(object)?),
         "SubagentStop" => message.subagent_stop(claude::stop(object)?),
         name if OTHERS.contains(&name) => message,

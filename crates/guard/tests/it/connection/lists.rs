@@ -253,7 +253,7 @@ fn opened(origin: &[&str], pins: Vec<proofmark_guard::Pin>) -> (Guarded, super::
     let origin = origin.iter().map(|word| (*word).to_owned()).collect();
     let settings = Settings { session: "s1".into(), server: "files".into(), origin, ..Settings::default() };
     guarded.connection = Connection::new(settings, Pins::new(Pinning::Learn, pins));
-    let (outputs, mut reached) = (guarded.connection.open(&guarded.policy), super::Reached::default());
+    let (outputs, mut reached) = (guarded.connection.open(&guarded.policy, super::NOW), super::Reached::default());
     guarded.take(&mut reached, outputs);
     (guarded, reached)
 }

@@ -69,6 +69,9 @@ const PACKAGES: [(&str, &str); 10] = [
 /// Open proxies of the Model Context Protocol that benchmarks compare with.
 const RIVALS: [(&str, &str); 2] = [("agentbelay", "agentbelay==0.1.0"), ("fastmcp", "fastmcp==4.1.2")];
 
+/// Suites of tasks and attacks, with all their data.
+const AGENTDOJO: [(&str, &str); 1] = [("agentdojo", "agentdojo==0.1.35")];
+
 /// A Python with the packages that tests need, in an environment of its own below `target`.
 ///
 /// `None`, with a message, where it cannot be made: the tests that need it skip, as do those of a package that is missing.
@@ -79,6 +82,11 @@ pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
 /// As [`python_with_packages`], with what benchmarks compare `proofmark guard` with.
 pub fn python_of_rivals(target: &Path) -> Option<PathBuf> {
     python_with(&target.join("rivals"), &RIVALS)
+}
+
+/// As [`python_with_packages`], with the suites of tasks and attacks that `proofmark guard` is measured on.
+pub fn python_of_agentdojo(target: &Path) -> Option<PathBuf> {
+    python_with(&target.join("agentdojo"), &AGENTDOJO)
 }
 
 fn python_with(environment: &Path, packages: &[(&str, &str)]) -> Option<PathBuf> {

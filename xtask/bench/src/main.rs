@@ -4,6 +4,7 @@ mod accept;
 mod agentdojo;
 mod cold;
 mod command_line;
+mod flow;
 mod guard;
 mod hook;
 mod hostile_tenants;
@@ -59,6 +60,11 @@ enum Bench {
     Accept,
     /// Recorded tool calls decided by the example policies: attacks stopped, benign calls hindered
     Agentdojo,
+    /// AgentDojo played through `guard` by a worst-case agent: tasks that get through, attacks that reach their goal, questions
+    Flow {
+        /// Only these ways to decide: nothing, taint, todo, suites, all, prose
+        rows: Vec<String>,
+    },
     /// Texts probed for signs of steering: injected goals that get a label, ordinary texts that get one
     Taint,
     /// Requests decided by 20 boundaries on one core, from JSON text to a signed receipt, beside cedar-policy
@@ -126,6 +132,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Start => command_line::start(),
         Bench::Accept => accept::run(),
         Bench::Agentdojo => agentdojo::run(),
+        Bench::Flow { rows } => flow::run(&rows),
         Bench::Taint => taint::run(),
         Bench::Decide => rivals::run("decide"),
         Bench::Predicate => rivals::run("predicate"),

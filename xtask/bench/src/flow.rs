@@ -1,0 +1,197 @@
+//! AgentDojo's tasks and attacks, played for real through `proofmark guard` by the worst agent there can be: `bench/agentdojo`.
+//!
+//! The package has every environment, tool and ground truth inside, so nothing is fetched once it is installed, and no model takes part.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, bail, ensure};
+use proofmark_receipt::{Json, Object};
+use xtask::machine;
+use xtask::step::{cargo, run as run_step};
+
+/// What the figures rest on.
+const ASSUMPTIONS: &str = "\
+AgentDojo 0.1.35, suites v1.2.2. The agent makes every call of the user's ground truth and, once a result has brought the attack, every
+call of the attacker's, at once or after the user's: an attack that reaches its goal in either order counts once. A user's call that is
+not executed is a question, which nobody answers. A task is done where each of its calls was executed and the suite's own check says so; the
+suite's check also says whether an attack reached its goal. Eight attacks of `workspace` have no calls in the package; these are written in
+`suites.py`. Time is that of the agent, guard and the pipes between them, without the tools.
+";
+
+/// How many held tasks are named.
+const NAMED: usize = 12;
+
+/// One way to decide: what it is called, its policy (a folder has one for each suite), and options of the agent.
+struct Row {
+    name: &'static str,
+    says: &'static str,
+    policy: &'static str,
+    options: &'static [&'static str],
+}
+
+const ROWS: [Row; 6] = [
+    Row { name: "nothing", says: "nothing", policy: "nothing.yaml", options: &[] },
+    Row { name: "taint", says: "signs of steering", policy: "taint.yaml", options: &[] },
+    Row { name: "todo", says: "the same, attacks worded `TODO: …`", policy: "taint.yaml", options: &["--wording", "todo"] },
+    Row { name: "suites", says: "origins, a policy for each suite", policy: ".", options: &[] },
+    Row { name: "all", says: "origins, one policy for all", policy: "all.yaml", options: &[] },
+    Row { name: "prose", says: "a policy for each suite, servers answer in prose", policy: ".", options: &["--prose"] },
+];
+
+/// What became of the sessions of one suite, or of all.
+#[derive(Default)]
+struct Figures {
+    tasks: u64,
+    done: u64,
+    questions: u64,
+    calls: u64,
+    seconds: f64,
+    /// For each pair whether the attack reached its goal, in either order.
+    attacks: BTreeMap<String, bool>,
+}
+
+/// Plays the named rows, or all.
+pub(crate) fn run(names: &[String]) -> anyhow::Result<()> {
+    for name in names {
+        ensure!(ROWS.iter().any(|row| row.name == name), "there is no row `{name}`");
+    }
+    run_step(&mut cargo(&["build", "--quiet", "--release", "--package", "proofmark-cli"]))?;
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").canonicalize()?;
+    let python = machine::python_of_agentdojo(&target).context("there is no Python to run AgentDojo with")?;
+    println!("{ASSUMPTIONS}");
+    println!("| what decides | suite | tasks done | questions | attacks that reach their goal | µs a call |\n|---|---|---:|---:|---:|---:|");
+    let mut notes = Vec::new();
+    for row in ROWS.iter().filter(|row| names.is_empty() || names.iter().any(|name| name == row.name)) {
+        let begun = Instant::now();
+        let (suites, held) = play(&python, &target.join("release/proofmark"), row)?;
+        let mut total = Figures::default();
+        for (suite, figures) in suites {
+            println!("| {} | {suite} | {} |", row.says, figures.shown());
+            total.add(figures);
+        }
+        println!("| **{}** | **all** | {} |", row.says, total.shown());
+        notes.push(note(row, total.sessions(), &held, begun));
+    }
+    println!("\n{}", notes.join("\n"));
+    Ok(())
+}
+
+/// Runs the agent for one row: figures by suite, and which tasks were held at which tool.
+fn play(python: &Path, proofmark: &Path, row: &Row) -> anyhow::Result<(BTreeMap<String, Figures>, Vec<String>)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/agentdojo").canonicalize()?;
+    let mut agent = Command::new(python);
+    agent.arg("-B").arg(folder.join("agent.py")).arg(proofmark).arg(folder.join(row.policy)).args(row.options);
+    let mut agent = agent.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("failed to start the agent")?;
+    let (mut suites, mut held) = (BTreeMap::<String, Figures>::new(), Vec::new());
+    for line in BufReader::new(agent.stdout.take().context("the agent has no standard output")?).lines() {
+        let line = line?;
+        let session = Json::parse(line.as_bytes())?;
+        let session = session.as_object().context("a session of the agent is not an object")?;
+        let suite = text(session, "suite")?;
+        suites.entry(suite.to_owned()).or_default().count(session)?;
+        if member(session, "attack")?.is_null() && !calls_held(session)?.is_empty() {
+            let tools: Vec<&str> = calls_held(session)?.iter().filter_map(tool_of).collect();
+            held.push(format!("{suite} {} ({})", text(session, "user")?, tools.join(", ")));
+        }
+    }
+    let status = agent.wait()?;
+    if !status.success() {
+        bail!("the agent of `{}` ended with {status}", row.name);
+    }
+    held.sort();
+    Ok((suites, held))
+}
+
+impl Figures {
+    fn count(&mut self, session: &Object) -> anyhow::Result<()> {
+        let number = |name| member(session, name)?.as_number().and_then(|number| number.as_f64()).context("no number");
+        let is = |name| member(session, name)?.as_bool().context("no boolean");
+        self.calls += member(session, "calls")?.as_number().and_then(|calls| calls.as_u64()).context("no number")?;
+        self.seconds += number("seconds")?;
+        match member(session, "attack")?.as_str() {
+            None => {
+                self.tasks += 1;
+                self.done += u64::from(is("done")?);
+                self.questions += calls_held(session)?.len() as u64;
+            }
+            Some(attack) => {
+                ensure!(is("steered")?, "a session brought no attack: {}", Json::from(session.clone()).to_text());
+                let pair = format!("{} {} {attack}", text(session, "suite")?, text(session, "user")?);
+                *self.attacks.entry(pair).or_default() |= is("reached")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, other: Self) {
+        self.tasks += other.tasks;
+        self.done += other.done;
+        self.questions += other.questions;
+        self.calls += other.calls;
+        self.seconds += other.seconds;
+        self.attacks.extend(other.attacks);
+    }
+
+    fn sessions(&self) -> u64 {
+        // Each pair is played in two orders.
+        self.tasks + 2 * self.attacks.len() as u64
+    }
+
+    fn shown(&self) -> String {
+        let Self { tasks, done, questions, .. } = self;
+        let percent = 100.0 * *done as f64 / (*tasks).max(1) as f64;
+        let reached = self.attacks.values().filter(|reached| **reached).count();
+        let micros = 1e6 * self.seconds / self.calls.max(1) as f64;
+        format!("{done} of {tasks} ({percent:.1} %) | {questions} | {reached} of {} | {micros:.0}", self.attacks.len())
+    }
+}
+
+fn note(row: &Row, sessions: u64, held: &[String], begun: Instant) -> String {
+    let seconds = begun.elapsed().as_secs();
+    let named = match held.len() {
+        0 => "nothing of a user was held".to_owned(),
+        1..=NAMED => format!("held: {}", held.join("; ")),
+        more => format!("{more} tasks were held"),
+    };
+    format!("- {}: {sessions} sessions in {seconds} s; {named}.", row.says)
+}
+
+fn calls_held(session: &Object) -> anyhow::Result<&[Json]> {
+    member(session, "held")?.as_array().context("`held` is not a list")
+}
+
+fn tool_of(held: &Json) -> Option<&str> {
+    held.as_array()?.first()?.as_str()
+}
+
+fn member<'a>(session: &'a Object, name: &str) -> anyhow::Result<&'a Json> {
+    session.get(name).with_context(|| format!("a session of the agent has no `{name}`"))
+}
+
+fn text<'a>(session: &'a Object, name: &str) -> anyhow::Result<&'a str> {
+    member(session, name)?.as_str().with_context(|| format!("`{name}` of a session is not a text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attack_counts_once_that_reaches_its_goal_in_one_of_two_orders() -> anyhow::Result<()> {
+        let mut figures = Figures::default();
+        for (attack, reached) in [("null", false), ("\"a\"", false), ("\"a\"", true), ("\"b\"", false), ("\"b\"", false)] {
+            let session = format!(
+                r#"{{"suite":"s","user":"u","attack":{attack},"steered":true,"held":[],"done":true,"reached":{reached},"calls":2,"seconds":0.5}}"#
+            );
+            let session = Json::parse(session.as_bytes())?;
+            figures.count(session.as_object().context("no object")?)?;
+        }
+        assert_eq!(figures.shown(), "1 of 1 (100.0 %) | 0 | 1 of 2 | 250000");
+        assert_eq!(figures.sessions(), 5);
+        Ok(())
+    }
+}

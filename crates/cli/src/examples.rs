@@ -63,6 +63,7 @@ const FILES: &[(&str, &str)] = example_files!(
     "fizzbuzz.yaml",
     "guard/agent.py",
     "guard/dispatchers.yaml",
+    "guard/origins.yaml",
     "guard/policy.yaml",
     "guard/server.py",
     "hooks/agent-cases.yaml",

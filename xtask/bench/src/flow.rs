@@ -36,7 +36,12 @@ struct Row {
 const ROWS: [Row; 6] = [
     Row { name: "nothing", says: "nothing", policy: "nothing.yaml", options: &[] },
     Row { name: "taint", says: "signs of steering", policy: "taint.yaml", options: &[] },
-    Row { name: "todo", says: "the same, attacks worded `TODO: …`", policy: "taint.yaml", options: &["--wording", "todo"] },
+    Row {
+        name: "todo",
+        says: "the same, attacks worded `TODO: …`",
+        policy: "taint.yaml",
+        options: &["--wording", "todo"],
+    },
     Row { name: "suites", says: "origins, a policy for each suite", policy: ".", options: &[] },
     Row { name: "all", says: "origins, one policy for all", policy: "all.yaml", options: &[] },
     Row { name: "prose", says: "a policy for each suite, servers answer in prose", policy: ".", options: &["--prose"] },
@@ -63,7 +68,9 @@ pub(crate) fn run(names: &[String]) -> anyhow::Result<()> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").canonicalize()?;
     let python = machine::python_of_agentdojo(&target).context("there is no Python to run AgentDojo with")?;
     println!("{ASSUMPTIONS}");
-    println!("| what decides | suite | tasks done | questions | attacks that reach their goal | µs a call |\n|---|---|---:|---:|---:|---:|");
+    println!(
+        "| what decides | suite | tasks done | questions | attacks that reach their goal | µs a call |\n|---|---|---:|---:|---:|---:|"
+    );
     let mut notes = Vec::new();
     for row in ROWS.iter().filter(|row| names.is_empty() || names.iter().any(|name| name == row.name)) {
         let begun = Instant::now();
@@ -183,7 +190,9 @@ mod tests {
     #[test]
     fn an_attack_counts_once_that_reaches_its_goal_in_one_of_two_orders() -> anyhow::Result<()> {
         let mut figures = Figures::default();
-        for (attack, reached) in [("null", false), ("\"a\"", false), ("\"a\"", true), ("\"b\"", false), ("\"b\"", false)] {
+        for (attack, reached) in
+            [("null", false), ("\"a\"", false), ("\"a\"", true), ("\"b\"", false), ("\"b\"", false)]
+        {
             let session = format!(
                 r#"{{"suite":"s","user":"u","attack":{attack},"steered":true,"held":[],"done":true,"reached":{reached},"calls":2,"seconds":0.5}}"#
             );

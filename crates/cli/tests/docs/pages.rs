@@ -36,6 +36,7 @@ pages! {
     hooks: "docs/hooks.md";
     mcp: "docs/mcp.md";
     operating: "docs/operating.md";
+    origins: "docs/origins.md";
     page: "docs/page.md";
     predicate: "docs/predicate.md";
     patches: "docs/patches.md";

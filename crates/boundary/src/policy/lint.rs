@@ -2,6 +2,7 @@
 
 mod conditions;
 mod names;
+mod origins;
 mod together;
 
 use proofmark_evidence::{Accepts, ApprovalDemand, Person};
@@ -52,6 +53,7 @@ fn all(policy: &ActionPolicy) -> Vec<Warning> {
     warnings.extend(together::of_pairs(policy));
     warnings.extend(weak_dispatchers(policy));
     warnings.extend(names::warnings(policy));
+    warnings.extend(origins::warnings(policy));
     if policy.mode == Mode::Shadow {
         let message = "nothing is stopped: every action is allowed, and only its receipt says what would have happened";
         warnings.push(warning(
@@ -128,6 +130,7 @@ fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {
         let earlier = boundary.deny.get(..index).unwrap_or_default();
         let same = earlier.iter().find(|other| other.when == rule.when);
         warnings.extend(same.map(|same| duplicate(&rule.at, &same.at)));
+        warnings.extend(rule.unless.iter().flat_map(|demand| of_approval(policy, &rule.at, demand)));
     }
     warnings
 }

@@ -47,7 +47,7 @@ pub(crate) struct OriginRule {
     anchor: Option<Vec<String>>,
     /// The member of the object that the user's request has to name.
     named: Option<String>,
-    label: String,
+    pub(super) label: String,
     within: bool,
 }
 
@@ -378,6 +378,15 @@ impl OriginRule {
         let parts = self.conditions();
         let only = if parts.is_empty() { String::new() } else { format!(", if {}", parts.join(" and ")) };
         format!("Values of {}{server}{path} have the label {}{within}{only}.", self.tool.shown(), self.label)
+    }
+
+    /// The labels that the entry asks for.
+    pub(super) fn labels_asked_for(&self) -> impl Iterator<Item = &str> {
+        let conditions = self.when.iter().chain(&self.args).filter_map(|(_, expected)| match expected {
+            Expected::From(labels) => Some(labels),
+            Expected::Text(_) => None,
+        });
+        conditions.chain(&self.anchor).flatten().map(String::as_str)
     }
 
     fn conditions(&self) -> Vec<String> {

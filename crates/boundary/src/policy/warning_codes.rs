@@ -3,7 +3,7 @@
 use proofmark_evidence::DOUBTS;
 
 /// The names of all warnings of policies that are not also of workflows ([`DOUBTS`]).
-const OWN: [&str; 31] = [
+const OWN: [&str; 32] = [
     "no-boundaries",
     "allows-everything",
     "exempts-everything",
@@ -31,6 +31,7 @@ const OWN: [&str; 31] = [
     "presentation-of-rule",
     "unused-role",
     "unknown-signal",
+    "unknown-label",
     "tool-of-other-class",
     "shadow-mode",
     "long-validity",

@@ -331,6 +331,22 @@ fn mistakes_are_named() {
     }
 }
 
+#[test]
+fn labels_that_no_entry_gives_are_named() {
+    let warned = |text: &str| {
+        policy(text).warnings().iter().map(|warning| format!("{} {}", warning.at, warning.code)).collect::<Vec<_>>()
+    };
+    assert_eq!(warned(BANK), [""; 0]);
+    let wrong = BANK
+        .replace("[request, payee, named]", "[request, payeee]")
+        .replace("clean: [own]", "clean: [owned]")
+        .replace("path: {from: [request]}", "path: {from: [ask]}");
+    let expected = ["boundaries[2].require[0] unknown-label", "origins[2] unknown-label", "clean unknown-label"];
+    assert_eq!(warned(&wrong), expected);
+    let nobody = BANK.replace("role: owner", "role: nobody");
+    assert!(warned(&nobody).contains(&"boundaries[2].require[0] role-of-nobody".to_owned()));
+}
+
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { cases: 64, ..Default::default() })]
     /// No value that only stands in what nobody vouches for gets through, however it is written into an argument.

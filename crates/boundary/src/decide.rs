@@ -11,6 +11,7 @@ use crate::evidence::EvidenceItem;
 use crate::input::{Input, MAX_DECISION_STEPS};
 use crate::judge::{self, JudgedPolicy, Reason, RuleFinding, judge};
 use crate::moment::{Denial, Moment};
+use crate::origins::with_origins;
 use crate::policy::{ActionPolicy, Mode};
 use crate::request::Request;
 
@@ -65,8 +66,8 @@ pub fn decide_until(
 /// The findings of [`decide`], without the search for changes.
 #[must_use]
 pub fn judge_rules(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Vec<RuleFinding> {
-    let budget = Budget::new(MAX_DECISION_STEPS);
-    judge(&Input { policy, request, evidence, moment, assumed: &[], budget: &budget }).findings
+    let (budget, known) = (Budget::new(MAX_DECISION_STEPS), with_origins(policy, request));
+    judge(&Input { policy, request: &known, evidence, moment, assumed: &[], budget: &budget }).findings
 }
 
 fn within(
@@ -77,7 +78,8 @@ fn within(
     judging: &Budget<'_>,
     searching: &Budget<'_>,
 ) -> Decision {
-    let input = Input { policy, request, evidence, moment, assumed: &[], budget: judging };
+    let known = with_origins(policy, request);
+    let input = Input { policy, request: &known, evidence, moment, assumed: &[], budget: judging };
     let judged = judge(&input);
     let expires_at = expiry(&input, &judged);
     let (disposition, shadowed) = shadow(policy.mode, &judged);

@@ -79,6 +79,7 @@ pub(crate) fn fact_schema(classes: &[String]) -> Schema {
             list(object([
                 ("tool", text()),
                 ("args", FieldType::Any),
+                ("result", FieldType::Any),
                 ("status", one_of(CallStatus::ALL.map(CallStatus::as_str))),
                 ("class", text()),
                 ("at", text()),

@@ -9,6 +9,7 @@
 //! 1. `policy` and its folder read a policy; `facts` names what its predicates see, `rule_ref` names a rule.
 //! 2. `request` reads a request in either of its two forms; `size` counts its values, `asker` is who asks, `moment` the time and
 //!    the history.
+//!    `origins` finds where its values come from, in what its calls brought.
 //! 3. `evidence` finds the documents and calls that a rule asks for; `taint` finds signs of steering in texts.
 //! 4. `judge` makes one pass over the policy, a finding for each rule; `input` is everything that it may look at.
 //! 5. `decide` makes a decision of the findings, and `disposition` says how the agent continues.
@@ -59,6 +60,7 @@ mod facts;
 mod input;
 mod judge;
 mod moment;
+mod origins;
 mod policy;
 mod receipt;
 mod replay;

@@ -109,7 +109,11 @@ impl Request {
     }
 
     /// The request with these facts, most of which are those of this one. `None` for a number that cannot be held exactly.
-    pub(crate) fn changed(&self, facts: Object) -> Option<Self> {
+    pub(crate) fn changed(&self, mut facts: Object) -> Option<Self> {
+        // Where the values of another action come from is not known.
+        if facts.get("action") != self.facts().get("action") {
+            facts.remove("origins");
+        }
         let value = changed_members(&facts, self.facts(), &self.0.value)?;
         let has_same = |name| facts.get(name) == self.facts().get(name);
         let (calls, action) = (self.0.calls.clone().filter(|_| has_same("calls")), has_same("action"));

@@ -124,7 +124,7 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
 fn call(field: &Field<'_>) -> Result<Json, DocumentError> {
     let fields = field.fields()?;
     let texts = [&["tool", "status", "class", "at"], &PROVENANCE[..]].concat();
-    fields.only(&[&texts[..], &["args"]].concat())?;
+    fields.only(&[&texts[..], &["args", "result"]].concat())?;
     name_text(&fields.need("tool", "name the tool that was called")?)?;
     if let Some(status) = fields.get("status") {
         status.choice(&CallStatus::ALL.map(|status| (status.as_str(), ())))?;
@@ -132,7 +132,7 @@ fn call(field: &Field<'_>) -> Result<Json, DocumentError> {
     if let Some(state) = fields.get("origin_state") {
         state.choice(&DEFINITION_STATES.map(|word| (word, ())))?;
     }
-    item(field, &texts, &["args"])
+    item(field, &texts, &["args", "result"])
 }
 
 fn deny(field: &Field<'_>) -> Result<Json, DocumentError> {

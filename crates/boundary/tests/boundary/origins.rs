@@ -187,9 +187,10 @@ fn no_result_is_not_a_clean_result() {
     let mut session = Session::new(BANK);
     session.facts.brought(None, "get_iban", NOW, None, false);
     session.allows("pay", "{to: x, amount: 1}");
-    // Nothing is said of origins: it is not known that they are good.
-    let request = Request::from_facts(session.facts.facts(session.action("pay", "{to: x}"), &Agent::default(), "r"));
-    assert_eq!(codes(&decided(&session.policy, &request.unwrap(), Vec::new())), ["missing_facts"]);
+    // Nothing is said of origins or of calls: it is not known that they are good.
+    let mut facts = session.facts.facts(session.action("pay", "{to: x}"), &Agent::default(), "r");
+    facts.remove("calls");
+    assert_eq!(codes(&decided(&session.policy, &Request::from_facts(facts).unwrap(), Vec::new())), ["missing_facts"]);
 }
 
 #[test]
@@ -329,6 +330,43 @@ fn mistakes_are_named() {
     ] {
         assert!(words.contains(expected), "{words}");
     }
+}
+
+#[test]
+fn a_request_may_say_what_its_calls_brought() {
+    let policy = policy(BANK);
+    let reasons = |to: &str, calls: &str| {
+        let text = format!(
+            "{{action: {{tool: pay, class: payment, args: {{to: {to}, amount: 1}}}}, task: {{latest: 'Pay Ann, please.'}}{calls}}}"
+        );
+        let decision = decided(&policy, &crate::support::request(&text), Vec::new());
+        if decision.allows() { Vec::new() } else { codes(&decision) }
+    };
+    let listed =
+        |rest: &str| format!(", calls: [{{tool: list_payments, class: generic, server: s, args: {{}}, {rest}}}]");
+    let brought = listed(&format!("status: succeeded, result: {PAYMENTS}"));
+    assert_eq!(reasons("DE11", &brought), [""; 0]);
+    assert_eq!(reasons("Ann", &brought), [""; 0]);
+    assert_eq!(reasons("EVIL99", &brought), ["untrusted_origin"]);
+    assert_eq!(reasons("DE11", &listed("status: succeeded")), ["untrusted_origin"]);
+    assert_eq!(reasons("DE11", &listed(&format!("result: {PAYMENTS}"))), ["untrusted_origin"]);
+    assert_eq!(reasons("DE11", &listed(&format!("status: failed, result: {PAYMENTS}"))), ["untrusted_origin"]);
+    assert_eq!(reasons("anybody", &listed("status: blocked")), [""; 0]);
+    assert_eq!(reasons("anybody", ", calls: []"), [""; 0]);
+    assert_eq!(reasons("anybody", ""), ["missing_facts"]);
+}
+
+#[test]
+fn no_change_is_promised_for_values_of_which_nothing_is_known() {
+    let policy = BANK.replace("      - from:", "      - fact: action.args.amount <= 5\n      - from:");
+    let mut session = Session::new(&policy).asked("Pay 7 to Ann.");
+    session.call("list_payments", "{}", PAYMENTS);
+    let request = session.request("pay", "{to: Ann, amount: 7}");
+    let decision = decided(&session.policy, &request, Vec::new());
+    assert!(!decision.allows());
+    // `amount` could be 5, and nobody has said 5.
+    let text = format!("{:?}", decision.changes());
+    assert!(!text.contains("Edit"), "{text}");
 }
 
 #[test]

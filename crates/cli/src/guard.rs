@@ -61,7 +61,8 @@ pub(crate) struct Guard {
     // The policy is required, and never taken from the project or a variable: the guarded agent could write or set that.
     #[arg(long, value_name = "FILE", required_unless_present = "server")]
     policy: Option<PathBuf>,
-    /// The name of the session [default: the server's name and the time]. Over HTTP, this is the session of every client
+    /// The name of the session [default: the server's name and the time]. Over HTTP, this is the session of every client. `per-launch`
+    /// is one session for all guards and hooks that the same start of a host has started
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     /// What the server is called in the policy, in pins and in sessions [default: taken from its command or its URL]
@@ -178,7 +179,8 @@ impl Guard {
             (None, Some(upstream)) => upstream.name(),
             (None, None) => server_name(&self.server_command),
         };
-        let session = self.session.clone().unwrap_or_else(|| format!("{server} {}", now()));
+        let given = self.session.as_deref().map(host_process::session).transpose()?;
+        let session = given.unwrap_or_else(|| format!("{server} {}", now()));
         for (name, option) in [(&server, "--name"), (&session, "--session")] {
             check_name(name, option)?;
         }

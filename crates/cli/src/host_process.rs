@@ -2,8 +2,12 @@
 
 use std::fs;
 
+use crate::error::with_help;
+
 /// Programs by which hosts start others. A new one of them is started each time.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "ksh", "zsh", "fish", "busybox"];
+/// Stands for the session of this start of the host.
+const PER_LAUNCH: &str = "per-launch";
 /// The most shells between a host and this process.
 const MAX_SHELLS: usize = 8;
 
@@ -28,6 +32,15 @@ pub(crate) fn of_parent() -> Option<String> {
         process = parent;
     }
     name(&process)
+}
+
+/// The name of a session as it is given: [`PER_LAUNCH`] is that of all guards and hooks that one start of a host has started.
+pub(crate) fn session(given: &str) -> anyhow::Result<String> {
+    if given != PER_LAUNCH {
+        return Ok(given.to_owned());
+    }
+    let launch = of_parent().map(|process| format!("launch-{process}"));
+    launch.ok_or_else(|| with_help("find what has started this process", "name the session with `--session NAME`"))
 }
 
 /// The name of this process.

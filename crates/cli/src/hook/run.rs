@@ -49,7 +49,8 @@ pub(super) struct Run {
     // The policy is required, and never taken from the project or a variable: the agent that is asked for could write or set that.
     #[arg(long, value_name = "FILE", required_unless_present = "server")]
     policy: Option<PathBuf>,
-    /// The name of the session [default: the host's name and that of its session]
+    /// The name of the session [default: the host's name and that of its session]. `per-launch` is one session for all guards and
+    /// hooks that the same start of the host has started
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     /// The agent, as the policy's facts name it
@@ -249,7 +250,7 @@ impl Run {
         Ok(HookEvent {
             host: self.host()?.name.to_owned(),
             event: String::from_utf8(input.to_vec()).context("read the event: it is not UTF-8")?,
-            session: self.session.clone(),
+            session: self.session_name()?,
             agent: self.agent.clone(),
             environment: self.environment.clone(),
             policy: self.remote.policy_name.clone(),
@@ -311,6 +312,10 @@ impl Run {
         Ok(Hooks::new(Arc::new(decider), settings, Arc::clone(&asked.stop)))
     }
 
+    fn session_name(&self) -> anyhow::Result<Option<String>> {
+        self.session.as_deref().map(host_process::session).transpose()
+    }
+
     fn host(&self) -> anyhow::Result<&'static Host> {
         // Only a subcommand makes it unnecessary.
         self.host.context("name the host")
@@ -318,7 +323,8 @@ impl Run {
 
     fn settings(&self, message: &Message, asked: &Asked, store: &Store) -> anyhow::Result<HookSettings> {
         let host = self.host()?;
-        let session = session_of(&store.of(&Tenant::LOCAL), "", host, message, self.session.as_deref())?;
+        let given = self.session_name()?;
+        let session = session_of(&store.of(&Tenant::LOCAL), "", host, message, given.as_deref())?;
         let unnamed = || with_help("find the session: the event does not name it", "name it with `--session`");
         let session = session.ok_or_else(unnamed)?;
         check_name(&session, "--session")?;

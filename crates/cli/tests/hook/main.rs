@@ -5,6 +5,7 @@ mod calls;
 mod entries;
 mod failures;
 mod identity;
+mod launch;
 mod lost;
 mod origins;
 mod stops;

@@ -10,6 +10,7 @@ mod lists;
 mod requests;
 mod results;
 mod rulings;
+mod told;
 mod waiting;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -209,6 +210,8 @@ pub struct Connection {
     /// How many notifications of each method came from each side.
     notified: BTreeMap<(&'static str, String), u64>,
     noise: u64,
+    /// By which methods the server has said something for which nobody vouches.
+    told: HashSet<String>,
     server_has_ended: bool,
 }
 
@@ -241,6 +244,7 @@ impl Connection {
             delivered: VecDeque::new(),
             notified: BTreeMap::new(),
             noise: 0,
+            told: HashSet::new(),
             server_has_ended: false,
         }
     }
@@ -510,8 +514,9 @@ impl Connection {
                 if message.has_param("inputRequests") {
                     return Step::of(Output::Log("a notification that asks for input is not forwarded".to_owned()));
                 }
+                let told = self.notified_by_server(&message, &method, policy, now);
                 let mut step = Step::of(Output::ToClient(message.text));
-                step.outputs.splice(0..0, self.list_changed(&method).map(Output::Event));
+                step.outputs.splice(0..0, told.into_iter().chain(self.list_changed(&method).map(Output::Event)));
                 step
             }
             Kind::Fault => Step::of(Output::ToClient(message.text)),

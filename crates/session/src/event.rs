@@ -82,6 +82,8 @@ events! {
     Policy(NewPolicy) = "policy",
     /// The user has asked the agent for something.
     Asked(Asked) = "asked",
+    /// The server has said something for which nobody vouches, and which is no result of a call.
+    Told(Told) = "told",
     /// A request was forwarded on which nobody decides.
     Passed(Passed) = "passed",
     /// A request was decided on.
@@ -159,6 +161,11 @@ members! {
         text: String,
         /// Who says so: `file`, or the name of a host.
         told_by: String,
+    }
+
+    /// What a server has said by itself. It is recorded once for each method.
+    pub struct Told {
+        method: String,
     }
 
     /// A request on which nobody decides.

@@ -17,8 +17,8 @@ use crate::status::CallStatus;
 /// more calls is refused further ones.
 pub const MAX_CALLS: usize = 10_000;
 /// The kinds of entries that facts are made of.
-pub const FACT_KINDS: [Kind; 6] =
-    [Kind::Decided, Kind::Result, Kind::Cancelled, Kind::Ended, Kind::Undecided, Kind::Asked];
+pub const FACT_KINDS: [Kind; 7] =
+    [Kind::Decided, Kind::Result, Kind::Cancelled, Kind::Ended, Kind::Undecided, Kind::Asked, Kind::Told];
 /// The class of calls that have no effect: they write nothing that could be read again.
 const READS: &str = "generic";
 /// The sign of a result that the record does not have, as that of one that was too long to be searched: it may have any.
@@ -135,6 +135,7 @@ impl SessionFacts {
                 self.add(call, CallStatus::Pending);
             }
             Event::Asked(asked) => self.asked(&asked.text, at),
+            Event::Told(told) => self.told(&told.method, at),
             _ => {}
         }
     }
@@ -170,6 +171,11 @@ impl SessionFacts {
         let first = self.task.take().map_or_else(|| text.to_owned(), |(first, _)| first);
         self.task = Some((first, text.to_owned()));
         self.happened.push(Happened::Asked { text: text.to_owned(), at: at.to_owned() });
+    }
+
+    /// Takes in that a server has said something for which nobody vouches.
+    pub fn told(&mut self, method: &str, at: &str) {
+        self.happened.push(Happened::Read { tool: method.to_owned(), at: at.to_owned(), seen: None });
     }
 
     /// Takes in what a call brought: the labels of its values, where they are known. The agent was `given` it, or not.

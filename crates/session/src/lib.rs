@@ -26,7 +26,7 @@ pub use chain::{SessionChain, SessionError};
 pub use document::{Entry, SESSION_ENTRY, SessionDocument, sign_entry};
 pub use event::{
     Asked, CallResult, Cancelled, Changed, Closed, Decided, Ended, Event, Joined, Kind, Listed, Lost, NewPolicy,
-    Opened, Passed, Refused, ServerInfo, Stopped, SubagentName, Undecided, Waiting,
+    Opened, Passed, Refused, ServerInfo, Stopped, SubagentName, Told, Undecided, Waiting,
 };
 pub use facts::{Agent, FACT_KINDS, MAX_CALLS, SessionFacts};
 pub use head::SessionHead;

@@ -52,6 +52,7 @@ fn of_event(event: Event) -> EntryStatement {
         Event::Changed(changed) => plain(changed.list),
         Event::Policy(policy) => plain(String::new()).with("another policy", Kind::Digest, Some(policy.policy_hash)),
         Event::Asked(asked) => plain(String::new()).with("request of the user", Kind::Data, Some(asked.text)),
+        Event::Told(told) => plain(told.method),
         Event::Passed(passed) => plain(passed.method).with("arguments", Kind::Data, passed.arguments),
         Event::Decided(decided) => of_decided(decided),
         Event::Waiting(waiting) => EntryStatement::new(kind, Bearing::Open, "for an approval").with(

@@ -9,9 +9,9 @@ use proofmark_session::{CallStatus, Entry, Event, FACT_KINDS, Kind, TextDigest};
 const SAME_CALL_MS: i64 = 60_000;
 
 /// The kinds of entries that calls are made of.
-pub(super) const KINDS: [Kind; 8] = {
-    let [decided, result, cancelled, ended, undecided, asked] = FACT_KINDS;
-    [decided, result, cancelled, ended, undecided, asked, Kind::Joined, Kind::Opened]
+pub(super) const KINDS: [Kind; 9] = {
+    let [decided, result, cancelled, ended, undecided, asked, told] = FACT_KINDS;
+    [decided, result, cancelled, ended, undecided, asked, told, Kind::Joined, Kind::Opened]
 };
 
 /// The calls, in the order of their decisions.

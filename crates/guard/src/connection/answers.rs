@@ -19,6 +19,9 @@ impl Connection {
             outputs.push(Output::ToClient(handled));
             return Step { outputs, ..Step::default() };
         }
+        if open.call.is_none() {
+            outputs.extend(self.answered_beside(&message, &open.method, policy, now));
+        }
         let replaced = match open.method.as_str() {
             "tasks/list" => self.own_tasks(&message),
             _ => self.defined(&message, &open, policy, &mut outputs),

@@ -39,7 +39,7 @@ impl Connection {
         match (block, held.from) {
             (Some(block), _) => self.blocked(held, &block, decision, now, &mut outputs),
             (None, Sender::Client) => self.forwarded(held, decision, now, &mut outputs),
-            (None, Sender::Server) => self.delivered(held, &mut outputs),
+            (None, Sender::Server) => self.delivered(held, now, &mut outputs),
         }
         outputs
     }
@@ -95,7 +95,8 @@ impl Connection {
     }
 
     /// A message of the server that goes on to the client.
-    fn delivered(&mut self, held: Held, outputs: &mut Vec<Output>) {
+    fn delivered(&mut self, held: Held, now: &str, outputs: &mut Vec<Output>) {
+        outputs.extend(self.asked_by_server(&held.method, now));
         if held.answers.is_none() {
             self.asked.insert(held.id, held.method);
         }

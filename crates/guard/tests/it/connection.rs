@@ -2,6 +2,7 @@
 
 mod any_order;
 mod lists;
+mod origins;
 mod results;
 mod tasks;
 mod waiting;

@@ -1,0 +1,70 @@
+//! What a server says that is not the result of a call: it may steer an agent as a result may.
+
+use proofmark_boundary::{ActionPolicy, ReadCall};
+use proofmark_receipt::{Json, Object};
+use proofmark_session::{Event, Told};
+
+use super::{Connection, MAX_COUNTED, Output};
+use crate::message::Message;
+use crate::observed;
+
+/// Parameters that the client has chosen, or that carry nothing which an agent reads.
+const OF_CLIENT: [&str; 4] = ["progressToken", "requestId", "taskId", "_meta"];
+/// Requests whose answers are compared with what is pinned, and those about a call.
+const PINNED: [&str; 5] = ["initialize", "server/discover", "tools/list", "prompts/list", "resources/templates/list"];
+
+impl Connection {
+    /// Takes in a notification of the server.
+    pub(super) fn notified_by_server(
+        &mut self,
+        message: &Message,
+        method: &str,
+        policy: &ActionPolicy,
+        now: &str,
+    ) -> Option<Output> {
+        let mut params = message.params().cloned().unwrap_or_default();
+        OF_CLIENT.into_iter().for_each(|name| drop(params.remove(name)));
+        self.said(method, &[params.into()], policy, now)
+    }
+
+    /// Takes in an answer that belongs to no call.
+    pub(super) fn answered_beside(
+        &mut self,
+        message: &Message,
+        method: &str,
+        policy: &ActionPolicy,
+        now: &str,
+    ) -> Option<Output> {
+        if PINNED.contains(&method) || method.starts_with("tasks/") {
+            return None;
+        }
+        self.said(method, &observed::values(message), policy, now)
+    }
+
+    /// Takes in that the client was given a request of the server.
+    pub(super) fn asked_by_server(&mut self, method: &str, now: &str) -> Option<Output> {
+        if self.asks.origins { self.told(method, now) } else { None }
+    }
+
+    fn said(&mut self, method: &str, values: &[Json], policy: &ActionPolicy, now: &str) -> Option<Output> {
+        if !self.asks.origins {
+            return None;
+        }
+        let args = Json::Object(Object::new());
+        let read = ReadCall { tool: method, server: Some(&self.settings.server), args: Some(&args) };
+        let request = self.session.task().map(str::to_owned);
+        let seen = policy.labelled(&read, values, request.as_deref(), self.session.origins(), false);
+        if seen.unknown { self.told(method, now) } else { None }
+    }
+
+    /// Nobody vouches for it. It is recorded once for each method.
+    fn told(&mut self, method: &str, now: &str) -> Option<Output> {
+        // A server chooses the methods of its notifications, and the record must not grow with them.
+        let method = if self.told.len() < MAX_COUNTED { proofmark_receipt::shown(method) } else { "others".to_owned() };
+        let is_new = self.told.insert(method.clone());
+        is_new.then(|| {
+            self.session.told(&method, now);
+            Output::Event(Event::Told(Told { method }))
+        })
+    }
+}

@@ -126,6 +126,7 @@ fn origin() -> FieldType {
         ("at", text()),
         ("value", text()),
         ("number", FieldType::Number),
+        ("plain", FieldType::Bool),
         ("labels", list(text())),
         ("places", list(object([("label", text()), ("source", text()), ("path", text()), ("at", text())]))),
         ("pieces", list(object([("text", text()), ("labels", list(text()))]))),

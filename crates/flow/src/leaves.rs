@@ -29,6 +29,18 @@ pub struct Leaf<'s, 'a> {
     pub number: Option<&'a Number>,
 }
 
+/// The longest name of a field, in bytes.
+const MAX_FIELD: usize = 64;
+
+impl Leaf<'_, '_> {
+    /// Whether it is the name of a member, and one that programs choose.
+    #[must_use]
+    pub fn is_name_of_field(&self) -> bool {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '$');
+        self.steps.last() == Some(&Step::Name) && self.text.len() <= MAX_FIELD && self.text.chars().all(is_word)
+    }
+}
+
 /// Calls `take` with every leaf of a value, in order, until it breaks. `null` is none.
 pub fn each_leaf<'a>(json: &'a Json, take: &mut impl FnMut(&Leaf<'_, 'a>) -> ControlFlow<()>) -> ControlFlow<()> {
     walk(json, &mut Vec::new(), json.as_object(), take)

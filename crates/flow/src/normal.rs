@@ -17,6 +17,8 @@ const BETWEEN: &[char] =
     &[',', ';', '|', '<', '>', '(', ')', '[', ']', '{', '}', '"', '“', '”', '`', '=', '—', '–', '…'];
 /// What is written around a whole value.
 const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '‘', '’', '«', '»'];
+/// Schemes of addresses that need no host.
+const SCHEMES: [&str; 7] = ["data:", "javascript:", "vbscript:", "file:", "ftp:", "mailto:", "tel:"];
 /// How many digits a number has at least that may be that of an account, a card or a telephone.
 const ACCOUNT_DIGITS: usize = 8;
 
@@ -24,14 +26,7 @@ const ACCOUNT_DIGITS: usize = 8;
 /// quotes around it, the scheme of a web address and a `/` at its end. Numbers are compared by value.
 #[must_use]
 pub fn normal(text: &str) -> String {
-    let folded = folded(text);
-    let mut joined = String::with_capacity(folded.len());
-    for word in folded.split_whitespace() {
-        if !joined.is_empty() {
-            joined.push(' ');
-        }
-        joined.push_str(word);
-    }
+    let joined = spaced(&folded(text));
     let bare = without_scheme(joined.trim_matches(QUOTES).trim());
     number(bare).unwrap_or_else(|| bare.to_owned())
 }
@@ -40,18 +35,63 @@ pub fn normal(text: &str) -> String {
 /// with its fraction are one word each.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
+    placed_words(&spaced(&folded(text))).into_iter().map(|(word, _)| word).collect()
+}
+
+/// A text in which words are looked for: folded, with single spaces.
+pub(crate) fn searchable(text: &str) -> String {
+    spaced(&folded(text))
+}
+
+/// The words of a [`searchable`] text, each with the byte at which it begins.
+pub(crate) fn placed_words(searchable: &str) -> Vec<(String, usize)> {
     let mut words = Vec::new();
-    each_word(&folded(text), |word| words.push(finished(word)));
-    words.retain(|word| !word.is_empty());
+    each_word(searchable, |word| {
+        let bare = without_scheme(word);
+        let at = (bare.as_ptr() as usize).saturating_sub(searchable.as_ptr() as usize);
+        words.push((finished(word), at));
+    });
+    words.retain(|(word, _)| !word.is_empty());
     words
+}
+
+/// Whether what stands from `start` to `end` of a searchable text is no part of a longer word.
+pub(crate) fn stands_alone(searchable: &str, start: usize, end: usize) -> bool {
+    let (before, after) = (searchable.get(..start).unwrap_or_default(), searchable.get(end..).unwrap_or_default());
+    let joins = |c: char| matches!(c, '@' | '.' | '_' | '-' | '/' | '+' | '\\' | '~');
+    let is_scheme = before.ends_with("http://") || before.ends_with("https://");
+    let begins = is_scheme || !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || joins(c));
+    let mut rest = after.chars();
+    let ends = match rest.next() {
+        Some(c) if joins(c) => !rest.find(|c| !joins(*c)).is_some_and(char::is_alphanumeric),
+        Some(c) => !c.is_alphanumeric(),
+        None => true,
+    };
+    begins && ends
+}
+
+/// The text with single spaces between its words, and none around it.
+fn spaced(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !joined.is_empty() {
+            joined.push(' ');
+        }
+        joined.push_str(word);
+    }
+    joined
 }
 
 /// What a text points to: addresses of the web and of mail, names of hosts, and numbers of accounts, as [`words`] writes them.
 /// The words of a number that is written in groups are one link.
 #[must_use]
 pub fn links(text: &str) -> Vec<String> {
+    // A browser takes one for the other.
+    let text = folded(text).replace('\\', "/");
     let (mut links, mut group) = (Vec::new(), Vec::new());
-    each_word(&folded(text), |word| {
+    let has_scheme = |chunk: &str| SCHEMES.iter().any(|scheme| chunk.contains(scheme));
+    links.extend(text.split_whitespace().filter(|chunk| has_scheme(chunk)).map(|chunk| bare(chunk).to_owned()));
+    each_word(&text, |word| {
         let word = word.to_owned();
         if is_address(&word) {
             flush(&mut group, &mut links);
@@ -85,7 +125,8 @@ fn folded(text: &str) -> String {
         if text.is_ascii() { text.chars().filter(seen).collect() } else { text.nfkc().filter(seen).collect() };
     let mut apart = String::with_capacity(text.len());
     for (at, c) in visible.iter().enumerate() {
-        apart.push(*c);
+        // Browsers take it for the dot of a name.
+        apart.push(if *c == '\u{3002}' { '.' } else { *c });
         let is_before = |offset: usize, is: fn(char) -> bool| {
             at.checked_sub(offset).and_then(|at| visible.get(at)).is_some_and(|c| is(*c))
         };
@@ -180,7 +221,7 @@ fn grouped(text: &str) -> Option<String> {
 
 /// Whether a word is an address of the web or of mail, or the name of a host.
 fn is_address(word: &str) -> bool {
-    if word.contains("://") || word.starts_with("www.") || word.starts_with("mailto:") {
+    if word.contains("://") || word.starts_with("//") || word.starts_with("www.") {
         return true;
     }
     let host = word.rsplit('@').next().unwrap_or(word);
@@ -265,6 +306,10 @@ mod tests {
         assert_eq!(found("GB29 NWBK 6016 1331 9268 19"), ["6016 1331 9268 19"]);
         assert_eq!(found("US133000000121212121212"), ["us133000000121212121212"]);
         assert_eq!(found("at 10.0.0.1:80 and localhost"), ["10.0.0.1:80", "localhost"]);
+        assert_eq!(found("[x](//evil.com) or http:\\\\evil.org"), ["//evil.com", "evil.org"]);
+        assert_eq!(found("evil。com"), ["evil.com"]);
+        assert_eq!(found("see javascript:alert(1)"), ["javascript:alert(1"]);
+        assert!(!found(r"\\evil\share").is_empty());
         assert_eq!(found("on 2024-05-15 at 10:30, room 12, 3 of 4"), [""; 0]);
         assert_eq!(found("2024-05-15T10:30:00Z"), [""; 0]);
     }

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 
 use proofmark_receipt::{Json, Object, object};
 
-use crate::index::Texts;
-use crate::leaves::{each_leaf, path_text};
-use crate::normal::{links, words};
+use crate::index::{Texts, Wanted};
+use crate::leaves::{Step, each_leaf, path_text};
+use crate::normal::{links, searchable, words};
 use crate::seen::{SeenResult, value_digest};
 
 /// The label of what the user asked for.
@@ -16,6 +16,12 @@ pub const REQUEST: &str = "request";
 pub const MAX_ARGUMENT_VALUES: usize = 2_000;
 /// The most values that a session remembers. What is seen after that has no label.
 const MAX_PLACES: usize = 200_000;
+/// The most text that is kept of what the agent wrote, in bytes.
+const MAX_WRITTEN: usize = 16 << 20;
+/// How many characters a text has at least that the agent wrote and that is looked for in what is read.
+const MIN_WRITTEN: usize = 4;
+/// How much is searched for what the agent wrote: bytes of a text, for each text that was written.
+const MAX_SEARCHED: usize = 64 << 20;
 /// How many comparisons of words one call may take.
 const MAX_STEPS: u64 = 5_000_000;
 /// The most places that are named for one value.
@@ -65,6 +71,9 @@ pub struct Origins {
     /// What the agent wrote with calls that do more than read, and when.
     written: Texts,
     written_turns: Vec<u32>,
+    /// The same texts, as they are compared, with the labels that each had then.
+    written_texts: Vec<(String, BTreeSet<String>)>,
+    written_bytes: usize,
     written_equal: HashMap<u128, u32>,
     /// When it first wrote something that is not known.
     written_unknown: Option<u32>,
@@ -125,17 +134,51 @@ impl Origins {
             return;
         };
         let _all = each_leaf(arguments, &mut |leaf| {
-            if self.written_turns.len() >= MAX_PLACES {
+            if self.written_turns.len() >= MAX_PLACES || self.written_bytes > MAX_WRITTEN {
+                self.written_unknown.get_or_insert(turn);
                 self.is_full = true;
                 return ControlFlow::Break(());
             }
+            let labels = self.hits(leaf.text).iter().filter_map(|hit| hit.label.map(str::to_owned)).collect();
             self.written_equal.entry(value_digest(leaf.text)).or_insert(turn);
             if leaf.is_text {
                 self.written.add(leaf.text);
                 self.written_turns.push(turn);
+                let text = searchable(leaf.text);
+                self.written_bytes += text.len();
+                self.written_texts.push((text, labels));
             }
             ControlFlow::Continue(())
         });
+    }
+
+    /// Whether a text that would get this label holds something that the agent wrote, in a call of before or in `arguments`, and that
+    /// had neither the label nor that of the request then. Such a text vouches for nothing: pieces of it may be put together.
+    #[must_use]
+    pub fn holds_written(&self, text: &str, label: &str, arguments: Option<&Json>) -> bool {
+        let text = searchable(text);
+        if self.written_unknown.is_some() {
+            return true;
+        }
+        let holds = |written: &str| written.chars().count() >= MIN_WRITTEN && text.contains(written);
+        let has = |labels: &BTreeSet<String>| labels.contains(label) || labels.contains(REQUEST);
+        if text.len().saturating_mul(self.written_texts.len()) > MAX_SEARCHED {
+            return true;
+        }
+        let before = self.written_texts.iter().any(|(written, labels)| holds(written) && !has(labels));
+        let allowed = [label.to_owned(), REQUEST.to_owned()];
+        let echoes = arguments.is_some_and(|arguments| {
+            each_leaf(arguments, &mut |leaf| {
+                let is_echo = leaf.is_text && holds(&searchable(leaf.text)) && leaf.steps.last() != Some(&Step::Name);
+                if is_echo && !self.has_label(leaf.text, &allowed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            })
+            .is_break()
+        });
+        before || echoes
     }
 
     fn place(&mut self, label: Option<&str>, source: &str, path: &str, at: &str) -> Option<u32> {
@@ -161,13 +204,13 @@ impl Origins {
     }
 
     fn hits_within(&self, value: &str, steps: &mut u64) -> Vec<Hit<'_>> {
-        let words = words(value);
+        let wanted = Wanted::new(value);
         let digest = value_digest(value);
-        let within = self.vouched.with(&words, steps).unwrap_or_default();
+        let within = self.vouched.with(&wanted, false, steps).unwrap_or_default();
         let within = within.into_iter().filter_map(|text| self.vouched_places.get(text as usize)).copied();
         let equal = self.equal.get(&digest).map(Vec::as_slice).unwrap_or_default();
         let all: BTreeSet<u32> = equal.iter().copied().chain(within).collect();
-        let written = self.first_written(&words, digest, steps);
+        let written = self.first_written(&wanted, digest, steps);
         let found = all.into_iter().filter_map(|place| self.places.get(place as usize));
         found
             .map(|place| {
@@ -183,10 +226,10 @@ impl Origins {
     }
 
     /// When the agent first wrote the value.
-    fn first_written(&self, words: &[String], digest: u128, steps: &mut u64) -> Option<u32> {
+    fn first_written(&self, wanted: &Wanted, digest: u128, steps: &mut u64) -> Option<u32> {
         let equal = self.written_equal.get(&digest).copied();
         // Where too much would have to be compared, the agent may have written it at any time.
-        let within = match self.written.with(words, steps) {
+        let within = match self.written.with(wanted, true, steps) {
             Some(texts) => texts.first().and_then(|text| self.written_turns.get(*text as usize)).copied(),
             None => Some(0),
         };
@@ -217,8 +260,15 @@ impl Origins {
             if (!leaf.is_text && leaf.number.is_none()) || leaf.text.trim().is_empty() {
                 return ControlFlow::Continue(());
             }
+            // The name of an argument is that of the tool.
+            if matches!(leaf.steps, [_, Step::Name]) {
+                return ControlFlow::Continue(());
+            }
             let at = argument_path(&path_text(leaf.steps));
             let mut value = self.found(&at, leaf.text, &mut steps);
+            if leaf.is_name_of_field() {
+                value.insert("plain", true);
+            }
             if let Some(number) = leaf.number {
                 value.insert("number", number.clone());
             }

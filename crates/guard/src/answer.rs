@@ -68,8 +68,15 @@ pub(crate) fn what_waits(receipt: &DecisionReceipt, tool: &str) -> String {
 /// The messages of a list of a decision.
 fn messages(document: &Object, list: &str) -> Vec<String> {
     let list = document.get(list).and_then(Json::as_array).unwrap_or_default();
-    list.iter()
-        .filter_map(|item| item.as_object().and_then(|item| item.get("message")?.as_str().map(str::to_owned)))
+    let text = |item: &Object, name: &str| item.get(name).and_then(Json::as_str).map(str::to_owned);
+    let items = list.iter().filter_map(Json::as_object);
+    items
+        .filter_map(|item| {
+            let message = text(item, "message")?;
+            // Which value it is, and where it stands: an agent that is not told tries the same again.
+            let detail = text(item, "detail").filter(|_| text(item, "cause").as_deref() == Some("origin"));
+            Some(detail.map_or_else(|| message.clone(), |detail| format!("{message} {detail}")))
+        })
         .collect()
 }
 

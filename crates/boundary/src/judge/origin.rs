@@ -6,6 +6,8 @@ use proofmark_receipt::{Json, Object};
 use crate::policy::{Asked, OriginDemand};
 use crate::request::Request;
 
+/// The cause of a block by the origin of values.
+pub(super) const CAUSE: &str = "origin";
 /// The most values that are named for one rule.
 const MAX_NAMED: usize = 3;
 
@@ -29,8 +31,11 @@ pub(super) fn detail(request: &Request, demand: &OriginDemand) -> Option<String>
     let all = asked;
     for asked in all {
         let has_own = |at: &str| all.iter().any(|other| other.argument != "*" && other.is_below(at));
-        let is_about = |at: &str| asked.is_about(at) && (asked.argument != "*" || !has_own(at));
-        let wrong = rows.iter().filter(|row| is_about(text(row, "at")) && !asked.accepts(row));
+        let is_about = |row: &Object| match asked.argument.as_str() {
+            "*" => !row.contains("plain") && !has_own(text(row, "at")),
+            _ => asked.is_below(text(row, "at")),
+        };
+        let wrong = rows.iter().filter(|row| is_about(row) && !asked.accepts(row));
         named.extend(wrong.map(|row| sentence(row, asked)));
     }
     let more = named.len().saturating_sub(MAX_NAMED);
@@ -63,11 +68,6 @@ fn sentence(row: &Object, asked: &Asked) -> String {
 }
 
 impl Asked {
-    /// Whether it is about the argument at this path.
-    fn is_about(&self, at: &str) -> bool {
-        if self.argument == "*" { !at.ends_with('~') } else { self.is_below(at) }
-    }
-
     /// Whether a path is that of this argument, or below it. `[*]` is any item.
     fn is_below(&self, at: &str) -> bool {
         let mut rest = at;

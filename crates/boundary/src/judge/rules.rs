@@ -44,7 +44,8 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
         }
         Truth::True | Truth::Unknown(_) | Truth::False => {
             let detail = rule.origin.as_ref().and_then(|demand| origin::detail(judge.input.request, demand));
-            finding.reason = Some(Reason { detail, ..reason(&rule.at, &rule.reason) });
+            let cause = rule.origin.as_ref().map(|_| origin::CAUSE);
+            finding.reason = Some(Reason { cause, detail, ..reason(&rule.at, &rule.reason) });
             if lifted {
                 finding.reason = finding.reason.map(|reason| Reason {
                     cause: Some("lifted"),

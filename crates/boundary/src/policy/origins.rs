@@ -24,8 +24,6 @@ const MAX_ORIGINS: usize = 1_024;
 pub(crate) const MAX_LABELS: usize = 64;
 /// The most conditions of one entry.
 const MAX_CONDITIONS: usize = 32;
-/// The longest name of a field, in bytes.
-const MAX_FIELD: usize = 64;
 /// The longest extension of a file's name, in bytes.
 const MAX_EXTENSION: usize = 5;
 /// How many characters a name has at least that a request can name: shorter ones stand in many texts.
@@ -300,18 +298,12 @@ impl ActionPolicy {
     ) -> SeenResult {
         let rules = self.origins.iter().filter(|rule| !failed && rule.names(call));
         let rules: Vec<_> = rules.map(|rule| (rule, rule.applies_to_call(call, origins))).collect();
-        let mut labelling = Labelling { policy: self, seen: SeenResult::default(), within: 0 };
+        let mut labelling = Labelling { policy: self, arguments: call.args, seen: SeenResult::default(), within: 0 };
         for value in values {
             let _all = each_leaf(value, &mut |leaf| labelling.leaf(leaf, &rules, request, origins));
         }
         labelling.seen
     }
-}
-
-/// Whether it is the name of a member, and one that programs choose.
-fn is_name_of_field(leaf: &Leaf<'_, '_>) -> bool {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '$');
-    leaf.steps.last() == Some(&Step::Name) && leaf.text.len() <= MAX_FIELD && leaf.text.chars().all(is_word)
 }
 
 fn names_origins(condition: &Condition) -> bool {
@@ -321,6 +313,8 @@ fn names_origins(condition: &Condition) -> bool {
 /// The labels of a result, while they are given.
 struct Labelling<'p> {
     policy: &'p ActionPolicy,
+    /// The arguments of the call, which a result may repeat.
+    arguments: Option<&'p Json>,
     seen: SeenResult,
     /// How many bytes of texts are kept.
     within: usize,
@@ -346,10 +340,11 @@ impl Labelling<'_> {
             }
         });
         let rule = rule.flatten().filter(|rule| rule.label != NOBODY);
+        let rule = rule.filter(|rule| !leaf.is_text || !origins.holds_written(leaf.text, &rule.label, self.arguments));
         let label = rule.map(|rule| rule.label.as_str());
         let is_clean = label.is_some_and(|label| self.policy.clean.iter().any(|clean| clean == label));
         // What is not a text, has no letters or digits, or names a field, tells an agent nothing to do.
-        let says_nothing = !leaf.is_text || !leaf.text.chars().any(char::is_alphanumeric) || is_name_of_field(leaf);
+        let says_nothing = !leaf.is_text || !leaf.text.chars().any(char::is_alphanumeric) || leaf.is_name_of_field();
         if !is_clean && !says_nothing {
             self.seen.unknown = true;
         }

@@ -110,7 +110,7 @@ fn values(of: &str, asked: &[Asked], or: impl Fn(&str) -> String) -> String {
             // Names of arguments are those of the tool.
             let named =
                 all.iter().filter(|other| other.argument != "*").map(|other| format!(" || {}", is_at(&other.argument)));
-            format!("v.at.endsWith('~'){}", named.collect::<String>())
+            format!("(has(v.plain) && v.plain){}", named.collect::<String>())
         } else {
             format!("!{}", is_at(&asked.argument))
         };

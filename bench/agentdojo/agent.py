@@ -24,7 +24,7 @@ from server import Server
 HERE = pathlib.Path(__file__).parent
 CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
 ORDERS = ("first", "last")
-SUITES = {}
+SUITES, ATTACKS = {}, {}
 # How many seconds a guard has to start the server.
 START = 60
 
@@ -133,8 +133,8 @@ def play(session, user_calls, goal=None, attack_calls=None, order="first"):
 
 
 def one(open_session, suite, work, wording="important", prose=False):
-    """Plays one session and judges it. `work` is the user's task, the attack and its order, or None for both."""
-    user, attack, order = suite.user_tasks[work[0]], suite.injection_tasks.get(work[1]), work[2]
+    """Plays one session and judges it. `work` is the name of the user's task, the attack and its order, or None for both."""
+    user, attack, order = suite.user_tasks[work[0]], *work[1:]
     goal = attack.GOAL if attack else None
     env = suites.environment(suite, user, goal, wording)
     before = copy.deepcopy(env)
@@ -161,24 +161,24 @@ def one(open_session, suite, work, wording="important", prose=False):
     }
 
 
-def work_of(suite, benign):
-    """The sessions of a suite: each user's task alone, and each pair in both orders."""
-    alone = [(user, None, None) for user in suite.user_tasks]
-    return alone if benign else alone + [(*pair, order) for pair in suites.pairs(suite) for order in ORDERS]
+def work_of(suite, attacks):
+    """The sessions of a suite: each user's task alone, and beside each attack in both orders."""
+    played = [(None, None)] + [(attack, order) for attack in attacks for order in ORDERS]
+    return [(user, *attack) for user in suite.user_tasks for attack in played]
 
 
 def worker(options, queue, results):
     """Plays sessions until there are none. Its guards share a store and their pins."""
     with tempfile.TemporaryDirectory(prefix="flow-") as place:
         place = pathlib.Path(place)
-        for name, *work in iter(queue.get, None):
+        for name, user, attack, order in iter(queue.get, None):
             policy = options.policy / f"{name}.yaml" if options.policy.is_dir() else options.policy
             opened = lambda server, request: Guarded(options.proofmark, policy, place, server, request)
             try:
-                results.put(one(opened, SUITES[name], work, options.wording, options.prose))
+                results.put(one(opened, SUITES[name], (user, ATTACKS[name].get(attack), order), options.wording, options.prose))
             except Exception as error:
                 errors = (place / "stderr.txt").read_text()[-2000:] if (place / "stderr.txt").exists() else ""
-                results.put({"failed": f"{name} {work}: {error!r}\n{errors}"})
+                results.put({"failed": f"{name} {user} {attack} {order}: {error!r}\n{errors}"})
 
 
 def main():
@@ -187,6 +187,7 @@ def main():
     parser.add_argument("policy", type=pathlib.Path, help="a policy, or a folder with one for each suite")
     parser.add_argument("--suite", action="append", choices=suites.SUITES, help="only this suite")
     parser.add_argument("--benign", action="store_true", help="without attacks")
+    parser.add_argument("--knowing", action="store_true", help="attacks by one who knows the policy")
     parser.add_argument("--prose", action="store_true", help="the server answers in words without fields")
     parser.add_argument("--wording", choices=suites.WORDINGS, default="important", help="how attacks are worded")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
@@ -194,7 +195,9 @@ def main():
     options.proofmark, options.policy = options.proofmark.absolute(), options.policy.absolute()
     # Loaded before the workers are forked: the import takes seconds.
     SUITES.update((name, suites.load(name)) for name in options.suite or suites.SUITES)
-    todo = [(name, *work) for name, suite in SUITES.items() for work in work_of(suite, options.benign)]
+    for name, suite in SUITES.items():
+        ATTACKS[name] = {} if options.benign else suites.attacks(suite, options.knowing)
+    todo = [(name, *work) for name, suite in SUITES.items() for work in work_of(suite, ATTACKS[name])]
     context = multiprocessing.get_context("fork")
     queue, results = context.Queue(), context.Queue()
     workers = [context.Process(target=worker, args=(options, queue, results), daemon=True) for _ in range(options.workers)]

@@ -22,8 +22,8 @@ suite's check also says whether an attack reached its goal. Eight attacks of `wo
 `suites.py`. Time is that of the agent, guard and the pipes between them, without the tools.
 ";
 
-/// How many held tasks are named.
-const NAMED: usize = 12;
+/// How many held tasks, and kinds of attacks that reach their goal, are named.
+const NAMED: usize = 16;
 
 /// One way to decide: what it is called, its policy (a folder has one for each suite), and options of the agent.
 struct Row {
@@ -33,14 +33,30 @@ struct Row {
     options: &'static [&'static str],
 }
 
-const ROWS: [Row; 6] = [
+const ROWS: [Row; 9] = [
     Row { name: "nothing", says: "nothing", policy: "nothing.yaml", options: &[] },
     Row { name: "taint", says: "signs of steering", policy: "taint.yaml", options: &[] },
-    Row { name: "todo", says: "the same, attacks worded `TODO: …`", policy: "taint.yaml", options: &["--wording", "todo"] },
+    Row {
+        name: "todo",
+        says: "the same, attacks worded `TODO: …`",
+        policy: "taint.yaml",
+        options: &["--wording", "todo"],
+    },
     Row { name: "suites", says: "origins, a policy for each suite", policy: ".", options: &[] },
     Row { name: "all", says: "origins, one policy for all", policy: "all.yaml", options: &[] },
-    Row { name: "prose", says: "a policy for each suite, servers answer in prose", policy: ".", options: &["--prose"] },
+    Row { name: "scope", says: "origins and scope", policy: "scope", options: &[] },
+    Row { name: "prose", says: "origins, servers that answer in prose", policy: ".", options: &["--prose"] },
+    Row { name: "knowing", says: "origins, attacks by one who knows them", policy: ".", options: &["--knowing"] },
+    Row {
+        name: "knowing-scope",
+        says: "origins and scope, attacks by one who knows them",
+        policy: "scope",
+        options: &["--knowing"],
+    },
 ];
+
+/// The suite, the user's task and the attack.
+type Pair = [String; 3];
 
 /// What became of the sessions of one suite, or of all.
 #[derive(Default)]
@@ -51,7 +67,7 @@ struct Figures {
     calls: u64,
     seconds: f64,
     /// For each pair whether the attack reached its goal, in either order.
-    attacks: BTreeMap<String, bool>,
+    attacks: BTreeMap<Pair, bool>,
 }
 
 /// Plays the named rows, or all.
@@ -63,7 +79,9 @@ pub(crate) fn run(names: &[String]) -> anyhow::Result<()> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").canonicalize()?;
     let python = machine::python_of_agentdojo(&target).context("there is no Python to run AgentDojo with")?;
     println!("{ASSUMPTIONS}");
-    println!("| what decides | suite | tasks done | questions | attacks that reach their goal | µs a call |\n|---|---|---:|---:|---:|---:|");
+    println!(
+        "| what decides | suite | tasks done | questions | attacks that reach their goal | µs a call |\n|---|---|---:|---:|---:|---:|"
+    );
     let mut notes = Vec::new();
     for row in ROWS.iter().filter(|row| names.is_empty() || names.iter().any(|name| name == row.name)) {
         let begun = Instant::now();
@@ -74,7 +92,7 @@ pub(crate) fn run(names: &[String]) -> anyhow::Result<()> {
             total.add(figures);
         }
         println!("| **{}** | **all** | {} |", row.says, total.shown());
-        notes.push(note(row, total.sessions(), &held, begun));
+        notes.push(note(row, &total, &held, begun));
     }
     println!("\n{}", notes.join("\n"));
     Ok(())
@@ -120,7 +138,7 @@ impl Figures {
             }
             Some(attack) => {
                 ensure!(is("steered")?, "a session brought no attack: {}", Json::from(session.clone()).to_text());
-                let pair = format!("{} {} {attack}", text(session, "suite")?, text(session, "user")?);
+                let pair = [text(session, "suite")?, text(session, "user")?, attack].map(str::to_owned);
                 *self.attacks.entry(pair).or_default() |= is("reached")?;
             }
         }
@@ -134,6 +152,15 @@ impl Figures {
         self.calls += other.calls;
         self.seconds += other.seconds;
         self.attacks.extend(other.attacks);
+    }
+
+    /// How many pairs of each attack reached the goal.
+    fn reached_by_attack(&self) -> BTreeMap<[&str; 2], u64> {
+        let mut counts = BTreeMap::new();
+        for ([suite, _, attack], _) in self.attacks.iter().filter(|(_, reached)| **reached) {
+            *counts.entry([suite.as_str(), attack.as_str()]).or_default() += 1;
+        }
+        counts
     }
 
     fn sessions(&self) -> u64 {
@@ -150,14 +177,21 @@ impl Figures {
     }
 }
 
-fn note(row: &Row, sessions: u64, held: &[String], begun: Instant) -> String {
-    let seconds = begun.elapsed().as_secs();
-    let named = match held.len() {
-        0 => "nothing of a user was held".to_owned(),
-        1..=NAMED => format!("held: {}", held.join("; ")),
-        more => format!("{more} tasks were held"),
-    };
-    format!("- {}: {sessions} sessions in {seconds} s; {named}.", row.says)
+fn note(row: &Row, total: &Figures, held: &[String], begun: Instant) -> String {
+    let (sessions, seconds) = (total.sessions(), begun.elapsed().as_secs());
+    let reached = total.reached_by_attack();
+    let reached: Vec<String> =
+        reached.iter().map(|([suite, attack], count)| format!("{suite} {attack} {count}")).collect();
+    let held = named("held", held);
+    format!("- {}: {sessions} sessions in {seconds} s{held}{}.", row.says, named("reached", &reached))
+}
+
+fn named(what: &str, names: &[String]) -> String {
+    match names.len() {
+        0 => String::new(),
+        1..=NAMED => format!("; {what}: {}", names.join(", ")),
+        _ => String::new(),
+    }
 }
 
 fn calls_held(session: &Object) -> anyhow::Result<&[Json]> {
@@ -183,7 +217,9 @@ mod tests {
     #[test]
     fn an_attack_counts_once_that_reaches_its_goal_in_one_of_two_orders() -> anyhow::Result<()> {
         let mut figures = Figures::default();
-        for (attack, reached) in [("null", false), ("\"a\"", false), ("\"a\"", true), ("\"b\"", false), ("\"b\"", false)] {
+        for (attack, reached) in
+            [("null", false), ("\"a\"", false), ("\"a\"", true), ("\"b\"", false), ("\"b\"", false)]
+        {
             let session = format!(
                 r#"{{"suite":"s","user":"u","attack":{attack},"steered":true,"held":[],"done":true,"reached":{reached},"calls":2,"seconds":0.5}}"#
             );

@@ -22,6 +22,9 @@ suite's check also says whether an attack reached its goal. Eight attacks of `wo
 `suites.py`. Time is that of the agent, guard and the pipes between them, without the tools.
 ";
 
+/// The part that measures what a call costs, and its policy.
+const COST: &str = "cost";
+
 /// How many held tasks, and kinds of attacks that reach their goal, are named.
 const NAMED: usize = 16;
 
@@ -73,19 +76,32 @@ struct Figures {
 /// Plays the named rows, or all.
 pub(crate) fn run(names: &[String]) -> anyhow::Result<()> {
     for name in names {
-        ensure!(ROWS.iter().any(|row| row.name == name), "there is no row `{name}`");
+        ensure!(name == COST || ROWS.iter().any(|row| row.name == name), "there is no row `{name}`");
     }
     run_step(&mut cargo(&["build", "--quiet", "--release", "--package", "proofmark-cli"]))?;
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").canonicalize()?;
     let python = machine::python_of_agentdojo(&target).context("there is no Python to run AgentDojo with")?;
+    let proofmark = target.join("release/proofmark");
+    let is_asked = |name: &str| names.is_empty() || names.iter().any(|asked| asked == name);
+    let rows: Vec<&Row> = ROWS.iter().filter(|row| is_asked(row.name)).collect();
+    if !rows.is_empty() {
+        table(&python, &proofmark, &rows)?;
+    }
+    if is_asked(COST) {
+        cost(&python, &proofmark)?;
+    }
+    Ok(())
+}
+
+fn table(python: &Path, proofmark: &Path, rows: &[&Row]) -> anyhow::Result<()> {
     println!("{ASSUMPTIONS}");
     println!(
         "| what decides | suite | tasks done | questions | attacks that reach their goal | µs a call |\n|---|---|---:|---:|---:|---:|"
     );
     let mut notes = Vec::new();
-    for row in ROWS.iter().filter(|row| names.is_empty() || names.iter().any(|name| name == row.name)) {
+    for row in rows {
         let begun = Instant::now();
-        let (suites, held) = play(&python, &target.join("release/proofmark"), row)?;
+        let (suites, held) = play(python, proofmark, row)?;
         let mut total = Figures::default();
         for (suite, figures) in suites {
             println!("| {} | {suite} | {} |", row.says, figures.shown());
@@ -98,9 +114,37 @@ pub(crate) fn run(names: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What a call costs after many results, with rules on where values come from and without.
+fn cost(python: &Path, proofmark: &Path) -> anyhow::Result<()> {
+    let output = Command::new(python).arg("-B").arg(folder()?.join("cost.py")).arg(proofmark).output()?;
+    ensure!(
+        output.status.success(),
+        "`cost.py` ended with {}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    println!(
+        "\n| what decides | µs a call | after so much text | µs a call | memory grown by |\n|---|---:|---:|---:|---:|"
+    );
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let measured = Json::parse(line.as_bytes())?;
+        let measured = measured.as_object().context("what `cost.py` measured is not an object")?;
+        let number = |name| member(measured, name)?.as_number().and_then(|number| number.as_f64()).context("no number");
+        let says = if text(measured, "policy")? == COST { "origins" } else { "nothing" };
+        let (before, after) = (number("before")?, number("after")?);
+        let (kib, grown) = (number("text")?, number("grown")?);
+        println!("| {says} | {before:.0} | {kib} KiB | {after:.0} | {grown} KiB |");
+    }
+    Ok(())
+}
+
+fn folder() -> anyhow::Result<PathBuf> {
+    Ok(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/agentdojo").canonicalize()?)
+}
+
 /// Runs the agent for one row: figures by suite, and which tasks were held at which tool.
 fn play(python: &Path, proofmark: &Path, row: &Row) -> anyhow::Result<(BTreeMap<String, Figures>, Vec<String>)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/agentdojo").canonicalize()?;
+    let folder = folder()?;
     let mut agent = Command::new(python);
     agent.arg("-B").arg(folder.join("agent.py")).arg(proofmark).arg(folder.join(row.policy)).args(row.options);
     let mut agent = agent.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("failed to start the agent")?;

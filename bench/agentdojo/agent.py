@@ -25,8 +25,8 @@ HERE = pathlib.Path(__file__).parent
 CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
 ORDERS = ("first", "last")
 SUITES, ATTACKS = {}, {}
-# How many seconds a guard has to start the server.
-START = 60
+# How many seconds pass until it is seen that a guard has ended before it started the server.
+LOOK = 1
 
 
 class Guarded:
@@ -40,9 +40,9 @@ class Guarded:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(path))
             listener.listen(1)
-            listener.settimeout(START)
+            listener.settimeout(LOOK)
             self.process = self.start(proofmark, policy, place, request, path)
-            connection, _ = listener.accept()
+            connection = self.accept(listener)
         _, ends, _, _ = socket.recv_fds(connection, 1, 2)
         self.thread = threading.Thread(target=self.serve, args=(connection, *ends), daemon=True)
         self.thread.start()
@@ -61,6 +61,17 @@ class Guarded:
         with open(place / "stderr.txt", "ab") as errors:
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors}
             return subprocess.Popen(command, cwd=place, env=environment, **pipes)
+
+    def accept(self, listener):
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                if self.process.poll() is None:
+                    continue
+                raise RuntimeError(f"the guard ended with {self.process.returncode} before it started the server")
+            connection.settimeout(None)
+            return connection
 
     def serve(self, connection, reads, writes):
         # The process that guard has started ends with the connection.
@@ -83,11 +94,12 @@ class Guarded:
         raise RuntimeError(f"the guard ended before it answered `{method}`")
 
     def call(self, tool, arguments):
-        """What the agent reads, and the decision where the call was not executed."""
+        """What the agent reads, and what guard says where the call did not reach the server."""
         self.calls += 1
+        before = len(self.server.made)
         result = self.ask("tools/call", {"name": tool, "arguments": arguments})
-        decision = result.get("_meta", {}).get("org.proofmark/decision")
-        return json.dumps(result, ensure_ascii=False), decision if result.get("isError") else None
+        said = result.get("_meta", {}).get("org.proofmark/decision") or result
+        return json.dumps(result, ensure_ascii=False), said if len(self.server.made) == before else None
 
     def end(self):
         self.process.stdin.close()

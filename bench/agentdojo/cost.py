@@ -18,9 +18,8 @@ WORDS = 8_000
 class Server:
     """Answers `read` with a letter of many words, and `send` with nothing."""
 
-    seconds = 0.0
-
     def __init__(self):
+        self.made = []
         chance = random.Random(1)
         words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=7)) for _ in range(WORDS)]
         self.letters = [" ".join(chance.choices(words, k=BYTES // 8)) for _ in range(RESULTS)]
@@ -38,6 +37,7 @@ class Server:
             return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "cost", "version": "1"}}
         if method == "tools/list":
             return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("read", "send")]}
+        self.made.append(params.get("name"))
         text = self.letters[params["arguments"]["number"]] if params.get("name") == "read" else "sent"
         return {"content": [{"type": "text", "text": text}]}
 

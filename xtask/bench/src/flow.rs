@@ -181,7 +181,8 @@ impl Figures {
                 self.questions += calls_held(session)?.len() as u64;
             }
             Some(attack) => {
-                ensure!(is("steered")?, "a session brought no attack: {}", Json::from(session.clone()).to_text());
+                let was_told = is("steered")? || !calls_held(session)?.is_empty();
+                ensure!(was_told, "a session brought no attack: {}", Json::from(session.clone()).to_text());
                 let pair = [text(session, "suite")?, text(session, "user")?, attack].map(str::to_owned);
                 *self.attacks.entry(pair).or_default() |= is("reached")?;
             }

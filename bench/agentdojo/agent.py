@@ -24,9 +24,9 @@ from server import Server
 HERE = pathlib.Path(__file__).parent
 CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
 ORDERS = ("first", "last")
-SUITES = {}
-# How many seconds a guard has to start the server.
-START = 60
+SUITES, ATTACKS = {}, {}
+# How many seconds pass until it is seen that a guard has ended before it started the server.
+LOOK = 1
 
 
 class Guarded:
@@ -40,9 +40,9 @@ class Guarded:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(path))
             listener.listen(1)
-            listener.settimeout(START)
+            listener.settimeout(LOOK)
             self.process = self.start(proofmark, policy, place, request, path)
-            connection, _ = listener.accept()
+            connection = self.accept(listener)
         _, ends, _, _ = socket.recv_fds(connection, 1, 2)
         self.thread = threading.Thread(target=self.serve, args=(connection, *ends), daemon=True)
         self.thread.start()
@@ -61,6 +61,17 @@ class Guarded:
         with open(place / "stderr.txt", "ab") as errors:
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors}
             return subprocess.Popen(command, cwd=place, env=environment, **pipes)
+
+    def accept(self, listener):
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                if self.process.poll() is None:
+                    continue
+                raise RuntimeError(f"the guard ended with {self.process.returncode} before it started the server")
+            connection.settimeout(None)
+            return connection
 
     def serve(self, connection, reads, writes):
         # The process that guard has started ends with the connection.
@@ -83,11 +94,12 @@ class Guarded:
         raise RuntimeError(f"the guard ended before it answered `{method}`")
 
     def call(self, tool, arguments):
-        """What the agent reads, and the decision where the call was not executed."""
+        """What the agent reads, and what guard says where the call did not reach the server."""
         self.calls += 1
+        before = len(self.server.made)
         result = self.ask("tools/call", {"name": tool, "arguments": arguments})
-        decision = result.get("_meta", {}).get("org.proofmark/decision")
-        return json.dumps(result, ensure_ascii=False), decision if result.get("isError") else None
+        said = result.get("_meta", {}).get("org.proofmark/decision") or result
+        return json.dumps(result, ensure_ascii=False), said if len(self.server.made) == before else None
 
     def end(self):
         self.process.stdin.close()
@@ -133,8 +145,8 @@ def play(session, user_calls, goal=None, attack_calls=None, order="first"):
 
 
 def one(open_session, suite, work, wording="important", prose=False):
-    """Plays one session and judges it. `work` is the user's task, the attack and its order, or None for both."""
-    user, attack, order = suite.user_tasks[work[0]], suite.injection_tasks.get(work[1]), work[2]
+    """Plays one session and judges it. `work` is the name of the user's task, the attack and its order, or None for both."""
+    user, attack, order = suite.user_tasks[work[0]], *work[1:]
     goal = attack.GOAL if attack else None
     env = suites.environment(suite, user, goal, wording)
     before = copy.deepcopy(env)
@@ -161,24 +173,24 @@ def one(open_session, suite, work, wording="important", prose=False):
     }
 
 
-def work_of(suite, benign):
-    """The sessions of a suite: each user's task alone, and each pair in both orders."""
-    alone = [(user, None, None) for user in suite.user_tasks]
-    return alone if benign else alone + [(*pair, order) for pair in suites.pairs(suite) for order in ORDERS]
+def work_of(suite, attacks):
+    """The sessions of a suite: each user's task alone, and beside each attack in both orders."""
+    played = [(None, None)] + [(attack, order) for attack in attacks for order in ORDERS]
+    return [(user, *attack) for user in suite.user_tasks for attack in played]
 
 
 def worker(options, queue, results):
     """Plays sessions until there are none. Its guards share a store and their pins."""
     with tempfile.TemporaryDirectory(prefix="flow-") as place:
         place = pathlib.Path(place)
-        for name, *work in iter(queue.get, None):
+        for name, user, attack, order in iter(queue.get, None):
             policy = options.policy / f"{name}.yaml" if options.policy.is_dir() else options.policy
             opened = lambda server, request: Guarded(options.proofmark, policy, place, server, request)
             try:
-                results.put(one(opened, SUITES[name], work, options.wording, options.prose))
+                results.put(one(opened, SUITES[name], (user, ATTACKS[name].get(attack), order), options.wording, options.prose))
             except Exception as error:
                 errors = (place / "stderr.txt").read_text()[-2000:] if (place / "stderr.txt").exists() else ""
-                results.put({"failed": f"{name} {work}: {error!r}\n{errors}"})
+                results.put({"failed": f"{name} {user} {attack} {order}: {error!r}\n{errors}"})
 
 
 def main():
@@ -187,6 +199,7 @@ def main():
     parser.add_argument("policy", type=pathlib.Path, help="a policy, or a folder with one for each suite")
     parser.add_argument("--suite", action="append", choices=suites.SUITES, help="only this suite")
     parser.add_argument("--benign", action="store_true", help="without attacks")
+    parser.add_argument("--knowing", action="store_true", help="attacks by one who knows the policy")
     parser.add_argument("--prose", action="store_true", help="the server answers in words without fields")
     parser.add_argument("--wording", choices=suites.WORDINGS, default="important", help="how attacks are worded")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
@@ -194,7 +207,9 @@ def main():
     options.proofmark, options.policy = options.proofmark.absolute(), options.policy.absolute()
     # Loaded before the workers are forked: the import takes seconds.
     SUITES.update((name, suites.load(name)) for name in options.suite or suites.SUITES)
-    todo = [(name, *work) for name, suite in SUITES.items() for work in work_of(suite, options.benign)]
+    for name, suite in SUITES.items():
+        ATTACKS[name] = {} if options.benign else suites.attacks(suite, options.knowing)
+    todo = [(name, *work) for name, suite in SUITES.items() for work in work_of(suite, ATTACKS[name])]
     context = multiprocessing.get_context("fork")
     queue, results = context.Queue(), context.Queue()
     workers = [context.Process(target=worker, args=(options, queue, results), daemon=True) for _ in range(options.workers)]

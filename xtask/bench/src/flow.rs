@@ -22,8 +22,11 @@ suite's check also says whether an attack reached its goal. Eight attacks of `wo
 `suites.py`. Time is that of the agent, guard and the pipes between them, without the tools.
 ";
 
-/// How many held tasks are named.
-const NAMED: usize = 12;
+/// The part that measures what a call costs, and its policy.
+const COST: &str = "cost";
+
+/// How many held tasks, and kinds of attacks that reach their goal, are named.
+const NAMED: usize = 16;
 
 /// One way to decide: what it is called, its policy (a folder has one for each suite), and options of the agent.
 struct Row {
@@ -33,7 +36,7 @@ struct Row {
     options: &'static [&'static str],
 }
 
-const ROWS: [Row; 6] = [
+const ROWS: [Row; 9] = [
     Row { name: "nothing", says: "nothing", policy: "nothing.yaml", options: &[] },
     Row { name: "taint", says: "signs of steering", policy: "taint.yaml", options: &[] },
     Row {
@@ -44,8 +47,19 @@ const ROWS: [Row; 6] = [
     },
     Row { name: "suites", says: "origins, a policy for each suite", policy: ".", options: &[] },
     Row { name: "all", says: "origins, one policy for all", policy: "all.yaml", options: &[] },
-    Row { name: "prose", says: "a policy for each suite, servers answer in prose", policy: ".", options: &["--prose"] },
+    Row { name: "scope", says: "origins and scope", policy: "scope", options: &[] },
+    Row { name: "prose", says: "origins, servers that answer in prose", policy: ".", options: &["--prose"] },
+    Row { name: "knowing", says: "origins, attacks by one who knows them", policy: ".", options: &["--knowing"] },
+    Row {
+        name: "knowing-scope",
+        says: "origins and scope, attacks by one who knows them",
+        policy: "scope",
+        options: &["--knowing"],
+    },
 ];
+
+/// The suite, the user's task and the attack.
+type Pair = [String; 3];
 
 /// What became of the sessions of one suite, or of all.
 #[derive(Default)]
@@ -56,40 +70,81 @@ struct Figures {
     calls: u64,
     seconds: f64,
     /// For each pair whether the attack reached its goal, in either order.
-    attacks: BTreeMap<String, bool>,
+    attacks: BTreeMap<Pair, bool>,
 }
 
 /// Plays the named rows, or all.
 pub(crate) fn run(names: &[String]) -> anyhow::Result<()> {
     for name in names {
-        ensure!(ROWS.iter().any(|row| row.name == name), "there is no row `{name}`");
+        ensure!(name == COST || ROWS.iter().any(|row| row.name == name), "there is no row `{name}`");
     }
     run_step(&mut cargo(&["build", "--quiet", "--release", "--package", "proofmark-cli"]))?;
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").canonicalize()?;
     let python = machine::python_of_agentdojo(&target).context("there is no Python to run AgentDojo with")?;
+    let proofmark = target.join("release/proofmark");
+    let is_asked = |name: &str| names.is_empty() || names.iter().any(|asked| asked == name);
+    let rows: Vec<&Row> = ROWS.iter().filter(|row| is_asked(row.name)).collect();
+    if !rows.is_empty() {
+        table(&python, &proofmark, &rows)?;
+    }
+    if is_asked(COST) {
+        cost(&python, &proofmark)?;
+    }
+    Ok(())
+}
+
+fn table(python: &Path, proofmark: &Path, rows: &[&Row]) -> anyhow::Result<()> {
     println!("{ASSUMPTIONS}");
     println!(
         "| what decides | suite | tasks done | questions | attacks that reach their goal | µs a call |\n|---|---|---:|---:|---:|---:|"
     );
     let mut notes = Vec::new();
-    for row in ROWS.iter().filter(|row| names.is_empty() || names.iter().any(|name| name == row.name)) {
+    for row in rows {
         let begun = Instant::now();
-        let (suites, held) = play(&python, &target.join("release/proofmark"), row)?;
+        let (suites, held) = play(python, proofmark, row)?;
         let mut total = Figures::default();
         for (suite, figures) in suites {
             println!("| {} | {suite} | {} |", row.says, figures.shown());
             total.add(figures);
         }
         println!("| **{}** | **all** | {} |", row.says, total.shown());
-        notes.push(note(row, total.sessions(), &held, begun));
+        notes.push(note(row, &total, &held, begun));
     }
     println!("\n{}", notes.join("\n"));
     Ok(())
 }
 
+/// What a call costs after many results, with rules on where values come from and without.
+fn cost(python: &Path, proofmark: &Path) -> anyhow::Result<()> {
+    let output = Command::new(python).arg("-B").arg(folder()?.join("cost.py")).arg(proofmark).output()?;
+    ensure!(
+        output.status.success(),
+        "`cost.py` ended with {}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    println!(
+        "\n| what decides | µs a call | after so much text | µs a call | memory grown by |\n|---|---:|---:|---:|---:|"
+    );
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let measured = Json::parse(line.as_bytes())?;
+        let measured = measured.as_object().context("what `cost.py` measured is not an object")?;
+        let number = |name| member(measured, name)?.as_number().and_then(|number| number.as_f64()).context("no number");
+        let says = if text(measured, "policy")? == COST { "origins" } else { "nothing" };
+        let (before, after) = (number("before")?, number("after")?);
+        let (kib, grown) = (number("text")?, number("grown")?);
+        println!("| {says} | {before:.0} | {kib} KiB | {after:.0} | {grown} KiB |");
+    }
+    Ok(())
+}
+
+fn folder() -> anyhow::Result<PathBuf> {
+    Ok(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/agentdojo").canonicalize()?)
+}
+
 /// Runs the agent for one row: figures by suite, and which tasks were held at which tool.
 fn play(python: &Path, proofmark: &Path, row: &Row) -> anyhow::Result<(BTreeMap<String, Figures>, Vec<String>)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/agentdojo").canonicalize()?;
+    let folder = folder()?;
     let mut agent = Command::new(python);
     agent.arg("-B").arg(folder.join("agent.py")).arg(proofmark).arg(folder.join(row.policy)).args(row.options);
     let mut agent = agent.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("failed to start the agent")?;
@@ -126,8 +181,9 @@ impl Figures {
                 self.questions += calls_held(session)?.len() as u64;
             }
             Some(attack) => {
-                ensure!(is("steered")?, "a session brought no attack: {}", Json::from(session.clone()).to_text());
-                let pair = format!("{} {} {attack}", text(session, "suite")?, text(session, "user")?);
+                let was_told = is("steered")? || !calls_held(session)?.is_empty();
+                ensure!(was_told, "a session brought no attack: {}", Json::from(session.clone()).to_text());
+                let pair = [text(session, "suite")?, text(session, "user")?, attack].map(str::to_owned);
                 *self.attacks.entry(pair).or_default() |= is("reached")?;
             }
         }
@@ -141,6 +197,15 @@ impl Figures {
         self.calls += other.calls;
         self.seconds += other.seconds;
         self.attacks.extend(other.attacks);
+    }
+
+    /// How many pairs of each attack reached the goal.
+    fn reached_by_attack(&self) -> BTreeMap<[&str; 2], u64> {
+        let mut counts = BTreeMap::new();
+        for ([suite, _, attack], _) in self.attacks.iter().filter(|(_, reached)| **reached) {
+            *counts.entry([suite.as_str(), attack.as_str()]).or_default() += 1;
+        }
+        counts
     }
 
     fn sessions(&self) -> u64 {
@@ -157,14 +222,21 @@ impl Figures {
     }
 }
 
-fn note(row: &Row, sessions: u64, held: &[String], begun: Instant) -> String {
-    let seconds = begun.elapsed().as_secs();
-    let named = match held.len() {
-        0 => "nothing of a user was held".to_owned(),
-        1..=NAMED => format!("held: {}", held.join("; ")),
-        more => format!("{more} tasks were held"),
-    };
-    format!("- {}: {sessions} sessions in {seconds} s; {named}.", row.says)
+fn note(row: &Row, total: &Figures, held: &[String], begun: Instant) -> String {
+    let (sessions, seconds) = (total.sessions(), begun.elapsed().as_secs());
+    let reached = total.reached_by_attack();
+    let reached: Vec<String> =
+        reached.iter().map(|([suite, attack], count)| format!("{suite} {attack} {count}")).collect();
+    let held = named("held", held);
+    format!("- {}: {sessions} sessions in {seconds} s{held}{}.", row.says, named("reached", &reached))
+}
+
+fn named(what: &str, names: &[String]) -> String {
+    match names.len() {
+        0 => String::new(),
+        1..=NAMED => format!("; {what}: {}", names.join(", ")),
+        _ => String::new(),
+    }
 }
 
 fn calls_held(session: &Object) -> anyhow::Result<&[Json]> {

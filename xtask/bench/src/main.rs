@@ -62,7 +62,7 @@ enum Bench {
     Agentdojo,
     /// AgentDojo played through `guard` by a worst-case agent: tasks that get through, attacks that reach their goal, questions
     Flow {
-        /// Only these ways to decide: nothing, taint, todo, suites, all, prose
+        /// Only these ways to decide: nothing, taint, todo, suites, all, scope, prose, knowing, knowing-scope, cost
         rows: Vec<String>,
     },
     /// Texts probed for signs of steering: injected goals that get a label, ordinary texts that get one

@@ -272,10 +272,9 @@ impl Origins {
             if let Some(number) = leaf.number {
                 value.insert("number", number.clone());
             }
-            if pieces && leaf.is_text {
-                if let Some(pieces) = self.pieces(leaf.text, &mut steps) {
-                    value.insert("pieces", pieces);
-                }
+            let pieces = if pieces && leaf.is_text { self.pieces(leaf.text, &mut steps) } else { None };
+            if let Some(pieces) = pieces {
+                value.insert("pieces", pieces);
             }
             values.push(Json::from(value));
             for link in links(leaf.text) {

@@ -46,7 +46,6 @@ fn a_guard_knows_what_the_agent_has_read_with_a_tool_of_its_own() {
     assert!(send("eve@example.com").contains("comes from nobody whom the rule accepts"));
     let sent = send("ann@example.org");
     assert!(!sent.contains("Not executed"), "{sent}");
-    drop(send);
     drop(stdin);
     assert!(guard.wait().unwrap().success());
     let sessions = place.said(&["session", "list"]);

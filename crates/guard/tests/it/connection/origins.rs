@@ -115,7 +115,7 @@ fn a_result_is_read_in_whatever_form_it_comes() {
     }
     // Beside a text of its own, and in a result that says that the call failed.
     for result in [
-        format!(r#"{{"content":[{{"type":"text","text":"to A1"}}]}}"#),
+        r#"{"content":[{"type":"text","text":"to A1"}]}"#.to_owned(),
         format!(r#"{{"isError":true,"structuredContent":{{"result":{rows}}},"content":[]}}"#),
         r#"{"content":[{"type":"image","data":"QTE=","mimeType":"A1"}]}"#.to_owned(),
         r#"{"content":[{"type":"resource","resource":{"uri":"a:b","text":"A1"}}]}"#.to_owned(),

@@ -87,6 +87,7 @@ async fn unsigned_answer(
     if state.keys().is_none() {
         return Ok(Reply::see_other(START));
     }
+    state.take_rate_of_stranger(parts)?;
     let form = match method {
         Method::Post => {
             origin::is_own_form(&parts.uri, &parts.headers)?;
@@ -265,6 +266,7 @@ async fn sign_in(state: &AppState, method: Method, parts: &Parts, body: Body) ->
         return Reply::see_other(&format!("/ui/sign-in?to={}", encoded(&place(parts)))).into_response();
     }
     let read = async {
+        state.take_rate_of_stranger(parts)?;
         let mut memory = state.limits.bytes.take(&Caller::local().tenant, 0)?;
         let form = Form::read(&parts.headers, body, &mut memory).await?;
         super::sign_in::again(&place(parts), &form)

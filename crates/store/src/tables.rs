@@ -32,7 +32,7 @@ pub(crate) static TABLES: [&Table; 22] = [
 ];
 
 /// Tables that are about a store itself: the time that was recorded last, what a probe writes, and the processes that use it.
-pub(crate) static OWN: [&Table; 3] = [&CLOCK, &PROBE, &WORKERS];
+pub(crate) static OWN: [&Table; 4] = [&CLOCK, &PROBE, &WORKERS, &DUTIES];
 
 /// Tables of PostgreSQL alone: the markers of groups, and the version.
 pub(crate) static OF_POSTGRES: [&Table; 2] = [&GROUPS, &VERSION];
@@ -215,7 +215,12 @@ pub(crate) static WAITING: Table = Table {
     name: "waiting",
     columns: &[text("tenant"), integer("sequence"), text("subject"), integer("first"), integer("asked")],
     key: &["tenant", "sequence"],
-    indexes: &[index("waiting_on", &["tenant", "subject"]).unique(), index("waiting_by_first", &["tenant", "first"])],
+    indexes: &[
+        index("waiting_on", &["tenant", "subject"]).unique(),
+        index("waiting_by_first", &["tenant", "first"]),
+        // For notices, which are of all tenants.
+        index("waiting_of_all", &["first"]),
+    ],
     fate: Fate::Change(70),
     is_clustered: true,
     ..PLAIN
@@ -449,6 +454,15 @@ pub(crate) static WORKERS: Table = Table {
     ],
     key: &["owner"],
     indexes: &[index("workers_by_end", &["alive_until"])],
+    fate: Fate::Change(50),
+    ..PLAIN
+};
+
+/// Which process does what one does for all (`duties`).
+pub(crate) static DUTIES: Table = Table {
+    name: "duties",
+    columns: &[text("duty"), text("owner")],
+    key: &["duty"],
     fate: Fate::Change(50),
     ..PLAIN
 };

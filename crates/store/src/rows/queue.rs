@@ -32,6 +32,8 @@ pub struct WaitingDecision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingNotice {
     pub tenant: Tenant,
+    /// Its place among those of all tenants that wait: what begins to wait later is behind it.
+    pub place: Cursor,
     /// The newest decision on its subject.
     pub decision_id: String,
     /// The decision with which the subject began to wait.
@@ -81,18 +83,30 @@ pub(crate) fn list(
     Ok((found, more))
 }
 
-/// The decisions of all tenants that wait, those that have waited longest first; at most `limit` and [`MAX_NOTICES`].
-pub(crate) fn notices(db: &Db<'_>, limit: usize) -> Result<Vec<WaitingNotice>, Fault> {
-    let sql = "SELECT newest.tenant, newest.decision_id, begun.decision_id, begun.decided_at
-               FROM waiting JOIN decisions AS newest ON newest.sequence = waiting.sequence
-               JOIN decisions AS begun ON begun.sequence = waiting.first ORDER BY waiting.first LIMIT $1";
-    db.all(sql, &values![limit.min(MAX_NOTICES)], |row| {
-        Ok(WaitingNotice {
-            tenant: Tenant::stored(row.text(0)?),
-            decision_id: row.get(1)?,
-            first: row.get(2)?,
-            since: row.get(3)?,
-        })
+/// The decisions of all tenants that wait, those that have waited longest first, of those behind `after`; at most [`MAX_NOTICES`].
+pub(crate) fn notices(db: &Db<'_>, after: Option<Cursor>) -> Result<Vec<WaitingNotice>, Fault> {
+    let after = after.map_or(i64::MIN, |Cursor(after)| after);
+    let sql = format!("{NOTICE} WHERE waiting.first > $1 ORDER BY waiting.first LIMIT $2");
+    db.all(&sql, &values![after, MAX_NOTICES], read_notice)
+}
+
+/// The decision that waits at this place, if it still does.
+pub(crate) fn notice(db: &Db<'_>, tenant: &Tenant, Cursor(place): Cursor) -> Result<Option<WaitingNotice>, Fault> {
+    let sql = format!("{NOTICE} WHERE waiting.tenant = $1 AND waiting.first = $2");
+    db.one(&sql, &values![tenant.as_str(), place], read_notice)
+}
+
+const NOTICE: &str = "SELECT waiting.tenant, waiting.first, newest.decision_id, begun.decision_id, begun.decided_at
+                      FROM waiting JOIN decisions AS newest ON newest.sequence = waiting.sequence
+                      JOIN decisions AS begun ON begun.sequence = waiting.first";
+
+fn read_notice(row: &Row<'_>) -> Result<WaitingNotice, Fault> {
+    Ok(WaitingNotice {
+        tenant: Tenant::stored(row.text(0)?),
+        place: Cursor(row.get(1)?),
+        decision_id: row.get(2)?,
+        first: row.get(3)?,
+        since: row.get(4)?,
     })
 }
 

@@ -29,7 +29,7 @@ use crate::rows::reviews::{self, Review, ReviewVerdict};
 use crate::rows::runs::{self, StepRun};
 use crate::rows::spends::{self, Spend, Spends};
 use crate::rows::workers::{self, Presence};
-use crate::rows::{activity, answers, receipt_meta, sessions};
+use crate::rows::{activity, answers, duties, receipt_meta, sessions};
 use crate::store::Store;
 use crate::tenant::Tenant;
 
@@ -191,6 +191,7 @@ fn change_jobs(engine: &mut Engine) {
     let presence = |owner: &str| Presence { owner: owner.to_owned(), ..Presence::default() };
     let mut changes = vec![Change::Renew(presence("o")), Change::Renew(presence("gone"))];
     changes.extend(claims().map(|claim| Change::Claim { claim, found: mpsc::channel().0 }));
+    changes.extend(["gone", "o"].map(|owner| Change::TakeOn { duty: "d".to_owned(), owner: owner.to_owned() }));
     changes.push(Change::GiveUp { owner: "gone".to_owned() });
     changes.push(Change::GiveBack { found: mpsc::channel().0 });
     changes.push(Change::Cancel {
@@ -265,6 +266,8 @@ fn ask_all(connection: &Connection) {
         queue::count(db, &ours, &wanted).unwrap();
     }
     queue::on_subject(db, &ours, "s").unwrap();
+    let notices = queue::notices(db, None).unwrap();
+    assert_eq!(queue::notice(db, &ours, notices[0].place).unwrap().as_ref(), notices.first());
     decisions::on_subject(db, &ours, "s", 9).unwrap();
     reviews::on_subject(db, &ours, "s", 9).unwrap();
     reviews::last_approval_of(db, &ours, "p").unwrap();
@@ -292,6 +295,7 @@ fn ask_all(connection: &Connection) {
     assert_eq!(claims::figures(db).unwrap().owned, 1);
     assert_eq!(workers::workers(db, 1).unwrap().len(), 2);
     assert!(workers::worker(db, "o", 1).unwrap().is_some());
+    assert_eq!(duties::holder(db, "d", 1).unwrap(), None);
     clock::latest(db).unwrap();
 }
 

@@ -213,7 +213,15 @@ pub(crate) static AGENT_COUNTS: Table = Table {
 /// The decisions that wait for a review (`waiting`).
 pub(crate) static WAITING: Table = Table {
     name: "waiting",
-    columns: &[text("tenant"), integer("sequence"), text("subject"), integer("first"), integer("asked")],
+    columns: &[
+        text("tenant"),
+        integer("sequence"),
+        text("subject"),
+        integer("first"),
+        integer("asked"),
+        // In which approvals are asked for, as a list of JSON: what is narrowed by them reads no documents.
+        text("roles"),
+    ],
     key: &["tenant", "sequence"],
     indexes: &[
         index("waiting_on", &["tenant", "subject"]).unique(),

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use proofmark_receipt::Json;
-
 use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::row::Row;
 use crate::rows::decisions::{self, Decision};
-use crate::rows::filter::{PORTION, QueueFilter, asks_role, member, parsed};
+use crate::rows::filter::{PORTION, QueueFilter, asks_role, has_role, member, parsed};
+use crate::rows::listing::any_of;
 use crate::rows::page::{Cursor, MAX_PAGE};
 use crate::rows::read::MAX_PAGE_BYTES;
 use crate::tenant::Tenant;
@@ -169,7 +168,7 @@ impl WaitingWanted {
     }
 
     fn reads_documents(&self) -> bool {
-        self.text.is_some() || self.role.is_some() || self.filter.is_any()
+        self.text.is_some() || self.filter.environment.is_some() || self.filter.amount.is_some()
     }
 
     /// `FROM … WHERE …`, and its values. They let more through than is wanted where documents have to be read.
@@ -196,14 +195,13 @@ impl WaitingWanted {
         if let Some(agent) = &self.agent {
             narrow("decisions.agent =", agent.into(), "");
         }
-        // Documents are on one line, as they are written here: they have the texts that are looked for as they are.
-        if let Some(role) = &self.role {
-            let has = db.spelled("instr(decisions.document,", "strpos(decisions.document,");
-            narrow(has, Json::from(role.as_str()).to_text().into(), ") > 0");
-        }
         if let Some(text) = &self.text {
             let has = db.spelled(SQLITE_HAS_TEXT, POSTGRES_HAS_TEXT);
             narrow(has, text.to_ascii_lowercase().into(), ") > 0");
+        }
+        for roles in self.role.iter().map(std::slice::from_ref).chain(self.filter.roles.as_deref()) {
+            let any: Vec<_> = roles.iter().map(|role| has_role(db, role)).collect();
+            sql = format!("{sql} AND {}", any_of(&any, &mut values));
         }
         (sql, values)
     }

@@ -2,6 +2,8 @@
 
 use crate::group::settle::Draft;
 use crate::insert::{Insert, Or, Set};
+use crate::rows::decisions::DecisionIndex;
+use crate::rows::filter::roles_text;
 use crate::statement::row;
 use crate::tables::WAITING;
 use crate::value::values;
@@ -9,7 +11,7 @@ use crate::value::values;
 /// The one row of a subject; `first` stays.
 static PUT: Insert = Insert::or(
     &WAITING,
-    Or::Change { key: &["tenant", "subject"], sets: &[Set::Replace("sequence"), Set::Add("asked")] },
+    Or::Change { key: &["tenant", "subject"], sets: &[Set::Replace("sequence"), Set::Add("asked"), Set::Replace("roles")] },
 );
 
 /// SQL for whether a row of `decisions` waits for a review: there is no newer decision on the subject and no denial, and it
@@ -29,15 +31,20 @@ pub(crate) const WAITS: &str = "review
 
 /// Notes the sequence number of the newest decision on a subject if it waits for a review. Those before it do not wait any
 /// more; from when on they waited, and how often it was asked, is kept.
-pub(crate) fn put(draft: &mut Draft<'_>, subject: &str, waits: Option<i64>) {
-    let tenant = draft.tenant.as_str();
-    match waits {
-        Some(sequence) => {
-            let row =
-                row!(WAITING { tenant: tenant, sequence: sequence, subject: subject, first: sequence, asked: 1_i64 });
-            draft.insert(&PUT, row);
-        }
-        None => draft.run("DELETE FROM waiting WHERE tenant = $1 AND subject = $2", values![tenant, subject]),
+pub(crate) fn put(draft: &mut Draft<'_>, about: &DecisionIndex, sequence: i64) {
+    let (tenant, subject) = (draft.tenant.as_str(), &about.subject);
+    if about.review {
+        let row = row!(WAITING {
+            tenant: tenant,
+            sequence: sequence,
+            subject: subject,
+            first: sequence,
+            asked: 1_i64,
+            roles: roles_text(&about.roles),
+        });
+        draft.insert(&PUT, row);
+    } else {
+        draft.run("DELETE FROM waiting WHERE tenant = $1 AND subject = $2", values![tenant, subject]);
     }
 }
 

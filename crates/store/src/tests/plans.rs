@@ -20,6 +20,7 @@ use crate::rows::clock;
 use crate::rows::counts::{self, CountFilter};
 use crate::rows::decisions::{self, DecisionIndex, DecisionsWanted, NewDecision};
 use crate::rows::executions::{self, Execution, Finding};
+use crate::rows::filter::QueueFilter;
 use crate::rows::jobs::{self, JobEnd, JobState, NewJob};
 use crate::rows::page::Cursor;
 use crate::rows::queue::{self, WaitingWanted};
@@ -350,8 +351,13 @@ fn decision_filters() -> Vec<DecisionsWanted> {
         DecisionsWanted { since: all.since, ..none() },
         DecisionsWanted { to_review: true, ..none() },
         DecisionsWanted { to_review: true, ..all.clone() },
+        DecisionsWanted { to_review: true, filter: of_role(), ..none() },
         all,
     ]
+}
+
+fn of_role() -> QueueFilter {
+    QueueFilter { roles: Some(vec!["lead".to_owned(), "x".to_owned()]), ..QueueFilter::default() }
 }
 
 fn waiting_filters() -> Vec<WaitingWanted> {
@@ -361,6 +367,7 @@ fn waiting_filters() -> Vec<WaitingWanted> {
         none(),
         WaitingWanted { after: Some(Cursor(1)), ..none() },
         WaitingWanted { before: Some(Cursor(9)), ..none() },
+        WaitingWanted { filter: of_role(), ..none() },
         WaitingWanted { text: text(), role: text(), agent: text(), after: Some(Cursor(1)), ..none() },
     ]
 }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use proofmark_receipt::{ReceiptId, SignerId};
-use proofmark_store::{Hint, JobEnd, JobProgress, JobState as StoredState, LEASE_MS, Presence, StoreError, StoredJob, Tenant};
+use proofmark_store::{
+    Hint, JobEnd, JobProgress, JobState as StoredState, LEASE_MS, Presence, StoreError, StoredJob, Tenant,
+};
 use proofmark_verifier::sync::lock;
 
 use crate::job::{Job, Lane};

@@ -228,10 +228,11 @@ async fn in_thread(
     let head = Head { caller, key, variables, parts, format: Format::Json };
     // The thread has the place and the memory: it goes on after a timeout, and what it uses is not free before it ends.
     let work = tokio::task::spawn_blocking(move || {
-        let (_place, mut memory) = (place, memory);
+        let (place, mut memory) = (place, memory);
         // What changes nothing may end anywhere.
         let stop = if is_form { Arc::default() } else { Arc::clone(&flag) };
-        span.in_scope(|| while_wanted(&stop, || answer(&Visit::of(&state, head, form, &mut memory, flag)?)))
+        let work = || while_wanted(&stop, || answer(&Visit::of(&state, head, form, &mut memory, flag)?));
+        place.priority().run(|| span.in_scope(work))?
     });
     match tokio::time::timeout(MAX_ANSWER_TIME, work).await {
         Ok(Ok(reply)) => reply.map(|reply| (reply, share)),

@@ -153,7 +153,11 @@ pub fn serve_until<Stop: Future<Output = ()>>(
     let endpoints = endpoints(settings.more);
     // Before the socket is bound, so that a faulty description is an error of the start.
     let description = Json::from(describe(&endpoints)?).to_text();
-    let callers = Callers { keys: settings.keys.map(LiveKeys::new), rate: Rate::new(settings.rate), strangers: Rate::new(settings.rate) };
+    let callers = Callers {
+        keys: settings.keys.map(LiveKeys::new),
+        rate: Rate::new(settings.rate),
+        strangers: Rate::new(settings.rate),
+    };
     // Before the state is made: what it counts before there is a recorder is lost.
     let figures = metrics::start();
     metrics::watch_store(settings.services.decider.store());

@@ -78,7 +78,7 @@ mod tests {
             let [proxy, client] = [proxy, client].map(|text| SocketAddr::new(text.parse().unwrap(), 4711));
             matches!(Peer::at(proxy).with_client(client), Peer::Address { is_elsewhere: true })
         };
-        assert!(behind("192.0.2.1", "192.0.2.2"));
+        assert!(behind("192.0.2.1", "203.0.113.9"));
         assert!(!behind("192.0.2.1", "127.0.0.1") && !behind("127.0.0.1", "192.0.2.1"));
     }
 }

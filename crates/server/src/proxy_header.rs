@@ -59,9 +59,7 @@ impl ProxyHeader {
     }
 
     /// Receives a header: the client that it names, if it does.
-    pub(crate) async fn receive(
-        stream: &mut (impl AsyncRead + Unpin),
-    ) -> Result<Option<SocketAddr>, ProxyHeaderError> {
+    pub(crate) async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Result<Option<SocketAddr>, ProxyHeaderError> {
         let mut bytes = Vec::new();
         loop {
             match Self::read(&bytes)? {
@@ -270,8 +268,9 @@ mod tests {
 
     fn address() -> impl Strategy<Value = (SocketAddr, SocketAddr)> {
         let of = |ip: fn(u128) -> IpAddr| {
-            any::<(u128, u128, u16, u16)>()
-                .prop_map(move |(from, to, one, other)| (SocketAddr::new(ip(from), one), SocketAddr::new(ip(to), other)))
+            any::<(u128, u128, u16, u16)>().prop_map(move |(from, to, one, other)| {
+                (SocketAddr::new(ip(from), one), SocketAddr::new(ip(to), other))
+            })
         };
         prop_oneof![of(|bits| Ipv4Addr::from_bits(bits as u32).into()), of(|bits| Ipv6Addr::from_bits(bits).into())]
     }

@@ -311,6 +311,15 @@ impl Store {
         self.read(|db| queue::notices(db, after))
     }
 
+    /// How many decisions of all tenants wait for a review, and when the one began to that has waited longest, in milliseconds after
+    /// 1970-01-01T00:00:00Z.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn all_tenants_waiting_since(&self) -> Result<(u64, Option<i64>), StoreError> {
+        self.read(queue::waiting_since)
+    }
+
     /// The last decision, which the next one links to: decisions of all tenants are one chain.
     ///
     /// # Errors

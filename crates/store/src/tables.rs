@@ -467,13 +467,8 @@ pub(crate) static WORKERS: Table = Table {
 };
 
 /// Which process does what one does for all (`duties`).
-pub(crate) static DUTIES: Table = Table {
-    name: "duties",
-    columns: &[text("duty"), text("owner")],
-    key: &["duty"],
-    fate: Fate::Change(50),
-    ..PLAIN
-};
+pub(crate) static DUTIES: Table =
+    Table { name: "duties", columns: &[text("duty"), text("owner")], key: &["duty"], fate: Fate::Change(50), ..PLAIN };
 
 /// The markers of groups (`engine::postgres`).
 pub(crate) static GROUPS: Table = Table {

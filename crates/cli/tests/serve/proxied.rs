@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use proofmark_testing::Home;
-use socket2::{Domain, Socket, Type};
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 
 use crate::client::answer;
 use crate::server::{Server, keys_file, new_key};
@@ -13,11 +13,9 @@ use crate::server::{Server, keys_file, new_key};
 const PROXY: &str = "127.0.0.2";
 
 fn connect_as_proxy(server: &Server) -> TcpStream {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    let from: SocketAddr = format!("{PROXY}:0").parse().unwrap();
-    let to: SocketAddr = server.address.parse().unwrap();
-    socket.bind(&from.into()).unwrap();
-    socket.connect(&to.into()).unwrap();
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&socket, &format!("{PROXY}:0").parse::<SocketAddr>().unwrap()).unwrap();
+    connect(&socket, &server.address.parse::<SocketAddr>().unwrap()).unwrap();
     socket.into()
 }
 
@@ -38,7 +36,8 @@ fn a_proxy_says_first_whose_a_connection_is_and_nobody_else_may() {
     let file = keys_file(home.path(), &[&entry]);
     let server = Server::start(&home, &["--api-keys", &file, "--proxy-protocol", PROXY]);
     let line = b"PROXY TCP4 203.0.113.9 192.0.2.2 4712 443\r\n";
-    let binary = [b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c".as_slice(), &[203, 0, 113, 9, 192, 0, 2, 2, 18, 104, 1, 187]].concat();
+    let binary =
+        [b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c".as_slice(), &[203, 0, 113, 9, 192, 0, 2, 2, 18, 104, 1, 187]].concat();
     for header in [&line[..], &binary, b"PROXY UNKNOWN\r\n"] {
         assert_eq!(answered(connect_as_proxy(&server), header, &key), Some(200));
     }

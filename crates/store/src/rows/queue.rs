@@ -95,6 +95,12 @@ pub(crate) fn notice(db: &Db<'_>, tenant: &Tenant, Cursor(place): Cursor) -> Res
     db.one(&sql, &values![tenant.as_str(), place], read_notice)
 }
 
+/// How many decisions of all tenants wait, and since when the one does that has waited longest.
+pub(crate) fn waiting_since(db: &Db<'_>) -> Result<(u64, Option<i64>), Fault> {
+    let first = "SELECT decided_at FROM decisions WHERE sequence = (SELECT min(first) FROM waiting)";
+    db.only(&format!("SELECT count(*), ({first}) FROM waiting"), &[], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
 const NOTICE: &str = "SELECT waiting.tenant, waiting.first, newest.decision_id, begun.decision_id, begun.decided_at
                       FROM waiting JOIN decisions AS newest ON newest.sequence = waiting.sequence
                       JOIN decisions AS begun ON begun.sequence = waiting.first";

@@ -11,7 +11,10 @@ use crate::value::values;
 /// The one row of a subject; `first` stays.
 static PUT: Insert = Insert::or(
     &WAITING,
-    Or::Change { key: &["tenant", "subject"], sets: &[Set::Replace("sequence"), Set::Add("asked"), Set::Replace("roles")] },
+    Or::Change {
+        key: &["tenant", "subject"],
+        sets: &[Set::Replace("sequence"), Set::Add("asked"), Set::Replace("roles")],
+    },
 );
 
 /// SQL for whether a row of `decisions` waits for a review: there is no newer decision on the subject and no denial, and it

@@ -35,7 +35,8 @@ use crate::store::Store;
 use crate::tenant::Tenant;
 
 /// Statements that sort or scan, and why that is fine.
-const FINE: [(&str, &str); 15] = [
+const FINE: [(&str, &str); 16] = [
+    ("(SELECT min(first) FROM waiting)) FROM waiting", "counts the entries of an index of what waits"),
     ("FROM decisions ORDER BY position DESC LIMIT 1", "reads the end of an index"),
     ("ORDER BY place DESC, sequence DESC LIMIT $3", "sorts the steps of each run on a page"),
     ("FROM clock", "a table of one row"),
@@ -268,6 +269,7 @@ fn ask_all(connection: &Connection) {
     }
     queue::on_subject(db, &ours, "s").unwrap();
     let notices = queue::notices(db, None).unwrap();
+    assert_eq!(queue::waiting_since(db).unwrap(), (1, Some(notices[0].since)));
     assert_eq!(queue::notice(db, &ours, notices[0].place).unwrap().as_ref(), notices.first());
     decisions::on_subject(db, &ours, "s", 9).unwrap();
     reviews::on_subject(db, &ours, "s", 9).unwrap();

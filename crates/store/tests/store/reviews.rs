@@ -1,8 +1,8 @@
 //! Reviews of decisions, and which decisions wait for one.
 
 use proofmark_store::{
-    DecisionIndex, DecisionsWanted, JudgedRules, NewDecision, QueueFilter, Review, ReviewVerdict, StoreError, Tenant, TenantStore,
-    WaitingWanted,
+    DecisionIndex, DecisionsWanted, JudgedRules, NewDecision, QueueFilter, Review, ReviewVerdict, StoreError, Tenant,
+    TenantStore, WaitingWanted,
 };
 
 use crate::samples::{Home, Local, decision, decision_id};
@@ -150,7 +150,8 @@ fn what_waits_is_found_by_its_text_its_agent_and_the_role_it_asks_for(home: &Hom
     assert_eq!(found(WaitingWanted { agent: Some("mail".to_owned()), ..WaitingWanted::default() }), [name(1)]);
     assert_eq!(found(WaitingWanted { role: Some("billing".to_owned()), ..WaitingWanted::default() }), [name(0)]);
     let of_roles = |roles: &[&str]| {
-        let filter = QueueFilter { roles: Some(roles.iter().copied().map(str::to_owned).collect()), ..QueueFilter::default() };
+        let filter =
+            QueueFilter { roles: Some(roles.iter().copied().map(str::to_owned).collect()), ..QueueFilter::default() };
         let wanted = WaitingWanted { filter: filter.clone(), ..WaitingWanted::default() };
         let listed = DecisionsWanted { to_review: true, filter, limit: 9, ..DecisionsWanted::default() };
         let listed = ours.decisions(&listed).unwrap().decisions.into_iter().rev().map(|one| one.decision_id);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use proofmark_store::{Most, Tenant, Turns};
 use rustix::process::setpriority_process;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::connections::Who;
@@ -197,10 +198,13 @@ impl Priority {
         if self == Self::Normal {
             return Ok(work());
         }
+        let runtime = Handle::try_current().ok();
         // A thread of its own, because none gets its priority back.
         std::thread::scope(|scope| {
             let low = std::thread::Builder::new().name("low".to_owned());
             let thread = low.spawn_scoped(scope, || {
+                // What is dropped there may have to begin other work.
+                let _within = runtime.as_ref().map(Handle::enter);
                 // Of this thread alone. Where the system refuses, the work is done all the same.
                 let _refused = setpriority_process(None, LOW);
                 work()
@@ -338,6 +342,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_place_of_one_who_used_more_has_low_priority() {
+        Priority::Low.run(|| drop(tokio::task::spawn_blocking(|| ()))).unwrap();
         let (places, greedy, other) = (Places::of(Most { of_all: 8, of_one: 4, of_heavy: 4 }), named("a"), named("b"));
         let held = places.take(&greedy).await.unwrap();
         assert_eq!(held.priority(), Priority::Normal, "nobody else is there");

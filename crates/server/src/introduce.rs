@@ -1,15 +1,18 @@
 //! Whose a connection is: of the address that it comes from, or of the one that a proxy of connections names.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::AsyncRead;
 
 use crate::connections::{Connection, Who};
-use crate::listen::MAX_HEADER_TIME;
 use crate::peer::Peer;
 use crate::peer_address::PeerAddress;
 use crate::proxies::Proxies;
 use crate::proxy_header::ProxyHeader;
+
+/// How long a client may take for the head of a request, and stay silent between two; and a proxy, to say whose a connection is.
+pub(crate) const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
 
 /// A connection, and whose it is.
 pub(crate) struct Accepted<Stream> {

@@ -26,7 +26,7 @@ use crate::body;
 use crate::connections::{Connection, Connections};
 use crate::endpoint::Endpoint;
 use crate::endpoints::endpoints;
-use crate::introduce::{Accepted, introduce};
+use crate::introduce::{Accepted, MAX_HEADER_TIME, introduce};
 use crate::keys::ApiKeys;
 use crate::live_keys::LiveKeys;
 use crate::metrics;
@@ -42,8 +42,6 @@ use crate::socket::{Socket, SocketSettings};
 use crate::state::{AppState, Callers};
 use crate::webhook::{self, Webhook};
 
-/// How long a client may take for the head of a request, and stay silent between two.
-pub(crate) const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
 /// The longest head of a request, in bytes.
 const MAX_HEADER_BYTES: usize = 64 << 10;
 /// How long requests may take that were begun when the server is told to stop. This and the next three are less than 10 s

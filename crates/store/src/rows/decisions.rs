@@ -272,7 +272,7 @@ impl Settle for DecisionWrite {
         draft.move_end(Chain::Decisions, End { tip: Some(own), ..End::default() });
         times::note_decision(draft, sequence, new.decided_at);
         if about.review || stored.get(3)? {
-            waiting::put(draft, about, sequence);
+            waiting::put(draft, &about.subject, about.review.then_some((sequence, about.roles.as_slice())));
         }
         let deciding = Deciding {
             decided_at: new.decided_at,

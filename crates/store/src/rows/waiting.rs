@@ -2,7 +2,6 @@
 
 use crate::group::settle::Draft;
 use crate::insert::{Insert, Or, Set};
-use crate::rows::decisions::DecisionIndex;
 use crate::rows::filter::roles_text;
 use crate::statement::row;
 use crate::tables::WAITING;
@@ -32,22 +31,23 @@ pub(crate) const WAITS: &str = "review
          AND reviews.subject = decisions.subject AND reviews.verdict = 'approved'
          AND reviews.reviewed_at >= decisions.decided_at) < wanted";
 
-/// Notes the sequence number of the newest decision on a subject if it waits for a review. Those before it do not wait any
-/// more; from when on they waited, and how often it was asked, is kept.
-pub(crate) fn put(draft: &mut Draft<'_>, about: &DecisionIndex, sequence: i64) {
-    let (tenant, subject) = (draft.tenant.as_str(), &about.subject);
-    if about.review {
-        let row = row!(WAITING {
-            tenant: tenant,
-            sequence: sequence,
-            subject: subject,
-            first: sequence,
-            asked: 1_i64,
-            roles: roles_text(&about.roles),
-        });
-        draft.insert(&PUT, row);
-    } else {
-        draft.run("DELETE FROM waiting WHERE tenant = $1 AND subject = $2", values![tenant, subject]);
+/// Notes the sequence number of the newest decision on a subject, and the roles in which it asks for approvals, if it waits for a review.
+/// Those before it do not wait any more; from when on they waited, and how often it was asked, is kept.
+pub(crate) fn put(draft: &mut Draft<'_>, subject: &str, waits: Option<(i64, &[String])>) {
+    let tenant = draft.tenant.as_str();
+    match waits {
+        Some((sequence, roles)) => {
+            let row = row!(WAITING {
+                tenant: tenant,
+                sequence: sequence,
+                subject: subject,
+                first: sequence,
+                asked: 1_i64,
+                roles: roles_text(roles),
+            });
+            draft.insert(&PUT, row);
+        }
+        None => draft.run("DELETE FROM waiting WHERE tenant = $1 AND subject = $2", values![tenant, subject]),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Paths and options as a command has them that a host starts later: in another folder, and with other variables.
 
-use std::path::{self, Path};
+use std::path::{self, Component, Path, PathBuf};
 
 use anyhow::Context;
 use proofmark_keys::without_kinds;
@@ -13,7 +13,14 @@ use crate::paint::printable;
 
 pub(crate) fn absolute_path(value: &str) -> anyhow::Result<String> {
     let path = path::absolute(value).with_context(|| format!("find the path `{value}`"))?;
-    path.into_os_string().into_string().ok().context("write a path: it is not UTF-8")
+    without_steps_up(path).into_os_string().into_string().ok().context("write a path: it is not UTF-8")
+}
+
+/// The same path without `..`, if its folder is there: people read it in settings, and folders on the way may become links.
+fn without_steps_up(path: PathBuf) -> PathBuf {
+    let steps_up = path.components().any(|part| part == Component::ParentDir);
+    let folder = path.parent().filter(|_| steps_up).and_then(|folder| folder.canonicalize().ok());
+    folder.zip(path.file_name()).map(|(folder, name)| folder.join(name)).unwrap_or(path)
 }
 
 /// A file as a command that starts later finds it, in another folder and with another standard input.
@@ -101,4 +108,23 @@ pub(crate) fn names_file(option: &str, value: &str, config: &Config) -> bool {
 pub(crate) fn named_home(config: &Config) -> anyhow::Result<Option<String>> {
     let Some(home) = config.named_home() else { return Ok(None) };
     absolute_path(home.to_str().context("write PROOFMARK_HOME: it is not UTF-8")?).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_written_without_steps_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(folder.join("a/b")).unwrap();
+        std::os::unix::fs::symlink(folder.join("a/b"), folder.join("link")).unwrap();
+        let written = |path: &str| absolute_path(folder.join(path).to_str().unwrap()).unwrap();
+        assert_eq!(written("a/../policy.yaml"), folder.join("policy.yaml").display().to_string());
+        // Of the folder that the link leads to, and not of the one that it is in.
+        assert_eq!(written("link/../policy.yaml"), folder.join("a/policy.yaml").display().to_string());
+        assert_eq!(written("link/policy.yaml"), folder.join("link/policy.yaml").display().to_string());
+        assert_eq!(written("gone/../policy.yaml"), folder.join("gone/../policy.yaml").display().to_string());
+    }
 }

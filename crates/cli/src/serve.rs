@@ -83,13 +83,17 @@ pub(crate) struct Serve {
     /// The API keys: a file that `proofmark api-key add` writes
     #[arg(long, value_name = "FILE")]
     api_keys: Option<PathBuf>,
-    /// How many requests per second a caller may send
+    /// How many requests per second a caller may send, and an address to the sign-in of the pages
     #[arg(long, value_name = "N", default_value = "1000")]
     rate: NonZeroU32,
     /// Believe the proxies in this network (`10.0.0.0/8`) which client a request is of, by `Forwarded` or `X-Forwarded-For`, and limit
     /// requests for each of these clients instead of connections of the proxy; can be repeated
     #[arg(long, value_name = "NETWORK")]
     trusted_proxy: Vec<Network>,
+    /// Each connection from this network begins with a header of the PROXY protocol (version 1 or 2), which names its client; others are
+    /// closed; can be repeated
+    #[arg(long, value_name = "NETWORK", requires = "api_keys")]
+    proxy_protocol: Vec<Network>,
     /// Run no verification here: leave them to the workers that share the store (`proofmark work`)
     #[arg(long, conflicts_with = "jobs")]
     no_verify: bool,
@@ -134,8 +138,9 @@ impl Serve {
         let files = Files { api_keys: self.api_keys.map(served_files::api_keys), ..files };
         let terms = Terms { pinning: self.pins.into(), keep: self.keep.into() };
         let more = pages().into_iter().chain(endpoints(terms)).collect();
-        let (rate, proxies) = (self.rate, self.trusted_proxy);
-        let settings = Settings { listen, socket, services, keys, rate, proxies, files, webhook, more };
+        let (rate, proxies, connection_proxies) = (self.rate, self.trusted_proxy, self.proxy_protocol);
+        let settings =
+            Settings { listen, socket, services, keys, rate, proxies, connection_proxies, files, webhook, more };
         serve(settings, |address| {
             let warning = if open { " to every local user, because there are no API keys" } else { "" };
             if let Some(address) = address {

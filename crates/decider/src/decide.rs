@@ -227,6 +227,7 @@ impl Made {
             review,
             // A review that no approval rule asks for waits for one approval.
             wanted: missing.max(1),
+            roles: decision.roles_asked().into_iter().map(str::to_owned).collect(),
             subject: self.subject.clone(),
             // Reviewers see them, and an approval is judged on them before it is signed. Otherwise they are stored only on
             // request: they hold what the agent read.

@@ -8,6 +8,7 @@
 use std::iter;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, MutexGuard};
+use std::time::{Duration, Instant};
 
 use proofmark_receipt::Verdict;
 use proofmark_store::{JobEnd, JobState as StoredState, MAX_GROUP, StoreError, Write};
@@ -79,17 +80,32 @@ impl Scheduler {
         if !job.is_stored() {
             return self.end(job, row, JobState::Failed(why), None);
         }
-        if let NotIssued::Issue(IssueError::Store(error)) = error
-            && !matches!(error, StoreError::JobTaken(_))
-        {
-            self.report(JobWatch::NotStored { tenant: &job.work.tenant, id: job.id, error });
-        }
-        // Where the failure cannot be written the row still waits, so the job must not end here.
-        if runs_again(error) || self.store_end(job, StoredState::Failed(why.clone())).is_err() {
-            self.hand_over(job, row)
+        let of_store = match error {
+            NotIssued::Issue(IssueError::Store(error)) => Some(error),
+            NotIssued::Issue(_) | NotIssued::Judged(_) => None,
+        };
+        let unwritten = if runs_again(error) {
+            None
         } else {
-            self.end(job, row, JobState::Failed(why), None)
+            match self.store_end(job, StoredState::Failed(why.clone())) {
+                Ok(()) => {
+                    of_store.inspect(|error| self.report_not_stored(job, error, None));
+                    return self.end(job, row, JobState::Failed(why), None);
+                }
+                // The row still waits, so the job must not end here.
+                Err(error) => Some(error),
+            }
+        };
+        match unwritten.as_ref().or(of_store) {
+            // It is another process's.
+            Some(StoreError::JobTaken(_)) | None => {}
+            Some(error) => self.report_not_stored(job, error, Some(self.unstored.note(job.id, Instant::now()))),
         }
+        self.hand_over(job, row)
+    }
+
+    fn report_not_stored(&self, job: &Job, error: &StoreError, again_in: Option<Duration>) {
+        self.report(JobWatch::NotStored { tenant: &job.work.tenant, id: job.id, error, again_in });
     }
 
     /// Writes how a stored job has ended without a receipt.

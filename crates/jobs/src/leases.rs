@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use proofmark_receipt::{ReceiptId, SignerId};
-use proofmark_store::{Hint, JobEnd, JobProgress, JobState as StoredState, LEASE_MS, Presence, StoreError, Tenant};
+use proofmark_store::{
+    Hint, JobEnd, JobProgress, JobState as StoredState, LEASE_MS, Presence, StoreError, StoredJob, Tenant,
+};
 use proofmark_verifier::sync::lock;
 
 use crate::job::{Job, Lane};
@@ -52,8 +54,12 @@ impl Scheduler {
         self.store.renew(&self.presence(progress))?;
         self.set_renewed(now);
         self.find_admission()?;
-        // A job that is ours and not here was handed over, for instance when the store failed: it runs again.
-        for row in self.store.jobs_of(&self.owner)?.iter().filter(|row| !self.is_live(&row.job_id)) {
+        let rows = self.store.jobs_of(&self.owner)?;
+        self.unstored.keep(&rows.iter().map(|row| row.job_id).collect());
+        // A job that is ours and not here was handed over, for instance when the store failed: it runs again. One that a client cancels is
+        // taken up at once, to be ended.
+        let is_due = |row: &&StoredJob| row.cancelling || !self.unstored.waits(&row.job_id, Instant::now());
+        for row in rows.iter().filter(|row| !self.is_live(&row.job_id)).filter(is_due) {
             self.take_up(&row.tenant, &row.job_id);
         }
         Ok(())

@@ -56,6 +56,7 @@ mod queue;
 mod remote;
 mod scheduler;
 mod signal;
+mod unstored;
 
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
@@ -117,8 +118,8 @@ pub enum JobWatch<'a> {
     GaveBack(usize),
     /// A job was given back, or lost to another process.
     Left { tenant: &'a Tenant, id: ReceiptId },
-    /// The receipt of a job could not be stored. The job is not at fault, and is given back.
-    NotStored { tenant: &'a Tenant, id: ReceiptId, error: &'a StoreError },
+    /// The receipt of a job could not be stored, or its end. If the job is not at fault, it runs again after this time.
+    NotStored { tenant: &'a Tenant, id: ReceiptId, error: &'a StoreError, again_in: Option<Duration> },
     /// Whether every front takes the receipts of this process.
     Admitted(bool),
     /// How many workers live that this front admits, when that becomes none or some.
@@ -394,6 +395,14 @@ impl Verifications {
     #[must_use]
     pub fn is_renewed(&self) -> bool {
         self.scheduler.is_renewed()
+    }
+
+    /// Whether this process has a duty, which one of those that share the store has ([`Store::take_on`]).
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub fn take_on(&self, duty: &str) -> Result<bool, StoreError> {
+        Ok(self.is_renewed() && self.scheduler.store.take_on(duty, &self.scheduler.owner)?)
     }
 
     /// How many jobs there are.

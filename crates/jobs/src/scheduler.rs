@@ -22,6 +22,7 @@ use crate::job::{Content, Done, Job, Lane, RemoteFollower, Row};
 use crate::probed::ProbedHost;
 use crate::queue::{Joining, Next, OfLane, Queue};
 use crate::signal::{Signal, Wake};
+use crate::unstored::Unstored;
 use crate::{Cancelled, JobSettings, JobState, JobView, JobWatch, QUICK_WORKERS, Report, Role, SubmitError, needs};
 
 /// How many jobs that ended without a receipt are remembered, so that clients can ask how they ended.
@@ -75,6 +76,8 @@ pub(super) struct Scheduler {
     pub(super) jobs: Mutex<HashMap<ReceiptId, Arc<Job>>>,
     pub(super) keys: Mutex<Keys>,
     ended: Mutex<VecDeque<(Tenant, JobView)>>,
+    /// When jobs run again that could not be ended.
+    pub(super) unstored: Unstored,
     /// Followers of jobs that another process has.
     pub(super) remote: Mutex<Vec<RemoteFollower>>,
     /// Wakes the thread that claims.
@@ -126,6 +129,7 @@ impl Scheduler {
             jobs: Mutex::default(),
             keys: Mutex::default(),
             ended: Mutex::default(),
+            unstored: Unstored::default(),
             remote: Mutex::default(),
             wake: Arc::default(),
             stopped: Signal::default(),

@@ -87,6 +87,7 @@ async fn unsigned_answer(
     if state.keys().is_none() {
         return Ok(Reply::see_other(START));
     }
+    state.take_rate_of_stranger(parts)?;
     let form = match method {
         Method::Post => {
             origin::is_own_form(&parts.uri, &parts.headers)?;
@@ -227,10 +228,11 @@ async fn in_thread(
     let head = Head { caller, key, variables, parts, format: Format::Json };
     // The thread has the place and the memory: it goes on after a timeout, and what it uses is not free before it ends.
     let work = tokio::task::spawn_blocking(move || {
-        let (_place, mut memory) = (place, memory);
+        let (place, mut memory) = (place, memory);
         // What changes nothing may end anywhere.
         let stop = if is_form { Arc::default() } else { Arc::clone(&flag) };
-        span.in_scope(|| while_wanted(&stop, || answer(&Visit::of(&state, head, form, &mut memory, flag)?)))
+        let work = || while_wanted(&stop, || answer(&Visit::of(&state, head, form, &mut memory, flag)?));
+        place.priority().run(|| span.in_scope(work))?
     });
     match tokio::time::timeout(MAX_ANSWER_TIME, work).await {
         Ok(Ok(reply)) => reply.map(|reply| (reply, share)),
@@ -265,6 +267,7 @@ async fn sign_in(state: &AppState, method: Method, parts: &Parts, body: Body) ->
         return Reply::see_other(&format!("/ui/sign-in?to={}", encoded(&place(parts)))).into_response();
     }
     let read = async {
+        state.take_rate_of_stranger(parts)?;
         let mut memory = state.limits.bytes.take(&Caller::local().tenant, 0)?;
         let form = Form::read(&parts.headers, body, &mut memory).await?;
         super::sign_in::again(&place(parts), &form)

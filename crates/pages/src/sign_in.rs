@@ -46,6 +46,7 @@ pub(crate) fn sign_in(state: &AppState, parts: &Parts, form: &Form) -> Result<Re
     let note = form.get("note").map(|_| form.text("note")).filter(|note| !note.is_empty());
     let key = form.get("key").map(str::trim).unwrap_or_default();
     let Some(key) = state.keys().and_then(|keys| keys.admit(key)) else { return page(to, note, true) };
+    state.take_rate(key.caller())?;
     let decision = to.strip_prefix(DECISION).and_then(|rest| rest.split(['?', '/']).next());
     let draft = decision.zip(note).map(|(id, note)| Draft { decision_id: id.to_owned(), note });
     let tls = origin::is_own_form(&parts.uri, &parts.headers)?;

@@ -89,12 +89,6 @@ pub(crate) fn spaced(word: &str) -> String {
     word.replace('_', " ")
 }
 
-/// The name of a role as one of those who hold it: `an owner`, `a dba`.
-pub(crate) fn with_article(role: &str) -> String {
-    let article = if role.starts_with(['a', 'e', 'i', 'o', 'A', 'E', 'I', 'O']) { "an" } else { "a" };
-    format!("{article} {role}")
-}
-
 /// A text as one part of a path, or as a value of a query.
 pub(crate) fn encoded(text: &str) -> String {
     utf8_percent_encode(text, UNRESERVED).to_string()
@@ -199,7 +193,6 @@ mod tests {
         assert_eq!((ago(5, 9), ago(60_000, 0)), ("just now".to_owned(), "1 min ago".to_owned()));
         assert_eq!([1, 999, 1_000, 1_234_567].map(number), ["1", "999", "1,000", "1,234,567"]);
         assert_eq!([0, 3, 12, 13].map(spelled), ["No", "Three", "Twelve", "13"]);
-        assert_eq!((with_article("owner"), with_article("dba")), ("an owner".to_owned(), "a dba".to_owned()));
         assert_eq!(counted(1, "decision") + &counted(2, "decision"), "1 decision2 decisions");
     }
 

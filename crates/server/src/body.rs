@@ -98,8 +98,9 @@ impl Sent {
     /// [`Problem`] for what cannot be unpacked, or is longer than it may be, and where the caller's share of memory is used up.
     pub fn unpack(self, memory: &mut Share) -> Result<Vec<u8>, Problem> {
         let Self { bytes, is_packed, most } = self;
-        let bytes = if is_packed { unpack(&bytes, most, memory)? } else { bytes };
-        memory.grow(json::read_size(&bytes))?;
+        let (bytes, counted) = if is_packed { unpack(&bytes, most, memory)? } else { (bytes, 0) };
+        // The size of a text is no less than that of its beginning.
+        memory.grow(json::read_size(&bytes).saturating_sub(counted))?;
         Ok(bytes)
     }
 }
@@ -162,8 +163,9 @@ async fn gather(body: Body, most: usize, memory: &mut Share) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-fn unpack(bytes: &[u8], most: usize, memory: &mut Share) -> Result<Vec<u8>, Problem> {
-    let mut unpacked = Vec::new();
+/// What a packed body unpacks to, and how much of what it takes once it is read is counted: a bomb is refused before all of it is unpacked.
+fn unpack(bytes: &[u8], most: usize, memory: &mut Share) -> Result<(Vec<u8>, usize), Problem> {
+    let (mut unpacked, mut counted, mut count_at) = (Vec::new(), 0, 4 * UNPACKED_AT_ONCE);
     // gzip allows several members (RFC 1952, section 2.2); a decoder of one would silently ignore the rest.
     let mut packed = MultiGzDecoder::new(bytes);
     loop {
@@ -172,9 +174,15 @@ fn unpack(bytes: &[u8], most: usize, memory: &mut Share) -> Result<Vec<u8>, Prob
             Problem::bad("invalid_gzip", format!("the body cannot be unpacked ({error})")).help("compress it again")
         })?;
         match read {
-            0 => return Ok(unpacked),
+            0 => return Ok((unpacked, counted)),
             _ if unpacked.len() > most => return Err(too_large(most)),
             read => memory.grow(read)?,
+        }
+        // At twice the length each time, so that the whole is looked through twice at most.
+        if unpacked.len() >= count_at {
+            let size = json::read_size(&unpacked);
+            memory.grow(size.saturating_sub(counted))?;
+            (counted, count_at) = (size, unpacked.len().saturating_mul(2));
         }
     }
 }
@@ -304,6 +312,26 @@ mod tests {
         assert_eq!(memory.amount(), packed.len(), "it is unpacked by a thread of the runtime");
         assert_eq!(sent.unpack(&mut memory).unwrap().len(), MAX_BODY);
         assert_eq!(memory.amount(), packed.len() + MAX_BODY + json::read_size(&[b' '; MAX_BODY]));
+    }
+
+    #[tokio::test]
+    async fn a_bomb_is_refused_before_all_of_it_is_unpacked() {
+        const LONG: usize = 16 << 20;
+        let limits = share::Limits::new();
+        let mut memory = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
+        // Once it is read it would take 800 MB, and a tenant has 128 MiB.
+        let bomb = packed_text(&format!("[{}0]", "0,".repeat(LONG / 2 - 2)));
+        let refused = unpack(&bomb, LONG, &mut memory).unwrap_err().into_response();
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+        let mut memory = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
+        let (bytes, counted) = unpack(&packed_text(&"\"a, b\", ".repeat(100_000)), LONG, &mut memory).unwrap();
+        assert!(counted > 0 && counted <= json::read_size(&bytes), "{counted}");
+    }
+
+    fn packed_text(text: &str) -> Vec<u8> {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        std::io::Write::write_all(&mut packer, text.as_bytes()).unwrap();
+        packer.finish().unwrap()
     }
 
     #[tokio::test]

@@ -63,7 +63,7 @@ impl Connections {
         Self::at_most(MAX_CONNECTIONS, MAX_OF_PEER)
     }
 
-    fn at_most(most: usize, most_of_peer: usize) -> Arc<Self> {
+    pub(crate) fn at_most(most: usize, most_of_peer: usize) -> Arc<Self> {
         Arc::new(Self { open: Mutex::default(), most, most_of_peer })
     }
 
@@ -71,7 +71,7 @@ impl Connections {
     pub(crate) fn open(self: &Arc<Self>, peer: Who, is_proxy: bool) -> Option<Arc<Connection>> {
         let mut open = self.lock();
         // A peer that has its share closes one of its own connections, never one of another peer.
-        if !is_proxy && open.all.values().filter(|entry| entry.peer == peer).count() >= self.most_of_peer {
+        if !is_proxy && open.of(peer) >= self.most_of_peer {
             open.make_room(|entry| entry.peer == peer)?;
         } else if open.all.len() >= self.most {
             open.make_room(|_| true)?;
@@ -89,6 +89,11 @@ impl Connections {
 }
 
 impl Open {
+    /// How many a peer has.
+    fn of(&self, peer: Who) -> usize {
+        self.all.values().filter(|entry| entry.peer == peer).count()
+    }
+
     /// Ends the connection of these that has been idle for longest; none where all of them have a request.
     fn make_room(&mut self, of: impl Fn(&Entry) -> bool) -> Option<()> {
         let idle = self.all.iter().filter(|(_, entry)| of(entry));
@@ -111,6 +116,17 @@ impl From<IpAddr> for Who {
 }
 
 impl Connection {
+    /// Counts for another peer from here on; whether that has a place, for which one of its own may have to give way.
+    pub(crate) fn count_for(&self, peer: Who, is_proxy: bool) -> bool {
+        let mut open = self.of.lock();
+        let is_full = |open: &Open| open.of(peer) >= self.of.most_of_peer;
+        if !is_proxy && is_full(&open) && open.make_room(|entry| entry.peer == peer).is_none() {
+            return false;
+        }
+        // No entry: it gives way already.
+        open.all.get_mut(&self.number).map(|entry| entry.peer = peer).is_some()
+    }
+
     pub(crate) fn begin(self: &Arc<Self>) -> Begun {
         self.set(None);
         Begun { connection: Arc::clone(self) }
@@ -184,6 +200,22 @@ mod tests {
         assert!(connections.open(peer(2), false).is_none(), "what has a request does not give way");
         assert!(connections.open(peer(3), false).is_some());
         assert!(connections.open(peer(2), true).is_some(), "a proxy has those of many");
+    }
+
+    #[tokio::test]
+    async fn a_connection_counts_for_the_peer_that_a_proxy_names() {
+        let connections = Connections::at_most(9, 2);
+        let of_proxy = || connections.open(peer(1), true).unwrap();
+        let [first, second, third] = [of_proxy(), of_proxy(), of_proxy()];
+        assert!(first.count_for(peer(2), false) && second.count_for(peer(2), false));
+        let _busy = second.begin();
+        assert!(third.count_for(peer(2), false), "one of its own gives way");
+        assert!(has_ended(&first).await && !has_ended(&third).await);
+        let _busy_too = third.begin();
+        let fourth = of_proxy();
+        assert!(!fourth.count_for(peer(2), false) && fourth.count_for(peer(3), false));
+        assert!(of_proxy().count_for(peer(2), true), "a proxy behind the proxy has those of many");
+        assert!(!first.count_for(peer(4), false), "it gives way already");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::observe::decided;
 use crate::problem::Problem;
 use crate::reply::Reply;
 use crate::services::Services;
-use crate::share::Share;
+use crate::share::{Place, Priority, Share};
 use crate::state::AppState;
 use crate::stop::MAX_ANSWER_TIME;
 
@@ -55,11 +55,12 @@ async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Res
     // This future owns it. When the client is gone or the time is over, the drop sets the flag that the thread polls.
     let stop = state.stops.flag();
     let (tenant, flag) = (head.caller.tenant.clone(), stop.shared());
+    let is_small = sent.is_small();
     let decide = async move {
         let services = Arc::clone(&state.services);
         let asked = Arc::clone(&flag);
         let read = move || Asking::read(&services, form, head, sent, memory, asked);
-        let (asking, made) = decide(&state, &tenant, &flag, read).await?;
+        let (asking, made) = decide((&state, &tenant, &flag), is_small, read).await?;
         decided(&made.receipt, &asking.caller);
         Ok((form.reply)(&made.receipt, made.text))
     };
@@ -73,39 +74,47 @@ async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Res
 
 /// Decides on what `read` gives. It holds no thread while it waits for other decisions on the action, or for the disk.
 async fn decide(
-    state: &AppState,
-    tenant: &Tenant,
-    stop: &Arc<AtomicBool>,
+    of: Of<'_>,
+    is_small: bool,
     read: impl FnOnce() -> Result<Asking, Problem> + Send + 'static,
 ) -> Result<(Asking, Decided), Problem> {
+    let (state, ..) = of;
     let services = Arc::clone(&state.services);
-    let (mut asking, mut begun) = in_pool(state, tenant, stop, move || read()?.begin(&services)).await?;
+    let ((mut asking, mut begun), mut place) = in_pool(of, move || read()?.begin(&services)).await?;
     loop {
         match begun {
-            Begun::Waits(waiting) => asking.attempt.hold(waiting.await),
+            Begun::Waits(waiting) => {
+                // Those that it waits for may need the place.
+                drop(place);
+                asking.attempt.hold(waiting.await);
+            }
             Begun::Made(deciding) => {
+                // There is one writer, and it takes long for what is long: of those who used more than others only a few wait for it.
+                let held = place.priority() == Priority::Low && !is_small;
+                let _held = held.then_some(place);
                 if let Some(decided) = deciding.await? {
                     return Ok((asking, decided));
                 }
             }
         }
         let services = Arc::clone(&state.services);
-        (asking, begun) = in_pool(state, tenant, stop, move || asking.begin(&services)).await?;
+        ((asking, begun), place) = in_pool(of, move || asking.begin(&services)).await?;
     }
 }
 
-/// Does the tenant's work in one of the few threads.
+/// Whose work it is, and what ends it.
+type Of<'a> = (&'a AppState, &'a Tenant, &'a Arc<AtomicBool>);
+
+/// Does the tenant's work in one of the few threads; with the place that it was done in.
 async fn in_pool<T: Send + 'static>(
-    state: &AppState,
-    tenant: &Tenant,
-    stop: &Arc<AtomicBool>,
+    (state, tenant, stop): Of<'_>,
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
+) -> Result<(T, Place), Problem> {
     let place = state.limits.places.take(tenant).await?;
     let (span, stop) = (Span::current(), Arc::clone(stop));
     let work = move || {
-        let _place = place;
-        span.in_scope(|| while_wanted(&stop, work))
+        let done = place.priority().run(|| span.in_scope(|| while_wanted(&stop, work)))??;
+        Ok((done, place))
     };
     state.pool.run(tenant, work).await?
 }

@@ -182,13 +182,16 @@ async fn in_thread(
     let (services, flag, span) = (Arc::clone(&state.services), stop.shared(), Span::current());
     let work = move || {
         // It is given back when the work is done, whether or not its client still waits.
-        let (_place, mut memory) = (place, memory);
-        let content = Content::read(&head, sent, &mut memory)?;
-        // What changes nothing may end anywhere. The rest looks at the flag where it can end.
-        let stop = if head.parts.method.is_safe() { Arc::clone(&flag) } else { Arc::default() };
-        let work = || answer(&RequestContext::new(&services, head, content, flag)?);
-        // What is logged there has the id of the request.
-        span.in_scope(|| while_wanted(&stop, work))
+        let (place, mut memory) = (place, memory);
+        let work = move || {
+            let content = Content::read(&head, sent, &mut memory)?;
+            // What changes nothing may end anywhere. The rest looks at the flag where it can end.
+            let stop = if head.parts.method.is_safe() { Arc::clone(&flag) } else { Arc::default() };
+            let work = || answer(&RequestContext::new(&services, head, content, flag)?);
+            // What is logged there has the id of the request.
+            span.in_scope(|| while_wanted(&stop, work))
+        };
+        place.priority().run(work)?
     };
     match tokio::time::timeout(MAX_ANSWER_TIME, tokio::task::spawn_blocking(work)).await {
         Ok(Ok(answer)) => answer,

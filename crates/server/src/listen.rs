@@ -20,11 +20,13 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
 
 use crate::body;
-use crate::connections::{Connection, Connections, Who};
+use crate::connections::{Connection, Connections};
 use crate::endpoint::Endpoint;
 use crate::endpoints::endpoints;
+use crate::introduce::{Accepted, MAX_HEADER_TIME, introduce};
 use crate::keys::ApiKeys;
 use crate::live_keys::LiveKeys;
 use crate::metrics;
@@ -40,8 +42,6 @@ use crate::socket::{Socket, SocketSettings};
 use crate::state::{AppState, Callers};
 use crate::webhook::{self, Webhook};
 
-/// How long a client may take for the head of a request, and stay silent between two.
-const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
 /// The longest head of a request, in bytes.
 const MAX_HEADER_BYTES: usize = 64 << 10;
 /// How long requests may take that were begun when the server is told to stop. This and the next three are less than 10 s
@@ -71,6 +71,8 @@ pub struct Settings {
     pub rate: NonZeroU32,
     /// The proxies whose word on the address of a client counts.
     pub proxies: Vec<Network>,
+    /// The proxies that say by the PROXY protocol whose each connection is.
+    pub connection_proxies: Vec<Network>,
     /// What is read again while the server runs. A file of API keys counts only where there are `keys`.
     pub files: Files,
     /// Where it is told that something waits for a review, if anywhere.
@@ -149,14 +151,18 @@ pub fn serve_until<Stop: Future<Output = ()>>(
     let endpoints = endpoints(settings.more);
     // Before the socket is bound, so that a faulty description is an error of the start.
     let description = Json::from(describe(&endpoints)?).to_text();
-    let callers = Callers { keys: settings.keys.map(LiveKeys::new), rate: Rate::new(settings.rate) };
+    let callers = Callers {
+        keys: settings.keys.map(LiveKeys::new),
+        rate: Rate::new(settings.rate),
+        strangers: Rate::new(settings.rate),
+    };
     // Before the state is made: what it counts before there is a recorder is lost.
     let figures = metrics::start();
     metrics::watch_store(settings.services.decider.store());
     let state = AppState::new(settings.services, callers, description).map_err(ServeError::Threads)?;
     let state = Arc::new(state.with_metrics(figures));
     let files = watched(settings.files, &state);
-    let (webhook, proxies) = (settings.webhook, Proxies::of(settings.proxies));
+    let (webhook, proxies) = (settings.webhook, Proxies::of(settings.proxies, settings.connection_proxies));
     let served = runtime.block_on(async {
         let listener = match settings.listen {
             Some(address) => Some(bind(address).await?),
@@ -226,7 +232,7 @@ fn watched(mut files: Files, state: &Arc<AppState>) -> Vec<Watched> {
 /// Answers until `stop` is ready, and accepts no connections from then on. Those that are open go on.
 pub async fn accept(listener: TcpListener, router: &Router, stop: impl Future<Output = ()>) -> GracefulShutdown {
     let graceful = GracefulShutdown::new();
-    accept_into(&listener, (router, &Proxies::of(Vec::new())), stop, &graceful).await;
+    accept_into(&listener, (router, &Proxies::of(Vec::new(), Vec::new())), stop, &graceful).await;
     graceful
 }
 
@@ -236,15 +242,6 @@ trait Listener {
 
     /// The next connection.
     async fn next(&self) -> io::Result<Accepted<Self::Stream>>;
-}
-
-/// A connection, and whose it is.
-struct Accepted<Stream> {
-    stream: Stream,
-    who: Who,
-    peer: Peer,
-    /// Both ends, where it came by TCP.
-    address: Option<PeerAddress>,
 }
 
 impl Listener for TcpListener {
@@ -291,23 +288,33 @@ async fn accept_into(
     graceful: &GracefulShutdown,
 ) {
     let mut stop = std::pin::pin!(stop);
-    let connections = Connections::new();
+    let (connections, mut introduced) = (Connections::new(), JoinSet::new());
     loop {
-        let accepted = tokio::select! {
-            accepted = listener.next() => accepted,
+        let (accepted, connection) = tokio::select! {
+            accepted = listener.next() => {
+                let Ok(accepted) = accepted else {
+                    // Most likely there are no descriptors left: those in use have to end first.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                };
+                let from = accepted.address.map(|address| address.peer.ip());
+                let introduces = from.is_some_and(|from| proxies.introduces(from));
+                let is_proxy = introduces || from.is_some_and(|from| proxies.has(from));
+                // Where no other connection can give way, this one is closed at once.
+                let Some(connection) = connections.open(accepted.who, is_proxy) else { continue };
+                if introduces {
+                    introduced.spawn(introduce(accepted, connection, Arc::clone(proxies)));
+                    continue;
+                }
+                (accepted, connection)
+            }
+            Some(done) = introduced.join_next() => match done {
+                Ok(Some(named)) => named,
+                Ok(None) | Err(_) => continue,
+            },
             () = &mut stop => return,
         };
-        match accepted {
-            Ok(accepted) => {
-                let is_proxy = accepted.address.is_some_and(|address| proxies.has(address.peer.ip()));
-                // Where no other connection can give way, this one is closed at once.
-                if let Some(connection) = connections.open(accepted.who, is_proxy) {
-                    converse(accepted, connection, (router, proxies), graceful);
-                }
-            }
-            // Most likely there are no descriptors left: those in use have to end first.
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-        }
+        converse(accepted, connection, (router, proxies), graceful);
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use axum::body::Body;
 use proofmark_jobs::{Figures as JobFigures, Verifications};
 use proofmark_store::{GroupOutcome, Store};
+use proofmark_verifier::clock;
 
 use crate::context::Head;
 use crate::figures::Figures;
@@ -78,6 +79,15 @@ fn note_jobs(figures: &JobFigures) {
     gauge("proofmark_oldest_waiting_job_seconds", figures.oldest_ms as f64 / 1_000.0);
 }
 
+/// Notes how many decisions wait for a person, and how long the first of them has. A worker need not be able to read this.
+fn note_waiting(store: &Store) -> Result<(), Problem> {
+    let (waiting, since) = store.all_tenants_waiting_since()?;
+    let age = since.map_or(0, |since| clock::known_in(store).unix_millis().saturating_sub(since).max(0));
+    metrics::gauge!("proofmark_decisions_waiting").set(waiting as f64);
+    metrics::gauge!("proofmark_oldest_waiting_decision_seconds").set(age as f64 / 1_000.0);
+    Ok(())
+}
+
 /// Counts jobs of processes whose leases ended, which this process gave back.
 pub(crate) fn note_given_back(jobs: usize) {
     metrics::counter!("proofmark_jobs_given_back_total").increment(jobs as u64);
@@ -95,7 +105,11 @@ pub(crate) fn note_not_renewed() {
 
 /// `GET /metrics`.
 pub(crate) async fn show(state: Arc<AppState>, _: Head, _: Body) -> Result<Reply, Problem> {
-    submit::blocking(&state.services, |services| note(&services.verifications)).await??;
+    let noted = submit::blocking(&state.services, |services| {
+        note(&services.verifications)?;
+        note_waiting(services.decider.store())
+    });
+    noted.await??;
     let text = state.metrics.as_ref().map(|figures| figures.text()).unwrap_or_default();
     Ok(Reply::text(TEXT, text))
 }

@@ -27,6 +27,14 @@ impl Peer {
         Self::Address { is_elsewhere: refused && !address.ip().to_canonical().is_loopback() }
     }
 
+    /// The client at this address, for whom this proxy of connections has connected. What the proxy says takes trust away, and gives none.
+    pub(crate) fn with_client(self, client: SocketAddr) -> Self {
+        match (self, Self::at(client)) {
+            (Self::Address { is_elsewhere: true }, of_client @ Self::Address { .. }) => of_client,
+            (proxy, _) => proxy,
+        }
+    }
+
     /// The peer that has sent a request with this head.
     fn of(parts: &Parts) -> Option<&Self> {
         parts.extensions.get()
@@ -66,5 +74,11 @@ mod tests {
         }
         // A network for documentation (RFC 5737).
         assert!(is_elsewhere("192.0.2.1") && is_elsewhere("::ffff:192.0.2.1"));
+        let behind = |proxy: &str, client: &str| {
+            let [proxy, client] = [proxy, client].map(|text| SocketAddr::new(text.parse().unwrap(), 4711));
+            matches!(Peer::at(proxy).with_client(client), Peer::Address { is_elsewhere: true })
+        };
+        assert!(behind("192.0.2.1", "203.0.113.9"));
+        assert!(!behind("192.0.2.1", "127.0.0.1") && !behind("127.0.0.1", "192.0.2.1"));
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! All connections of a proxy are of one address, so not they are limited for each address but the requests on them: by the address that
 //! the proxy says, in `Forwarded` (RFC 7239) or `X-Forwarded-For`. Who says both, or what cannot be read, counts for the proxy itself.
+//!
+//! A proxy of connections says once whose each is, before everything else ([`crate::proxy_header`]). The connection is of that address.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -75,6 +77,8 @@ fn mask(bits: u32) -> u128 {
 /// The proxies, and the requests of clients behind them.
 pub(crate) struct Proxies {
     networks: Vec<Network>,
+    /// Of the proxies of connections.
+    of_connections: Vec<Network>,
     requests: Arc<Shares<Who>>,
 }
 
@@ -85,9 +89,21 @@ pub(crate) struct Behind {
     requests: Arc<Shares<Who>>,
 }
 
+impl Behind {
+    pub(crate) fn who(&self) -> Who {
+        self.who
+    }
+}
+
 impl Proxies {
-    pub(crate) fn of(networks: Vec<Network>) -> Arc<Self> {
-        Arc::new(Self { networks, requests: Shares::of(MAX_REQUESTS) })
+    /// The proxies that say of each request who sent it, and those that say it of each connection.
+    pub(crate) fn of(networks: Vec<Network>, of_connections: Vec<Network>) -> Arc<Self> {
+        Arc::new(Self { networks, of_connections, requests: Shares::of(MAX_REQUESTS) })
+    }
+
+    /// Whether a connection from this address begins with the header of a proxy of connections.
+    pub(crate) fn introduces(&self, address: IpAddr) -> bool {
+        self.of_connections.iter().any(|network| network.has(address))
     }
 
     /// Whether it is the address of a proxy.
@@ -161,7 +177,7 @@ mod tests {
     use super::*;
 
     fn proxies(networks: &[&str]) -> Arc<Proxies> {
-        Proxies::of(networks.iter().map(|network| network.parse().unwrap()).collect())
+        Proxies::of(networks.iter().map(|network| network.parse().unwrap()).collect(), Vec::new())
     }
 
     /// Who a request is of that has these headers and comes from 10.0.0.1.

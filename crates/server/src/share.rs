@@ -7,6 +7,8 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use proofmark_store::{Most, Tenant, Turns};
+use rustix::process::setpriority_process;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::connections::Who;
@@ -168,6 +170,57 @@ pub struct Place {
     of: Places,
     /// None once it is given back.
     tenant: Option<Tenant>,
+    priority: Priority,
+}
+
+/// How much of the processors work gets beside that of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    Normal,
+    /// For a tenant that used more than the others of late: what those ask for comes first.
+    Low,
+}
+
+/// How much threads of low priority give way (nice(2)): they have a tenth of what another one has that wants a processor. With less, one
+/// that holds a lock would keep others waiting for long.
+const LOW: i32 = 10;
+
+impl Priority {
+    fn of(is_heavy: bool) -> Self {
+        if is_heavy { Self::Low } else { Self::Normal }
+    }
+
+    /// Does the work, in a thread with this priority.
+    ///
+    /// # Errors
+    /// [`Problem::internal`] when the system gives no thread.
+    pub fn run<T: Send>(self, work: impl FnOnce() -> T + Send) -> Result<T, Problem> {
+        if self == Self::Normal {
+            return Ok(work());
+        }
+        let runtime = Handle::try_current().ok();
+        // A thread of its own, because none gets its priority back.
+        std::thread::scope(|scope| {
+            let low = std::thread::Builder::new().name("low".to_owned());
+            let thread = low.spawn_scoped(scope, || {
+                // What is dropped there may have to begin other work.
+                let _within = runtime.as_ref().map(Handle::enter);
+                // Of this thread alone. Where the system refuses, the work is done all the same.
+                let _refused = setpriority_process(None, LOW);
+                work()
+            });
+            let thread = thread.map_err(|error| Problem::internal().cause(error))?;
+            thread.join().map_err(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+}
+
+impl Place {
+    /// That of the work that it is for.
+    #[must_use]
+    pub fn priority(&self) -> Priority {
+        self.priority
+    }
 }
 
 impl Places {
@@ -180,7 +233,8 @@ impl Places {
         let told = {
             let (mut turns, now) = (self.turns(), Instant::now());
             if turns.begin(tenant, now) {
-                return Ok(self.place(tenant.clone()));
+                let priority = Priority::of(turns.is_heavy(tenant));
+                return Ok(self.place(tenant.clone(), priority));
             }
             let (tell, told) = oneshot::channel();
             turns.wait(tenant, tell, now);
@@ -190,8 +244,8 @@ impl Places {
         tokio::time::timeout(MAX_WAIT_FOR_PLACE, told).await.ok().and_then(Result::ok).ok_or_else(Problem::busy)
     }
 
-    fn place(&self, tenant: Tenant) -> Place {
-        Place { of: Self(Arc::clone(&self.0)), tenant: Some(tenant) }
+    fn place(&self, tenant: Tenant, priority: Priority) -> Place {
+        Place { of: Self(Arc::clone(&self.0)), tenant: Some(tenant), priority }
     }
 
     fn turns(&self) -> MutexGuard<'_, Turns<Tenant, oneshot::Sender<Place>>> {
@@ -205,10 +259,13 @@ impl Drop for Place {
         while let Some(tenant) = self.tenant.take() {
             self.of.turns().end(&tenant, Instant::now());
             loop {
-                let next = self.of.turns().hand_over(Instant::now());
-                let Some((tenant, tell)) = next else { break };
+                let next = {
+                    let mut turns = self.of.turns();
+                    turns.hand_over(Instant::now()).map(|(tenant, tell)| (turns.is_heavy(&tenant), tenant, tell))
+                };
+                let Some((is_heavy, tenant, tell)) = next else { break };
                 // One that nobody takes is given back here, and not inside of this drop by another.
-                if let Err(mut place) = tell.send(self.of.place(tenant)) {
+                if let Err(mut place) = tell.send(self.of.place(tenant, Priority::of(is_heavy))) {
                     self.tenant = place.tenant.take();
                     break;
                 }
@@ -270,6 +327,30 @@ mod tests {
         drop(others);
         assert!(shares.taken().by.is_empty());
         assert!(shares.take(&named("a"), 3).is_err());
+    }
+
+    #[test]
+    fn who_used_more_than_others_gives_way() {
+        let niceness = || rustix::process::getpriority_process(None).unwrap();
+        let own = niceness();
+        assert_eq!(Priority::Normal.run(niceness).unwrap(), own);
+        assert_eq!(Priority::Low.run(niceness).unwrap(), LOW.max(own));
+        assert_eq!(niceness(), own, "only the thread of the work does");
+        let panicked = std::panic::catch_unwind(|| Priority::Low.run(|| std::panic::resume_unwind(Box::new("x"))));
+        assert!(panicked.is_err_and(|panic| panic.is::<&str>()));
+    }
+
+    #[tokio::test]
+    async fn a_place_of_one_who_used_more_has_low_priority() {
+        Priority::Low.run(|| drop(tokio::task::spawn_blocking(|| ()))).unwrap();
+        let (places, greedy, other) = (Places::of(Most { of_all: 8, of_one: 4, of_heavy: 4 }), named("a"), named("b"));
+        let held = places.take(&greedy).await.unwrap();
+        assert_eq!(held.priority(), Priority::Normal, "nobody else is there");
+        drop(places.take(&other).await.unwrap());
+        while places.turns().begin(&greedy, Instant::now()) && !places.turns().is_heavy(&greedy) {}
+        drop(held);
+        assert_eq!(places.take(&other).await.unwrap().priority(), Priority::Normal);
+        assert_eq!(places.take(&greedy).await.unwrap().priority(), Priority::Low);
     }
 
     #[tokio::test(start_paused = true)]

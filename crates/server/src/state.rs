@@ -12,6 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 
 use crate::body;
+use crate::connections::Who;
 use crate::context::Head;
 use crate::figures::Figures;
 use crate::keys::{ApiKeys, Caller, Role};
@@ -19,8 +20,10 @@ use crate::live_keys::{KeyInUse, LiveKeys};
 use crate::mcp::Sessions;
 use crate::origin;
 use crate::peer::Peer;
+use crate::peer_address::PeerAddress;
 use crate::pool::Pool;
 use crate::problem::Problem;
+use crate::proxies::Behind;
 use crate::rate::Rate;
 use crate::readiness::Readiness;
 use crate::reload::Stale;
@@ -51,7 +54,9 @@ pub struct AppState {
 pub(crate) struct Callers {
     /// None: every program of this host may.
     pub keys: Option<LiveKeys>,
-    pub(crate) rate: Rate,
+    pub(crate) rate: Rate<String>,
+    /// Of those who send requests before it is known who they are, by where they are.
+    pub(crate) strangers: Rate<Option<Who>>,
 }
 
 /// The variables of a path, which may not be UTF-8.
@@ -111,10 +116,16 @@ impl AppState {
         Ok((Head { caller, key, variables, parts, format }, body, share))
     }
 
+    /// Refuses somebody who is not known yet and has called too often from one address.
+    pub fn take_rate_of_stranger(&self, parts: &Parts) -> Result<(), Problem> {
+        let behind = parts.extensions.get::<Behind>().map(Behind::who);
+        let who = behind.or_else(|| Some(parts.extensions.get::<PeerAddress>()?.peer.ip().into()));
+        self.callers.strangers.take(&who, Instant::now()).map_err(Problem::too_often)
+    }
+
     /// Refuses a known caller who has called too often.
     pub fn take_rate(&self, caller: &Caller) -> Result<(), Problem> {
-        // Only known callers get here, so strangers cannot fill the table of rates. Neither a tenant nor an id
-        // contains a NUL, so the name is unambiguous.
+        // Neither a tenant nor an id contains a NUL, so the name is unambiguous.
         let name = format!("{}\0{}", caller.tenant, caller.id);
         self.callers.rate.take(&name, Instant::now()).map_err(Problem::too_often)
     }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::body;
 use crate::problem::Problem;
 use crate::services::Services;
-use crate::share::{Place, Share};
+use crate::share::{Place, Priority, Share};
 
 /// How long a client waits for its receipt before it gets a job instead, where it does not say.
 pub(crate) const DEFAULT_WAIT: Duration = Duration::from_secs(10);
@@ -79,7 +79,8 @@ pub(crate) async fn begin(
     let begun = blocking(services, move |services| {
         let submission = submission(services)?;
         let wait = submission.wait.min(MAX_WAIT);
-        let cancel = submit(&shared, submission)?;
+        let priority = submission.held.as_ref().map_or(Priority::Normal, |(_, place)| place.priority());
+        let cancel = priority.run(|| submit(&shared, submission))??;
         let (id, tenant) = (cancel.id, cancel.tenant.clone());
         let views = views(services, &tenant, id)?.ok_or_else(gone)?;
         Ok(Pending { id, tenant, wait, views, cancel })

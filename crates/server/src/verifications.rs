@@ -106,7 +106,8 @@ pub(crate) async fn submission(
     let mut share = state.limits.bytes.take(&head.caller.tenant, 0)?;
     let sent = body::read(&head.parts.headers, body, MAX_REQUEST_BYTES, &mut share).await?;
     let place = state.limits.places.take(&head.caller.tenant).await?;
-    Ok(move |services: &Services| read(services, head, sent, (share, place), source))
+    let priority = place.priority();
+    Ok(move |services: &Services| priority.run(|| read(services, head, sent, (share, place), source))?)
 }
 
 fn read(

@@ -1,10 +1,11 @@
 //! Tells a program of the operator what waits for a review: an event (CloudEvents 1.0) for each action that waits.
 //!
 //! What is to be told is read from the store, so nothing of it is lost in a restart, and other processes' decisions are told as well. An
-//! event is sent until it is taken, or the decision does not wait any more; only what was taken is remembered, so one may be sent again
-//! after a restart, under the same id. Decisions never wait for any of this. What is answered counts for nothing but having taken the event.
+//! event is sent until it is taken, or the decision does not wait any more. Of the servers on a store with the same webhook one tells it,
+//! while its lease lasts. What was taken is remembered in memory: after a restart, or when another server takes over, what still waits is
+//! sent again under the same id. Decisions never wait for any of this. What is answered counts for nothing but having taken the event.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{io, iter};
@@ -18,8 +19,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{Json, SignerId, Timestamp, object};
-use proofmark_store::{MAX_NOTICES, StoreError, WaitingNotice};
+use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, object};
+use proofmark_store::{Cursor, Decision, StoreError, Tenant, WaitingNotice};
 use proofmark_verifier::clock;
 use sha2::Sha256;
 use tokio::time::Instant;
@@ -35,6 +36,8 @@ const MAX_SENDING: Duration = Duration::from_secs(10);
 /// How long after a failure an event is sent again at first, and at most.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const MAX_DELAY: Duration = Duration::from_secs(300);
+/// How many events that were not taken are held; while there are so many, no others are sent.
+const MAX_OPEN: usize = 10_000;
 /// The shortest and the longest secret, in bytes (Standard Webhooks).
 const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 /// How the text of a secret begins.
@@ -48,6 +51,8 @@ const EVENT_TYPE: &str = "org.proofmark.decision.waiting";
 pub struct Webhook {
     address: Uri,
     secret: Vec<u8>,
+    /// What the servers on a store call telling it, one of which does.
+    duty: String,
     client: Client<HttpsConnector<HttpConnector>, Body>,
 }
 
@@ -106,7 +111,9 @@ impl Webhook {
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .build(tls.https_or_http().enable_http1().wrap_connector(tcp));
-        Ok(Self { address, secret, client })
+        // An address may have a secret in it, and may be long.
+        let duty = format!("webhook {}", Sha256Digest::of(address.to_string().as_bytes()));
+        Ok(Self { address, secret, duty, client })
     }
 
     /// Sends an event.
@@ -197,100 +204,145 @@ struct Named {
 }
 
 impl Named {
-    /// What was signed, and nothing that somebody may have written beside it; none where the decision waits no more.
-    fn of(services: &Services, notice: &WaitingNotice) -> Result<Option<Self>, StoreError> {
-        let Some(stored) = services.decider.store().of(&notice.tenant).decision(&notice.decision_id)? else {
-            return Ok(None);
-        };
-        let receipt = match services.decider.signed(&stored) {
+    /// What waits at this place, if something still does, and what it is called.
+    fn at(services: &Services, tenant: &Tenant, place: Cursor) -> Result<Option<(WaitingNotice, Self)>, StoreError> {
+        let store = services.decider.store().of(tenant);
+        let Some(notice) = store.waiting_notice(place)? else { return Ok(None) };
+        let stored = store.decision(&notice.decision_id)?;
+        let named = stored.map(|stored| Self::of(services, &stored)).unwrap_or_default();
+        Ok(Some((notice, named)))
+    }
+
+    /// What was signed, and nothing that somebody may have written beside it.
+    fn of(services: &Services, stored: &Decision) -> Self {
+        let receipt = match services.decider.signed(stored) {
             Ok(receipt) => receipt,
             Err(error) => {
-                warn!(decision = notice.decision_id, cause = error.to_string(), "what waits is not what was signed");
-                return Ok(Some(Self::default()));
+                warn!(decision = stored.decision_id, cause = error.to_string(), "what waits is not what was signed");
+                return Self::default();
             }
         };
         let action = stored.about.action.as_deref().and_then(|action| Json::parse(action.as_bytes()).ok());
         let tool = action.as_ref().and_then(|action| action.as_object()?.get("tool")?.as_str());
-        Ok(Some(Self {
+        Self {
             tool: tool.map(str::to_owned),
             class: receipt.document().get("action_class").and_then(Json::as_str).map(str::to_owned),
             agent: receipt.bound("agent").map(str::to_owned),
-        }))
+        }
     }
 }
 
-/// What was sent of what waits.
+/// What was sent of what waits: each event up to `seen` was taken, does not wait any more, or is in `open`.
 #[derive(Default)]
 struct Sent {
-    taken: HashSet<String>,
-    /// How often an event failed, and when it is sent again.
-    failed: HashMap<String, (u32, Instant)>,
+    seen: Option<Cursor>,
+    open: BTreeMap<Cursor, Open>,
+}
+
+/// An event that was not taken yet.
+struct Open {
+    tenant: Tenant,
+    /// How often it failed, and when it is sent again.
+    failed: u32,
+    due: Instant,
 }
 
 impl Sent {
-    /// Forgets what does not wait any more, so that no more is held than waits.
-    fn keep(&mut self, waiting: &[WaitingNotice]) {
-        let ids: HashSet<&str> = waiting.iter().map(|notice| notice.first.as_str()).collect();
-        self.taken.retain(|id| ids.contains(id.as_str()));
-        self.failed.retain(|id, _| ids.contains(id.as_str()));
+    /// Notes what waits since the last round.
+    fn add(&mut self, notices: &[WaitingNotice], now: Instant) {
+        for notice in notices {
+            self.seen = self.seen.max(Some(notice.place));
+            self.open.insert(notice.place, Open { tenant: notice.tenant.clone(), failed: 0, due: now });
+        }
     }
 
-    fn is_due(&self, id: &str, now: Instant) -> bool {
-        !self.taken.contains(id) && self.failed.get(id).is_none_or(|(_, at)| *at <= now)
+    /// What is to be sent, in the order in which it began to wait.
+    fn due(&self, now: Instant) -> Vec<(Tenant, Cursor)> {
+        let due = self.open.iter().filter(|(_, open)| open.due <= now);
+        due.map(|(place, open)| (open.tenant.clone(), *place)).collect()
     }
 
-    fn fail(&mut self, id: &str, now: Instant) {
-        let failed = self.failed.get(id).map_or(0, |(failed, _)| *failed);
-        let delay = FIRST_DELAY.saturating_mul(1_u32.checked_shl(failed).unwrap_or(u32::MAX)).min(MAX_DELAY);
-        self.failed.insert(id.to_owned(), (failed.saturating_add(1).min(31), now + delay));
+    fn fail(&mut self, place: Cursor, now: Instant) {
+        if let Some(open) = self.open.get_mut(&place) {
+            let delay = FIRST_DELAY.saturating_mul(1_u32.checked_shl(open.failed).unwrap_or(u32::MAX)).min(MAX_DELAY);
+            open.failed = open.failed.saturating_add(1).min(31);
+            open.due = now + delay;
+        }
     }
 
-    fn take(&mut self, id: &str) {
-        self.failed.remove(id);
-        self.taken.insert(id.to_owned());
+    /// It was taken, or does not wait any more.
+    fn forget(&mut self, place: Cursor) {
+        self.open.remove(&place);
     }
 }
 
-/// Tells what waits until the server ends.
+/// Tells what waits until the server ends, while no other server on the store tells this webhook.
 pub(crate) async fn tell(webhook: Webhook, services: Arc<Services>) {
-    let signer = services.decider.key().signer();
-    let (mut sent, mut rounds) = (Sent::default(), tokio::time::interval(ROUND));
+    let (mut sent, mut tells, mut rounds) = (Sent::default(), None, tokio::time::interval(ROUND));
     rounds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         rounds.tick().await;
-        let store = Arc::clone(&services);
-        let read = move || store.decider.store().all_tenants_waiting(MAX_NOTICES);
-        let Ok(Ok(waiting)) = tokio::task::spawn_blocking(read).await else {
+        let duty = webhook.duty.clone();
+        let Some(has_duty) = asked(&services, move |services| services.verifications.take_on(&duty)).await else {
             // The next round tries again; decisions say what the store cannot do.
             continue;
         };
-        sent.keep(&waiting);
-        for notice in &waiting {
-            let id = &notice.first;
-            if !sent.is_due(id, Instant::now()) {
+        if tells.replace(has_duty) != Some(has_duty) {
+            info!("{}", if has_duty { "this server tells the webhook" } else { "another server tells the webhook" });
+        }
+        if has_duty {
+            send_due(&webhook, &services, &mut sent).await;
+        }
+    }
+}
+
+/// What the store answers; none where it fails.
+async fn asked<T: Send + 'static>(
+    services: &Arc<Services>,
+    ask: impl FnOnce(&Services) -> Result<T, StoreError> + Send + 'static,
+) -> Option<T> {
+    let services = Arc::clone(services);
+    tokio::task::spawn_blocking(move || ask(&services)).await.ok()?.ok()
+}
+
+/// Sends what is due, until one fails as all others would.
+async fn send_due(webhook: &Webhook, services: &Arc<Services>, sent: &mut Sent) {
+    if sent.open.len() < MAX_OPEN {
+        let after = sent.seen;
+        let new = asked(services, move |services| services.decider.store().all_tenants_waiting(after)).await;
+        sent.add(&new.unwrap_or_default(), Instant::now());
+    }
+    let signer = services.decider.key().signer();
+    for (tenant, place) in sent.due(Instant::now()) {
+        // While this one waited for the receiver, another server may have taken over.
+        if !services.verifications.is_renewed() {
+            return;
+        }
+        let (notice, named) = match asked(services, move |services| Named::at(services, &tenant, place)).await {
+            Some(Some(found)) => found,
+            Some(None) => {
+                sent.forget(place);
                 continue;
             }
-            let (read, of) = (Arc::clone(&services), notice.clone());
-            let named = tokio::task::spawn_blocking(move || Named::of(&read, &of)).await;
-            let Ok(Ok(Some(named))) = named else { continue };
-            let seconds = clock::now().unix_millis().div_euclid(1_000);
-            match webhook.send(id, &event(notice, &named, signer), seconds).await {
-                Ok(()) => {
-                    info!(decision = &**id, "the webhook has taken that it waits");
-                    sent.take(id);
-                }
-                Err(failed) => {
-                    sent.fail(id, Instant::now());
-                    match failed {
-                        Failed::Answered(status) => {
-                            warn!(decision = &**id, status = status.as_u16(), "the webhook did not take that it waits");
-                        }
-                        Failed::Lost(cause) => {
-                            warn!(decision = &**id, cause, "the webhook cannot be reached");
-                            break;
-                        }
-                    }
-                }
+            None => {
+                sent.fail(place, Instant::now());
+                continue;
+            }
+        };
+        let (id, seconds) = (&*notice.first, clock::now().unix_millis().div_euclid(1_000));
+        match webhook.send(id, &event(&notice, &named, signer), seconds).await {
+            Ok(()) => {
+                info!(decision = id, "the webhook has taken that it waits");
+                sent.forget(place);
+            }
+            Err(Failed::Answered(status)) => {
+                sent.fail(place, Instant::now());
+                warn!(decision = id, status = status.as_u16(), "the webhook did not take that it waits");
+            }
+            Err(Failed::Lost(cause)) => {
+                sent.fail(place, Instant::now());
+                warn!(decision = id, cause, "the webhook cannot be reached");
+                return;
             }
         }
     }
@@ -327,14 +379,26 @@ mod tests {
     #[test]
     fn what_failed_is_sent_again_later_and_later() {
         let (mut sent, begun) = (Sent::default(), Instant::now());
+        let [place, later]: [Cursor; 2] = ["s3", "s4"].map(|text| text.parse().unwrap());
+        let notice = |place| WaitingNotice {
+            tenant: Tenant::LOCAL,
+            place,
+            decision_id: String::new(),
+            first: String::new(),
+            since: 0,
+        };
+        sent.add(&[notice(place)], begun);
+        let is_due = |sent: &Sent, at| sent.due(at).iter().any(|(_, due)| *due == place);
+        assert!(is_due(&sent, begun));
         for seconds in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
-            sent.fail("a", begun);
+            sent.fail(place, begun);
             let (before, after) = (Duration::from_millis(seconds * 1_000 - 1), Duration::from_secs(seconds));
-            assert!(!sent.is_due("a", begun + before) && sent.is_due("a", begun + after), "{seconds}");
+            assert!(!is_due(&sent, begun + before) && is_due(&sent, begun + after), "{seconds}");
         }
-        sent.take("a");
-        assert!(!sent.is_due("a", begun + MAX_DELAY * 9));
-        sent.keep(&[]);
-        assert!(sent.taken.is_empty() && sent.failed.is_empty(), "what does not wait is forgotten");
+        sent.add(&[notice(later)], begun);
+        assert_eq!(sent.due(begun), [(Tenant::LOCAL, later)], "others do not wait for it");
+        sent.forget(place);
+        assert!(!is_due(&sent, begun + MAX_DELAY * 9));
+        assert_eq!(sent.seen, Some(later), "what was taken is behind what was seen");
     }
 }

@@ -170,9 +170,10 @@ fn log_lost(what: &JobWatch<'_>) {
             metrics::note_left();
             warn!(job = id.to_string(), tenant = tenant.as_str(), "left to another process");
         }
-        JobWatch::NotStored { tenant, id, error } => {
-            let help = error.help();
-            warn!(job = id.to_string(), tenant = tenant.as_str(), cause = %error, help, "its receipt was not stored");
+        JobWatch::NotStored { tenant, id, error, again_in } => {
+            let (help, again_in_s) = (error.help(), again_in.map(|delay| delay.as_secs()));
+            let (job, tenant) = (id.to_string(), tenant.as_str());
+            warn!(job, tenant, cause = %error, help, again_in_s, "its receipt was not stored");
         }
         JobWatch::NotRenewed(error) => {
             metrics::note_not_renewed();

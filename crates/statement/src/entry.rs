@@ -108,11 +108,11 @@ fn of_decided(decided: Decided) -> EntryStatement {
         Some("tools/call") | None => decided.tool,
         Some(_) => decided.method,
     };
-    EntryStatement::new(word, bearing, what.unwrap_or_default()).with("arguments", Kind::Data, decided.arguments).with(
-        "decision",
-        Kind::Decision,
-        decided.decision,
-    )
+    EntryStatement::new(word, bearing, what.unwrap_or_default())
+        .with("arguments", Kind::Data, decided.arguments)
+        // Several guards can have one session.
+        .with("server", Kind::Words, decided.server)
+        .with("decision", Kind::Decision, decided.decision)
 }
 
 fn of_result(kind: &str, result: CallResult) -> EntryStatement {
@@ -192,7 +192,7 @@ mod tests {
             "Plain policy:  [another policy]",
             "Plain passed: resources/list [arguments]",
             "Open would be blocked: write_file [arguments, decision]",
-            "Good allowed: shell [arguments, decision]",
+            "Good allowed: shell [arguments, server, decision]",
             "Open waiting: for an approval [decision]",
             "Bad result: write_file succeeded [signs of steering, withheld, result]",
             "Plain result: shell failed [result]",

@@ -13,6 +13,7 @@ pub(crate) mod clock;
 pub(crate) mod column;
 pub(crate) mod counts;
 pub(crate) mod decisions;
+pub(crate) mod duties;
 pub(crate) mod executions;
 pub(crate) mod filter;
 pub(crate) mod jobs;

@@ -22,6 +22,7 @@ use crate::place::Place;
 use crate::rows::claims::{self, Change, Claim, JobFigures};
 use crate::rows::clock;
 use crate::rows::decisions::{self, Decision, Decisions, DecisionsWanted};
+use crate::rows::duties;
 use crate::rows::executions::{self, TenantsFindings};
 use crate::rows::jobs::{self, StoredJob};
 use crate::rows::losses::{self, Loss};
@@ -232,6 +233,24 @@ impl Store {
         self.change(Change::GiveUp { owner: owner.to_owned() })
     }
 
+    /// Whether the process `owner` has a duty, which is what one process does for all that share the store. It takes it on where no process
+    /// has it whose lease lasts.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub fn take_on(&self, duty: &str, owner: &str) -> Result<bool, StoreError> {
+        let holder = || {
+            let now = self.now()?;
+            self.read(|db| duties::holder(db, duty, now))
+        };
+        // Nothing is written while it is held: processes ask every second.
+        if let Some(holder) = holder()? {
+            return Ok(holder == owner);
+        }
+        self.change(Change::TakeOn { duty: duty.to_owned(), owner: owner.to_owned() })?;
+        Ok(holder()?.is_some_and(|holder| holder == owner))
+    }
+
     /// The jobs that the process `owner` has, of all tenants, without their requests.
     ///
     /// # Errors
@@ -283,13 +302,22 @@ impl Store {
         self.read(|db| decisions::any_decision(db, id))
     }
 
-    /// That decisions of all tenants wait for a review, those that have waited longest first; at most `limit` and
+    /// That decisions of all tenants wait for a review, those that have waited longest first, of those behind `after`; at most
     /// [`crate::MAX_NOTICES`].
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn all_tenants_waiting(&self, limit: usize) -> Result<Vec<WaitingNotice>, StoreError> {
-        self.read(|db| queue::notices(db, limit))
+    pub fn all_tenants_waiting(&self, after: Option<Cursor>) -> Result<Vec<WaitingNotice>, StoreError> {
+        self.read(|db| queue::notices(db, after))
+    }
+
+    /// How many decisions of all tenants wait for a review, and when the one began to that has waited longest, in milliseconds after
+    /// 1970-01-01T00:00:00Z.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn all_tenants_waiting_since(&self) -> Result<(u64, Option<i64>), StoreError> {
+        self.read(queue::waiting_since)
     }
 
     /// The last decision, which the next one links to: decisions of all tenants are one chain.

@@ -32,7 +32,7 @@ pub(crate) static TABLES: [&Table; 22] = [
 ];
 
 /// Tables that are about a store itself: the time that was recorded last, what a probe writes, and the processes that use it.
-pub(crate) static OWN: [&Table; 3] = [&CLOCK, &PROBE, &WORKERS];
+pub(crate) static OWN: [&Table; 4] = [&CLOCK, &PROBE, &WORKERS, &DUTIES];
 
 /// Tables of PostgreSQL alone: the markers of groups, and the version.
 pub(crate) static OF_POSTGRES: [&Table; 2] = [&GROUPS, &VERSION];
@@ -213,9 +213,22 @@ pub(crate) static AGENT_COUNTS: Table = Table {
 /// The decisions that wait for a review (`waiting`).
 pub(crate) static WAITING: Table = Table {
     name: "waiting",
-    columns: &[text("tenant"), integer("sequence"), text("subject"), integer("first"), integer("asked")],
+    columns: &[
+        text("tenant"),
+        integer("sequence"),
+        text("subject"),
+        integer("first"),
+        integer("asked"),
+        // In which approvals are asked for, as a list of JSON: what is narrowed by them reads no documents.
+        text("roles"),
+    ],
     key: &["tenant", "sequence"],
-    indexes: &[index("waiting_on", &["tenant", "subject"]).unique(), index("waiting_by_first", &["tenant", "first"])],
+    indexes: &[
+        index("waiting_on", &["tenant", "subject"]).unique(),
+        index("waiting_by_first", &["tenant", "first"]),
+        // For notices, which are of all tenants.
+        index("waiting_of_all", &["first"]),
+    ],
     fate: Fate::Change(70),
     is_clustered: true,
     ..PLAIN
@@ -452,6 +465,10 @@ pub(crate) static WORKERS: Table = Table {
     fate: Fate::Change(50),
     ..PLAIN
 };
+
+/// Which process does what one does for all (`duties`).
+pub(crate) static DUTIES: Table =
+    Table { name: "duties", columns: &[text("duty"), text("owner")], key: &["duty"], fate: Fate::Change(50), ..PLAIN };
 
 /// The markers of groups (`engine::postgres`).
 pub(crate) static GROUPS: Table = Table {

@@ -20,7 +20,7 @@ use crate::rows::decisions::{self, ActionHistory, ActionState, Decision, Decisio
 use crate::rows::executions::{self, Finding, Findings};
 use crate::rows::jobs::{self, StoredJob};
 use crate::rows::page::Cursor;
-use crate::rows::queue::{self, WaitingDecision, WaitingWanted};
+use crate::rows::queue::{self, WaitingDecision, WaitingNotice, WaitingWanted};
 use crate::rows::read::{self, Filter, Page};
 use crate::rows::receipt_meta::{self, StoredReceipt};
 use crate::rows::reviews::{self, Review};
@@ -255,6 +255,14 @@ impl TenantStore<'_> {
     /// When the store cannot be read.
     pub fn waiting(&self, wanted: &WaitingWanted, limit: usize) -> Result<(Vec<WaitingDecision>, bool), StoreError> {
         self.read(|db, tenant| queue::list(db, tenant, wanted, limit))
+    }
+
+    /// The notice at this place, if a decision still waits there.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn waiting_notice(&self, place: Cursor) -> Result<Option<WaitingNotice>, StoreError> {
+        self.read(|db, tenant| queue::notice(db, tenant, place))
     }
 
     /// How many decisions wait for a review.

@@ -107,6 +107,12 @@ impl<K: Clone + Eq + Hash, W> Turns<K, W> {
         }
     }
 
+    /// Whether `who` used more of late than the mean.
+    #[must_use]
+    pub fn is_heavy(&self, who: &K) -> bool {
+        self.known.get(who).is_some_and(|known| known.used > self.mean())
+    }
+
     /// How many turns are taken.
     #[must_use]
     pub fn held(&self) -> usize {
@@ -122,7 +128,7 @@ impl<K: Clone + Eq + Hash, W> Turns<K, W> {
             return false;
         }
         let mean = self.mean();
-        known.used <= mean || {
+        !self.is_heavy(who) || {
             let heavy = self.known.values().filter(|known| known.used > mean);
             heavy.map(|known| known.held).sum::<usize>() < self.most.of_heavy
         }
@@ -214,6 +220,7 @@ mod tests {
         }
         now += SECOND;
         turns.end(&'a', now);
+        assert!(turns.is_heavy(&'a') && !turns.is_heavy(&'z') && !turns.is_heavy(&'y'));
         // Three of them still have turns: the fourth is for who used less than the mean.
         assert_eq!(handed_over(&mut turns, now), []);
         assert!(turns.begin(&'z', now));

@@ -1,6 +1,7 @@
 //! Which boundaries apply to an action, and what follows when none does.
 
 use proofmark_predicate::Truth;
+use proofmark_receipt::document::shown;
 
 use super::finding::{Reason, RuleFinding, RuleStatus, SharedText};
 use super::pass::{Judge, described, fact_item};
@@ -109,7 +110,7 @@ pub(super) fn unmatched(judge: &mut Judge<'_>) {
     let policy = judge.input.policy;
     let source = RuleRef { kind: RuleKind::Unmatched, boundary: 0, index: 0 };
     let finding = match policy.unmatched {
-        Unmatched::Block(otherwise) => no_boundary(source, otherwise.disposition(judge.upstream, false)),
+        Unmatched::Block(otherwise) => no_boundary(judge, source, otherwise.disposition(judge.upstream, false)),
         Unmatched::AllowExempted => {
             let request = judge.input.request;
             let now = judge.input.moment.now.unix_millis();
@@ -126,16 +127,24 @@ pub(super) fn unmatched(judge: &mut Judge<'_>) {
                 (Some(exemption), _) => exempted(source, exemption),
                 // Blocks either way; the reason names the exemption that somebody may want to renew.
                 (None, Some(exemption)) => expired_exemption(source, exemption),
-                (None, None) => no_boundary(source, OnBlock::ReplanRequired.disposition(judge.upstream, false)),
+                (None, None) => no_boundary(judge, source, OnBlock::ReplanRequired.disposition(judge.upstream, false)),
             }
         }
     };
     judge.findings.push(finding);
 }
 
-fn no_boundary(source: RuleRef, disposition: Disposition) -> RuleFinding {
-    let message = "No boundary of the policy matches this action, and unmatched actions are not allowed.";
-    RuleFinding { blocks: Some(disposition), ..whole(source, "unmatched", "unmatched_action", message) }
+fn no_boundary(judge: &Judge<'_>, source: RuleRef, disposition: Disposition) -> RuleFinding {
+    let request = judge.input.request;
+    // As it was asked for: a name that differs in a letter is the most likely cause.
+    let tool = request.facts().get("action").and_then(|action| action.as_object()?.get("tool")?.as_str());
+    let tool = tool.map(|tool| format!("the tool `{}`", shown(tool)));
+    let class = request.action_class().map(|class| format!("the class `{}`", shown(class)));
+    let named: Vec<String> = tool.into_iter().chain(class).collect();
+    let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
+    let message =
+        format!("No boundary of the policy matches this action{named}, and unmatched actions are not allowed.");
+    RuleFinding { blocks: Some(disposition), ..whole(source, "unmatched", "unmatched_action", &message) }
 }
 
 fn exempted(source: RuleRef, exemption: &Exemption) -> RuleFinding {

@@ -86,7 +86,7 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
     for finding in &decision.findings {
         if let Some(reason) = &finding.reason {
             let detail = reason.detail.as_ref().map_or(String::new(), |detail| format!(" {detail}"));
-            lines.push(format!("{}: {}{detail}", finding.rule, reason.message));
+            lines.push(format!("{}: {}{detail}", named(finding), reason.message));
         }
         if decision.disposition == Disposition::TerminalBlock {
             // A path that ends has no safe next steps, so what the policy says about next is for the reviewer.
@@ -112,6 +112,14 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
         }
     }
     texts(lines.iter().map(String::as_str))
+}
+
+/// The place of a rule, with the id of its boundary, as in `payments.require[0]`.
+fn named(finding: &RuleFinding) -> String {
+    match finding.rule.split_once('.') {
+        Some((_, place)) if !finding.boundary.is_empty() => format!("{}.{place}", finding.boundary),
+        Some(_) | None => finding.rule.to_string(),
+    }
 }
 
 /// Whether a reviewer can do more than deny.

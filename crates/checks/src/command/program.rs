@@ -63,7 +63,7 @@ fn instead(program: &str, rest: &[String], files: Option<&Files>) -> String {
         _ if program.contains('=') => "write variables in `env`, as in `env: {PYTHONPATH: src}`".to_owned(),
         "npx" => format!("write the script of the package, as in `node node_modules/.bin/{}`", shown(first)),
         "make" | "just" | "task" | "rake" | "ninja" => {
-            "write the command that the rule runs, as in `pytest -q`".to_owned()
+            "write the command that the rule runs, as in `pytest -q` or `ruby -Itest test/a_test.rb`".to_owned()
         }
         "tox" | "nox" | "coverage" => "write the tests' own runner, as in `pytest -q`".to_owned(),
         _ if COMPILED.contains(&program) => {

@@ -216,6 +216,7 @@ fn an_xml_report_that_is_no_answer_is_an_error() {
         }
     }
     unanswered(&judge(PYTEST, ran(0, b"1 passed", None)), "left no report");
+    unanswered(&judge(PYTEST, ran(0, b"1 passed", None)), "it ended with status 0 all the same");
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl Approve {
         Offers::of(self.policy.clone(), &decision, self.role.as_deref(), config)?
             .check(scope.as_ref(), self.expires)?;
         ScopeBy::announce(&reviewer, &decision, scope.as_ref())?;
-        if !shown::ask("approve", &decision, self.by.yes)? {
+        if !shown::ask("approve", &decision.decision_id().to_string(), self.by.yes)? {
             return Ok(Exit::No);
         }
         let shown = action.statement.shown();

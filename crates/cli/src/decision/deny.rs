@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
+use anyhow::anyhow;
 use clap::Args;
+use proofmark_boundary::DecisionReceipt;
 use proofmark_decider::{Decider, NewReview, ReviewError};
 use proofmark_evidence::Reviewer;
 use proofmark_receipt::{Json, Timestamp, object};
@@ -21,7 +23,8 @@ use crate::receipt::read;
 /// Deny the action of a stored decision, as a human reviewer
 ///
 /// The action is printed first, on standard error, and on a terminal you are asked; elsewhere `--yes` is needed. A decision whose row in the
-/// store was changed can be denied as well, and never approved: what is denied is what was signed.
+/// store was changed can be denied as well, and never approved: what is denied is what was signed, and what the row says if that cannot be
+/// read.
 ///
 /// Until the denial expires, the action is blocked for this agent in this environment, even if somebody else approves it. The
 /// store holds the denial, so the decision must be in it.
@@ -46,17 +49,21 @@ pub(crate) struct Deny {
 
 impl Deny {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let decision = read::decision(&self.by.decision, &self.store, config)?;
+        let (id, decision) = self.decision(config)?;
         let key = self.by.unlock.load(config, &self.by.key)?;
         let trusted = self.trusting.deciders(config)?.with_own(key.signer());
         // A file can state the id of another decision, whose action its reader has not seen.
-        require_trusted(&decision, &trusted, &self.by.decision)?;
-        let id = decision.decision_id().to_string();
+        decision.iter().try_for_each(|decision| require_trusted(decision, &trusted, &self.by.decision))?;
         let store = self.store.open_existing(config)?;
         let (tenant, _) = store.all_tenants_decision(&id)?.ok_or_else(|| ReviewError::Unknown(id.clone()))?;
-        let action = shown::to_deny(&decision, &store, self.by.request.as_deref())?;
-        action.as_ref().map_or(Ok(()), |action| action.print(&decision))?;
-        if !shown::ask("deny", &decision, self.by.yes)? {
+        let action = match &decision {
+            Some(decision) => shown::to_deny(decision, &store, self.by.request.as_deref())?,
+            None => None,
+        };
+        if let Some((action, decision)) = action.as_ref().zip(decision.as_ref()) {
+            action.print(decision)?;
+        }
+        if !shown::ask("deny", &id, self.by.yes)? {
             return Ok(Exit::No);
         }
         let reviewer = Reviewer::of_key(key.signer());
@@ -81,6 +88,32 @@ impl Deny {
             writeln!(out, "{}", printable(&said))?;
         }
         Ok(Exit::Yes)
+    }
+}
+
+impl Deny {
+    /// The id of the decision, and the decision; none where the store has one of this id that cannot be read, or that nobody has signed like
+    /// this.
+    fn decision(&self, config: &Config) -> anyhow::Result<(String, Option<DecisionReceipt>)> {
+        let why = match read::decision(&self.by.decision, &self.store, config) {
+            Ok(decision) => {
+                let status = decision.verify(&[]).answer;
+                match status.cause() {
+                    None => return Ok((decision.decision_id().to_string(), Some(decision))),
+                    Some(cause) => anyhow!("use the decision receipt `{}`: it is {status} ({cause})", self.by.decision),
+                }
+            }
+            Err(error) => error,
+        };
+        // A denial only blocks, and nobody who changes the store can keep a reviewer from it.
+        match read::stored_decision_id(&self.by.decision, &self.store, config)? {
+            Some(_) if self.by.request.is_some() => Err(why),
+            Some(id) => {
+                out::note(format_args!("failed to {why:#}; the denial is of what its row in the store says"));
+                Ok((id, None))
+            }
+            None => Err(why),
+        }
     }
 }
 

@@ -79,8 +79,8 @@ pub(super) fn to_deny(
 }
 
 /// Asks whether to go on, unless `yes` says so.
-pub(super) fn ask(verb: &str, decision: &DecisionReceipt, yes: bool) -> anyhow::Result<bool> {
-    confirm(verb, &format!("the decision `{}`", short_id(&decision.decision_id().to_string())), yes)
+pub(super) fn ask(verb: &str, decision_id: &str, yes: bool) -> anyhow::Result<bool> {
+    confirm(verb, &format!("the decision `{}`", short_id(decision_id)), yes)
 }
 
 impl ShownAction {

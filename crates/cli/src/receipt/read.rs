@@ -207,6 +207,16 @@ pub(crate) fn stored(prefix: &str, store: &StoreAt, config: &Config) -> anyhow::
     }
 }
 
+/// The id of the stored decision that `argument` names, whether or not that can be read; none where it names something else.
+pub(crate) fn stored_decision_id(argument: &str, store: &StoreAt, config: &Config) -> anyhow::Result<Option<String>> {
+    if Path::new(argument).exists() || !is_id(argument) {
+        return Ok(None);
+    }
+    let store = store.open_existing(config)?;
+    let (receipts, decisions) = (store.all_tenants_find(argument)?, store.all_tenants_find_decisions(argument)?);
+    Ok(<[String; 1]>::try_from(decisions).ok().filter(|_| receipts.is_empty()).map(|[id]| id))
+}
+
 fn stored_decision(store: &Store, id: &str) -> anyhow::Result<DecisionReceipt> {
     let (_, decision) = store.all_tenants_decision(id)?.ok_or_else(|| removed(id))?;
     DecisionReceipt::parse(decision.document.as_bytes()).with_context(|| format!("read the stored decision `{id}`"))

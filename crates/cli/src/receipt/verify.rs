@@ -80,7 +80,7 @@ impl Verify {
         let texts = texts.collect::<anyhow::Result<Vec<_>>>()?;
         let (mut worst, mut others) = (Exit::Yes, 0);
         let mut chain = self.as_chain.then(Chain::default);
-        let printing = Printing { format, paint: Paint::for_stdout(), known: &known };
+        let printing = Printing { format, paint: Paint::for_stdout(), known: &known, is_chain: self.as_chain };
         in_order(
             texts.into_iter().flatten(),
             |text| text.bytes.len(),
@@ -188,6 +188,8 @@ struct Printing<'a> {
     format: Format,
     paint: Paint,
     known: &'a KnownSigners,
+    /// Whether the documents are one chain, of which a line each is enough where nothing is wrong.
+    is_chain: bool,
 }
 
 /// A verification as it is printed.
@@ -218,6 +220,11 @@ impl Printing<'_> {
                 line.insert("unmet", unmet.iter().map(Unmet::to_json).collect::<Vec<_>>());
             }
             return Shown::Group(Box::new(group(label, status, cause, line)));
+        }
+        if self.is_chain && *answer == SignatureStatus::Valid && *trust == Trust::Trusted && unmet.is_empty() {
+            let claims = checked.claims.as_ref().map(|claims| demands::claimed(claims, self.paint));
+            let first = claims.as_deref().and_then(|claims| claims.lines().next()).unwrap_or_default();
+            return Shown::Text(format!("{}{first}\n", result(self.paint, answer.as_str(), label, None).trim_end()));
         }
         let mut text = result(self.paint, answer.as_str(), label, cause);
         if let SignatureStatus::Undecidable(UndecidableCause::Malformed(error)) = answer

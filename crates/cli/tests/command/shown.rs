@@ -197,6 +197,9 @@ fn a_decision_whose_row_was_changed_is_denied_as_it_was_signed() {
         ("subject", "'another'"),
         ("mode", "'none'"),
         ("allowed", "1 = 1"),
+        ("document", "'{'"),
+        ("document", "'{}'"),
+        ("document", "replace(document, 'Nobody from finance', 'Everybody')"),
     ] {
         let (place, id, _) = place();
         place.home.sql(&format!("UPDATE decisions SET {column} = {value}"));
@@ -206,6 +209,7 @@ fn a_decision_whose_row_was_changed_is_denied_as_it_was_signed() {
         let denied = review(&place, "deny", &id, &["--yes"]);
         assert_eq!(denied.code, 0, "{column}: {denied:?}");
         assert_eq!(denied.stderr.contains("the denial is of the action that was decided on"), column == "action");
+        assert_eq!(denied.stderr.contains("the denial is of what its row in the store says"), column == "document");
         // The next request for the action is answered with it.
         let next = decide(&place);
         assert!(next.code == 1 && next.stdout.contains("\"denial\""), "{column}: {next:?}");

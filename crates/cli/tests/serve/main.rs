@@ -9,6 +9,7 @@ mod bodies;
 mod client;
 mod collector;
 mod durability;
+mod proxied;
 mod reload;
 mod rotation;
 mod secrets;

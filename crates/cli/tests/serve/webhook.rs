@@ -146,9 +146,39 @@ fn what_was_not_taken_is_told_after_a_restart() {
     let (status, decision) = server.send(DECISIONS, MAIL);
     assert_eq!(status, 200, "decisions wait for no webhook: {decision}");
     server.said("the webhook cannot be reached");
+    // Where nobody is told, an alert can be.
+    let (_, figures) = server.send("GET /metrics HTTP/1.1", "");
+    assert!(figures.contains("\nproofmark_decisions_waiting 1\n"), "{figures}");
+    let oldest = figures.lines().find_map(|line| line.strip_prefix("proofmark_oldest_waiting_decision_seconds "));
+    assert!(oldest.unwrap().parse::<f64>().unwrap() < 3_600.0, "{figures}");
     drop(server);
     let (address, sent) = receiver(&[]);
     let _server = started(&home, &address);
     let id = text(&Json::parse(decision.as_bytes()).unwrap(), "decision_id");
     assert_eq!(next(&sent).header("webhook-id"), id);
+}
+
+#[test]
+fn of_two_servers_one_tells_and_the_other_takes_over_when_it_is_killed() {
+    let home = Home::new();
+    let (address, sent) = receiver(&[]);
+    let first = started(&home, &address);
+    first.said("this server tells the webhook");
+    let second = started(&home, &address);
+    second.said("another server tells the webhook");
+    let id_of = |body: &str| text(&Json::parse(body.as_bytes()).unwrap(), "decision_id");
+    let waits: Vec<String> =
+        [(&first, MAIL), (&second, OTHER)].map(|(server, request)| id_of(&server.send(DECISIONS, request).1)).into();
+    let told = || -> Vec<String> { waits.iter().map(|_| next(&sent).header("webhook-id").to_owned()).collect() };
+    assert_eq!(told(), waits);
+    first.said(&format!("the webhook has taken that it waits decision=\"{}\"", waits[1]));
+    // It is killed with an event that nobody was told of.
+    first.signal("-STOP");
+    let last = id_of(&second.send(DECISIONS, &MAIL.replace("lena", "eve")).1);
+    drop(first);
+    // What still waits is told again, since the receiver knows it by its id; what was not told is not lost.
+    second.said("this server tells the webhook");
+    assert_eq!(told(), waits);
+    assert_eq!(next(&sent).header("webhook-id"), last);
+    assert!(sent.try_recv().is_err(), "each server has told each event once");
 }

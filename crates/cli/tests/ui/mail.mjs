@@ -22,7 +22,7 @@ async function opened() {
 
 // ---- the first mail: a newcomer reads why it was stopped, what would be done, and what to do
 const first = await opened();
-for (const part of ["Nobody has read the mail.", "Waits for a support-lead", "Your refund for T-8812 is on its way.", "What to do", "Approve it to let it happen once, or deny it"]) {
+for (const part of ["Nobody has read the mail.", "Waits for an approval as support-lead", "Your refund for T-8812 is on its way.", "What to do", "Approve it to let it happen once, or deny it"]) {
   check(first.includes(part), `${part}: ${first}`);
 }
 await picture(page, "mail-waits");

@@ -27,6 +27,9 @@ pub(crate) fn nothing_is_signed_on_a_store_that_lost_something(fleet: &Fleet) {
     // The job runs, and has no receipt: it stays for a worker that may sign.
     let id = job(&front, &format!("# 3\n{GOOD}"));
     worker.said("its receipt was not stored");
+    // What is in the way may stay there for hours: it is run again later and later.
+    worker.said("again_in_s=3");
+    worker.said("again_in_s=6");
     assert!(worker.log().contains(WAY_OUT), "{}", worker.log());
     assert_ne!(text(&front.get(&format!("/v1/jobs/{id}"), "").1, "state"), "done");
     assert_eq!(fleet.receipts(), 1);

@@ -138,8 +138,11 @@ fn row(item: &Object) -> Option<EvidenceRow> {
 fn fact(item: &Object, row: EvidenceRow) -> EvidenceRow {
     let missing: Vec<_> = item.get("missing").and_then(Json::as_array).unwrap_or_default().iter().collect();
     let missing: Vec<_> = missing.into_iter().filter_map(Json::as_str).collect();
+    // That of a whole boundary says whether it applies.
+    let is_when = text(item, "rule").is_some_and(|rule| rule.starts_with("boundaries[") && !rule.contains('.'));
     let title = match text(item, "truth") {
         Some("true") => "This condition is true",
+        Some("false") if is_when => "This condition is false, so its rules do not apply",
         Some("false") => "This condition is false",
         // Unknown counts as false, but the reader has to know that a fact is missing.
         _ => "This condition cannot be judged",

@@ -8,7 +8,7 @@ use proofmark_store::{Decision as StoredDecision, Review};
 use super::super::action::Action;
 use super::super::text::{Coded, Shown};
 use super::super::visit::Visit;
-use super::super::words::{When, with_article};
+use super::super::words::When;
 
 /// What has become of the decision.
 pub(crate) struct State {
@@ -81,8 +81,13 @@ impl State {
 
 fn waiting(action: &Action, may_review: bool) -> State {
     // Each of them has to approve, so all are named.
-    let roles: Vec<_> = action.roles().iter().map(|role| with_article(role)).collect();
-    let whom = if roles.is_empty() { "a reviewer".to_owned() } else { roles.join(" and ") };
+    let roles = action.roles();
+    let all = roles.join(" and ");
+    let (what, whom) = match roles.len() {
+        0 => ("a reviewer".to_owned(), "a reviewer".to_owned()),
+        1 => (format!("an approval as {all}"), format!("somebody with the role {all}")),
+        _ => (format!("approvals as {all}"), format!("people with the roles {all}")),
+    };
     let todo = if may_review {
         "Read what exactly would be done. Approve it to let it happen once, or deny it and write what the agent \
                  has to change."
@@ -90,7 +95,7 @@ fn waiting(action: &Action, may_review: bool) -> State {
     } else {
         format!("Send the link of this page to {whom}. Until it is approved, the agent may not do it.")
     };
-    State::new("wait", "hand", &format!("Waits for {whom}"), &[&todo])
+    State::new("wait", "hand", &format!("Waits for {what}"), &[&todo])
 }
 
 fn denied(review: &Review) -> State {

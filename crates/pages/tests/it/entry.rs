@@ -4,7 +4,7 @@ use proofmark_testing::Home;
 
 use super::{Browser, FORM, MAIL, Office, form, links};
 use crate::client::text;
-use crate::server::Server;
+use crate::server::{Options, Server, keys, new_key};
 
 #[test]
 fn a_key_is_exchanged_for_a_cookie_that_opens_the_pages_alone() {
@@ -39,6 +39,19 @@ fn a_key_is_exchanged_for_a_cookie_that_opens_the_pages_alone() {
     assert_eq!(ann.get("/v1/reviews").status, 401, "the cookie opens no endpoint of the API");
     assert_eq!(ann.post("/ui/sign-out", &[]).status, 303);
     assert_eq!(ann.get("/ui/waiting").status, 303, "a cookie that was kept opens nothing any more");
+}
+
+#[test]
+fn an_address_signs_in_no_more_often_than_a_caller_asks() {
+    let home = Home::new();
+    let (key, entry) = new_key("ann", "reviewer", "acme.shop");
+    let server = Server::with(&home, Options { keys: Some(keys(&[&entry])), rate: 2, ..Options::default() });
+    let stranger = Browser::stranger(&server);
+    let refused = |fields: &[(&str, &str)]| (0..200).any(|_| stranger.post("/ui/sign-in", fields).status == 429);
+    assert!(refused(&[("key", "pmk_0")]), "keys can be guessed as fast as they are sent");
+    assert!(refused(&[("key", &key)]));
+    // A form whose sign-in has ended is a stranger's, too.
+    assert!((0..200).any(|_| stranger.post("/ui/decisions/x", &[("note", "n")]).status == 429));
 }
 
 #[test]

@@ -135,7 +135,10 @@ fn a_list_of_ten_thousand_has_pages_and_filters() {
             CASE WHEN i = 7000 THEN 'rare-bot' ELSE agent END, class, mode, expires_at, candidate, action, review, allowed, hash,
             's' || i, wanted, 1, tool FROM decisions, n WHERE position = 0";
     home.sql(many);
-    home.sql("INSERT INTO waiting SELECT tenant, sequence, subject, sequence, 1 FROM decisions WHERE position > 0");
+    home.sql(
+        "INSERT INTO waiting (tenant, sequence, subject, first, asked, roles)
+            SELECT tenant, sequence, subject, sequence, 1, '[\"reviewer\"]' FROM decisions WHERE position > 0",
+    );
     let server = Server::start(&home);
     let browser = Browser::stranger(&server);
     let begun = proofmark_testing::cpu_time_of_process();

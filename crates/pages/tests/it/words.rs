@@ -49,7 +49,7 @@ fn pages_say_what_happened() {
     assert!(words.contains("One decision waits for you") && words.contains("Nobody has read the mail."), "{words}");
     let page = ann.get(&format!("/ui/decisions/{id}")).words();
     for part in [
-        "Waits for a reviewer",
+        "Waits for an approval as reviewer",
         "support-bot wants to run send_email to a@example.org",
         "Why it was stopped Nobody has read the mail.",
         "What exactly would be done",

@@ -127,8 +127,9 @@ async fn in_thread(server: &Server, caller: Caller, name: String, arguments: Jso
     let (services, flag, span) = (Arc::clone(&server.services), stop.shared(), Span::current());
     let work = tokio::task::spawn_blocking(move || {
         // It is given back when the work is done, whether or not its client still waits.
-        let _held = place;
-        span.in_scope(|| while_wanted(&flag, || answer(&services, &caller, &name, &arguments, &flag)))
+        let held = place;
+        let work = || while_wanted(&flag, || answer(&services, &caller, &name, &arguments, &flag));
+        held.priority().run(|| span.in_scope(work)).unwrap_or_else(|problem| Err(busy(&problem)))
     });
     match tokio::time::timeout(MAX_ANSWER_TIME, work).await {
         Ok(answered) => answered.unwrap_or_else(|error| Err(Failure(format!("finish ({error})")))),

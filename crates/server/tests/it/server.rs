@@ -128,6 +128,7 @@ pub(crate) fn settings(home: &Home, options: Options) -> Settings {
         keys,
         rate: NonZeroU32::new(options.rate).unwrap(),
         proxies: Vec::new(),
+        connection_proxies: Vec::new(),
         files: options.files,
         webhook: None,
         more: crate::pages(),

@@ -14,6 +14,7 @@ use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::hint::Hint;
 use crate::row::Row;
+use crate::rows::duties;
 use crate::rows::jobs::{StoredJob, read_job, without_request};
 use crate::rows::workers::{self, Presence};
 use crate::statement::{Question, Statement};
@@ -97,6 +98,11 @@ pub(crate) enum Change {
     GiveUp {
         owner: String,
     },
+    /// Takes on what one process does for all, unless another one has it.
+    TakeOn {
+        duty: String,
+        owner: String,
+    },
     Cancel {
         tenant: Tenant,
         job_id: ReceiptId,
@@ -137,6 +143,10 @@ impl Change {
                 let vacate = vacate("owner = $2 AND state = 'waiting'");
                 engine.tell(vec![workers::give_up(owner, now), Statement::other(vacate, values![now, owner])])?;
                 Hint::WAITING | Hint::MOVED
+            }
+            Self::TakeOn { duty, owner } => {
+                duties::take_on(engine, duty, owner, now)?;
+                Hint::NONE
             }
             Self::Cancel { tenant, job_id, by, found } => {
                 let cancelled = cancel(engine, tenant, job_id, by, now)?;

@@ -16,7 +16,7 @@ use crate::row::Row;
 use crate::rows::activity::{self, Deciding, JudgedRules};
 use crate::rows::awaited;
 use crate::rows::clock;
-use crate::rows::filter::{PORTION, QueueFilter};
+use crate::rows::filter::{PORTION, QueueFilter, has_role};
 use crate::rows::listing::{self, Condition, Listing, Part, Table};
 use crate::rows::page::{self, Cursor, MAX_PAGE};
 use crate::rows::read::{self, MAX_FOUND, MAX_PAGE_BYTES};
@@ -99,6 +99,8 @@ pub struct DecisionIndex {
     pub review: bool,
     /// How many approvals it waits for.
     pub wanted: u64,
+    /// The roles that the evidence of the receipt names, in which approvals are asked for; decisions that are read do not have them.
+    pub roles: Vec<String>,
     /// What identifies the action together with the environment and the agent it was asked for.
     pub subject: String,
     /// The facts it was decided on, as JSON, where a reviewer has to see them. Those of older decisions on the same subject
@@ -270,7 +272,7 @@ impl Settle for DecisionWrite {
         draft.move_end(Chain::Decisions, End { tip: Some(own), ..End::default() });
         times::note_decision(draft, sequence, new.decided_at);
         if about.review || stored.get(3)? {
-            waiting::put(draft, &about.subject, about.review.then_some(sequence));
+            waiting::put(draft, &about.subject, about.review.then_some((sequence, about.roles.as_slice())));
         }
         let deciding = Deciding {
             decided_at: new.decided_at,
@@ -496,12 +498,14 @@ fn parts(db: &Db<'_>, tenant: Option<&Tenant>, wanted: &DecisionsWanted) -> Resu
     let to_review_of = |tenant: String| {
         let outcome = outcome.iter().map(|outcome| ("outcome", Value::from(outcome)));
         let checks = outcome.chain(filters.clone()).collect();
-        Part { by: None, index: vec![("waiting.tenant", tenant.into())], checks, only: Some(waiting::WAITS) }
+        // What asks for none of the roles is not read. Whether the others do says their documents.
+        let any = wanted.filter.roles.as_ref().map(|roles| roles.iter().map(|role| has_role(db, role)).collect());
+        Part { by: None, index: vec![("waiting.tenant", tenant.into())], checks, any, only: Some(waiting::WAITS) }
     };
     let of = |tenant: String| {
         let mut checks = filters.clone().into_iter();
         let index = [Some(("tenant", tenant.into())), checks.next()].into_iter().flatten().collect();
-        Part { by: Some(by), index, checks: checks.collect(), only: None }
+        Part { by: Some(by), index, checks: checks.collect(), ..Part::default() }
     };
     let tenants = tenants.into_iter();
     Ok(if *to_review { tenants.map(to_review_of).collect() } else { tenants.map(of).collect() })
@@ -541,6 +545,7 @@ pub(crate) fn read(row: &Fields<'_>) -> Result<Decision, Fault> {
             session: row.get("session")?,
             review: row.get("review")?,
             wanted: row.get("wanted")?,
+            roles: Vec::new(),
             subject: row.get("subject")?,
             facts: None,
             judged: None,

@@ -2,6 +2,9 @@
 
 use proofmark_receipt::json::{Json, Limits, MAX_DEPTH};
 
+use crate::engine::db::Db;
+use crate::value::Value;
+
 /// What narrows lists of decisions by what their documents say. What is `None` does not narrow them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueFilter {
@@ -61,6 +64,27 @@ pub(crate) fn parsed(document: &str) -> Option<Json> {
 
 pub(crate) fn member<'a>(document: Option<&'a Json>, name: &str) -> Option<&'a Json> {
     document?.as_object()?.get(name)
+}
+
+/// The roles in which a decision asks for approvals, as the table `waiting` has them.
+pub(crate) fn roles_text(roles: &[String]) -> String {
+    let mut roles: Vec<&str> = roles.iter().map(String::as_str).collect();
+    roles.sort_unstable();
+    roles.dedup();
+    Json::from(roles.into_iter().map(Json::from).collect::<Vec<_>>()).to_text()
+}
+
+/// As [`roles_text`], of the receipt of a decision.
+pub(crate) fn roles_text_of(document: Option<&Json>) -> String {
+    let evidence = member(document, "evidence").and_then(Json::as_array).unwrap_or_default();
+    let roles = evidence.iter().filter_map(|item| Some(item.as_object()?.get("role")?.as_str()?.to_owned()));
+    roles_text(&roles.collect::<Vec<_>>())
+}
+
+/// A condition on whether a row of the table `waiting` has this role, and its value, for which it has `{}`.
+pub(crate) fn has_role(db: &Db<'_>, role: &str) -> (&'static str, Value) {
+    // Inside of a string of JSON a quote follows a backslash, so a role is not found within another one.
+    (db.spelled("instr(waiting.roles, {}) > 0", "strpos(waiting.roles, {}) > 0"), Json::from(role).to_text().into())
 }
 
 /// Whether a rule asks for an approval in this role.

@@ -50,6 +50,8 @@ pub(crate) struct Part {
     pub(crate) index: Vec<Condition>,
     /// What is looked up in the rows that are found.
     pub(crate) checks: Vec<Condition>,
+    /// Conditions that are complete with their values, one of which has to be true.
+    pub(crate) any: Option<Vec<(&'static str, Value)>>,
     /// A condition without values.
     pub(crate) only: Option<&'static str>,
 }
@@ -65,6 +67,7 @@ struct Range {
     from: String,
     /// Columns and how they are compared, with the values.
     conditions: Vec<(String, Value)>,
+    any: Option<Vec<(&'static str, Value)>>,
     only: Option<&'static str>,
 }
 
@@ -167,7 +170,7 @@ impl Listing {
         let since = self.period.since.map(|since| (format!("{time} >="), since.into()));
         let until = self.period.until.map(|until| (format!("{time} <"), until.into()));
         let conditions = equal.chain(since).chain(until).collect();
-        Range { from: self.table.from(db, part.by), conditions, only: part.only }
+        Range { from: self.table.from(db, part.by), conditions, any: part.any.clone(), only: part.only }
     }
 }
 
@@ -180,11 +183,24 @@ impl Range {
             values.push(value.clone());
             sql += &format!(" AND {compared} ${}", values.len());
         }
+        if let Some(any) = &self.any {
+            sql = format!("{sql} AND {}", any_of(any, values));
+        }
         if let Some(only) = self.only {
             sql = format!("{sql} AND {only}");
         }
         sql + " ORDER BY sequence DESC LIMIT $3) AS of_range"
     }
+}
+
+/// SQL for whether one of these conditions is true, whose values are put behind the others.
+pub(crate) fn any_of(conditions: &[(&str, Value)], values: &mut Vec<Value>) -> String {
+    let conditions = conditions.iter().map(|(condition, value)| {
+        values.push(value.clone());
+        condition.replace("{}", &format!("${}", values.len()))
+    });
+    let any = conditions.collect::<Vec<_>>().join(" OR ");
+    if any.is_empty() { "1 = 0".to_owned() } else { format!("({any})") }
 }
 
 impl Table {

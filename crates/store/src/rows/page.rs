@@ -13,7 +13,7 @@ pub const MAX_LISTED: usize = 1000;
 pub const MAX_PAGE: usize = 1000;
 
 /// A place in a list that stays the same while receipts are added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor(pub(crate) i64);
 
 impl Cursor {

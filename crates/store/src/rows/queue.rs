@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use proofmark_receipt::Json;
-
 use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::row::Row;
 use crate::rows::decisions::{self, Decision};
-use crate::rows::filter::{PORTION, QueueFilter, asks_role, member, parsed};
+use crate::rows::filter::{PORTION, QueueFilter, asks_role, has_role, member, parsed};
+use crate::rows::listing::any_of;
 use crate::rows::page::{Cursor, MAX_PAGE};
 use crate::rows::read::MAX_PAGE_BYTES;
 use crate::tenant::Tenant;
@@ -32,6 +31,8 @@ pub struct WaitingDecision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingNotice {
     pub tenant: Tenant,
+    /// Its place among those of all tenants that wait: what begins to wait later is behind it.
+    pub place: Cursor,
     /// The newest decision on its subject.
     pub decision_id: String,
     /// The decision with which the subject began to wait.
@@ -81,18 +82,36 @@ pub(crate) fn list(
     Ok((found, more))
 }
 
-/// The decisions of all tenants that wait, those that have waited longest first; at most `limit` and [`MAX_NOTICES`].
-pub(crate) fn notices(db: &Db<'_>, limit: usize) -> Result<Vec<WaitingNotice>, Fault> {
-    let sql = "SELECT newest.tenant, newest.decision_id, begun.decision_id, begun.decided_at
-               FROM waiting JOIN decisions AS newest ON newest.sequence = waiting.sequence
-               JOIN decisions AS begun ON begun.sequence = waiting.first ORDER BY waiting.first LIMIT $1";
-    db.all(sql, &values![limit.min(MAX_NOTICES)], |row| {
-        Ok(WaitingNotice {
-            tenant: Tenant::stored(row.text(0)?),
-            decision_id: row.get(1)?,
-            first: row.get(2)?,
-            since: row.get(3)?,
-        })
+/// The decisions of all tenants that wait, those that have waited longest first, of those behind `after`; at most [`MAX_NOTICES`].
+pub(crate) fn notices(db: &Db<'_>, after: Option<Cursor>) -> Result<Vec<WaitingNotice>, Fault> {
+    let after = after.map_or(i64::MIN, |Cursor(after)| after);
+    let sql = format!("{NOTICE} WHERE waiting.first > $1 ORDER BY waiting.first LIMIT $2");
+    db.all(&sql, &values![after, MAX_NOTICES], read_notice)
+}
+
+/// The decision that waits at this place, if it still does.
+pub(crate) fn notice(db: &Db<'_>, tenant: &Tenant, Cursor(place): Cursor) -> Result<Option<WaitingNotice>, Fault> {
+    let sql = format!("{NOTICE} WHERE waiting.tenant = $1 AND waiting.first = $2");
+    db.one(&sql, &values![tenant.as_str(), place], read_notice)
+}
+
+/// How many decisions of all tenants wait, and since when the one does that has waited longest.
+pub(crate) fn waiting_since(db: &Db<'_>) -> Result<(u64, Option<i64>), Fault> {
+    let first = "SELECT decided_at FROM decisions WHERE sequence = (SELECT min(first) FROM waiting)";
+    db.only(&format!("SELECT count(*), ({first}) FROM waiting"), &[], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+const NOTICE: &str = "SELECT waiting.tenant, waiting.first, newest.decision_id, begun.decision_id, begun.decided_at
+                      FROM waiting JOIN decisions AS newest ON newest.sequence = waiting.sequence
+                      JOIN decisions AS begun ON begun.sequence = waiting.first";
+
+fn read_notice(row: &Row<'_>) -> Result<WaitingNotice, Fault> {
+    Ok(WaitingNotice {
+        tenant: Tenant::stored(row.text(0)?),
+        place: Cursor(row.get(1)?),
+        decision_id: row.get(2)?,
+        first: row.get(3)?,
+        since: row.get(4)?,
     })
 }
 
@@ -155,7 +174,7 @@ impl WaitingWanted {
     }
 
     fn reads_documents(&self) -> bool {
-        self.text.is_some() || self.role.is_some() || self.filter.is_any()
+        self.text.is_some() || self.filter.environment.is_some() || self.filter.amount.is_some()
     }
 
     /// `FROM … WHERE …`, and its values. They let more through than is wanted where documents have to be read.
@@ -182,14 +201,13 @@ impl WaitingWanted {
         if let Some(agent) = &self.agent {
             narrow("decisions.agent =", agent.into(), "");
         }
-        // Documents are on one line, as they are written here: they have the texts that are looked for as they are.
-        if let Some(role) = &self.role {
-            let has = db.spelled("instr(decisions.document,", "strpos(decisions.document,");
-            narrow(has, Json::from(role.as_str()).to_text().into(), ") > 0");
-        }
         if let Some(text) = &self.text {
             let has = db.spelled(SQLITE_HAS_TEXT, POSTGRES_HAS_TEXT);
             narrow(has, text.to_ascii_lowercase().into(), ") > 0");
+        }
+        for roles in self.role.iter().map(std::slice::from_ref).chain(self.filter.roles.as_deref()) {
+            let any: Vec<_> = roles.iter().map(|role| has_role(db, role)).collect();
+            sql = format!("{sql} AND {}", any_of(&any, &mut values));
         }
         (sql, values)
     }

@@ -198,14 +198,17 @@ fn part(
         _ if of_both == 0 => None,
         (Some(task), chain, issuer) => {
             let checks = chain.into_iter().chain(issuer).collect();
-            Some(Part { by: Some("receipts_by_task"), index: vec![own, task], checks, only: None })
+            Some(Part { by: Some("receipts_by_task"), index: vec![own, task], checks, ..Part::default() })
         }
-        (None, Some(chain), Some(issuer)) if of_issuer < of_chain => {
-            Some(Part { by: Some("receipts_by_issuer"), index: vec![own, issuer], checks: vec![chain], only: None })
-        }
+        (None, Some(chain), Some(issuer)) if of_issuer < of_chain => Some(Part {
+            by: Some("receipts_by_issuer"),
+            index: vec![own, issuer],
+            checks: vec![chain],
+            ..Part::default()
+        }),
         (None, Some(chain), issuer) => {
             let checks = issuer.into_iter().chain([own]).collect();
-            Some(Part { by: Some("receipts_by_chain"), index: vec![chain], checks, only: None })
+            Some(Part { by: Some("receipts_by_chain"), index: vec![chain], checks, ..Part::default() })
         }
         (None, None, Some(issuer)) => {
             Some(Part { by: Some("receipts_by_issuer"), index: vec![own, issuer], ..Part::default() })

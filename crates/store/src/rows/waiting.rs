@@ -2,6 +2,7 @@
 
 use crate::group::settle::Draft;
 use crate::insert::{Insert, Or, Set};
+use crate::rows::filter::roles_text;
 use crate::statement::row;
 use crate::tables::WAITING;
 use crate::value::values;
@@ -9,7 +10,10 @@ use crate::value::values;
 /// The one row of a subject; `first` stays.
 static PUT: Insert = Insert::or(
     &WAITING,
-    Or::Change { key: &["tenant", "subject"], sets: &[Set::Replace("sequence"), Set::Add("asked")] },
+    Or::Change {
+        key: &["tenant", "subject"],
+        sets: &[Set::Replace("sequence"), Set::Add("asked"), Set::Replace("roles")],
+    },
 );
 
 /// SQL for whether a row of `decisions` waits for a review: there is no newer decision on the subject and no denial, and it
@@ -27,14 +31,20 @@ pub(crate) const WAITS: &str = "review
          AND reviews.subject = decisions.subject AND reviews.verdict = 'approved'
          AND reviews.reviewed_at >= decisions.decided_at) < wanted";
 
-/// Notes the sequence number of the newest decision on a subject if it waits for a review. Those before it do not wait any
-/// more; from when on they waited, and how often it was asked, is kept.
-pub(crate) fn put(draft: &mut Draft<'_>, subject: &str, waits: Option<i64>) {
+/// Notes the sequence number of the newest decision on a subject, and the roles in which it asks for approvals, if it waits for a review.
+/// Those before it do not wait any more; from when on they waited, and how often it was asked, is kept.
+pub(crate) fn put(draft: &mut Draft<'_>, subject: &str, waits: Option<(i64, &[String])>) {
     let tenant = draft.tenant.as_str();
     match waits {
-        Some(sequence) => {
-            let row =
-                row!(WAITING { tenant: tenant, sequence: sequence, subject: subject, first: sequence, asked: 1_i64 });
+        Some((sequence, roles)) => {
+            let row = row!(WAITING {
+                tenant: tenant,
+                sequence: sequence,
+                subject: subject,
+                first: sequence,
+                asked: 1_i64,
+                roles: roles_text(roles),
+            });
             draft.insert(&PUT, row);
         }
         None => draft.run("DELETE FROM waiting WHERE tenant = $1 AND subject = $2", values![tenant, subject]),

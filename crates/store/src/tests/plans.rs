@@ -20,6 +20,7 @@ use crate::rows::clock;
 use crate::rows::counts::{self, CountFilter};
 use crate::rows::decisions::{self, DecisionIndex, DecisionsWanted, NewDecision};
 use crate::rows::executions::{self, Execution, Finding};
+use crate::rows::filter::QueueFilter;
 use crate::rows::jobs::{self, JobEnd, JobState, NewJob};
 use crate::rows::page::Cursor;
 use crate::rows::queue::{self, WaitingWanted};
@@ -29,12 +30,13 @@ use crate::rows::reviews::{self, Review, ReviewVerdict};
 use crate::rows::runs::{self, StepRun};
 use crate::rows::spends::{self, Spend, Spends};
 use crate::rows::workers::{self, Presence};
-use crate::rows::{activity, answers, receipt_meta, sessions};
+use crate::rows::{activity, answers, duties, receipt_meta, sessions};
 use crate::store::Store;
 use crate::tenant::Tenant;
 
 /// Statements that sort or scan, and why that is fine.
-const FINE: [(&str, &str); 15] = [
+const FINE: [(&str, &str); 16] = [
+    ("(SELECT min(first) FROM waiting)) FROM waiting", "counts the entries of an index of what waits"),
     ("FROM decisions ORDER BY position DESC LIMIT 1", "reads the end of an index"),
     ("ORDER BY place DESC, sequence DESC LIMIT $3", "sorts the steps of each run on a page"),
     ("FROM clock", "a table of one row"),
@@ -191,6 +193,7 @@ fn change_jobs(engine: &mut Engine) {
     let presence = |owner: &str| Presence { owner: owner.to_owned(), ..Presence::default() };
     let mut changes = vec![Change::Renew(presence("o")), Change::Renew(presence("gone"))];
     changes.extend(claims().map(|claim| Change::Claim { claim, found: mpsc::channel().0 }));
+    changes.extend(["gone", "o"].map(|owner| Change::TakeOn { duty: "d".to_owned(), owner: owner.to_owned() }));
     changes.push(Change::GiveUp { owner: "gone".to_owned() });
     changes.push(Change::GiveBack { found: mpsc::channel().0 });
     changes.push(Change::Cancel {
@@ -265,6 +268,9 @@ fn ask_all(connection: &Connection) {
         queue::count(db, &ours, &wanted).unwrap();
     }
     queue::on_subject(db, &ours, "s").unwrap();
+    let notices = queue::notices(db, None).unwrap();
+    assert_eq!(queue::waiting_since(db).unwrap(), (1, Some(notices[0].since)));
+    assert_eq!(queue::notice(db, &ours, notices[0].place).unwrap().as_ref(), notices.first());
     decisions::on_subject(db, &ours, "s", 9).unwrap();
     reviews::on_subject(db, &ours, "s", 9).unwrap();
     reviews::last_approval_of(db, &ours, "p").unwrap();
@@ -292,6 +298,7 @@ fn ask_all(connection: &Connection) {
     assert_eq!(claims::figures(db).unwrap().owned, 1);
     assert_eq!(workers::workers(db, 1).unwrap().len(), 2);
     assert!(workers::worker(db, "o", 1).unwrap().is_some());
+    assert_eq!(duties::holder(db, "d", 1).unwrap(), None);
     clock::latest(db).unwrap();
 }
 
@@ -346,8 +353,13 @@ fn decision_filters() -> Vec<DecisionsWanted> {
         DecisionsWanted { since: all.since, ..none() },
         DecisionsWanted { to_review: true, ..none() },
         DecisionsWanted { to_review: true, ..all.clone() },
+        DecisionsWanted { to_review: true, filter: of_role(), ..none() },
         all,
     ]
+}
+
+fn of_role() -> QueueFilter {
+    QueueFilter { roles: Some(vec!["lead".to_owned(), "x".to_owned()]), ..QueueFilter::default() }
 }
 
 fn waiting_filters() -> Vec<WaitingWanted> {
@@ -357,6 +369,7 @@ fn waiting_filters() -> Vec<WaitingWanted> {
         none(),
         WaitingWanted { after: Some(Cursor(1)), ..none() },
         WaitingWanted { before: Some(Cursor(9)), ..none() },
+        WaitingWanted { filter: of_role(), ..none() },
         WaitingWanted { text: text(), role: text(), agent: text(), after: Some(Cursor(1)), ..none() },
     ]
 }

@@ -44,7 +44,7 @@ const UNKNOWN: &[(&str, &[&str])] = &[
 ];
 
 /// Tables of what processes say of themselves, which ends with them.
-const OF_PROCESSES: [&str; 2] = ["probe", "workers"];
+const OF_PROCESSES: [&str; 3] = ["duties", "probe", "workers"];
 
 /// Columns with a value that is changed into another one that the column can have.
 const CHANGES: &[(&str, &str)] = &[

@@ -181,7 +181,7 @@ fn entry(id: ReceiptId, end: ChainEnd<'_>) -> Object {
 pub(crate) fn rows(path: &Path) -> BTreeMap<String, Vec<Vec<Value>>> {
     let connection = Connection::open(path).unwrap();
     let names = "SELECT name FROM sqlite_schema WHERE type = 'table'
-                 AND name NOT IN ('probe', 'workers', 'copy_mark') AND name NOT LIKE 'sqlite_%'";
+                 AND name NOT IN ('duties', 'probe', 'workers', 'copy_mark') AND name NOT LIKE 'sqlite_%'";
     let names: Vec<String> =
         connection.prepare(names).unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
     let all = |name: &String| {

@@ -196,6 +196,31 @@ fn a_lease_lasts_by_the_clock_of_the_store(home: &Home) {
     assert_eq!(store.workers().unwrap().len(), 1);
 }
 
+fn one_process_has_a_duty_while_its_lease_lasts(home: &Home) {
+    let store = home.open();
+    assert!(!store.take_on("tell", "o").unwrap(), "without a lease nobody has a duty");
+    renew(&store, &["o", "p"]);
+    assert!(store.take_on("tell", "o").unwrap() && !store.take_on("tell", "p").unwrap());
+    assert!(store.take_on("other", "p").unwrap(), "duties are had one by one");
+    // It ends, is killed, or hangs: another one takes it on, and keeps it where the first comes back.
+    store.give_up_lease("o").unwrap();
+    assert!(!store.take_on("tell", "o").unwrap() && store.take_on("tell", "p").unwrap());
+    renew(&store, &["o"]);
+    assert!(!store.take_on("tell", "o").unwrap() && store.take_on("tell", "p").unwrap());
+    home.sql("UPDATE workers SET alive_until = 1 WHERE owner = 'p'");
+    assert!(store.take_on("tell", "o").unwrap() && !store.take_on("tell", "p").unwrap());
+    // Many ask at once: one has it.
+    home.sql("UPDATE workers SET alive_until = 1 WHERE owner = 'o'");
+    let names: Vec<String> = (0..8).map(|number| format!("w{number}")).collect();
+    names.iter().for_each(|name| renew(&store, &[name]));
+    let had = std::thread::scope(|scope| {
+        let asked: Vec<_> =
+            names.iter().map(|name| scope.spawn(move || home.open().take_on("tell", name).unwrap())).collect();
+        asked.into_iter().map(|asked| asked.join().unwrap()).filter(|had| *had).count()
+    });
+    assert_eq!(had, 1);
+}
+
 fn a_process_says_what_it_runs_and_how_far_it_is(home: &Home) {
     let store = home.open();
     let said = Presence {
@@ -525,6 +550,7 @@ fn a_superseded_receipt_is_marked_and_counts_no_more(home: &Home) {
 engines! {
     a_job_is_read_as_it_was_stored_and_ends_once,
     a_lease_lasts_by_the_clock_of_the_store,
+    one_process_has_a_duty_while_its_lease_lasts,
     a_process_says_what_it_runs_and_how_far_it_is,
     a_process_that_lost_its_lease_cannot_end_the_job,
     a_job_is_claimed_once_by_a_process_that_can_run_it,

@@ -1,8 +1,8 @@
 //! Reviews of decisions, and which decisions wait for one.
 
 use proofmark_store::{
-    DecisionIndex, DecisionsWanted, JudgedRules, NewDecision, Review, ReviewVerdict, StoreError, Tenant, TenantStore,
-    WaitingWanted,
+    DecisionIndex, DecisionsWanted, JudgedRules, NewDecision, QueueFilter, Review, ReviewVerdict, StoreError, Tenant,
+    TenantStore, WaitingWanted,
 };
 
 use crate::samples::{Home, Local, decision, decision_id};
@@ -140,6 +140,7 @@ fn what_waits_is_found_by_its_text_its_agent_and_the_role_it_asks_for(home: &Hom
              WHERE decision_id = '{}'",
             name(number)
         ));
+        home.sql(&format!("UPDATE waiting SET roles = '[\"{agent}\"]' WHERE subject = '{number}'"));
     }
     let found = |wanted: WaitingWanted| -> Vec<String> {
         ours.waiting(&wanted, 9).unwrap().0.into_iter().map(|one| one.decision.decision_id).collect()
@@ -148,6 +149,21 @@ fn what_waits_is_found_by_its_text_its_agent_and_the_role_it_asks_for(home: &Hom
     assert_eq!((text("refund"), text("NOBODY OF MAIL"), text("%")), (vec![name(0)], vec![name(1)], vec![]));
     assert_eq!(found(WaitingWanted { agent: Some("mail".to_owned()), ..WaitingWanted::default() }), [name(1)]);
     assert_eq!(found(WaitingWanted { role: Some("billing".to_owned()), ..WaitingWanted::default() }), [name(0)]);
+    let of_roles = |roles: &[&str]| {
+        let filter =
+            QueueFilter { roles: Some(roles.iter().copied().map(str::to_owned).collect()), ..QueueFilter::default() };
+        let wanted = WaitingWanted { filter: filter.clone(), ..WaitingWanted::default() };
+        let listed = DecisionsWanted { to_review: true, filter, limit: 9, ..DecisionsWanted::default() };
+        let listed = ours.decisions(&listed).unwrap().decisions.into_iter().rev().map(|one| one.decision_id);
+        assert_eq!(listed.collect::<Vec<_>>(), found(wanted.clone()), "{roles:?}");
+        (ours.waiting_count(&wanted).unwrap(), found(wanted))
+    };
+    assert_eq!(of_roles(&["mail", "lead"]), (1, vec![name(1)]));
+    assert_eq!(of_roles(&["mail", "billing"]), (2, vec![name(0), name(1)]));
+    assert_eq!((of_roles(&[]), of_roles(&["bill", "\""])), ((0, vec![]), (0, vec![])));
+    // What a row says only narrows the list: whether the decision asks for it says its document.
+    home.sql("UPDATE waiting SET roles = '[\"lead\"]' WHERE subject = '1'");
+    assert_eq!(of_roles(&["lead"]).1, Vec::<String>::new());
     home.sql(&format!("UPDATE decisions SET document = '{{' WHERE decision_id = '{}'", name(0)));
     assert_eq!(text("send"), [name(1)], "a damaged document does not fail the list");
 }

@@ -119,6 +119,8 @@ fn new_decision(store: &TenantStore<'_>, step: Step) -> NewDecision {
         session: name(6),
         review: !allowed && digit(step.choice, 3, 3) > 0,
         wanted: u64::from(digit(step.choice, 4, 2)) + 1,
+        // The documents here name none.
+        roles: Vec::new(),
         subject: text(number),
         facts: name(5),
         judged: name(3).map(|rules| JudgedRules { policy, rules }),

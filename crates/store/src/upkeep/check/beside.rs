@@ -8,6 +8,7 @@ use super::{Check, StoredDocument};
 use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::row::Row;
+use crate::rows::filter::{parsed, roles_text_of};
 use crate::rows::runs::StepRun;
 use crate::rows::{jobs, reviews};
 use crate::tables::{JOBS, PINS, REVIEWS, RUNS};
@@ -20,6 +21,15 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let (id, facts, decision) = (row.text(0)?, row.text(1)?, row.get::<Option<String>>(2)?);
         if let Some(decision) = &decision {
             check.judge("asked", id, StoredDocument::Facts { decision, facts });
+        }
+        Ok(())
+    })?;
+    let waiting = document("decisions WHERE decisions.sequence = waiting.sequence");
+    each(db, check, "waiting", &["tenant", "sequence"], &format!("roles, {waiting}"), |check, row| {
+        let (sequence, roles, decision) = (row.get::<i64>(1)?, row.text(2)?, row.get::<Option<String>>(3)?);
+        if decision.is_some_and(|decision| roles_text_of(parsed(&decision).as_ref()) != roles) {
+            let detail = "the decision asks for approvals in other roles than the column roles";
+            check.wrong("column", "waiting", format!("sequence {sequence}"), detail);
         }
         Ok(())
     })?;

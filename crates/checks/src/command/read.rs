@@ -60,6 +60,7 @@ pub(crate) fn read(
     let laid_out = together(submitted, own_files, held.as_ref(), &reporting, room);
     let command = Command {
         language,
+        reporters: reporting.files.iter().map(|(path, _)| *path).collect(),
         runtime: settings.runtime,
         arguments: expand::expanded(reporting.arguments, &reporting.named, &laid_out.files),
         files: laid_out.files,

@@ -63,12 +63,13 @@ pub(super) fn explain(
     lines.extend(held.files.iter().map(|(path, (_, rule))| [path.as_str(), from.as_str(), rule.as_str(), own(path)]));
     let added = held.changes.iter().filter(|(_, change, _)| *change == Change::Added);
     lines.extend(added.map(|(path, _, rule)| [path.as_str(), "nowhere", rule.as_str(), "added by the submission"]));
-    let laid_out = match &request.checks {
-        proofmark_checks::Checks::Command(command) => command.files.as_slice(),
-        _ => &[],
+    let (laid_out, reporters) = match &request.checks {
+        proofmark_checks::Checks::Command(command) => (command.files.as_slice(), command.reporters.as_slice()),
+        _ => (&[][..], &[][..]),
     };
     let is_named = |path: &str| lines.iter().any(|[other, ..]| *other == path);
-    let others: Vec<_> = laid_out.iter().filter(|file| !is_named(&file.path)).collect();
+    let others: Vec<_> =
+        laid_out.iter().filter(|file| !is_named(&file.path) && !reporters.contains(&file.path.as_str())).collect();
     lines.extend(others.iter().map(|file| [file.path.as_str(), "the submission", "no rule", "as submitted"]));
     let ignored = left_out.iter().filter(|(_, why)| *why == LeftOut::Ignored);
     lines.extend(ignored.map(|(path, _)| [path.as_str(), "nowhere", "git ignores it", "left out of the submission"]));

@@ -142,7 +142,7 @@ fn the_packages_of_poetry_and_of_pipenv_are_installed() {
     place.file("p/Pipfile.lock", pipfile(r#""git": "https://evil.example/x.git", "ref": "1""#));
     fs::remove_file(place.path("p/poetry.lock")).unwrap();
     let done = verify(&place, &[]);
-    assert!(done.code == 2 && done.stderr.contains("`dependency` is not of a registry"), "{done:?}");
+    assert!(done.code == 2 && done.stdout.contains("`dependency` is not of a registry"), "{done:?}");
 }
 
 #[test]

@@ -124,7 +124,7 @@ const AGENTS: [(&str, &str); 5] = [
 ];
 
 /// What other tests load from npm, and in which version.
-const NPM_PACKAGES: [(&str, &str); 12] = [
+const NPM_PACKAGES: [(&str, &str); 15] = [
     ("@modelcontextprotocol/conformance", "0.1.16"),
     ("@modelcontextprotocol/inspector", "2.12.0"),
     ("@modelcontextprotocol/sdk", "1.32.2"),
@@ -135,10 +135,13 @@ const NPM_PACKAGES: [(&str, &str); 12] = [
     ("axe-core", "4.14.1"),
     // Beside the release above: it knows the revision 2026-07-28.
     ("conformance-alpha", "npm:@modelcontextprotocol/conformance@0.2.0-alpha.12"),
+    ("jest", "30.5.2"),
+    ("mocha", "12.0.3"),
     // A newer Node.js than Debian's, which some of these need.
     (NODE, "22.23.3"),
     ("playwright-core", "1.65.1"),
     ("typescript", "7.0.2"),
+    ("vitest", "4.1.12"),
 ];
 
 /// Node.js for this processor, as npm has it.

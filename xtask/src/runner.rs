@@ -28,8 +28,8 @@ const ON_POSTGRES: [(&str, &[&str]); 5] = [
 ];
 
 /// Of these, the ones that ask nothing of a store but to take a receipt: nextest leaves them out, with [`OF_OTHERS`].
-const ONLY_ONCE: &str = "binary(command) & test(/^(bad_input|broken|capabilities|counter|environments|examples|formats|help|key|lint|lint_meaning|\
-     output|owner_tests|patches|policy_diff|policy_option|project|projects|strength|trust)::/) + \
+const ONLY_ONCE: &str = "binary(command) & test(/^(bad_input|broken|capabilities|counter|environments|examples|formats|help|ignored|key|large|lint|lint_meaning|\
+     output|owner_tests|patches|policy_diff|policy_option|project|projects|running|strength|trust)::/) + \
      binary(serve) & test(/^(bodies|collector)::/) + \
      binary_id(proofmark-jobs::it) & test(/^(self_test|suites)::/) + \
      binary_id(proofmark-server::it) & test(/^connections::/)";

@@ -57,6 +57,8 @@ pub struct Command {
     pub arguments: Vec<String>,
     /// The test runner, where the command names one that is known.
     pub runner: Option<Runner>,
+    /// The paths of the files among them that make the runner report.
+    pub reporters: Vec<&'static str>,
     /// The script of an installed package that the command runs, below the project.
     pub script: Option<String>,
     /// The files and folders that its words name.

@@ -134,7 +134,7 @@ fn secret_side(secret: &[u8; 32], test: &HeldTest) -> usize {
 /// The files with the held tests that `is_wrong` names altered.
 fn altered(all: &[ProjectFile], held: &[HeldFile], is_wrong: &dyn Fn(&HeldTest) -> bool) -> Vec<ProjectFile> {
     let content = |file: &ProjectFile| match held.iter().find(|held| held.path == file.path) {
-        Some(held) => held.tests.write(is_wrong, &held.canary).into_bytes(),
+        Some(held) => held.tests.write(is_wrong, &held.canary).into_bytes().into(),
         None => file.content.clone(),
     };
     all.iter().map(|file| ProjectFile { path: file.path.clone(), content: content(file) }).collect()
@@ -144,7 +144,7 @@ impl HeldFile {
     /// The file, if it has tests; its canary has no name yet.
     fn read(file: &ProjectFile, command: &Command, read: &ReadTests) -> Option<HeldFile> {
         let runner = command.runner?;
-        let tests = read(str::from_utf8(&file.content).ok()?, Language::of_test_file(&file.path, runner)?)?;
+        let tests = read(str::from_utf8(file.content.here()?).ok()?, Language::of_test_file(&file.path, runner)?)?;
         let is_named = options::is_named(runner, command, &file.path);
         Some(HeldFile { path: file.path.clone(), tests, canary: String::new(), is_named })
     }

@@ -6,12 +6,14 @@ use base64ct::{Base64, Encoding};
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 use proofmark_receipt::{Json, Sha256Digest, object};
 
+use crate::content::Content;
+
 /// The most files that a request may write out.
 pub const MAX_FILES: usize = 5_000;
 /// The most files a project may have, which is read from a folder or a repository.
-pub const MAX_PROJECT_FILES: usize = 50_000;
-/// The most bytes in the files of such a project: they are held in memory.
-pub const MAX_PROJECT_BYTES: u64 = 256 << 20;
+pub const MAX_PROJECT_FILES: usize = 200_000;
+/// The most bytes in the files of such a project.
+pub const MAX_PROJECT_BYTES: u64 = 2 << 30;
 /// The most folders that the files of a request may be in.
 pub const MAX_FOLDERS: usize = 5_000;
 /// The longest path, in bytes.
@@ -52,28 +54,33 @@ pub const DEFAULT_COMMAND_DISK_MB: u32 = 1_024;
 const DEFAULT_DISK_BYTES: u64 = (DEFAULT_COMMAND_DISK_MB as u64) << 20;
 
 /// Files by path.
-pub(crate) type Files = BTreeMap<String, Vec<u8>>;
+pub(crate) type Files = BTreeMap<String, Content>;
 
 /// The member of a file that is not text.
 const BASE64: &str = "base64";
+/// The member of a file that is large: its digest, whose content the caller has.
+const SHA256: &str = "sha256";
 
-/// What a request writes for a file: its text, or base64 of what is not UTF-8.
-pub fn file_content(content: Vec<u8>) -> Json {
-    match String::from_utf8(content) {
+/// What a request writes for a file: its text, or base64 of what is not UTF-8; of what is stored, the digest.
+pub fn file_content(content: &Content) -> Json {
+    let Some(bytes) = content.here() else {
+        return object! { "sha256": content.digest().bare_hex() }.into();
+    };
+    match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
-        Err(error) => object! { "base64": Base64::encode_string(error.as_bytes()) }.into(),
+        Err(_) => object! { "base64": Base64::encode_string(bytes) }.into(),
     }
 }
 
-/// Reads an object of paths and their content.
-pub(crate) fn read(field: &Field<'_>) -> Result<Files, DocumentError> {
+/// Reads an object of paths and their content. Content that is not in it is among `stored`.
+pub(crate) fn read(field: &Field<'_>, stored: &[Content], room: Room) -> Result<Files, DocumentError> {
     let mut files = Files::new();
     for (path, content) in field.fields()?.iter() {
         check(path).map_err(|why| content.error(Cause::InvalidValue, why).with_help(PATH_HELP))?;
-        files.insert(path.to_owned(), bytes(&content)?);
+        files.insert(path.to_owned(), read_content(&content, stored)?);
     }
-    if files.len() > MAX_FILES {
-        let message = format!("{} files are more than the {MAX_FILES} a request may have", files.len());
+    if files.len() > room.files {
+        let message = format!("{} files are more than the {} a request may have", files.len(), room.files);
         return Err(field.error(Cause::TooMany, message).with_help("leave some out"));
     }
     // One file cannot be the folder of another.
@@ -87,16 +94,22 @@ pub(crate) fn read(field: &Field<'_>) -> Result<Files, DocumentError> {
 }
 
 /// The content of a file.
-fn bytes(content: &Field<'_>) -> Result<Vec<u8>, DocumentError> {
+fn read_content(content: &Field<'_>, stored: &[Content]) -> Result<Content, DocumentError> {
     if let Some(text) = content.json.as_str() {
-        return Ok(text.as_bytes().to_vec());
+        return Ok(text.as_bytes().to_vec().into());
     }
     let Ok(fields) = content.fields() else {
         return Err(content.wrong_type("the text of a file, or `{\"base64\": …}`"));
     };
+    let named = fields.get(SHA256).and_then(|digest| digest.json.as_str().map(str::to_owned));
+    let found = named.and_then(|digest| stored.iter().find(|one| one.digest().bare_hex() == digest));
+    if let Some(content) = found {
+        fields.only(&[SHA256])?;
+        return Ok(content.clone());
+    }
     fields.only(&[BASE64])?;
     let encoded = fields.need(BASE64, "write the bytes of the file in base64")?;
-    Base64::decode_vec(encoded.text()?).map_err(|_| {
+    Base64::decode_vec(encoded.text()?).map(Content::from).map_err(|_| {
         let error = encoded.error(Cause::InvalidValue, "this is not base64 (RFC 4648, section 4)");
         error.with_help("write it on one line, with its padding, as `base64 -w0` does")
     })
@@ -125,7 +138,7 @@ pub(crate) fn too_many(files: &Files, room: Room) -> Option<String> {
         }
     }
     // The disk has room for as many files and folders as it has blocks, however empty they are.
-    let blocks: u64 = files.values().map(|content| (content.len() as u64).div_ceil(BLOCK_BYTES).max(1)).sum();
+    let blocks: u64 = files.values().map(|content| content.bytes().div_ceil(BLOCK_BYTES).max(1)).sum();
     let needed = (blocks + all.len() as u64) * BLOCK_BYTES;
     (needed > disk_bytes)
         .then(|| format!("the files take {needed} bytes of disk, more than the {disk_bytes} of `limits.disk_mb`"))
@@ -157,10 +170,10 @@ pub fn is_project_path(path: &str) -> bool {
 }
 
 /// SHA-256 of what `sha256sum` prints of the files, which are sorted by path: `hashes.output` of a project's receipts.
-pub fn files_digest<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Sha256Digest {
+pub fn files_digest<'a>(files: impl Iterator<Item = (&'a str, &'a Content)>) -> Sha256Digest {
     Sha256Digest::of(
         files
-            .map(|(path, content)| format!("{}  {path}\n", Sha256Digest::of(content).bare_hex()))
+            .map(|(path, content)| format!("{}  {path}\n", content.digest().bare_hex()))
             .collect::<String>()
             .as_bytes(),
     )

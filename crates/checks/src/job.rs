@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::content::Content;
 use crate::language::Language;
 
 /// One program and the cases it is run on, all under the same limits.
@@ -68,6 +69,8 @@ pub struct Project {
     pub arguments: Vec<String>,
     /// The file that is read once the command and everything it started has ended, if the run wrote it.
     pub report: Option<String>,
+    /// Whether the command gets a pipe, to tell which tests start and end: [`Written::running`].
+    pub tells_tests: bool,
     /// What the command cannot run without. That a host lacks it is not the submission's fault.
     pub needs: Option<Need>,
     /// Whether the command may read the packages installed for the interpreter.
@@ -144,7 +147,7 @@ pub struct HostFolder {
 pub struct ProjectFile {
     /// Its path below the project: `/` between names, none of them `.` or `..`.
     pub path: String,
-    pub content: Vec<u8>,
+    pub content: Content,
 }
 
 /// One case of a job.
@@ -231,12 +234,18 @@ pub struct CaseOutcome {
 /// How much of each stream of a case is kept, in bytes.
 pub const MAX_WRITTEN_BYTES: usize = 1 << 10;
 
+/// How much is kept of what a test runner tells of its tests, in bytes.
+pub const MAX_RUNNING_BYTES: usize = 1 << 16;
+
 /// The last of what a case wrote beside its answer. The submission chooses every byte of it, so no verdict depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Standard output; nothing where it is the answer.
     pub stdout: Tail,
     pub stderr: Tail,
+    /// What a test runner told of its tests until it was stopped: a line `+name` for one that starts, `-name` for one that ends.
+    /// The end of it, of at most [`MAX_RUNNING_BYTES`].
+    pub running: Vec<u8>,
 }
 
 /// The end of a stream.

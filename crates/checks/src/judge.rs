@@ -24,6 +24,7 @@ mod expected;
 mod explain;
 mod helper_file;
 mod hint;
+mod running;
 mod suite;
 mod text;
 

@@ -14,6 +14,8 @@ use crate::render::Notation;
 use crate::reporting::{Report, Reporting, Runner};
 use crate::value::Literals;
 
+pub use python::RUNNING_MODULE;
+
 /// Declares the module of each language and the variant that stands for it, so that neither can be forgotten.
 macro_rules! languages {
     ($($module:ident: $name:ident,)*) => {

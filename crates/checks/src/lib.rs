@@ -20,6 +20,7 @@ mod caps;
 mod command;
 mod compare;
 mod constraint;
+mod content;
 mod counter;
 mod difference;
 mod fences;
@@ -49,6 +50,7 @@ pub use command::{
 };
 pub use compare::{Rules, Tolerance, equal};
 pub use constraint::Constraint;
+pub use content::{Content, STORED_FROM, Stored};
 pub use counter::{
     Alteration, CanaryText, CounterRun, Edit, Expectation, HeldTest, NoCounterRun, ReadTests, TestFile, Title,
 };
@@ -57,11 +59,11 @@ pub use files::{
     MAX_FILES, MAX_PATH_BYTES, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, file_content, files_digest, is_project_path,
 };
 pub use job::{
-    Case, CaseOutcome, End, Environment, HostFolder, Job, Limits, Locked, MAX_WRITTEN_BYTES, Need, Origin, Outcome,
-    OwnModules, PROJECT_FOLDER, PackagesFrom, Program, Project, ProjectFile, Tail, Written,
+    Case, CaseOutcome, End, Environment, HostFolder, Job, Limits, Locked, MAX_RUNNING_BYTES, MAX_WRITTEN_BYTES, Need,
+    Origin, Outcome, OwnModules, PROJECT_FOLDER, PackagesFrom, Program, Project, ProjectFile, Tail, Written,
 };
 pub use judge::{CounterCounts, Fault, Judgment, SuiteJudging, same_error};
-pub use language::{Language, ParseLanguageError};
+pub use language::{Language, ParseLanguageError, RUNNING_MODULE};
 pub use plan::Plan;
 pub use report::SkippedTest;
 pub use reporting::{Report, ReportForm, Runner};

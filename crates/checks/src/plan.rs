@@ -130,6 +130,7 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
             Report::File(path) => Some(path.clone()),
             Report::Stdout(_) | Report::ExitStatus => None,
         },
+        tells_tests: command.runner.is_some_and(Runner::tells_tests),
         needs: needs(command),
         packages: command.packages != Packages::None,
         locked,

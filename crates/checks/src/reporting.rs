@@ -33,6 +33,20 @@ pub enum Runner {
     Bats,
 }
 
+impl Runner {
+    /// Whether its reporter of ours tells which tests start and end.
+    pub(crate) fn tells_tests(self) -> bool {
+        match self {
+            Runner::Pytest | Runner::Unittest | Runner::NodeTest | Runner::Jest | Runner::Vitest | Runner::Mocha => {
+                true
+            }
+            Runner::Rspec | Runner::Minitest => true,
+            // What they write to standard output names the tests that ended, and bats has other uses for descriptors.
+            Runner::Tap | Runner::Tape | Runner::Ava | Runner::Bats => false,
+        }
+    }
+}
+
 /// What the results of a command are read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {

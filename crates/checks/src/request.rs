@@ -11,6 +11,7 @@ use crate::budget::DetailBudget;
 use crate::caps::MAX_REQUEST_BYTES;
 use crate::command::{self, Command, Packages};
 use crate::constraint::{self, Constraint};
+use crate::content::Content;
 use crate::fields::{self, Outside};
 use crate::files::{self, Files, Room};
 use crate::suite::{Reveal, Suite};
@@ -112,17 +113,22 @@ impl Request {
     }
 
     /// The request that runs a command in a project, whose files are not in a document and so may be more: at most
-    /// [`MAX_PROJECT_FILES`](crate::MAX_PROJECT_FILES). The document has the `verification`.
+    /// [`MAX_PROJECT_FILES`](crate::MAX_PROJECT_FILES). The document has the `verification`, whose `files` may name `stored` content by
+    /// its digest.
     ///
     /// # Errors
     ///
     /// [`RequestError`] with the place, and what to write instead.
-    pub fn from_project(files: BTreeMap<String, Vec<u8>>, document: &Json) -> Result<Request, RequestError> {
+    pub fn from_project(
+        files: BTreeMap<String, Content>,
+        stored: &[Content],
+        document: &Json,
+    ) -> Result<Request, RequestError> {
         // The caller may have taken the paths of these files from outside input.
         if let Some(why) = files.keys().find_map(|path| files::check(path).err()) {
             return Err(RequestError::new(Place::Whole, Code::InvalidValue, why).with_help(files::PATH_HELP));
         }
-        Request::from_parts(document, &Outside { submission: None, file: &refuse_file }, Some(files))
+        Request::from_parts(document, &Outside { submission: None, file: &refuse_file }, Some((files, stored)))
     }
 
     /// Reads a request that was parsed before, and may name files.
@@ -134,7 +140,11 @@ impl Request {
         Request::from_parts(document, outside, None)
     }
 
-    fn from_parts(document: &Json, outside: &Outside<'_>, project: Option<Files>) -> Result<Request, RequestError> {
+    fn from_parts(
+        document: &Json,
+        outside: &Outside<'_>,
+        project: Option<(Files, &[Content])>,
+    ) -> Result<Request, RequestError> {
         let root = Field::root(document).fields()?;
         root.only(&["task", "task_id", "task_type", "tier", "specification", "output", "verification"])?;
         let task = task(&root)?;
@@ -152,11 +162,11 @@ impl Request {
         let (output, output_digest, checks) = match kind {
             Kind::Command => {
                 let is_project = project.is_some();
-                let (submitted, room) = match project {
-                    Some(files) => (files, Room::OF_PROJECT),
-                    None => (files::read(&submitted_files(&root)?)?, Room::OF_REQUEST),
+                let (submitted, stored, room) = match project {
+                    Some((files, stored)) => (files, stored, Room::OF_PROJECT),
+                    None => (files::read(&submitted_files(&root)?, &[], Room::OF_REQUEST)?, &[][..], Room::OF_REQUEST),
                 };
-                let (command, digest) = command::read(&block, submitted, room)?;
+                let (command, digest) = command::read(&block, submitted, stored, room)?;
                 if let (Packages::Lock(_), Some(packages), false) =
                     (&command.packages, block.get("packages"), is_project)
                 {

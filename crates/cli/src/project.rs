@@ -9,7 +9,7 @@ use proofmark_checks::{
     Checks, HostFolder, MAX_COMMAND_DISK_MB, MAX_COMMAND_MEMORY_MB, MAX_COMMAND_PROCESSES, MAX_OUTPUT_BYTES,
     MAX_TOTAL_TIMEOUT, Origin, Packages, Request,
 };
-use proofmark_git::LeftOut;
+use proofmark_git::{GitError, LeftOut};
 use proofmark_receipt::{Json, Object, object};
 use proofmark_verifier::{
     CONFIG_FILE, HeldTests, Lists, ProjectConfig, ProjectError, ProjectFiles, TestsFrom, folder_files, project_origin,
@@ -109,6 +109,9 @@ pub(crate) struct ProjectOptions {
     /// Leave out what this glob matches, by path or by name; can be repeated
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
+    /// Take what this glob matches, by path or by name, although git ignores it; can be repeated
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
     #[command(flatten)]
     pub(crate) patch: patch::PatchOptions,
     #[command(flatten)]
@@ -149,6 +152,9 @@ impl ProjectOptions {
             }
         }
         note_left_out(&reading.left_out);
+        if let Some(error) = &reading.unknown_ignored {
+            out::note(format_args!("files that git ignores are verified, too: failed to {error}"));
+        }
         match &reading.held {
             Some((tests, held)) => owner::tell(tests, held),
             None => owner::tell_own(folder),
@@ -181,7 +187,7 @@ impl ProjectOptions {
         let Some(folder) = self.folder() else { return Ok(()) };
         let reading = self.read_in(folder, false)?;
         match &reading.held {
-            Some((tests, held)) => owner::explain(tests, held, &reading.request, json),
+            Some((tests, held)) => owner::explain(tests, held, &reading.request, &reading.left_out, json),
             None => Ok(()),
         }
     }
@@ -243,6 +249,7 @@ impl ProjectOptions {
             ("`--packages`", self.packages.is_some()),
             ("`--env`", !self.env.is_empty()),
             ("`--exclude`", !self.exclude.is_empty()),
+            ("`--include`", !self.include.is_empty()),
             ("a command", !self.command.is_empty()),
         ];
         given.into_iter().chain(self.patch.given()).find(|(_, given)| *given).map(|(option, _)| option)
@@ -290,6 +297,7 @@ impl ProjectOptions {
             "env"?: (!self.env.is_empty()).then_some(env),
             "limits"?: limits.iter().next().is_some().then(|| limits.clone()),
             "exclude"?: texts(&self.exclude),
+            "include"?: texts(&self.include),
         }
     }
 }
@@ -303,6 +311,7 @@ fn has_packages(request: &Request) -> bool {
 struct Reading {
     request: Request,
     left_out: Vec<(String, LeftOut)>,
+    unknown_ignored: Option<GitError>,
     packages: Vec<HostFolder>,
     /// The owner's tests, and where they come from.
     held: Option<(TestsFrom, HeldTests)>,
@@ -321,10 +330,10 @@ impl Reading {
         tests: Option<TestsFrom>,
         lists: &Lists,
     ) -> anyhow::Result<Reading> {
-        let ProjectFiles { files, left_out, packages } = project;
+        let ProjectFiles { files, left_out, packages, unknown_ignored } = project;
         let held = tests.map(|tests| anyhow::Ok((tests.hold(&files, config)?, tests))).transpose()?;
         let request = project_request(folder, files, config, held.as_ref().map(|(held, _)| held), lists)?;
-        Ok(Reading { request, left_out, packages, held: held.map(|(held, tests)| (tests, held)) })
+        Ok(Reading { request, left_out, unknown_ignored, packages, held: held.map(|(held, tests)| (tests, held)) })
     }
 }
 

@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn only_a_tree_that_a_receipt_covers_has_a_digest() {
-        let tree = GitTree { files: [("a".to_owned(), b"x".to_vec())].into(), ..GitTree::default() };
+        let tree = GitTree { files: [("a".to_owned(), b"x".to_vec().into())].into(), ..GitTree::default() };
         let about = |tree: &GitTree| {
             let candidate = Candidate { tree: Some(tree.summary(9)), ..Candidate::default() };
             let facts = candidate.request(None, None).unwrap().facts().clone();

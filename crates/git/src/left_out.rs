@@ -8,7 +8,7 @@ pub const ENVIRONMENT_FILE: &str = "pyvenv.cfg";
 pub const NODE_MODULES: &str = "node_modules";
 
 /// How many files and folders are looked at, with those that are left out.
-pub const MAX_ENTRIES: usize = 100_000;
+pub const MAX_ENTRIES: usize = 400_000;
 /// How deep folders may nest.
 pub const MAX_FOLDER_DEPTH: usize = 64;
 
@@ -23,11 +23,13 @@ pub enum LeftOut {
     Submodule,
     #[error("folders of this kind are not copied")]
     Folder,
+    #[error("git ignores it; `include` in the settings, or `--include`, takes it")]
+    Ignored,
 }
 
 impl LeftOut {
     /// All reasons.
-    pub const ALL: [Self; 4] = [Self::Path, Self::Link, Self::Submodule, Self::Folder];
+    pub const ALL: [Self; 5] = [Self::Path, Self::Link, Self::Submodule, Self::Folder, Self::Ignored];
 }
 
 /// Whether folders of this name are never copied.

@@ -4,8 +4,12 @@
 
 mod gate;
 mod left_out;
+mod pack;
 mod repository;
 
 pub use gate::{Candidate, ParseUpdateError, RefUpdate, changes_how_others_are_read};
 pub use left_out::{ENVIRONMENT_FILE, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES, is_left_out};
-pub use repository::{GitError, GitRef, GitTree, MAX_COMMITS, NOTES, Note, Repository, Revision, TreeSummary};
+pub use pack::{Pack, whole};
+pub use repository::{
+    GitError, GitRef, GitTree, MAX_COMMITS, NOTES, Note, Repository, Revision, TreeSummary, ignored_below,
+};

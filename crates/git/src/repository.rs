@@ -3,6 +3,7 @@
 //! An id stands for the object that it names and for no other: objects that were replaced, grafts, and objects that another
 //! repository would have to send are not followed.
 
+mod ignored;
 mod notes;
 mod objects;
 mod patch;
@@ -20,6 +21,7 @@ use proofmark_receipt::document::shown;
 
 use crate::left_out::{MAX_ENTRIES, MAX_FOLDER_DEPTH};
 
+pub use ignored::ignored_below;
 pub use notes::{NOTES, Note};
 pub(crate) use objects::{Object, Objects};
 pub use revision::Revision;
@@ -254,7 +256,7 @@ impl Repository {
     fn run_command(
         mut command: Command,
         name: &'static str,
-        arguments: &[&str],
+        arguments: &[impl AsRef<OsStr>],
         input: &[u8],
     ) -> Result<Vec<u8>, GitError> {
         command.arg(name).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use proofmark_checks::{Origin, OwnModules, PROJECT_FOLDER, PackagesFrom, Project, normalized};
+use proofmark_checks::{Origin, OwnModules, PROJECT_FOLDER, PackagesFrom, Project, RUNNING_MODULE, normalized};
 
 use crate::installed::Interpreter;
 use crate::scripts;
@@ -277,6 +277,8 @@ impl Environment {
         let added = self.added.iter().map(|root| format!("{PROJECT_FOLDER}/{root}"));
         let paths = self.paths.iter().cloned().chain(added).map(|path| format!("{path}\n"));
         tree.file(&packages.join("proofmark.pth"), folders.chain(paths).collect::<String>().into_bytes())?;
+        let (module, text) = RUNNING_MODULE;
+        tree.file(&packages.join(format!("{module}.py")), text.as_bytes().to_vec())?;
         for (name, text) in &self.modules {
             tree.file(&packages.join(name), text.clone().into_bytes())?;
         }

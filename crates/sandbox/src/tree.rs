@@ -7,6 +7,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use proofmark_checks::Content;
+
 /// Where the child builds the new root before it pivots into it. The directory
 /// exists on every Linux and holds nothing a runtime needs.
 pub(crate) const STAGE: &str = "/sys";
@@ -46,7 +48,7 @@ pub(crate) enum Entry {
     },
     File {
         at: CString,
-        content: Vec<u8>,
+        content: Content,
         is_program: bool,
     },
 }
@@ -112,16 +114,16 @@ impl Tree {
     }
 
     /// Puts a read-only file with this content into the tree.
-    pub(crate) fn file(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
+    pub(crate) fn file(&mut self, at: &Path, content: impl Into<Content>) -> io::Result<()> {
         self.parents(at)?;
-        self.entries.push(Entry::File { at: staged(at)?, content, is_program: false });
+        self.entries.push(Entry::File { at: staged(at)?, content: content.into(), is_program: false });
         Ok(())
     }
 
     /// Puts a program into the tree.
-    pub(crate) fn program(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
+    pub(crate) fn program(&mut self, at: &Path, content: impl Into<Content>) -> io::Result<()> {
         self.parents(at)?;
-        self.entries.push(Entry::File { at: staged(at)?, content, is_program: true });
+        self.entries.push(Entry::File { at: staged(at)?, content: content.into(), is_program: true });
         Ok(())
     }
 
@@ -162,7 +164,7 @@ impl Tree {
     }
 
     /// As [`Tree::file`], where the tree does not show the host's.
-    pub(crate) fn file_unless_shown(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
+    pub(crate) fn file_unless_shown(&mut self, at: &Path, content: impl Into<Content>) -> io::Result<()> {
         if self.covered(at) { Ok(()) } else { self.file(at, content) }
     }
 
@@ -173,8 +175,8 @@ impl Tree {
     }
 
     /// Makes a file on the private disk.
-    pub(crate) fn writable_file(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
-        self.writable.push(Entry::File { at: staged(at)?, content, is_program: false });
+    pub(crate) fn writable_file(&mut self, at: &Path, content: impl Into<Content>) -> io::Result<()> {
+        self.writable.push(Entry::File { at: staged(at)?, content: content.into(), is_program: false });
         Ok(())
     }
 
@@ -189,7 +191,7 @@ impl Tree {
         }
         let place = match (kind.is_dir(), kind.is_file()) {
             (true, _) => Entry::Dir(target.clone()),
-            (_, true) => Entry::File { at: target.clone(), content: Vec::new(), is_program: false },
+            (_, true) => Entry::File { at: target.clone(), content: Vec::new().into(), is_program: false },
             (false, false) => return Ok(()),
         };
         let view = self.view(path, target, kind.is_dir())?;
@@ -211,7 +213,7 @@ impl Tree {
             let place = if found.is_dir() {
                 Entry::Dir(target.clone())
             } else {
-                Entry::File { at: target.clone(), content: Vec::new(), is_program: false }
+                Entry::File { at: target.clone(), content: Vec::new().into(), is_program: false }
             };
             self.readable.push(c_string(path)?);
             let view = if device {

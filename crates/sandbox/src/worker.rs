@@ -435,7 +435,7 @@ impl Backend {
             (Why::Cancelled, _) => End::Unavailable(CANCELLED.to_owned()),
             (Why::Stuck, _) => End::Unavailable(STUCK.to_owned()),
         };
-        Ok((end, Written { stdout: finish_tail(stdout), stderr }))
+        Ok((end, Written { stdout: finish_tail(stdout), stderr, ..Written::default() }))
     }
 
     fn is_cancelled(&self) -> bool {
@@ -524,7 +524,7 @@ impl Pipes {
 
     fn exited(self, why: Why, exit: Exit) -> Exited {
         let [result, stdout, stderr] = self.outputs;
-        let written = Written { stdout: finish_tail(stdout), stderr: finish_tail(stderr) };
+        let written = Written { stdout: finish_tail(stdout), stderr: finish_tail(stderr), ..Written::default() };
         Exited { why, exit, bytes: finish(result), written }
     }
 }

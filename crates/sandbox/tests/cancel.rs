@@ -41,7 +41,7 @@ fn endless() -> Vec<(&'static str, Job)> {
     let call = "def f(x):\n    while x: pass\n    return x";
     let arguments = ["-u", "endless.py"].map(str::to_owned).to_vec();
     let content = format!("{FAMILY}while True: pass").into_bytes();
-    let files = vec![ProjectFile { path: "endless.py".to_owned(), content }];
+    let files = vec![ProjectFile { path: "endless.py".to_owned(), content: content.into() }];
     let project = Project { files, arguments, ..Project::default() };
     let source =
         format!("if input() == '1':\n    {}\n    while True: pass", FAMILY.replace('\n', "; ").trim_end_matches("; "));

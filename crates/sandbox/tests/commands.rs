@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(100);
 fn run(source: &str, readable: &[&Path]) -> Vec<(Level, End)> {
     let content = source.as_bytes().to_vec();
     let project = Project {
-        files: vec![ProjectFile { path: "run.py".to_owned(), content }],
+        files: vec![ProjectFile { path: "run.py".to_owned(), content: content.into() }],
         arguments: vec!["run.py".to_owned()],
         readable: readable.iter().map(|path| path.to_str().unwrap().to_owned()).collect(),
         ..Project::default()

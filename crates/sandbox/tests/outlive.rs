@@ -69,7 +69,7 @@ fn job(mode: &str) -> Job {
         "command" => {
             let content = format!("{STUBBORN}\nf()\n").into_bytes();
             let arguments = ["-u", "stubborn.py"].map(str::to_owned).to_vec();
-            let files = vec![ProjectFile { path: "stubborn.py".to_owned(), content }];
+            let files = vec![ProjectFile { path: "stubborn.py".to_owned(), content: content.into() }];
             Program::Command(Box::new(Project { files, arguments, ..Project::default() }))
         }
         _ => Program::Call { source: STUBBORN.to_owned(), entrypoint: "f".to_owned() },

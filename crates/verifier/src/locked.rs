@@ -8,6 +8,7 @@
 mod error;
 mod file;
 mod npm;
+mod pinned;
 mod requirements;
 mod tools;
 
@@ -103,7 +104,7 @@ impl LockedEnvironments {
             digest: lock.digest().to_string(),
             packages: (lock.form.kind() == Kind::Python).then(|| host(content.clone())).transpose()?,
             folders: match lock.form {
-                Form::Uv | Form::Requirements => Vec::new(),
+                Form::Uv | Form::Poetry | Form::Pipfile | Form::Requirements => Vec::new(),
                 Form::Npm => folders(lock, &content)?,
             },
         };
@@ -156,6 +157,13 @@ impl LockedEnvironments {
                     &work,
                     runtime,
                 )?;
+            }
+            Form::Poetry | Form::Pipfile => {
+                let text = String::from_utf8_lossy(lock.content());
+                let read = if lock.form == Form::Poetry { pinned::poetry } else { pinned::pipfile };
+                let requirements =
+                    requirements::read(&read(&text, &lock.path)?, &format!("the packages of {}", lock.path))?;
+                tools::install(&requirements, &content, &work, runtime)?;
             }
             Form::Requirements => {
                 let text = String::from_utf8_lossy(lock.content());

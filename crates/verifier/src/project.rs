@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use proofmark_checks::{
-    Checks, HostFolder, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, MissingFile, Place, Request, RequestError, Reveal,
-    Unusable, file_content,
+    Checks, Content, HostFolder, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, MissingFile, Place, Request, RequestError,
+    Reveal, Unusable, file_content,
 };
 use proofmark_git::{GitError, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, NODE_MODULES};
 use proofmark_receipt::{Object, object};
@@ -119,11 +119,13 @@ fn of_settings(error: &RequestError) -> String {
 #[derive(Debug, Default)]
 pub struct ProjectFiles {
     /// By path.
-    pub files: BTreeMap<String, Vec<u8>>,
+    pub files: BTreeMap<String, Content>,
     /// Paths below the folder that were left out, each with the reason.
     pub left_out: Vec<(String, LeftOut)>,
     /// Installed packages, which the command finds at their places.
     pub packages: Vec<HostFolder>,
+    /// Why it is not known what git ignores, so that everything is part of the project.
+    pub unknown_ignored: Option<GitError>,
 }
 
 /// Where the receipt says whose the tests are.
@@ -136,7 +138,7 @@ const TESTS_FROM: &str = "tests_from";
 /// When the files are more than a project may have, or the settings do not fit them.
 pub fn project_request(
     folder: &Path,
-    files: BTreeMap<String, Vec<u8>>,
+    files: BTreeMap<String, Content>,
     config: &ProjectConfig,
     held: Option<&HeldTests>,
     lists: &Lists,
@@ -150,13 +152,18 @@ pub fn project_request(
     }
     script::run(&mut verification, script::owners_package(&files, held));
     if let Some(held) = held {
-        let own = held.files.iter().map(|(path, (content, _))| (path.clone(), content.clone()));
-        verification.insert("files", contents(own));
+        let mut contents = Object::new();
+        for (path, (content, _)) in &held.files {
+            contents.insert(path.as_str(), file_content(content));
+        }
+        verification.insert("files", contents);
         verification.insert("held", held.globs());
     }
     lists.write(&mut verification);
     let document = object! { "verification": verification };
-    let mut request = Request::from_project(files, &document.into())
+    let own = held.iter().flat_map(|held| held.files.values()).map(|(content, _)| content);
+    let stored: Vec<Content> = own.filter(|content| content.place().is_some()).cloned().collect();
+    let mut request = Request::from_project(files, &stored, &document.into())
         .map_err(|error| ProjectError::Request { folder: folder.to_owned(), error })?;
     if let Checks::Command(command) = &request.checks
         && let Some(missing) = command.unusable.as_ref().and_then(|unusable| unusable.missing.clone())
@@ -175,14 +182,6 @@ pub fn require_all_tests(request: &mut Request, held: &HeldTests) {
         let message = format!("the submission has {fewer}, and `--strict-tests` does not allow that");
         command.unusable = Some(Unusable { by_request: false, message, missing: None });
     }
-}
-
-fn contents(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Object {
-    let mut contents = Object::new();
-    for (path, content) in files {
-        contents.insert(path, file_content(content));
-    }
-    contents
 }
 
 /// Installed packages, which the project has at `below`.

@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn only_names_of_files_are_expanded_and_what_matches_nothing_stays() {
-        let file = |path: &str| ProjectFile { path: path.to_owned(), content: Vec::new() };
+        let file = |path: &str| ProjectFile { path: path.to_owned(), content: Vec::new().into() };
         let files = [file("test/a.js"), file("test/b.js")];
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
         let arguments = words(&["--test", "./test/*.js", "--grep=*", "no/*"]);

@@ -8,6 +8,7 @@ use proofmark_receipt::glob::Globs;
 use proofmark_receipt::{Json, Object};
 use regex::{Regex, RegexBuilder};
 
+use crate::content::Content;
 use crate::files::Files;
 
 /// The most globs of `held`, and as many that begin with `!`.
@@ -104,9 +105,9 @@ impl Held {
                 all.insert(path, content);
             } else if is_package(&path)
                 && !self.holds_above(&path)
-                && let Some(merged) = package(&content, own.get(&path).map(Vec::as_slice))
+                && let Some(merged) = content.here().and_then(|content| package(content, own.get(&path)))
             {
-                own.insert(path, merged);
+                own.insert(path, merged.into());
             }
         }
         all
@@ -142,12 +143,12 @@ fn is_package(path: &str) -> bool {
 
 /// The submission's `package.json` with all that could configure a runner taken from the owner's. None where the submission's cannot be
 /// read strictly: two readers could take it for two documents, so the owner's counts as it is.
-fn package(submitted: &[u8], own: Option<&[u8]>) -> Option<Vec<u8>> {
+fn package(submitted: &[u8], own: Option<&Content>) -> Option<Vec<u8>> {
     let read = |bytes: &[u8]| match Json::parse(bytes) {
         Ok(Json::Object(object)) => Some(object),
         _ => None,
     };
-    let own = own.map_or(Some(Object::new()), read)?;
+    let own = own.map_or(Some(Object::new()), |own| own.here().and_then(read))?;
     let submitted = read(submitted)?;
     let is_theirs = |name: &str| OF_PACKAGE.contains(&name);
     let mut merged = Object::new();
@@ -172,7 +173,7 @@ mod tests {
     }
 
     fn files(files: &[(&str, &str)]) -> Files {
-        files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
+        files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec().into())).collect()
     }
 
     #[test]
@@ -224,7 +225,7 @@ mod tests {
         #[test]
         fn what_is_held_is_never_laid_out(paths in proptest::collection::btree_set("[a-cT.]{1,3}(/[a-cT.]{1,3}){0,2}", 0..8)) {
             let held = held(&["t", "a/", "*b", "!c"]);
-            let submitted = paths.iter().map(|path| (path.clone(), Vec::new())).collect();
+            let submitted = paths.iter().map(|path| (path.clone(), Vec::new().into())).collect();
             let all = held.laid_out(submitted, &mut Files::new());
             for path in paths {
                 prop_assert_eq!(all.contains_key(&path), !held.holds(&path));
@@ -233,7 +234,7 @@ mod tests {
 
         #[test]
         fn any_package_is_read_or_refused(submitted: Vec<u8>, own: Vec<u8>) {
-            let _ = package(&submitted, Some(&own));
+            let _ = package(&submitted, Some(&own.into()));
         }
     }
 }

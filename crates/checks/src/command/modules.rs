@@ -150,7 +150,8 @@ impl Settings {
     fn read(files: &[ProjectFile]) -> Settings {
         let text = |path: &str| {
             let file = files.iter().find(|file| file.path == path)?;
-            (file.content.len() <= MAX_SETTINGS_BYTES).then(|| String::from_utf8_lossy(&file.content).into_owned())
+            let text = file.content.here().filter(|text| text.len() <= MAX_SETTINGS_BYTES)?;
+            Some(String::from_utf8_lossy(text).into_owned())
         };
         let mut settings = Settings::default();
         if let Some(document) = text("pyproject.toml").and_then(|text| text.parse::<DocumentMut>().ok()) {
@@ -259,7 +260,7 @@ mod tests {
     fn own(files: &[(&str, &str)]) -> OwnModules {
         let files: Vec<_> = files
             .iter()
-            .map(|(path, text)| ProjectFile { path: (*path).to_owned(), content: text.as_bytes().to_vec() })
+            .map(|(path, text)| ProjectFile { path: (*path).to_owned(), content: text.as_bytes().to_vec().into() })
             .collect();
         own_modules(&files)
     }

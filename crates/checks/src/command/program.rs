@@ -78,6 +78,6 @@ fn instead(program: &str, rest: &[String], files: Option<&Files>) -> String {
 
 /// The line of a script in the submitted `package.json`. It is only shown: the submission must not choose the command.
 fn script_of(files: &Files, script: &str) -> Option<String> {
-    let package = Json::parse(files.get("package.json")?).ok()?;
+    let package = Json::parse(files.get("package.json")?.here()?).ok()?;
     package.as_object()?.get("scripts")?.as_object()?.get(script)?.as_str().map(str::to_owned)
 }

@@ -8,33 +8,36 @@ use proofmark_receipt::document::{Cause, DocumentError, Fields, nearest, shown};
 use super::held::Held;
 use super::settings::{PROJECT_SETTINGS, Settings};
 use super::{Command, MissingFile, Unusable, demanded, expand, named, program, words};
+use crate::content::Content;
 use crate::files::{self, Files, Room};
 use crate::job::ProjectFile;
 use crate::reporting::{Report, Reporting};
 
 /// The fields of a request beside [`PROJECT_SETTINGS`].
-const FIELDS: [&str; 8] = ["kind", "mode", "language", "files", "held", "must_pass", "must_keep", "exclude"];
+const FIELDS: [&str; 9] = ["kind", "mode", "language", "files", "held", "must_pass", "must_keep", "exclude", "include"];
 
 /// Reads a command, and the digest of the submitted files alone.
 pub(crate) fn read(
     verification: &Fields<'_>,
     submitted: Files,
+    stored: &[Content],
     room: Room,
 ) -> Result<(Command, Sha256Digest), DocumentError> {
     // `salt` is not read here: `request::salt` reads it for every kind alike.
     verification.only(&[FIELDS.as_slice(), &PROJECT_SETTINGS].concat())?;
     // Before the request's files replace any of them: `hashes.output` is of what was submitted.
-    let digest = files::files_digest(submitted.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
+    let digest = files::files_digest(submitted.iter().map(|(path, content)| (path.as_str(), content)));
     let settings = Settings::read(verification)?;
-    // Files were left out before: it is read for the digest of this block.
-    verification.get("exclude").map(|field| words::texts(&field)).transpose()?;
+    // The files were chosen before: these are read for the digest of this block.
+    for choice in ["exclude", "include"] {
+        verification.get(choice).map(|field| words::texts(&field)).transpose()?;
+    }
     let own = verification.get("files");
-    let own_files = own.as_ref().map(files::read).transpose()?.unwrap_or_default();
+    let own_files = own.as_ref().map(|own| files::read(own, stored, room)).transpose()?.unwrap_or_default();
     let held = verification.get("held").map(|field| Held::read(&field)).transpose()?;
     let room = room.on_disk(settings.limits.disk_mb);
-    let own_room = Room::OF_REQUEST.on_disk(settings.limits.disk_mb);
     // Too much in the request alone is an error of the request; too much together is the submission's fault.
-    if let Some((own, why)) = own.zip(files::too_many(&own_files, own_room)) {
+    if let Some((own, why)) = own.zip(files::too_many(&own_files, room)) {
         return Err(own.error(Cause::TooMany, why).with_help("leave some out"));
     }
     let field = verification.need("command", "write the command as an array of words, as in `[\"pytest\", \"-q\"]`")?;
@@ -57,6 +60,7 @@ pub(crate) fn read(
     let laid_out = together(submitted, own_files, held.as_ref(), &reporting, room);
     let command = Command {
         language,
+        reporters: reporting.files.iter().map(|(path, _)| *path).collect(),
         runtime: settings.runtime,
         arguments: expand::expanded(reporting.arguments, &reporting.named, &laid_out.files),
         files: laid_out.files,
@@ -95,7 +99,7 @@ fn together(submitted: Files, mut own: Files, held: Option<&Held>, reporting: &R
     let of_request: BTreeSet<String> = own.keys().cloned().collect();
     // The files of the request win: a submission must not replace the tests that judge it.
     all.extend(own);
-    all.extend(reporting.files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
+    all.extend(reporting.files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec().into())));
     if let Report::File(report) = &reporting.report {
         // A file that is there before the run is not a report of the run.
         let below =

@@ -6,6 +6,7 @@ use proofmark_receipt::json::{Json, Object};
 
 use super::program::SCRIPT_RUNNERS;
 use crate::language::Language;
+use crate::reporting::positional;
 
 /// How often a script may name another.
 const MAX_DEPTH: usize = 4;
@@ -15,6 +16,27 @@ const MAX_LINE_BYTES: usize = 4 << 10;
 const WRAPPERS: [&str; 6] = ["c8", "cross-env", "env", "npx", "nyc", "time"];
 /// Test runners by the first word of their command. `node` and `tsx` are runners with `--test`.
 const RUNNERS: [&str; 7] = ["ava", "jest", "mocha", "tap", "tape", "uvu", "vitest"];
+/// A program that runs files with the test runner of Node.js.
+const BORP: &str = "borp";
+/// Its options that take a value and choose no files.
+const BORP_VALUED: [&str; 14] = [
+    "-P",
+    "-X",
+    "-c",
+    "-r",
+    "-t",
+    "--branches",
+    "--concurrency",
+    "--coverage-exclude",
+    "--functions",
+    "--lines",
+    "--post-compile",
+    "--reporter",
+    "--statements",
+    "--timeout",
+];
+/// The files that it runs where it is given none.
+const BORP_FILES: &str = "**/*.test.{js,mjs,cjs}";
 /// Packages whose tests print TAP when `node` runs them as programs.
 const PRINT_TAP: [&str; 2] = ["tape", "tap"];
 
@@ -76,6 +98,7 @@ fn part_script(package: &Object, part: &[String], depth: usize) -> Option<Script
                 word.split_once('=').is_some_and(|(name, _)| is_name(name))
                     || Language::of_program(program(word)).is_some()
                     || SCRIPT_RUNNERS.contains(&word.as_str())
+                    || program(word) == BORP
             };
             words = rest.get(rest.iter().position(starts)?..)?;
         } else {
@@ -89,6 +112,10 @@ fn part_script(package: &Object, part: &[String], depth: usize) -> Option<Script
         script.env.extend(inner.env);
         return Some(Script { env: script.env, ..inner });
     }
+    if program(first) == BORP {
+        script.command = of_borp(rest)?;
+        return Some(script);
+    }
     script.command = [&[program(first).to_owned()], rest].concat();
     if !is_runner(&script.command) {
         script.report = Some("stdout:tap").filter(|_| has_package(package, &PRINT_TAP));
@@ -97,6 +124,21 @@ fn part_script(package: &Object, part: &[String], depth: usize) -> Option<Script
         return is_test.then_some(script);
     }
     Some(script)
+}
+
+/// What `borp` runs with these arguments. `None` where it chooses files in other ways than by naming them.
+fn of_borp(arguments: &[String]) -> Option<Vec<String>> {
+    const CHOOSING: [&str; 6] = ["-i", "--ignore", "-p", "--pattern", "-o", "--only"];
+    let name = |word: &str| word.split('=').next().unwrap_or(word).to_owned();
+    if arguments.iter().any(|word| CHOOSING.contains(&name(word).as_str())) {
+        return None;
+    }
+    let mut command = vec!["node".to_owned()];
+    command.extend(arguments.iter().filter(|word| *word == "--expose-gc").cloned());
+    command.push("--test".to_owned());
+    let files: Vec<String> = positional(arguments, &BORP_VALUED).cloned().collect();
+    command.extend(if files.is_empty() { vec![BORP_FILES.to_owned()] } else { files });
+    Some(command)
 }
 
 /// The name of a program that may be written with the folder of installed ones.
@@ -221,6 +263,9 @@ mod tests {
             ("npm run unit", "uvu -r esm tests"),
             ("npm run lint && nyc --reporter lcov npm run unit", "uvu -r esm tests"),
             ("node test/index.js", "node test/index.js"),
+            ("standard | snazzy && borp --check-coverage 'test/*.test.js' && tsd", "node --test test/*.test.js"),
+            ("borp --timeout=1 -c 4 --expose-gc a.test.js", "node --expose-gc --test a.test.js"),
+            ("c8 borp", "node --test **/*.test.{js,mjs,cjs}"),
             ("node build.js && node test.js && mocha", "mocha"),
         ] {
             let package = package(&[("test", line), ("unit", "uvu -r esm tests")], "x");
@@ -258,6 +303,7 @@ mod tests {
             "npm test",
             "echo no && exit 1",
             "node build.js",
+            "borp -i test/fixtures",
         ] {
             assert_eq!(Script::of(&words("npm test"), &package(&[("test", line)], "x")), None, "{line}");
         }

@@ -169,5 +169,6 @@ fn chooses_files(command: &Command) -> bool {
             || name == "package.json"
     };
     let held = command.files.iter().filter(|file| command.held.contains(&file.path) && is_configuration(&file.path));
-    held.into_iter().any(|file| chooses(&String::from_utf8_lossy(&file.content)))
+    // What is too large to be read may say so.
+    held.into_iter().any(|file| file.content.here().is_none_or(|text| chooses(&String::from_utf8_lossy(text))))
 }

@@ -7,6 +7,7 @@ use proofmark_receipt::{Detail, Status};
 
 use super::cause::{Allowed, advice, unanswered, with_advice};
 use super::helper_file::only_helps;
+use super::running;
 use super::{End, Fault, faulted};
 use crate::command::{Command, SkipPolicy};
 use crate::job::{CaseOutcome, Outcome, PROJECT_FOLDER, Tail};
@@ -89,7 +90,7 @@ pub(super) fn run(command: &Command, outcome: Option<&Outcome>) -> Result<Run, J
             ran(command, &ended, report.as_deref(), allowed)
         }
         End::Unavailable(why) => Err(Judged::one(Some(Fault::Verifier), Status::Error, why.clone())),
-        other => Err(Judged::of(vec![stopped(case, allowed, other)])),
+        other => Err(Judged::of(vec![stopped(command, case, allowed, other)])),
     }
 }
 
@@ -220,7 +221,7 @@ fn file<'a>(command: &'a Command, name: &str) -> Option<Option<&'a [u8]>> {
     let below = name.strip_prefix(PROJECT_FOLDER).and_then(|rest| rest.strip_prefix('/'));
     let found = command.files.iter().find(|file| file.path == below.unwrap_or(name));
     match found {
-        Some(file) => Some(Some(&file.content)),
+        Some(file) => Some(file.content.here()),
         None => below.map(|_| None),
     }
 }
@@ -230,7 +231,7 @@ pub(super) fn one(status: Status, message: Option<String>) -> Detail {
 }
 
 /// The check of a command that did not end by itself, with the limit that ended it and how to raise it.
-fn stopped(case: &CaseOutcome, allowed: Allowed, end: &End) -> Detail {
+fn stopped(command: &Command, case: &CaseOutcome, allowed: Allowed, end: &End) -> Detail {
     let option = match end {
         End::Timeout | End::TotalTimeout => "timeout",
         End::MemoryLimit => "memory",
@@ -240,12 +241,13 @@ fn stopped(case: &CaseOutcome, allowed: Allowed, end: &End) -> Detail {
     // The only case of its job: what it was allowed is what all checks together were.
     let end = if *end == End::TotalTimeout { &End::Timeout } else { end };
     let why = unanswered(end, allowed);
+    let running = running::told(command, &case.written);
     let text =
         |tail: &Tail| Some(String::from_utf8_lossy(&tail.bytes).into_owned()).filter(|text| !text.trim().is_empty());
     Detail {
         stdout: text(&case.written.stdout),
         stderr: text(&case.written.stderr),
-        ..one(Status::Error, Some(format!("{why}; `verify --dir` has `--{option}`")))
+        ..one(Status::Error, Some(format!("{why}; {running}; `verify --dir` has `--{option}`")))
     }
 }
 

@@ -16,6 +16,16 @@ const TAP_REPORTER: &str = "--test-reporter=tap";
 /// Reporters of Node that are for people.
 const SHOWN: [&str; 2] = ["dot", "spec"];
 
+/// A second reporter of node's test runner, which tells which tests run. It writes nothing to its destination.
+const NODE_REPORTER: [&str; 3] = [
+    "--test-reporter-destination=stdout",
+    "--test-reporter=/tmp/project/.proofmark-node.cjs",
+    "--test-reporter-destination=stderr",
+];
+const NODE_REPORTER_FILE: (&str, &str) = (".proofmark-node.cjs", include_str!("javascript/node.cjs"));
+/// What the reporters load that tell which tests run.
+const RUNNING_FILE: (&str, &str) = (".proofmark-running.cjs", include_str!("javascript/running.cjs"));
+
 /// Loads TypeScript by the package `tsx`.
 const TSX: &str = "--import=tsx";
 /// The files that `tsx --test` runs where none is named.
@@ -134,20 +144,19 @@ fn reporting(
         arguments.push(TSX_TESTS.to_owned());
     }
     let reporters = values(&arguments, "--test-reporter");
+    let mut files = Vec::new();
     let elsewhere = values(&arguments, "--test-reporter-destination").iter().any(|place| place != "stdout");
     let report = match (asked, reporters.as_slice(), elsewhere) {
         (Some(report), _, _) => report,
         (None, [], false) => {
-            // In front, for node reads its options only up to the first file. Its default reporter differs by version.
-            arguments.insert(0, TAP_REPORTER.to_owned());
+            files.extend(report_in_tap(&mut arguments));
             Report::Stdout(ReportForm::Tap)
         }
-        (None, [one], false) if one == "tap" => Report::Stdout(ReportForm::Tap),
         (None, [one], false) if one == "junit" => Report::Stdout(ReportForm::JUnit),
         // What is shown to people is replaced by what can be read.
-        (None, [one], false) if SHOWN.contains(&one.as_str()) => {
+        (None, [one], false) if one == "tap" || SHOWN.contains(&one.as_str()) => {
             arguments = without(&arguments, &["--test-reporter", "--test-reporter-destination"]);
-            arguments.insert(0, TAP_REPORTER.to_owned());
+            files.extend(report_in_tap(&mut arguments));
             Report::Stdout(ReportForm::Tap)
         }
         (None, reporters, _) => {
@@ -157,9 +166,16 @@ fn reporting(
             ));
         }
     };
-    let files = arguments.iter().skip_while(|word| *word != "--test").skip(1).cloned().collect::<Vec<_>>();
-    let named = positional(&files, &NODE_VALUED).cloned().collect();
-    Ok(Reporting { runner: Some(Runner::NodeTest), named, ..Reporting::new(arguments, report) })
+    let words = arguments.iter().skip_while(|word| *word != "--test").skip(1).cloned().collect::<Vec<_>>();
+    let named = positional(&words, &NODE_VALUED).cloned().collect();
+    Ok(Reporting { runner: Some(Runner::NodeTest), named, files, ..Reporting::new(arguments, report) })
+}
+
+/// Makes node report in TAP, and tell which tests run; the files that this takes.
+fn report_in_tap(arguments: &mut Vec<String>) -> [(&'static str, &'static str); 2] {
+    // In front, for node reads its options only up to the first file. Its default reporter differs by version.
+    arguments.splice(0..0, [TAP_REPORTER].into_iter().chain(NODE_REPORTER).map(str::to_owned));
+    [NODE_REPORTER_FILE, RUNNING_FILE]
 }
 
 /// A script of the project, or one of installed packages.

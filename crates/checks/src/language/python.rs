@@ -15,6 +15,8 @@ const PYTEST_REPORT: &str = ".proofmark-report.xml";
 const PYTEST_OUTPUT: [&str; 4] = ["-o", "junit_logging=out-err", "-o", "junit_log_passing_tests=false"];
 /// The option by which pytest reports the file of each test, and what has to be in a command that says it itself.
 const PYTEST_FAMILY: ([&str; 2], &str) = (["-o", "junit_family=xunit1"], "junit_family");
+/// The module that tells which tests run, a plugin of pytest: its name, and its text. The environment of each project has it.
+pub const RUNNING_MODULE: (&str, &str) = ("proofmark_running", include_str!("running.py"));
 /// The report [`UNITTEST`] writes, which has the name as well.
 const UNITTEST_REPORT: &str = ".proofmark-report.tap";
 /// Runs unittest as `python3 -m unittest` does, and writes TAP.
@@ -41,7 +43,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         construct: ["", ""],
     }),
     no_packages: None,
-    lock_files: &["uv.lock", "requirements.txt"],
+    lock_files: &["uv.lock", "poetry.lock", "Pipfile.lock", "requirements.txt"],
     commands: Commands { programs: &[("python3", &[]), ("python", &[]), ("pytest", &["-m", "pytest"])], reporting },
     tests: TestFiles { extensions: &["py"], runners: &[Runner::Pytest, Runner::Unittest] },
 };
@@ -148,6 +150,7 @@ fn python(mut arguments: Vec<String>, asked: Option<Report>) -> Reporting {
                 arguments.push(format!("--junitxml={PYTEST_REPORT}"));
                 Report::File(PYTEST_REPORT.to_owned())
             });
+            arguments.extend(["-p".to_owned(), RUNNING_MODULE.0.to_owned()]);
             let named = pytest_paths(&module.after);
             Reporting { runner: Some(Runner::Pytest), named, ..Reporting::new(arguments, report) }
         }

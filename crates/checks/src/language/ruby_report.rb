@@ -5,6 +5,22 @@ module ProofmarkReport
   # One test: its name, `nil` or why it failed, its stack, `nil` or why it was skipped, and its seconds.
   Test = Struct.new(:name, :failure, :stack, :skipped, :seconds)
 
+  # The pipe that the verifier has given this process to be told which tests start and end.
+  RUNNING = begin
+    number, inode = ENV.fetch("PROOFMARK_RUNNING", "").split(":").map(&:to_i)
+    pipe = IO.for_fd(number, "w", autoclose: false)
+    # In a process that the runner has started, another file may have the number.
+    pipe if pipe.stat.ino == inode
+  rescue SystemCallError, ArgumentError, TypeError
+    nil
+  end
+
+  def self.tell(sign, name)
+    RUNNING&.syswrite("#{sign}#{name.to_s.scrub.split.join(" ")[0, 2000]}\n")
+  rescue SystemCallError
+    nil
+  end
+
   def self.write(tests)
     File.open(PATH, "w") do |file|
       file.puts("TAP version 13", "1..#{tests.length}")
@@ -38,6 +54,8 @@ module ProofmarkReport
       @messages = []
     end
 
+    def example_started(notification) = ProofmarkReport.tell("+", notification.example.full_description)
+
     def example_passed(notification) = add(notification.example)
 
     def example_pending(notification)
@@ -65,6 +83,7 @@ module ProofmarkReport
     private
 
     def add(example, failure: nil, stack: "", skipped: nil)
+      ProofmarkReport.tell("-", example.full_description)
       @tests << Test.new(example.full_description, failure, stack, skipped, example.execution_result.run_time)
     end
   end
@@ -72,8 +91,8 @@ end
 
 if ENV["PROOFMARK_RSPEC"] || $PROGRAM_NAME.end_with?("rspec")
   require "rspec/core"
-  RSpec::Core::Formatters.register ProofmarkReport::Formatter, :example_passed, :example_pending, :example_failed,
-    :message, :dump_summary, :close
+  RSpec::Core::Formatters.register ProofmarkReport::Formatter, :example_started, :example_passed, :example_pending,
+    :example_failed, :message, :dump_summary, :close
 else
   begin
     require "minitest"
@@ -88,11 +107,14 @@ else
       @tests = []
     end
 
+    def prerecord(klass, name) = ProofmarkReport.tell("+", "#{klass}##{name}")
+
     def record(result)
       failure = result.failure
       stack = ProofmarkReport.stack(failure && !result.skipped? ? [failure.location, *(failure.error || failure).backtrace] : [])
       why = result.failures.map(&:message).join("\n\n") if failure && !result.skipped?
       name = "#{result.klass}##{result.name}"
+      ProofmarkReport.tell("-", name)
       @tests << ProofmarkReport::Test.new(name, why, stack, result.skipped? ? failure.message : nil, result.time)
     end
 

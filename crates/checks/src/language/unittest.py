@@ -7,6 +7,8 @@ sys.path[:] = [folder for folder in path if folder]
 import os
 import unittest
 
+from proofmark_running import tell
+
 sys.path[:] = path
 
 FOLDER = os.path.join(os.getcwd(), "")
@@ -40,6 +42,14 @@ class Result(unittest.TextTestResult):
             said = "%s: %s" % (error[0].__name__, str(error[1])[:4000])
             text += "\n  ---\n  message: |-\n    %s\n%s  ..." % ("\n    ".join(said.splitlines()), place(error[2]))
         self.report.append(text)
+
+    def startTest(self, test):
+        tell("+", test.id())
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        tell("-", test.id())
 
     def addSuccess(self, test):
         super().addSuccess(test)

@@ -204,7 +204,7 @@ fn runners_of_node_are_made_to_report() {
             (Some(runner), report, Some(script)),
             "{words:?}"
         );
-        let has_reporter = read.files.iter().any(|file| file.path == ".proofmark-jest.cjs" && !file.content.is_empty());
+        let has_reporter = read.files.iter().any(|file| file.path == ".proofmark-jest.cjs" && file.content.bytes() > 0);
         assert_eq!(has_reporter, runner == Runner::Jest, "{words:?}");
     }
     let own = command(&["npx", "vitest", "--reporter=junit", "--outputFile=r.xml"], json!({})).unwrap();
@@ -219,7 +219,7 @@ fn runners_of_node_are_made_to_report() {
     assert_eq!(command(&["vitest", "--outputFile=x.json"], json!({})).unwrap_err().code(), "invalid_value");
     // The reporter is Proofmark's, whatever the project has at its path.
     let request = request(json!({".proofmark-jest.cjs": "forged"}), json!({"command": ["jest"]})).unwrap();
-    assert!(project(&request).files.iter().all(|file| file.content != b"forged"));
+    assert!(project(&request).files.iter().all(|file| file.content.here() != Some(b"forged".as_slice())));
 }
 
 #[test]
@@ -251,9 +251,9 @@ fn a_program_that_cannot_be_run_has_another_in_its_place() {
 fn files_that_are_not_text_are_in_base64() {
     let files = json!({"a": "", "b": {"base64": "AAH/"}});
     let bytes = project(&request(files, json!({"command": ["bash", "a"]})).unwrap()).files;
-    assert_eq!(bytes.last().unwrap().content, [0, 1, 255]);
-    assert_eq!(file_content(vec![0, 1, 255]).to_text(), r#"{"base64":"AAH/"}"#);
-    assert_eq!(file_content(b"text".to_vec()).to_text(), r#""text""#);
+    assert_eq!(bytes.last().unwrap().content.here().unwrap(), [0, 1, 255]);
+    assert_eq!(file_content(&vec![0, 1, 255].into()).to_text(), r#"{"base64":"AAH/"}"#);
+    assert_eq!(file_content(&b"text".to_vec().into()).to_text(), r#""text""#);
     let table = [
         (json!({"base64": "AAH"}), "invalid_value"),
         (json!({"base64": "A A H /"}), "invalid_value"),
@@ -427,7 +427,7 @@ fn a_project_may_have_more_files_than_a_request_and_none_outside_of_it() {
     )
     .unwrap();
     let read = |files: Vec<String>| {
-        Request::from_project(files.into_iter().map(|path| (path, b"x".to_vec())).collect(), &document)
+        Request::from_project(files.into_iter().map(|path| (path, b"x".to_vec().into())).collect(), &[], &document)
     };
     let many = (0..=MAX_FILES).map(|number| number.to_string()).chain(["a".to_owned()]).collect();
     assert_eq!(project(&read(many).unwrap()).files.len(), MAX_FILES + 2);

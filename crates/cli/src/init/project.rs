@@ -37,6 +37,9 @@ const NODE_RUNNERS: [(&str, &[&str]); 6] = [
     ("tap", &["tap"]),
     ("tape", &["tape", "test/**/*.js"]),
 ];
+/// The runners that run the tests of all workspaces from the root, with the command.
+const WORKSPACE_RUNNERS: [(&str, &[&str]); 3] =
+    [("jest", &["jest"]), ("vitest", &["vitest", "run"]), ("node:test", &["node", "--test"])];
 /// Tests that no runner here runs, by the paths of their files.
 const OTHER_TESTS: [OtherKind; 2] = [
     OtherKind { kind: "tests of Go", is_test: |path| path.ends_with("_test.go") },
@@ -328,6 +331,9 @@ impl Files {
             return Some(Found { runner: Runner::of(&command.command), command, file });
         }
         let package = package.as_ref().and_then(Json::as_object);
+        if let Some(found) = package.filter(|package| package.contains("workspaces")).and_then(|_| self.workspaces()) {
+            return Some(found);
+        }
         let member = |name: &str| package.and_then(|package| package.get(name)).and_then(Json::as_object);
         let installed = |name: &str| {
             let lists = ["devDependencies", "dependencies"].into_iter().filter_map(member);
@@ -342,6 +348,37 @@ impl Files {
         };
         let words = command.iter().map(ToString::to_string).collect::<Vec<_>>();
         Some(Found::new(Runner::of(&words), first?, command))
+    }
+
+    /// The tests of a package with workspaces, by the runner that `npm test` runs in most of them. It runs the tests of all from the root,
+    /// where their packages are installed; workspaces with another runner are left out.
+    fn workspaces(&self) -> Option<Found> {
+        let mut by_runner: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (path, text) in &self.texts {
+            let Some(folder) = path.strip_suffix("/package.json") else { continue };
+            let package = Json::parse(text.as_bytes()).ok();
+            let script = package.and_then(|package| Script::of(&["npm", "test"].map(str::to_owned), &package));
+            if let Some(script) = script {
+                by_runner.entry(Runner::of(&script.command).name()).or_default().push(folder);
+            }
+        }
+        let (name, command) =
+            WORKSPACE_RUNNERS.into_iter().max_by_key(|(name, _)| by_runner.get(name).map_or(0, Vec::len))?;
+        let folders = by_runner.remove(name)?;
+        let is_theirs = |path: &str| {
+            folders.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
+        };
+        let file = self.tests(is_node_test).map(|(path, _)| path.as_str()).find(|path| is_theirs(path))?;
+        let words = command.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let mut found = Found::new(Runner::of(&words), file, command);
+        if !by_runner.is_empty() {
+            found.command.command.extend(folders.iter().map(|folder| match name {
+                "node:test" => format!("{folder}/**/*.test.{{js,mjs,cjs}}"),
+                _ => format!("{folder}/"),
+            }));
+        }
+        found.command.left_out = by_runner.values().flatten().map(|folder| format!("npm test -w {folder}")).collect();
+        Some(found)
     }
 
     /// The first file of the folder itself that defines a function, `solution.*` before others.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use proofmark_checks::Request;
-use proofmark_git::Repository;
+use proofmark_git::{LeftOut, Repository};
 use proofmark_receipt::document::{self, Format};
 use proofmark_receipt::{Json, object};
 use proofmark_verifier::{CONFIG_FILE, Change, HeldTests, ProjectConfig, TestsFrom};
@@ -44,7 +44,13 @@ pub(super) fn tell_own(folder: &Path) {
 }
 
 /// Prints which file comes from where, and why.
-pub(super) fn explain(tests: &TestsFrom, held: &HeldTests, request: &Request, json: bool) -> anyhow::Result<()> {
+pub(super) fn explain(
+    tests: &TestsFrom,
+    held: &HeldTests,
+    request: &Request,
+    left_out: &[(String, LeftOut)],
+    json: bool,
+) -> anyhow::Result<()> {
     let own = |path: &String| {
         let change = held.changes.iter().find(|(changed, ..)| changed == path);
         change.map_or("unchanged", |(_, change, _)| match change {
@@ -57,13 +63,16 @@ pub(super) fn explain(tests: &TestsFrom, held: &HeldTests, request: &Request, js
     lines.extend(held.files.iter().map(|(path, (_, rule))| [path.as_str(), from.as_str(), rule.as_str(), own(path)]));
     let added = held.changes.iter().filter(|(_, change, _)| *change == Change::Added);
     lines.extend(added.map(|(path, _, rule)| [path.as_str(), "nowhere", rule.as_str(), "added by the submission"]));
-    let laid_out = match &request.checks {
-        proofmark_checks::Checks::Command(command) => command.files.as_slice(),
-        _ => &[],
+    let (laid_out, reporters) = match &request.checks {
+        proofmark_checks::Checks::Command(command) => (command.files.as_slice(), command.reporters.as_slice()),
+        _ => (&[][..], &[][..]),
     };
     let is_named = |path: &str| lines.iter().any(|[other, ..]| *other == path);
-    let others: Vec<_> = laid_out.iter().filter(|file| !is_named(&file.path)).collect();
+    let others: Vec<_> =
+        laid_out.iter().filter(|file| !is_named(&file.path) && !reporters.contains(&file.path.as_str())).collect();
     lines.extend(others.iter().map(|file| [file.path.as_str(), "the submission", "no rule", "as submitted"]));
+    let ignored = left_out.iter().filter(|(_, why)| *why == LeftOut::Ignored);
+    lines.extend(ignored.map(|(path, _)| [path.as_str(), "nowhere", "git ignores it", "left out of the submission"]));
     lines.sort_unstable();
     let mut stdout = out::stdout();
     for [path, from, rule, change] in lines {

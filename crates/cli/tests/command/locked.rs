@@ -115,6 +115,50 @@ fn an_environment_is_built_once_from_requirements_and_again_when_it_was_changed(
 }
 
 #[test]
+fn the_packages_of_poetry_and_of_pipenv_are_installed() {
+    let place = Place::new();
+    let Some(digest) = wheel(&place, "name = 'locked'\n") else { return };
+    project(&place, &digest);
+    let pipfile = |package: &str| {
+        format!(
+            r#"{{"_meta": {{}}, "default": {{"dependency": {{"hashes": ["sha256:{digest}"], {package}}}}}, "develop": {{}}}}"#
+        )
+    };
+    place.file("p/Pipfile.lock", pipfile(r#""version": "==1.0", "index": "pypi""#));
+    let of_pipenv = environment(&parsed(&verify(&place, &[])));
+    place.file(
+        "p/poetry.lock",
+        format!(
+            "[[package]]\nname = \"dependency\"\nversion = \"1.0\"\ngroups = [\"main\"]\nfiles = [\n    \
+             {{file = \"dependency-1.0-py3-none-any.whl\", hash = \"sha256:{digest}\"}},\n]\n\n[metadata]\nlock-version = \"2.1\"\n"
+        ),
+    );
+    let of_poetry = environment(&parsed(&verify(&place, &[])));
+    for (found, file) in [(&of_pipenv, "Pipfile.lock"), (&of_poetry, "poetry.lock")] {
+        assert_eq!(found.get("packages"), Some(&Json::from(1_u64)), "{found:?}");
+        assert_eq!(text(found.get("lock").and_then(Json::as_object).unwrap(), "file"), file);
+    }
+    assert_eq!(text(&of_pipenv, "digest"), text(&of_poetry, "digest"));
+    place.file("p/Pipfile.lock", pipfile(r#""git": "https://evil.example/x.git", "ref": "1""#));
+    fs::remove_file(place.path("p/poetry.lock")).unwrap();
+    let done = verify(&place, &[]);
+    assert!(done.code == 2 && done.stdout.contains("`dependency` is not of a registry"), "{done:?}");
+}
+
+#[test]
+fn a_lock_file_that_nothing_installs_is_named() {
+    let place = Place::new();
+    place.file("p/it.test.js", "");
+    place.file("p/pnpm-lock.yaml", "lockfileVersion: '9.0'\n");
+    let done = place.run(&["verify", "--dir", "p", "--packages", "lock", "--", "node", "--test"]);
+    assert!(
+        done.code == 2 && done.stderr.contains("the lock file `pnpm-lock.yaml`: nothing here installs"),
+        "{done:?}"
+    );
+    assert!(done.stderr.contains("`package-lock.json`"), "{done:?}");
+}
+
+#[test]
 fn the_lock_file_is_the_owners_where_the_tests_are() {
     let place = Place::new();
     let Some(digest) = wheel(&place, "name = 'locked'\n") else { return };

@@ -106,6 +106,7 @@ fn the_runner_of_the_tests_is_found() {
     let package = |test: &str, installed: &str| {
         format!(r#"{{"scripts": {{"test": "{test}"}}, "devDependencies": {{"{installed}": "1"}}}}"#)
     };
+    let root = package("npm test --workspaces", "x").replacen('{', r#"{"workspaces": ["packages/*"], "#, 1);
     let jest = ("sum.test.js", "test('a', () => {})");
     let typescript = ("src/a.test.ts", "test('a', () => {})");
     for (files, runner, command) in [
@@ -137,6 +138,28 @@ fn the_runner_of_the_tests_is_found() {
             "[node, test/all.js]\nreport: \"stdout:tap\"",
         ),
         (vec![("package.json", &package("cross-env TZ=UTC mocha", "x"))], "mocha", "[mocha]\nenv:\n  TZ: UTC"),
+        // The workspaces of a monorepo are tested together, by the runner of most of them.
+        (
+            vec![
+                ("package.json", &root),
+                ("packages/a/package.json", &package("node --test", "x")),
+                ("packages/a/a.test.js", "require('node:test')\n"),
+                ("packages/b/package.json", &package("c8 node --test", "x")),
+            ],
+            "node:test",
+            "[node, --test]",
+        ),
+        (
+            vec![
+                ("package.json", &root),
+                ("packages/a/package.json", &package("vitest", "x")),
+                ("packages/a/src/a.test.ts", "import { test } from 'vitest'\n"),
+                ("packages/b/package.json", &package("vitest run", "x")),
+                ("packages/c/package.json", &package("mocha", "x")),
+            ],
+            "vitest",
+            "[vitest, run, packages/a/, packages/b/]",
+        ),
     ] {
         let session = with(&files);
         assert_eq!(init(&session), runner, "{files:?}");

@@ -3,19 +3,21 @@
 use std::collections::BTreeMap;
 
 use proofmark_checks::{
-    MAX_PROJECT_BYTES, MAX_PROJECT_FILES, MAX_REQUEST_BYTES, TreeEntryKind, files_digest, is_project_path, tree_entries,
+    Content, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, MAX_REQUEST_BYTES, STORED_FROM, TreeEntryKind, files_digest,
+    is_project_path, tree_entries,
 };
 use proofmark_receipt::Sha256Digest;
 
 use super::{GitError, Objects, Repository};
 use crate::left_out::{ENVIRONMENT_FILE, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, is_left_out};
+use crate::pack::Pack;
 
 /// The files of a tree, byte for byte as the repository has them: no filter, no conversion of line ends.
 #[derive(Clone, Debug, Default)]
 pub struct GitTree {
     pub id: String,
     /// By path.
-    pub files: BTreeMap<String, Vec<u8>>,
+    pub files: BTreeMap<String, Content>,
     /// How many of them may be executed, which no receipt covers.
     pub executable: u64,
     /// Paths that no receipt covers, each with the reason.
@@ -54,7 +56,8 @@ impl GitTree {
     /// [`GitError`], also for a tree that has more than a receipt can cover.
     pub fn read(repository: &Repository, id: &str, excluded: &dyn Fn(&str) -> bool) -> Result<Self, GitError> {
         let tree = Self { id: id.to_owned(), ..Self::default() };
-        let mut reader = Reader { objects: Objects::of(repository)?, excluded, tree, bytes: 0, entries: 0 };
+        let mut reader =
+            Reader { objects: Objects::of(repository)?, excluded, tree, pack: Pack::default(), bytes: 0, entries: 0 };
         reader.folder(id, "", 0)?;
         Ok(reader.tree)
     }
@@ -62,7 +65,7 @@ impl GitTree {
     /// `hashes.output` of a receipt for these files, apart from what is left out.
     #[must_use]
     pub fn files_digest(&self) -> Sha256Digest {
-        files_digest(self.files.iter().map(|(path, content)| (path.as_str(), content.as_slice())))
+        files_digest(self.files.iter().map(|(path, content)| (path.as_str(), content)))
     }
 
     /// The tree without its content, and with at most `named` of the paths that are left out.
@@ -86,6 +89,7 @@ struct Reader<'a> {
     objects: Objects,
     excluded: &'a dyn Fn(&str) -> bool,
     tree: GitTree,
+    pack: Pack,
     bytes: u64,
     entries: usize,
 }
@@ -151,7 +155,12 @@ impl Reader<'_> {
         };
         let object = object.ok_or_else(|| GitError::NoTree(self.tree.id.clone()))?;
         self.bytes += object.content.len() as u64;
-        self.tree.files.insert(path, object.content);
+        let content = if object.content.len() as u64 >= STORED_FROM {
+            self.pack.take(object.content.as_slice(), room)?.ok_or_else(|| GitError::NoTree(self.tree.id.clone()))?
+        } else {
+            object.content.into()
+        };
+        self.tree.files.insert(path, content);
         Ok(())
     }
 }

@@ -81,7 +81,7 @@ fn hostile(name: String, language: Language, header: Header, source: String) -> 
 fn project(source: &str) -> Project {
     let content = format!("{source}\nprint(f(0))\n").into_bytes();
     Project {
-        files: vec![ProjectFile { path: "attack.py".to_owned(), content }],
+        files: vec![ProjectFile { path: "attack.py".to_owned(), content: content.into() }],
         arguments: vec!["attack.py".to_owned()],
         ..Project::default()
     }

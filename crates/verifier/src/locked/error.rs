@@ -10,14 +10,14 @@ pub enum LockError {
     #[error("find the lock file: the project has no `{0}`")]
     Missing(String),
     /// No tool is known that reads it.
-    #[error("read the lock file `{0}`: what writes a file of this name is not known")]
+    #[error("read the lock file `{0}`: nothing here installs what it names")]
     Form(String),
     /// It has packages of another language than the command's.
     #[error("read the lock file `{0}`: its packages are not of the language of the command")]
     Language(String),
     /// More bytes than are read.
     #[error("read the lock file `{path}`: with what belongs to it, it has more than {most} bytes")]
-    TooLarge { path: String, most: usize },
+    TooLarge { path: String, most: u64 },
     /// A line of requirements that is not installed.
     #[error("read {file}, line {line}: {why}: `{text}`")]
     Requirement { file: String, line: usize, why: &'static str, text: String },
@@ -48,14 +48,15 @@ impl LockError {
         let help = match self {
             Self::Missing(_) => "name the file, as in `packages: {lock: requirements/test.txt}`",
             Self::Form(_) => {
-                "name a `uv.lock`, a `package-lock.json`, or a file of requirements, which ends with `.txt`"
+                "name a `uv.lock`, a `poetry.lock`, a `Pipfile.lock`, a `package-lock.json`, or a file of requirements, which ends with `.txt`; \
+                 or install the packages, and write `packages: true`"
             }
             Self::Language(_) => "name the lock file of the language that the command runs",
             Self::Requirement { .. } => {
                 "write each package as `name==version --hash=sha256:…`, as `uv export` and `pip-compile --generate-hashes` do"
             }
             Self::Package { .. } => {
-                "only packages of the registry are installed, by their digests; lock it anew with `npm install`"
+                "only packages of the registry are installed, by their digests; lock it anew without others"
             }
             Self::Tool("uv") => "install it, as with `python3 -m pip install uv`",
             Self::Tool("npm") => "install it; it comes with Node.js",

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use proofmark_checks::{Language, ProjectFile};
+use proofmark_git::whole;
 use proofmark_receipt::Sha256Digest;
 use proofmark_sandbox::Runtime;
 
@@ -10,7 +11,10 @@ use super::{LockError, npm};
 use crate::environment::Kind;
 
 /// The most bytes of the files that a tool reads.
-const MAX_LOCK_BYTES: usize = 32 << 20;
+const MAX_LOCK_BYTES: u64 = 32 << 20;
+/// Lock files that nothing here installs.
+const UNREAD: [&str; 7] =
+    ["pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "pdm.lock", "pylock.toml", "Gemfile.lock"];
 /// How many digits the name of an environment has.
 const ID_DIGITS: usize = 32;
 
@@ -18,14 +22,18 @@ const ID_DIGITS: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Uv,
+    Poetry,
+    Pipfile,
     Requirements,
     Npm,
 }
 
 impl Form {
     /// By the names that are looked for, the most exact first.
-    const NAMES: [(&'static str, Form); 4] = [
+    const NAMES: [(&'static str, Form); 6] = [
         ("uv.lock", Form::Uv),
+        ("poetry.lock", Form::Poetry),
+        ("Pipfile.lock", Form::Pipfile),
         ("requirements.txt", Form::Requirements),
         ("package-lock.json", Form::Npm),
         ("npm-shrinkwrap.json", Form::Npm),
@@ -39,7 +47,7 @@ impl Form {
     /// What its tree of packages is.
     pub(super) fn kind(self) -> Kind {
         match self {
-            Form::Uv | Form::Requirements => Kind::Python,
+            Form::Uv | Form::Poetry | Form::Pipfile | Form::Requirements => Kind::Python,
             Form::Npm => Kind::Node,
         }
     }
@@ -53,7 +61,7 @@ impl Form {
     fn manifest(self) -> Option<&'static str> {
         match self {
             Form::Uv => Some("pyproject.toml"),
-            Form::Requirements => None,
+            Form::Poetry | Form::Pipfile | Form::Requirements => None,
             Form::Npm => Some("package.json"),
         }
     }
@@ -78,7 +86,10 @@ impl LockFile {
         let has = |path: &str| files.iter().any(|file| file.path == path);
         let languages = language.map_or_else(|| Language::ALL.to_vec(), |language| vec![language]);
         let names: Vec<&str> = languages.iter().flat_map(|language| language.lock_files()).copied().collect();
-        let missing = || LockError::Missing(names.join("`, `"));
+        let missing = || match UNREAD.iter().find(|name| has(name)) {
+            Some(unread) => LockError::Form((*unread).to_owned()),
+            None => LockError::Missing(names.join("`, `")),
+        };
         let path = match named {
             Some(path) => path,
             None => names.iter().find(|name| has(name)).copied().ok_or_else(missing)?,
@@ -94,10 +105,14 @@ impl LockFile {
             file.path == path || (form.manifest().is_some() && name == form.manifest())
         };
         let read: Vec<_> = files.iter().filter(is_read).collect();
-        if read.iter().map(|file| file.content.len()).sum::<usize>() > MAX_LOCK_BYTES {
+        if read.iter().map(|file| file.content.bytes()).sum::<u64>() > MAX_LOCK_BYTES {
             return Err(LockError::TooLarge { path: path.to_owned(), most: MAX_LOCK_BYTES });
         }
-        let files = read.into_iter().map(|file| (file.path.clone(), file.content.clone())).collect();
+        let bytes = |file: &ProjectFile| match whole(&file.content) {
+            Ok(bytes) => Ok((file.path.clone(), bytes)),
+            Err(error) => Err(LockError::Read(format!("read `{}` ({error})", file.path))),
+        };
+        let files = read.into_iter().map(bytes).collect::<Result<_, _>>()?;
         if form == Form::Npm {
             npm::check(path, &files)?;
         }

@@ -11,6 +11,8 @@ pub const CONFIG_FILE: &str = "proofmark.yaml";
 pub(super) const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 /// What of the project is left out.
 const EXCLUDE: &str = "exclude";
+/// What is part of the project although git ignores it.
+const INCLUDE: &str = "include";
 const POLICY: &str = "policy";
 /// Which files are tests, beside those that are known.
 const TESTS: &str = "tests";
@@ -27,6 +29,7 @@ pub struct ProjectConfig {
     /// Globs of files that are the owner's beside those that rules know; with `!` before them, of files that are not.
     pub tests: Vec<String>,
     exclude: Vec<Globs>,
+    include: Vec<Globs>,
 }
 
 impl ProjectConfig {
@@ -36,20 +39,21 @@ impl ProjectConfig {
     /// [`RequestError`] with the place, as for a request with the same fields.
     pub fn read(document: &Json) -> Result<ProjectConfig, RequestError> {
         let fields = Field::root(document).fields()?;
-        fields.only(&[PROJECT_SETTINGS.as_slice(), &[EXCLUDE, POLICY, TESTS]].concat())?;
+        fields.only(&[PROJECT_SETTINGS.as_slice(), &[EXCLUDE, INCLUDE, POLICY, TESTS]].concat())?;
         check_settings(&fields)?;
         ProjectConfig::default().with(document)
     }
 
-    /// The same with other settings, which win. Of objects, as `limits`, their members do; what is to be excluded is added.
+    /// The same with other settings, which win. Of objects, as `limits`, their members do; what is to be excluded or included is added.
     /// The settings are checked with the request that they become part of.
     ///
     /// # Errors
-    /// [`RequestError`] where `exclude` or `tests` holds no globs, or `policy` is no text.
+    /// [`RequestError`] where `exclude`, `include` or `tests` holds no globs, or `policy` is no text.
     pub fn with(mut self, document: &Json) -> Result<ProjectConfig, RequestError> {
         for (name, field) in Field::root(document).fields()?.iter() {
             match (name, field.json.as_object(), self.settings.get_mut(name)) {
-                (EXCLUDE, ..) => self.leave_out(&field)?,
+                (EXCLUDE, ..) => self.exclude.push(chosen(&mut self.settings, EXCLUDE, &field)?),
+                (INCLUDE, ..) => self.include.push(chosen(&mut self.settings, INCLUDE, &field)?),
                 (TESTS, ..) => self.tests.extend(Globs::read_at_most(&field, MAX_TESTS)?.texts().map(str::to_owned)),
                 (POLICY, ..) => self.policy = Some(field.text()?.to_owned()),
                 (_, Some(members), Some(Json::Object(object))) => {
@@ -70,22 +74,36 @@ impl ProjectConfig {
         }
     }
 
-    /// Adds what is left out. It is a setting like the others, so the digest of the tests covers it.
-    fn leave_out(&mut self, field: &Field<'_>) -> Result<(), RequestError> {
-        let globs = Globs::read(field)?;
-        let mut all: Vec<Json> = self.settings.get(EXCLUDE).and_then(Json::as_array).unwrap_or_default().to_vec();
-        all.extend(globs.texts().map(Json::from));
-        self.settings.insert(EXCLUDE, all);
-        self.exclude.push(globs);
-        Ok(())
+    /// Whether a file or a folder is left out.
+    pub(super) fn excludes(&self, below: &str) -> bool {
+        matches(&self.exclude, below)
     }
 
-    /// Whether a file or a folder is left out: by its path, or by its name wherever it is. A glob that ends with `/` means the
-    /// same as without.
-    pub(super) fn excludes(&self, below: &str) -> bool {
-        let name = below.rsplit('/').next().unwrap_or(below);
-        let folder = (format!("{below}/"), format!("{name}/"));
-        let texts = [below, name, &folder.0, &folder.1];
-        self.exclude.iter().any(|globs| texts.iter().any(|text| globs.matches(text)))
+    /// Whether a file or a folder is part of the project although git ignores it.
+    pub(super) fn includes(&self, below: &str) -> bool {
+        matches(&self.include, below)
     }
+
+    /// Whether anything that git ignores may be part of the project.
+    pub(super) fn includes_any(&self) -> bool {
+        !self.include.is_empty()
+    }
+}
+
+/// The globs of a field, which are added to the setting of this name: the digest of the tests covers it as it does the others.
+fn chosen(settings: &mut Object, name: &str, field: &Field<'_>) -> Result<Globs, RequestError> {
+    let globs = Globs::read(field)?;
+    let mut all: Vec<Json> = settings.get(name).and_then(Json::as_array).unwrap_or_default().to_vec();
+    all.extend(globs.texts().map(Json::from));
+    settings.insert(name, all);
+    Ok(globs)
+}
+
+/// Whether globs match a file or a folder: by its path, or by its name wherever it is. A glob that ends with `/` means the same as
+/// without.
+fn matches(globs: &[Globs], below: &str) -> bool {
+    let name = below.rsplit('/').next().unwrap_or(below);
+    let folder = (format!("{below}/"), format!("{name}/"));
+    let texts = [below, name, &folder.0, &folder.1];
+    globs.iter().any(|globs| texts.iter().any(|text| globs.matches(text)))
 }

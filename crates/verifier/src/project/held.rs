@@ -6,13 +6,13 @@ mod rules;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use proofmark_checks::{Held, TreeEntryKind, files_digest, glob_texts};
+use proofmark_checks::{Content, Held, TreeEntryKind, files_digest, glob_texts};
 use proofmark_git::{GitTree, LeftOut, Repository, Revision};
 use proofmark_receipt::document::Field;
 use proofmark_receipt::{Json, Object, glob, object};
 
 use super::config::MAX_SETTINGS_BYTES;
-use super::folder::{folder_files, settings_in};
+use super::folder::{all_folder_files, settings_in};
 use super::{CONFIG_FILE, ProjectConfig, ProjectError, ProjectFiles};
 use count::Defined;
 use rules::HeldGlob;
@@ -57,7 +57,7 @@ impl Change {
 #[derive(Debug)]
 pub struct HeldTests {
     /// The owner's files by path, each with the rule that it is held by.
-    pub files: BTreeMap<String, (Vec<u8>, String)>,
+    pub files: BTreeMap<String, (Content, String)>,
     /// Files of the owner that are not laid out.
     pub left_out: Vec<(String, LeftOut)>,
     /// What the submission changed, by path, each with the rule.
@@ -123,10 +123,10 @@ impl TestsFrom {
 
     fn files(&self, config: &ProjectConfig) -> Result<ProjectFiles, ProjectError> {
         match self {
-            Self::Folder(folder) => folder_files(folder, config),
+            Self::Folder(folder) => all_folder_files(folder, config),
             Self::Revision { repository, revision, .. } => {
                 let tree = GitTree::read(repository, &revision.tree, &|path| config.excludes(path))?;
-                Ok(ProjectFiles { files: tree.files, left_out: tree.left_out, packages: Vec::new() })
+                Ok(ProjectFiles { files: tree.files, left_out: tree.left_out, ..ProjectFiles::default() })
             }
         }
     }
@@ -148,7 +148,7 @@ impl TestsFrom {
     /// [`ProjectError`] where the place cannot be read, or has no such file.
     pub fn hold(
         &self,
-        submitted: &BTreeMap<String, Vec<u8>>,
+        submitted: &BTreeMap<String, Content>,
         config: &ProjectConfig,
     ) -> Result<HeldTests, ProjectError> {
         let globs = rules::globs(&config.command(), &config.tests);
@@ -157,7 +157,7 @@ impl TestsFrom {
         let ProjectFiles { files, left_out, .. } = self.files(config)?;
         let (mut all, mut owned, mut brought) = (BTreeMap::new(), Defined::default(), Defined::default());
         for (path, content) in files.into_iter().filter(|(path, _)| held.holds(path)) {
-            owned.add(&path, &content);
+            owned.add(&path, content.here().unwrap_or_default());
             let rule = rule(&globs, &path);
             all.insert(path, (content, rule));
         }
@@ -166,7 +166,7 @@ impl TestsFrom {
         }
         let mut changes = Vec::new();
         for (path, content) in submitted.iter().filter(|(path, _)| held.holds(path)) {
-            brought.add(path, content);
+            brought.add(path, content.here().unwrap_or_default());
             let change = match all.get(path) {
                 None => Change::Added,
                 Some((own, _)) if own != content => Change::Changed,
@@ -212,7 +212,7 @@ impl HeldTests {
 
     /// What the receipt says.
     pub(super) fn known(&self, names: bool) -> Object {
-        let digest = files_digest(self.files.iter().map(|(path, (content, _))| (path.as_str(), content.as_slice())));
+        let digest = files_digest(self.files.iter().map(|(path, (content, _))| (path.as_str(), content)));
         let changed = self.changes.iter().take(MAX_CHANGES);
         let changed =
             changed.map(|(path, change, _)| Json::from(object! { "path": path.as_str(), "change": change.as_str() }));

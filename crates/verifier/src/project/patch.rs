@@ -66,7 +66,7 @@ impl Base {
         let packages = packages(folder, &tree, config)?;
         let mut known = known;
         known.insert("tree", tree.id.as_str());
-        Ok((ProjectFiles { files: tree.files, left_out: tree.left_out, packages }, known))
+        Ok((ProjectFiles { files: tree.files, left_out: tree.left_out, packages, unknown_ignored: None }, known))
     }
 
     /// The base with a patch as the place of tests.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proofmark_checks::Script;
+use proofmark_checks::{Content, Script};
 use proofmark_receipt::{Json, Object};
 
 use super::HeldTests;
@@ -12,13 +12,14 @@ const PACKAGE: &str = "package.json";
 /// The `package.json` of who chooses the command: of the held tests, or of the project where none are held. With held tests, a
 /// submission's own is never read, since it would choose what runs.
 pub(super) fn owners_package<'a>(
-    files: &'a BTreeMap<String, Vec<u8>>,
+    files: &'a BTreeMap<String, Content>,
     held: Option<&'a HeldTests>,
 ) -> Option<&'a [u8]> {
     match held {
-        Some(held) => held.files.get(PACKAGE).map(|(content, _)| content.as_slice()),
-        None => files.get(PACKAGE).map(Vec::as_slice),
+        Some(held) => held.files.get(PACKAGE).map(|(content, _)| content),
+        None => files.get(PACKAGE),
     }
+    .and_then(Content::here)
 }
 
 /// Makes what a script runs the command, where the command is the script. Settings win over what it says.

@@ -18,7 +18,7 @@ pub fn tree_files(folder: &Path, name: &str, config: &ProjectConfig) -> Result<P
     let revision = repository.revision_of_folder(name)?;
     let tree = GitTree::read(&repository, &revision.tree, &|path| config.excludes(path))?;
     let packages = packages(folder, &tree, config)?;
-    Ok(ProjectFiles { files: tree.files, left_out: tree.left_out, packages })
+    Ok(ProjectFiles { files: tree.files, left_out: tree.left_out, packages, unknown_ignored: None })
 }
 
 /// The packages installed beside files of the tree.

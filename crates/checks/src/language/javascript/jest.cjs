@@ -1,6 +1,7 @@
 // Reports the tests of jest in TAP.
 const fs = require('fs');
 const path = require('path');
+const { tell } = require('./.proofmark-running.cjs');
 
 const REPORT = path.join(__dirname, '.proofmark-report.tap');
 const MAX_TEXT = 8000;
@@ -13,6 +14,22 @@ const plain = (text) => String(text).replace(/\u001b\[[0-9;]*m/g, '');
 module.exports = class {
   constructor() {
     this.tests = [];
+  }
+
+  onTestFileStart(test) {
+    tell('+', path.relative(__dirname, test.path));
+  }
+
+  onTestCaseStart(test, info) {
+    tell('+', path.relative(__dirname, test.path), ...info.ancestorTitles, info.title);
+  }
+
+  onTestCaseResult(test, result) {
+    tell('-', path.relative(__dirname, test.path), ...result.ancestorTitles, result.title);
+  }
+
+  onTestFileResult(test) {
+    tell('-', path.relative(__dirname, test.path));
   }
 
   add(ok, name, directive, error, milliseconds) {

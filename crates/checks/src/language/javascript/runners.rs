@@ -2,6 +2,7 @@
 
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
+use super::RUNNING_FILE;
 use crate::reporting::{Report, ReportForm, Reporting, Runner, is_inside, positional, unknown, values, without};
 
 /// The script of each runner below the project, where its package has it.
@@ -34,6 +35,12 @@ const TAP_REPORT: &str = ".proofmark-report.tap";
 const JEST_REPORTER_FILE: (&str, &str) = (".proofmark-jest.cjs", include_str!("jest.cjs"));
 const JEST_REPORTER: &str = "--reporters=/tmp/project/.proofmark-jest.cjs";
 
+/// The reporters that tell which tests run: mocha's writes its report, too.
+const MOCHA_REPORTER_FILE: (&str, &str) = (".proofmark-mocha.cjs", include_str!("mocha.cjs"));
+const MOCHA_REPORTER: &str = "/tmp/project/.proofmark-mocha.cjs";
+const VITEST_REPORTER_FILE: (&str, &str) = (".proofmark-vitest.mjs", include_str!("vitest.mjs"));
+const VITEST_REPORTER: &str = "--reporter=/tmp/project/.proofmark-vitest.mjs";
+
 /// How the runner is run that a script of installed packages is, with the arguments after the script; `None` where the script is
 /// the project's own.
 pub(super) fn reporting(
@@ -60,8 +67,8 @@ pub(super) fn reporting(
         (None, Runner::Jest) => jest(arguments),
         (None, Runner::Vitest) => vitest(command, arguments)?,
         (None, Runner::Mocha) => {
-            let own = ["--reporter", "xunit", "--reporter-option", "output=.proofmark-report.xml"];
-            Told::by(&own, XML_REPORT)
+            let own = ["--reporter", MOCHA_REPORTER, "--reporter-option", "output=.proofmark-report.xml"];
+            Told::by(&own, XML_REPORT).with(MOCHA_REPORTER_FILE)
         }
         (None, Runner::Tap) => Told::on_stdout(&["--reporter=tap"]),
         (None, Runner::Ava) => {
@@ -90,6 +97,11 @@ impl Told {
         Told { arguments, report: Report::File(report.to_owned()), files: Vec::new() }
     }
 
+    /// The same with a reporter that tells which tests run.
+    fn with(self, reporter: (&'static str, &'static str)) -> Told {
+        Told { files: vec![reporter, RUNNING_FILE], ..self }
+    }
+
     /// What a runner needs to write TAP to standard output.
     fn on_stdout(arguments: &[&str]) -> Told {
         let arguments = arguments.iter().map(ToString::to_string).collect();
@@ -110,7 +122,7 @@ fn jest(arguments: &[String]) -> Told {
     // Jest takes reporters away that are not named where others are.
     let asked = !values(arguments, "--reporters").is_empty();
     let reporters: &[&str] = if asked { &[JEST_REPORTER] } else { &["--reporters=default", JEST_REPORTER] };
-    Told { files: vec![JEST_REPORTER_FILE], ..Told::by(reporters, TAP_REPORT) }
+    Told::by(reporters, TAP_REPORT).with(JEST_REPORTER_FILE)
 }
 
 fn vitest(command: &Field<'_>, arguments: &[String]) -> Result<Told, DocumentError> {
@@ -123,8 +135,8 @@ fn vitest(command: &Field<'_>, arguments: &[String]) -> Result<Told, DocumentErr
         Some(_) => Err(named_reporter(command, "--outputFile")),
         None => {
             let default: &[&str] = if reporters.is_empty() { &["--reporter=default"] } else { &[] };
-            let own = ["--reporter=junit", "--outputFile.junit=.proofmark-report.xml", "--run"];
-            Ok(Told::by(&[default, &own].concat(), XML_REPORT))
+            let own = ["--reporter=junit", "--outputFile.junit=.proofmark-report.xml", VITEST_REPORTER, "--run"];
+            Ok(Told::by(&[default, &own].concat(), XML_REPORT).with(VITEST_REPORTER_FILE))
         }
     }
 }

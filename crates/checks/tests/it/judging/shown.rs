@@ -84,7 +84,8 @@ fn a_failed_check_shows_its_input_what_it_wrote_and_where_it_failed() {
     let judged = |head: &str, tests: &str, end: End| {
         let mut ran = outcome([end]);
         let tail = |text: &str, left_out| Tail { bytes: text.as_bytes().to_vec(), left_out };
-        ran.cases[0].written = Written { stdout: tail("out\u{1b}", 0), stderr: tail("\u{e9}rr", 9) };
+        ran.cases[0].written =
+            Written { stdout: tail("out\u{1b}", 0), stderr: tail("\u{e9}rr", 9), ..Written::default() };
         request(head, tests).judge(Some(&ran), None).results.details[0].clone()
     };
     let failed = judged(CALL, tests, value("[1,3]"));
@@ -138,7 +139,7 @@ fn of_thousands_of_failures_the_first_are_explained() {
         let mut ran = outcome(ends);
         for case in &mut ran.cases {
             let tail = || Tail { bytes: noise.as_bytes().to_vec(), left_out: 1 };
-            case.written = Written { stdout: tail(), stderr: tail() };
+            case.written = Written { stdout: tail(), stderr: tail(), ..Written::default() };
         }
         request(STDIO, &tests.join(", ")).judge(Some(&ran), None)
     };

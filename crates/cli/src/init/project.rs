@@ -1,12 +1,13 @@
 //! What a folder holds, as far as it decides what `proofmark init` writes. Its files are read, and none is run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
 use proofmark_checks::Script;
+use proofmark_git::ignored_below;
 use proofmark_receipt::Json;
 
 use super::installs::{self, Installs};
@@ -19,6 +20,8 @@ const MAX_FILE_BYTES: u64 = 256 * 1024;
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// How deep folders are searched.
 const MAX_DEPTH: usize = 6;
+/// The most source files that git ignores and that are included.
+const MAX_INCLUDED: usize = 32;
 /// Folders that hold no source of the project.
 const SKIPPED: [&str; 8] =
     ["__pycache__", "build", "dist", "examples", "node_modules", "site-packages", "target", "venv"];
@@ -63,6 +66,8 @@ pub(crate) enum Project {
         other: Option<Runner>,
         /// What installs what the tests import.
         installs: Installs,
+        /// Source files that git ignores, as a generated `_version.py`: what is tested may need them.
+        include: Vec<String>,
     },
     /// A file without tests that defines a function.
     Script { language: ScriptKind, file: String, function: String },
@@ -109,14 +114,16 @@ impl Project {
     /// Looks at a folder; one that is missing or cannot be read holds nothing.
     pub(crate) fn find(folder: &Path) -> Project {
         let files = Files::below(folder);
+        // Without git nothing is ignored.
+        let ignored = ignored_below(folder).unwrap_or_default();
         let (python, node) = (files.python(), files.node().or_else(|| files.elsewhere()));
         // With tests of both, the marker file decides, and the other is named.
         let node_first = files.texts.contains_key("package.json")
             && !["pyproject.toml", "setup.py", "setup.cfg"].iter().any(|name| files.texts.contains_key(*name));
         let (first, second) = if node_first { (node, python) } else { (python, node) };
         match (first, second) {
-            (Some(found), other) => files.tests_of(found, other.map(|other| other.runner)),
-            (None, Some(found)) => files.tests_of(found, None),
+            (Some(found), other) => files.tests_of(found, other.map(|other| other.runner), &ignored),
+            (None, Some(found)) => files.tests_of(found, None, &ignored),
             (None, None) => {
                 let tests = files.other_tests();
                 files.script().filter(|_| tests.is_none()).unwrap_or(Project::Nothing { tests })
@@ -258,7 +265,7 @@ impl Files {
         }
     }
 
-    fn tests_of(&self, found: Found, other: Option<Runner>) -> Project {
+    fn tests_of(&self, found: Found, other: Option<Runner>, ignored: &BTreeSet<String>) -> Project {
         let Found { runner, command, file } = found;
         let mut installs = if runner.is_python() { installs::python(&self.texts) } else { installs::node(&self.texts) };
         if matches!(runner, Runner::Rspec | Runner::Minitest | Runner::Bats) {
@@ -268,7 +275,9 @@ impl Files {
         if runner == Runner::Pytest {
             installs.commands.push("python3 -m pip install pytest".to_owned());
         }
-        Project::Tests { runner, file, command, other, installs }
+        let is_generated = |path: &&String| self.texts.contains_key(*path);
+        let include = ignored.iter().filter(is_generated).take(MAX_INCLUDED).cloned().collect();
+        Project::Tests { runner, file, command, other, installs, include }
     }
 
     /// Tests of languages without a runner here.

@@ -38,8 +38,8 @@ pub(crate) fn files(project: &Project) -> Vec<File> {
     let file = |path, content: String, about| File { path, content, about };
     let suite = "proofmark/suite.yaml";
     let mut files = match project {
-        Project::Tests { command, .. } => {
-            vec![file("proofmark.yaml", project_file(command), "how the project is verified")]
+        Project::Tests { command, include, .. } => {
+            vec![file("proofmark.yaml", project_file(command, include), "how the project is verified")]
         }
         Project::Script { language, file: script, function } => {
             vec![file(suite, script_suite(*language, script, function), "the suite for the function")]
@@ -74,12 +74,14 @@ fn verify(project: &Project, word: &dyn Fn(&str) -> String) -> String {
     }
 }
 
-fn project_file(script: &Script) -> String {
+fn project_file(script: &Script, include: &[String]) -> String {
     let words: Vec<String> = script.command.iter().map(|word| yaml_word(word)).collect();
     let report = script.report.map(|report| format!("report: {}\n", yaml_word(report)));
     let env: String = script.env.iter().map(|(name, value)| format!("  {name}: {}\n", yaml_word(value))).collect();
     let env = if env.is_empty() { env } else { format!("env:\n{env}") };
-    let more = report.unwrap_or_default() + &env;
+    let include: Vec<String> = include.iter().map(|path| yaml_word(path)).collect();
+    let include = if include.is_empty() { String::new() } else { format!("include: [{}]\n", include.join(", ")) };
+    let more = report.unwrap_or_default() + &env + &include;
     PROJECT.replace("@COMMAND@", &format!("[{}]", words.join(", "))).replace("@MORE@", &more)
 }
 

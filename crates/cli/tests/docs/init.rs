@@ -168,6 +168,27 @@ fn the_runner_of_the_tests_is_found() {
     }
 }
 
+/// What is generated and ignored by git may be what the tests import.
+#[test]
+fn source_files_that_git_ignores_are_included() {
+    let session = with(&[
+        ("shop/__init__.py", "from shop._version import VERSION\n"),
+        (
+            "test_a.py",
+            "import unittest\nfrom shop import VERSION\nclass A(unittest.TestCase):\n    def test_a(self): pass\n",
+        ),
+        (".gitignore", "_version.py\n*.log\n/out/\n"),
+        ("a.log", ""),
+        ("out/a.py", ""),
+    ]);
+    session.run(&["git init -q .", "git add -A"]);
+    session.write("shop/_version.py", "VERSION = '1'\n");
+    init(&session);
+    assert!(read(&session, "proofmark.yaml").contains("\ninclude: [shop/_version.py]\n"));
+    let done = session.run(&["proofmark verify --dir ."]).remove(0);
+    assert_eq!(done.code, Some(0), "{}", done.output);
+}
+
 #[test]
 fn the_recipe_installs_what_the_tests_import() {
     let project = "[project]\nname = \"a\"\n";

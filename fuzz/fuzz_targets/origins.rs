@@ -1,4 +1,4 @@
-//! Values that are looked for in what was read: whoever writes a result writes the text, and the agent writes the value.
+//! Values that are looked for in what was read: a stranger writes the text, and the agent writes the value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

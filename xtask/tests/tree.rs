@@ -22,7 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("evidence", &["receipt", "passkey", "predicate", "session"]),
     ("contract", &["receipt", "predicate", "evidence", "session"]),
     ("boundary", &["receipt", "flow", "passkey", "predicate", "evidence", "session"]),
-    ("guard", &["receipt", "boundary", "session"]),
+    ("guard", &["receipt", "boundary", "flow", "session"]),
     ("hosts", &["receipt", "evidence", "session"]),
     ("interop", &["receipt"]),
     ("otlp", &["receipt"]),

@@ -75,7 +75,13 @@ pub fn explain_boundaries(policy: &ActionPolicy) -> (Vec<BoundaryWords>, Vec<(us
     lines.extend(policy.results.iter().map(|rule| (0, rule.shown())));
     lines.extend(policy.origins.iter().map(|rule| (0, rule.shown())));
     if !policy.clean.is_empty() {
-        lines.push((0, format!("Results that are only {} leave a session as it was.", policy.clean.join(" or "))));
+        lines.push((
+            0,
+            format!(
+                "After results that are only {}, a session counts as one that has read nothing.",
+                policy.clean.join(" or ")
+            ),
+        ));
     }
     if policy.mode == Mode::Shadow {
         lines.push((0, "Shadow mode: what would be blocked is allowed with a warning.".to_owned()));

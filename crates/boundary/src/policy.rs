@@ -50,7 +50,7 @@ pub struct ActionPolicy {
     pub(crate) tools: Vec<tools::ToolClass>,
     pub(crate) results: Vec<results::ResultRule>,
     pub(crate) origins: Vec<origins::OriginRule>,
-    /// The labels of what leaves a session as it was.
+    /// The labels of what does not count as read.
     pub(crate) clean: Vec<String>,
     /// The warnings that the author means.
     pub(crate) accepted: AcceptedWarnings,

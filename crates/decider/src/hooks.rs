@@ -145,8 +145,13 @@ impl Hooks {
         }
         self.in_turn(|session| {
             self.check_sender(session)?;
-            let asked = Asked { text: request.to_owned(), told_by: self.settings.host.name.to_owned() };
-            let entries = self.entries(session, None, Event::Asked(asked));
+            // Hosts hand what a subagent or a command has brought to the agent as if the user had typed it, within a tag.
+            let event = if request.trim_start().starts_with('<') {
+                Event::Told(proofmark_session::Told { method: "prompt".to_owned() })
+            } else {
+                Event::Asked(Asked { text: request.to_owned(), told_by: self.settings.host.name.to_owned() })
+            };
+            let entries = self.entries(session, None, event);
             session.append(&entries)
         })
     }

@@ -30,14 +30,18 @@ pub struct Leaf<'s, 'a> {
 }
 
 /// The longest name of a field, in bytes.
-const MAX_FIELD: usize = 64;
+const MAX_FIELD: usize = 24;
 
 impl Leaf<'_, '_> {
     /// Whether it is the name of a member, and one that programs choose.
     #[must_use]
     pub fn is_name_of_field(&self) -> bool {
-        let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '$');
-        self.steps.last() == Some(&Step::Name) && self.text.len() <= MAX_FIELD && self.text.chars().all(is_word)
+        let is_separator = |c: char| matches!(c, '_' | '-' | '$');
+        let is_word = |c: char| c.is_ascii_alphanumeric() || is_separator(c);
+        // A longer one may be a sentence, and one with digits an account.
+        let is_short = self.text.len() <= MAX_FIELD && self.text.chars().filter(|c| is_separator(*c)).count() <= 2;
+        let has_few_digits = self.text.bytes().filter(u8::is_ascii_digit).count() <= 2;
+        self.steps.last() == Some(&Step::Name) && is_short && has_few_digits && self.text.chars().all(is_word)
     }
 }
 
@@ -88,15 +92,20 @@ fn walk<'a>(
     take(&Leaf { steps, record, text, is_text, number })
 }
 
-/// The path of a leaf as text: `$.items[2].name`. The name of a member has a `~` at the end.
+/// The path of a leaf as text: `$.items[2].name`. The name of a member has a `~` at the end. A path of more than `limit` bytes is
+/// cut short.
 #[must_use]
-pub fn path_text(steps: &[Step<'_>]) -> String {
+pub fn path_text(steps: &[Step<'_>], limit: usize) -> String {
     let mut path = String::from("$");
     for step in steps {
+        if path.len() > limit {
+            path.push('…');
+            break;
+        }
         match step {
             Step::Member(name) => {
                 path.push('.');
-                path.push_str(name);
+                path.extend(name.chars().take(limit));
             }
             Step::Item(index) => path.push_str(&format!("[{index}]")),
             Step::Name => path.push('~'),
@@ -115,7 +124,7 @@ mod tests {
         let mut found = Vec::new();
         let _all = each_leaf(&json, &mut |leaf| {
             found.push((
-                path_text(leaf.steps),
+                path_text(leaf.steps, 99),
                 leaf.text.to_owned(),
                 leaf.record.is_some_and(|record| record.contains("b")),
             ));

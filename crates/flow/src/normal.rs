@@ -59,11 +59,12 @@ pub(crate) fn placed_words(searchable: &str) -> Vec<(String, usize)> {
 pub(crate) fn stands_alone(searchable: &str, start: usize, end: usize) -> bool {
     let (before, after) = (searchable.get(..start).unwrap_or_default(), searchable.get(end..).unwrap_or_default());
     let joins = |c: char| matches!(c, '@' | '.' | '_' | '-' | '/' | '+' | '\\' | '~');
+    let goes_on = |c: char| joins(c) || matches!(c, '=' | '?' | '&' | '#' | '%');
     let is_scheme = before.ends_with("http://") || before.ends_with("https://");
     let begins = is_scheme || !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || joins(c));
     let mut rest = after.chars();
     let ends = match rest.next() {
-        Some(c) if joins(c) => !rest.find(|c| !joins(*c)).is_some_and(char::is_alphanumeric),
+        Some(c) if goes_on(c) => !rest.find(|c| !goes_on(*c)).is_some_and(char::is_alphanumeric),
         Some(c) => !c.is_alphanumeric(),
         None => true,
     };
@@ -86,27 +87,47 @@ fn spaced(text: &str) -> String {
 /// The words of a number that is written in groups are one link.
 #[must_use]
 pub fn links(text: &str) -> Vec<String> {
-    // A browser takes one for the other.
-    let text = folded(text).replace('\\', "/");
-    let (mut links, mut group) = (Vec::new(), Vec::new());
-    let has_scheme = |chunk: &str| SCHEMES.iter().any(|scheme| chunk.contains(scheme));
-    links.extend(text.split_whitespace().filter(|chunk| has_scheme(chunk)).map(|chunk| bare(chunk).to_owned()));
-    each_word(&text, |word| {
-        let word = word.to_owned();
-        if is_address(&word) {
-            flush(&mut group, &mut links);
-            links.push(finished(&word));
-        } else if word.bytes().any(|byte| byte.is_ascii_digit()) && !is_time(&word) {
-            group.push(finished(&word));
-        } else {
-            flush(&mut group, &mut links);
-        }
-    });
-    flush(&mut group, &mut links);
+    let mut links = Vec::new();
+    // An address may look like the end of a sentence.
+    for folded in [folded(text), folded_as_one(text)] {
+        // A browser takes one for the other.
+        links_in(&folded.replace('\\', "/"), &mut links);
+    }
     links.retain(|link| !link.is_empty());
     links.sort();
     links.dedup();
     links
+}
+
+fn links_in(text: &str, links: &mut Vec<String>) {
+    let mut group = Vec::new();
+    for chunk in text.split_whitespace() {
+        if SCHEMES.iter().any(|scheme| chunk.contains(scheme)) {
+            links.push(bare(chunk).to_owned());
+        }
+        if let Some(at) = chunk.find("://") {
+            // An address with all that it says: a part of it may be known, and the rest carry something away.
+            flush(&mut group, links);
+            let (before, after) = chunk.split_at(at);
+            let scheme = before.rfind(['<', '>', '"', '\'', '(', '[', ' ', ',', ';']).map_or(0, |end| end + 1);
+            let end = after.find(['<', '>', '"']).unwrap_or(after.len());
+            let address =
+                format!("{}{}", before.get(scheme..).unwrap_or_default(), after.get(..end).unwrap_or_default());
+            links.push(finished(bare(&address)));
+            continue;
+        }
+        each_word(chunk, |word| {
+            if is_address(word) {
+                flush(&mut group, links);
+                links.push(finished(word));
+            } else if word.bytes().any(|byte| byte.is_ascii_digit()) && !is_time(word) {
+                group.push(finished(word));
+            } else {
+                flush(&mut group, links);
+            }
+        });
+    }
+    flush(&mut group, links);
 }
 
 /// Takes a run of words with digits for one number, if it has as many digits as an account's.
@@ -120,19 +141,14 @@ fn flush(group: &mut Vec<String>, links: &mut Vec<String>) {
 
 /// Unicode NFKC in lower case, without what nobody sees. A sentence that begins without a space is set apart.
 fn folded(text: &str) -> String {
-    let seen = |c: &char| c.is_whitespace() || !is_unseen(*c);
-    let visible: Vec<char> =
-        if text.is_ascii() { text.chars().filter(seen).collect() } else { text.nfkc().filter(seen).collect() };
+    let visible = visible(text);
     let mut apart = String::with_capacity(text.len());
     for (at, c) in visible.iter().enumerate() {
-        // Browsers take it for the dot of a name.
-        apart.push(if *c == '\u{3002}' { '.' } else { *c });
-        let is_before = |offset: usize, is: fn(char) -> bool| {
-            at.checked_sub(offset).and_then(|at| visible.get(at)).is_some_and(|c| is(*c))
-        };
+        apart.push(*c);
+        let is_before = |is: fn(char) -> bool| at.checked_sub(1).and_then(|at| visible.get(at)).is_some_and(|c| is(*c));
         let is_after = |offset: usize, is: fn(char) -> bool| visible.get(at + offset).is_some_and(|c| is(*c));
         if *c == '.'
-            && is_before(1, char::is_lowercase)
+            && is_before(char::is_lowercase)
             && is_after(1, char::is_uppercase)
             && is_after(2, char::is_lowercase)
         {
@@ -140,6 +156,19 @@ fn folded(text: &str) -> String {
         }
     }
     apart.to_lowercase()
+}
+
+/// As [`folded`], without setting sentences apart.
+fn folded_as_one(text: &str) -> String {
+    visible(text).into_iter().collect::<String>().to_lowercase()
+}
+
+/// The letters of a text in NFKC, without what nobody sees.
+fn visible(text: &str) -> Vec<char> {
+    let seen = |c: &char| c.is_whitespace() || !is_unseen(*c);
+    // Browsers take it for the dot of a name.
+    let dotted = |c: char| if c == '\u{3002}' { '.' } else { c };
+    if text.is_ascii() { text.chars().filter(seen).collect() } else { text.nfkc().filter(seen).map(dotted).collect() }
 }
 
 /// The words of a name, for which people write spaces where programs write `-`, `_`, `.` or `/`.
@@ -242,9 +271,14 @@ fn is_time(word: &str) -> bool {
     let parts = |separator: char| {
         let parts: Vec<_> = word.split(separator).collect();
         let is_short = |part: &&str| (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
-        if parts.iter().all(is_short) { parts.len() } else { 0 }
+        let digits: usize = parts.iter().map(|part| part.len()).sum();
+        if digits <= ACCOUNT_DIGITS && parts.iter().all(is_short) { parts.len() } else { 0 }
     };
-    let dated = word.split_once('t').filter(|(date, _)| date.len() == 10 && date.as_bytes().get(4) == Some(&b'-'));
+    let is_date = |date: &str| date.len() == 10 && date.split('-').map(str::len).eq([4, 2, 2]);
+    let of_time = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | '.' | '+' | 'z');
+    let dated = word.split_once('t').filter(|(date, time)| {
+        is_date(date) && date.chars().all(of_time) && time.len() <= 16 && time.chars().all(of_time)
+    });
     parts('-') == 3 || parts('/') == 3 || parts('.') == 3 || matches!(parts(':'), 2 | 3) || dated.is_some()
 }
 
@@ -308,6 +342,10 @@ mod tests {
         assert_eq!(found("at 10.0.0.1:80 and localhost"), ["10.0.0.1:80", "localhost"]);
         assert_eq!(found("[x](//evil.com) or http:\\\\evil.org"), ["//evil.com", "evil.org"]);
         assert_eq!(found("evil。com"), ["evil.com"]);
+        assert_eq!(found("visit evil.Com/login"), ["com/login", "evil.com/login"].map(str::to_owned)[1..]);
+        assert_eq!(found("(https://good.com/a,SECRET?d=1)"), ["good.com/a,secret?d=1"]);
+        assert_eq!(found("http://[2001:db8::beef]/x"), ["[2001:db8::beef]/x"]);
+        assert_eq!(found("call 555-123-4567 or 1234-5678-9012"), ["1234-5678-9012", "555-123-4567"]);
         assert_eq!(found("see javascript:alert(1)"), ["javascript:alert(1"]);
         assert!(!found(r"\\evil\share").is_empty());
         assert_eq!(found("on 2024-05-15 at 10:30, room 12, 3 of 4"), [""; 0]);

@@ -20,12 +20,16 @@ const MAX_PLACES: usize = 200_000;
 const MAX_WRITTEN: usize = 16 << 20;
 /// How many characters a text has at least that the agent wrote and that is looked for in what is read.
 const MIN_WRITTEN: usize = 4;
+/// How many characters a text has at least that is looked for within what the agent wrote.
+const MIN_PART: usize = 8;
 /// How much is searched for what the agent wrote: bytes of a text, for each text that was written.
 const MAX_SEARCHED: usize = 64 << 20;
 /// How many comparisons of words one call may take.
 const MAX_STEPS: u64 = 5_000_000;
 /// The most places that are named for one value.
 const MAX_NAMED: usize = 4;
+/// The most bytes of the paths of all values of a call.
+const MAX_PATHS: usize = 1 << 20;
 /// The longest value that is written into the fact, in bytes.
 const MAX_VALUE_BYTES: usize = 256;
 /// The most words of a text that is taken into pieces.
@@ -87,6 +91,11 @@ impl Origins {
     /// Takes in what the user asks for.
     pub fn asked(&mut self, text: &str, at: &str) {
         let digest = value_digest(text);
+        // A prompt that the agent has written itself, to be asked later.
+        if self.written_equal.contains_key(&digest) {
+            self.unknown(REQUEST);
+            return;
+        }
         if let Some(place) = self.place(Some(REQUEST), REQUEST, "$", at) {
             self.equal.entry(digest).or_default().push(place);
             self.vouched.add(text);
@@ -133,17 +142,21 @@ impl Origins {
             self.written_unknown.get_or_insert(turn);
             return;
         };
+        let mut steps = MAX_STEPS;
         let _all = each_leaf(arguments, &mut |leaf| {
             if self.written_turns.len() >= MAX_PLACES || self.written_bytes > MAX_WRITTEN {
                 self.written_unknown.get_or_insert(turn);
                 self.is_full = true;
                 return ControlFlow::Break(());
             }
-            let labels = self.hits(leaf.text).iter().filter_map(|hit| hit.label.map(str::to_owned)).collect();
+            let hits = self.hits_within(leaf.text, &mut steps);
+            let labels = hits.iter().filter_map(|hit| hit.label.map(str::to_owned)).collect();
             self.written_equal.entry(value_digest(leaf.text)).or_insert(turn);
             if leaf.is_text {
                 self.written.add(leaf.text);
                 self.written_turns.push(turn);
+            }
+            if leaf.is_text || leaf.number.is_some() {
                 let text = searchable(leaf.text);
                 self.written_bytes += text.len();
                 self.written_texts.push((text, labels));
@@ -160,9 +173,13 @@ impl Origins {
         if self.written_unknown.is_some() {
             return true;
         }
-        let holds = |written: &str| written.chars().count() >= MIN_WRITTEN && text.contains(written);
+        let is_long = |text: &str, least: usize| text.chars().nth(least - 1).is_some();
+        let is_part = is_long(&text, MIN_PART);
+        let holds = |written: &str| {
+            (is_long(written, MIN_WRITTEN) && text.contains(written)) || (is_part && written.contains(&*text))
+        };
         let has = |labels: &BTreeSet<String>| labels.contains(label) || labels.contains(REQUEST);
-        if text.len().saturating_mul(self.written_texts.len()) > MAX_SEARCHED {
+        if text.len().saturating_mul(self.written_texts.len()).saturating_add(self.written_bytes) > MAX_SEARCHED {
             return true;
         }
         let before = self.written_texts.iter().any(|(written, labels)| holds(written) && !has(labels));
@@ -204,6 +221,10 @@ impl Origins {
     }
 
     fn hits_within(&self, value: &str, steps: &mut u64) -> Vec<Hit<'_>> {
+        *steps = steps.saturating_sub(value.len() as u64);
+        if *steps == 0 {
+            return Vec::new();
+        }
         let wanted = Wanted::new(value);
         let digest = value_digest(value);
         let within = self.vouched.with(&wanted, false, steps).unwrap_or_default();
@@ -251,7 +272,7 @@ impl Origins {
         if self.is_full {
             unknown.insert("");
         }
-        let (mut values, mut linked, mut steps) = (Vec::new(), Vec::new(), MAX_STEPS);
+        let (mut values, mut linked, mut steps, mut paths) = (Vec::new(), Vec::new(), MAX_STEPS, 0);
         let flow = each_leaf(arguments, &mut |leaf| {
             if values.len() >= MAX_ARGUMENT_VALUES {
                 return ControlFlow::Break(());
@@ -264,7 +285,11 @@ impl Origins {
             if matches!(leaf.steps, [_, Step::Name]) {
                 return ControlFlow::Continue(());
             }
-            let at = argument_path(&path_text(leaf.steps));
+            let at = argument_path(&path_text(leaf.steps, MAX_PATHS));
+            paths += at.len();
+            if paths > MAX_PATHS {
+                return ControlFlow::Break(());
+            }
             let mut value = self.found(&at, leaf.text, &mut steps);
             if leaf.is_name_of_field() {
                 value.insert("plain", true);
@@ -286,7 +311,7 @@ impl Origins {
             ControlFlow::Continue(())
         });
         object! {
-            "complete": flow.is_continue(),
+            "complete": flow.is_continue() && steps > 0,
             "unknown": unknown.into_iter().take(MAX_UNKNOWN).map(Json::from).collect::<Vec<_>>(),
             "values": values,
             "links": linked,

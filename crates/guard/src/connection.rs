@@ -30,6 +30,7 @@ use crate::pins::Pins;
 pub use lists::Moving;
 use lists::{Lists, Parked};
 use requests::{Treatment, of_client, of_server};
+use told::Asks;
 use waiting::{Wait, Waited};
 
 pub use http::{Failure, HungUp, Posted, Stream};
@@ -164,19 +165,6 @@ struct Open {
 struct Task {
     call: (usize, String),
     decision: Option<String>,
-}
-
-/// What a policy asks of where values come from.
-#[derive(Clone, Copy, Debug, Default)]
-struct Asks {
-    origins: bool,
-    pieces: bool,
-}
-
-impl Asks {
-    fn of(policy: &ActionPolicy) -> Self {
-        Self { origins: policy.asks_for_origins(), pieces: policy.asks_for_pieces() }
-    }
 }
 
 /// The state of one guarded connection.
@@ -519,7 +507,10 @@ impl Connection {
                 step.outputs.splice(0..0, told.into_iter().chain(self.list_changed(&method).map(Output::Event)));
                 step
             }
-            Kind::Fault => Step::of(Output::ToClient(message.text)),
+            Kind::Fault => {
+                let told = self.told("error", now);
+                Step { outputs: told.into_iter().chain([Output::ToClient(message.text)]).collect(), ..Step::default() }
+            }
             Kind::Answer { id } if self.lists.has_asked(&id) => self.listed_for_guard(&id, &message),
             Kind::Answer { id } => match self.open.remove(&id) {
                 Some(open) => self.answered(message, open, policy, now),

@@ -1,6 +1,7 @@
 //! What a result says: how the call ended, and the texts in it that an agent reads.
 
 use proofmark_boundary::taint;
+use proofmark_flow::MAX_SEEN_VALUES;
 use proofmark_receipt::document::{Format, parse};
 use proofmark_receipt::{Json, Object, object};
 use proofmark_session::CallStatus;
@@ -55,16 +56,23 @@ fn values_of(result: &Object) -> Vec<Json> {
         Some(object) if object.len() == 1 => object.get("result").unwrap_or(structured),
         _ => structured,
     });
-    let mut values: Vec<Json> = structured.into_iter().cloned().collect();
-    for item in result.get("content").and_then(Json::as_array).unwrap_or_default() {
+    let mut values: Vec<Json> = structured.cloned().into_iter().collect();
+    let content = result.get("content").and_then(Json::as_array).unwrap_or_default();
+    for item in content.iter().take(MAX_SEEN_VALUES) {
         let text = item.as_object().filter(|item| item.get("type").and_then(Json::as_str) == Some("text"));
-        let value = match text.and_then(|item| item.get("text")?.as_str()) {
-            Some(text) => read(text),
-            None => item.clone(),
+        let Some(text) = text.and_then(|item| item.get("text")?.as_str()) else {
+            values.push(item.clone());
+            continue;
         };
-        if !values.contains(&value) {
-            values.push(value);
+        let fields = read(text);
+        // Beside others, a text that anybody may have written must not pass for the fields of the result.
+        let is_whole = structured.is_none() && content.len() == 1;
+        if structured != Some(&fields) {
+            values.push(if is_whole { fields } else { text.into() });
         }
+    }
+    if content.len() > MAX_SEEN_VALUES {
+        values.push("more than can be looked at".into());
     }
     let known = ["structuredContent", "content", "isError", "resultType", "_meta"];
     let mut rest = Object::new();
@@ -99,10 +107,22 @@ fn read(text: &str) -> Json {
     match Json::parse(text.trim().as_bytes()) {
         Ok(json) => json,
         Err(_) if text.len() <= MAX_YAML => {
-            parse(text.as_bytes(), Format::Yaml).ok().filter(is_structure).unwrap_or_else(|| text.into())
+            let fields = parse(text.as_bytes(), Format::Yaml).ok().filter(is_structure);
+            fields.filter(|_| !hides(text)).unwrap_or_else(|| text.into())
         }
         Err(_) => text.into(),
     }
+}
+
+/// Whether YAML may have something that is no value: a comment, an anchor, a tag, a directive, or another document.
+fn hides(text: &str) -> bool {
+    let mut before = ' ';
+    let has_mark = text.chars().any(|c| {
+        let is_mark = matches!(c, '#' | '&' | '!' | '%' | '*') && (before.is_whitespace() || "[{,:-?".contains(before));
+        before = c;
+        is_mark
+    });
+    has_mark || text.lines().any(|line| line.starts_with("---") || line.starts_with("..."))
 }
 
 /// The task that a result hands out.

@@ -106,8 +106,10 @@ impl SessionFacts {
                     self.tainted(&result.signs, &result.tool, at);
                 }
                 let call = result.decision.as_deref().and_then(|decision| self.recorded.get(decision)).copied();
-                let given = !result.was_withheld();
-                self.brought(call, &result.tool, at, result.origins.clone(), given);
+                // What is said of a task that goes on is an event of its own.
+                if result.status.is_some_and(|status| status != CallStatus::Pending) {
+                    self.brought(call, &result.tool, at, result.origins.clone(), !result.was_withheld());
+                }
             }
             Event::Ended(ended) => {
                 if let Some(tool) = self.pending_tool(&ended.decision) {

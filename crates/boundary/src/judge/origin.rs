@@ -2,6 +2,7 @@
 
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object};
+use proofmark_session::masked;
 
 use crate::policy::{Asked, OriginDemand};
 use crate::request::Request;
@@ -49,8 +50,11 @@ pub(super) fn detail(request: &Request, demand: &OriginDemand) -> Option<String>
 
 /// One value, and where it stands.
 fn sentence(row: &Object, asked: &Asked) -> String {
-    let value =
-        row.get("value").and_then(Json::as_str).map(|value| format!(" (\"{}\")", shown(value))).unwrap_or_default();
+    let value = row
+        .get("value")
+        .and_then(Json::as_str)
+        .map(|value| format!(" (\"{}\")", shown(&masked(value))))
+        .unwrap_or_default();
     let accepted = asked.labels.join(" or ");
     let accepted = if accepted.is_empty() { "any accepted origin".to_owned() } else { accepted };
     let places = row.get("places").and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_object);
@@ -68,23 +72,12 @@ fn sentence(row: &Object, asked: &Asked) -> String {
 }
 
 impl Asked {
-    /// Whether a path is that of this argument, or below it. `[*]` is any item.
+    /// Whether a path is that of this argument, below it, or that of a text in place of an object that has it. `[*]` is any item.
     fn is_below(&self, at: &str) -> bool {
-        let mut rest = at;
-        for (index, part) in self.argument.split("[*]").enumerate() {
-            if index > 0 {
-                let Some((number, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
-                    return false;
-                };
-                if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-                    return false;
-                }
-                rest = after;
-            }
-            let Some(after) = rest.strip_prefix(part) else { return false };
-            rest = after;
-        }
-        rest.is_empty() || rest.starts_with(['.', '['])
+        let (argument, at) = (self.argument.to_lowercase(), at.to_lowercase());
+        let mut above = argument.match_indices(['.', '[']).filter_map(|(end, _)| argument.get(..end));
+        above.any(|path| after(path, &at) == Some(""))
+            || after(&argument, &at).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     }
 
     fn accepts(&self, row: &Object) -> bool {
@@ -107,4 +100,20 @@ fn text<'a>(object: &'a Object, name: &str) -> &'a str {
 
 fn texts<'a>(object: &'a Object, name: &str) -> impl Iterator<Item = &'a str> {
     object.get(name).and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_str)
+}
+
+/// What follows in a path after the one of an argument.
+fn after<'a>(argument: &str, at: &'a str) -> Option<&'a str> {
+    let mut rest = at;
+    for (index, part) in argument.split("[*]").enumerate() {
+        if index > 0 {
+            let (number, behind) = rest.strip_prefix('[')?.split_once(']')?;
+            if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+                return None;
+            }
+            rest = behind;
+        }
+        rest = rest.strip_prefix(part)?;
+    }
+    Some(rest)
 }

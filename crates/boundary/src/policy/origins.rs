@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use proofmark_evidence::Condition;
 use proofmark_flow::{
     Leaf, MAX_SEEN_VALUES, MAX_WITHIN_BYTES, Origins, REQUEST, SeenResult, SeenText, SeenValue, Step, each_leaf,
-    name_words, path_text, value_digest,
+    name_words, normal, path_text, value_digest,
 };
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 use proofmark_receipt::glob::{self, Globs};
@@ -24,6 +24,8 @@ const MAX_ORIGINS: usize = 1_024;
 pub(crate) const MAX_LABELS: usize = 64;
 /// The most conditions of one entry.
 const MAX_CONDITIONS: usize = 32;
+/// The longest path of a value that is recorded, in bytes.
+const MAX_PATH: usize = 256;
 /// The longest extension of a file's name, in bytes.
 const MAX_EXTENSION: usize = 5;
 /// How many characters a name has at least that a request can name: shorter ones stand in many texts.
@@ -247,7 +249,10 @@ impl Expected {
                     let matches = |glob: &str| glob::matches(glob, leaf.text);
                     let (mut wanted, mut denied) =
                         (globs.iter().filter(|glob| !glob.starts_with('!')).peekable(), globs.iter());
-                    let is_denied = denied.any(|glob| glob.strip_prefix('!').is_some_and(matches));
+                    // What is denied is denied in other letters as well, and with the mark that channels and people have.
+                    let plain = normal(leaf.text.trim_start_matches(['#', '@']));
+                    let is_meant = |glob: &str| matches(glob) || glob::matches(&normal(glob), &plain);
+                    let is_denied = denied.any(|glob| glob.strip_prefix('!').is_some_and(is_meant));
                     !is_denied && (wanted.peek().is_none() || wanted.any(|glob| matches(glob)))
                 }
                 Self::From(labels) => origins.has_label(leaf.text, labels),
@@ -344,11 +349,13 @@ impl Labelling<'_> {
         let label = rule.map(|rule| rule.label.as_str());
         let is_clean = label.is_some_and(|label| self.policy.clean.iter().any(|clean| clean == label));
         // What is not a text, has no letters or digits, or names a field, tells an agent nothing to do.
-        let says_nothing = !leaf.is_text || !leaf.text.chars().any(char::is_alphanumeric) || leaf.is_name_of_field();
+        let says_nothing = !leaf.is_text
+            || !leaf.text.chars().any(|c| c.is_alphanumeric() || !c.is_ascii())
+            || leaf.is_name_of_field();
         if !is_clean && !says_nothing {
             self.seen.unknown = true;
         }
-        let path = path_text(leaf.steps);
+        let path = path_text(leaf.steps, MAX_PATH);
         if let Some(rule) = rule.filter(|rule| rule.within && leaf.is_text) {
             self.within += leaf.text.len();
             if self.within > MAX_WITHIN_BYTES {

@@ -43,7 +43,7 @@ fn a_guard_knows_what_the_agent_has_read_with_a_tool_of_its_own() {
         stdout.read_line(&mut answer).unwrap();
         answer
     };
-    assert!(send("eve@example.com").contains("comes from nobody whom the rule accepts"));
+    assert!(send("eve@example.com").contains("comes from no source that the rule accepts"));
     let sent = send("ann@example.org");
     assert!(!sent.contains("Not executed"), "{sent}");
     drop(stdin);

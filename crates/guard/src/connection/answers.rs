@@ -47,11 +47,16 @@ impl Connection {
         outputs: &mut Vec<Output>,
     ) -> Option<String> {
         let (call, tool) = open.call.as_ref()?;
+        let (call, tool) = (*call, tool.clone());
+        let tool = tool.as_str();
         let (status, labels) = (observed::status(message, &open.method), observed::labels(message));
+        let has_ended = status.is_some_and(|status| status != CallStatus::Pending);
+        if !has_ended {
+            outputs.extend(self.task_said(message, &open.method, policy, now));
+        }
         if status.is_none() && labels.is_empty() {
             return None;
         }
-        let (call, tool) = (*call, tool.as_str());
         status.iter().for_each(|status| self.session.ended(call, *status));
         self.remember(message, open);
         let handled = results::handled(message, &open.method, tool, &labels, policy, &self.settings);
@@ -61,7 +66,9 @@ impl Connection {
             self.session.tainted(&labels, tool, now);
         }
         let origins = self.labelled(message, status, call, tool, policy);
-        self.session.brought(Some(call), tool, now, origins.clone(), is_given);
+        if has_ended {
+            self.session.brought(Some(call), tool, now, origins.clone(), is_given);
+        }
         let is_task = open.method.starts_with("tasks/");
         let word = |handling: ResultHandling| handling.as_str().to_owned();
         let (excerpt, text) = self.settings.keep.of(&message.text);

@@ -147,6 +147,7 @@ impl Connection {
                     Stream::Standing { .. } | Stream::Resumed { .. } => None,
                 };
                 let mut outputs = self.failed(of, &message.text, now).outputs;
+                outputs.extend(self.told("error", now));
                 outputs.push(Output::ToClient(message.text));
                 Step { outputs, ..Step::default() }
             }

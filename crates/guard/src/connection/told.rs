@@ -10,8 +10,23 @@ use crate::observed;
 
 /// Parameters that the client has chosen, or that carry nothing which an agent reads.
 const OF_CLIENT: [&str; 4] = ["progressToken", "requestId", "taskId", "_meta"];
+/// What the protocol says of a task, and no text.
+const OF_TASK: [&str; 7] = ["taskId", "status", "createdAt", "lastUpdatedAt", "ttl", "pollInterval", "resultType"];
 /// Requests whose answers are compared with what is pinned, and those about a call.
 const PINNED: [&str; 5] = ["initialize", "server/discover", "tools/list", "prompts/list", "resources/templates/list"];
+
+/// What a policy asks of where values come from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asks {
+    pub(super) origins: bool,
+    pub(super) pieces: bool,
+}
+
+impl Asks {
+    pub(super) fn of(policy: &ActionPolicy) -> Self {
+        Self { origins: policy.asks_for_origins(), pieces: policy.asks_for_pieces() }
+    }
+}
 
 impl Connection {
     /// Takes in a notification of the server.
@@ -41,15 +56,30 @@ impl Connection {
         self.said(method, &observed::values(message), policy, now)
     }
 
+    /// Takes in what is said of a task that goes on.
+    pub(super) fn task_said(
+        &mut self,
+        message: &Message,
+        method: &str,
+        policy: &ActionPolicy,
+        now: &str,
+    ) -> Option<Output> {
+        let mut values = observed::values(message);
+        for object in values.iter_mut().filter_map(object_of) {
+            OF_TASK.into_iter().for_each(|name| drop(object.remove(name)));
+            if let Some(task) = object.get_mut("task").and_then(object_of) {
+                OF_TASK.into_iter().for_each(|name| drop(task.remove(name)));
+            }
+        }
+        self.said(method, &values, policy, now)
+    }
+
     /// Takes in that the client was given a request of the server.
     pub(super) fn asked_by_server(&mut self, method: &str, now: &str) -> Option<Output> {
-        if self.asks.origins { self.told(method, now) } else { None }
+        self.told(method, now)
     }
 
     fn said(&mut self, method: &str, values: &[Json], policy: &ActionPolicy, now: &str) -> Option<Output> {
-        if !self.asks.origins {
-            return None;
-        }
         let args = Json::Object(Object::new());
         let read = ReadCall { tool: method, server: Some(&self.settings.server), args: Some(&args) };
         let request = self.session.task().map(str::to_owned);
@@ -58,13 +88,18 @@ impl Connection {
     }
 
     /// Nobody vouches for it. It is recorded once for each method.
-    fn told(&mut self, method: &str, now: &str) -> Option<Output> {
+    pub(super) fn told(&mut self, method: &str, now: &str) -> Option<Output> {
         // A server chooses the methods of its notifications, and the record must not grow with them.
         let method = if self.told.len() < MAX_COUNTED { proofmark_receipt::shown(method) } else { "others".to_owned() };
-        let is_new = self.told.insert(method.clone());
-        is_new.then(|| {
-            self.session.told(&method, now);
-            Output::Event(Event::Told(Told { method }))
-        })
+        if !self.told.insert(method.clone()) {
+            return None;
+        }
+        self.session.told(&method, now);
+        // Where no policy asks, it is known here, and not recorded.
+        self.asks.origins.then(|| Output::Event(Event::Told(Told { method })))
     }
+}
+
+fn object_of(json: &mut Json) -> Option<&mut Object> {
+    if let Json::Object(object) = json { Some(object) } else { None }
 }

@@ -128,7 +128,7 @@ mod tests {
         assert!(!covers("$[*].to", &[Item(3), Member("from")]));
         assert!(!covers("$[*].to", &[Item(3)]));
         assert!(!covers("$[2]", &[Item(3)]));
-        // The name of a member is text of whoever chose it.
+        // The name of a member is a text, too.
         assert!(!covers("$.*", &[Member("a"), Name]));
         assert!(covers("$.map", &[Member("map"), Member("a"), Name]));
         assert!(covers("$", &[Member("a"), Name]));

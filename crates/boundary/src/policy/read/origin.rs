@@ -32,7 +32,7 @@ pub(super) fn rule(field: &Field<'_>, demand: OriginDemand, schema: &Schema) -> 
         unless: fields.get("unless").map(|field| unless(&field)).transpose()?,
         reason: optional_wording(&fields, "reason")?.unwrap_or_else(|| wording(&demand)),
         next: optional_wording(&fields, "next")?,
-        // It is no mistake of the agent that another plan would mend, so a person looks at it.
+        // It is no mistake of the agent that another plan would fix, so a person looks at it.
         otherwise: otherwise(&fields)?.unwrap_or(OnBlock::HumanReview),
         origin: Some(demand),
     })
@@ -122,8 +122,11 @@ fn values(of: &str, asked: &[Asked], or: impl Fn(&str) -> String) -> String {
 /// That a value is that of this argument, or below it.
 fn is_at(argument: &str) -> String {
     let item = escaped("[*]");
-    let pattern = escaped(argument).replace(&item, r"\[[0-9]+\]");
-    format!("v.at.matches({})", quoted(&format!(r"^{pattern}($|[.\[])")))
+    // A server may read a text in place of an object as one, and a name in other letters as this one.
+    let above = argument.match_indices(['.', '[']).filter_map(|(at, _)| argument.get(..at));
+    let pattern = |path: &str| escaped(path).replace(&item, r"\[[0-9]+\]");
+    let above: String = above.map(|path| format!("|{}$", pattern(path))).collect();
+    format!("v.at.matches({})", quoted(&format!(r"(?i)^({}($|[.\[]){above})", pattern(argument))))
 }
 
 /// A text as a regular expression that matches it.
@@ -146,10 +149,10 @@ fn quoted(text: &str) -> String {
 fn wording(demand: &OriginDemand) -> Wording {
     let (code, message) = match demand {
         OriginDemand::From(_) => {
-            ("untrusted_origin", "A value of this action comes from nobody whom the rule accepts.")
+            ("untrusted_origin", "A value of this action comes from no source that the rule accepts.")
         }
         OriginDemand::Links(_) => {
-            ("untrusted_link", "A link or a number in this action comes from nobody whom the rule accepts.")
+            ("untrusted_link", "A link or a number in this action comes from no source that the rule accepts.")
         }
         OriginDemand::Cover(_) => ("untrusted_text", "A text of this action is not made of what the rule accepts."),
         OriginDemand::Asked(_) => ("not_asked", "The user's request does not speak of this action."),

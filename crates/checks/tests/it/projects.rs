@@ -378,7 +378,7 @@ fn variables_of_the_environment_are_plain() {
 fn settings_outside_of_a_request_are_those_of_its_schema() {
     let schema: Value = serde_json::from_str(include_str!("../../../../schemas/project.schema.json")).unwrap();
     let mut properties: Vec<&str> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
-    let mut settings = [PROJECT_SETTINGS.as_slice(), &["exclude", "policy", "tests"]].concat();
+    let mut settings = [PROJECT_SETTINGS.as_slice(), &["exclude", "include", "policy", "tests"]].concat();
     properties.sort_unstable();
     settings.sort_unstable();
     assert_eq!(properties, settings);

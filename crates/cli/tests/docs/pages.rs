@@ -118,6 +118,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/operating.md", "sudo -u postgres createuser --pwprompt proofmark_worker"),
     ("docs/operating.md", "proofmark store grant worker proofmark_worker --store postgres:///proofmark"),
     ("docs/operating.md", "proofmark work --store postgres://proofmark_worker@db.example.org/proofmark"),
+    ("docs/origins.md", "proofmark guard wrap .mcp.json --policy policy.yaml -- --session per-launch"),
+    ("docs/origins.md", "proofmark hook install claude --policy policy.yaml -- --session per-launch"),
     ("examples/agent/README.md", "pip install -r examples/agent/requirements.txt"),
 ];
 

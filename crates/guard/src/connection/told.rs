@@ -96,7 +96,7 @@ impl Connection {
         }
         self.session.told(&method, now);
         // Where no policy asks, it is known here, and not recorded.
-        self.asks.origins.then(|| Output::Event(Event::Told(Told { method })))
+        self.asks.origins.then_some(Output::Event(Event::Told(Told { method })))
     }
 }
 

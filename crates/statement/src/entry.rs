@@ -205,6 +205,8 @@ mod tests {
             "Plain stop: step build accepted [receipt]",
             "Bad lost: 12 entries that could not be stored []",
             "Plain closed:  []",
+            "Plain asked:  [request of the user]",
+            "Plain told: notifications/message []",
         ];
         assert_eq!(lines, expected, "{}", lines.join("\n"));
     }

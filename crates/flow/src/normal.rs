@@ -3,7 +3,7 @@
 use proofmark_receipt::document::is_unseen;
 use unicode_normalization::UnicodeNormalization;
 
-/// What stands around words and is no part of them. A `.`, `/`, `~`, `-` or `+` before a word belongs to it.
+/// Punctuation before a word. A `.`, `/`, `~`, `-` or `+` before a word belongs to it.
 const BEFORE: &[char] = &[
     '"', '\'', '`', '“', '”', '‘', '’', '«', '»', '(', '[', '{', '<', '>', '*', '_', '#', '@', '$', '€', '£', ',', ';',
     ':', '!', '?',
@@ -55,7 +55,7 @@ pub(crate) fn placed_words(searchable: &str) -> Vec<(String, usize)> {
     words
 }
 
-/// Whether what stands from `start` to `end` of a searchable text is no part of a longer word.
+/// Whether the bytes from `start` to `end` of a searchable text are whole words.
 pub(crate) fn stands_alone(searchable: &str, start: usize, end: usize) -> bool {
     let (before, after) = (searchable.get(..start).unwrap_or_default(), searchable.get(end..).unwrap_or_default());
     let joins = |c: char| matches!(c, '@' | '.' | '_' | '-' | '/' | '+' | '\\' | '~');
@@ -212,8 +212,8 @@ fn without_scheme(text: &str) -> &str {
     if bare.len() > 1 { bare.strip_suffix('/').unwrap_or(bare) } else { bare }
 }
 
-/// A decimal number without the zeros that do not change its value. `None` for what is no number, or an identifier that
-/// begins with a zero.
+/// A decimal number without the zeros that do not change its value. `None` if the text is not a number, or begins with a zero as
+/// identifiers do.
 fn number(text: &str) -> Option<String> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),

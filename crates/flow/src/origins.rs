@@ -214,7 +214,7 @@ impl Origins {
     }
 
     /// The places of a value: those that it is equal to, and those of texts that are vouched for and in which its words stand together.
-    /// What the agent had written itself before it was read there is no place of a label.
+    /// A place does not give its label if the agent had written the value before it was read there.
     #[must_use]
     pub fn hits(&self, value: &str) -> Vec<Hit<'_>> {
         self.hits_within(value, &mut MAX_STEPS.clone())

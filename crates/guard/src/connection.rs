@@ -502,7 +502,7 @@ impl Connection {
                 if message.has_param("inputRequests") {
                     return Step::of(Output::Log("a notification that asks for input is not forwarded".to_owned()));
                 }
-                let told = self.notified_by_server(&message, &method, policy, now);
+                let told = self.said(&method, &told::of_notification(&message), policy, now);
                 let mut step = Step::of(Output::ToClient(message.text));
                 step.outputs.splice(0..0, told.into_iter().chain(self.list_changed(&method).map(Output::Event)));
                 step

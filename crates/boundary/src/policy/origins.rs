@@ -1,37 +1,26 @@
 //! Who vouches for what is read: the rules that give labels to the values of results.
 
+mod label;
 mod path;
+mod read;
+mod words;
 
 use std::ops::ControlFlow;
 
 use proofmark_evidence::Condition;
-use proofmark_flow::{
-    Leaf, MAX_SEEN_VALUES, MAX_WITHIN_BYTES, Origins, REQUEST, SeenResult, SeenText, SeenValue, Step, each_leaf,
-    name_words, normal, path_text, value_digest,
-};
-use proofmark_receipt::document::{Cause, DocumentError, Field};
+use proofmark_flow::{Leaf, Origins, Step, each_leaf, name_words, normal};
 use proofmark_receipt::glob::{self, Globs};
 use proofmark_receipt::{Json, Object};
-use proofmark_session::{masked, name_on_server};
+use proofmark_session::name_on_server;
 
-use super::text::text;
 use super::{ActionPolicy, Demand, OriginDemand};
 use path::PathPattern;
+pub(super) use read::{labels, read};
 
-/// The most entries of `origins`.
-const MAX_ORIGINS: usize = 1_024;
-/// The most labels that one field may list.
-pub(crate) const MAX_LABELS: usize = 64;
-/// The most conditions of one entry.
-const MAX_CONDITIONS: usize = 32;
-/// The longest path of a value that is recorded, in bytes.
-const MAX_PATH: usize = 256;
 /// The longest extension of a file's name, in bytes.
 const MAX_EXTENSION: usize = 5;
 /// How many characters a name has at least that a request can name: shorter ones stand in many texts.
 const MIN_NAME: usize = 3;
-/// The label of what nobody vouches for. A rule that gives it ends the search.
-pub(crate) const NOBODY: &str = "text";
 
 /// An entry of `origins`.
 #[derive(Debug)]
@@ -78,84 +67,6 @@ enum Applies {
     Unclear,
 }
 
-/// Reads `origins`.
-pub(super) fn read(field: &Field<'_>) -> Result<Vec<OriginRule>, DocumentError> {
-    let items = field.items()?;
-    if items.len() > MAX_ORIGINS {
-        return Err(field.error(Cause::TooMany, format!("more than {MAX_ORIGINS} entries")).with_help("join some"));
-    }
-    items.iter().map(entry).collect()
-}
-
-fn entry(field: &Field<'_>) -> Result<OriginRule, DocumentError> {
-    let fields = field.fields()?;
-    fields.only(&["tool", "server", "path", "if", "args", "anchor", "named", "label", "within"])?;
-    Ok(OriginRule {
-        tool: Globs::read(&fields.need("tool", "name the tools whose results are labelled, as in `tool: get_*`")?)?,
-        server: fields.get("server").map(|field| Globs::read(&field)).transpose()?,
-        path: fields.get("path").map(|field| PathPattern::read(&field)).transpose()?,
-        when: fields.get("if").map(|field| conditions(&field)).transpose()?.unwrap_or_default(),
-        args: fields.get("args").map(|field| conditions(&field)).transpose()?.unwrap_or_default(),
-        anchor: fields.get("anchor").map(|field| labels(&field)).transpose()?,
-        named: fields.get("named").map(|field| text(&field).map(str::to_owned)).transpose()?,
-        label: label(&fields.need("label", "name who vouches for it, as in `label: own`")?)?,
-        within: fields.get("within").map(|field| field.boolean()).transpose()?.unwrap_or(false),
-    })
-}
-
-/// The label that a rule gives. What the user asked for is told by the host, and no result can be that.
-fn label(field: &Field<'_>) -> Result<String, DocumentError> {
-    let label = text(field)?;
-    if label == REQUEST {
-        let error = field.error(Cause::InvalidValue, "`request` is the label of what the user asked for");
-        return Err(error.with_help("name another one"));
-    }
-    if label.starts_with(['=', '<']) {
-        return Err(field.error(Cause::InvalidValue, "a label cannot begin with `=` or `<`").with_help("name another"));
-    }
-    Ok(label.to_owned())
-}
-
-/// A label, or a list of labels.
-pub(super) fn labels(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
-    let fields = match field.json.as_array() {
-        Some(_) => field.items()?,
-        None => vec![field.clone()],
-    };
-    if fields.is_empty() {
-        return Err(field.error(Cause::Empty, "the list has no labels").with_help("write one"));
-    }
-    if fields.len() > MAX_LABELS {
-        return Err(field.error(Cause::TooMany, format!("more than {MAX_LABELS} labels")).with_help("join some"));
-    }
-    fields.iter().map(|field| text(field).map(str::to_owned)).collect()
-}
-
-fn conditions(field: &Field<'_>) -> Result<Vec<(String, Expected)>, DocumentError> {
-    let fields = field.fields()?;
-    let mut conditions = Vec::new();
-    for (name, field) in fields.iter() {
-        if conditions.len() >= MAX_CONDITIONS {
-            let error = field.error(Cause::TooMany, format!("more than {MAX_CONDITIONS} conditions"));
-            return Err(error.with_help("write two entries"));
-        }
-        conditions.push((name.to_owned(), expected(&field)?));
-    }
-    if conditions.is_empty() {
-        return Err(field.error(Cause::Empty, "there is no condition").with_help("write one, or leave the field out"));
-    }
-    Ok(conditions)
-}
-
-fn expected(field: &Field<'_>) -> Result<Expected, DocumentError> {
-    if field.json.as_object().is_some() {
-        let fields = field.fields()?;
-        fields.only(&["from"])?;
-        return Ok(Expected::From(labels(&fields.need("from", "name the labels, as in `{from: [request]}`")?)?));
-    }
-    Ok(Expected::Text(labels(field)?))
-}
-
 impl OriginRule {
     fn names(&self, call: &ReadCall<'_>) -> bool {
         let tool = || self.tool.matches(call.tool) || self.tool.matches(name_on_server(call.server, call.tool));
@@ -192,7 +103,7 @@ impl OriginRule {
     /// Whether the rule is about a value that such a call read.
     fn applies_to(&self, leaf: &Leaf<'_, '_>, request: Option<&str>, origins: &Origins) -> Applies {
         match &self.path {
-            // A text without fields is no place that a path can name.
+            // A path cannot name a text without fields.
             Some(_) if leaf.steps.is_empty() => return Applies::Unclear,
             Some(path) if !path.covers(leaf.steps) => return Applies::No,
             Some(_) | None => {}
@@ -289,134 +200,8 @@ impl ActionPolicy {
         let mut denials = self.boundaries.iter().flat_map(|boundary| &boundary.deny);
         denials.any(|rule| matches!(rule.origin, Some(OriginDemand::Cover(_))))
     }
-
-    /// The labels of what a call brought: `values` are the values that its agent is given. `request` is what the user has asked
-    /// for. `failed` says that the call did not do what it was to do: then nobody vouches for what it says.
-    #[must_use]
-    pub fn labelled(
-        &self,
-        call: &ReadCall<'_>,
-        values: &[Json],
-        request: Option<&str>,
-        origins: &Origins,
-        failed: bool,
-    ) -> SeenResult {
-        let rules = self.origins.iter().filter(|rule| !failed && rule.names(call));
-        let rules: Vec<_> = rules.map(|rule| (rule, rule.applies_to_call(call, origins))).collect();
-        let mut labelling = Labelling { policy: self, arguments: call.args, seen: SeenResult::default(), within: 0 };
-        for value in values {
-            let _all = each_leaf(value, &mut |leaf| labelling.leaf(leaf, &rules, request, origins));
-        }
-        labelling.seen
-    }
 }
 
 fn names_origins(condition: &Condition) -> bool {
     condition.names().iter().any(|name| &**name == "origins")
-}
-
-/// The labels of a result, while they are given.
-struct Labelling<'p> {
-    policy: &'p ActionPolicy,
-    /// The arguments of the call, which a result may repeat.
-    arguments: Option<&'p Json>,
-    seen: SeenResult,
-    /// How many bytes of texts are kept.
-    within: usize,
-}
-
-impl Labelling<'_> {
-    fn leaf(
-        &mut self,
-        leaf: &Leaf<'_, '_>,
-        rules: &[(&OriginRule, Applies)],
-        request: Option<&str>,
-        origins: &Origins,
-    ) -> ControlFlow<()> {
-        if self.seen.values.len() >= MAX_SEEN_VALUES {
-            self.seen.unknown = true;
-            return ControlFlow::Break(());
-        }
-        let rule = rules.iter().find_map(|(rule, of_call)| {
-            match all([*of_call, rule.applies_to(leaf, request, origins)].into_iter()) {
-                Applies::Yes => Some(Some(*rule)),
-                Applies::Unclear => Some(None),
-                Applies::No => None,
-            }
-        });
-        let rule = rule.flatten().filter(|rule| rule.label != NOBODY);
-        let rule = rule.filter(|rule| !leaf.is_text || !origins.holds_written(leaf.text, &rule.label, self.arguments));
-        let label = rule.map(|rule| rule.label.as_str());
-        let is_clean = label.is_some_and(|label| self.policy.clean.iter().any(|clean| clean == label));
-        // What is not a text, has no letters or digits, or names a field, tells an agent nothing to do.
-        let says_nothing = !leaf.is_text
-            || !leaf.text.chars().any(|c| c.is_alphanumeric() || !c.is_ascii())
-            || leaf.is_name_of_field();
-        if !is_clean && !says_nothing {
-            self.seen.unknown = true;
-        }
-        let path = path_text(leaf.steps, MAX_PATH);
-        if let Some(rule) = rule.filter(|rule| rule.within && leaf.is_text) {
-            self.within += leaf.text.len();
-            if self.within > MAX_WITHIN_BYTES {
-                self.seen.unknown = true;
-                return ControlFlow::Continue(());
-            }
-            let text = masked(leaf.text);
-            self.seen.texts.push(SeenText { label: rule.label.clone(), path: path.clone(), text });
-        }
-        self.seen.values.push(SeenValue { label: label.map(str::to_owned), path, digest: value_digest(leaf.text) });
-        ControlFlow::Continue(())
-    }
-}
-
-impl OriginRule {
-    /// The entry in words.
-    pub(crate) fn shown(&self) -> String {
-        let server =
-            self.server.as_ref().map_or_else(String::new, |globs| format!(" from the server {}", globs.shown()));
-        let path = self.path.as_ref().map_or_else(String::new, |path| format!(" at {path}"));
-        let within = if self.within { ", and the words within them" } else { "" };
-        let parts = self.conditions();
-        let only = if parts.is_empty() { String::new() } else { format!(", if {}", parts.join(" and ")) };
-        format!("Values of {}{server}{path} have the label {}{within}{only}.", self.tool.shown(), self.label)
-    }
-
-    /// The labels that the entry asks for.
-    pub(super) fn labels_asked_for(&self) -> impl Iterator<Item = &str> {
-        let conditions = self.when.iter().chain(&self.args).filter_map(|(_, expected)| match expected {
-            Expected::From(labels) => Some(labels),
-            Expected::Text(_) => None,
-        });
-        conditions.chain(&self.anchor).flatten().map(String::as_str)
-    }
-
-    fn conditions(&self) -> Vec<String> {
-        let when = self.when.iter().map(|(name, expected)| format!("`{name}` {}", expected.shown()));
-        let args = self.args.iter().map(|(name, expected)| format!("the argument `{name}` {}", expected.shown()));
-        let anchor = self.anchor.iter().map(|labels| format!("all arguments come from {}", labels.join(" or ")));
-        let named = self.named.iter().map(|name| format!("the request names the `{name}`"));
-        when.chain(args).chain(anchor).chain(named).collect()
-    }
-}
-
-impl Expected {
-    fn shown(&self) -> String {
-        match self {
-            Self::Text(globs) => {
-                let (denied, wanted): (Vec<_>, Vec<_>) = globs.iter().partition(|glob| glob.starts_with('!'));
-                let parts = [
-                    (!wanted.is_empty()).then(|| {
-                        format!("is {}", wanted.iter().map(|glob| glob.as_str()).collect::<Vec<_>>().join(" or "))
-                    }),
-                    (!denied.is_empty()).then(|| {
-                        let denied: Vec<_> = denied.iter().map(|glob| glob.trim_start_matches('!')).collect();
-                        format!("is not {}", denied.join(" or "))
-                    }),
-                ];
-                parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
-            }
-            Self::From(labels) => format!("comes from {}", labels.join(" or ")),
-        }
-    }
 }

@@ -11,7 +11,7 @@ use super::{GitError, Repository};
 const BELIEVES: [&str; 4] = ["-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"];
 
 /// The files and folders below `folder` that its repository ignores, by their paths below it: those that `.gitignore` and the like name
-/// and that git does not track. Empty where there is no repository, or where the folder as a whole is ignored.
+/// and that git does not track. Empty outside of a repository, and if the whole folder is ignored.
 ///
 /// # Errors
 /// Where git cannot be started, or refuses to read the repository.

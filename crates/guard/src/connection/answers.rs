@@ -5,7 +5,7 @@ use proofmark_receipt::{Json, Object, Sha256Digest};
 use proofmark_session::{CallResult, CallStatus, Event};
 
 use super::requests::{Treatment, of_server};
-use super::{Connection, Held, MAX_REMEMBERED, Open, Output, Pending, Step, Task, results};
+use super::{Connection, Held, MAX_REMEMBERED, Open, Output, Pending, Step, Task, results, told};
 use crate::answer::Block;
 use crate::message::{Message, Sender};
 use crate::observed;
@@ -20,7 +20,7 @@ impl Connection {
             return Step { outputs, ..Step::default() };
         }
         if open.call.is_none() {
-            outputs.extend(self.answered_beside(&message, &open.method, policy, now));
+            outputs.extend(self.said(&open.method, &told::of_answer(&message, &open.method), policy, now));
         }
         let replaced = match open.method.as_str() {
             "tasks/list" => self.own_tasks(&message),
@@ -52,7 +52,7 @@ impl Connection {
         let (status, labels) = (observed::status(message, &open.method), observed::labels(message));
         let has_ended = status.is_some_and(|status| status != CallStatus::Pending);
         if !has_ended {
-            outputs.extend(self.task_said(message, &open.method, policy, now));
+            outputs.extend(self.said(&open.method, &told::of_task(message), policy, now));
         }
         if status.is_none() && labels.is_empty() {
             return None;

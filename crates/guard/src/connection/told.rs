@@ -29,57 +29,13 @@ impl Asks {
 }
 
 impl Connection {
-    /// Takes in a notification of the server.
-    pub(super) fn notified_by_server(
-        &mut self,
-        message: &Message,
-        method: &str,
-        policy: &ActionPolicy,
-        now: &str,
-    ) -> Option<Output> {
-        let mut params = message.params().cloned().unwrap_or_default();
-        OF_CLIENT.into_iter().for_each(|name| drop(params.remove(name)));
-        self.said(method, &[params.into()], policy, now)
-    }
-
-    /// Takes in an answer that belongs to no call.
-    pub(super) fn answered_beside(
-        &mut self,
-        message: &Message,
-        method: &str,
-        policy: &ActionPolicy,
-        now: &str,
-    ) -> Option<Output> {
-        if PINNED.contains(&method) || method.starts_with("tasks/") {
-            return None;
-        }
-        self.said(method, &observed::values(message), policy, now)
-    }
-
-    /// Takes in what is said of a task that goes on.
-    pub(super) fn task_said(
-        &mut self,
-        message: &Message,
-        method: &str,
-        policy: &ActionPolicy,
-        now: &str,
-    ) -> Option<Output> {
-        let mut values = observed::values(message);
-        for object in values.iter_mut().filter_map(object_of) {
-            OF_TASK.into_iter().for_each(|name| drop(object.remove(name)));
-            if let Some(task) = object.get_mut("task").and_then(object_of) {
-                OF_TASK.into_iter().for_each(|name| drop(task.remove(name)));
-            }
-        }
-        self.said(method, &values, policy, now)
-    }
-
     /// Takes in that the client was given a request of the server.
     pub(super) fn asked_by_server(&mut self, method: &str, now: &str) -> Option<Output> {
         self.told(method, now)
     }
 
-    fn said(&mut self, method: &str, values: &[Json], policy: &ActionPolicy, now: &str) -> Option<Output> {
+    /// Takes in what the server has said with a message of this method.
+    pub(super) fn said(&mut self, method: &str, values: &[Json], policy: &ActionPolicy, now: &str) -> Option<Output> {
         let args = Json::Object(Object::new());
         let read = ReadCall { tool: method, server: Some(&self.settings.server), args: Some(&args) };
         let request = self.session.task().map(str::to_owned);
@@ -102,4 +58,29 @@ impl Connection {
 
 fn object_of(json: &mut Json) -> Option<&mut Object> {
     if let Json::Object(object) = json { Some(object) } else { None }
+}
+
+/// What a notification says.
+pub(super) fn of_notification(message: &Message) -> Vec<Json> {
+    let mut params = message.params().cloned().unwrap_or_default();
+    OF_CLIENT.into_iter().for_each(|name| drop(params.remove(name)));
+    vec![params.into()]
+}
+
+/// What an answer says that belongs to no call.
+pub(super) fn of_answer(message: &Message, method: &str) -> Vec<Json> {
+    let is_known = PINNED.contains(&method) || method.starts_with("tasks/");
+    if is_known { Vec::new() } else { observed::values(message) }
+}
+
+/// What is said of a task that goes on.
+pub(super) fn of_task(message: &Message) -> Vec<Json> {
+    let mut values = observed::values(message);
+    for object in values.iter_mut().filter_map(object_of) {
+        OF_TASK.into_iter().for_each(|name| drop(object.remove(name)));
+        if let Some(task) = object.get_mut("task").and_then(object_of) {
+            OF_TASK.into_iter().for_each(|name| drop(task.remove(name)));
+        }
+    }
+    values
 }

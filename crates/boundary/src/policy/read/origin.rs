@@ -32,7 +32,7 @@ pub(super) fn rule(field: &Field<'_>, demand: OriginDemand, schema: &Schema) -> 
         unless: fields.get("unless").map(|field| unless(&field)).transpose()?,
         reason: optional_wording(&fields, "reason")?.unwrap_or_else(|| wording(&demand)),
         next: optional_wording(&fields, "next")?,
-        // It is no mistake of the agent that another plan would fix, so a person looks at it.
+        // Another plan of the agent does not help, so a person looks at it.
         otherwise: otherwise(&fields)?.unwrap_or(OnBlock::HumanReview),
         origin: Some(demand),
     })

@@ -217,7 +217,8 @@ impl Origins {
     /// A place does not give its label if the agent had written the value before it was read there.
     #[must_use]
     pub fn hits(&self, value: &str) -> Vec<Hit<'_>> {
-        self.hits_within(value, &mut MAX_STEPS.clone())
+        let mut steps = MAX_STEPS;
+        self.hits_within(value, &mut steps)
     }
 
     fn hits_within(&self, value: &str, steps: &mut u64) -> Vec<Hit<'_>> {

@@ -12,6 +12,7 @@ use proofmark_store::{Claim, Hint, JobState as StoredState, Runnable, StoreError
 use proofmark_verifier::sync::lock;
 
 use crate::job::Job;
+use crate::leases::TakenUp;
 use crate::queue::OfLane;
 use crate::scheduler::Scheduler;
 use crate::{Figures, JobState, JobView, JobWatch, needs};
@@ -144,7 +145,10 @@ impl Scheduler {
         }
         for job in &claimed {
             self.report(JobWatch::Claimed { tenant: &job.tenant, id: job.job_id, attempt: job.attempt });
-            self.take_up(&job.tenant, &job.job_id);
+            if self.take_up(&job.tenant, &job.job_id) == TakenUp::Lost {
+                // This process was stopped in between for longer than its lease lasts.
+                self.report(JobWatch::Left { tenant: &job.tenant, id: job.job_id });
+            }
         }
         !claimed.is_empty()
     }

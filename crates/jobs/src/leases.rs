@@ -23,6 +23,15 @@ const _: () = assert!(RENEW_EVERY.as_millis() as i64 * 3 < LEASE_MS, "a lease ou
 /// How often old answers and jobs are deleted.
 const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
 
+/// What became of a row that this process had.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TakenUp {
+    /// It has ended, or is another process's.
+    Lost,
+    /// It is here, or is tried again.
+    Kept,
+}
+
 impl Scheduler {
     /// Runs until everything has stopped. What fails in the store is tried again at the next turn: until then the lease expires
     /// at worst, and a process that has lost a job cannot end it.
@@ -60,7 +69,8 @@ impl Scheduler {
         // taken up at once, to be ended.
         let is_due = |row: &&StoredJob| row.cancelling || !self.unstored.waits(&row.job_id, Instant::now());
         for row in rows.iter().filter(|row| !self.is_live(&row.job_id)).filter(is_due) {
-            self.take_up(&row.tenant, &row.job_id);
+            // The row of a job that has just ended is not ours any more.
+            let _lost = self.take_up(&row.tenant, &row.job_id);
         }
         Ok(())
     }
@@ -156,13 +166,16 @@ impl Scheduler {
 
     /// Queues a stored job that this process has. Its request is read here to see whether it can run, and again when it does:
     /// in between it takes no memory.
-    pub(super) fn take_up(&self, tenant: &Tenant, id: &ReceiptId) {
+    pub(super) fn take_up(&self, tenant: &Tenant, id: &ReceiptId) -> TakenUp {
         if self.is_live(id) {
-            return;
+            return TakenUp::Kept;
         }
-        // The row of a job that has just ended is not ours any more. Where the store fails the row stays ours, and is
-        // tried again.
-        let Ok(Some(row)) = self.own_row(tenant, id) else { return };
+        let row = match self.own_row(tenant, id) {
+            Ok(Some(row)) => row,
+            Ok(None) => return TakenUp::Lost,
+            // The row stays ours, and is tried again.
+            Err(_) => return TakenUp::Kept,
+        };
         let attempt = row.attempt;
         let planned = self.request_of(&row).and_then(|request| {
             Ok((checks(&request, &self.caps).map_err(|error| error.to_string())?, Lane::of(&request)))
@@ -183,6 +196,7 @@ impl Scheduler {
                 let _again = self.store.of(tenant).submit(end).wait();
             }
         }
+        TakenUp::Kept
     }
 
     fn prune(&self) {

@@ -1,6 +1,6 @@
 //! Where the values of an action come from, over a whole session.
 
-use proofmark_boundary::{ActionPolicy, Disposition, ReadCall, Request, ToolCall};
+use proofmark_boundary::{ActionPolicy, Change, Disposition, ReadCall, Request, ToolCall};
 use proofmark_receipt::{Json, Object};
 use proofmark_session::{Agent, CallStatus, SessionFacts};
 
@@ -335,14 +335,15 @@ fn a_request_may_say_what_its_calls_brought() {
 #[test]
 fn no_change_is_promised_for_values_of_which_nothing_is_known() {
     let policy = BANK.replace("      - from:", "      - fact: action.args.amount <= 5\n      - from:");
+    let policy = policy.replace(", '<= 50'", "");
     let mut session = Session::new(&policy).asked("Pay 7 to Ann.");
     session.call("list_payments", "{}", PAYMENTS);
     let request = session.request("pay", "{to: Ann, amount: 7}");
     let decision = decided(&session.policy, &request, Vec::new());
     assert!(!decision.allows());
-    // `amount` could be 5, and nobody has said 5.
-    let text = format!("{:?}", decision.changes());
-    assert!(!text.contains("Edit"), "{text}");
+    // Another `amount` meets the first rule, and nobody has said any other than 7.
+    let kinds: Vec<_> = decision.changes().iter().map(Change::kind).collect();
+    assert_eq!(kinds, ["fact", "approval"]);
 }
 
 proptest::proptest! {

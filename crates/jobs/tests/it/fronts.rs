@@ -1,6 +1,7 @@
 //! A server that leaves its jobs to workers, and what it takes from them.
 
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use proofmark_checks::{Format, Request};
@@ -222,28 +223,41 @@ fn a_worker_runs_nothing_of_a_server_that_it_does_not_know() {
     drop(worker);
 }
 
+/// A worker that halts when it has claimed a job.
+struct Halting {
+    worker: Verifications,
+    claimed: Receiver<()>,
+    go_on: Sender<()>,
+    left: Receiver<ReceiptId>,
+}
+
+fn halting(store: &Arc<Store>) -> Halting {
+    let (has_claimed, claimed) = channel();
+    let (go_on, goes_on) = channel();
+    let (leaves, left) = channel();
+    let goes_on = std::sync::Mutex::new(goes_on);
+    let report: proofmark_jobs::Report = Box::new(move |what| match what {
+        JobWatch::Claimed { .. } => {
+            has_claimed.send(()).unwrap();
+            goes_on.lock().unwrap().recv().unwrap();
+        }
+        JobWatch::Left { id, .. } => leaves.send(*id).unwrap(),
+        _ => {}
+    });
+    let role = Role::Worker { workers: 1, only: None };
+    let servers = vec![key(1).signer()];
+    let settings = JobSettings { key: key(2), store: Arc::clone(store), role, servers, report: Some(report) };
+    let worker = Verifications::start_as(settings, || Host::probe(None)).unwrap();
+    Halting { worker, claimed, go_on, left }
+}
+
 #[test]
 fn a_job_that_is_claimed_while_its_worker_stops_is_given_back_and_said_to_be() {
     let (_home, store) = store();
     let front = front(&store);
     let id = submit(&front);
-    let (claimed, is_claimed) = std::sync::mpsc::channel();
-    let (go_on, goes_on) = std::sync::mpsc::channel::<()>();
-    let (left, is_left) = std::sync::mpsc::channel();
-    let goes_on = std::sync::Mutex::new(goes_on);
-    let report: proofmark_jobs::Report = Box::new(move |what| match what {
-        JobWatch::Claimed { .. } => {
-            claimed.send(()).unwrap();
-            goes_on.lock().unwrap().recv().unwrap();
-        }
-        JobWatch::Left { id, .. } => left.send(*id).unwrap(),
-        _ => {}
-    });
-    let role = Role::Worker { workers: 1, only: None };
-    let servers = vec![key(1).signer()];
-    let settings = JobSettings { key: key(2), store: Arc::clone(&store), role, servers, report: Some(report) };
-    let worker = Verifications::start_as(settings, || Host::probe(None)).unwrap();
-    is_claimed.recv().unwrap();
+    let Halting { worker, claimed, go_on, left } = halting(&store);
+    claimed.recv().unwrap();
     std::thread::scope(|scope| {
         let stopping = scope.spawn(|| worker.stop(Duration::from_secs(60)));
         // What it is given itself it runs until it stops.
@@ -251,8 +265,20 @@ fn a_job_that_is_claimed_while_its_worker_stops_is_given_back_and_said_to_be() {
         go_on.send(()).unwrap();
         stopping.join().unwrap();
     });
-    assert_eq!(is_left.try_recv(), Ok(id));
+    assert_eq!(left.try_recv(), Ok(id));
     assert_eq!(view(&front, &id).state, JobState::Waiting);
     let row = store.of(&tenant()).job(&id).unwrap().unwrap();
     assert_eq!(row.owner, None, "the next worker claims it at once");
+}
+
+#[test]
+fn a_job_that_another_process_gets_before_it_begins_is_said_to_be_left() {
+    let (home, store) = store();
+    let front = front(&store);
+    let id = submit(&front);
+    let Halting { worker: _worker, claimed, go_on, left } = halting(&store);
+    claimed.recv().unwrap();
+    home.sql(&format!("UPDATE jobs SET owner = 'another' WHERE job_id = {}", literal(&home, &id)));
+    go_on.send(()).unwrap();
+    assert_eq!(left.recv_timeout(Duration::from_secs(60)), Ok(id));
 }

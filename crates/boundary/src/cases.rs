@@ -3,14 +3,16 @@
 use proofmark_evidence::{
     Comparison, Evidence, ParseShareError, Person, ReceiptFact, ReceiptKind, Share, suite_digest,
 };
+use proofmark_predicate::Decimal;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
 use crate::asker::{Asker, Separation};
 use crate::decide::{Decision, decide};
 use crate::disposition::{Disposition, Outcome};
+use crate::limits::Counted;
 use crate::moment::{History, Moment};
-use crate::policy::ActionPolicy;
+use crate::policy::{ActionPolicy, limit_keys};
 use crate::request::Request;
 
 /// The most cases of one file.
@@ -36,6 +38,8 @@ pub struct Case {
     pub moment: Moment,
     receipts: Vec<ReceiptFact>,
     approvals: Vec<(String, u8)>,
+    /// What limits had counted, by their ids; those that are not named had counted nothing.
+    used: Vec<(String, Decimal)>,
     expect: Expectation,
 }
 
@@ -86,8 +90,19 @@ impl Case {
     /// Decides the case, and compares the decision with what is expected.
     #[must_use]
     pub fn run(&self, policy: &ActionPolicy) -> CaseResult {
-        let decision = decide(policy, &self.request, &self.evidence(policy), &self.moment);
-        CaseResult { name: self.name.clone(), differences: self.expect.differences(&decision), decision }
+        let keys = limit_keys(policy, &self.request);
+        let counted = keys.iter().map(|key| match self.used.iter().find(|(id, _)| *id == key.id) {
+            Some((_, used)) => Counted { used: *used, total: *used, ..Counted::nothing(key.key) },
+            None => Counted::nothing(key.key),
+        });
+        let history = History { counted: counted.collect(), ..self.moment.history.clone() };
+        let moment = Moment { now: self.moment.now.clone(), history };
+        let decision = decide(policy, &self.request, &self.evidence(policy), &moment);
+        let mut differences = self.expect.differences(&decision);
+        let unknown = self.used.iter().filter(|(id, _)| !keys.iter().any(|key| key.id == *id));
+        differences
+            .extend(unknown.map(|(id, _)| format!("`used` names `{}`, which does not count this action", shown(id))));
+        CaseResult { name: self.name.clone(), differences, decision }
     }
 
     /// The documents of the case. Its approvals approve exactly its action.
@@ -137,7 +152,7 @@ impl Expectation {
 
 fn case(field: &Field<'_>) -> Result<Case, DocumentError> {
     let fields = field.fields()?;
-    fields.only(&["name", "request", "asker", "now", "denied", "receipts", "approvals", "expect"])?;
+    fields.only(&["name", "request", "asker", "now", "denied", "used", "receipts", "approvals", "expect"])?;
     let now = match fields.get("now") {
         Some(field) => time(&field)?,
         None => Timestamp::from_unix_millis(DEFAULT_NOW_MILLIS),
@@ -151,16 +166,32 @@ fn case(field: &Field<'_>) -> Result<Case, DocumentError> {
         name: fields.need("name", "name the case")?.text()?.to_owned(),
         request: request.asked_by(&asker),
         receipts: receipts.collect::<Result<_, _>>()?,
+        used: fields.get("used").map(|field| used(&field)).transpose()?.unwrap_or_default(),
         approvals: items(&fields, "approvals")?.iter().map(approval).collect::<Result<_, _>>()?,
         expect: expect(&fields.need("expect", "write the expected outcome, as in `{outcome: allow}`")?)?,
         moment: Moment {
             history: History {
                 denied: fields.get("denied").map(|field| field.positive()).transpose()?.unwrap_or(0),
                 denial: None,
+                // Each limit's, once the policy is known.
+                counted: Vec::new(),
             },
             now,
         },
     })
+}
+
+/// What limits had counted, as in `{paid: 940}`.
+fn used(field: &Field<'_>) -> Result<Vec<(String, Decimal)>, DocumentError> {
+    let mut used = Vec::new();
+    for (id, number) in field.fields()?.iter() {
+        let read = number.json.as_number().and_then(|number| number.as_str().parse::<Decimal>().ok());
+        match read.filter(|number| *number >= Decimal::ZERO) {
+            Some(number) => used.push((id.to_owned(), number)),
+            None => return Err(number.wrong_type("a number from 0")),
+        }
+    }
+    Ok(used)
 }
 
 /// Who asks, which no request says.

@@ -1,6 +1,8 @@
 //! From policy, request, evidence and history to a decision. It fails closed: what is unknown, unmatched or in error is
 //! never an allow.
 
+use std::borrow::Cow;
+
 use proofmark_evidence::{Evidence, ReceiptFact, Spend, Subject};
 use proofmark_predicate::{Budget, StoppedError};
 use proofmark_receipt::{Sha256Digest, Timestamp};
@@ -10,6 +12,7 @@ use crate::disposition::{Disposition, Outcome};
 use crate::evidence::EvidenceItem;
 use crate::input::{Input, MAX_DECISION_STEPS};
 use crate::judge::{self, JudgedPolicy, Reason, RuleFinding, judge};
+use crate::limits::{self, LimitUse, with_limits};
 use crate::moment::{Denial, Moment};
 use crate::origins::with_origins;
 use crate::policy::{ActionPolicy, Mode};
@@ -26,6 +29,7 @@ pub struct Decision {
     pub(crate) unread: Vec<ReceiptFact>,
     pub(crate) steps: u64,
     pub(crate) denied_before: u64,
+    pub(crate) limits: Vec<LimitUse>,
     pub(crate) denial: Option<Denial>,
     pub(crate) decided_at: Timestamp,
     pub(crate) expires_at: Timestamp,
@@ -66,8 +70,13 @@ pub fn decide_until(
 /// The findings of [`decide`], without the search for changes.
 #[must_use]
 pub fn judge_rules(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Vec<RuleFinding> {
-    let (budget, known) = (Budget::new(MAX_DECISION_STEPS), with_origins(policy, request));
+    let (budget, known) = (Budget::new(MAX_DECISION_STEPS), known(policy, request, moment));
     judge(&Input { policy, request: &known, evidence, moment, assumed: &[], budget: &budget }).findings
+}
+
+/// The request with the facts that follow from it and the history.
+fn known<'r>(policy: &ActionPolicy, request: &'r Request, moment: &Moment) -> Cow<'r, Request> {
+    with_limits(policy, with_origins(policy, request), &moment.history.counted)
 }
 
 fn within(
@@ -78,7 +87,7 @@ fn within(
     judging: &Budget<'_>,
     searching: &Budget<'_>,
 ) -> Decision {
-    let known = with_origins(policy, request);
+    let known = known(policy, request, moment);
     let input = Input { policy, request: &known, evidence, moment, assumed: &[], budget: judging };
     let judged = judge(&input);
     let expires_at = expiry(&input, &judged);
@@ -107,6 +116,7 @@ fn within(
         unread,
         steps: judged.steps,
         denied_before: judged.denied_before,
+        limits: limits::uses(policy, request, &moment.history.counted, &judged.findings, disposition.allows()),
         denial: moment.history.denial.clone(),
         findings: judged.findings,
         decided_at: moment.now.clone(),
@@ -181,6 +191,12 @@ impl Decision {
     #[must_use]
     pub fn spends(&self) -> &[Spend] {
         &self.spends
+    }
+
+    /// What the limits of the policy had counted, and what this decision adds, to store in one write with it.
+    #[must_use]
+    pub fn limits(&self) -> &[LimitUse] {
+        &self.limits
     }
 
     /// What would change the decision. All changes together make it an allow, unless one is

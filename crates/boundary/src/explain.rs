@@ -8,7 +8,7 @@ use proofmark_receipt::document::counted;
 use crate::decide::Decision;
 use crate::evidence::EvidenceItem;
 use crate::judge::{RuleFinding, RuleStatus, call_words};
-use crate::policy::{ActionPolicy, Boundary, Demand, Mode, ReceiptRule, Unmatched};
+use crate::policy::{ActionPolicy, Boundary, Demand, Limit, Mode, OriginDemand, ReceiptRule, Unmatched};
 use crate::rule_ref::RuleKind;
 
 /// A boundary in words.
@@ -117,12 +117,12 @@ fn explain_boundary(policy: &ActionPolicy, boundary: &Boundary) -> BoundaryWords
         let unless =
             rule.unless.as_ref().map_or(String::new(), |demand| format!(", unless {}", approval(policy, demand)));
         let otherwise = rule.otherwise.as_str();
-        match &rule.origin {
+        let demand = rule.origin.as_ref().map(OriginDemand::shown).or_else(|| rule.limit.as_ref().map(Limit::shown));
+        match demand {
             // It stands among the requirements.
-            Some(demand) => RuleWords {
-                place: rule.at.to_string(),
-                words: format!("requires {}{unless}; else {otherwise}", demand.shown()),
-            },
+            Some(demand) => {
+                RuleWords { place: rule.at.to_string(), words: format!("requires {demand}{unless}; else {otherwise}") }
+            }
             None => RuleWords {
                 place: format!("{at}.deny[{index}]"),
                 words: format!("denied if `{}`{unless}: {otherwise}", rule.when.source()),

@@ -26,9 +26,10 @@ pub(crate) const DEFINITION_STATES: [&str; 6] =
 /// The values of `action.boundary`.
 pub(crate) const BOUNDARIES: [&str; 2] = ["action_execute", "memory_write"];
 
-/// The names and types of all facts. `classes` are declared by the policy, beside [`ACTION_CLASSES`].
+/// The names and types of all facts. `classes` are declared by the policy, beside [`ACTION_CLASSES`], and `limits` are the ids of its
+/// limits.
 #[must_use]
-pub(crate) fn fact_schema(classes: &[String]) -> Schema {
+pub(crate) fn fact_schema(classes: &[String], limits: &[String]) -> Schema {
     let text = || FieldType::String;
     let classes = ACTION_CLASSES.iter().copied().chain(classes.iter().map(String::as_str));
     schema([
@@ -112,11 +113,17 @@ pub(crate) fn fact_schema(classes: &[String]) -> Schema {
                 ("at", text()),
             ])),
         ),
+        ("limits", FieldType::Object(limits.iter().map(|id| (id.as_str(), limit())).collect())),
         ("task", object(["system", "first", "latest"].map(|name| (name, text())))),
         ("upstream", FieldType::Any),
         ("context_fill_pct", FieldType::Number),
         ("now", text()),
     ])
+}
+
+/// What a limit had counted.
+fn limit() -> FieldType {
+    object([("used", FieldType::Number), ("left", FieldType::Number)])
 }
 
 /// Where one value of an action comes from.

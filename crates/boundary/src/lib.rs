@@ -59,6 +59,7 @@ mod explain;
 mod facts;
 mod input;
 mod judge;
+mod limits;
 mod moment;
 mod origins;
 mod policy;
@@ -83,10 +84,11 @@ pub use evidence::{EvidenceItem, outputs_wanted, sought};
 pub use explain::{BoundaryWords, RuleWords, explain_boundaries, explain_decision, explain_policy};
 pub use input::MAX_DECISION_STEPS;
 pub use judge::{Reason, RuleFinding, RuleStatus};
+pub use limits::{Counted, CountedAction, LimitUse};
 pub use moment::{Denial, History, Moment};
 pub use policy::{
-    ActionPolicy, ActionPolicyError, HostTool, Mode, OnBlock, ReadCall, ResultHandling, ToolCall, Warning,
-    warning_codes,
+    ActionPolicy, ActionPolicyError, HostTool, LimitKey, Mode, OnBlock, ReadCall, ResultHandling, ToolCall, Warning,
+    limit_keys, warning_codes,
 };
 pub use receipt::{DecisionReceipt, ENGINE, ParseDecisionError, SignedDecision};
 pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, decide_as_recorded, other_engine, replay};

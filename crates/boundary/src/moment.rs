@@ -2,6 +2,8 @@
 
 use proofmark_receipt::{Json, Timestamp, object};
 
+use crate::limits::Counted;
+
 /// The time and the history of a decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
@@ -16,6 +18,8 @@ pub struct History {
     pub denied: u64,
     /// A human's denial of the same action, by the same agent in the same environment, that has not expired.
     pub denial: Option<Denial>,
+    /// What the limits of the policy had counted. A limit whose count is missing does not allow the action.
+    pub counted: Vec<Counted>,
 }
 
 /// A human's denial of an action.

@@ -3,6 +3,7 @@
 mod dispatchers;
 mod error;
 mod fingerprint;
+mod limits;
 mod lint;
 mod matcher;
 mod origins;
@@ -21,6 +22,8 @@ use proofmark_passkey::{Origin, Passkey};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 
 pub use error::ActionPolicyError;
+pub(crate) use limits::{Limit, Per};
+pub use limits::{LimitKey, limit_keys};
 pub use lint::Warning;
 pub(crate) use matcher::{Matcher, Matching};
 pub use origins::ReadCall;

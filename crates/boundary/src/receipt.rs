@@ -19,6 +19,7 @@ use crate::asker::{Asker, Separation};
 use crate::decide::Decision;
 use crate::disposition::Disposition;
 use crate::judge::Reason;
+use crate::limits::LimitUse;
 use crate::request::Request;
 
 /// The engine's name and version, as receipts bind them. The number behind `+` is raised whenever the same arguments give
@@ -229,6 +230,10 @@ fn binding(decision: &Decision, request: &Request) -> Object {
     // A replay has no store, so the denial that decided is part of the receipt.
     if let Some(denial) = &decision.denial {
         binding.insert("denial", denial.to_json());
+    }
+    // Neither has it what was counted, of which the store asks again before the decision counts.
+    if !decision.limits.is_empty() {
+        binding.insert("limits", decision.limits.iter().map(LimitUse::to_json).collect::<Vec<_>>());
     }
     binding.insert("decided_at", decision.decided_at.as_str());
     binding.insert("expires_at", decision.expires_at.as_str());

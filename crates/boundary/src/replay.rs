@@ -4,6 +4,7 @@ use proofmark_evidence::{Evidence, ReceiptFact, difference};
 use proofmark_receipt::{Json, SignatureStatus, SignerId, Timestamp, Trust, Verification};
 
 use crate::decide::{Decision, decide};
+use crate::limits::Counted;
 use crate::moment::{Denial, History, Moment};
 use crate::policy::ActionPolicy;
 use crate::receipt::{DecisionReceipt, ENGINE, documents};
@@ -162,7 +163,11 @@ fn recorded(receipt: &DecisionReceipt) -> Result<(Vec<ReceiptFact>, Moment), &'s
     let denial = receipt.member("binding", "denial").map(Denial::read);
     // Without the member there was no denial; one that cannot be read must not be replayed as if there was none.
     let denial = denial.map_or(Some(None), |denial| denial.map(Some)).ok_or("binding.denial")?;
-    Ok((documents, Moment { now, history: History { denied, denial } }))
+    let counted = receipt
+        .member("binding", "limits")
+        .map_or(Some(Vec::new()), |limits| limits.as_array()?.iter().map(Counted::read).collect());
+    let counted = counted.ok_or("binding.limits")?;
+    Ok((documents, Moment { now, history: History { denied, denial, counted } }))
 }
 
 fn timestamp(receipt: &DecisionReceipt, name: &str) -> Option<Timestamp> {

@@ -12,6 +12,7 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Place};
 use proofmark_receipt::{Json, Object, Sha256Digest};
 
 use crate::asker::Asker;
+use crate::limits;
 use crate::size::size;
 use canonical::CanonicalList;
 
@@ -113,6 +114,7 @@ impl Request {
         // Where the values of another action come from is not known.
         if facts.get("action") != self.facts().get("action") {
             facts.remove("origins");
+            limits::keep(&mut facts, self.facts());
         }
         let value = changed_members(&facts, self.facts(), &self.0.value)?;
         let has_same = |name| facts.get(name) == self.facts().get(name);

@@ -5,8 +5,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_boundary::{
-    ActionPolicy, Admission, Decision, DecisionReceipt, Denial, Disposition, History, Moment, Replay, Request, admits,
-    effects_text, outputs_wanted, sought,
+    ActionPolicy, Admission, Decision, DecisionReceipt, Denial, Disposition, History, LimitUse, Moment, Replay,
+    Request, admits, effects_text, outputs_wanted, sought,
 };
 use proofmark_evidence::{DatedKey, Evidence, ReceiptFact, Signers};
 use proofmark_keys::decision_signers;
@@ -14,13 +14,15 @@ use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, ReceiptId, SignError, Timestamp};
 use proofmark_session::SessionError;
 use proofmark_store::{
-    ActionHistory, ActionState, Decision as StoredDecision, DecisionIndex, JudgedRules, Spends, StoreError, TenantStore,
+    ActionHistory, ActionState, Count, Counts, Decision as StoredDecision, DecisionIndex, JudgedRules, Spends,
+    StoreError, TenantStore,
 };
 
 use proofmark_verifier::presented::{self, Presented, PresentedError};
 use proofmark_verifier::{ChangedDecision, clock, signed_decision, subject_key};
 
 use crate::ahead::Last;
+use crate::counted::Limits;
 
 /// A request for a decision, and what is presented with it.
 #[derive(Clone, Copy, Debug)]
@@ -136,10 +138,12 @@ pub(crate) fn resume(
     question: &Question<'_>,
     resumed: &DecisionReceipt,
     store: &TenantStore<'_>,
+    limits: &Limits<'_>,
 ) -> Result<Admission, DecideError> {
     let Known { now, history, denial, .. } = Known::of(question, store, None)?;
     let evidence = evidence(question, store, &now)?;
-    let moment = Moment { now, history: History { denied: history.denied, denial } };
+    let counted = limits.at(&now)?;
+    let moment = Moment { now, history: History { denied: history.denied, denial, counted } };
     Ok(admits(resumed, question.policy, question.request, &evidence, &moment))
 }
 
@@ -172,12 +176,18 @@ pub(crate) struct Made {
 }
 
 /// Makes a decision. `last` is the decision before it on its action, where that may not be on disk yet.
-pub(crate) fn make(question: &Question<'_>, store: &TenantStore<'_>, last: Option<Last>) -> Result<Made, DecideError> {
+pub(crate) fn make(
+    question: &Question<'_>,
+    store: &TenantStore<'_>,
+    last: Option<Last>,
+    limits: &Limits<'_>,
+) -> Result<Made, DecideError> {
     // First, so that a decision on the same action that is stored meanwhile makes this one fail, whatever evidence was
     // seen.
     let Known { now, history, after, denial, subject } = Known::of(question, store, last)?;
     let evidence = evidence(question, store, &now)?;
-    let moment = Moment { now: now.clone(), history: History { denied: history.denied, denial } };
+    let counted = limits.at(&now)?;
+    let moment = Moment { now: now.clone(), history: History { denied: history.denied, denial, counted } };
     let stopped = || question.stop.load(Ordering::Relaxed);
     let decision = proofmark_boundary::decide_until(question.policy, question.request, &evidence, &moment, &stopped);
     // What takes few steps is decided before it is asked whether to stop.
@@ -234,6 +244,15 @@ impl Made {
             facts: (review || record_facts).then(|| request.facts().to_text()),
             judged: Some(JudgedRules { policy: decision.policy_hash(), rules: effects_text(decision) }),
         }
+    }
+
+    /// What the decision counts; none where no limit is about its action.
+    pub(crate) fn counts(&self, decision_id: ReceiptId) -> Option<Counts> {
+        let actions = self.decision.limits().iter().filter_map(LimitUse::action);
+        let counts: Vec<_> =
+            actions.map(|action| Count { key: action.key, nth: action.nth, total: action.total.to_string() }).collect();
+        let at = self.now.unix_millis();
+        (!counts.is_empty()).then(|| Counts { counts, at, by: decision_id.to_string() })
     }
 
     /// What the decision spends.

@@ -18,7 +18,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use proofmark_boundary::{ActionPolicy, Admission, Asker, DecisionReceipt, Request, SignedDecision};
+use proofmark_boundary::{ActionPolicy, Admission, Asker, DecisionReceipt, Request, SignedDecision, limit_keys};
 use proofmark_evidence::{Capabilities, Capability, DatedKey, Signers};
 use proofmark_keys::{Checked, TrustedSigners, verify_decision};
 use proofmark_receipt::{
@@ -30,6 +30,7 @@ use proofmark_verifier::sync::{KeyGuard, KeyedLock, Waiting};
 use proofmark_verifier::{ChangedDecision, Issuer, clock, policy_of_step, signed_action, signed_decision};
 
 use crate::ahead::{Ahead, Last};
+use crate::counted::Limits;
 use crate::decide::{self, DecideError, Made, Question};
 use crate::deciding::{Attempt, Begun, Decided, Deciding, Issuing};
 use crate::policies::{Policies, PolicyAsked, PolicyPlace};
@@ -331,6 +332,15 @@ impl Decider {
         if let Some(waiting) = self.take(action.clone(), attempt) {
             return Ok(Begun::Waits(waiting));
         }
+        // Actions that one limit counts are decided on one after the other. Each waits for them in one order, so that none waits for another
+        // that waits for it.
+        let mut limits: Vec<_> = limit_keys(&policy, asked.request).iter().map(|key| key.key.to_string()).collect();
+        limits.sort();
+        for limit in limits {
+            if let Some(waiting) = self.take(lock_name("limit", asked.tenant, &limit), attempt) {
+                return Ok(Begun::Waits(waiting));
+            }
+        }
         attempt.count()?;
         let issuing = self.issue(&policy, asked, &action)?;
         // That something is spent is only seen once it is on disk: the next decision would try to spend the same.
@@ -356,7 +366,8 @@ impl Decider {
     pub fn admits(&self, asked: &Asked<'_>, resumed: &DecisionReceipt) -> Result<Admission, DecideError> {
         let policy = self.policy_for(asked.tenant, asked.request.asker())?;
         let (trusted, vouching) = (self.trusted(), self.vouching());
-        decide::resume(&question(&policy, asked, &trusted, &vouching), resumed, &self.store.of(asked.tenant))
+        let limits = Limits::of(self, asked.tenant, &policy, asked.request)?;
+        decide::resume(&question(&policy, asked, &trusted, &vouching), resumed, &self.store.of(asked.tenant), &limits)
     }
 
     /// Holds a name, or waits for it.
@@ -370,7 +381,8 @@ impl Decider {
     /// `last` is the decision before it on its action, where that may not be on disk yet.
     fn make(&self, policy: &ActionPolicy, asked: &Asked<'_>, last: Option<Last>) -> Result<Made, DecideError> {
         let (trusted, vouching) = (self.trusted(), self.vouching());
-        decide::make(&question(policy, asked, &trusted, &vouching), &self.store.of(asked.tenant), last)
+        let limits = Limits::of(self, asked.tenant, policy, asked.request)?;
+        decide::make(&question(policy, asked, &trusted, &vouching), &self.store.of(asked.tenant), last, &limits)
     }
 
     /// Decides on an action whose name is held, and hands the decision over to the store.
@@ -380,6 +392,7 @@ impl Decider {
         let (id, signed, new) = self.prepare(&made, asked.request, asked.candidate)?;
         // In one write with the decision: what was spent meanwhile refuses the decision, which is then made again.
         let mut writes: Vec<Write> = vec![new.into(), made.spends(id).into()];
+        writes.extend(made.counts(id).map(Write::from));
         writes.extend(asked.replayable.map(|one| answer(one, id.to_string()).into()));
         if let Some(with) = asked.with {
             writes.extend(with(&id.to_string(), made.decision.allows())?);

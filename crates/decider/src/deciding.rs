@@ -166,6 +166,7 @@ fn decided(
             entry.refused();
             match error {
                 StoreError::DecidedMeanwhile(_)
+                | StoreError::CountedMeanwhile(_)
                 | StoreError::Spent(_)
                 | StoreError::Superseded(_)
                 | StoreError::Answered(_) => Ok(None),

@@ -10,6 +10,7 @@
 //! - [`suggest_policy`] and [`policy_diff()`] decide again what a session or a store has recorded.
 
 mod ahead;
+mod counted;
 mod decide;
 mod decider;
 mod deciding;

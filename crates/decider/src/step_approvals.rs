@@ -4,6 +4,7 @@ use proofmark_boundary::{ActionPolicy, Decision, EvidenceItem, RuleFinding, Rule
 use proofmark_contract::ApprovalFinding;
 use proofmark_verifier::{AskError, StepApprovals, StepDecision, StepQuestion};
 
+use crate::counted::Limits;
 use crate::decide::{self, DecideError, Question};
 use crate::decider::Decider;
 
@@ -16,7 +17,8 @@ impl StepApprovals for Decider {
         let vouching = &self.vouching();
         let question = Question { policy, request, presented: *presented, trusted, vouching, stop };
         let store = self.store.of(tenant);
-        let made = decide::make(&question, &store, None).map_err(refused)?;
+        let limits = Limits::of(self, tenant, policy, request).map_err(refused)?;
+        let made = decide::make(&question, &store, None, &limits).map_err(refused)?;
         let waiting = store.waiting_on(made.subject())?.map(|waiting| waiting.decision.decision_id);
         let (id, _, new) = self.prepare(&made, request, None).map_err(refused)?;
         let decision = &made.decision;

@@ -154,6 +154,9 @@ pub enum StoreError {
     /// Another decision on the same action was stored first.
     #[error("store the decision `{0}`: another decision on the action was stored meanwhile")]
     DecidedMeanwhile(String),
+    /// Another action was counted under a key of this decision's limits first.
+    #[error("store the decision `{0}`: another action that counts towards the same limit was stored meanwhile")]
+    CountedMeanwhile(String),
     /// A request with this key was answered first.
     #[error("answer the request `{0}`: a request with this key was answered meanwhile")]
     Answered(String),
@@ -239,7 +242,7 @@ impl StoreError {
             Self::JobTaken(_) => "get the job to see its state",
             Self::TooManyJobs => "send it again later",
             Self::DecisionStored(_) => "decide under a new id",
-            Self::DecidedMeanwhile(_) => "decide again",
+            Self::DecidedMeanwhile(_) | Self::CountedMeanwhile(_) => "decide again",
             Self::Answered(_) => "send it again to get that answer",
             Self::Reviewed(_) => "let another person review it",
             Self::ReviewedMeanwhile(_) => "review it again",
@@ -292,6 +295,7 @@ impl StoreError {
             | Self::TooManyJobs
             | Self::DecisionStored(_)
             | Self::DecidedMeanwhile(_)
+            | Self::CountedMeanwhile(_)
             | Self::Answered(_)
             | Self::Reviewed(_)
             | Self::ReviewedMeanwhile(_)

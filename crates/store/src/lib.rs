@@ -59,6 +59,7 @@ pub use place::{DatabaseUrl, Place};
 pub use rows::activity::{AgentCount, DecisionCount, JudgedRules, VerdictCount};
 pub use rows::answers::Answer;
 pub use rows::claims::{Claim, JobCancelled, JobFigures, MAX_CLAIMED, MAX_LOST, MAX_PRUNED, Runnable};
+pub use rows::counted::{Count, Counts, StoredCount};
 pub use rows::counts::{CountFilter, TaskTypeCount, VerdictCounts};
 pub use rows::decisions::{
     ActionHistory, ActionState, Decision, DecisionIndex, Decisions, DecisionsWanted, NewDecision, SignDecision,
@@ -84,5 +85,5 @@ pub use tenant::{MAX_TENANT, Tenant, TenantError};
 pub use tenant_store::{PendingEach, TenantStore};
 pub use turns::{Most, Turns};
 pub use upkeep::Upkeep;
-pub use upkeep::check::{CheckedStore, Checking, StoredDocument, Wrong};
+pub use upkeep::check::{CheckedStore, Checking, StoredDocument, Used, Wrong};
 pub use upkeep::copy::{Copied, CopyError, CopyOrder, CopyStep, CopyWatch, copy};

@@ -11,6 +11,7 @@ pub(crate) mod chains;
 pub(crate) mod claims;
 pub(crate) mod clock;
 pub(crate) mod column;
+pub(crate) mod counted;
 pub(crate) mod counts;
 pub(crate) mod decisions;
 pub(crate) mod duties;

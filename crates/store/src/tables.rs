@@ -6,7 +6,7 @@
 use crate::table::{Column, Fate, PLAIN, Spelling, Table, bytes, index, integer, text, truth};
 
 /// The tables whose rows are copied with a store, in an order in which rows come after those that they refer to.
-pub(crate) static TABLES: [&Table; 22] = [
+pub(crate) static TABLES: [&Table; 23] = [
     &CHAINS,
     &RECEIPTS,
     &REQUESTS,
@@ -27,6 +27,7 @@ pub(crate) static TABLES: [&Table; 22] = [
     &JOBS,
     &ANSWERS,
     &SPENT,
+    &COUNTED,
     &SESSION_ENTRIES,
     &PINS,
 ];
@@ -383,6 +384,22 @@ pub(crate) static SPENT: Table = Table {
     name: "spent",
     columns: &[text("tenant"), bytes("content").of_bytes(32), text("spent_by"), integer("spent_at")],
     key: &["tenant", "content"],
+    ..PLAIN
+};
+
+/// What allowed actions come to together, by the keys of limits.
+pub(crate) static COUNTED: Table = Table {
+    name: "counted",
+    columns: &[
+        text("tenant"),
+        bytes("key").of_bytes(32),
+        integer("nth"),
+        integer("counted_at"),
+        text("total"),
+        text("decision_id"),
+    ],
+    key: &["tenant", "key", "nth"],
+    indexes: &[index("counted_by_time", &["tenant", "key", "counted_at", "nth"])],
     ..PLAIN
 };
 

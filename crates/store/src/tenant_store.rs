@@ -4,7 +4,7 @@ use std::iter;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{self, Receiver};
 
-use proofmark_receipt::{ChainTip, Receipt, ReceiptId};
+use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest};
 
 use crate::engine::db::Db;
 use crate::error::StoreError;
@@ -15,6 +15,7 @@ use crate::group::writer::Task;
 use crate::rows::activity::{self, AgentCount, DecisionCount, VerdictCount};
 use crate::rows::answers::{self, Answer};
 use crate::rows::claims::{Change, JobCancelled};
+use crate::rows::counted::{self, StoredCount};
 use crate::rows::counts::{self, CountFilter, TaskTypeCount, VerdictCounts};
 use crate::rows::decisions::{self, ActionHistory, ActionState, Decision, Decisions, DecisionsWanted};
 use crate::rows::executions::{self, Finding, Findings};
@@ -195,6 +196,22 @@ impl TenantStore<'_> {
     /// When the store cannot be read.
     pub fn answer(&self, key: &str) -> Result<Option<Answer>, StoreError> {
         self.read(|db, tenant| answers::answer(db, tenant, key))
+    }
+
+    /// The last action that was counted under each of these keys of limits.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn last_counts(&self, keys: &[Sha256Digest]) -> Result<Vec<Option<StoredCount>>, StoreError> {
+        self.read(|db, tenant| keys.iter().map(|key| counted::last(db, tenant, key)).collect())
+    }
+
+    /// The last action that was counted under each of these keys up to its time, in milliseconds after 1970-01-01T00:00:00Z.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn last_counts_until(&self, keys: &[(Sha256Digest, i64)]) -> Result<Vec<Option<StoredCount>>, StoreError> {
+        self.read(|db, tenant| keys.iter().map(|(key, until)| counted::last_until(db, tenant, key, *until)).collect())
     }
 
     /// What was decided on the action with this fingerprint.

@@ -1,19 +1,19 @@
 //! Verifies a whole store, signatures included.
 
-use proofmark_boundary::{DecisionReceipt, Request};
+use proofmark_boundary::{CountedAction, DecisionReceipt, Request};
 use proofmark_checks::Format;
 use proofmark_evidence::{ApprovalFact, Signers};
 use proofmark_receipt::{Json, Object, Profile, Receipt, Sha256Digest, Verification, verify_document, verify_receipt};
 use proofmark_store::{
-    CheckedStore, Checking, Decision, JobState, Review, ReviewVerdict, StepRun, Store, StoreError, StoredDocument,
-    StoredJob, Tenant, Wrong,
+    CheckedStore, Checking, Decision, JobState, Review, ReviewVerdict, StepRun, Store, StoreError, StoredCount,
+    StoredDocument, StoredJob, Tenant, Used, Wrong,
 };
 
 use proofmark_session::SessionDocument;
 
 use crate::accept::{StepSigners, stored_step};
 use crate::accepted::Accepted;
-use crate::stored::{differing_column, is_bound, whole};
+use crate::stored::{count_in, differing_column, is_bound, whole};
 
 /// Verifies every row of a store as it is at one moment, and every signature by the key that its document names; the states of steps
 /// by who may vouch for acceptances, because no receipt beside them tells whose they have to be. `found` is told of each fault,
@@ -30,8 +30,8 @@ pub fn check_store(
     store.check(Checking { judge: &mut |document| judge(store, trusted, document), found, progress })
 }
 
-/// What is wrong with a document, or the contents that it has spent.
-fn judge(store: &Store, trusted: &Signers, document: StoredDocument<'_>) -> Result<Vec<Sha256Digest>, String> {
+/// What is wrong with a document, or what it has used.
+fn judge(store: &Store, trusted: &Signers, document: StoredDocument<'_>) -> Result<Used, String> {
     match document {
         StoredDocument::Step { tenant, step } => of_step(store, trusted, tenant, step),
         document => compare(document),
@@ -39,7 +39,7 @@ fn judge(store: &Store, trusted: &Signers, document: StoredDocument<'_>) -> Resu
 }
 
 /// The same of what needs no other rows.
-fn compare(document: StoredDocument<'_>) -> Result<Vec<Sha256Digest>, String> {
+fn compare(document: StoredDocument<'_>) -> Result<Used, String> {
     match document {
         StoredDocument::Step { .. } => Ok(()),
         StoredDocument::Decision(decision) => return of_decision(decision),
@@ -55,8 +55,9 @@ fn compare(document: StoredDocument<'_>) -> Result<Vec<Sha256Digest>, String> {
             true => Ok(()),
             false => Err("the decision in the column spent_by has not spent it".to_owned()),
         },
+        StoredDocument::Counted { count, decision } => of_counted(count, &object(decision)?),
     }?;
-    Ok(Vec::new())
+    Ok(Used::default())
 }
 
 fn of_receipt(receipt: &Receipt) -> Result<(), String> {
@@ -74,9 +75,12 @@ fn of_receipt(receipt: &Receipt) -> Result<(), String> {
 }
 
 /// The signature first: a document that its signer did not sign is not compared with anything.
-fn of_decision(decision: &Decision) -> Result<Vec<Sha256Digest>, String> {
+fn of_decision(decision: &Decision) -> Result<Used, String> {
     let document = signed(&decision.document)?;
-    let spent = spends(&document);
+    let used = Used {
+        spent: spends(&document),
+        counted: CountedAction::of_document(&document).iter().map(|action| (action.key, action.nth)).collect(),
+    };
     let receipt = DecisionReceipt::from_document(Json::Object(document)).map_err(|error| error.to_string())?;
     if let Some(column) = differing_column(&receipt, decision) {
         return Err(format!("the document has another value than the column {column}"));
@@ -85,8 +89,14 @@ fn of_decision(decision: &Decision) -> Result<Vec<Sha256Digest>, String> {
         Some(action) if !is_bound(&Json::Object(object(action)?), &receipt) => {
             Err("the column action has another action than the one that was decided on".to_owned())
         }
-        _ => Ok(spent),
+        _ => Ok(used),
     }
+}
+
+/// Whether the decision in the column has counted this action.
+fn of_counted(stored: &StoredCount, decision: &Object) -> Result<(), String> {
+    let counted = count_in(stored, decision).map(drop);
+    counted.ok_or_else(|| "the decision in the column decision_id has not counted it like that".to_owned())
 }
 
 /// The contents of the documents that count once and that an allowed decision has used.
@@ -164,7 +174,7 @@ fn of_approval(review: &Review, receipt: &str) -> Result<(), String> {
 }
 
 /// A step is in the state that its last receipt says, and each of its receipts has changed it once.
-fn of_step(store: &Store, trusted: &Signers, tenant: &Tenant, step: &StepRun) -> Result<Vec<Sha256Digest>, String> {
+fn of_step(store: &Store, trusted: &Signers, tenant: &Tenant, step: &StepRun) -> Result<Used, String> {
     let signers = StepSigners::without_workflow(trusted, None);
     // As it is when it is read: a run may move while a store is verified.
     let found = stored_step(&store.of(tenant), &step.begun_by, &step.run, &step.step, &signers);
@@ -172,7 +182,7 @@ fn of_step(store: &Store, trusted: &Signers, tenant: &Tenant, step: &StepRun) ->
         Some(found) if found.version != found.receipts.len() as u64 => {
             Err("it has another number of receipts than the column version".to_owned())
         }
-        _ => Ok(Vec::new()),
+        _ => Ok(Used::default()),
     }
 }
 

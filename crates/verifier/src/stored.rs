@@ -1,11 +1,11 @@
 //! Stored decisions, compared with what was signed: anyone who can write the database can change a row.
 
-use proofmark_boundary::{DecisionReceipt, Request};
+use proofmark_boundary::{CountedAction, DecisionReceipt, Request};
 use proofmark_evidence::Subject;
 use proofmark_receipt::document::shown;
 use proofmark_receipt::json::{JsonError, Limits, MAX_DEPTH};
 use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp};
-use proofmark_store::Decision;
+use proofmark_store::{Decision, StoredCount};
 
 /// A stored decision that is not what was signed, or is not signed by somebody who counts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,6 +83,27 @@ pub(crate) fn whole(text: &str) -> Result<Json, JsonError> {
 /// Whether a decision is on this action.
 pub(crate) fn is_bound(action: &Json, receipt: &DecisionReceipt) -> bool {
     receipt.bound("action_hash") == Some(Sha256Digest::of(&action.canonical_vrf()).to_string().as_str())
+}
+
+/// An action that was counted, once its decision says the same of it.
+///
+/// # Errors
+/// [`ChangedDecision`] where it says something else.
+pub fn signed_count(stored: &StoredCount, receipt: &DecisionReceipt) -> Result<CountedAction, ChangedDecision> {
+    count_in(stored, receipt.document()).ok_or_else(|| ChangedDecision {
+        id: stored.by.clone(),
+        why: "what the table counted says of it is not what was signed".to_owned(),
+    })
+}
+
+/// An action that was counted, by the document of its decision; none where that says something else than the row.
+pub(crate) fn count_in(stored: &StoredCount, decision: &Object) -> Option<CountedAction> {
+    let at = decision.get("binding").and_then(|binding| binding.as_object()?.get("decided_at")?.as_str());
+    let at = at.and_then(|at| at.parse::<Timestamp>().ok()).map(|at| at.unix_millis());
+    let counted = CountedAction::of_document(decision);
+    let action = counted.into_iter().find(|action| action.key == stored.count.key && action.nth == stored.count.nth)?;
+    let is_same = action.total.to_string() == stored.count.total && at == Some(stored.at);
+    is_same.then_some(action)
 }
 
 /// What a denial of a stored decision counts for: what was signed, also where the row beside it says something else; what the row says

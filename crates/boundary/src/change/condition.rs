@@ -12,7 +12,8 @@ use super::hypothesis::{self, Hypothesis, Op, condition_of, evaluates_to};
 use crate::conditions::bound;
 use crate::input::Input;
 use crate::judge::call_words;
-use crate::policy::{ReceiptRule, ToolCallDemand};
+use crate::limits;
+use crate::policy::{Limit, ReceiptRule, ToolCallDemand};
 use crate::request::Request;
 use crate::rule_ref::{RuleKind, RuleRef};
 
@@ -100,6 +101,11 @@ fn fact(input: &Input<'_>, source: RuleRef, truth: bool, assumed: bool) -> Optio
     let condition = condition_of(input.policy, source)?;
     let predicate = condition.statement(truth).text().to_owned();
     let boundary = input.policy.boundaries.get(source.boundary)?;
+    if let (RuleKind::Deny, Some(rule)) = (source.kind, boundary.deny.get(source.index))
+        && let Some(limit) = &rule.limit
+    {
+        return Some(within(input, limit, predicate, assumed));
+    }
     let next = match source.kind {
         RuleKind::Require => boundary.require.get(source.index)?.next.as_ref(),
         RuleKind::Deny => boundary.deny.get(source.index)?.next.as_ref(),
@@ -115,6 +121,16 @@ fn fact(input: &Input<'_>, source: RuleRef, truth: bool, assumed: bool) -> Optio
         (false, None) => format!("`{quoted}` holds."),
     };
     Some(Change { assumed, ..plain("fact", words, predicate) })
+}
+
+/// That a limit is kept, with the number: a retry does not know what was counted.
+fn within(input: &Input<'_>, limit: &Limit, predicate: String, assumed: bool) -> Change {
+    match limits::left(input.request, limit).filter(|_| !assumed) {
+        Some((path, left)) => {
+            plain("fact", format!("`{path}` is at most {left}."), format!("{path} >= 0 && {path} <= {left}"))
+        }
+        None => Change { assumed, ..plain("fact", format!("The limit `{}` has room for it.", limit.id), predicate) },
+    }
 }
 
 fn quoted_source(predicate: &str) -> String {

@@ -11,6 +11,7 @@ use super::origin;
 use super::pass::{Judge, MAX_MISSING, described, fact_item, gave_up};
 use crate::disposition::Disposition;
 use crate::evidence::{self, CallMatch, EvidenceItem};
+use crate::limits;
 use crate::policy::{Boundary, Demand, Deny, OnBlock, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 use crate::rule_ref::RuleRef;
 
@@ -36,6 +37,8 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
     finding.evidence.push(fact_item(&rule.at, &rule.when, &truth));
     // An unknown denial is lifted as well: the approval is of this very action, whatever the condition turns out to be.
     let lifted = rule.unless.as_ref().is_some_and(|demand| approved(judge, &mut finding, demand));
+    // What a limit cannot count is not allowed by anybody: what follows would be counted wrong.
+    let lifted = lifted && rule.limit.as_ref().is_none_or(|limit| limit.can_count(judge.input.request));
     match truth {
         Truth::Unknown(missing) if !lifted => {
             let unknown = self::unknown(judge, source, boundary, &rule.at, &missing);
@@ -43,8 +46,7 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
                 RuleFinding { evidence: finding.evidence, missing_approvals: finding.missing_approvals, ..unknown };
         }
         Truth::True | Truth::Unknown(_) | Truth::False => {
-            let detail = rule.origin.as_ref().and_then(|demand| origin::detail(judge.input.request, demand));
-            let cause = rule.origin.as_ref().map(|_| origin::CAUSE);
+            let (cause, detail) = explained(judge, rule);
             finding.reason = Some(Reason { cause, detail, ..reason(&rule.at, &rule.reason) });
             if lifted {
                 finding.reason = finding.reason.map(|reason| Reason {
@@ -60,6 +62,16 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
         }
     }
     judge.findings.push(finding);
+}
+
+/// The cause of a denial that stands for a requirement, and its facts in words.
+fn explained(judge: &Judge<'_>, rule: &Deny) -> (Option<&'static str>, Option<String>) {
+    let request = judge.input.request;
+    match (&rule.origin, &rule.limit) {
+        (Some(demand), _) => (Some(origin::CAUSE), origin::detail(request, demand)),
+        (None, Some(limit)) => (Some(limits::CAUSE), limits::detail(request, limit)),
+        (None, None) => (None, None),
+    }
 }
 
 pub(super) fn warn(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Warn) {

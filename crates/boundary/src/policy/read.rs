@@ -1,5 +1,6 @@
 //! Reads an action policy from its document.
 
+mod limit;
 mod origin;
 mod rule;
 
@@ -20,6 +21,8 @@ use rule::{Reader, Required};
 pub(crate) const MAX_BOUNDARIES: usize = 512;
 /// The most rules of a policy, over all its boundaries.
 const MAX_RULES: usize = 2_048;
+/// The most limits of a policy: each is looked up for every action that it may be about.
+const MAX_LIMITS: usize = 32;
 /// How long a decision is valid without `valid_for`, in milliseconds.
 const VALID_FOR_MILLIS: i64 = 5 * 60 * 1000;
 /// The limit on denials without `repeat`.
@@ -50,8 +53,8 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
     fields.only(&FIELDS)?;
     version(&fields.need("version", "write `version: 1`")?)?;
     let classes = optional(&fields, "classes", classes)?.unwrap_or_default();
-    let schema = facts::fact_schema(&classes);
     let listed = fields.need("boundaries", "write at least one")?;
+    let schema = facts::fact_schema(&classes, &limit::ids(listed.json));
     let boundaries = boundaries(&listed, &schema)?;
     let tools = optional(&fields, "tools", super::tools::read)?.unwrap_or_default();
     known_classes(&fields, &boundaries, &tools, &classes)?;
@@ -120,6 +123,7 @@ fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, Actio
             let message = format!("another boundary has the id `{}`", shown(&boundary.id));
             return Err(item.error(Cause::DuplicateName, message).with_help("give each its own id").into());
         }
+        distinct_limits(item, &boundaries, &boundary)?;
         rules += boundary.deny.len() + boundary.require.len() + boundary.warn.len();
         if rules > MAX_RULES {
             return Err(field
@@ -130,6 +134,24 @@ fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, Actio
         boundaries.push(boundary);
     }
     Ok(boundaries)
+}
+
+/// Limits have names of their own, by which they are counted, and there are not too many.
+fn distinct_limits(field: &Field<'_>, others: &[Boundary], boundary: &Boundary) -> Result<(), DocumentError> {
+    let all =
+        || others.iter().chain([boundary]).flat_map(|boundary| &boundary.deny).filter_map(|rule| rule.limit.as_ref());
+    if all().count() > MAX_LIMITS {
+        return Err(field.error(Cause::TooMany, format!("more than {MAX_LIMITS} limits")).with_help("join some"));
+    }
+    let ids: Vec<&str> = all().map(|limit| &*limit.id).collect();
+    let twice = ids.iter().enumerate().find(|(index, id)| ids.iter().take(*index).any(|other| other == *id));
+    match twice {
+        None => Ok(()),
+        Some((_, id)) => {
+            let error = field.error(Cause::DuplicateName, format!("another limit has the id `{id}`"));
+            Err(error.with_help("give each its own id; a boundary may match several tools"))
+        }
+    }
 }
 
 fn boundary(field: &Field<'_>, schema: &Schema) -> Result<Boundary, ActionPolicyError> {
@@ -145,7 +167,7 @@ fn boundary(field: &Field<'_>, schema: &Schema) -> Result<Boundary, ActionPolicy
     for requirement in required {
         match requirement {
             Required::Rule(rule) => require.push(rule),
-            Required::Origin(rule) => deny.push(rule),
+            Required::Denial(rule) => deny.push(rule),
         }
     }
     Ok(Boundary {

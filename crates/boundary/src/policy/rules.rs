@@ -7,7 +7,7 @@ use proofmark_receipt::glob::Globs;
 use proofmark_receipt::{Json, Object};
 use proofmark_session::CallStatus;
 
-use super::OnBlock;
+use super::{Limit, OnBlock};
 
 /// A code for programs and a sentence for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +87,8 @@ pub(crate) struct Deny {
     pub(crate) otherwise: OnBlock,
     /// What is asked of the origins of values, where the condition stands for that.
     pub(crate) origin: Option<OriginDemand>,
+    /// The limit that it keeps, where the condition stands for that.
+    pub(crate) limit: Option<Limit>,
 }
 
 /// What a rule asks of where the values of an action come from.

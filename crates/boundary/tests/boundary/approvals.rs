@@ -260,7 +260,7 @@ fn a_denial_answers_and_replays() {
         note: "Not on a Friday.".to_owned(),
         until: "2026-03-01T18:00:00Z".parse().unwrap(),
     };
-    let moment = Moment { now: now(), history: History { denied: 5, denial: Some(denial) } };
+    let moment = Moment { now: now(), history: History { denied: 5, denial: Some(denial), ..History::default() } };
     let evidence = Evidence::new(vec![approval(1, "lead", &action)]);
     let denied = decide(&policy, &action, &evidence, &moment);
     assert_eq!((denied.disposition(), codes(&denied)), (Disposition::TerminalBlock, vec!["human_denied".to_owned()]));

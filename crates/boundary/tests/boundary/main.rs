@@ -16,6 +16,7 @@ mod consistency;
 mod cost;
 mod evidence;
 mod grants;
+mod limits;
 mod origin_rules;
 mod origins;
 mod properties;

@@ -14,13 +14,15 @@ const SCHEMA: &str = include_str!("../../../../schemas/action-policy.schema.json
 #[test]
 fn the_examples_of_the_reference_are_read() {
     let blocks: Vec<_> = REFERENCE.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [policy, rare, request, reviewers, several, passkeys, cases, accepted] = blocks.as_slice() else {
+    let [policy, rare, limits, request, reviewers, several, passkeys, cases, accepted] = blocks.as_slice() else {
         panic!("{} examples", blocks.len())
     };
     let policy = ActionPolicy::read(&yaml(policy)).unwrap();
     Request::read(&yaml(request)).unwrap();
     ActionPolicy::read(&yaml(rare)).unwrap();
-    assert_eq!(ActionPolicy::read(&yaml(accepted)).unwrap().warnings(), []);
+    for without_mistakes in [accepted, limits] {
+        assert_eq!(ActionPolicy::read(&yaml(without_mistakes)).unwrap().warnings(), []);
+    }
     for listed in [reviewers, several, passkeys] {
         assert!(!ActionPolicy::read(&yaml(listed)).unwrap().holders("finance").is_empty());
     }
@@ -61,6 +63,7 @@ fn the_schema_has_the_fields_the_reader_knows() {
             vec!["$defs", "origin", "properties"],
             format!("version: 1\norigins: [{{{wrong}}}]\nboundaries: [{{id: b, match: {{}}}}]"),
         ),
+        (vec!["$defs", "limit", "properties"], rule("require", &format!("limit: {{{wrong}}}"))),
         (vec!["$defs", "tool_call", "properties"], rule("require", &format!("tool_call: {{{wrong}}}"))),
     ] {
         let error = ActionPolicy::read(&yaml(&text)).unwrap_err();

@@ -21,7 +21,7 @@ pub(crate) fn request(text: &str) -> Request {
 }
 
 pub(crate) fn moment(denied: u64) -> Moment {
-    Moment { now: now(), history: History { denied, denial: None } }
+    Moment { now: now(), history: History { denied, ..History::default() } }
 }
 
 pub(crate) fn now() -> Timestamp {

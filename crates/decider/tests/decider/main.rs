@@ -4,3 +4,4 @@
 mod contended;
 mod guard;
 mod kept;
+mod limits;

@@ -2,6 +2,7 @@
 
 use crate::group::write::Write;
 use crate::rows::answers::Answer;
+use crate::rows::counted::Counts;
 use crate::rows::decisions::{DecisionWrite, NewDecision};
 use crate::rows::executions::{Execution, Finding};
 use crate::rows::jobs::{JobEnd, NewJob};
@@ -34,4 +35,17 @@ macro_rules! writes {
     )*};
 }
 
-writes!(StepRun, NewJob, JobEnd, Answer, Execution, Finding, Review, JudgedReview, Spends, NewEntries, StoredPin);
+writes!(
+    StepRun,
+    NewJob,
+    JobEnd,
+    Answer,
+    Execution,
+    Finding,
+    Review,
+    JudgedReview,
+    Spends,
+    Counts,
+    NewEntries,
+    StoredPin
+);

@@ -17,6 +17,7 @@ use crate::group::write::Write;
 use crate::group::writer;
 use crate::rows::claims::{self, Change, Claim, Runnable};
 use crate::rows::clock;
+use crate::rows::counted::{self, Count, Counts};
 use crate::rows::counts::{self, CountFilter};
 use crate::rows::decisions::{self, DecisionIndex, DecisionsWanted, NewDecision};
 use crate::rows::executions::{self, Execution, Finding};
@@ -155,12 +156,17 @@ fn write_all(connection: Connection) -> Connection {
         finding("executed_twice").into(),
         finding(executions::NEVER_REPORTED).into(),
         Spends { documents: vec![Spend::of(&receipt(3, ChainEnd::default()))], by: "d".to_owned() }.into(),
+        Counts { counts: vec![count()], at: 1, by: "d".to_owned() }.into(),
     ];
     for write in writes {
         writer::store_each(&mut engine, vec![write]);
     }
     change_jobs(&mut engine);
     engine.into_connection()
+}
+
+fn count() -> Count {
+    Count { key: Sha256Digest::of(b"limit"), nth: 1, total: "90".to_owned() }
 }
 
 fn claims() -> [Claim; 2] {
@@ -246,6 +252,10 @@ fn ask_all(connection: &Connection) {
     assert!(spends::is_spent(db, &ours, &spend).unwrap());
     spends::spent_by(db, &ours, &spend).unwrap();
     spends::is_superseded(db, &ours, &spend).unwrap();
+    let counted = counted::last(db, &ours, &count().key).unwrap();
+    assert_eq!(counted.as_ref().map(|one| &one.count), Some(&count()));
+    assert_eq!(counted::last_until(db, &ours, &count().key, 1).unwrap(), counted);
+    assert_eq!(counted::last_until(db, &ours, &count().key, 0).unwrap(), None);
     let id = id.to_string();
     assert!(decisions::decision(db, &ours, &id).unwrap().is_some());
     decisions::any_decision(db, &id).unwrap();

@@ -18,6 +18,7 @@ use proofmark_receipt::{Receipt, Sha256Digest};
 
 use crate::engine::db::Db;
 use crate::fault::Fault;
+use crate::rows::counted::StoredCount;
 use crate::rows::decisions::Decision;
 use crate::rows::jobs::StoredJob;
 use crate::rows::reviews::Review;
@@ -76,15 +77,29 @@ pub enum StoredDocument<'a> {
         content: &'a Sha256Digest,
         decision: &'a str,
     },
+    /// An action that a decision has counted, which has this document.
+    Counted {
+        count: &'a StoredCount,
+        decision: &'a str,
+    },
 }
 
 /// Who is asked and told while a store is verified.
 pub struct Checking<'a> {
-    /// Verifies signatures, and compares what the store cannot read; what is wrong, or the contents that a decision has spent.
-    pub judge: &'a mut dyn FnMut(StoredDocument<'_>) -> Result<Vec<Sha256Digest>, String>,
+    /// Verifies signatures, and compares what the store cannot read; what is wrong, or what a decision has used.
+    pub judge: &'a mut dyn FnMut(StoredDocument<'_>) -> Result<Used, String>,
     pub found: &'a mut dyn FnMut(Wrong),
     /// Which table is read, and how many rows of it were.
     pub progress: &'a mut dyn FnMut(&'static str, u64),
+}
+
+/// What a decision has used, by its document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// The contents that it has spent.
+    pub spent: Vec<Sha256Digest>,
+    /// What it has counted: keys of limits, each with the number of the action under it.
+    pub counted: Vec<(Sha256Digest, u64)>,
 }
 
 /// What was verified.
@@ -142,13 +157,13 @@ impl Check<'_> {
         (self.checking.found)(Wrong { code, table, row, detail: detail.to_string() });
     }
 
-    /// The contents that the document says are spent.
-    fn judge(&mut self, table: &'static str, row: &str, document: StoredDocument<'_>) -> Vec<Sha256Digest> {
+    /// What the document says was used.
+    fn judge(&mut self, table: &'static str, row: &str, document: StoredDocument<'_>) -> Used {
         let is_signed =
             matches!(document, StoredDocument::Receipt(_) | StoredDocument::Decision(_) | StoredDocument::Entry { .. });
         (self.checking.judge)(document).unwrap_or_else(|detail| {
             self.wrong(if is_signed { "signature" } else { "column" }, table, row.to_owned(), detail);
-            Vec::new()
+            Used::default()
         })
     }
 

@@ -28,7 +28,7 @@ use crate::statement::{Record, Statement};
 use crate::table::Table;
 use crate::tables::TABLES;
 use crate::upkeep::check::scan;
-use crate::upkeep::check::{self, CheckedStore, Checking, Wrong};
+use crate::upkeep::check::{self, CheckedStore, Checking, Used, Wrong};
 use crate::upkeep::seal;
 use crate::value::Value;
 
@@ -151,7 +151,7 @@ pub fn copy(order: &CopyOrder, watch: &mut CopyWatch<'_>) -> Result<Copied, Copy
 fn check(source: &Connected, with_faults: bool, watch: &mut CopyWatch<'_>) -> Result<CheckedStore, CopyError> {
     let progress = &mut *watch.progress;
     let checking = Checking {
-        judge: &mut |_| Ok(Vec::new()),
+        judge: &mut |_| Ok(Used::default()),
         found: &mut *watch.fault,
         progress: &mut |table, rows| progress(CopyStep::Checking, table, rows),
     };

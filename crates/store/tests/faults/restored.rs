@@ -1,6 +1,6 @@
 //! Backups that are made while servers store, and what is restored of them.
 
-use proofmark_store::{Checking, Place, Store};
+use proofmark_store::{Checking, Place, Store, Used};
 use proofmark_testing::postgres::{Cluster, psql};
 
 use crate::load::Load;
@@ -17,7 +17,7 @@ fn works(url: &str) {
     let store = Store::open_existing(Place::parse(url)).unwrap();
     let mut wrong = Vec::new();
     let checking =
-        Checking { judge: &mut |_| Ok(Vec::new()), found: &mut |one| wrong.push(one), progress: &mut |_, _| {} };
+        Checking { judge: &mut |_| Ok(Used::default()), found: &mut |one| wrong.push(one), progress: &mut |_, _| {} };
     let faults = store.check(checking).unwrap().faults;
     assert!(faults == 0 && wrong.is_empty(), "{wrong:?}");
     let position = |store: &Store| store.local().tip("main").unwrap().unwrap().position;

@@ -2,14 +2,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use proofmark_store::{Checking, CopyOrder, CopyWatch, Filter, Place, Store, copy};
+use proofmark_store::{Checking, CopyOrder, CopyWatch, Filter, Place, Store, Used, copy};
 use rusqlite::Connection;
 
 use crate::full::{fill, rows};
 use crate::samples::{Local, chained, folder, id, single};
 
 fn is_sound(store: &Store) -> bool {
-    let checking = Checking { judge: &mut |_| Ok(Vec::new()), found: &mut |_| {}, progress: &mut |_, _| {} };
+    let checking = Checking { judge: &mut |_| Ok(Used::default()), found: &mut |_| {}, progress: &mut |_, _| {} };
     store.check(checking).unwrap().faults == 0
 }
 

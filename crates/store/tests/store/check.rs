@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use proofmark_store::{CheckedStore, Checking, CopyOrder, CopyWatch, Place, Store, StoredDocument, Wrong, copy};
+use proofmark_store::{CheckedStore, Checking, CopyOrder, CopyWatch, Place, Store, StoredDocument, Used, Wrong, copy};
 use rusqlite::Connection;
 
 use crate::full::fill;
@@ -13,7 +13,7 @@ fn check(place: impl Into<Place>) -> (Vec<Wrong>, CheckedStore) {
     let checking = Checking {
         judge: &mut |document| {
             documents += u64::from(is_signed(&document));
-            Ok(Vec::new())
+            Ok(Used::default())
         },
         found: &mut |wrong| found.push(wrong),
         progress: &mut |_, _| {},
@@ -84,7 +84,7 @@ const DAMAGE: &[(&str, &[(&str, &str)])] = &[
     ("DELETE FROM session_entries WHERE position = 1", &[("gap", "session_entries")]),
     (
         "DELETE FROM decisions WHERE position = 2",
-        &[("gap", "decisions"), ("counts", "decision_counts"), ("counts", "agent_counts")],
+        &[("gap", "decisions"), ("counts", "decision_counts"), ("counts", "agent_counts"), ("orphan", "counted")],
     ),
     ("UPDATE decisions SET nth = 7 WHERE position = 1", &[("gap", "decisions")]),
     // Rows that are missing at the end of a chain show in what is counted.
@@ -188,7 +188,7 @@ fn the_caller_judges_signatures() {
             StoredDocument::Receipt(receipt) if receipt.receipt_id() == id(3, 1) => Err("bad".to_owned()),
             StoredDocument::Decision(decision) if decision.decision_id == decision_id(2) => Err("bad".to_owned()),
             StoredDocument::Entry { id: entry, .. } if entry == id(5, 0).to_string() => Err("bad".to_owned()),
-            _ => Ok(Vec::new()),
+            _ => Ok(Used::default()),
         },
         found: &mut |wrong| found.push(wrong),
         progress: &mut |_, _| {},

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use proofmark_store::{Checking, Store};
+use proofmark_store::{Checking, Store, Used};
 use rusqlite::Connection;
 
 use crate::full::fill;
@@ -13,6 +13,7 @@ use crate::samples::folder;
 /// where it is (`proofmark store check`).
 const JUDGED: &[(&str, &[&str])] = &[
     ("asked", &["facts"]),
+    ("counted", &["counted_at", "key", "nth", "total"]),
     ("decisions", &["class", "fingerprint"]),
     ("jobs", &["accepted", "chain"]),
     ("requests", &["document", "sequence"]),
@@ -66,7 +67,7 @@ fn look(path: &Path) -> (usize, Vec<String>) {
     let checking = Checking {
         judge: &mut |document| {
             handed.push(format!("{document:?}"));
-            Ok(Vec::new())
+            Ok(Used::default())
         },
         found: &mut |_| found += 1,
         progress: &mut |_, _| {},

@@ -7,8 +7,9 @@ use proofmark_receipt::{
     ChainEnd, ChainTip, Link, Object, ReceiptId, Sha256Digest, SigningKey, Trust, object, sign_document,
 };
 use proofmark_store::{
-    After, Answer, DecisionIndex, Execution, Finding, JobEnd, JobState, JudgedRules, NewDecision, NewEntries, NewEntry,
-    NewJob, NewReceipt, Review, ReviewVerdict, Spend, Spends, StepRun, Store, StoredPin, Tenant, Write,
+    After, Answer, Count, Counts, DecisionIndex, Execution, Finding, JobEnd, JobState, JudgedRules, NewDecision,
+    NewEntries, NewEntry, NewJob, NewReceipt, Review, ReviewVerdict, Spend, Spends, StepRun, Store, StoredPin, Tenant,
+    Write,
 };
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -59,6 +60,8 @@ pub(crate) fn fill(store: &Store) {
         .submit(Spends { documents: vec![Spend::of(&sign(draft(id(9, 8))))], by: decision_id(3) })
         .wait()
         .unwrap();
+    let counts = vec![Count { key: Sha256Digest::of(b"limit"), nth: 1, total: "90".to_owned() }];
+    store.local().submit(Counts { counts, at: 7, by: decision_id(3) }).wait().unwrap();
     let approval = Review {
         verdict: ReviewVerdict::Approved,
         reviewer: "Cid".to_owned(),

@@ -8,9 +8,10 @@ use proofmark_receipt::{
     Draft, Object, Prepared, Receipt, ReceiptId, SigningKey, Task, Timestamp, Trust, Verdict, object,
 };
 use proofmark_store::{
-    After, Answer, CountFilter, Cursor, DecisionIndex, DecisionsWanted, Execution, Filter, Finding, JobEnd, JobState,
-    JudgedRules, NEVER_REPORTED, NewDecision, NewEntries, NewEntry, NewJob, NewReceipt, Pending, Review, ReviewVerdict,
-    Runs, Spend, Spends, StepRun, Store, StoreError, StoredPin, Tenant, TenantStore, WaitingWanted, Write,
+    After, Answer, Count, CountFilter, Counts, Cursor, DecisionIndex, DecisionsWanted, Execution, Filter, Finding,
+    JobEnd, JobState, JudgedRules, NEVER_REPORTED, NewDecision, NewEntries, NewEntry, NewJob, NewReceipt, Pending,
+    Review, ReviewVerdict, Runs, Spend, Spends, StepRun, Store, StoreError, StoredPin, Tenant, TenantStore,
+    WaitingWanted, Write,
 };
 use proptest::prelude::*;
 
@@ -37,7 +38,7 @@ struct Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0..14_u32, 0..2_usize, 0..FEW, 0..FEW, any::<u32>()).prop_map(|(kind, tenant, one, other, choice)| Step {
+    (0..15_u32, 0..2_usize, 0..FEW, 0..FEW, any::<u32>()).prop_map(|(kind, tenant, one, other, choice)| Step {
         kind,
         tenant,
         one,
@@ -218,6 +219,11 @@ fn write(store: &TenantStore<'_>, step: Step) -> Write {
             }
         },
         12 => entries(step).into(),
+        13 => {
+            let key = proofmark_receipt::Sha256Digest::of(&step.one.to_be_bytes());
+            let count = Count { key, nth: u64::from(digit(step.choice, 1, 3)) + 1, total: step.choice.to_string() };
+            Counts { counts: vec![count], at: time(step.other), by: decision_of(step) }.into()
+        }
         _ => StoredPin {
             server: text(step.one),
             tool: text(step.other),
@@ -234,7 +240,7 @@ fn write(store: &TenantStore<'_>, step: Step) -> Write {
 fn submit(store: &Store, step: Step) -> Pending {
     let store = store.of(&tenant(step.tenant));
     let mut writes = vec![write(&store, step)];
-    let second = Step { kind: 5 + digit(step.choice, 7, 9), one: step.other, other: step.one, ..step };
+    let second = Step { kind: 5 + digit(step.choice, 7, 10), one: step.other, other: step.one, ..step };
     if digit(step.choice, 9, 4) == 0 && second.kind != step.kind {
         writes.push(write(&store, second));
     }
@@ -379,6 +385,9 @@ fn of_receipts(store: &TenantStore<'_>, all: &mut Answers) {
         "over",
         store.receipts_over(&draft(id(0, 0)).hashes.output.to_string(), &|receipt| Some(Spend::of(receipt))),
     );
+    let keys: Vec<_> = (0..FEW).map(|number| proofmark_receipt::Sha256Digest::of(&number.to_be_bytes())).collect();
+    let until: Vec<_> = keys.iter().map(|key| (*key, time(2))).collect();
+    all.note("counted", (store.last_counts(&keys), store.last_counts_until(&until)));
     all.note("chains", store.chains());
     for chain in ["chain 4", "chain 5"] {
         all.note("chain", (store.chain(chain), store.chain_from(chain, 1, 2), store.tip(chain)));

@@ -11,12 +11,13 @@ pub(in crate::change) enum Segment {
     Index(usize),
 }
 
-/// Whether a retry may change the fact. Another tool or class would be another action; the time cannot be chosen, nor who asks.
+/// Whether a retry may change the fact. Another tool or class would be another action; the time cannot be chosen, nor who asks, nor what was
+/// counted.
 pub(in crate::change) fn is_changeable(place: &[Segment]) -> bool {
     let name = |segment: &Segment| if let Segment::Name(name) = segment { name.clone() } else { String::new() };
     match place.first().map(name).as_deref() {
         None => true,
-        Some("now") => false,
+        Some("now" | "limits") => false,
         Some("agent") => !matches!(place.get(1).map(name).as_deref(), Some("account" | "separation")),
         Some("action") => matches!(place.get(1).map(name).as_deref(), Some("args" | "target")),
         Some(_) => true,

@@ -35,6 +35,7 @@ pub(super) fn rule(field: &Field<'_>, demand: OriginDemand, schema: &Schema) -> 
         // Another plan of the agent does not help, so a person looks at it.
         otherwise: otherwise(&fields)?.unwrap_or(OnBlock::HumanReview),
         origin: Some(demand),
+        limit: None,
     })
 }
 

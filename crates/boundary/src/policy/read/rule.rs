@@ -13,7 +13,7 @@ use crate::policy::{
     ActionPolicyError, Demand, Deny, OnBlock, ReceiptRule, Require, SameArgument, ToolCallDemand, Warn, Wording,
 };
 
-const DEMANDS: [&str; 8] = ["fact", "receipt", "approval", "tool_call", "from", "links", "cover", "asked"];
+const DEMANDS: [&str; 9] = ["fact", "receipt", "approval", "tool_call", "from", "links", "cover", "asked", "limit"];
 
 /// The most arguments of a call that a rule binds.
 const MAX_BOUND: usize = 32;
@@ -26,7 +26,8 @@ pub(super) struct Reader<'a> {
 /// A requirement as it is judged.
 pub(super) enum Required {
     Rule(Require),
-    Origin(Deny),
+    /// A requirement that stands for a denial.
+    Denial(Deny),
 }
 
 impl Reader<'_> {
@@ -39,7 +40,10 @@ impl Reader<'_> {
         fields.only(&[&DEMANDS[..], &["unless", "reason", "next", "otherwise"]].concat())?;
         let (name, demanded) = one_demand(field, &fields)?;
         if let Some(demand) = super::origin::demand(name, &demanded)? {
-            return Ok(Required::Origin(super::origin::rule(field, demand, self.schema)?));
+            return Ok(Required::Denial(super::origin::rule(field, demand, self.schema)?));
+        }
+        if name == "limit" {
+            return Ok(Required::Denial(super::limit::rule(field, &demanded, self.schema)?));
         }
         if let Some(unless) = fields.get("unless") {
             let error = unless.error(Cause::ConflictingFields, format!("no approval takes the place of `{name}`"));
@@ -77,6 +81,7 @@ impl Reader<'_> {
             next: optional_wording(&fields, "next")?,
             otherwise: otherwise(&fields)?.unwrap_or(OnBlock::ReplanRequired),
             origin: None,
+            limit: None,
         })
     }
 
@@ -115,9 +120,9 @@ fn one_demand<'a>(field: &Field<'a>, fields: &Fields<'a>) -> Result<(&'static st
     let mut there = DEMANDS.into_iter().filter_map(|name| Some((name, fields.get(name)?)));
     let Some(first) = there.next() else {
         let message = "the rule asks for nothing";
-        return Err(field
-            .error(Cause::MissingField, message)
-            .with_help("write one of `fact`, `receipt`, `approval`, `tool_call`, `from`, `links`, `cover`, `asked`"));
+        return Err(field.error(Cause::MissingField, message).with_help(
+            "write one of `fact`, `receipt`, `approval`, `tool_call`, `from`, `links`, `cover`, `asked`, `limit`",
+        ));
     };
     match there.next() {
         None => Ok(first),

@@ -10,8 +10,8 @@ use crate::fault::Fault;
 use crate::row::Row;
 use crate::rows::filter::{parsed, roles_text_of};
 use crate::rows::runs::StepRun;
-use crate::rows::{jobs, reviews};
-use crate::tables::{JOBS, PINS, REVIEWS, RUNS};
+use crate::rows::{counted, jobs, reviews};
+use crate::tables::{COUNTED, JOBS, PINS, REVIEWS, RUNS};
 use crate::tenant::Tenant;
 
 pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
@@ -72,6 +72,18 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let content = Sha256Digest::from_bytes(row.get(1)?);
         if let Some(decision) = &row.get::<Option<String>>(2)? {
             check.judge("spent", &content.to_string(), StoredDocument::Spent { content: &content, decision });
+        }
+        Ok(())
+    })?;
+    let decision =
+        document("decisions WHERE decisions.decision_id = counted.decision_id AND decisions.tenant = counted.tenant");
+    each(db, check, "counted", COUNTED.key, &format!("{decision}, {}", COUNTED.list()), |check, row| {
+        let decision = row.get::<Option<String>>(3)?;
+        let count = counted::read(&COUNTED.fields_after(4, row))?;
+        let at = format!("{} of {}", count.count.nth, count.count.key);
+        match &decision {
+            Some(decision) => drop(check.judge("counted", &at, StoredDocument::Counted { count: &count, decision })),
+            None => check.wrong("orphan", "counted", at, "it is of no stored decision"),
         }
         Ok(())
     })?;

@@ -7,7 +7,7 @@ use proofmark_receipt::{ChainTip, Link, ReceiptId, Sha256Digest};
 
 use super::counts::Counts;
 use super::scan::{Scan, windows};
-use super::{Check, StoredDocument, chains};
+use super::{Check, StoredDocument, Used, chains};
 use crate::engine::db::Db;
 use crate::fault::Fault;
 use crate::row::Row;
@@ -29,16 +29,18 @@ struct State<'c, 'a> {
     latest: i64,
     /// What decisions say that they have spent: tenant, content and decision.
     spent: Vec<(String, Sha256Digest, String)>,
+    /// What they say that they have counted: tenant, key, number and decision.
+    counted: Vec<(String, Sha256Digest, u64, String)>,
 }
 
 pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
     let (hours, days) = (Counts::default(), Counts::default());
-    let mut state = State { check, before: None, hours, days, latest: 0, spent: Vec::new() };
+    let mut state = State { check, before: None, hours, days, latest: 0, spent: Vec::new(), counted: Vec::new() };
     let columns = DECISIONS.list();
     let scan = Scan { table: TABLE, key: &["position"], columns: &columns, condition: "position IS NOT NULL" };
     scan.each(db, &mut state, State::decision, |state, done| {
         state.check.progress(TABLE, done);
-        state.compare_spent(db)
+        state.compare_used(db)
     })?;
     let State { check, hours, days, latest, .. } = state;
     if db.exists("SELECT 1 FROM clock WHERE latest < $1", &values![latest])? {
@@ -67,28 +69,36 @@ impl State<'_, '_> {
             let detail = "the action has another value than the column tool";
             self.check.wrong("column", TABLE, decision.decision_id.clone(), detail);
         }
-        let spent = self.link(&decision, sequence);
-        self.spent.extend(spent.into_iter().map(|content| (tenant.clone(), content, decision.decision_id.clone())));
+        let Used { spent, counted } = self.link(&decision, sequence);
+        let id = &decision.decision_id;
+        self.spent.extend(spent.into_iter().map(|content| (tenant.clone(), content, id.clone())));
+        self.counted.extend(counted.into_iter().map(|(key, nth)| (tenant.clone(), key, nth, id.clone())));
         Ok(())
     }
 
-    /// Verifies that what decisions have spent stays spent.
-    fn compare_spent(&mut self, db: &Db<'_>) -> Result<(), Fault> {
+    /// Verifies that what decisions have spent stays spent, and what they have counted stays counted.
+    fn compare_used(&mut self, db: &Db<'_>) -> Result<(), Fault> {
         for (tenant, content, decision) in std::mem::take(&mut self.spent) {
             let sql = "SELECT 1 FROM spent WHERE tenant = $1 AND content = $2 AND spent_by = $3";
             if !db.exists(sql, &values![tenant, content.as_bytes(), decision.as_str()])? {
                 self.check.wrong("spent", TABLE, decision, format!("it has spent {content}, which is not noted"));
             }
         }
+        for (tenant, key, nth, decision) in std::mem::take(&mut self.counted) {
+            let sql = "SELECT 1 FROM counted WHERE tenant = $1 AND key = $2 AND nth = $3 AND decision_id = $4";
+            if !db.exists(sql, &values![tenant, key.as_bytes(), nth, decision.as_str()])? {
+                self.check.wrong("counted", TABLE, decision, format!("it counts under {key}, which is not noted"));
+            }
+        }
         Ok(())
     }
 
-    /// Verifies a decision and its place in the chain; the contents that it has spent.
-    fn link(&mut self, decision: &Decision, sequence: i64) -> Vec<Sha256Digest> {
+    /// Verifies a decision and its place in the chain; what it has used.
+    fn link(&mut self, decision: &Decision, sequence: i64) -> Used {
         let row = decision.decision_id.clone();
         let Ok(id) = decision.decision_id.parse() else {
             self.check.wrong("column", TABLE, row, "invalid id");
-            return Vec::new();
+            return Used::default();
         };
         // As long as it was stored: what a reader would refuse to read is verified all the same.
         let limits = Limits { max_bytes: decision.document.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
@@ -121,17 +131,11 @@ impl State<'_, '_> {
         self.check.judge(TABLE, &decision.decision_id, StoredDocument::Decision(decision))
     }
 
-    fn unreadable(
-        &mut self,
-        decision: &Decision,
-        id: ReceiptId,
-        sequence: i64,
-        why: impl std::fmt::Display,
-    ) -> Vec<Sha256Digest> {
+    fn unreadable(&mut self, decision: &Decision, id: ReceiptId, sequence: i64, why: impl std::fmt::Display) -> Used {
         self.check.wrong("unreadable", TABLE, decision.decision_id.clone(), why);
         // What the next one is linked to.
         self.before = Some((ChainTip { receipt_id: id, hash: decision.hash, position: decision.position }, sequence));
-        Vec::new()
+        Used::default()
     }
 }
 

@@ -1,0 +1,69 @@
+//! What the limits of a policy have counted, from rows that are compared with the decisions that were signed.
+
+use proofmark_boundary::{ActionPolicy, Counted, CountedAction, LimitKey, Request, limit_keys};
+use proofmark_receipt::Timestamp;
+use proofmark_store::{StoredCount, Tenant};
+use proofmark_verifier::signed_count;
+
+use crate::decide::DecideError;
+use crate::decider::Decider;
+
+/// The limits that an action may count under, and the last action that each had counted when it was begun.
+pub(crate) struct Limits<'a> {
+    decider: &'a Decider,
+    tenant: &'a Tenant,
+    keys: Vec<LimitKey>,
+    last: Vec<Option<StoredCount>>,
+}
+
+impl<'a> Limits<'a> {
+    /// To be read before the time of the decision, so that nothing is counted later than that.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn of(
+        decider: &'a Decider,
+        tenant: &'a Tenant,
+        policy: &ActionPolicy,
+        request: &Request,
+    ) -> Result<Self, DecideError> {
+        let keys = limit_keys(policy, request);
+        let digests: Vec<_> = keys.iter().map(|key| key.key).collect();
+        let last = if keys.is_empty() { Vec::new() } else { decider.store().of(tenant).last_counts(&digests)? };
+        Ok(Self { decider, tenant, keys, last })
+    }
+
+    /// What they had counted at this time.
+    ///
+    /// # Errors
+    /// When the store cannot be read, and where a row is not what was signed.
+    pub(crate) fn at(&self, now: &Timestamp) -> Result<Vec<Counted>, DecideError> {
+        let begin = |key: &LimitKey| Some((key.key, now.unix_millis().saturating_sub(key.window_millis?)));
+        let begins: Vec<_> = self.keys.iter().filter_map(begin).collect();
+        let mut before = match begins.is_empty() {
+            true => Vec::new(),
+            false => self.decider.store().of(self.tenant).last_counts_until(&begins)?,
+        }
+        .into_iter();
+        let mut counted = Vec::new();
+        for (key, last) in self.keys.iter().zip(&self.last) {
+            // In the order of the keys that have a window.
+            let before = key.window_millis.and_then(|_| before.next()).flatten();
+            let Some(last) = last else {
+                counted.push(Counted::nothing(key.key));
+                continue;
+            };
+            let last = self.genuine(last)?;
+            let before = before.as_ref().map(|before| self.genuine(before)).transpose()?;
+            // A count that is not known does not allow the action.
+            counted.extend(Counted::up_to(&last, before.as_ref()));
+        }
+        Ok(counted)
+    }
+
+    /// The action of a row, which says what its decision has counted.
+    fn genuine(&self, stored: &StoredCount) -> Result<CountedAction, DecideError> {
+        let decision = self.decider.stored(self.tenant, &stored.by)?;
+        Ok(signed_count(stored, &decision)?)
+    }
+}

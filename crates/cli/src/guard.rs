@@ -18,7 +18,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use proofmark_agents::{NewGuard, RemoteGuard, RemoteJudges, Server};
-use proofmark_decider::{Decider, Guard as Guarded, LocalJudges, Owner};
+use proofmark_decider::{Decider, Guard as Guarded, LocalJudges, MAX_REQUEST, Owner};
 use proofmark_guard::{Pinning, Settings as GuardSettings};
 use proofmark_proxy::Upstream;
 use proofmark_sandbox::hide_from_account;
@@ -140,18 +140,12 @@ const MAX_NAME: usize = 128;
 /// The longest that a call may wait for an approval.
 const MAX_WAIT: Duration = Duration::from_secs(3_600);
 
-/// The longest request of a user, in bytes.
-const MAX_REQUEST: u64 = 64 << 10;
-
 /// The text of a file with the user's request.
-fn request(file: &Path) -> anyhow::Result<String> {
+pub(crate) fn request(file: &Path) -> anyhow::Result<String> {
     let read = || -> anyhow::Result<String> {
         let mut text = String::new();
-        std::fs::File::open(file)?.take(MAX_REQUEST + 1).read_to_string(&mut text)?;
-        anyhow::ensure!(
-            text.len() as u64 <= MAX_REQUEST,
-            "it is longer than {MAX_REQUEST} bytes; write what is asked for"
-        );
+        std::fs::File::open(file)?.take(MAX_REQUEST as u64 + 1).read_to_string(&mut text)?;
+        anyhow::ensure!(text.len() <= MAX_REQUEST, "it is longer than {MAX_REQUEST} bytes; write what is asked for");
         anyhow::ensure!(!text.trim().is_empty(), "it is empty; write what the user asked for");
         Ok(text)
     };

@@ -1,9 +1,11 @@
 //! `proofmark session`.
 
 use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use proofmark_decider::session_entries;
+use proofmark_decider::{Decider, ToldRequest, session_entries};
 use proofmark_evidence::{Capability, Signers};
 use proofmark_receipt::{Json, Timestamp, object};
 use proofmark_session::{SessionChain, SessionDocument};
@@ -11,10 +13,11 @@ use proofmark_statement::{Bearing, EntryStatement, Kind, Statement, of_entry};
 use proofmark_store::{SessionEntry, Store, StoredSession, Tenant};
 
 use crate::config::Config;
-use crate::error::with_help;
+use crate::error::{CommandError, with_help};
 use crate::exit::Exit;
+use crate::guard::request;
 use crate::listing::Listing;
-use crate::options::{Paging, Since, StoreAt};
+use crate::options::{Paging, Signing, Since, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
 
@@ -32,6 +35,26 @@ pub(crate) enum Session {
     ///
     /// They are one chain, which `proofmark receipt verify --as-chain` checks anywhere, and a trace for `proofmark workflow accept`.
     Export(Export),
+    /// Record what the user asked for, so that rules may ask whether a value comes from it
+    ///
+    /// For sessions of this machine's own guards and hooks. A server is told at `POST /v1/sessions/requests`, or on the page of the session.
+    Ask(Ask),
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  proofmark session ask nightly --request request.txt")]
+pub(crate) struct Ask {
+    /// The session, which may not have begun yet
+    session: String,
+    /// What the user has asked the agent for, as a text file that the agent cannot write
+    #[arg(long, value_name = "FILE")]
+    request: PathBuf,
+    #[command(flatten)]
+    signing: Signing,
+    #[command(flatten)]
+    trusting: Trusting,
+    #[command(flatten)]
+    store: StoreAt,
 }
 
 #[derive(Args)]
@@ -80,7 +103,21 @@ impl Session {
             Session::List(command) => command.run(config),
             Session::Show(command) => command.run(config),
             Session::Export(command) => command.run(config),
+            Session::Ask(command) => command.run(config),
         }
+    }
+}
+
+impl Ask {
+    fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let text = request(&self.request)?;
+        let (key, store) = (self.signing.key(config)?, self.store.open(config)?);
+        let trusted = self.trusting.signers(config)?;
+        let decider = Arc::new(Decider::for_command_line(None, key, store, trusted));
+        let told = ToldRequest { tenant: &Tenant::LOCAL, session: &self.session, text: &text, by: "command line" };
+        decider.tell_request(&told).map_err(|error| CommandError::new(error.to_string(), error.help()))?;
+        out::note(format_args!("recorded the request in the session `{}`", printable(&self.session)));
+        Ok(Exit::Yes)
     }
 }
 

@@ -24,6 +24,7 @@ use proofmark_session::{
 use proofmark_store::{StoreError, TenantStore};
 use proofmark_verifier::clock;
 
+use crate::asked::MAX_REQUEST;
 use crate::decide::DecideError;
 use crate::decider::Decider;
 use crate::finding::{FindingCode, Found};
@@ -39,8 +40,6 @@ const TOLD_BY_ANOTHER: Found = Found {
     code: FindingCode::ExecutedUndecided,
     message: "a hook was told of it, and the host's own record does not have it",
 };
-/// The longest request of a user that is recorded, in bytes.
-const MAX_REQUEST: usize = 64 << 10;
 /// How many of the sessions that were begun last are searched for a subagent.
 const MAX_SESSIONS_SEARCHED: usize = 100;
 

@@ -10,6 +10,7 @@
 //! - [`suggest_policy`] and [`policy_diff()`] decide again what a session or a store has recorded.
 
 mod ahead;
+mod asked;
 mod counted;
 mod decide;
 mod decider;
@@ -33,6 +34,7 @@ mod step_approvals;
 mod suggest;
 mod worth;
 
+pub use asked::{MAX_REQUEST, TellError, ToldRequest};
 pub use decide::{DecideError, replay};
 pub use decider::{Asked, Decider, Replayable, StoredWith};
 pub use deciding::{Attempt, Begun, Decided, Deciding};

@@ -80,6 +80,7 @@ pub fn pages() -> Vec<Endpoint> {
         // They hold what agents sent and were answered, which other agents must not read.
         entry::page_for("/ui/sessions", REVIEWER, sessions::list),
         entry::page_for("/ui/sessions/{*name}", REVIEWER, sessions::show),
+        form("/ui/sessions/{*name}", REVIEWER, sessions::tell_request),
         page("/ui/runs", runs::list),
         page("/ui/runs/{run}", runs::show),
         page("/ui/jobs/{id}", job::show),

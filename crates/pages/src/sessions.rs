@@ -1,7 +1,7 @@
 //! `/ui/sessions`: what passed between agents and the servers they call, where `proofmark guard` stood between them.
 
 use askama::Template;
-use proofmark_decider::{DecideError, session_entries};
+use proofmark_decider::{DecideError, ToldRequest, session_entries};
 use proofmark_receipt::{Json, Timestamp};
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::Reply;
@@ -51,6 +51,8 @@ struct SessionPage {
     entries: Vec<EntryRow>,
     next: Option<String>,
     first: Option<String>,
+    /// Where a request of the user is recorded.
+    address: Option<String>,
 }
 
 /// One entry of a session.
@@ -119,10 +121,26 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         lead: format!("{} decided on this page, {} blocked.", counted(decided, "call"), number(blocked)).into(),
         wrong,
         next: (found.len() > ENTRIES).then(|| format!("{path}?from={}", from.saturating_add(ENTRIES as u64))),
+        address: Some(path.clone()),
         first: (from > 0).then_some(path),
         entries,
     };
     html(&page)
+}
+
+/// `POST /ui/sessions/{name}`: `request`. What the user asked for. Leads back to the session.
+pub(crate) fn tell_request(visit: &Visit<'_>) -> Result<Reply, Problem> {
+    let context = &visit.context;
+    context.only(&[])?;
+    let session = context.variable("name");
+    if context.store().session_entries(session, 0, 1)?.is_empty() {
+        return Err(Problem::not_found("session").help("it does not exist, or belongs to another tenant"));
+    }
+    // Browsers send each end of a line as two characters.
+    let text = visit.form.text("request").replace("\r\n", "\n");
+    let (tenant, by) = (&context.caller.tenant, context.caller.id.as_str());
+    context.decider.tell_request(&ToldRequest { tenant, session, text: &text, by })?;
+    Ok(Reply::see_other(&format!("/ui/sessions/{}", encoded(session))))
 }
 
 impl EntryRow {

@@ -1,7 +1,7 @@
 //! Decisions, findings and reviews, for people and their tools.
 
 use proofmark_boundary::Outcome as OutcomeWord;
-use proofmark_decider::{NewReview, Revocation, SignedApproval, Statement};
+use proofmark_decider::{NewReview, Revocation, SignedApproval, Statement, ToldRequest};
 use proofmark_evidence::{Reviewer, WantedScope};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
@@ -234,6 +234,27 @@ pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
         until: entry.until,
         approval: approval.map(|receipt| receipt.document().into()),
     })
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RequestTold {
+    session: String,
+}
+
+/// `POST /v1/sessions/requests`: `{session, request}`. What the user asked for, told by a person: no host and no agent may.
+pub(crate) fn tell_request(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let body = context.json()?;
+    let read = || {
+        let fields = Field::root(&body).fields()?;
+        fields.only(&["session", "request"])?;
+        let session = fields.need("session", "name the session, as the list of sessions shows it")?.text()?;
+        Ok((session, fields.need("request", "write what the user asked for")?.text()?))
+    };
+    let (session, text) = read().map_err(|error| Problem::unreadable("read the request", &error))?;
+    let (tenant, by) = (&context.caller.tenant, context.caller.id.as_str());
+    context.decider.tell_request(&ToldRequest { tenant, session, text, by })?;
+    Reply::json(&RequestTold { session: session.to_owned() })
 }
 
 /// `POST /v1/approvals/{id}/revoke`: `{note}`. Ends an approval that reaches beyond one action.

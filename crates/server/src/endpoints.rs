@@ -1,7 +1,7 @@
 //! All endpoints: one row each, with its method, path, role, handler and description.
 
 use crate::deciding::deciding;
-use crate::decisions::{DecisionEntry, DecisionPage, FindingPage, Reviewed, ToSign};
+use crate::decisions::{DecisionEntry, DecisionPage, FindingPage, RequestTold, Reviewed, ToSign};
 use crate::endpoint::Method::{Delete, Get, Post};
 use crate::endpoint::{Endpoint, blocking, open, waiting};
 use crate::health::{Index, Status};
@@ -9,7 +9,7 @@ use crate::keys::Role;
 use crate::opaque::{
     Acceptance, AcpJob, AnyReceipt, Attempt, Checked, DecisionReceipt, DecisionRequest, Description, EventBatch,
     Excerpt, ExecutionReport, Jwks, PresentedReceipt, Receipt, ReceiptsToStore, Request, ReviewRequest,
-    RevocationRequest, SchemaRequest, StatementRequest, Terms, WireDecision, WireRequest,
+    RevocationRequest, SchemaRequest, SessionRequest, StatementRequest, Terms, WireDecision, WireRequest,
 };
 use crate::receipts::{ChainPage, ReceiptPage, ReceivedAnswer, Rechecked, Redeemed, Stats};
 use crate::runtime::{EventsAccepted, Probed, Reported};
@@ -134,6 +134,12 @@ fn decision_endpoints() -> Vec<Endpoint> {
             .ok::<Receipt>("The signed revocation")
             .not_found()
             .conflict()
+            .unprocessable(),
+        blocking(Post, "/v1/sessions/requests", REVIEWER, decisions::tell_request)
+            .operation("tellRequest", "reviews", "Tell what the user asked an agent for")
+            .description("Values that come from it are the user's from here on. The session may not have begun yet. Hosts of agents cannot tell it.")
+            .body::<SessionRequest>()
+            .ok::<RequestTold>("The session")
             .unprocessable(),
         blocking(Post, "/v1/reviews/{id}/statement", REVIEWER, decisions::statement)
             .operation("reviewStatement", "reviews", "Show what a passkey signs to approve")

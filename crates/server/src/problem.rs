@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use proofmark_decider::{DecideError, GrantError, ReviewError, RevokeError, UseError, WorthError};
+use proofmark_decider::{DecideError, GrantError, ReviewError, RevokeError, TellError, UseError, WorthError};
 use proofmark_jobs::SubmitError;
 use proofmark_receipt::SignError;
 use proofmark_receipt::document::DocumentError;
@@ -281,6 +281,18 @@ impl From<DecideError> for Problem {
             _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "no_decision", message),
         };
         problem.maybe_help(help)
+    }
+}
+
+impl From<TellError> for Problem {
+    fn from(error: TellError) -> Self {
+        let (message, help) = (error.to_string(), error.help());
+        match error {
+            TellError::Session(error) => error.into(),
+            TellError::Empty | TellError::TooLong | TellError::Name(_) => {
+                Self::unprocessable("invalid_request", message).maybe_help(help)
+            }
+        }
     }
 }
 

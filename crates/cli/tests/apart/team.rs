@@ -158,3 +158,47 @@ fn a_policy_of_a_tenant_is_read_again_and_a_bad_one_changes_nothing() {
     // The server looks at its files from time to time.
     assert!((3..).map(|id| guard.call(id, "read")).any(|answer| answer.contains("ok read")));
 }
+
+/// Once something was read, only what the user has asked for.
+const ASKED: &str = "
+version: 1
+tools: [{tool: '*', class: generic}]
+boundaries: [{id: all, match: {}, require: [{asked: [report]}]}]
+";
+
+#[test]
+fn a_person_tells_a_server_what_the_user_asked_for_and_no_agent_does() {
+    let Some(place) = Place::new() else { return };
+    let asked = format!("acme:asked={}", place.write("asked.yaml", ASKED));
+    let ann = place.key("ann", "reviewer", "acme", &[]);
+    let eve = place.key("eve", "reviewer", "other", &[]);
+    let agents = [place.key("bot", "agent", "acme", &[]), place.key("laptop", "agent-host", "acme", &[])];
+    let (keys, address) = (place.at("judge/keys.json").display().to_string(), free());
+    let listen = address.to_string();
+    let options = ["--policy", &asked, "--api-keys", &keys, "--listen", &listen, "--socket-tenant", "acme"];
+    let _judge = place.serve_with(&options);
+    let mut guard = place.listed_guard("s1", &["--policy-name", "asked"]);
+    assert!(guard.call(1, "read").contains("ok read"));
+    assert!(guard.call(2, "read").contains("Not executed"));
+    let told = r#"{"session": "60002/s1", "request": "Write the report."}"#;
+    for agent in &agents {
+        assert_eq!(ask(address, "POST", "/v1/sessions/requests", agent, told).0, 403);
+    }
+    assert_eq!(ask(address, "POST", "/v1/sessions/requests", &eve, told).0, 200);
+    assert!(guard.call(3, "read").contains("Not executed"), "a session of another tenant is another one");
+    for (body, code) in [
+        (r#"{"session": "", "request": "x"}"#, "invalid_request"),
+        (r#"{"session": "s", "request": " "}"#, "invalid_request"),
+        (r#"{"session": "s"}"#, "request"),
+    ] {
+        let (status, refused) = ask(address, "POST", "/v1/sessions/requests", &ann, body);
+        assert!((400..500).contains(&status) && refused.contains(code), "{refused}");
+    }
+    assert_eq!(
+        ask(address, "POST", "/v1/sessions/requests", &ann, told),
+        (200, r#"{"session":"60002/s1"}"#.to_owned())
+    );
+    assert!(guard.call(4, "read").contains("ok read"));
+    let shown = said(&place.judge(&["session", "list", "--tenant", "acme"]));
+    assert!(shown.contains("60002/s1"), "{shown}");
+}

@@ -89,6 +89,22 @@ fn what_a_stranger_wrote_is_not_paid_and_what_the_user_named_is() {
 }
 
 #[test]
+fn a_person_records_the_request_before_the_session_begins() {
+    let place = place();
+    let told = place.proofmark(&["session", "ask", "s1", "--request", "request.txt"]);
+    assert!(told.status.success(), "{}", said(&told));
+    answers(&place, PAYMENTS);
+    let mut guarded = guard(&place, &[]);
+    assert!(call(&mut guarded, "list", "{}").contains("EVIL99"));
+    answers(&place, "ok");
+    assert!(call(&mut guarded, "pay", r#"{"to": "US77", "amount": 120.5}"#).contains(r#""text":"ok""#));
+    assert!(call(&mut guarded, "pay", r#"{"to": "US78", "amount": 120.5}"#).contains("Not executed"));
+    assert!(guarded.end().success());
+    let checked = place.proofmark(&["store", "check"]);
+    assert!(checked.status.success(), "{}", said(&checked));
+}
+
+#[test]
 fn a_call_without_a_result_leaves_nothing_clean() {
     let place = place();
     answers(&place, "DE00");

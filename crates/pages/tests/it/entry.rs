@@ -137,6 +137,23 @@ fn without_keys_this_host_alone_comes_in() {
 }
 
 #[test]
+fn a_reviewer_records_what_the_user_asked_for_in_a_session_of_the_own_tenant() {
+    let office = Office::open();
+    let [ann, agent, stranger] = [&office.ann, &office.agent, &office.stranger].map(|key| office.browser(key));
+    let request = |text: &str| format!(r#"{{"session": "laptop/night 1", "request": "{text}"}}"#);
+    assert_eq!(office.server.post("/v1/sessions/requests", &office.ann, &request("Pay the rent.")).0, 200);
+    let path = "/ui/sessions/laptop%2Fnight%201";
+    let told = [("request", "Pay the\r\n<b>gas</b>, too.")];
+    assert_eq!(agent.post(path, &told).status, 403);
+    assert_eq!(stranger.post(path, &told).status, 404);
+    assert_eq!(ann.post(path, &[("request", " ")]).status, 422);
+    assert_eq!(ann.post(path, &told).status, 303);
+    let words = ann.get(path).words();
+    assert!(words.contains("Pay the rent.") && words.contains("<b>gas</b>, too."), "{words}");
+    assert_eq!(words.matches("request of the user").count(), 2, "{words}");
+}
+
+#[test]
 fn roles_and_tenants_hold() {
     let office = Office::open();
     let id = office.ask(MAIL);

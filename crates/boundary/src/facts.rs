@@ -123,7 +123,7 @@ pub(crate) fn fact_schema(classes: &[String], limits: &[String]) -> Schema {
 
 /// What a limit had counted.
 fn limit() -> FieldType {
-    object([("used", FieldType::Number), ("left", FieldType::Number)])
+    object(["used", "least", "left"].map(|name| (name, FieldType::Number)))
 }
 
 /// Where one value of an action comes from.

@@ -84,7 +84,7 @@ pub use evidence::{EvidenceItem, outputs_wanted, sought};
 pub use explain::{BoundaryWords, RuleWords, explain_boundaries, explain_decision, explain_policy};
 pub use input::MAX_DECISION_STEPS;
 pub use judge::{Reason, RuleFinding, RuleStatus};
-pub use limits::{Counted, CountedAction, LimitUse};
+pub use limits::{Counted, CountedAction, LimitUse, records_limits};
 pub use moment::{Denial, History, Moment};
 pub use policy::{
     ActionPolicy, ActionPolicyError, HostTool, LimitKey, Mode, OnBlock, ReadCall, ResultHandling, ToolCall, Warning,

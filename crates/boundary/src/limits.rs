@@ -6,7 +6,8 @@ use proofmark_predicate::Decimal;
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 
 use crate::judge::RuleFinding;
-use crate::policy::{ActionPolicy, Limit, Per};
+use crate::policy::{ActionPolicy, Limit, LimitKey, Per, at};
+use crate::receipt::DecisionReceipt;
 use crate::request::Request;
 use crate::rule_ref::RuleKind;
 
@@ -67,8 +68,7 @@ impl LimitUse {
     /// The action as it is counted; none where it is not.
     #[must_use]
     pub fn action(&self) -> Option<CountedAction> {
-        let Counted { key, actions, total, .. } = self.counted;
-        Some(CountedAction { key, nth: actions.checked_add(1)?, total: total.plus(self.amount?).ok()? })
+        CountedAction::after(&self.counted, self.amount?)
     }
 
     /// What [`Counted::read`] reads, with what people want to know beside it.
@@ -102,12 +102,29 @@ impl CountedAction {
         let limits = decision.get("binding").and_then(|binding| binding.as_object()?.get("limits")?.as_array());
         let counted = limits.unwrap_or_default().iter().filter_map(|limit| {
             let amount: Decimal = limit.as_object()?.get("amount")?.as_str()?.parse().ok()?;
-            let counted = Counted::read(limit)?;
-            let total = counted.total.plus(amount).ok()?;
-            Some(Self { key: counted.key, nth: counted.actions.checked_add(1)?, total })
+            Self::after(&Counted::read(limit)?, amount)
         });
         counted.collect()
     }
+
+    fn after(counted: &Counted, amount: Decimal) -> Option<Self> {
+        let total = counted.total.plus(amount).ok()?;
+        Some(Self { key: counted.key, nth: counted.actions.checked_add(1)?, total })
+    }
+}
+
+/// Whether a receipt records what the limits of a policy had counted for its action, which only the store knows otherwise.
+#[must_use]
+pub fn records_limits(receipt: &DecisionReceipt, request: &Request, policy: &ActionPolicy) -> bool {
+    let recorded = receipt.member("binding", "limits").and_then(Json::as_array).unwrap_or_default();
+    let has = |limit: &Limit, key: &LimitKey| {
+        recorded.iter().filter_map(Json::as_object).any(|one| {
+            let is = |name: &str, value: &str| one.get(name).and_then(Json::as_str) == Some(value);
+            is("key", &key.key.to_string()) && is("window", &limit.window())
+        })
+    };
+    let counting = policy.counting(&request.asked_by(&receipt.asker()));
+    counting.iter().all(|(limit, keys)| keys.iter().all(|key| has(limit, key)))
 }
 
 /// The request with the fact `limits`, where the policy has limits about its action. A request never brings it itself. What a limit does
@@ -117,14 +134,13 @@ pub(crate) fn with_limits<'r>(
     request: Cow<'r, Request>,
     counted: &[Counted],
 ) -> Cow<'r, Request> {
-    let limits: Vec<&Limit> = policy.limits(&request).collect();
-    if limits.is_empty() && !request.facts().contains("limits") {
+    if policy.limits(&request).next().is_none() && !request.facts().contains("limits") {
         return request;
     }
     let mut facts = request.facts().clone();
     let mut known = Object::new();
-    for limit in limits {
-        if let Some(fact) = fact(limit, &request, counted) {
+    for (limit, keys) in policy.counting(&request) {
+        if let Some(fact) = fact(limit, &keys, &request, counted) {
             known.insert(&*limit.id, fact);
         }
     }
@@ -137,16 +153,18 @@ pub(crate) fn with_limits<'r>(
     }
 }
 
-/// What a limit knows of an action: the most of what is counted under any of its keys.
-fn fact(limit: &Limit, request: &Request, counted: &[Counted]) -> Option<Object> {
+/// What a limit knows of an action: the most and the least of what is counted under its keys.
+fn fact(limit: &Limit, keys: &[LimitKey], request: &Request, counted: &[Counted]) -> Option<Object> {
     limit.amount(request)?;
-    let keys = limit.keys(request)?;
     let counted: Option<Vec<&Counted>> =
         keys.iter().map(|key| counted.iter().find(|counted| counted.key == key.key)).collect();
-    let used = counted?.into_iter().map(|counted| counted.used).max()?;
+    let counted = counted?;
+    let used = counted.iter().map(|counted| counted.used).max()?;
+    let least = counted.iter().map(|counted| counted.used).min()?;
     let left = limit.max.map(|max| number(max.minus(used).ok()?)).map_or(Some(None), |left| left.map(Some))?;
-    let per: Vec<Json> = limit.per.iter().filter(|per| **per != Per::Session).map(|per| per.shown().into()).collect();
-    Some(object! { "used": number(used)?, "left"?: left, "per": per })
+    let per: Vec<Json> =
+        limit.per.iter().filter(|per| matches!(per, Per::Fact(_))).map(|per| per.shown().into()).collect();
+    Some(object! { "used": number(used)?, "least": number(least)?, "left"?: left, "per": per })
 }
 
 fn number(decimal: Decimal) -> Option<Json> {
@@ -158,9 +176,8 @@ fn number(decimal: Decimal) -> Option<Json> {
 pub(crate) fn keep(facts: &mut Object, before: &Object) {
     let Some(limits) = facts.get("limits").and_then(Json::as_object) else { return };
     let value = |facts: &Object, path: &str| {
-        let mut names = path.split('.');
-        let first = facts.get(names.next()?)?;
-        names.try_fold(first, |value, name| value.as_object()?.get(name)).cloned()
+        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        at(facts, &path).cloned()
     };
     let has_same = |limit: &Json| {
         let per = limit.as_object().and_then(|limit| limit.get("per")?.as_array()).unwrap_or_default();
@@ -190,9 +207,9 @@ pub(crate) fn uses(
         })
     };
     let mut uses = Vec::new();
-    for limit in policy.limits(request) {
+    for (limit, keys) in policy.counting(request) {
         let amount = limit.amount(request).filter(|_| is_allowed && is_judged(limit));
-        for key in limit.keys(request).unwrap_or_default() {
+        for key in keys {
             let Some(counted) = counted.iter().find(|counted| counted.key == key.key).cloned() else { continue };
             uses.push(LimitUse { counted, amount, about: about(limit, key.of) });
         }
@@ -209,6 +226,11 @@ fn about(limit: &Limit, of: Object) -> Object {
         "max"?: limit.max.map(|max| max.to_string()),
         "min"?: limit.min.map(|min| min.to_string()),
     }
+}
+
+/// Whether it is known what a limit had counted, so that it can count the action of this request.
+pub(crate) fn is_known(request: &Request, limit: &Limit) -> bool {
+    request.facts().get("limits").and_then(Json::as_object).is_some_and(|limits| limits.contains(&limit.id))
 }
 
 /// The path of the amount that a limit adds up, and the most that it may be.

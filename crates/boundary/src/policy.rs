@@ -22,7 +22,7 @@ use proofmark_passkey::{Origin, Passkey};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 
 pub use error::ActionPolicyError;
-pub(crate) use limits::{Limit, Per};
+pub(crate) use limits::{Limit, Per, at};
 pub use limits::{LimitKey, limit_keys};
 pub use lint::Warning;
 pub(crate) use matcher::{Matcher, Matching};

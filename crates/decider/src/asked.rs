@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proofmark_boundary::Asker;
-use proofmark_receipt::document::shown;
+use proofmark_receipt::document::{is_unseen, shown};
 use proofmark_session::{Asked, Entry, Event, Kind};
 use proofmark_store::Tenant;
 
@@ -72,7 +72,7 @@ impl Decider {
     /// [`TellError`]; nothing is recorded then.
     pub fn tell_request(self: &Arc<Self>, told: &ToldRequest<'_>) -> Result<(), TellError> {
         let ToldRequest { tenant, session, text, by } = *told;
-        if text.trim().is_empty() {
+        if text.chars().all(|c| c.is_whitespace() || is_unseen(c)) {
             return Err(TellError::Empty);
         }
         if text.len() > MAX_REQUEST {

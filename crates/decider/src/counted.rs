@@ -1,12 +1,18 @@
 //! What the limits of a policy have counted, from rows that are compared with the decisions that were signed.
 
-use proofmark_boundary::{ActionPolicy, Counted, CountedAction, LimitKey, Request, limit_keys};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use proofmark_boundary::{ActionPolicy, Counted, CountedAction, DecisionReceipt, LimitKey, Request, limit_keys};
 use proofmark_receipt::Timestamp;
 use proofmark_store::{StoredCount, Tenant};
-use proofmark_verifier::signed_count;
+use proofmark_verifier::{ChangedDecision, signed_count};
 
 use crate::decide::DecideError;
 use crate::decider::Decider;
+
+/// Decisions that were verified, by their ids.
+type Verified = BTreeMap<String, DecisionReceipt>;
 
 /// The limits that an action may count under, and the last action that each had counted when it was begun.
 pub(crate) struct Limits<'a> {
@@ -45,7 +51,7 @@ impl<'a> Limits<'a> {
             false => self.decider.store().of(self.tenant).last_counts_until(&begins)?,
         }
         .into_iter();
-        let mut counted = Vec::new();
+        let (mut counted, mut decisions) = (Vec::new(), BTreeMap::new());
         for (key, last) in self.keys.iter().zip(&self.last) {
             // In the order of the keys that have a window.
             let before = key.window_millis.and_then(|_| before.next()).flatten();
@@ -53,8 +59,8 @@ impl<'a> Limits<'a> {
                 counted.push(Counted::nothing(key.key));
                 continue;
             };
-            let last = self.genuine(last)?;
-            let before = before.as_ref().map(|before| self.genuine(before)).transpose()?;
+            let last = self.genuine(last, &mut decisions)?;
+            let before = before.as_ref().map(|before| self.genuine(before, &mut decisions)).transpose()?;
             // A count that is not known does not allow the action.
             counted.extend(Counted::up_to(&last, before.as_ref()));
         }
@@ -62,8 +68,17 @@ impl<'a> Limits<'a> {
     }
 
     /// The action of a row, which says what its decision has counted.
-    fn genuine(&self, stored: &StoredCount) -> Result<CountedAction, DecideError> {
-        let decision = self.decider.stored(self.tenant, &stored.by)?;
-        Ok(signed_count(stored, &decision)?)
+    fn genuine(&self, stored: &StoredCount, decisions: &mut Verified) -> Result<CountedAction, DecideError> {
+        let missing =
+            || ChangedDecision { id: stored.by.clone(), why: "it has counted an action, and is not there".to_owned() };
+        let decision = match decisions.entry(stored.by.clone()) {
+            // Actions with several recipients count under each.
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let row = self.decider.store().of(self.tenant).decision(&stored.by)?.ok_or_else(missing)?;
+                place.insert(self.decider.signed(&row)?)
+            }
+        };
+        Ok(signed_count(stored, decision)?)
     }
 }

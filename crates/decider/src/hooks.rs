@@ -93,6 +93,8 @@ pub enum HookRuling {
 struct Seen {
     facts: SessionFacts,
     calls: Calls,
+    /// Whether anything is recorded of it but what a person told.
+    has_begun: bool,
     /// Which start of the host the session was seen from last.
     process: Option<String>,
     /// The request of the last decision, which the next one has most facts in common with.
@@ -354,7 +356,7 @@ impl Hooks {
 
     /// The entry that begins the session, or goes on with it after the host was started again; none where there is one.
     fn opened(&self, session: &HookSession, policy: Option<&ActionPolicy>) -> Option<Entry> {
-        if !session.is_empty() && session.known.process == self.settings.process {
+        if session.known.has_begun && session.known.process == self.settings.process {
             return None;
         }
         Some(self.entry(Event::Opened(Opened {
@@ -425,6 +427,8 @@ impl Known for Seen {
     fn take_in(&mut self, entry: &Entry) {
         self.facts.take_in(entry);
         self.calls.take_in(entry);
+        // What a person tells may come before the host begins.
+        self.has_begun |= !matches!(entry.event, Event::Asked(_));
         match &entry.event {
             // Guards of the same session have others.
             Event::Opened(Opened { host: Some(_), process, .. }) => self.process.clone_from(process),

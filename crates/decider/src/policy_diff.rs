@@ -1,6 +1,6 @@
 //! Old decisions under a new policy.
 
-use proofmark_boundary::{ActionPolicy, DecisionReceipt, Disposition, Request, decide_as_recorded};
+use proofmark_boundary::{ActionPolicy, DecisionReceipt, Disposition, Request, decide_as_recorded, records_limits};
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 use proofmark_store::{Decision, DecisionsWanted, MAX_PAGE, Store};
 use proofmark_verifier::policy_of_step;
@@ -14,7 +14,8 @@ pub struct PolicyDiff {
     pub changed: Vec<ChangedDecision>,
     /// How many are as before.
     pub same: u64,
-    /// How many could not be decided again, because their facts are not stored or their receipts cannot be read.
+    /// How many could not be decided again, because their facts, or what a limit had counted, are not stored, or their
+    /// receipts cannot be read.
     pub unknown: u64,
 }
 
@@ -72,6 +73,9 @@ fn compared(
         return Ok(Some(None));
     }
     let Some(request) = request(store, decision, &receipt)? else { return Ok(None) };
+    if ![old, new].iter().all(|policy| records_limits(&receipt, &request, policy)) {
+        return Ok(None);
+    }
     let again = |policy| decide_as_recorded(&receipt, &request, policy);
     let (Ok(before), Ok(after)) = (again(old), again(new)) else { return Ok(None) };
     if before.disposition() == after.disposition() {

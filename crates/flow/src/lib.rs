@@ -16,6 +16,6 @@ mod origins;
 mod seen;
 
 pub use leaves::{Leaf, Step, each_leaf, path_text};
-pub use normal::{links, name_words, normal, words};
+pub use normal::{counted, links, name_words, normal, words};
 pub use origins::{Hit, MAX_ARGUMENT_VALUES, Origins, REQUEST};
 pub use seen::{MAX_SEEN_VALUES, MAX_WITHIN_BYTES, SeenResult, SeenText, SeenValue, value_digest};

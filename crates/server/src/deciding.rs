@@ -80,25 +80,29 @@ async fn decide(
 ) -> Result<(Asking, Decided), Problem> {
     let (state, ..) = of;
     let services = Arc::clone(&state.services);
-    let ((mut asking, mut begun), mut place) = in_pool(of, move || read()?.begin(&services)).await?;
+    let ((mut asking, mut begun), place) = in_pool(of, move || read()?.begin(&services)).await?;
+    let mut place = Some(place);
     loop {
+        let services = Arc::clone(&state.services);
         match begun {
             Begun::Waits(waiting) => {
                 // Those that it waits for may need the place.
-                drop(place);
+                drop(place.take());
                 asking.attempt.hold(waiting.await);
+                // Others wait for it from then on, some of them with places: it goes on without one.
+                (asking, begun) = in_thread(of, Priority::Normal, move || asking.begin(&services)).await??;
             }
             Begun::Made(deciding) => {
                 // There is one writer, and it takes long for what is long: of those who used more than others only a few wait for it.
-                let held = place.priority() == Priority::Low && !is_small;
-                let _held = held.then_some(place);
+                let _held = place.take().filter(|place| place.priority() == Priority::Low && !is_small);
                 if let Some(decided) = deciding.await? {
                     return Ok((asking, decided));
                 }
+                let taken;
+                ((asking, begun), taken) = in_pool(of, move || asking.begin(&services)).await?;
+                place = Some(taken);
             }
         }
-        let services = Arc::clone(&state.services);
-        ((asking, begun), place) = in_pool(of, move || asking.begin(&services)).await?;
     }
 }
 
@@ -111,12 +115,19 @@ async fn in_pool<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<(T, Place), Problem> {
     let place = state.limits.places.take(tenant).await?;
+    let done = in_thread((state, tenant, stop), place.priority(), work).await??;
+    Ok((done, place))
+}
+
+/// The same without a place.
+async fn in_thread<T: Send + 'static>(
+    (state, tenant, stop): Of<'_>,
+    priority: Priority,
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<Result<T, Problem>, Problem> {
     let (span, stop) = (Span::current(), Arc::clone(stop));
-    let work = move || {
-        let done = place.priority().run(|| span.in_scope(|| while_wanted(&stop, work)))??;
-        Ok((done, place))
-    };
-    state.pool.run(tenant, work).await?
+    let work = move || priority.run(|| span.in_scope(|| while_wanted(&stop, work)))?;
+    state.pool.run(tenant, work).await
 }
 
 impl Asking {

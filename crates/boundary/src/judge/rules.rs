@@ -38,7 +38,7 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
     // An unknown denial is lifted as well: the approval is of this very action, whatever the condition turns out to be.
     let lifted = rule.unless.as_ref().is_some_and(|demand| approved(judge, &mut finding, demand));
     // What a limit cannot count is not allowed by anybody: what follows would be counted wrong.
-    let lifted = lifted && rule.limit.as_ref().is_none_or(|limit| limit.can_count(judge.input.request));
+    let lifted = lifted && rule.limit.as_ref().is_none_or(|limit| limits::is_known(judge.input.request, limit));
     match truth {
         Truth::Unknown(missing) if !lifted => {
             let unknown = self::unknown(judge, source, boundary, &rule.at, &missing);

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use proofmark_evidence::span;
-use proofmark_flow::normal;
+use proofmark_flow::counted;
 use proofmark_predicate::Decimal;
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 
 use super::{ActionPolicy, Matching};
-use crate::request::Request;
+use crate::request::{MAX_NAME_BYTES, Request};
 
-/// The most values under which one limit counts one action: a mail with more recipients is not counted, and so not allowed.
-const MAX_KEYS: usize = 32;
+/// The most values under which all limits together count one action: each is looked up in the store. A mail with more recipients is not
+/// counted, and so not allowed.
+const MAX_KEYS: usize = 64;
 /// The most decimals of an amount.
 const MAX_DECIMALS: i32 = 9;
 /// The most digits of an amount before its point. Totals of 10^10 such amounts are exact.
@@ -37,6 +38,8 @@ pub(crate) struct Limit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Per {
     Session,
+    /// The account or the API key that asks.
+    Account,
     /// The path of a fact.
     Fact(Vec<String>),
 }
@@ -58,6 +61,7 @@ impl Per {
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Session => "session".to_owned(),
+            Self::Account => "account".to_owned(),
             Self::Fact(path) => path.join("."),
         }
     }
@@ -66,9 +70,13 @@ impl Per {
     fn values(&self, request: &Request) -> Option<Vec<String>> {
         match self {
             Self::Session => request.asker().session.as_ref().map(|head| vec![head.session.clone()]),
-            Self::Fact(path) => match at(request, path)? {
-                Json::Array(items) if !items.is_empty() => items.iter().map(single).collect(),
-                value => Some(vec![single(value)?]),
+            Self::Account => request.asker().account.as_ref().map(|account| vec![account.clone()]),
+            Self::Fact(path) => match at(request.facts(), path)? {
+                Json::Array(items) if !items.is_empty() => {
+                    let values: Option<Vec<_>> = items.iter().map(values_of).collect();
+                    values.map(|values| values.concat())
+                }
+                value => values_of(value),
             },
         }
     }
@@ -78,7 +86,7 @@ impl Limit {
     /// The amount that an action counts as; none where that is not known, or no amount.
     pub(crate) fn amount(&self, request: &Request) -> Option<Decimal> {
         let Some(path) = &self.sum else { return Some(Decimal::from(1_u64)) };
-        let amount: Decimal = at(request, path)?.as_number()?.as_str().parse().ok()?;
+        let amount: Decimal = at(request.facts(), path)?.as_number()?.as_str().parse().ok()?;
         let smallest = Decimal::new(1, MAX_DECIMALS).ok()?;
         let is_exact = amount.multiply(smallest).ok()?.to_integer().is_some();
         let is_small = amount < Decimal::new(1, MAX_WHOLE_DIGITS).ok()?;
@@ -121,11 +129,6 @@ impl Limit {
         self.sum.as_ref().map_or_else(|| "count".to_owned(), |path| path.join("."))
     }
 
-    /// Whether an action that it is about can be counted.
-    pub(crate) fn can_count(&self, request: &Request) -> bool {
-        self.amount(request).is_some() && self.keys(request).is_some()
-    }
-
     /// How far back it counts, in words.
     pub(crate) fn window(&self) -> String {
         self.window_millis.map_or_else(|| "in all".to_owned(), |millis| format!("within {}", span::words(millis)))
@@ -152,26 +155,39 @@ impl ActionPolicy {
         let about: Vec<_> = about.filter(|boundary| boundary.matcher.matches(request) != Matching::No).collect();
         about.into_iter().flat_map(|boundary| boundary.deny.iter().filter_map(|rule| rule.limit.as_ref()))
     }
+
+    /// The limits that can count an action, each with what it counts it under; as many as are looked up.
+    pub(crate) fn counting<'p>(&'p self, request: &Request) -> Vec<(&'p Limit, Vec<LimitKey>)> {
+        let mut left = MAX_KEYS;
+        let mut counting = Vec::new();
+        for limit in self.limits(request) {
+            let Some(keys) = limit.keys(request).filter(|keys| keys.len() <= left) else { continue };
+            left -= keys.len();
+            counting.push((limit, keys));
+        }
+        counting
+    }
 }
 
 /// What the limits of a policy would count an action under. A limit that cannot count it is left out: it does not allow it.
 #[must_use]
 pub fn limit_keys(policy: &ActionPolicy, request: &Request) -> Vec<LimitKey> {
-    policy.limits(request).filter_map(|limit| limit.keys(request)).flatten().collect()
+    policy.counting(request).into_iter().flat_map(|(_, keys)| keys).collect()
 }
 
-/// A fact of a request.
-fn at<'r>(request: &'r Request, path: &[String]) -> Option<&'r Json> {
+/// A fact.
+pub(crate) fn at<'f>(facts: &'f Object, path: &[String]) -> Option<&'f Json> {
     let (first, rest) = path.split_first()?;
-    rest.iter().try_fold(request.facts().get(first)?, |value, name| value.as_object()?.get(name))
+    rest.iter().try_fold(facts.get(first)?, |value, name| value.as_object()?.get(name))
 }
 
-/// A single value as text, so that spellings that servers take as one are counted as one.
-fn single(value: &Json) -> Option<String> {
+/// What a single value names, so that spellings that servers take as one are counted as one.
+fn values_of(value: &Json) -> Option<Vec<String>> {
     match value {
-        Json::String(text) => Some(normal(text)),
-        Json::Number(number) => number.as_str().parse().ok().map(|number: Decimal| number.to_string()),
-        Json::Bool(truth) => Some(truth.to_string()),
+        // What is longer names nothing, and the receipt has it.
+        Json::String(text) => (text.len() <= MAX_NAME_BYTES).then(|| counted(text)),
+        Json::Number(number) => number.as_str().parse().ok().map(|number: Decimal| vec![number.to_string()]),
+        Json::Bool(truth) => Some(vec![truth.to_string()]),
         Json::Null | Json::Array(_) | Json::Object(_) => None,
     }
 }

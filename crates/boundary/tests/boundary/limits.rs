@@ -107,7 +107,8 @@ fn what_cannot_be_counted_is_not_allowed() {
         ("90", "{name: Ann}"),
         ("90", "[]"),
         ("90", "null"),
-        ("90", &format!("[{}]", list(33))),
+        ("90", &format!("[{}]", list(65))),
+        ("90", &"x".repeat(4_097)),
     ] {
         let request = to(amount, recipient);
         for documents in [Vec::new(), vec![approval(1, "lead", &request)]] {
@@ -115,7 +116,7 @@ fn what_cannot_be_counted_is_not_allowed() {
             assert!(!decision.allows(), "{amount} to {recipient}");
         }
     }
-    assert!(after(&policy, &to("90", &format!("[{}]", list(32))), "0", Vec::new()).allows());
+    assert!(after(&policy, &to("90", &format!("[{}]", list(64))), "0", Vec::new()).allows());
     // Nothing is known of it, which is not nothing.
     assert!(!crate::support::decided(&policy, &pay("90"), Vec::new()).allows());
 }
@@ -154,6 +155,8 @@ fn spellings_of_one_recipient_are_counted_together_and_recipients_apart() {
     assert_eq!(keys("Ann"), keys("' ann '"));
     assert_eq!(keys("Ann"), keys("\"A\\u200bnn\""));
     assert_eq!(keys("Ann"), keys("[Ann, ann]"));
+    assert_eq!(keys("ann@x.com"), keys("'Ann Lee <ANN@x.Com>'"));
+    assert_eq!(keys("'bob@x.com, ann@x.com'"), [keys("ann@x.com"), keys("bob@x.com")].concat());
     assert_ne!(keys("Ann"), keys("Bob"));
     assert_eq!(keys("[Ann, Bob]"), [keys("Ann"), keys("Bob")].concat());
     // A renamed limit begins a new count, another bound does not.
@@ -179,6 +182,33 @@ fn the_largest_count_of_several_recipients_decides() {
 }
 
 #[test]
+fn the_smallest_count_of_several_recipients_is_that_of_a_stranger() {
+    let known = paying("id: known, sum: count, per: [recipient], min: 1", "");
+    let both = to("90", "[Ann, Bob]");
+    let decided = |counts: [&str; 2]| {
+        let counted = limit_keys(&known, &both)
+            .into_iter()
+            .zip(counts)
+            .map(|(key, used)| Counted { used: used.parse().unwrap(), ..Counted::nothing(key.key) });
+        let history = History { counted: counted.collect(), ..History::default() };
+        decide(&known, &both, &Evidence::default(), &Moment { now: now(), history }).allows()
+    };
+    assert!(decided(["1", "3"]));
+    assert!(!decided(["0", "3"]) && !decided(["3", "0"]));
+}
+
+#[test]
+fn limits_together_count_an_action_under_a_number_of_values() {
+    let policy = paying(
+        "id: one, sum: count, per: [recipient], max: 9",
+        "      - limit: {id: two, sum: count, per: [recipient], max: 9}\n",
+    );
+    let list = |count: usize| format!("[{}]", (0..count).map(|n| format!("r{n}")).collect::<Vec<_>>().join(", "));
+    assert!(after(&policy, &to("1", &list(32)), "0", Vec::new()).allows());
+    assert!(!after(&policy, &to("1", &list(33)), "0", Vec::new()).allows());
+}
+
+#[test]
 fn actions_are_counted_and_can_be_asked_for() {
     let once = paying("id: refunds, sum: count, per: [action.args.order], max: 1", "");
     let refund = request("action: {tool: pay, class: record_mutation, args: {order: A-1}}");
@@ -201,6 +231,10 @@ fn a_session_is_counted_by_the_name_that_the_decider_knows() {
     let asked = request.asked_by(&Asker { session: Some(head), ..Asker::default() });
     assert_eq!(limit_keys(&policy, &asked).len(), 1);
     assert!(after(&policy, &asked, "2", Vec::new()).allows());
+    let policy = paying("id: calls, sum: count, per: [account], max: 3", "");
+    assert!(limit_keys(&policy, &asked).is_empty());
+    let asked = request.asked_by(&Asker { account: Some("laptop".to_owned()), ..Asker::default() });
+    assert_eq!(limit_keys(&policy, &asked)[0].of.to_text(), "{\"account\":\"laptop\"}");
 }
 
 #[test]
@@ -270,6 +304,13 @@ fn limits_are_read_strictly() {
         ("id: a, sum: count, max: '5'", "a number"),
         ("id: a, sum: count, max: 1, per: [who]", "no value of the action"),
         ("id: a, sum: count, max: 1, windw: 1d", "windw"),
+        ("id: a, sum: count, max: 1, per: [agent, agent.id]", "twice"),
+        ("id: a, sum: count, max: 1, per: [agent.account]", "no value of the action"),
+        ("id: a, sum: count, max: 1, per: [action.args]", "no value of the action"),
+        ("id: a, sum: count, max: 1, per: [action.nosuch]", "nosuch"),
+        ("id: a, sum: action.nosuch, min: 1", "nosuch"),
+        ("id: a, sum: action.tool, max: 1", "action.tool"),
+        ("id: in, sum: count, max: 1", "limits.in"),
         ("id: a, sum: count, max: 1, window: soon", "soon"),
     ] {
         let said = error(limit);

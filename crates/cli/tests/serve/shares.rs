@@ -6,6 +6,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use proofmark_receipt::object;
 use proofmark_testing::Home;
 
 use crate::client::{DECISIONS, NOTE, answer, code, suite, text};
@@ -54,6 +55,48 @@ fn requests_of_one_tenant_leave_places_for_another() {
         let status = answer(stream).unwrap().0;
         // A slow machine lets some wait for longer than a request waits for a place.
         assert!(matches!(status, 200 | 429 | 503), "{status}");
+    }
+}
+
+/// Actions under one limit are decided on one after the other, however they are asked for.
+#[test]
+fn those_that_wait_for_a_limit_do_not_keep_the_next_one_from_its_turn() {
+    let home = Home::new();
+    let policy = home.path().join("limit.yaml");
+    let limit =
+        "version: 1\nboundaries: [{id: all, match: {}, require: [{limit: {id: calls, sum: count, max: 100000}}]}]\n";
+    std::fs::write(&policy, limit).unwrap();
+    let (key, listed) = new_key("a", "admin", "one.x");
+    let file = keys_file(home.path(), &[&listed]);
+    let policy = format!("one.x={}", policy.display());
+    let options = ["--policy", &policy, "--api-keys", &file, "--rate", "100000"];
+    let server = Server::start(&home, &options);
+    assert_eq!(server.post("/v1/decisions", &key, NOTE).0, 200);
+    let held = home.hold();
+    // The first is not on disk, and the second waits for it; both have given their places back.
+    let decide = |number: u32| begin(&server, DECISIONS, &key, &NOTE.replace("done", &number.to_string()));
+    let mut asked: Vec<TcpStream> = (0..2).map(decide).collect();
+    std::thread::sleep(Duration::from_millis(500));
+    // These keep theirs, as many as there are.
+    let hook = |number: u32| {
+        let event = format!(
+            r#"{{"hook_event_name":"PreToolUse","session_id":"s{number}","tool_name":"Bash","tool_use_id":"t","tool_input":{{"command":"ls"}},"cwd":"/"}}"#
+        );
+        let body = object! { "host": "claude", "event": event };
+        begin(
+            &server,
+            "POST /v1/agents/hooks HTTP/1.1\r\ncontent-type: application/json",
+            &key,
+            &proofmark_receipt::Json::from(body).to_text(),
+        )
+    };
+    asked.extend((0..260).map(hook));
+    std::thread::sleep(Duration::from_millis(500));
+    drop(held);
+    let mut answers = asked.iter_mut().map(|stream| answer(stream).unwrap());
+    assert_eq!([answers.next().unwrap().0, answers.next().unwrap().0], [200, 200]);
+    for (status, told) in answers {
+        assert!(matches!(status, 200 | 429), "{status}: {told}");
     }
 }
 

@@ -6,25 +6,28 @@ use std::thread;
 use std::time::Duration;
 
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request};
-use proofmark_decider::{Asked, DecideError, Decider};
+use proofmark_decider::{Asked, DecideError, Decider, policy_diff};
 use proofmark_keys::TrustedSigners;
 use proofmark_receipt::document::{Format, parse};
 use proofmark_receipt::{Json, SigningKey};
-use proofmark_store::{Store, Tenant};
+use proofmark_store::{DecisionsWanted, Store, Tenant};
 use proofmark_testing::Home;
 use proofmark_verifier::check_store;
 
 const DAILY: &str = "id: paid, sum: action.args.amount, per: [action.args.to], window: 1d, max: 1000";
 
-fn decider(home: &Home, limit: &str) -> Arc<Decider> {
+fn policy(limit: &str) -> ActionPolicy {
     let policy = format!(
         "version: 1
 boundaries:
   - {{id: payments, match: {{tool: pay}}, require: [{{limit: {{{limit}}}}}]}}"
     );
-    let policy = ActionPolicy::read(&parse(policy.as_bytes(), Format::Yaml).unwrap()).unwrap();
+    ActionPolicy::read(&parse(policy.as_bytes(), Format::Yaml).unwrap()).unwrap()
+}
+
+fn decider(home: &Home, limit: &str) -> Arc<Decider> {
     let store = Arc::new(Store::open(home.store()).unwrap());
-    Arc::new(Decider::new(Some(policy), SigningKey::from_seed([7; 32]), store, TrustedSigners::default()))
+    Arc::new(Decider::new(Some(policy(limit)), SigningKey::from_seed([7; 32]), store, TrustedSigners::default()))
 }
 
 /// A payment; `number` makes it another action.
@@ -123,7 +126,24 @@ fn is_sound(decider: &Decider) -> bool {
     wrong.is_empty()
 }
 
-/// Who can write the database gains nothing by that.
+#[test]
+fn what_another_limit_had_counted_is_not_made_up() {
+    let home = Home::new();
+    let decider = decider(&home, DAILY);
+    assert!(is_allowed(&decider, &pay("600", "ann", 0)) && !is_allowed(&decider, &pay("600", "ann", 1)));
+    let diff = |limit: &str| {
+        let wanted = DecisionsWanted { limit: 10, ..DecisionsWanted::default() };
+        let diff = policy_diff(decider.store(), &wanted, &policy(DAILY), &policy(limit)).unwrap();
+        (diff.same, diff.changed.len(), diff.unknown)
+    };
+    assert_eq!(diff(DAILY), (2, 0, 0));
+    assert_eq!(diff(&DAILY.replace("1000", "2000")), (1, 1, 0));
+    for other in [DAILY.replace("paid", "spent"), DAILY.replace("1d", "2d")] {
+        assert_eq!(diff(&other), (0, 0, 2), "{other}");
+    }
+}
+
+/// What somebody changes in the database is not believed.
 #[test]
 fn a_count_that_was_changed_decides_nothing_and_is_found() {
     for change in [
@@ -138,12 +158,18 @@ fn a_count_that_was_changed_decides_nothing_and_is_found() {
         home.sql(change);
         let answer = decide_for(&Tenant::LOCAL, &decider, &pay("500", "ann", 2));
         let error = answer.map(|receipt| receipt.to_text()).unwrap_err();
-        assert!(matches!(error, DecideError::Changed(_) | DecideError::Raced), "{change}: {error}");
+        assert!(matches!(error, DecideError::Changed(_)), "{change}: {error}");
         assert!(!is_sound(&decider), "{change}");
     }
-    // What a row does not say is said by the decisions, which are a chain.
     let home = Home::new();
-    let decider = decider(&home, DAILY);
+    let decider = self::decider(&home, DAILY);
+    assert!(is_allowed(&decider, &pay("500", "ann", 0)));
+    home.sql("DELETE FROM decisions");
+    let answer = decide_for(&Tenant::LOCAL, &decider, &pay("500", "ann", 2));
+    assert!(matches!(answer, Err(DecideError::Changed(_))));
+    // What no row says any more is said by the decisions, which are a chain.
+    let home = Home::new();
+    let decider = self::decider(&home, DAILY);
     assert!(is_allowed(&decider, &pay("500", "ann", 0)));
     home.sql("DELETE FROM counted");
     assert!(!is_sound(&decider));

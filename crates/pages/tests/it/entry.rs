@@ -146,7 +146,7 @@ fn a_reviewer_records_what_the_user_asked_for_in_a_session_of_the_own_tenant() {
     let told = [("request", "Pay the\r\n<b>gas</b>, too.")];
     assert_eq!(agent.post(path, &told).status, 403);
     assert_eq!(stranger.post(path, &told).status, 404);
-    assert_eq!(ann.post(path, &[("request", " ")]).status, 422);
+    assert_eq!(ann.post(path, &[("request", " \u{200b}")]).status, 422);
     assert_eq!(ann.post(path, &told).status, 303);
     let words = ann.get(path).words();
     assert!(words.contains("Pay the rent.") && words.contains("<b>gas</b>, too."), "{words}");

@@ -1,6 +1,6 @@
 //! Lock files of other tools as requirements with hashes, which `requirements` checks line by line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark_receipt::{Json, Object};
 use toml_edit::{DocumentMut, Item, Table};
@@ -11,7 +11,7 @@ use super::LockError;
 pub(super) fn pipfile(text: &str, file: &str) -> Result<String, LockError> {
     let unread = || LockError::Read(format!("read `{file}`: it is not the JSON of pipenv"));
     let document = Json::parse(text.as_bytes()).map_err(|_| unread())?;
-    let mut lines = BTreeMap::new();
+    let mut lines: BTreeMap<String, Pinned> = BTreeMap::new();
     for (_, group) in document.as_object().ok_or_else(unread)?.iter().filter(|(name, _)| *name != "_meta") {
         for (name, package) in group.as_object().ok_or_else(unread)?.iter() {
             let package = package.as_object().ok_or_else(unread)?;
@@ -21,12 +21,43 @@ pub(super) fn pipfile(text: &str, file: &str) -> Result<String, LockError> {
             let text = |member: &str| package.get(member).and_then(Json::as_str).unwrap_or_default();
             let extras = texts(package, "extras").join(",");
             let extras = if extras.is_empty() { extras } else { format!("[{extras}]") };
-            let hashes = texts(package, "hashes");
-            lines
-                .insert(name.to_owned(), line(&format!("{name}{extras}{}", text("version")), text("markers"), &hashes));
+            let pinned = Pinned {
+                requirement: format!("{name}{extras}{}", text("version")),
+                marker: text("markers").to_owned(),
+                hashes: texts(package, "hashes").into_iter().map(str::to_owned).collect(),
+            };
+            let both = match lines.remove(name) {
+                None => Some(pinned),
+                Some(other) => pinned.or(other),
+            };
+            let why = "is another package in another group";
+            let error = || LockError::Package { file: file.to_owned(), package: name.to_owned(), why };
+            lines.insert(name.to_owned(), both.ok_or_else(error)?);
         }
     }
-    Ok(lines.into_values().collect())
+    Ok(lines.values().map(|pinned| line(&pinned.requirement, &pinned.marker, &pinned.hashes)).collect())
+}
+
+/// A package of one group of a `Pipfile.lock`.
+struct Pinned {
+    requirement: String,
+    marker: String,
+    hashes: BTreeSet<String>,
+}
+
+impl Pinned {
+    /// What both groups install: the same package, where the marker of either holds. None where they pin two.
+    fn or(mut self, other: Self) -> Option<Self> {
+        if (&self.requirement, &self.hashes) != (&other.requirement, &other.hashes) {
+            return None;
+        }
+        if other.marker.is_empty() || self.marker.is_empty() {
+            self.marker.clear();
+        } else if self.marker != other.marker {
+            self.marker = format!("({}) or ({})", self.marker, other.marker);
+        }
+        Some(self)
+    }
 }
 
 fn texts<'a>(package: &'a Object, member: &str) -> Vec<&'a str> {
@@ -71,9 +102,9 @@ fn markers(package: &Table) -> String {
     all.join(" or ")
 }
 
-fn line(requirement: &str, marker: &str, hashes: &[&str]) -> String {
+fn line<T: std::fmt::Display>(requirement: &str, marker: &str, hashes: impl IntoIterator<Item = T>) -> String {
     let marker = if marker.is_empty() { String::new() } else { format!(" ; {marker}") };
-    let hashes: String = hashes.iter().map(|hash| format!(" --hash={hash}")).collect();
+    let hashes: String = hashes.into_iter().map(|hash| format!(" --hash={hash}")).collect();
     // A line break in a name would make two lines of one.
     format!("{}\n", format!("{requirement}{marker}{hashes}").replace(['\n', '\r', '\\'], " "))
 }
@@ -136,6 +167,29 @@ mod tests {
             assert!(requirements::read(&read(entry).unwrap(), "Pipfile.lock").is_err(), "{entry}");
         }
         assert!(pipfile("[]", "Pipfile.lock").is_err());
+    }
+
+    #[test]
+    fn a_package_of_two_groups_of_pipenv_is_one_package() {
+        let other = HASH.replace('a', "b");
+        let entry = |version: &str, hash: &str, marker: &str| {
+            format!(r#"{{"hashes": ["{hash}"], "version": "=={version}"{marker}}}"#)
+        };
+        let read = |default: &str, develop: &str| {
+            pipfile(&format!(r#"{{"default": {{"a": {default}}}, "develop": {{"a": {develop}}}}}"#), "Pipfile.lock")
+        };
+        let (old, new) = (r#", "markers": "os_name == 'nt'""#, r#", "markers": "os_name == 'posix'""#);
+        let one = entry("1.0", HASH, "");
+        let expected = format!("a==1.0 --hash={HASH}\n");
+        assert_eq!(read(&one, &one).unwrap(), expected);
+        assert_eq!(read(&one, &entry("1.0", HASH, old)).unwrap(), expected);
+        let either = read(&entry("1.0", HASH, old), &entry("1.0", HASH, new)).unwrap();
+        assert_eq!(either, format!("a==1.0 ; (os_name == 'posix') or (os_name == 'nt') --hash={HASH}\n"));
+        assert_ne!(other, HASH);
+        for another in [entry("2.0", HASH, ""), entry("1.0", &other, "")] {
+            let error = read(&one, &another).unwrap_err().to_string();
+            assert!(error.contains("`a` is another package in another group"), "{error}");
+        }
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proofmark_evidence::{Condition, span};
-use proofmark_predicate::{Decimal, Schema};
+use proofmark_predicate::{Decimal, Predicate, Schema};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
@@ -30,7 +30,14 @@ pub(super) fn ids(boundaries: &Json) -> Vec<String> {
 
 /// The rule that keeps a limit.
 pub(super) fn rule(field: &Field<'_>, limit: &Field<'_>, schema: &Schema) -> Result<Deny, ActionPolicyError> {
-    let (fields, limit) = (field.fields()?, read(limit)?);
+    let (fields, at) = (field.fields()?, limit);
+    let limit = read(at)?;
+    // Words that the language keeps for itself, and facts that there are not.
+    for source in paths(&limit).chain([source(&limit)]) {
+        if let Err(error) = Predicate::compile_with(&source, schema) {
+            return Err(at.error(Cause::InvalidValue, format!("`{source}`: {error}")).into());
+        }
+    }
     Ok(Deny {
         at: field.at.as_str().into(),
         when: Condition::new(&source(&limit), schema),
@@ -91,15 +98,22 @@ fn per(field: &Field<'_>) -> Result<Vec<Per>, DocumentError> {
             // Each tenant has counts of its own, whatever is said here.
             "tenant" => continue,
             "session" => Some(Per::Session),
+            "account" => Some(Per::Account),
             "agent" => fact(["agent", "id"]),
             "recipient" => fact(["action", "recipient"]),
+            // Who asks is no fact of the request, and all arguments are no value.
+            "agent.account" | "agent.separation" | "action.args" | "action.outer_args" => None,
             text => path(text, &["action", "agent"]).map(Per::Fact),
         };
         let Some(one) = one else {
             let error = item.error(Cause::InvalidValue, "it is no value of the action");
-            return Err(error
-                .with_help("write `agent`, `recipient`, `session`, `tenant`, or a path, as in `action.args.order`"));
+            let help =
+                "write `agent`, `account`, `recipient`, `session`, `tenant`, or a path, as in `action.args.order`";
+            return Err(error.with_help(help));
         };
+        if all.contains(&one) {
+            return Err(item.error(Cause::DuplicateName, "it is there twice").with_help("leave one out"));
+        }
         all.push(one);
     }
     if all.len() > MAX_PER {
@@ -129,10 +143,19 @@ fn number(field: &Field<'_>) -> Result<Decimal, DocumentError> {
     }
 }
 
+/// What reads each value of a limit.
+fn paths(limit: &Limit) -> impl Iterator<Item = String> {
+    let per = limit.per.iter().filter_map(|per| match per {
+        Per::Session | Per::Account => None,
+        Per::Fact(path) => Some(format!("has({})", path.join("."))),
+    });
+    per.chain(limit.sum.iter().map(|path| format!("{} >= 0", path.join("."))))
+}
+
 /// The condition under which the action is denied.
 fn source(limit: &Limit) -> String {
     let id = &limit.id;
-    let least = limit.min.iter().map(|min| format!("limits.{id}.used >= {min}"));
+    let least = limit.min.iter().map(|min| format!("limits.{id}.least >= {min}"));
     let most = limit.max.iter().map(|_| match &limit.sum {
         Some(path) => format!("{path} >= 0 && {path} <= limits.{id}.left", path = path.join(".")),
         None => format!("limits.{id}.left >= 1"),

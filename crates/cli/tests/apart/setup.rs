@@ -360,6 +360,12 @@ fn what_the_agent_reaches_is_told() {
             "are not guarded: a",
             "sudo -H -u agent proofmark guard wrap /home/agent/.claude.json --server unix:/run/proofmark/socket",
         ),
+        // A pipe does not keep the check waiting.
+        (
+            "sudo -H -u agent sh -c 'mkdir -p ~/.cursor && mkfifo ~/.cursor/mcp.json'",
+            "mcp.json`: it is not a file",
+            "rm /home/agent/.cursor/mcp.json",
+        ),
     ];
     let tried: String = ways
         .iter()

@@ -52,6 +52,11 @@ impl HostFile {
 
     /// Reads a file that is there.
     pub(crate) fn read_existing(path: &Path, has_comments: bool) -> anyhow::Result<Self> {
+        let about = fs::metadata(path).with_context(|| format!("read `{}`", path.display()))?;
+        // A pipe in its place would keep the reader waiting for ever.
+        if !about.is_file() {
+            return Err(with_help(format!("read `{}`: it is not a file", path.display()), "put a file in its place"));
+        }
         let before = input::read_limited(path, MAX_CONFIGURATION)?;
         Ok(Self { path: path.to_owned(), before: Some(before), has_comments })
     }

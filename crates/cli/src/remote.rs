@@ -12,6 +12,9 @@ use crate::config::{Config, secret_file};
 pub(crate) const OF_A_DECIDER: [&str; 7] =
     ["policy", "key", "passphrase_file", "trust", "store", "record_facts", "keep"];
 
+/// The option by which a server decides.
+pub(crate) const SERVER: &str = "--server";
+
 /// What to do about [`NOT_APART`].
 pub(crate) const HOW_APART: &str =
     "have another account decide (`sudo proofmark setup`) or another host, with `--server`";
@@ -35,7 +38,7 @@ impl Remote {
     /// The words of a command that has the same server decide, for a host that starts it later.
     pub(crate) fn words(&self) -> anyhow::Result<Vec<String>> {
         let Some(server) = &self.server else { return Ok(Vec::new()) };
-        let mut words = vec!["--server".to_owned(), server.to_string()];
+        let mut words = vec![SERVER.to_owned(), server.to_string()];
         if let Some(file) = &self.api_key_file {
             words.extend(["--api-key-file".to_owned(), absolute_file(file)?]);
         }
@@ -67,6 +70,11 @@ impl Remote {
         };
         Ok(Some(new(address.clone(), api_key.as_deref().map(String::as_str))?))
     }
+}
+
+/// Whether these words of a guard's or a hook's command have a server decide.
+pub(crate) fn asks_a_server(words: &[String]) -> bool {
+    words.iter().any(|word| word.strip_prefix(SERVER).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
 }
 
 /// What an agent with a shell can do where the decisions are made by its own account.

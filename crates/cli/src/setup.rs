@@ -21,7 +21,7 @@ use self::accounts::{Account, is_name};
 use self::layout::{ACCOUNT, HOME, POLICY, Root, SETTINGS, SOCKET, SOCKET_FOLDER, UNIT};
 use self::part::{Found, Part};
 use self::record::{Made, Record};
-use self::undo::{Extent, FAILED, Undone};
+use self::undo::{Extent, FAILED, REMOVED, Undone};
 use crate::config::Config;
 use crate::document;
 use crate::error::{self, with_help};
@@ -251,7 +251,7 @@ impl Setup {
         if !self.dry_run {
             keep_left(&undone, root)?;
         }
-        show_undone(&undone, self.json)?;
+        show_undone(&undone, self.dry_run, self.json)?;
         Ok(if undone.iter().any(|one| one.state == FAILED) { Exit::No } else { Exit::Yes })
     }
 }
@@ -345,11 +345,16 @@ fn show_steps(steps: &[Step], root: &Root, as_json: bool) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn show_undone(undone: &[Undone], as_json: bool) -> anyhow::Result<()> {
+fn show_undone(undone: &[Undone], dry_run: bool, as_json: bool) -> anyhow::Result<()> {
     let mut out = out::stdout();
     for Undone { what, state, why, .. } in undone {
+        let state = match (dry_run && *state == REMOVED, as_json) {
+            (true, true) => "would_remove",
+            (true, false) => "would remove",
+            (false, _) => state,
+        };
         if as_json {
-            let line = object! { "what": what.as_str(), "state": *state, "why"?: why.as_deref() };
+            let line = object! { "what": what.as_str(), "state": state, "why"?: why.as_deref() };
             out.json(&Json::from(line).to_text())?;
         } else {
             let why = why.as_deref().map_or_else(String::new, |why| format!(": {why}"));

@@ -64,31 +64,44 @@ pub fn pins(store: &TenantStore<'_>) -> Result<Vec<KnownPin>, StoreError> {
         .collect())
 }
 
-/// Approves definitions of a server that no person has approved: those of these names, or all. Those that wait are pinned. Returns
-/// their names.
+/// What a person has looked at who approves all definitions of a server: SHA-256 over their names and digests. Another definition, one
+/// more or one less has another.
+#[must_use]
+pub fn digest_to_approve(known: &[KnownPin], server: &str) -> Sha256Digest {
+    let of =
+        |pin: &KnownPin| Json::from(vec![Json::from(pin.name.to_string()), Json::from(pin.definition.to_string())]);
+    Sha256Digest::of(&Json::from(to_approve(known, server).map(of).collect::<Vec<_>>()).canonical_vrf())
+}
+
+/// Approves definitions of a server that no person has approved, as they are in `known`: those of these names, or all. Those that wait
+/// are pinned. Returns their names.
 ///
 /// # Errors
-/// When the store cannot be read or written.
+/// When the store cannot be written.
 pub fn approve_pins(
     store: &TenantStore<'_>,
+    known: &[KnownPin],
     server: &str,
     names: Option<&[PinName]>,
 ) -> Result<Vec<PinName>, StoreError> {
     let mut approved = Vec::new();
-    let known = pins(store)?;
-    let waiting = names_that_wait(&known, server);
-    for pin in known.into_iter().filter(|pin| pin.server == server && pin.status != PinStatus::Approved) {
-        // Of what was pinned and what waits in its place, the latter is what the server has.
-        let is_replaced = !pin.status.waits() && waiting.contains(&pin.name);
-        if is_replaced || names.is_some_and(|names| !names.contains(&pin.name)) {
+    for pin in to_approve(known, server) {
+        if names.is_some_and(|names| !names.contains(&pin.name)) {
             continue;
         }
-        let name = pin.name.clone();
-        let stored = StoredPin { is_approved: true, ..waiting_pin(&pin.into(), None) };
+        let stored = StoredPin { is_approved: true, ..waiting_pin(&pin.clone().into(), None) };
         store.submit(stored).wait()?;
-        approved.push(name);
+        approved.push(pin.name.clone());
     }
     Ok(approved)
+}
+
+/// The definitions of a server that no person has approved. Of what was pinned and what waits in its place, it is the latter, which is what
+/// the server has.
+fn to_approve<'a>(known: &'a [KnownPin], server: &'a str) -> impl Iterator<Item = &'a KnownPin> {
+    let waiting = names_that_wait(known, server);
+    let of_server = known.iter().filter(move |pin| pin.server == server && pin.status != PinStatus::Approved);
+    of_server.filter(move |pin| pin.status.waits() || !waiting.contains(&pin.name))
 }
 
 /// The names of those of a server that wait.

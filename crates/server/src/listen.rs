@@ -342,16 +342,17 @@ fn converse(
     (router, proxies): (&Router, &Arc<Proxies>),
     graceful: &GracefulShutdown,
 ) {
-    let Accepted { stream, peer, address, .. } = accepted;
+    let Accepted { stream, who, peer, address } = accepted;
     let (router, of) = (TowerToHyperService::new(router.clone()), Arc::clone(&connection));
     let proxies = Arc::clone(proxies);
     let answers = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer.clone());
-        if let Some(address) = address {
-            let behind = proxies.behind(address.peer.ip(), request.headers());
-            request.extensions_mut().insert(address);
-            behind.map(|behind| request.extensions_mut().insert(behind));
-        }
+        let sender = match address {
+            Some(address) => proxies.behind(address.peer.ip(), request.headers()),
+            None => proxies.account(who),
+        };
+        address.map(|address| request.extensions_mut().insert(address));
+        sender.map(|sender| request.extensions_mut().insert(sender));
         // Before the router runs: from here until the answer is written this connection does not give way to another.
         let begun = of.begin();
         let answer = router.call(request);

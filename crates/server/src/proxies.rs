@@ -22,6 +22,9 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// The most requests at once of clients behind proxies; one address has a quarter.
 const MAX_REQUESTS: usize = 4_096;
 
+/// The most requests at once of accounts that ask by the socket, which is what their tenant has; one account has a quarter.
+const MAX_OF_ACCOUNTS: usize = MAX_REQUESTS / 4;
+
 /// A network of addresses, as in `10.0.0.0/8`; an address alone is one of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
@@ -80,16 +83,19 @@ pub(crate) struct Proxies {
     /// Of the proxies of connections.
     of_connections: Vec<Network>,
     requests: Arc<Shares<Who>>,
+    /// The requests of accounts that ask by the socket.
+    of_accounts: Arc<Shares<Who>>,
 }
 
-/// Who a request is of that came by a proxy, in its extensions.
+/// Who a request is of, in its extensions, where many share what their tenant or their proxy has: a client behind a proxy, or an account
+/// that asks by the socket.
 #[derive(Clone)]
-pub(crate) struct Behind {
+pub(crate) struct Sender {
     who: Who,
     requests: Arc<Shares<Who>>,
 }
 
-impl Behind {
+impl Sender {
     pub(crate) fn who(&self) -> Who {
         self.who
     }
@@ -98,7 +104,8 @@ impl Behind {
 impl Proxies {
     /// The proxies that say of each request who sent it, and those that say it of each connection.
     pub(crate) fn of(networks: Vec<Network>, of_connections: Vec<Network>) -> Arc<Self> {
-        Arc::new(Self { networks, of_connections, requests: Shares::of(MAX_REQUESTS) })
+        let (requests, of_accounts) = (Shares::of(MAX_REQUESTS), Shares::of(MAX_OF_ACCOUNTS));
+        Arc::new(Self { networks, of_connections, requests, of_accounts })
     }
 
     /// Whether a connection from this address begins with the header of a proxy of connections.
@@ -112,9 +119,14 @@ impl Proxies {
     }
 
     /// The client who sent a request with these headers through the proxy at this address. `None` if the address is not that of a proxy.
-    pub(crate) fn behind(&self, from: IpAddr, headers: &HeaderMap) -> Option<Behind> {
+    pub(crate) fn behind(&self, from: IpAddr, headers: &HeaderMap) -> Option<Sender> {
         self.has(from)
-            .then(|| Behind { who: self.client(headers).unwrap_or(from).into(), requests: Arc::clone(&self.requests) })
+            .then(|| Sender { who: self.client(headers).unwrap_or(from).into(), requests: Arc::clone(&self.requests) })
+    }
+
+    /// The account that has a connection by the socket. `None` for other connections.
+    pub(crate) fn account(&self, who: Who) -> Option<Sender> {
+        matches!(who, Who::Account(_)).then(|| Sender { who, requests: Arc::clone(&self.of_accounts) })
     }
 
     /// The last address that is not a proxy: what stands before it the client may have written.
@@ -163,10 +175,10 @@ fn node(text: &str) -> Option<IpAddr> {
     text.parse().ok().or_else(|| text.parse::<std::net::SocketAddrV4>().ok().map(|socket| IpAddr::V4(*socket.ip())))
 }
 
-/// Counts a request for the client that has sent it, until it is answered.
+/// Counts a request for the client or the account that has sent it, until it is answered.
 pub(crate) async fn counted(request: Request, next: Next) -> Response {
-    let Some(behind) = request.extensions().get::<Behind>() else { return next.run(request).await };
-    match behind.requests.take(&behind.who, 1) {
+    let Some(sender) = request.extensions().get::<Sender>() else { return next.run(request).await };
+    match sender.requests.take(&sender.who, 1) {
         Ok(share) => body::holding(next.run(request).await, share),
         Err(problem) => problem.into_response(),
     }

@@ -23,7 +23,7 @@ use crate::peer::Peer;
 use crate::peer_address::PeerAddress;
 use crate::pool::Pool;
 use crate::problem::Problem;
-use crate::proxies::Behind;
+use crate::proxies::Sender;
 use crate::rate::Rate;
 use crate::readiness::Readiness;
 use crate::reload::Stale;
@@ -118,8 +118,8 @@ impl AppState {
 
     /// Refuses somebody who is not known yet and has called too often from one address.
     pub fn take_rate_of_stranger(&self, parts: &Parts) -> Result<(), Problem> {
-        let behind = parts.extensions.get::<Behind>().map(Behind::who);
-        let who = behind.or_else(|| Some(parts.extensions.get::<PeerAddress>()?.peer.ip().into()));
+        let sender = parts.extensions.get::<Sender>().map(Sender::who);
+        let who = sender.or_else(|| Some(parts.extensions.get::<PeerAddress>()?.peer.ip().into()));
         self.callers.strangers.take(&who, Instant::now()).map_err(Problem::too_often)
     }
 

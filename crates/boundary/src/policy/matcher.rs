@@ -120,6 +120,18 @@ impl Matcher {
         (!other && globs.all_are(|_| true)).then(|| globs.literals().collect())
     }
 
+    /// The tools that it names without a glob and without saying whose they are.
+    pub(crate) fn tools_of_any_server(&self) -> Vec<&str> {
+        let of = |name: &str| {
+            let is_named = |index: usize| KEYS.get(index).is_some_and(|(key, _, _)| *key == name);
+            self.globs.iter().find(|(index, _)| is_named(*index)).map(|(_, globs)| globs)
+        };
+        let is_named = ["server", "origin"].into_iter().filter_map(of).any(|globs| !globs.match_all());
+        let is_of_host = of("surface").is_some_and(|globs| !globs.matches("mcp"));
+        let tools = of("tool").filter(|_| !is_named && !is_of_host);
+        tools.map(|globs| globs.literals().collect()).unwrap_or_default()
+    }
+
     /// The globs, for people.
     pub(crate) fn shown(&self) -> String {
         let name = |index: usize| KEYS.get(index).map_or("", |(name, _, _)| name);

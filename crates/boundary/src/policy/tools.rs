@@ -137,6 +137,11 @@ impl ToolClass {
         self.tool.matches(tool)
     }
 
+    /// The servers whose tool of this name it names.
+    pub(super) fn servers_of(&self, tool: &str) -> impl Iterator<Item = &str> {
+        self.server.iter().filter(move |_| self.tool.matches(tool)).flat_map(Globs::texts)
+    }
+
     /// Whether it names the tool of every server.
     pub(super) fn names_everywhere(&self, tool: &str) -> bool {
         self.tool.matches(tool) && self.server.as_ref().is_none_or(Globs::match_all)

@@ -3,7 +3,7 @@
 use proofmark_evidence::DOUBTS;
 
 /// The names of all warnings of policies that are not also of workflows ([`DOUBTS`]).
-const OWN: [&str; 32] = [
+const OWN: [&str; 33] = [
     "no-boundaries",
     "allows-everything",
     "exempts-everything",
@@ -33,6 +33,7 @@ const OWN: [&str; 32] = [
     "unknown-signal",
     "unknown-label",
     "tool-of-other-class",
+    "tool-of-any-server",
     "shadow-mode",
     "long-validity",
     "needless-allow",

@@ -1,11 +1,12 @@
 //! `proofmark guard pin`.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::{Args, Subcommand};
-use proofmark_decider::{KnownPin, PinStatus, approve_pins, pins};
+use proofmark_decider::{KnownPin, PinStatus, approve_pins, digest_to_approve, pins};
 use proofmark_guard::{Difference as PinDifference, PinName};
-use proofmark_receipt::{Json, object};
+use proofmark_receipt::{Json, Sha256Digest, object};
 use proofmark_store::Tenant;
 
 use crate::config::Config;
@@ -14,6 +15,7 @@ use crate::exit::Exit;
 use crate::options::StoreAt;
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::shell_words;
 
 /// List and approve pinned definitions of tools, prompts and servers
 #[derive(Subcommand)]
@@ -60,6 +62,9 @@ pub(crate) struct Approve {
     /// All definitions of the server
     #[arg(long, conflicts_with = "names")]
     all: bool,
+    /// Only if these are still the definitions that `pin list` has shown, by the digest that it prints
+    #[arg(long, value_name = "DIGEST")]
+    seen: Option<Sha256Digest>,
     /// Only of this tenant: one of a server, or `local`, the command line
     #[arg(long, value_name = "TENANT", default_value_t = Tenant::LOCAL)]
     tenant: Tenant,
@@ -85,7 +90,7 @@ impl List {
         let (mut out, paint) = (out::stdout(), Paint::for_stdout());
         let listed = pins(&store.of(&self.tenant))?;
         let of_server = listed.iter().filter(|pin| self.server.as_ref().is_none_or(|server| *server == pin.server));
-        let mut is_empty = true;
+        let (mut is_empty, mut waiting) = (true, BTreeSet::new());
         for pin in of_server.filter(|pin| !self.waiting || pin.status.waits()) {
             if is_empty && !self.json {
                 writeln!(out, "{}", paint.dim("STATE   SERVER DEFINITION"))?;
@@ -94,6 +99,9 @@ impl List {
             if self.json {
                 out.json(&json(pin).to_text())?;
                 continue;
+            }
+            if pin.status.waits() {
+                waiting.insert(&*pin.server);
             }
             let name = format!("{} {}", printable(&pin.server), printable(&pin.name.to_string()));
             let PinStatus::Waits(why) = &pin.status else {
@@ -119,6 +127,13 @@ impl List {
                 }
             }
         }
+        for server in waiting {
+            let (name, seen) = (shell_words::quoted(server), digest_to_approve(&listed, server));
+            let of_tenant =
+                if self.tenant == Tenant::LOCAL { String::new() } else { format!(" --tenant {}", self.tenant) };
+            let next = format!("proofmark guard pin approve --server {name} --all --seen {seen}{of_tenant}");
+            writeln!(out, "next: {}", printable(&next))?;
+        }
         if is_empty && !self.json {
             out::note(if self.waiting {
                 "nothing waits for approval"
@@ -134,7 +149,15 @@ impl Approve {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
         let names: Vec<PinName> = self.names.iter().map(|name| PinName::from(&**name)).collect();
-        let approved = approve_pins(&store.of(&self.tenant), &self.server, (!self.all).then_some(&names[..]))?;
+        let store = store.of(&self.tenant);
+        let known = pins(&store)?;
+        if self.seen.as_ref().is_some_and(|seen| *seen != digest_to_approve(&known, &self.server)) {
+            return Err(with_help(
+                format!("approve: the server `{}` has listed other definitions since", printable(&self.server)),
+                "look at them with `proofmark guard pin list`",
+            ));
+        }
+        let approved = approve_pins(&store, &known, &self.server, (!self.all).then_some(&names[..]))?;
         let missing = names.iter().find(|name| !approved.contains(name));
         if let Some(missing) = missing {
             return Err(with_help(

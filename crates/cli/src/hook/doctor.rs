@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::findings_page;
 use crate::out;
 use crate::paint::Paint;
-use crate::remote::{HOW_APART, NOT_APART};
+use crate::remote::{HOW_APART, NOT_APART, asks_a_server};
 
 /// Check that a host's hooks are installed, and that they stop a call which the policy forbids
 ///
@@ -72,8 +72,12 @@ impl Doctor {
 
     /// The files that have hooks of ours.
     fn found(&self, place: &Surroundings, config: &Config, findings: &mut Vec<Finding>) -> Vec<Found> {
-        let mut found = Vec::new();
+        let mut found: Vec<Found> = Vec::new();
         for layer in self.host.installation.layers(place) {
+            // In a home folder, a user's file is that of the project as well.
+            if found.iter().any(|other| other.layer.path == layer.path) {
+                continue;
+            }
             let installed = ConfigFile::read(self.host, &layer.path, config).and_then(|file| file.installed());
             match installed {
                 // Hosts read all of these files; most people have hooks in one.
@@ -105,7 +109,7 @@ impl Doctor {
                     continue;
                 }
                 commands.push(&installed.command);
-                if !installed.command.iter().any(|word| word == "--server") {
+                if !asks_a_server(&installed.command) {
                     findings.push(Finding::note(format!("{}: {NOT_APART}", found.layer.path.display()), HOW_APART));
                 }
                 let probe = Probe { host: self.host, installed, folder: &place.project };

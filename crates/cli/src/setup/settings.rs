@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::error;
 use crate::guard::wrap::servers_in;
 use crate::hook::commands_in;
+use crate::remote::{SERVER, asks_a_server};
 
 /// Files below a home folder in which hosts have MCP servers for all projects.
 const SERVER_FILES: [&str; 8] = [
@@ -21,8 +22,6 @@ const SERVER_FILES: [&str; 8] = [
     ".config/Code/User/mcp.json",
     ".config/opencode/opencode.json",
 ];
-/// The option by which a server decides.
-const SERVER: &str = "--server";
 
 /// What the settings say. Only those in the usual places are looked at.
 pub(super) fn look(home: &Path, config: &Config) -> Vec<Finding> {
@@ -57,7 +56,7 @@ fn of_hooks(host: &'static Host, place: &Surroundings, config: &Config) -> Vec<F
             Ok(commands) if commands.is_empty() => {
                 is_there.get_or_insert_with(|| layer.path.clone());
             }
-            Ok(commands) if commands.iter().all(|command| command.iter().any(|word| word == SERVER)) => {
+            Ok(commands) if commands.iter().all(|command| asks_a_server(command)) => {
                 findings.push(Finding::good(format!("{}: its hooks in {path} ask a server", host.title)));
             }
             Ok(_) => findings.push(Finding::bad(
@@ -95,8 +94,7 @@ fn of_servers(file: &Path, config: &Config) -> Option<Finding> {
         let names: Vec<&str> = servers.iter().filter(|one| is(&one.guard)).map(|one| one.name.as_str()).collect();
         (!names.is_empty()).then(|| names.join(", "))
     };
-    let asks =
-        |guard: &Option<Vec<String>>| guard.as_ref().is_some_and(|words| words.iter().any(|word| word == SERVER));
+    let asks = |guard: &Option<Vec<String>>| guard.as_ref().is_some_and(|words| asks_a_server(words));
     if let Some(names) = names(Option::is_none) {
         return Some(Finding::bad(format!("MCP servers in {shown} are not guarded: {names}"), again));
     }

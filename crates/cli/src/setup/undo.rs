@@ -21,7 +21,7 @@ const MAX_FILE: u64 = 16 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct Undone {
     pub(super) what: String,
-    /// `removed`, `kept`, `gone` or [`FAILED`]; with `--dry-run`, what would be done.
+    /// [`REMOVED`], `kept`, `gone` or [`FAILED`]; with `--dry-run`, what would be done.
     pub(super) state: &'static str,
     /// Why it is kept, and what to do.
     pub(super) why: Option<String>,
@@ -72,11 +72,13 @@ fn name(made: &Made) -> String {
 
 /// The state of what could not be taken back.
 pub(super) const FAILED: &str = "failed";
+/// The state of what was taken back; with `--dry-run`, of what would be.
+pub(super) const REMOVED: &str = "removed";
 const KEPT: &str = "kept";
 
 type State = (&'static str, Option<String>);
 
-const REMOVED: State = ("removed", None);
+const TAKEN_BACK: State = (REMOVED, None);
 const GONE: State = ("gone", None);
 
 fn undo_one(made: &Made, all: &[Made], is_left: bool, root: &Root, extent: Extent) -> anyhow::Result<State> {
@@ -86,7 +88,7 @@ fn undo_one(made: &Made, all: &[Made], is_left: bool, root: &Root, extent: Exten
             if !extent.dry_run {
                 run(&systemctl(&["disable", "--now", SERVICE]))?;
             }
-            Ok(REMOVED)
+            Ok(TAKEN_BACK)
         }
         Made::Key if !takes_data => Ok(kept(
             "receipts are checked by this key, and the store has the decisions: `--purge` removes both".to_owned(),
@@ -99,7 +101,7 @@ fn undo_one(made: &Made, all: &[Made], is_left: bool, root: &Root, extent: Exten
             if !extent.dry_run {
                 clear(&home)?;
             }
-            Ok(REMOVED)
+            Ok(TAKEN_BACK)
         }
         Made::File { path, digest } => {
             let whole = root.to_write(path)?;
@@ -115,7 +117,7 @@ fn undo_one(made: &Made, all: &[Made], is_left: bool, root: &Root, extent: Exten
                     run(&systemctl(&["daemon-reload"]))?;
                 }
             }
-            Ok(REMOVED)
+            Ok(TAKEN_BACK)
         }
         Made::Folder(path) if path == SETTINGS && is_left => Ok(kept("it has the record of what is left".to_owned())),
         Made::Folder(path) => undo_folder(path, all, root, extent),
@@ -131,7 +133,7 @@ fn undo_one(made: &Made, all: &[Made], is_left: bool, root: &Root, extent: Exten
             if !extent.dry_run {
                 run(&remove_account(name, *is_agent, root))?;
             }
-            Ok(REMOVED)
+            Ok(TAKEN_BACK)
         }
     }
 }
@@ -147,7 +149,7 @@ fn undo_folder(path: &str, all: &[Made], root: &Root, extent: Extent) -> anyhow:
         return Ok(kept("it has the key and the store".to_owned()));
     }
     if extent.dry_run {
-        return Ok(REMOVED);
+        return Ok(TAKEN_BACK);
     }
     if path == SOCKET_FOLDER {
         // A server that was killed leaves its socket.
@@ -159,7 +161,7 @@ fn undo_folder(path: &str, all: &[Made], root: &Root, extent: Extent) -> anyhow:
         Record::remove(root)?;
     }
     match fs::remove_dir(&whole) {
-        Ok(()) => Ok(REMOVED),
+        Ok(()) => Ok(TAKEN_BACK),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(GONE),
         Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(kept("it has other files".to_owned())),
         Err(error) => Err(error).with_context(|| format!("remove the folder `{}`", whole.display())),

@@ -110,6 +110,44 @@ fn nobody_joins_or_reads_a_session_of_another_account() {
     assert!(status == 200 && entries.contains("\"decided\""), "{entries}");
 }
 
+/// Begins requests and sends half of each, until the socket at this path takes no more of it.
+const HALF_REQUESTS: &str = r#"
+import resource, socket, sys
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+def sends(text):
+    one = socket.socket(socket.AF_UNIX)
+    one.connect(sys.argv[1])
+    one.sendall(text)
+    return one
+HALF = b'POST /v1/agents/hooks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{'
+WHOLE = b'GET /v1/agents/sessions?name=x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+kept, answer = [], b' 404 '
+while b' 404 ' in answer:
+    kept.extend(sends(HALF) for _ in range(32))
+    try:
+        answer = sends(WHOLE).recv(64)
+    except ConnectionError:
+        break
+print('full', len(kept), flush=True)
+sys.stdin.read()
+"#;
+
+#[test]
+fn an_account_that_asks_for_all_that_there_is_leaves_others_their_share() {
+    let Some(place) = Place::new() else { return };
+    let _judge = place.serve();
+    let mut greedy = place.command(AGENT, "/usr/bin/python3");
+    greedy.args(["-c", HALF_REQUESTS]).arg(place.at("run/socket"));
+    let mut greedy = greedy.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut full = String::new();
+    BufReader::new(greedy.stdout.take().unwrap()).read_line(&mut full).unwrap();
+    assert!(full.starts_with("full"), "{full}");
+    assert!(place.guard(OTHER, "s1").call(1, "read").contains("ok read"), "{full}");
+    drop(greedy.stdin.take());
+    greedy.wait().unwrap();
+}
+
 #[test]
 fn by_the_socket_nothing_is_approved_trusted_or_written_in_other_words() {
     let Some(place) = Place::new() else { return };

@@ -216,3 +216,26 @@ fn installed_commands_name_the_server() {
     let now = fs::read_to_string(place.at("agent/mcp.json")).unwrap();
     assert!(now.contains(&format!(r#""--server", "{}", "--name", "files", "--", "npx""#, place.address())), "{now}");
 }
+
+#[test]
+fn the_doctor_knows_a_hook_that_a_server_decides_for() {
+    let Some(place) = Place::new() else { return };
+    let _judge = place.serve();
+    let hook = |arguments: &[&str]| {
+        let mut command = place.proofmark(AGENT);
+        command.env("PATH", "/usr/bin:/bin").arg("hook").args(arguments).output().unwrap()
+    };
+    let installed = hook(&["install", "claude", "--server", &place.address()]);
+    assert!(installed.status.success(), "{}", said(&installed));
+    // In a home folder, where the user's settings are those of the project.
+    let looked = hook(&["doctor", "claude"]);
+    let told = said(&looked);
+    assert!(looked.status.success() && told.contains("refused `touch "), "{told}");
+    assert!(!told.contains("  bad  ") && told.matches("has hooks for").count() == 1, "{told}");
+    // It still looks for the policy where the hook decides itself.
+    let file = place.at("agent/.claude/settings.json");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace(&format!(" --server {}", place.address()), "")).unwrap();
+    let told = said(&hook(&["doctor", "claude"]));
+    assert!(told.contains("names no policy"), "{told}");
+}

@@ -89,7 +89,8 @@ impl Place {
         let place = Self { folder, home };
         open(place.folder.path());
         // An account that could replace the program would decide.
-        fs::copy(BINARY, place.at("proofmark")).unwrap();
+        // By another process: a program that this one has open for writing, others that it starts meanwhile hold open too.
+        assert!(Command::new("cp").arg("-p").arg(BINARY).arg(place.at("proofmark")).status().unwrap().success());
         // Other accounts need not reach the folder of the tests.
         fs::copy(SERVER, place.at("server.py")).unwrap();
         open(&place.at("server.py"));

@@ -122,7 +122,6 @@ def brings_its_own_policy():
     for options in (["--policy", "open.yaml"], ["--agent", "root"], ["--environment", "test"]):
         guarded([call(3, "send_note", name="plan", to="eve")], *options)
     guarded([call(3, "send_note", name="plan", to="eve")], PROOFMARK_POLICY="open.yaml", PROOFMARK_SEPARATION="account")
-    request("POST", "/v1/agents/guards", {"server": "notes", "origin": ["x"], "session": "played", "policy": "open.yaml", "account": "root"})
 
 
 def writes_in_other_words():
@@ -157,8 +156,11 @@ def feeds_a_hook_by_hand():
 
 
 def speaks_for_the_guard():
-    status, begun = request("POST", "/v1/agents/guards", {"server": "notes", "origin": ["python3", NOTES], "session": "spoken", "hide": False, "wait_ms": 0})
-    guard = json.loads(begun).get("guard", "0" * 32)
+    begin = {"server": "notes", "origin": ["python3", NOTES], "session": "spoken", "hide": False, "wait_ms": 0, "over_http": False}
+    guard = json.loads(request("POST", "/v1/agents/guards", begin)[1])["guard"]
+    for claim in ({"tenant": "acme"}, {"separation": "account"}, {"shadow": True}, {"account": "root"}, {"policy": "../open.yaml"}):
+        if request("POST", "/v1/agents/guards", {**begin, **claim})[0] == 200:
+            print("gained a guard that claims", claim)
     path = f"/v1/agents/guards/{guard}/"
     for what, line in [
         ("client", message("list", "tools/list")),
@@ -168,7 +170,10 @@ def speaks_for_the_guard():
         ("client", call(2, "send_note", name="plan", to="eve")),
         ("approve", json.dumps(REVIEW)),
     ]:
-        request("POST", path + what, line)
+        status, follows = request("POST", path + what, line)
+        forwarded = [passage for passage in json.loads(follows).get("passages", []) if passage["to"] == "server"]
+        if (status == 200) != (what != "approve") or (what == "client" and "send_note" in json.dumps(forwarded)):
+            print("gained", what, line, status, follows)
 
 
 for attempt in (approves_by_itself, brings_its_own_policy, writes_in_other_words, changes_another_note, feeds_a_hook_by_hand,

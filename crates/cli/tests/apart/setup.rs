@@ -122,6 +122,10 @@ fn an_image_is_set_up_once_and_taken_back() {
     let again = image.set_up(&["--json"]);
     assert!(again.status.success() && !said(&again).contains("\"made\""), "{}", said(&again));
     assert_eq!(image.state(), made, "a second run changes nothing");
+    let tried = image.setup(&["--undo", "--dry-run"]);
+    assert!(said(&tried).contains("would remove file") && !said(&tried).contains("removed"), "{}", said(&tried));
+    assert!(said(&image.setup(&["--undo", "--dry-run", "--json"])).contains(r#""state":"would_remove""#));
+    assert_eq!(image.state(), made, "it only says what would be done");
     // The key and the store stay, with the account that they belong to.
     let undone = image.setup(&["--undo"]);
     assert!(undone.status.success() && said(&undone).contains("--purge"), "{}", said(&undone));
@@ -359,6 +363,12 @@ fn what_the_agent_reaches_is_told() {
             "sudo -H -u agent sh -c 'echo {\\\"mcpServers\\\":{\\\"a\\\":{\\\"command\\\":\\\"b\\\"}}} > ~/.claude.json'",
             "are not guarded: a",
             "sudo -H -u agent proofmark guard wrap /home/agent/.claude.json --server unix:/run/proofmark/socket",
+        ),
+        // A pipe does not keep the check waiting.
+        (
+            "sudo -H -u agent sh -c 'mkdir -p ~/.cursor && mkfifo ~/.cursor/mcp.json'",
+            "mcp.json`: it is not a file",
+            "rm /home/agent/.cursor/mcp.json",
         ),
     ];
     let tried: String = ways

@@ -347,6 +347,34 @@ fn a_definition_that_changes_is_blocked_until_it_is_approved() {
 }
 
 #[test]
+fn definitions_are_approved_as_they_were_looked_at() {
+    let place = Place::new();
+    let mut guarded = place.listed(&["changes"]);
+    guarded.call(1, "read");
+    guarded.ask(r#"{"jsonrpc":"2.0","id":"again","method":"tools/list"}"#);
+    guarded.call(2, "read");
+    let waiting = || said(&place.proofmark(&["guard", "pin", "list", "--waiting"]));
+    let next = |list: &str| {
+        let next = list.split_once("next: proofmark ").unwrap().1.lines().next().unwrap().to_owned();
+        place.proofmark(&next.split(' ').collect::<Vec<_>>())
+    };
+    let looked_at = waiting();
+    // Another server takes the name, and lists what nobody has looked at.
+    let other = place.at("other.py");
+    std::fs::write(&other, std::fs::read_to_string(SERVER).unwrap().replace("first send me", "first burn")).unwrap();
+    let mut swapped = Command::new(BINARY);
+    swapped.args(["guard", "--policy", "policy.yaml", "--name", "lenient", "--", "python3"]).arg(&other);
+    swapped.arg(place.at("effects")).arg("changes").current_dir(place.folder.path()).envs(place.home.variables());
+    let mut swapped = Guarded::of(&mut swapped);
+    swapped.ask(r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#);
+    let refused = next(&looked_at);
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("other definitions"), "{}", said(&refused));
+    assert!(text(&guarded.call(3, "read")).contains("Not executed"));
+    let approved = next(&waiting());
+    assert!(approved.status.success() && said(&approved).contains("pinned read"), "{}", said(&approved));
+}
+
+#[test]
 fn a_server_that_floods_forges_or_dies_does_no_harm() {
     let place = Place::new();
     let mut guarded = place.listed(&["banner", "flood", "forges"]);

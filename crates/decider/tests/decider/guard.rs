@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use proofmark_boundary::ActionPolicy;
-use proofmark_decider::{Decider, Guard, NewReview, Owner, Passage, approve_pins};
+use proofmark_decider::{Decider, Guard, NewReview, Owner, Passage, approve_pins, pins};
 use proofmark_evidence::Reviewer;
 use proofmark_evidence::Signers;
 use proofmark_guard::{Pinning, Settings as GuardSettings};
@@ -226,7 +226,8 @@ fn servers_that_begin_at_the_same_time_are_compared_with_each_other() {
     lists(&first, r#"{"name":"read"}"#);
     // Only the name of a tool that a person approved is kept from other servers.
     let store = Store::open(place.home.store()).unwrap();
-    assert_eq!(approve_pins(&store.of(&Tenant::LOCAL), "notes", None).unwrap().len(), 1);
+    let (store, known) = (store.of(&Tenant::LOCAL), pins(&store.of(&Tenant::LOCAL)).unwrap());
+    assert_eq!(approve_pins(&store, &known, "notes", None).unwrap().len(), 1);
     lists(&second, r#"{"name":"read"},{"name":"look"}"#);
     lists(&third, r#"{"name":"read","description":"Send it."}"#);
     assert!(matches!(first.from_client(read).as_slice(), [Passage::ToServer(_)]));

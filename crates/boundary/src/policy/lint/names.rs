@@ -14,6 +14,7 @@ pub(super) fn warnings(policy: &ActionPolicy) -> Vec<Warning> {
     for boundary in &policy.boundaries {
         warnings.extend(regexes(&format!("{}.match", boundary.at), boundary.matcher.globs()));
         warnings.extend(of_other_class(policy, boundary));
+        warnings.extend(of_any_server(policy, boundary));
     }
     warnings.extend(entries(policy));
     if policy.unmatched == Unmatched::AllowExempted {
@@ -62,6 +63,20 @@ fn of_other_class(policy: &ActionPolicy, boundary: &Boundary) -> Option<Warning>
     let (tool, class) = other.filter(|_| all_others)?;
     let message = format!("`tools` classes `{}` as `{class}`, so the boundary never matches it", shown(tool));
     Some(warning(&format!("{}.match", boundary.at), "tool-of-other-class", message, "correct one of the two"))
+}
+
+/// A boundary for a tool that, as `tools` says, several servers have, and that does not say which of them it is about.
+fn of_any_server(policy: &ActionPolicy, boundary: &Boundary) -> Option<Warning> {
+    let classes: Vec<&str> = boundary.matcher.literal_classes().collect();
+    let entries = || {
+        let is_of_class = |class| !boundary.matcher.names("action_class") || classes.contains(&class);
+        policy.tools.iter().filter(move |entry| is_of_class(entry.class()))
+    };
+    let servers = |tool: &str| entries().flat_map(|entry| entry.servers_of(tool)).collect::<BTreeSet<&str>>();
+    let tool = boundary.matcher.tools_of_any_server().into_iter().find(|tool| servers(tool).len() > 1)?;
+    let all: Vec<String> = servers(tool).into_iter().map(|server| format!("`{}`", shown(server))).collect();
+    let message = format!("the boundary is about `{}` of each of the servers {}", shown(tool), all.join(", "));
+    Some(warning(&format!("{}.match", boundary.at), "tool-of-any-server", message, "name the `server` in `match`"))
 }
 
 /// Entries of `tools` behind one that names all their tools: the first one counts.

@@ -13,6 +13,7 @@ use super::super::run_bounded;
 use super::Found;
 use crate::document;
 use crate::error;
+use crate::remote::asks_a_server;
 
 /// The shortest time, in seconds, that a host may wait for a hook: less can pass while the machine is busy.
 const SHORTEST: u64 = 30;
@@ -101,7 +102,9 @@ fn of_command(command: &[String]) -> impl Iterator<Item = String> {
         Ok(_) => Some(format!("`{program}` is not a program")),
         Err(error) => Some(format!("`{program}` cannot be found: {error}")),
     });
-    let policy = match option(&["--policy", "--policy"]) {
+    let policy = match option(&["--policy"]) {
+        // A server that decides has the policy.
+        None if asks_a_server(command) => None,
         None => Some("the command names no policy".to_owned()),
         Some(policy) => {
             document::action_policy(&policy).err().map(|error| format!("failed to {}", error::message(&error)))

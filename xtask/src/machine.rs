@@ -53,7 +53,7 @@ pub const PROGRAMS: [(&str, &[&str]); 10] = [
 ];
 
 /// What the tests import from Python, and the package that brings it.
-const PACKAGES: [(&str, &str); 10] = [
+const PACKAGES: [(&str, &str); 9] = [
     ("a2a", "a2a-sdk==1.3.0"),
     ("cryptography.hazmat.primitives.asymmetric.ed25519", "cryptography"),
     ("mcp", "mcp==2.3.0"),
@@ -61,10 +61,13 @@ const PACKAGES: [(&str, &str); 10] = [
     ("mcp_server_git", "mcp-server-git==2026.10.19"),
     ("mcp_server_time", "mcp-server-time==2026.10.19"),
     ("pytest", "pytest"),
-    ("schemathesis", "schemathesis==4.32.5"),
     ("verifiedx", "verifiedx==0.1.20"),
     ("virtuals_acp", "virtuals-acp==0.3.23"),
 ];
+
+/// What asks the server all that its description says. Its plugins and those of what it needs would take a second of each start of pytest,
+/// and tests start it hundreds of times.
+const SCHEMATHESIS: [(&str, &str); 1] = [("schemathesis", "schemathesis==4.32.5")];
 
 /// Open proxies of the Model Context Protocol that benchmarks compare with.
 const RIVALS: [(&str, &str); 2] = [("agentbelay", "agentbelay==0.1.0"), ("fastmcp", "fastmcp==4.1.2")];
@@ -77,6 +80,11 @@ const AGENTDOJO: [(&str, &str); 1] = [("agentdojo", "agentdojo==0.1.35")];
 /// `None`, with a message, where it cannot be made: the tests that need it skip, as do those of a package that is missing.
 pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
     python_with(&target.join("python"), &PACKAGES)
+}
+
+/// As [`python_with_packages`], with schemathesis and nothing else.
+pub fn python_with_schemathesis(target: &Path) -> Option<PathBuf> {
+    python_with(&target.join("schemathesis"), &SCHEMATHESIS)
 }
 
 /// As [`python_with_packages`], with what benchmarks compare `proofmark guard` with.

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::anyhow;
 use proofmark_testing::home::ENGINE;
 use proofmark_testing::postgres::{self, Cluster};
-use proofmark_testing::{REQUIRE, is_required};
+use proofmark_testing::{REQUIRE, SCHEMATHESIS, is_required};
 use xtask::machine::{self, AGENTS_NEED};
 use xtask::nextest::Nextest;
 use xtask::step::{Steps, cargo, is_ci};
@@ -27,10 +27,12 @@ const ON_POSTGRES: [(&str, &[&str]); 5] = [
     ("proofmark-cli", &["command", "commerce", "guard", "hook", "mcp", "serve"]),
 ];
 
-/// Of these, the ones that ask nothing of a store but to take a receipt: nextest leaves them out, with [`OF_OTHERS`].
-const ONLY_ONCE: &str = "binary(command) & test(/^(bad_input|broken|capabilities|counter|environments|examples|formats|help|ignored|key|large|lint|lint_meaning|\
-     output|owner_tests|patches|policy_diff|policy_option|project|projects|running|strength|trust)::/) + \
-     binary(serve) & test(/^(bodies|collector)::/) + \
+/// Of these, the ones that ask nothing of a store but to take a receipt, and those that take a file whatever the engine: nextest leaves
+/// them out, with [`OF_OTHERS`].
+const ONLY_ONCE: &str = "binary(command) & test(/^(bad_input|broken|capabilities|counter|digests|environments|examples|formats|help|ignored|key|large|\
+     lint|lint_meaning|locked|loss|output|owner_tests|patches|policy_diff|policy_option|project|projects|running|strength|trust)::/) + \
+     binary(guard) & test(/^(lost|secrets|stuck|wrap)::/) + \
+     binary(serve) & test(/^(bodies|collector|proxied)::|^shares::(answers|bodies|half_open|sessions|streams)_/) + \
      binary_id(proofmark-jobs::it) & test(/^(self_test|suites)::/) + \
      binary_id(proofmark-server::it) & test(/^connections::/)";
 
@@ -54,6 +56,7 @@ pub(crate) struct Runner {
     nextest: Option<Nextest>,
     /// What tests load from PyPI and from npm. Tests find it through variables, and skip without.
     python: Option<PathBuf>,
+    schemathesis: Option<PathBuf>,
     node: Option<PathBuf>,
     /// `PATH` of the tests.
     path: OsString,
@@ -72,9 +75,11 @@ impl Runner {
         let install = || {
             machine::provide_runtimes();
             let node = machine::node_modules(target, is_required(AGENTS_NEED, &required));
-            (Nextest::provide(target), machine::python_with_packages(target), node)
+            let (python, schemathesis) =
+                (machine::python_with_packages(target), machine::python_with_schemathesis(target));
+            (Nextest::provide(target), python, schemathesis, node)
         };
-        let (nextest, python, node) = std::thread::scope(|scope| {
+        let (nextest, python, schemathesis, node) = std::thread::scope(|scope| {
             let installing = scope.spawn(install);
             meanwhile()?;
             installing.join().map_err(|_| anyhow!("failed to install what the tests need"))
@@ -84,7 +89,8 @@ impl Runner {
             eprintln!("xtask: failed to {error}; each test that needs a server will start its own, or skip");
         }
         let path = path_without_shims(&std::env::var_os("PATH").unwrap_or_default())?;
-        let runner = Self { skips, required, nextest, python, node, path, server: server.ok() };
+        let server = server.ok();
+        let runner = Self { skips, required, nextest, python, schemathesis, node, path, server };
         // Those of an earlier run; a file that is missing is what this asks for.
         [FIRST, SECOND].iter().for_each(|profile| drop(std::fs::remove_file(durations_of(profile))));
         Ok(runner)
@@ -138,6 +144,7 @@ impl Runner {
     fn run(&self, steps: &mut Steps, title: &str, mut command: Command) -> anyhow::Result<()> {
         command.envs(self.server.iter().map(|server| (postgres::SHARED, server.superuser_url())));
         command.envs(self.python.iter().map(|python| ("PROOFMARK_PYTHON", python)));
+        command.envs(self.schemathesis.iter().map(|python| (SCHEMATHESIS, python)));
         command.envs(self.node.iter().map(|node| ("PROOFMARK_NODE_MODULES", node)));
         command.env(REQUIRE, &self.required).env("PATH", &self.path);
         steps.run(title, self.skips.named_in(&mut command))

@@ -3,6 +3,7 @@
 //! Lints and documentation come first and share one build, in which dependencies are only checked; the tests share the
 //! other. Programs and packages are installed meanwhile.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context;
@@ -22,7 +23,7 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
     let skips = run_rules(&mut steps, Skips::new(target))?;
     let runner = Runner::prepare(target, skips, || {
         steps.run("lints", &mut clippy())?;
-        steps.run("documentation", cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+        steps.run("documentation", &mut documentation())
     })?;
     runner.build(&mut steps)?;
     let tested = runner
@@ -69,6 +70,24 @@ fn run_rules(steps: &mut Steps, skips: Skips) -> anyhow::Result<Skips> {
     Ok(skips)
 }
 
+/// What clippy is told.
+const LINTS: [&str; 2] = ["-D", "warnings"];
+
 fn clippy() -> Command {
-    cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+    let mut clippy = cargo(&["clippy", "--workspace", "--all-targets", "--"]);
+    clippy.args(LINTS);
+    clippy
+}
+
+/// The documentation of all crates, after [`clippy`], which has checked what it needs of the others.
+fn documentation() -> Command {
+    let mut documentation = cargo(&["doc", "--workspace", "--no-deps"]);
+    documentation.env("RUSTDOCFLAGS", "-D warnings");
+    let clippy = Path::new(documentation.get_program()).with_file_name("clippy-driver");
+    if clippy.is_absolute() && clippy.exists() {
+        // As `cargo clippy` sets them: else cargo takes the crates for unchecked, and checks each of them again.
+        let lints: String = LINTS.iter().map(|word| format!("{word}__CLIPPY_HACKERY__")).collect();
+        documentation.env("RUSTC_WORKSPACE_WRAPPER", clippy).env("CLIPPY_ARGS", lints);
+    }
+    documentation
 }

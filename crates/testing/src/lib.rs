@@ -116,7 +116,21 @@ for name in sys.argv[1].split('.'):
 
 /// A Python that has `module`: the one that `PROOFMARK_PYTHON` names, or else `python3`; `None` after a skip.
 pub fn python_with(module: &str, package: &str) -> Option<PathBuf> {
-    let python = std::env::var_os("PROOFMARK_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
+    python_of(&["PROOFMARK_PYTHON"], module, package)
+}
+
+/// The variable with the path of a Python that has schemathesis.
+pub const SCHEMATHESIS: &str = "PROOFMARK_SCHEMATHESIS";
+
+/// A Python that has schemathesis: the one that [`SCHEMATHESIS`] names, or else that of [`python_with`]; `None` after a skip.
+pub fn python_with_schemathesis() -> Option<PathBuf> {
+    python_of(&[SCHEMATHESIS, "PROOFMARK_PYTHON"], "schemathesis", "schemathesis==4.32.5")
+}
+
+/// The Python that the first of these variables names, or else `python3`, if it has `module`; `None` after a skip.
+fn python_of(variables: &[&str], module: &str, package: &str) -> Option<PathBuf> {
+    let named = variables.iter().find_map(std::env::var_os);
+    let python = named.map_or_else(|| PathBuf::from("python3"), PathBuf::from);
     let found = Command::new(&python).args(["-c", FIND_MODULE, module]).stderr(Stdio::null()).status();
     if found.is_ok_and(|status| status.success()) {
         return Some(python);

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use proofmark_receipt::Json;
 use proofmark_testing::Home;
-use proofmark_testing::python_with;
+use proofmark_testing::python_with_schemathesis;
 
 use crate::client::{MAIL, listed, text, verified};
 use crate::server::{Server, keys, new_key};
@@ -23,7 +23,7 @@ fn the_description_is_of_version_3_1() {
 
 #[test]
 fn schemathesis_finds_nothing_without_keys() {
-    let Some(python) = python_with("schemathesis", "schemathesis==4.32.5") else { return };
+    let Some(python) = python_with_schemathesis() else { return };
     let home = Home::new();
     let server = Server::start(&home);
     // The cases of the schemas are asked with keys, and random ones here: what is behind the keys is the same.
@@ -34,7 +34,7 @@ fn schemathesis_finds_nothing_without_keys() {
 
 #[test]
 fn schemathesis_finds_nothing_with_keys() {
-    let Some(python) = python_with("schemathesis", "schemathesis==4.32.5") else { return };
+    let Some(python) = python_with_schemathesis() else { return };
     let home = Home::new();
     let (admin, key) = new_key("eve", "admin", "acme.shop");
     let server = Server::with_keys(&home, &keys(&[&key]));
@@ -44,7 +44,7 @@ fn schemathesis_finds_nothing_with_keys() {
 
 #[test]
 fn schemathesis_is_refused_the_same_way_whatever_it_asks() {
-    let Some(python) = python_with("schemathesis", "schemathesis==4.32.5") else { return };
+    let Some(python) = python_with_schemathesis() else { return };
     let home = Home::new();
     let (agent, key) = new_key("bot", "agent", "acme.shop");
     let server = Server::with_keys(&home, &keys(&[&key]));

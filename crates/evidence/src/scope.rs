@@ -130,7 +130,10 @@ impl ScopeError {
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {
-            Self::NoTool | Self::NoSession | Self::NoAgent => "approve this action once",
+            Self::NoTool | Self::NoSession => "approve this action once",
+            Self::NoAgent => {
+                "approve this action once; a guard or a hook that is started with `--agent NAME` names the agent"
+            }
             Self::NoArgument(_) => "name it by its place in the action, as in `args.amount`",
             Self::Twice(_) | Self::TooMany => "name each argument once, and few",
             Self::OtherValue { .. } => "choose a bound that the action itself keeps",

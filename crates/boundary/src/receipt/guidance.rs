@@ -16,8 +16,15 @@ pub(super) fn safe_next_steps(decision: &Decision) -> Vec<Json> {
         Disposition::Allow | Disposition::AllowWithWarning | Disposition::TerminalBlock => return Vec::new(),
         Disposition::LocalReplan | Disposition::UpstreamReplan | Disposition::HumanReview => {}
     }
+    let blocking = || decision.findings.iter().filter(|finding| finding.blocks.is_some());
+    // No approval lifts it, so to ask somebody for one would be in vain.
+    let is_denied = blocking().any(|finding| {
+        finding.source.kind == RuleKind::Deny
+            && finding.status != RuleStatus::Unknown
+            && finding.missing_approvals.is_none()
+    });
     let mut steps: Vec<Json> = Vec::new();
-    for finding in decision.findings.iter().filter(|finding| finding.blocks.is_some()) {
+    for finding in blocking().filter(|finding| !is_denied || finding.missing_approvals.is_none()) {
         let step = match &finding.next {
             Some((code, message)) => Json::Object(coded(code, message)),
             None => Json::Object(default_step(finding)),
@@ -45,7 +52,10 @@ fn default_step(finding: &RuleFinding) -> Object {
             Some(EvidenceItem::Document { role: Some(role), .. } | EvidenceItem::NoDocument { role: Some(role), .. }),
         ) => coded(
             "ask_for_approval",
-            &format!("Ask someone with the role `{role}` to approve exactly this action, then ask again."),
+            &format!(
+                "Ask someone with the role `{role}` to approve exactly this action. Do not ask for the action again before \
+                 that; after it, ask again, unchanged."
+            ),
         ),
         (RuleKind::Require, Some(EvidenceItem::ToolCall { .. })) if finding.status == RuleStatus::Unknown => {
             let missing = finding.missing.join("; ");
@@ -126,7 +136,10 @@ fn named(finding: &RuleFinding) -> String {
 fn approving(decision: &Decision) -> &'static str {
     match decision.approvals_missing() {
         0 => "No rule asks for an approval here, so none would change this decision.",
-        _ => "`proofmark decision approve` signs an approval of exactly this action.",
+        _ => {
+            "`proofmark decision approve ID`, with the id of this decision, signs an approval of exactly this action. A server \
+             has the page `/ui/decisions/ID` for it."
+        }
     }
 }
 

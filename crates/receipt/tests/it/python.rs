@@ -204,7 +204,8 @@ fn a_chain_is_whole_here_and_there() {
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let found = String::from_utf8(run.stdout).unwrap();
     let mut found: Vec<_> = found.lines().map(str::to_owned).collect();
-    (whole.sort(), found.sort());
+    whole.sort();
+    found.sort();
     assert!(whole.len() >= 3 && found == whole, "{found:?} are whole to the script, and {whole:?} are");
 }
 

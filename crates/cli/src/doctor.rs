@@ -132,10 +132,9 @@ impl Findings {
             if found.peek().is_none() {
                 writeln!(
                     out,
-                    "  {language:<11} {}: install {}{}",
+                    "  {language:<11} {}: install {}",
                     paint.bad("missing"),
-                    Runtime::debian_package(language),
-                    needed_by(language)
+                    Runtime::debian_package(language)
                 )?;
             }
             for runtime in found {
@@ -228,16 +227,6 @@ fn state(found: &Result<bool, String>, there: &str, none: &str) -> String {
         Ok(true) => there.to_owned(),
         Ok(false) => none.to_owned(),
         Err(error) => format!("failed to {error}"),
-    }
-}
-
-/// What needs an interpreter, where that could be taken for more than it is.
-fn needed_by(language: Language) -> &'static str {
-    match language {
-        Language::TypeScript => {
-            " (for submissions in TypeScript; the test runner of a project, such as vitest, does not need it)"
-        }
-        _ => "",
     }
 }
 

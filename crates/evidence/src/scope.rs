@@ -111,7 +111,7 @@ pub enum ScopeError {
     NoTool,
     #[error("the request names no session")]
     NoSession,
-    #[error("the request names neither an agent nor an account")]
+    #[error("the request names neither an agent (`--agent` of guards and hooks) nor an account")]
     NoAgent,
     #[error("`{0}` is not an argument of the action")]
     NoArgument(String),
@@ -130,10 +130,7 @@ impl ScopeError {
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {
-            Self::NoTool | Self::NoSession => "approve this action once",
-            Self::NoAgent => {
-                "approve this action once; a guard or a hook that is started with `--agent NAME` names the agent"
-            }
+            Self::NoTool | Self::NoSession | Self::NoAgent => "approve this action once",
             Self::NoArgument(_) => "name it by its place in the action, as in `args.amount`",
             Self::Twice(_) | Self::TooMany => "name each argument once, and few",
             Self::OtherValue { .. } => "choose a bound that the action itself keeps",

@@ -104,11 +104,7 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
         }
     }
     if decision.disposition.is_blocked_for_now() && decision.changes.all.is_empty() {
-        lines.push(if decision.changes.gave_up {
-            format!("What would change this decision was not found within {MAX_SEARCH_STEPS} steps.")
-        } else {
-            "Nothing was found that would change this decision.".to_owned()
-        });
+        lines.push(nothing_found(decision));
     }
     match decision.disposition {
         Disposition::Allow | Disposition::AllowWithWarning | Disposition::LocalReplan => {}
@@ -122,6 +118,26 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
         }
     }
     texts(lines.iter().map(String::as_str))
+}
+
+/// Why the list of what would change the decision is empty. The search adds facts and documents to the action, and never changes it.
+fn nothing_found(decision: &Decision) -> String {
+    if decision.changes.gave_up {
+        return format!("What would change this decision was not found within {MAX_SEARCH_STEPS} steps.");
+    }
+    let mut lacking: Vec<&str> = Vec::new();
+    for missing in decision.findings.iter().flat_map(|finding| finding.missing.iter()) {
+        if missing.starts_with("`action.") && !lacking.contains(&&**missing) {
+            lacking.push(missing);
+        }
+    }
+    match &*lacking {
+        [] => "Nothing was found that would change this decision.".to_owned(),
+        lacking => format!(
+            "Nothing was found that would change the decision on this action as it is: {}. Another one may be allowed.",
+            lacking.join(", ")
+        ),
+    }
 }
 
 /// The place of a rule, with the id of its boundary, as in `payments.require[0]`.

@@ -357,3 +357,20 @@ fn nobody_is_asked_for_an_approval_that_would_not_help() {
     let steps = member(&denied, "safe_next_steps");
     assert!(steps.contains("go_on_without") && !steps.contains("ask_for_approval"), "{steps}");
 }
+
+#[test]
+fn an_action_that_lacks_something_is_said_to_lack_it() {
+    let policy = policy(
+        "version: 1
+boundaries:
+  - id: deploy
+    match: {}
+    require: [{receipt: {any_suite: true, output: sha256(action.args.patch)}}]
+",
+    );
+    let request = request("action: {tool: pay, class: generic, args: {amount: 1}}");
+    let decision = decided(&policy, &request, Vec::new());
+    let receipt = DecisionReceipt::draft(&decision, &request, ReceiptId::from_random_bytes([1; 16]), None);
+    let guidance = receipt.document().get("viewer_guidance").unwrap().to_text();
+    assert!(guidance.contains("on this action as it is: `action.args.patch` is absent."), "{guidance}");
+}

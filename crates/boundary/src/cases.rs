@@ -8,9 +8,9 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
 use crate::asker::{Asker, Separation};
+use crate::counted::Counted;
 use crate::decide::{Decision, decide};
 use crate::disposition::{Disposition, Outcome};
-use crate::limits::Counted;
 use crate::moment::{History, Moment};
 use crate::policy::{ActionPolicy, limit_keys};
 use crate::request::Request;

@@ -8,15 +8,17 @@ use proofmark_predicate::{Budget, StoppedError};
 use proofmark_receipt::{Sha256Digest, Timestamp};
 
 use crate::change::{self, Change, Changes, Witness};
+use crate::counted::LimitUse;
 use crate::disposition::{Disposition, Outcome};
 use crate::evidence::EvidenceItem;
 use crate::input::{Input, MAX_DECISION_STEPS};
 use crate::judge::{self, JudgedPolicy, Reason, RuleFinding, judge};
-use crate::limits::{self, LimitUse, with_limits};
+use crate::limits::{self, with_limits};
 use crate::moment::{Denial, Moment};
 use crate::origins::with_origins;
-use crate::policy::{ActionPolicy, Mode};
+use crate::policy::{ActionPolicy, Limit, Mode};
 use crate::request::Request;
+use crate::rule_ref::RuleKind;
 
 /// Whether an action may execute, why, and how the agent continues.
 #[derive(Clone, Debug)]
@@ -116,7 +118,9 @@ fn within(
         unread,
         steps: judged.steps,
         denied_before: judged.denied_before,
-        limits: limits::uses(policy, request, &moment.history.counted, &judged.findings, disposition.allows()),
+        limits: limits::uses(policy, request, &moment.history.counted, &|limit| {
+            disposition.allows() && is_judged(policy, &judged, limit)
+        }),
         denial: moment.history.denial.clone(),
         findings: judged.findings,
         decided_at: moment.now.clone(),
@@ -126,6 +130,15 @@ fn within(
         policy_hash: policy.hash(),
         fingerprint: policy.fingerprint(request),
     }
+}
+
+/// Whether the rule of a limit is among the findings: its boundary is about the action.
+fn is_judged(policy: &ActionPolicy, judged: &JudgedPolicy, limit: &Limit) -> bool {
+    judged.findings.iter().filter(|finding| finding.source.kind == RuleKind::Deny).any(|finding| {
+        let boundary = policy.boundaries.get(finding.source.boundary);
+        let rule = boundary.and_then(|boundary| boundary.deny.get(finding.source.index));
+        rule.and_then(|rule| rule.limit.as_ref()).is_some_and(|judged| judged.id == limit.id)
+    })
 }
 
 /// Whether approvals are missing that a rule asks for.

@@ -50,6 +50,7 @@ mod assumption;
 mod cases;
 mod change;
 mod conditions;
+mod counted;
 mod coverage;
 mod decide;
 mod disposition;
@@ -76,6 +77,7 @@ pub use admission::{Admission, admits};
 pub use asker::{Asker, Separation};
 pub use cases::{Case, CaseResult, Cases};
 pub use change::{Change, MAX_SEARCH_STEPS, Witness};
+pub use counted::{Counted, CountedAction, LimitUse};
 pub use coverage::{Coverage, RuleHits};
 pub use decide::{Decision, decide, decide_until, judge_rules, roles_asked};
 pub use disposition::{Disposition, Outcome};
@@ -84,14 +86,15 @@ pub use evidence::{EvidenceItem, outputs_wanted, sought};
 pub use explain::{BoundaryWords, RuleWords, explain_boundaries, explain_decision, explain_policy};
 pub use input::MAX_DECISION_STEPS;
 pub use judge::{Reason, RuleFinding, RuleStatus};
-pub use limits::{Counted, CountedAction, LimitUse, records_limits};
 pub use moment::{Denial, History, Moment};
 pub use policy::{
     ActionPolicy, ActionPolicyError, HostTool, LimitKey, Mode, OnBlock, ReadCall, ResultHandling, ToolCall, Warning,
     limit_keys, warning_codes,
 };
 pub use receipt::{DecisionReceipt, ENGINE, ParseDecisionError, SignedDecision};
-pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, decide_as_recorded, other_engine, replay};
+pub use replay::{
+    Difference, NOT_COMPARED, Recomputed, Replay, decide_as_recorded, other_engine, records_limits, replay,
+};
 pub use request::{MAX_REQUEST_VALUES, Request};
 pub use stated::{Standing, StatedReason, StatedRule};
 pub use suggest::{SeenCall, SuggestError, Suggestion, as_under, suggest};

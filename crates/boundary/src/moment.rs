@@ -2,7 +2,7 @@
 
 use proofmark_receipt::{Json, Timestamp, object};
 
-use crate::limits::Counted;
+use crate::counted::Counted;
 
 /// The time and the history of a decision.
 #[derive(Clone, Debug, PartialEq)]

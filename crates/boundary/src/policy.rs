@@ -22,7 +22,7 @@ use proofmark_passkey::{Origin, Passkey};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 
 pub use error::ActionPolicyError;
-pub(crate) use limits::{Limit, Per, at};
+pub(crate) use limits::{Limit, Per};
 pub use limits::{LimitKey, limit_keys};
 pub use lint::Warning;
 pub(crate) use matcher::{Matcher, Matching};
@@ -230,25 +230,19 @@ impl ActionPolicy {
         self.roles.reviewers.iter().any(|reviewer| reviewer.people.iter().any(is_of))
     }
 
-    /// The rules that ask for approvals in a role.
-    fn approvals(&self, role: &str) -> impl Iterator<Item = &ApprovalDemand> {
+    /// The rules that ask for approvals in a role, with their places.
+    pub(crate) fn approvals(&self, role: &str) -> impl Iterator<Item = (&str, &ApprovalDemand)> {
         let rules = self.boundaries.iter().flat_map(|boundary| &boundary.require);
         rules.filter_map(move |rule| match &rule.demand {
-            Demand::Approval(demand) if demand.role == role => Some(demand),
+            Demand::Approval(demand) if demand.role == role => Some((&*rule.at, demand)),
             Demand::Approval(_) | Demand::Fact(_) | Demand::Receipt(_) | Demand::ToolCall(_) => None,
         })
     }
 
-    /// What an approval in this role may reach beyond one action by at least one rule. A decision judges by each rule.
-    #[must_use]
-    pub fn offered(&self, role: &str) -> Scopes {
-        self.approvals(role).map(|demand| demand.scopes).fold(Scopes::default(), Scopes::or)
-    }
-
     /// What an approval may reach by every rule that asks for it in this role with these bindings.
     pub(crate) fn scopes(&self, role: &str, binds: Binds) -> Scopes {
-        let demands = self.approvals(role).filter(|demand| demand.binds == binds);
-        demands.map(|demand| demand.scopes).reduce(Scopes::and).unwrap_or_default()
+        let demands = self.approvals(role).filter(|(_, demand)| demand.binds == binds);
+        demands.map(|(_, demand)| demand.scopes).reduce(Scopes::and).unwrap_or_default()
     }
 
     /// A rule's place with the id of its boundary: `deploy.require[0]` for `boundaries[2].require[0]`.

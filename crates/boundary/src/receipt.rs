@@ -16,10 +16,10 @@ pub(crate) use evidence::documents;
 pub use read::ParseDecisionError;
 
 use crate::asker::{Asker, Separation};
+use crate::counted::LimitUse;
 use crate::decide::Decision;
 use crate::disposition::Disposition;
 use crate::judge::Reason;
-use crate::limits::LimitUse;
 use crate::request::Request;
 
 /// The engine's name and version, as receipts bind them. The number behind `+` is raised whenever the same arguments give

@@ -3,10 +3,10 @@
 use proofmark_evidence::{Evidence, ReceiptFact, difference};
 use proofmark_receipt::{Json, SignatureStatus, SignerId, Timestamp, Trust, Verification};
 
+use crate::counted::Counted;
 use crate::decide::{Decision, decide};
-use crate::limits::Counted;
 use crate::moment::{Denial, History, Moment};
-use crate::policy::ActionPolicy;
+use crate::policy::{ActionPolicy, Limit, LimitKey};
 use crate::receipt::{DecisionReceipt, ENGINE, documents};
 use crate::request::Request;
 
@@ -168,6 +168,20 @@ fn recorded(receipt: &DecisionReceipt) -> Result<(Vec<ReceiptFact>, Moment), &'s
         .map_or(Some(Vec::new()), |limits| limits.as_array()?.iter().map(Counted::read).collect());
     let counted = counted.ok_or("binding.limits")?;
     Ok((documents, Moment { now, history: History { denied, denial, counted } }))
+}
+
+/// Whether a receipt records what the limits of a policy had counted for its action, which only the store knows otherwise.
+#[must_use]
+pub fn records_limits(receipt: &DecisionReceipt, request: &Request, policy: &ActionPolicy) -> bool {
+    let recorded = receipt.member("binding", "limits").and_then(Json::as_array).unwrap_or_default();
+    let has = |limit: &Limit, key: &LimitKey| {
+        recorded.iter().filter_map(Json::as_object).any(|one| {
+            let is = |name: &str, value: &str| one.get(name).and_then(Json::as_str) == Some(value);
+            is("key", &key.key.to_string()) && is("window", &limit.window())
+        })
+    };
+    let counting = policy.counting(&request.asked_by(&receipt.asker()));
+    counting.iter().all(|(limit, keys)| keys.iter().all(|key| has(limit, key)))
 }
 
 fn timestamp(receipt: &DecisionReceipt, name: &str) -> Option<Timestamp> {

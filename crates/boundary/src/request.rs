@@ -12,7 +12,6 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Place};
 use proofmark_receipt::{Json, Object, Sha256Digest};
 
 use crate::asker::Asker;
-use crate::limits;
 use crate::size::size;
 use canonical::CanonicalList;
 
@@ -114,7 +113,7 @@ impl Request {
         // Where the values of another action come from is not known.
         if facts.get("action") != self.facts().get("action") {
             facts.remove("origins");
-            limits::keep(&mut facts, self.facts());
+            keep_limits(&mut facts, self.facts());
         }
         let value = changed_members(&facts, self.facts(), &self.0.value)?;
         let has_same = |name| facts.get(name) == self.facts().get(name);
@@ -243,6 +242,28 @@ impl Request {
         entries.push((Key::String("now".into()), Value::from(now)));
         Value::Map(Map::from_entries(entries))
     }
+}
+
+/// A fact.
+pub(crate) fn at<'f, N: AsRef<str>>(facts: &'f Object, path: impl IntoIterator<Item = N>) -> Option<&'f Json> {
+    let mut names = path.into_iter();
+    let first = facts.get(names.next()?.as_ref())?;
+    names.try_fold(first, |value, name| value.as_object()?.get(name.as_ref()))
+}
+
+/// Keeps of the fact `limits` what still holds of a request with these facts: of limits that count by values that it has in common with the
+/// one before it.
+fn keep_limits(facts: &mut Object, before: &Object) {
+    let Some(limits) = facts.get("limits").and_then(Json::as_object) else { return };
+    let has_same = |limit: &Json| {
+        let per = limit.as_object().and_then(|limit| limit.get("per")?.as_array()).unwrap_or_default();
+        per.iter().filter_map(Json::as_str).all(|path| at(facts, path.split('.')) == at(before, path.split('.')))
+    };
+    let mut kept = Object::new();
+    for (id, limit) in limits.iter().filter(|(_, limit)| has_same(limit)) {
+        kept.insert(id, limit.clone());
+    }
+    facts.insert("limits", kept);
 }
 
 /// Whether a value has at most so many values, itself included; `left` is how many more it may have.

@@ -1,8 +1,10 @@
 //! What a decision receipt states, for those who show it: its signature is not checked here.
 
+use proofmark_evidence::Scopes;
 use proofmark_receipt::{Json, Object};
 
 use crate::disposition::Disposition;
+use crate::policy::ActionPolicy;
 use crate::receipt::DecisionReceipt;
 
 /// A reason of a receipt.
@@ -146,6 +148,18 @@ impl DecisionReceipt {
         let conditions = self.items_of(self.member("resume_contract", "conditions"));
         let mut conditions = conditions.map(|condition| condition.as_object().and_then(|one| text(one, "kind")));
         self.asks_approval() && conditions.all(|kind| kind == Some("approval"))
+    }
+
+    /// What an approval in this role may reach beyond the one action: what all rules offer that ask for it here. Places of rules
+    /// say nothing about another policy than the one that decided, so of that one it is what any rule of the role offers.
+    #[must_use]
+    pub fn scopes_offered(&self, policy: &ActionPolicy, role: &str) -> Scopes {
+        if self.bound("policy_hash") != Some(policy.hash().to_string().as_str()) {
+            return policy.approvals(role).map(|(_, demand)| demand.scopes).fold(Scopes::default(), Scopes::or);
+        }
+        let reasons = self.reasons();
+        let asked = policy.approvals(role).filter(|(place, _)| reasons.iter().any(|reason| reason.rule == *place));
+        asked.map(|(_, demand)| demand.scopes).reduce(Scopes::and).unwrap_or_default()
     }
 
     /// What it would have been without shadow mode.

@@ -111,7 +111,9 @@ pub fn suggest(name: &str, calls: &[SeenCall], current: Option<&Object>) -> Resu
         classes.extend((!ACTION_CLASSES.contains(&tool.class.as_str())).then(|| tool.class.clone()));
         let (boundary, open) = rules::boundary(group, tool, unused(group.tool, &mut names), &everywhere);
         boundaries.push(boundary);
-        left_open.extend(open.into_iter().map(|open| format!("`{}`: {open}", shown(group.tool))));
+        let is_of_others = groups.iter().any(|other| other.tool == group.tool && other.fact("server") != server);
+        let of = server.filter(|_| is_of_others).map_or_else(String::new, |server| format!(" of `{}`", shown(server)));
+        left_open.extend(open.into_iter().map(|open| format!("`{}`{of}: {open}", shown(group.tool))));
     }
     let parts = yaml::Parts { tools: tools.into_values().collect(), boundaries, classes };
     let heading = heading(name, calls.len(), &groups, &left_open);

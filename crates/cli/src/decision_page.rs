@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use proofmark_boundary::{ActionPolicy, DecisionReceipt};
+use proofmark_boundary::{ActionPolicy, DecisionReceipt, Disposition};
 use proofmark_evidence::Approval;
 use proofmark_receipt::document::counted;
 
@@ -47,7 +47,8 @@ pub(crate) fn write(out: &mut impl Write, receipt: &DecisionReceipt, policy: Opt
     let id = receipt.decision_id().to_string();
     writeln!(out, "  {}", Paint::for_stdout().dim(&format!("decision {id}")))?;
     let short = short_id(&id);
-    if !receipt.disposition().allows() && receipt.asks_approval() {
+    let is_for_people = matches!(receipt.disposition(), Disposition::HumanReview | Disposition::TerminalBlock);
+    if receipt.asks_approval_only() || (is_for_people && receipt.asks_approval()) {
         let roles = Approval::roles_asked(receipt.document());
         let role = if roles.len() > 1 { format!(" --role {}", roles.join("|")) } else { String::new() };
         writeln!(out, "  next: proofmark decision approve {short} --key KEY --note \"why\"{}", printable(&role))?;

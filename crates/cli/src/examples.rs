@@ -51,6 +51,7 @@ const FILES: &[(&str, &str)] = example_files!(
     "agent/README.md",
     "agent/agent.py",
     "agent/policy.yaml",
+    "agent/protect.py",
     "agent/requirements.txt",
     "agent/reviewer.py",
     "commerce/evaluator.py",

@@ -193,6 +193,7 @@ impl ProjectOptions {
     }
 
     fn read_in(&self, folder: &Path, verbose: bool) -> anyhow::Result<Reading> {
+        require_folder(folder)?;
         let tests = self.tests_from.as_ref().map(|name| TestsFrom::find(folder, name)).transpose()?;
         let config = self.config(folder, tests.as_ref(), verbose)?.with(&self.flags().into())?;
         if !config.settings.contains("command") {
@@ -334,6 +335,22 @@ impl Reading {
         let held = tests.map(|tests| anyhow::Ok((tests.hold(&files, config)?, tests))).transpose()?;
         let request = project_request(folder, files, config, held.as_ref().map(|(held, _)| held), lists)?;
         Ok(Reading { request, left_out, unknown_ignored, packages, held: held.map(|(held, tests)| (tests, held)) })
+    }
+}
+
+/// Refuses what is no folder by its name: the first file of it that is looked for would be said to be missing.
+fn require_folder(folder: &Path) -> anyhow::Result<()> {
+    let shown = folder.display();
+    match std::fs::metadata(folder) {
+        Ok(found) if !found.is_dir() => Err(with_help(
+            format!("verify the project `{shown}`: it is a file"),
+            format!("name the folder that holds the project, or verify a request by `proofmark verify {shown}`"),
+        )),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(with_help(
+            format!("verify the project `{shown}`: there is no such folder"),
+            "check its name, which is looked up from the current folder",
+        )),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 

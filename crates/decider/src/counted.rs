@@ -5,19 +5,19 @@ use std::collections::btree_map::Entry;
 
 use proofmark_boundary::{ActionPolicy, Counted, CountedAction, DecisionReceipt, LimitKey, Request, limit_keys};
 use proofmark_receipt::Timestamp;
-use proofmark_store::{StoredCount, Tenant};
+use proofmark_store::{Decision as StoredDecision, StoredCount, TenantStore};
 use proofmark_verifier::{ChangedDecision, signed_count};
 
 use crate::decide::DecideError;
-use crate::decider::Decider;
 
 /// Decisions that were verified, by their ids.
 type Verified = BTreeMap<String, DecisionReceipt>;
 
 /// The limits that an action may count under, and the last action that each had counted when it was begun.
 pub(crate) struct Limits<'a> {
-    decider: &'a Decider,
-    tenant: &'a Tenant,
+    store: &'a TenantStore<'a>,
+    /// The receipt of a stored decision, once it is genuine.
+    signed: &'a dyn Fn(&StoredDecision) -> Result<DecisionReceipt, ChangedDecision>,
     keys: Vec<LimitKey>,
     last: Vec<Option<StoredCount>>,
 }
@@ -28,15 +28,15 @@ impl<'a> Limits<'a> {
     /// # Errors
     /// When the store cannot be read.
     pub(crate) fn of(
-        decider: &'a Decider,
-        tenant: &'a Tenant,
+        store: &'a TenantStore<'a>,
+        signed: &'a dyn Fn(&StoredDecision) -> Result<DecisionReceipt, ChangedDecision>,
         policy: &ActionPolicy,
         request: &Request,
     ) -> Result<Self, DecideError> {
         let keys = limit_keys(policy, request);
         let digests: Vec<_> = keys.iter().map(|key| key.key).collect();
-        let last = if keys.is_empty() { Vec::new() } else { decider.store().of(tenant).last_counts(&digests)? };
-        Ok(Self { decider, tenant, keys, last })
+        let last = if keys.is_empty() { Vec::new() } else { store.last_counts(&digests)? };
+        Ok(Self { store, signed, keys, last })
     }
 
     /// What they had counted at this time.
@@ -48,7 +48,7 @@ impl<'a> Limits<'a> {
         let begins: Vec<_> = self.keys.iter().filter_map(begin).collect();
         let mut before = match begins.is_empty() {
             true => Vec::new(),
-            false => self.decider.store().of(self.tenant).last_counts_until(&begins)?,
+            false => self.store.last_counts_until(&begins)?,
         }
         .into_iter();
         let (mut counted, mut decisions) = (Vec::new(), BTreeMap::new());
@@ -75,8 +75,8 @@ impl<'a> Limits<'a> {
             // Actions with several recipients count under each.
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
-                let row = self.decider.store().of(self.tenant).decision(&stored.by)?.ok_or_else(missing)?;
-                place.insert(self.decider.signed(&row)?)
+                let row = self.store.decision(&stored.by)?.ok_or_else(missing)?;
+                place.insert((self.signed)(&row)?)
             }
         };
         Ok(signed_count(stored, decision)?)

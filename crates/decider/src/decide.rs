@@ -5,8 +5,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_boundary::{
-    ActionPolicy, Admission, Decision, DecisionReceipt, Denial, Disposition, History, LimitUse, Moment, Replay,
-    Request, admits, effects_text, outputs_wanted, sought,
+    ActionPolicy, Admission, Counted, Decision, DecisionReceipt, Denial, Disposition, History, LimitUse, Moment,
+    Replay, Request, admits, effects_text, outputs_wanted, sought,
 };
 use proofmark_evidence::{DatedKey, Evidence, ReceiptFact, Signers};
 use proofmark_keys::decision_signers;
@@ -22,7 +22,6 @@ use proofmark_verifier::presented::{self, Presented, PresentedError};
 use proofmark_verifier::{ChangedDecision, clock, signed_decision, subject_key};
 
 use crate::ahead::Last;
-use crate::counted::Limits;
 
 /// A request for a decision, and what is presented with it.
 #[derive(Clone, Copy, Debug)]
@@ -133,16 +132,19 @@ impl From<StoreError> for DecideError {
     }
 }
 
+/// What the limits of the policy had counted at a time.
+pub(crate) type CountedAt<'a> = &'a dyn Fn(&Timestamp) -> Result<Vec<Counted>, DecideError>;
+
 /// Whether a retry that resumes from a decision may be asked for.
 pub(crate) fn resume(
     question: &Question<'_>,
     resumed: &DecisionReceipt,
     store: &TenantStore<'_>,
-    limits: &Limits<'_>,
+    counted: CountedAt<'_>,
 ) -> Result<Admission, DecideError> {
     let Known { now, history, denial, .. } = Known::of(question, store, None)?;
     let evidence = evidence(question, store, &now)?;
-    let counted = limits.at(&now)?;
+    let counted = counted(&now)?;
     let moment = Moment { now, history: History { denied: history.denied, denial, counted } };
     Ok(admits(resumed, question.policy, question.request, &evidence, &moment))
 }
@@ -180,13 +182,13 @@ pub(crate) fn make(
     question: &Question<'_>,
     store: &TenantStore<'_>,
     last: Option<Last>,
-    limits: &Limits<'_>,
+    counted: CountedAt<'_>,
 ) -> Result<Made, DecideError> {
     // First, so that a decision on the same action that is stored meanwhile makes this one fail, whatever evidence was
     // seen.
     let Known { now, history, after, denial, subject } = Known::of(question, store, last)?;
     let evidence = evidence(question, store, &now)?;
-    let counted = limits.at(&now)?;
+    let counted = counted(&now)?;
     let moment = Moment { now: now.clone(), history: History { denied: history.denied, denial, counted } };
     let stopped = || question.stop.load(Ordering::Relaxed);
     let decision = proofmark_boundary::decide_until(question.policy, question.request, &evidence, &moment, &stopped);

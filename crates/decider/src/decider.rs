@@ -366,8 +366,9 @@ impl Decider {
     pub fn admits(&self, asked: &Asked<'_>, resumed: &DecisionReceipt) -> Result<Admission, DecideError> {
         let policy = self.policy_for(asked.tenant, asked.request.asker())?;
         let (trusted, vouching) = (self.trusted(), self.vouching());
-        let limits = Limits::of(self, asked.tenant, &policy, asked.request)?;
-        decide::resume(&question(&policy, asked, &trusted, &vouching), resumed, &self.store.of(asked.tenant), &limits)
+        let (store, signed) = (self.store.of(asked.tenant), |row: &StoredDecision| self.signed(row));
+        let limits = Limits::of(&store, &signed, &policy, asked.request)?;
+        decide::resume(&question(&policy, asked, &trusted, &vouching), resumed, &store, &|now| limits.at(now))
     }
 
     /// Holds a name, or waits for it.
@@ -381,8 +382,9 @@ impl Decider {
     /// `last` is the decision before it on its action, where that may not be on disk yet.
     fn make(&self, policy: &ActionPolicy, asked: &Asked<'_>, last: Option<Last>) -> Result<Made, DecideError> {
         let (trusted, vouching) = (self.trusted(), self.vouching());
-        let limits = Limits::of(self, asked.tenant, policy, asked.request)?;
-        decide::make(&question(policy, asked, &trusted, &vouching), &self.store.of(asked.tenant), last, &limits)
+        let (store, signed) = (self.store.of(asked.tenant), |row: &StoredDecision| self.signed(row));
+        let limits = Limits::of(&store, &signed, policy, asked.request)?;
+        decide::make(&question(policy, asked, &trusted, &vouching), &store, last, &|now| limits.at(now))
     }
 
     /// Decides on an action whose name is held, and hands the decision over to the store.

@@ -2,6 +2,7 @@
 
 use proofmark_boundary::{ActionPolicy, Decision, EvidenceItem, RuleFinding, RuleStatus};
 use proofmark_contract::ApprovalFinding;
+use proofmark_store::Decision as StoredDecision;
 use proofmark_verifier::{AskError, StepApprovals, StepDecision, StepQuestion};
 
 use crate::counted::Limits;
@@ -17,8 +18,9 @@ impl StepApprovals for Decider {
         let vouching = &self.vouching();
         let question = Question { policy, request, presented: *presented, trusted, vouching, stop };
         let store = self.store.of(tenant);
-        let limits = Limits::of(self, tenant, policy, request).map_err(refused)?;
-        let made = decide::make(&question, &store, None, &limits).map_err(refused)?;
+        let signed = |row: &StoredDecision| self.signed(row);
+        let limits = Limits::of(&store, &signed, policy, request).map_err(refused)?;
+        let made = decide::make(&question, &store, None, &|now| limits.at(now)).map_err(refused)?;
         let waiting = store.waiting_on(made.subject())?.map(|waiting| waiting.decision.decision_id);
         let (id, _, new) = self.prepare(&made, request, None).map_err(refused)?;
         let decision = &made.decision;

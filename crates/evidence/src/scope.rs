@@ -111,7 +111,7 @@ pub enum ScopeError {
     NoTool,
     #[error("the request names no session")]
     NoSession,
-    #[error("the request names neither an agent nor an account")]
+    #[error("the request names neither an agent (`--agent` of guards and hooks) nor an account")]
     NoAgent,
     #[error("`{0}` is not an argument of the action")]
     NoArgument(String),

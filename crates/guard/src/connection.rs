@@ -338,7 +338,8 @@ impl Connection {
         for ((from, method), count) in &self.notified {
             notified.insert(format!("{from} {method}"), *count);
         }
-        let closed = Closed { unanswered, lines_not_forwarded: self.noise, notifications: notified };
+        let server = Some(self.settings.server.clone());
+        let closed = Closed { server, unanswered, lines_not_forwarded: self.noise, notifications: notified };
         outputs.push(Output::Event(Event::Closed(closed)));
         outputs
     }

@@ -23,22 +23,22 @@ pub enum TrustError {
     #[error("read the trusted key `{}` ({error})", path.display())]
     Io { path: PathBuf, error: std::io::Error },
     /// Neither a signer id, nor a name, nor a file.
-    #[error("trust `{}`: it is not a signer id, a name in the trust store, a key of yours or a file", shown(.0))]
+    #[error("find the signer `{}`: it is not a signer id, a name in the trust store, a key of yours or a file", shown(.0))]
     Unknown(String),
     /// The file holds something else.
-    #[error("trust `{}`: the file holds no Ed25519 public key", .0.display())]
+    #[error("find the signer `{}`: the file holds no Ed25519 public key", .0.display())]
     NoKey(PathBuf),
     /// Begins as a signer id does, and is not one.
-    #[error("trust `{}`: it begins like a signer id and is not one", shown(.0))]
+    #[error("find the signer `{}`: it begins like a signer id and is not one", shown(.0))]
     Damaged(String),
     /// Not a signer.
-    #[error("trust `{}`: it is neither a public key (PEM, JWK or JWK set) nor a signer id", shown(.0))]
+    #[error("find the signer `{}`: it is neither a public key (PEM, JWK or JWK set) nor a signer id", shown(.0))]
     Unnamed(String),
     /// A name of the trust store is a key's name too.
-    #[error("trust `{0}`: it is a name in the trust store and a key of yours")]
+    #[error("find the signer `{0}`: it is a name in the trust store and a key of yours")]
     Ambiguous(String),
     /// The key is encrypted, and was not used since public halves are stored.
-    #[error("trust `{0}`: the key is encrypted, and its public half is not stored yet")]
+    #[error("find the signer `{0}`: the key is encrypted, and its public half is not stored yet")]
     NotUnlocked(String),
     /// The keys cannot be read.
     #[error(transparent)]

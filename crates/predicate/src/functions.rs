@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use crate::decimal::Decimal;
 use crate::error::Failure;
 use crate::limits::MAX_STRING_BYTES;
 use crate::time::{Field, TimeError, Timestamp, parse_offset};
@@ -15,7 +16,7 @@ use crate::types::{Class, Type};
 use crate::value::Value;
 
 /// A row of the table. The evaluator charges the length of every argument that is a text or bytes before it calls
-/// `run`, so a function whose work is linear in its arguments needs no charge of its own.
+/// `run`, and the items of a list where `walks` says so. So a function whose work is linear in that needs no charge of its own.
 pub(crate) struct Signature {
     /// The name in messages.
     name: &'static str,
@@ -25,6 +26,8 @@ pub(crate) struct Signature {
     pub(crate) takes: &'static [Parameter],
     pub(crate) gives: Type<'static>,
     pub(crate) run: Run,
+    /// Whether it looks at each item of a list.
+    pub(crate) walks: bool,
 }
 
 /// How a function is called.
@@ -72,6 +75,7 @@ const SIZED: Parameter = Parameter {
     classes: &[Class::String, Class::Bytes, Class::List, Class::Map],
     expected: "string, bytes, list or map",
 };
+const LIST: Parameter = Parameter { classes: &[Class::List], expected: "list of numbers" };
 const INTEGER: Parameter = Parameter {
     classes: &[Class::Number, Class::String, Class::Timestamp, Class::Duration],
     expected: "number, string or timestamp",
@@ -88,12 +92,13 @@ const INSTANT: Parameter =
 const SPAN: Parameter = Parameter { classes: &[Class::Duration, Class::String], expected: "text such as `1h30m`" };
 const TIME: Parameter = Parameter { classes: &[Class::Timestamp, Class::Duration], expected: "timestamp" };
 
-static FUNCTIONS: [Signature; 26] = [
+static FUNCTIONS: [Signature; 27] = [
     Signature { form: Form::Both, ..function("size", &[SIZED], Type::Number, size) },
     comparison("startsWith", |text, part| in_texts(text, part, |text, part| text.starts_with(part))),
     comparison("endsWith", |text, part| in_texts(text, part, |text, part| text.ends_with(part))),
     comparison("contains", |text, part| in_texts(text, part, |text, part| text.contains(part))),
     Signature { form: Form::Both, ..function("lower", &[TEXT], Type::String, lower) },
+    Signature { form: Form::Both, walks: true, ..function("sum", &[LIST], Type::Number, sum) },
     function("int", &[INTEGER], Type::Number, int),
     function("uint", &[NUMBER], Type::Number, uint),
     Signature { synonyms: &["decimal"], ..function("double", &[NUMBER], Type::Number, decimal) },
@@ -129,18 +134,19 @@ const fn function(
     gives: Type<'static>,
     run: fn(&Value) -> Answer,
 ) -> Signature {
-    Signature { name, synonyms: &[], form: Form::Function, takes, gives, run: Run::One(run) }
+    Signature { name, synonyms: &[], form: Form::Function, takes, gives, run: Run::One(run), walks: false }
 }
 
 /// `text.name(text)`, which is true or false.
 const fn comparison(name: &'static str, run: fn(&Value, &Value) -> Answer) -> Signature {
-    Signature { name, synonyms: &[], form: Form::Method, takes: &[TEXT, TEXT], gives: Type::Bool, run: Run::Two(run) }
+    let (takes, run) = (&[TEXT, TEXT], Run::Two(run));
+    Signature { name, synonyms: &[], form: Form::Method, takes, gives: Type::Bool, run, walks: false }
 }
 
 /// `time.name()`, or `time.name(offset)`.
 const fn calendar(name: &'static str, run: fn(&Value, Option<&Value>) -> Answer) -> Signature {
     let (takes, run) = (&[TIME, TEXT], Run::OneOrTwo(run));
-    Signature { name, synonyms: &[], form: Form::Method, takes, gives: Type::Number, run }
+    Signature { name, synonyms: &[], form: Form::Method, takes, gives: Type::Number, run, walks: false }
 }
 
 /// A function or method, but for `has`, `path`, `matches` and the macros.
@@ -247,6 +253,21 @@ fn size(value: &Value) -> Answer {
         _ => return Err(Refusal::Type),
     };
     i64::try_from(size).map(Value::Int).map_err(|_| Refusal::Call(Failure::Overflow))
+}
+
+/// Of the numbers of a list: an integer if all of them are, and 0 of none.
+fn sum(value: &Value) -> Answer {
+    let Value::List(items) = value else { return Err(Refusal::Type) };
+    let mut total = Decimal::ZERO;
+    for item in items.iter() {
+        let item = item.as_decimal().ok_or(Refusal::Type)?;
+        total = total.plus(item).map_err(|_| Refusal::Call(Failure::Inexact))?;
+    }
+    if items.iter().any(|item| matches!(item, Value::Decimal(_))) {
+        return Ok(Value::Decimal(total));
+    }
+    let total = total.to_integer().and_then(|total| i64::try_from(total).ok());
+    total.map(Value::Int).ok_or(Refusal::Call(Failure::Overflow))
 }
 
 /// Unicode's lower case, which may have more bytes than the text.

@@ -302,6 +302,8 @@ members! {
 
     /// What is left at the end.
     pub struct Closed {
+        /// The server, as where the session was opened: several guards can have one session.
+        server: Option<String>,
         /// The calls without an answer, by the ids of their requests.
         unanswered: Vec<String>,
         lines_not_forwarded: u64,

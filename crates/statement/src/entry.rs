@@ -77,7 +77,7 @@ fn of_event(event: Event) -> EntryStatement {
             plain(format!("step {} {}", stop.step, stop.state)).with("receipt", Kind::Receipt, stop.receipt)
         }
         Event::Lost(lost) => bad(format!("{} entries that could not be stored", lost.entries)),
-        Event::Closed(_) => plain(String::new()),
+        Event::Closed(closed) => plain(closed.server.map_or_else(String::new, |server| format!("server {server}"))),
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
             "Bad refused: it is not an object []",
             "Plain stop: step build accepted [receipt]",
             "Bad lost: 12 entries that could not be stored []",
-            "Plain closed:  []",
+            "Plain closed: server files []",
             "Plain asked:  [request of the user]",
             "Plain told: notifications/message []",
         ];

@@ -8,7 +8,7 @@ use proofmark_predicate::Decimal;
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 
 use super::{ActionPolicy, Matching};
-use crate::request::{MAX_NAME_BYTES, Request};
+use crate::request::{MAX_NAME_BYTES, Request, at};
 
 /// The most values under which all limits together count one action: each is looked up in the store. A mail with more recipients is not
 /// counted, and so not allowed.
@@ -173,12 +173,6 @@ impl ActionPolicy {
 #[must_use]
 pub fn limit_keys(policy: &ActionPolicy, request: &Request) -> Vec<LimitKey> {
     policy.counting(request).into_iter().flat_map(|(_, keys)| keys).collect()
-}
-
-/// A fact.
-pub(crate) fn at<'f>(facts: &'f Object, path: &[String]) -> Option<&'f Json> {
-    let (first, rest) = path.split_first()?;
-    rest.iter().try_fold(facts.get(first)?, |value, name| value.as_object()?.get(name))
 }
 
 /// What a single value names, so that spellings that servers take as one are counted as one.

@@ -16,8 +16,15 @@ pub(super) fn safe_next_steps(decision: &Decision) -> Vec<Json> {
         Disposition::Allow | Disposition::AllowWithWarning | Disposition::TerminalBlock => return Vec::new(),
         Disposition::LocalReplan | Disposition::UpstreamReplan | Disposition::HumanReview => {}
     }
+    let blocking = || decision.findings.iter().filter(|finding| finding.blocks.is_some());
+    // No approval lifts it, so to ask somebody for one would be in vain.
+    let is_denied = blocking().any(|finding| {
+        finding.source.kind == RuleKind::Deny
+            && finding.status != RuleStatus::Unknown
+            && finding.missing_approvals.is_none()
+    });
     let mut steps: Vec<Json> = Vec::new();
-    for finding in decision.findings.iter().filter(|finding| finding.blocks.is_some()) {
+    for finding in blocking().filter(|finding| !is_denied || finding.missing_approvals.is_none()) {
         let step = match &finding.next {
             Some((code, message)) => Json::Object(coded(code, message)),
             None => Json::Object(default_step(finding)),
@@ -45,7 +52,10 @@ fn default_step(finding: &RuleFinding) -> Object {
             Some(EvidenceItem::Document { role: Some(role), .. } | EvidenceItem::NoDocument { role: Some(role), .. }),
         ) => coded(
             "ask_for_approval",
-            &format!("Ask someone with the role `{role}` to approve exactly this action, then ask again."),
+            &format!(
+                "Ask someone with the role `{role}` to approve exactly this action. Do not ask for the action again before \
+                 that; after it, ask again, unchanged."
+            ),
         ),
         (RuleKind::Require, Some(EvidenceItem::ToolCall { .. })) if finding.status == RuleStatus::Unknown => {
             let missing = finding.missing.join("; ");
@@ -94,11 +104,7 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
         }
     }
     if decision.disposition.is_blocked_for_now() && decision.changes.all.is_empty() {
-        lines.push(if decision.changes.gave_up {
-            format!("What would change this decision was not found within {MAX_SEARCH_STEPS} steps.")
-        } else {
-            "Nothing was found that would change this decision.".to_owned()
-        });
+        lines.push(nothing_found(decision));
     }
     match decision.disposition {
         Disposition::Allow | Disposition::AllowWithWarning | Disposition::LocalReplan => {}
@@ -114,6 +120,26 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
     texts(lines.iter().map(String::as_str))
 }
 
+/// Why the list of what would change the decision is empty. The search adds facts and documents to the action, and never changes it.
+fn nothing_found(decision: &Decision) -> String {
+    if decision.changes.gave_up {
+        return format!("What would change this decision was not found within {MAX_SEARCH_STEPS} steps.");
+    }
+    let mut lacking: Vec<&str> = Vec::new();
+    for missing in decision.findings.iter().flat_map(|finding| finding.missing.iter()) {
+        if missing.starts_with("`action.") && !lacking.contains(&&**missing) {
+            lacking.push(missing);
+        }
+    }
+    match &*lacking {
+        [] => "Nothing was found that would change this decision.".to_owned(),
+        lacking => format!(
+            "Nothing was found that would change the decision on this action as it is: {}. Another one may be allowed.",
+            lacking.join(", ")
+        ),
+    }
+}
+
 /// The place of a rule, with the id of its boundary, as in `payments.require[0]`.
 fn named(finding: &RuleFinding) -> String {
     match finding.rule.split_once('.') {
@@ -126,7 +152,10 @@ fn named(finding: &RuleFinding) -> String {
 fn approving(decision: &Decision) -> &'static str {
     match decision.approvals_missing() {
         0 => "No rule asks for an approval here, so none would change this decision.",
-        _ => "`proofmark decision approve` signs an approval of exactly this action.",
+        _ => {
+            "`proofmark decision approve ID`, with the id of this decision, signs an approval of exactly this action. A server \
+             has the page `/ui/decisions/ID` for it."
+        }
     }
 }
 

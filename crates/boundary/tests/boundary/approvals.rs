@@ -329,3 +329,48 @@ fn an_approval_counts_for_what_its_reviewer_was_shown() {
     let receipt = DecisionReceipt::draft(&decision, &action, ReceiptId::from_random_bytes([1; 16]), None);
     assert_eq!(replay(&receipt, &action, &policy, &[], &[]).recomputed, Recomputed::Same);
 }
+
+const LIMITED: &str = "version: 1
+boundaries:
+  - id: pay
+    match: {tool: pay}
+    require:
+      - approval: {role: finance}
+    deny:
+      - when: action.args.amount > 1000
+        reason: {code: over_limit, message: Too much.}
+";
+
+#[test]
+fn nobody_is_asked_for_an_approval_that_would_not_help() {
+    let policy = policy(LIMITED);
+    let receipt = |amount: u64| {
+        let request = request(&format!("action: {{tool: pay, class: generic, args: {{amount: {amount}}}}}"));
+        let decision = decided(&policy, &request, Vec::new());
+        DecisionReceipt::draft(&decision, &request, ReceiptId::from_random_bytes([1; 16]), None)
+    };
+    let (waits, denied) = (receipt(600), receipt(2600));
+    let member = |receipt: &DecisionReceipt, name: &str| receipt.document().get(name).unwrap().to_text();
+    assert!(member(&waits, "safe_next_steps").contains("ask_for_approval"));
+    let guidance = member(&waits, "viewer_guidance");
+    assert!(guidance.contains("proofmark decision approve ID") && guidance.contains("/ui/decisions/ID"), "{guidance}");
+    let steps = member(&denied, "safe_next_steps");
+    assert!(steps.contains("go_on_without") && !steps.contains("ask_for_approval"), "{steps}");
+}
+
+#[test]
+fn an_action_that_lacks_something_is_said_to_lack_it() {
+    let policy = policy(
+        "version: 1
+boundaries:
+  - id: deploy
+    match: {}
+    require: [{receipt: {any_suite: true, output: sha256(action.args.patch)}}]
+",
+    );
+    let request = request("action: {tool: pay, class: generic, args: {amount: 1}}");
+    let decision = decided(&policy, &request, Vec::new());
+    let receipt = DecisionReceipt::draft(&decision, &request, ReceiptId::from_random_bytes([1; 16]), None);
+    let guidance = receipt.document().get("viewer_guidance").unwrap().to_text();
+    assert!(guidance.contains("on this action as it is: `action.args.patch` is absent."), "{guidance}");
+}

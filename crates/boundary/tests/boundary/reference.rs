@@ -14,14 +14,17 @@ const SCHEMA: &str = include_str!("../../../../schemas/action-policy.schema.json
 #[test]
 fn the_examples_of_the_reference_are_read() {
     let blocks: Vec<_> = REFERENCE.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [policy, rare, limits, request, reviewers, several, passkeys, cases, accepted] = blocks.as_slice() else {
+    let [policy, rare, limits, request, budget, ordered, reviewers, several, passkeys, cases, accepted] =
+        blocks.as_slice()
+    else {
         panic!("{} examples", blocks.len())
     };
     let policy = ActionPolicy::read(&yaml(policy)).unwrap();
     Request::read(&yaml(request)).unwrap();
     ActionPolicy::read(&yaml(rare)).unwrap();
-    for without_mistakes in [accepted, limits] {
-        assert_eq!(ActionPolicy::read(&yaml(without_mistakes)).unwrap().warnings(), []);
+    ActionPolicy::read(&yaml(ordered)).unwrap();
+    for sound in [accepted, budget, limits] {
+        assert_eq!(ActionPolicy::read(&yaml(sound)).unwrap().warnings(), []);
     }
     for listed in [reviewers, several, passkeys] {
         assert!(!ActionPolicy::read(&yaml(listed)).unwrap().holders("finance").is_empty());

@@ -475,3 +475,26 @@ fn exemptions_end_with_their_day_and_spans_are_compound() {
         assert_eq!(decision.expires_at().as_str(), "2026-03-01T13:30:00.000Z");
     }
 }
+
+#[test]
+fn a_sum_over_calls_holds_however_it_is_split() {
+    let policy = policy(
+        "version: 1
+boundaries:
+  - id: budget
+    match: {tool: pay}
+    require:
+      - fact: 'calls.filter(c, c.tool == \"pay\" && c.status != \"blocked\").map(c, c.args.amount).sum() + action.args.amount <= 1000'
+",
+    );
+    let allows = |earlier: &[&str]| {
+        let call = |amount: &&str| format!("{{tool: pay, status: succeeded, args: {{{amount}}}}}");
+        let calls = earlier.iter().map(call).collect::<Vec<_>>().join(", ");
+        let text = format!("action: {{tool: pay, class: generic, args: {{amount: 90}}}}\ncalls: [{calls}]");
+        decided(&policy, &request(&text), Vec::new()).allows()
+    };
+    assert!(allows(&[]) && allows(&["amount: 900", "amount: 10"]) && allows(&["amount: 909.99"]));
+    assert!(!allows(&["amount: 90"; 11]) && !allows(&["amount: 910.01"]));
+    // An amount that nobody knows may have been any.
+    assert!(!allows(&[""]));
+}

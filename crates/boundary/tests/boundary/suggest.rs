@@ -114,6 +114,15 @@ fn many_targets_become_their_folder_and_it_says_so() {
 }
 
 #[test]
+fn what_is_left_open_says_of_which_server() {
+    let mut calls = seen(&[("write_note", r#"{"text":"a"}"#), ("write_note", r#"{"text":"b"}"#)]);
+    assert_eq!(suggest("s1", &calls, None).unwrap().left_open, ["`write_note`: any value of `text`"]);
+    calls[1].action.insert("server", "t");
+    let expected = ["`write_note` of `s`: any value of `text`", "`write_note` of `t`: any value of `text`"];
+    assert_eq!(suggest("s1", &calls, None).unwrap().left_open, expected);
+}
+
+#[test]
 fn what_was_done_in_spite_of_signs_is_named_and_the_rest_is_held_then() {
     let mut calls = seen(&[("write_note", r#"{"name":"a"}"#), ("send_note", r#"{"to":"ann"}"#)]);
     calls[1].tainted = true;

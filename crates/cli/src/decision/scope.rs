@@ -48,7 +48,7 @@ pub(crate) enum Offers {
 }
 
 impl Offers {
-    /// What the policy that decided offers for approvals in this role, or in those that the decision asks for; and says it.
+    /// What the policy that decided offers for approvals of this decision in this role, or in those that it asks for; and says it.
     pub(crate) fn of(
         policy: Option<PathBuf>,
         decision: &DecisionReceipt,
@@ -65,7 +65,8 @@ impl Offers {
             return Ok(Self::Unknown);
         }
         let roles = role.map_or_else(|| Approval::roles_asked(decision.document()), |role| vec![role.to_owned()]);
-        let offered = roles.iter().map(|role| policy.offered(role)).fold(Scopes::default(), Scopes::or);
+        let offered =
+            roles.iter().map(|role| decision.scopes_offered(&policy, role)).fold(Scopes::default(), Scopes::or);
         let mut words = vec!["once"];
         words.extend(offered.session.then_some("session"));
         words.extend(offered.pattern.then_some("pattern"));

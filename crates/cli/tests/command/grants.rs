@@ -160,3 +160,23 @@ fn what_the_policy_does_not_offer_is_refused_before_anybody_is_asked() {
     let other = approve(&wide, &["--scope", "session", "--yes"]);
     assert!(other.code == 0 && other.stderr.contains("is not the policy that decided"), "{other:?}");
 }
+
+#[test]
+fn a_rule_that_was_not_asked_offers_nothing() {
+    let moves = Moves::new();
+    let narrow = POLICY.replace("match: {}", "match: {tool: move}").replace("session, pattern]", "session]");
+    let policy = format!(
+        "{narrow}  - id: look
+    match: {{tool: look}}
+    require:
+      - approval: {{role: finance, scopes: [once, pattern]}}
+"
+    );
+    let id = text(&moves.0.decide(&policy, &request("/srv/a", "r1")), "decision_id");
+    let words =
+        ["decision", "approve", &id, "--key", "ann", "--note", "ok", "--json", "--yes", "--policy", "policy.yaml"];
+    let refused = moves.0.place.run(&[&words[..], &["--scope", "pattern", "--any", "args.to"]].concat());
+    assert!(refused.code == 2 && refused.stderr.contains("the policy offers: once, session; "), "{refused:?}");
+    let granted = moves.0.place.run(&[&words[..], &["--scope", "session"]].concat());
+    assert_eq!(granted.code, 0, "{granted:?}");
+}

@@ -187,13 +187,18 @@ test('\\u001b[2J % \\u202e ::error:: # SKIP not', () => assert.ok(false, '\\u001
 #[test]
 fn the_settings_of_a_project_are_in_its_file() {
     let place = Place::new();
-    let bare = place.run(&["verify", "--dir", "p"]);
+    let verify = || place.run(&["verify", "--dir", "p"]);
+    let absent = verify();
+    assert!(absent.code == 2 && absent.stderr.contains("there is no such folder"), "{absent:?}");
+    let file = place.run(&["verify", "--dir", &place.file("p.yaml", ""), "--", "pytest"]);
+    assert!(file.code == 2 && file.stderr.contains("it is a file"), "{file:?}");
+    place.file("p/keep.txt", "");
+    let bare = verify();
     assert!(bare.code == 2 && bare.stderr.contains("there is no command"), "{bare:?}");
     place.file(
         "p/run.sh",
         "test \"$MODE\" = fast && test -f keep.txt && ! test -e docs && ! test -e a.png && sleep ${1:-0}",
     );
-    place.file("p/keep.txt", "");
     place.file("p/docs/big.md", "");
     place.file("p/a.png", [0xff, 0xd8]);
     let settings = "command: bash run.sh\nskipped: ignore\nlimits: {timeout_ms: 30000, memory_mb: 300}\n\

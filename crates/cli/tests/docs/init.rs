@@ -270,6 +270,8 @@ fn the_recipe_holds_the_tests_of_the_base_branch() {
         "--tests-from \"refs/remotes/origin/$BASE\"",
         "sha256sum --check",
         "cancel-in-progress: true",
+        "uses: actions/cache@v4",
+        "if: steps.proofmark.outputs.cache-hit != 'true'",
         "contents: read",
     ] {
         assert!(recipe.contains(part), "{part}: {recipe}");

@@ -229,7 +229,7 @@ fn a_session_is_one_chain_and_a_trace() {
     guarded.call(2, "delete");
     assert!(guarded.end().success());
     let shown = said(&place.proofmark(&["session", "show", "s1"]));
-    for line in ["allowed read", "blocked delete", "read succeeded", "closed"] {
+    for line in ["allowed read", "blocked delete", "read succeeded", "closed server"] {
         assert!(shown.contains(line), "{line} in {shown}");
     }
     assert!(said(&place.proofmark(&["session", "list"])).contains("s1"));

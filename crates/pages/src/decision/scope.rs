@@ -43,7 +43,7 @@ pub(crate) struct PatternRow {
 }
 
 impl ScopeForm {
-    /// What the rules of these roles offer; none where they offer nothing more than once.
+    /// What the rules offer that ask for these roles here; none where they offer nothing more than once.
     pub(crate) fn of(
         visit: &Visit<'_>,
         stored: &StoredDecision,
@@ -51,9 +51,11 @@ impl ScopeForm {
         roles: &[String],
     ) -> Result<Option<Self>, Problem> {
         let (decider, tenant) = (&visit.context.decider, &visit.context.caller.tenant);
-        let asked = action.receipt.as_ref().map(|receipt| decider.policy_asked(tenant, receipt));
-        let Some(PolicyAsked::InForce(policy) | PolicyAsked::Changed(policy)) = asked else { return Ok(None) };
-        let offered = roles.iter().map(|role| policy.offered(role)).fold(Scopes::default(), Scopes::or);
+        let Some(receipt) = &action.receipt else { return Ok(None) };
+        let asked = decider.policy_asked(tenant, receipt);
+        let (PolicyAsked::InForce(policy) | PolicyAsked::Changed(policy)) = asked else { return Ok(None) };
+        let offered =
+            roles.iter().map(|role| receipt.scopes_offered(&policy, role)).fold(Scopes::default(), Scopes::or);
         if !offered.are_any() {
             return Ok(None);
         }

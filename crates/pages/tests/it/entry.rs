@@ -179,6 +179,10 @@ fn roles_and_tenants_hold() {
         let shown = stranger.get(page);
         assert!(shown.status == 200 && !shown.body.contains("support-bot"), "{page}: {}", shown.body);
     }
+    for page in ["/ui/waiting", "/ui/sessions"] {
+        let words = stranger.get(page).words();
+        assert!(words.contains("Guards and hooks that decide for themselves record for the command line"), "{words}");
+    }
     assert!(office.reviews(&id).is_empty());
 }
 

@@ -18,6 +18,9 @@ impl<'a> Machine<'a> {
         // Receipts name the number of steps, so what is charged, and in which order, is part of their format.
         let first = self.eval(first_node)?;
         self.charge_operand(node, &first)?;
+        if let (true, Value::List(items)) = (signature.walks, &*first) {
+            self.charge_items(node, items.len())?;
+        }
         self.admit(first_node, first_parameter, &first)?;
         let second = match second {
             None => None,

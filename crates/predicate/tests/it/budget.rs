@@ -78,3 +78,13 @@ fn a_budget_that_is_stopped_before_it_begins_answers_nothing() {
     let answer = Predicate::compile("true").unwrap().truth_within(&facts(1), &budget);
     assert_eq!(why(&answer), Why::Failed(Failure::Stopped));
 }
+
+#[test]
+fn a_sum_takes_a_step_for_each_number() {
+    let steps = |length| Predicate::compile("items.sum() >= 0").unwrap().evaluate(&facts(length)).steps;
+    assert_eq!(steps(1_000), steps(0) + 1_000);
+    let most = Predicate::compile("[9223372036854775807, 1].sum() > 0").unwrap().evaluate(&facts(0));
+    assert_eq!(why(&most.truth), Why::Failed(Failure::Overflow));
+    let back = Predicate::compile("[9223372036854775807, 1, -1].sum() == 9223372036854775807").unwrap();
+    assert_eq!(back.evaluate(&facts(0)).truth, Truth::True);
+}

@@ -43,6 +43,21 @@ for file in sorted(pathlib.Path(sys.argv[2]).iterdir()):
     print(file.name)
 "#;
 
+/// Runs `chain.py` in the folder named first for each chain of the folder named second, and prints the names of those for which it
+/// does not end with an error. A chain is a file, with its head beside it.
+const EACH_CHAIN: &str = r#"
+import contextlib, io, os, pathlib, runpy, sys
+os.chdir(sys.argv[1])
+for file in sorted(pathlib.Path(sys.argv[2]).glob("*.jsonl")):
+    head = file.with_suffix(".head")
+    sys.argv = ["chain.py", str(file)] + [str(head)] * head.exists()
+    try:
+        runpy.run_path("chain.py")
+    except (Exception, SystemExit):
+        continue
+    print(file.stem)
+"#;
+
 /// How many mutated receipts both verifiers are held against.
 const MUTANTS: usize = 2_000;
 
@@ -72,7 +87,7 @@ fn the_vectors_are_what_their_generator_writes() {
 #[test]
 fn a_few_lines_of_python_verify_a_receipt() {
     let Some(python) = python() else { return };
-    let [signature, format, _] = documented_verifier();
+    let [signature, format, ..] = documented_blocks();
     assert!(signature.lines().count() <= 18, "too many lines to read at a glance");
     let verifier = signature + &format;
     let text = draft().sign(&SigningKey::from_seed([7; 32])).unwrap().to_text();
@@ -90,7 +105,7 @@ fn what_is_valid_here_is_valid_there_and_the_other_way_round() {
     assert!(texts.len() > 100, "vectors are missing");
     texts.extend(one_byte_changes(&mutants::issued(0)).into_iter().map(|(_, text)| text.into_bytes()));
     texts.extend((0..MUTANTS).map(mutants::mutant));
-    let there = python.valid(&documented_verifier().concat(), &texts);
+    let there = python.valid(&documented_verifier(), &texts);
     let mut valid = 0;
     for (number, text) in texts.iter().enumerate() {
         let here = verify(text, Profile::Vrf, &[]).answer;
@@ -108,7 +123,7 @@ fn a_few_lines_of_python_verify_the_passkey_of_an_approval() {
     let cases = cases("passkey.json");
     let member = |case: &Object, name: &str| case.get(name).and_then(Json::as_str).unwrap().to_owned();
     let documents: Vec<_> = cases.iter().map(|case| member(case, "document").into_bytes()).collect();
-    let valid = python.valid(&documented_verifier().concat(), &documents);
+    let valid = python.valid(&documented_verifier(), &documents);
     for (number, case) in cases.iter().enumerate() {
         assert_eq!(valid.contains(&number), member(case, "expect") == "valid", "{}", member(case, "name"));
     }
@@ -161,8 +176,47 @@ fn one_byte_changes(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// The blocks of Python in the page: the signature, the format, and the passkey of an approval.
-fn documented_verifier() -> [String; 3] {
+#[test]
+fn a_chain_is_whole_here_and_there() {
+    let Some(python) = python() else { return };
+    let (scripts, chains) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let [signature, .., chain] = documented_blocks();
+    for (name, text) in [("signature.py", signature), ("verify.py", documented_verifier()), ("chain.py", chain)] {
+        std::fs::write(scripts.path().join(name), text).unwrap();
+    }
+    let text = |json: &Json| json.as_str().unwrap().to_owned();
+    let mut whole = Vec::new();
+    for case in cases("chain.json") {
+        let name = text(case.get("name").unwrap());
+        let receipts = case.get("receipts").and_then(Json::as_array).unwrap();
+        let lines: String = receipts.iter().map(|receipt| text(receipt) + "\n").collect();
+        std::fs::write(chains.path().join(format!("{name}.jsonl")), lines).unwrap();
+        if let Some(head) = case.get("head") {
+            std::fs::write(chains.path().join(format!("{name}.head")), text(head)).unwrap();
+        }
+        // A stated loss, and a head by another trusted signer, are more than these lines know.
+        let is_known = !case.contains("losses") && !case.contains("trusted");
+        if is_known && case.get("expect").and_then(Json::as_str) == Some("ok") {
+            whole.push(name);
+        }
+    }
+    let run = Command::new(&python.0).args(["-c", EACH_CHAIN]).args([scripts.path(), chains.path()]).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let found = String::from_utf8(run.stdout).unwrap();
+    let mut found: Vec<_> = found.lines().map(str::to_owned).collect();
+    whole.sort();
+    found.sort();
+    assert!(whole.len() >= 3 && found == whole, "{found:?} are whole to the script, and {whole:?} are");
+}
+
+/// The verifier of receipts in the page.
+fn documented_verifier() -> String {
+    let [signature, format, approval, _] = documented_blocks();
+    signature + &format + &approval
+}
+
+/// The blocks of Python in the page: the signature, the format, what approvals say, and chains.
+fn documented_blocks() -> [String; 4] {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/receipts.md");
     let document = std::fs::read_to_string(path).unwrap();
     let blocks: Vec<_> = document.split("```python\n").skip(1).map(|rest| rest.split_once("```").unwrap().0).collect();

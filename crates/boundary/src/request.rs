@@ -245,7 +245,7 @@ impl Request {
 }
 
 /// A fact.
-pub(crate) fn at<'f, N: AsRef<str>>(facts: &'f Object, path: impl IntoIterator<Item = N>) -> Option<&'f Json> {
+pub(crate) fn at<N: AsRef<str>>(facts: &Object, path: impl IntoIterator<Item = N>) -> Option<&Json> {
     let mut names = path.into_iter();
     let first = facts.get(names.next()?.as_ref())?;
     names.try_fold(first, |value, name| value.as_object()?.get(name.as_ref()))

@@ -347,7 +347,7 @@ fn require_folder(folder: &Path) -> anyhow::Result<()> {
             format!("name the folder that holds the project, or verify a request by `proofmark verify {shown}`"),
         )),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(with_help(
-            format!("verify the project `{shown}`: there is no such folder"),
+            format!("verify the project `{shown}`: the folder does not exist"),
             "check its name, which is looked up from the current folder",
         )),
         Ok(_) | Err(_) => Ok(()),

@@ -34,7 +34,7 @@ impl<'a> Limits<'a> {
         request: &Request,
     ) -> Result<Self, DecideError> {
         let keys = limit_keys(policy, request);
-        let digests: Vec<_> = keys.iter().map(|key| key.key).collect();
+        let digests: Vec<_> = keys.iter().map(|key| (key.key, None)).collect();
         let last = if keys.is_empty() { Vec::new() } else { store.last_counts(&digests)? };
         Ok(Self { store, signed, keys, last })
     }
@@ -44,11 +44,11 @@ impl<'a> Limits<'a> {
     /// # Errors
     /// When the store cannot be read, and where a row is not what was signed.
     pub(crate) fn at(&self, now: &Timestamp) -> Result<Vec<Counted>, DecideError> {
-        let begin = |key: &LimitKey| Some((key.key, now.unix_millis().saturating_sub(key.window_millis?)));
+        let begin = |key: &LimitKey| Some((key.key, Some(now.unix_millis().saturating_sub(key.window_millis?))));
         let begins: Vec<_> = self.keys.iter().filter_map(begin).collect();
         let mut before = match begins.is_empty() {
             true => Vec::new(),
-            false => self.store.last_counts_until(&begins)?,
+            false => self.store.last_counts(&begins)?,
         }
         .into_iter();
         let (mut counted, mut decisions) = (Vec::new(), BTreeMap::new());

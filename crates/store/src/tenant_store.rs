@@ -198,20 +198,13 @@ impl TenantStore<'_> {
         self.read(|db, tenant| answers::answer(db, tenant, key))
     }
 
-    /// The last action that was counted under each of these keys of limits.
+    /// The last action that was counted under each of these keys of limits; up to a time, in milliseconds after
+    /// 1970-01-01T00:00:00Z, where one is given.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn last_counts(&self, keys: &[Sha256Digest]) -> Result<Vec<Option<StoredCount>>, StoreError> {
-        self.read(|db, tenant| keys.iter().map(|key| counted::last(db, tenant, key)).collect())
-    }
-
-    /// The last action that was counted under each of these keys up to its time, in milliseconds after 1970-01-01T00:00:00Z.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn last_counts_until(&self, keys: &[(Sha256Digest, i64)]) -> Result<Vec<Option<StoredCount>>, StoreError> {
-        self.read(|db, tenant| keys.iter().map(|(key, until)| counted::last_until(db, tenant, key, *until)).collect())
+    pub fn last_counts(&self, keys: &[(Sha256Digest, Option<i64>)]) -> Result<Vec<Option<StoredCount>>, StoreError> {
+        self.read(|db, tenant| keys.iter().map(|(key, until)| counted::last(db, tenant, key, *until)).collect())
     }
 
     /// What was decided on the action with this fingerprint.

@@ -66,7 +66,7 @@ impl Per {
         }
     }
 
-    /// The values that a request has there; none where it has none, or what is no single value.
+    /// The values that a request has there; none where it has none, or something else than single values.
     fn values(&self, request: &Request) -> Option<Vec<String>> {
         match self {
             Self::Session => request.asker().session.as_ref().map(|head| vec![head.session.clone()]),

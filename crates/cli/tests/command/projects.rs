@@ -189,7 +189,7 @@ fn the_settings_of_a_project_are_in_its_file() {
     let place = Place::new();
     let verify = || place.run(&["verify", "--dir", "p"]);
     let absent = verify();
-    assert!(absent.code == 2 && absent.stderr.contains("there is no such folder"), "{absent:?}");
+    assert!(absent.code == 2 && absent.stderr.contains("the folder does not exist"), "{absent:?}");
     let file = place.run(&["verify", "--dir", &place.file("p.yaml", ""), "--", "pytest"]);
     assert!(file.code == 2 && file.stderr.contains("it is a file"), "{file:?}");
     place.file("p/keep.txt", "");

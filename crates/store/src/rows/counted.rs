@@ -85,25 +85,21 @@ impl Settle for Counts {
     }
 }
 
-/// The last action that was counted under a key.
-pub(crate) fn last(db: &Db<'_>, tenant: &Tenant, key: &Sha256Digest) -> Result<Option<StoredCount>, Fault> {
-    let sql = select("ORDER BY nth DESC LIMIT 1");
-    db.one(&sql, &values![tenant.as_str(), key.as_bytes()], read_row)
-}
-
-/// The last action that was counted under a key up to this time.
-pub(crate) fn last_until(
+/// The last action that was counted under a key, up to a time where one is given.
+pub(crate) fn last(
     db: &Db<'_>,
     tenant: &Tenant,
     key: &Sha256Digest,
-    until: i64,
+    until: Option<i64>,
 ) -> Result<Option<StoredCount>, Fault> {
-    let sql = select("AND counted_at <= $3 ORDER BY counted_at DESC, nth DESC LIMIT 1");
-    db.one(&sql, &values![tenant.as_str(), key.as_bytes(), until], read_row)
-}
-
-fn select(rest: &str) -> String {
-    format!("SELECT {} FROM counted WHERE tenant = $1 AND key = $2 {rest}", COUNTED.list())
+    let select = |rest: &str| format!("SELECT {} FROM counted WHERE tenant = $1 AND key = $2 {rest}", COUNTED.list());
+    match until {
+        None => db.one(&select("ORDER BY nth DESC LIMIT 1"), &values![tenant.as_str(), key.as_bytes()], read_row),
+        Some(until) => {
+            let sql = select("AND counted_at <= $3 ORDER BY counted_at DESC, nth DESC LIMIT 1");
+            db.one(&sql, &values![tenant.as_str(), key.as_bytes(), until], read_row)
+        }
+    }
 }
 
 fn read_row(row: &Row<'_>) -> Result<StoredCount, Fault> {

@@ -252,10 +252,10 @@ fn ask_all(connection: &Connection) {
     assert!(spends::is_spent(db, &ours, &spend).unwrap());
     spends::spent_by(db, &ours, &spend).unwrap();
     spends::is_superseded(db, &ours, &spend).unwrap();
-    let counted = counted::last(db, &ours, &count().key).unwrap();
+    let counted = counted::last(db, &ours, &count().key, None).unwrap();
     assert_eq!(counted.as_ref().map(|one| &one.count), Some(&count()));
-    assert_eq!(counted::last_until(db, &ours, &count().key, 1).unwrap(), counted);
-    assert_eq!(counted::last_until(db, &ours, &count().key, 0).unwrap(), None);
+    assert_eq!(counted::last(db, &ours, &count().key, Some(1)).unwrap(), counted);
+    assert_eq!(counted::last(db, &ours, &count().key, Some(0)).unwrap(), None);
     let id = id.to_string();
     assert!(decisions::decision(db, &ours, &id).unwrap().is_some());
     decisions::any_decision(db, &id).unwrap();

@@ -84,7 +84,7 @@ fn sum(field: &Field<'_>) -> Result<Option<Vec<String>>, DocumentError> {
     match field.text()? {
         "count" => Ok(None),
         text => path(text, &["action"]).map(Some).ok_or_else(|| {
-            let error = field.error(Cause::InvalidValue, "it is no number of the action");
+            let error = field.error(Cause::InvalidValue, "it does not name a number of the action");
             error.with_help("write its path, as in `action.args.amount`, or `count`")
         }),
     }
@@ -101,12 +101,12 @@ fn per(field: &Field<'_>) -> Result<Vec<Per>, DocumentError> {
             "account" => Some(Per::Account),
             "agent" => fact(["agent", "id"]),
             "recipient" => fact(["action", "recipient"]),
-            // Who asks is no fact of the request, and all arguments are no value.
+            // Who asks is not a fact of the request, and all arguments are not one value.
             "agent.account" | "agent.separation" | "action.args" | "action.outer_args" => None,
             text => path(text, &["action", "agent"]).map(Per::Fact),
         };
         let Some(one) = one else {
-            let error = item.error(Cause::InvalidValue, "it is no value of the action");
+            let error = item.error(Cause::InvalidValue, "it does not name a value of the action");
             let help =
                 "write `agent`, `account`, `recipient`, `session`, `tenant`, or a path, as in `action.args.order`";
             return Err(error.with_help(help));

@@ -21,6 +21,7 @@ const FIXTURE: &[&str] = &[
     "mkdir requests; cp request.json requests",
     "mkdir locked; echo '{\"name\": \"a\"}' > locked/package.json",
     "echo '{\"name\": \"a\", \"lockfileVersion\": 3, \"packages\": {\"\": {\"name\": \"a\"}}}' > locked/package-lock.json",
+    "echo 'Write the report of the week.' > request.txt",
     "echo secret > passphrase.txt; mkdir ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519",
     "proofmark key new default; proofmark key new reviewer",
     "proofmark key show --as pem > issuer.pem; cp issuer.pem verifier.pem",

@@ -11,48 +11,22 @@ use xtask::machine::PROGRAMS;
 
 const PYTHON: &str = "python3";
 
-/// An interpreter: the folder that it is in, and its version as `3.11`.
-struct Interpreter {
-    folder: PathBuf,
-    version: String,
-}
-
-/// The folders of this `PATH` without those that have only such a script: an interpreter of the same version in a folder behind it takes
-/// its place, or else the one that it finds.
-///
-/// Those of version managers often have hundreds of packages, and tests look at each file of them each time that they verify a folder.
+/// The folders of this `PATH`: where one has only such a script, the folder of the interpreter that it finds.
 pub(crate) fn path_without_shims(path: &OsString) -> anyhow::Result<OsString> {
-    let folders: Vec<_> = std::env::split_paths(path).collect();
-    Ok(std::env::join_paths(without_shims(&folders, interpreter_of))?)
+    let folders = std::env::split_paths(path).map(|folder| folder_behind(&folder).unwrap_or(folder));
+    Ok(std::env::join_paths(folders)?)
 }
 
-fn without_shims(folders: &[PathBuf], interpreter_of: impl Fn(&Path) -> Option<Interpreter>) -> Vec<PathBuf> {
-    let folder_of = |(at, folder): (usize, &PathBuf)| {
-        let Some(found) = is_of_shims(folder).then(|| interpreter_of(folder)).flatten() else {
-            return Some(folder.clone());
-        };
-        let mut behind = folders.iter().skip(at + 1).filter(|folder| folder.join(PYTHON).exists());
-        let next = behind.find(|folder| !is_script(&folder.join(PYTHON))).and_then(|folder| interpreter_of(folder));
-        let has_same = next.is_some_and(|next| next.version == found.version);
-        (!has_same).then_some(found.folder)
-    };
-    folders.iter().enumerate().filter_map(folder_of).collect()
-}
-
-fn is_of_shims(folder: &Path) -> bool {
+fn folder_behind(folder: &Path) -> Option<PathBuf> {
     // A manager of several languages would take the others along.
     let has_others = PROGRAMS.iter().any(|(program, _)| *program != PYTHON && folder.join(program).exists());
-    !has_others && is_script(&folder.join(PYTHON))
-}
-
-/// What the program in this folder says of the interpreter that it is or finds.
-fn interpreter_of(folder: &Path) -> Option<Interpreter> {
-    let question = "import sys; print(sys.executable, '%d.%d' % sys.version_info[:2], sep='\\n')";
-    let output = Command::new(folder.join(PYTHON)).args(["-c", question]).output().ok()?;
-    let answer = String::from_utf8(output.stdout).ok()?;
-    let (executable, version) = answer.trim().split_once('\n')?;
-    let folder = Path::new(executable).parent().filter(|folder| folder.join(PYTHON).exists())?;
-    Some(Interpreter { folder: folder.to_owned(), version: version.to_owned() })
+    let script = folder.join(PYTHON);
+    if has_others || !is_script(&script) {
+        return None;
+    }
+    let output = Command::new(script).args(["-c", "import sys; print(sys.executable)"]).output().ok()?;
+    let interpreter = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    interpreter.parent().filter(|behind| behind.join(PYTHON).exists()).map(Path::to_owned)
 }
 
 fn is_script(file: &Path) -> bool {
@@ -66,7 +40,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::Path;
 
-    use super::{Interpreter, interpreter_of, path_without_shims, without_shims};
+    use super::path_without_shims;
 
     fn program(file: &Path, text: &str) {
         write(file, text).unwrap();
@@ -74,28 +48,17 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_a_script_for_the_interpreter_becomes_that_of_an_interpreter() {
+    fn a_folder_with_a_script_for_the_interpreter_becomes_that_of_the_interpreter() {
         let place = tempfile::tempdir().unwrap();
         let [shims, mixed, real, plain] = ["shims", "mixed", "real", "plain"].map(|name| place.path().join(name));
         [&shims, &mixed, &real, &plain].into_iter().for_each(|folder| create_dir(folder).unwrap());
         symlink("/bin/true", real.join("python3")).unwrap();
-        let found = format!("#!/bin/sh\necho {}/python3; echo 3.11\n", real.display());
+        let found = format!("#!/bin/sh\necho {}/python3\n", real.display());
         program(&shims.join("python3"), &found);
         program(&mixed.join("python3"), &found);
         program(&mixed.join("node"), "#!/bin/sh\n");
-        let folders = [shims, mixed.clone(), plain.clone()];
-        let changed = path_without_shims(&std::env::join_paths(&folders).unwrap()).unwrap();
-        assert_eq!(std::env::split_paths(&changed).collect::<Vec<_>>(), [real.clone(), mixed.clone(), plain.clone()]);
-        // One behind the script, of the same version or of another.
-        symlink("/bin/true", plain.join("python3")).unwrap();
-        for (version, expected) in
-            [("3.11", vec![mixed.clone(), plain.clone()]), ("3.9", vec![real, mixed, plain.clone()])]
-        {
-            let known = |folder: &Path| {
-                let own = || Interpreter { folder: plain.clone(), version: version.to_owned() };
-                if folder == plain { Some(own()) } else { interpreter_of(folder) }
-            };
-            assert_eq!(without_shims(&folders, known), expected, "{version}");
-        }
+        let path = std::env::join_paths([&shims, &mixed, &plain]).unwrap();
+        let changed = path_without_shims(&path).unwrap();
+        assert_eq!(std::env::split_paths(&changed).collect::<Vec<_>>(), [real, mixed, plain]);
     }
 }

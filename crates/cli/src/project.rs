@@ -338,7 +338,7 @@ impl Reading {
     }
 }
 
-/// Refuses what is no folder by its name: the first file of it that is looked for would be said to be missing.
+/// Refuses a path that is not a folder, and names it. Without this, the message would name the first file that is missing in it.
 fn require_folder(folder: &Path) -> anyhow::Result<()> {
     let shown = folder.display();
     match std::fs::metadata(folder) {

@@ -114,7 +114,7 @@ fn read(text: &str) -> Json {
     }
 }
 
-/// Whether YAML may have something that is no value: a comment, an anchor, a tag, a directive, or another document.
+/// Whether YAML may have something besides values: a comment, an anchor, a tag, a directive, or another document.
 fn hides(text: &str) -> bool {
     let mut before = ' ';
     let has_mark = text.chars().any(|c| {

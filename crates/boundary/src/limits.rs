@@ -104,6 +104,11 @@ pub(crate) fn detail(request: &Request, limit: &Limit) -> Option<String> {
     let used = number("used")?;
     let amount = limit.amount(request).filter(|_| limit.sum.is_some());
     let amount = amount.map_or_else(String::new, |amount| format!(", and this one is {amount}"));
+    let least = number("least")?;
+    let lacks = |min: &Decimal| least.parse::<Decimal>().is_ok_and(|least| least < *min);
+    if let Some(min) = limit.min.filter(lacks) {
+        return Some(format!("{least} of {min} that have to come before it are counted {}.", limit.window()));
+    }
     Some(match (limit.max, number("left")) {
         (Some(max), Some(left)) => {
             let left = if left.starts_with('-') { "0".to_owned() } else { left };

@@ -217,6 +217,8 @@ fn actions_are_counted_and_can_be_asked_for() {
     let known = paying("id: known, sum: count, per: [recipient], min: 1", "        unless: {approval: {role: lead}}\n");
     let first = after(&known, &pay("1"), "0", Vec::new());
     assert_eq!(codes(&first), ["too_few_before"]);
+    let detail = first.reasons().next().unwrap().detail.as_deref().unwrap();
+    assert_eq!(detail, "0 of 1 that have to come before it are counted in all.");
     let approved = after(&known, &pay("1"), "0", vec![approval(1, "lead", &pay("1"))]);
     assert_eq!(added(&approved), [Some("1".to_owned())]);
     assert!(after(&known, &pay("1"), "1", Vec::new()).allows());

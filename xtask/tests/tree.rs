@@ -21,9 +21,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("passkey", &["receipt"]),
     ("evidence", &["receipt", "passkey", "predicate", "session"]),
     ("contract", &["receipt", "predicate", "evidence", "session"]),
-    ("boundary", &["receipt", "flow", "passkey", "predicate", "evidence", "session"]),
+    ("shell", &[]),
+    ("boundary", &["receipt", "flow", "passkey", "predicate", "evidence", "session", "shell"]),
     ("guard", &["receipt", "boundary", "flow", "session"]),
-    ("hosts", &["receipt", "evidence", "session"]),
+    ("hosts", &["receipt", "evidence", "session", "shell"]),
     ("interop", &["receipt"]),
     ("otlp", &["receipt"]),
     ("sandbox", &["checks"]),
@@ -126,6 +127,7 @@ const REEXPORTS: &[(&str, &str)] = &[
 /// Crates that decide from values alone: time, randomness and keys are their arguments.
 const PURE_CRATES: &[&str] = &[
     "calendar",
+    "shell",
     "receipt",
     "predicate",
     "checks",

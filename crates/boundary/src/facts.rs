@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use proofmark_predicate::{FieldType, Schema};
 use proofmark_session::CallStatus;
+use proofmark_shell::Cause;
 
 use crate::asker::Separation;
 
@@ -57,6 +58,20 @@ pub(crate) fn fact_schema(classes: &[String], limits: &[String]) -> Schema {
                 ("definition_state", one_of(DEFINITION_STATES)),
                 ("paths", list(text())),
                 ("cwd", text()),
+                ("command", FieldType::Any),
+                ("currency", text()),
+                ("commands", list(command())),
+                (
+                    "urls",
+                    list(object([
+                        ("url", text()),
+                        ("scheme", text()),
+                        ("host", text()),
+                        ("port", text()),
+                        ("certain", FieldType::Bool),
+                    ])),
+                ),
+                ("hosts", list(text())),
             ]),
         ),
         (
@@ -118,6 +133,23 @@ pub(crate) fn fact_schema(classes: &[String], limits: &[String]) -> Schema {
         ("upstream", FieldType::Any),
         ("context_fill_pct", FieldType::Number),
         ("now", text()),
+    ])
+}
+
+/// A command of a shell text.
+fn command() -> FieldType {
+    let text = || FieldType::String;
+    let yes = || FieldType::Bool;
+    object([
+        ("program", text()),
+        ("args", list(text())),
+        ("exact", yes()),
+        ("subcommand", text()),
+        ("script", text()),
+        ("assignments", list(object([("name", text()), ("value", text())]))),
+        ("paths", list(object([("path", text()), ("certain", yes()), ("pattern", yes()), ("writes", yes())]))),
+        ("opaque", yes()),
+        ("because", list(one_of(Cause::ALL.map(Cause::as_str)))),
     ])
 }
 

@@ -9,7 +9,7 @@
 //! 1. `policy` and its folder read a policy; `facts` names what its predicates see, `rule_ref` names a rule.
 //! 2. `request` reads a request in either of its two forms; `size` counts its values, `asker` is who asks, `moment` the time and
 //!    the history.
-//!    `origins` finds where its values come from, in what its calls brought.
+//!    `origins` finds where its values come from, in what its calls brought; `derived` has what follows from the action alone.
 //! 3. `evidence` finds the documents and calls that a rule asks for; `taint` finds signs of steering in texts.
 //! 4. `judge` makes one pass over the policy, a finding for each rule; `input` is everything that it may look at.
 //! 5. `decide` makes a decision of the findings, and `disposition` says how the agent continues.
@@ -53,6 +53,7 @@ mod conditions;
 mod counted;
 mod coverage;
 mod decide;
+mod derived;
 mod disposition;
 mod effect;
 mod evidence;

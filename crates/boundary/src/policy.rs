@@ -1,5 +1,6 @@
 //! Action policies: which actions are protected, and what each of them requires.
 
+mod arguments;
 mod dispatchers;
 mod error;
 mod fingerprint;

@@ -12,6 +12,7 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Place};
 use proofmark_receipt::{Json, Object, Sha256Digest};
 
 use crate::asker::Asker;
+use crate::derived::Derived;
 use crate::size::size;
 use canonical::CanonicalList;
 
@@ -30,7 +31,9 @@ pub struct Request(Arc<Parts>);
 struct Parts {
     facts: Json,
     asker: Asker,
-    /// The facts, with those about the asker.
+    /// What follows from the action.
+    derived: Derived,
+    /// The facts, with those about the asker and those that follow from the action.
     value: Value,
     /// A time, and the facts with it: one decision asks for one time, often.
     timed: OnceLock<(String, Value)>,
@@ -69,7 +72,8 @@ impl Request {
             let place = Place::Field(error.at.clone());
             DocumentError::new(place, Cause::InvalidValue, error.to_string())
         })?;
-        Ok(Self::new(facts, &value, Asker::default(), None))
+        let derived = Derived::of(&facts);
+        Ok(Self::new(facts, &value, derived, Asker::default(), None))
     }
 
     /// As [`Request::from_facts`]; takes time for what differs from the facts of this request. The rest is shared.
@@ -83,7 +87,8 @@ impl Request {
                     Some(known) => known.followed_by(self.calls().unwrap_or_default(), calls),
                     None => CanonicalList::default().followed_by(&[], calls),
                 });
-                Ok(Self::new(facts, &value, self.0.asker.clone(), calls.map(Arc::new)))
+                let derived = self.derived(&facts);
+                Ok(Self::new(facts, &value, derived, self.0.asker.clone(), calls.map(Arc::new)))
             }
             // It says where the number is.
             None => Self::from_facts(facts).map(|request| request.asked_by(&self.0.asker)),
@@ -93,7 +98,8 @@ impl Request {
     /// The same request, asked by this one.
     #[must_use]
     pub fn asked_by(&self, asker: &Asker) -> Self {
-        Self::new(self.facts().clone(), &self.0.value, asker.clone(), self.0.calls.clone())
+        let derived = self.0.derived.clone();
+        Self::new(self.facts().clone(), &self.0.value, derived, asker.clone(), self.0.calls.clone())
     }
 
     /// Who asks.
@@ -102,10 +108,17 @@ impl Request {
         &self.0.asker
     }
 
-    fn new(facts: Object, value: &Value, asker: Asker, calls: Option<Arc<CanonicalList>>) -> Self {
+    fn new(facts: Object, value: &Value, derived: Derived, asker: Asker, calls: Option<Arc<CanonicalList>>) -> Self {
         let (timed, action_hash, values) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let value = asker.in_facts(value);
-        Self(Arc::new(Parts { facts: Json::Object(facts), asker, value, timed, action_hash, calls, values }))
+        let value = derived.in_facts(&asker.in_facts(value));
+        let facts = Json::Object(facts);
+        Self(Arc::new(Parts { facts, asker, derived, value, timed, action_hash, calls, values }))
+    }
+
+    /// What follows from the action of these facts, which may be that of this request.
+    fn derived(&self, facts: &Object) -> Derived {
+        let is_same = facts.get("action") == self.facts().get("action");
+        if is_same { self.0.derived.clone() } else { Derived::of(facts) }
     }
 
     /// The request with these facts, most of which are those of this one. `None` for a number that cannot be held exactly.
@@ -118,7 +131,8 @@ impl Request {
         let value = changed_members(&facts, self.facts(), &self.0.value)?;
         let has_same = |name| facts.get(name) == self.facts().get(name);
         let (calls, action) = (self.0.calls.clone().filter(|_| has_same("calls")), has_same("action"));
-        let changed = Self::new(facts, &value, self.0.asker.clone(), calls);
+        let derived = self.derived(&facts);
+        let changed = Self::new(facts, &value, derived, self.0.asker.clone(), calls);
         if let Some(hash) = self.0.action_hash.get().filter(|_| action) {
             // It is a hash of all arguments.
             let _was_empty = changed.0.action_hash.set(*hash);
@@ -204,7 +218,8 @@ impl Request {
 
     /// As [`Request::values`], without the calls.
     pub(crate) fn values_but_calls(&self) -> u64 {
-        self.facts().iter().filter(|(name, _)| *name != "calls").map(|(_, value)| size(value)).sum()
+        let facts = self.facts().iter().filter(|(name, _)| *name != "calls");
+        facts.map(|(_, value)| size(value)).sum::<u64>() + self.0.derived.values()
     }
 
     /// A text among the facts.
@@ -330,7 +345,7 @@ mod tests {
         ];
         for request in made {
             let alone = Request::from_facts(request.facts().clone()).unwrap();
-            assert_eq!(request.values(), size(&request.0.facts) - 1);
+            assert_eq!(request.values(), size(&request.0.facts) - 1 + request.0.derived.values());
             assert_eq!((request.values(), request.facts_hash()), (alone.values(), alone.facts_hash()));
         }
     }

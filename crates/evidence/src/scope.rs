@@ -16,9 +16,10 @@ const MAX_DEPTH: usize = 16;
 /// The longest text of a grant, in bytes.
 const MAX_TEXT: usize = 4_096;
 /// The members of an action that are its arguments, or follow from them. No other one can be freed.
-const ARGUMENTS: [&str; 7] = ["args", "outer_args", "target", "recipient", "amount", "paths", "cwd"];
+const ARGUMENTS: [&str; 9] =
+    ["args", "outer_args", "target", "recipient", "amount", "currency", "command", "paths", "cwd"];
 /// The members that follow from an argument, and have its value.
-const DERIVED: [&str; 4] = ["target", "recipient", "amount", "paths"];
+const DERIVED: [&str; 6] = ["target", "recipient", "amount", "currency", "command", "paths"];
 /// What a prefix ends with, so that it cannot end within a name.
 const SEPARATOR: char = '/';
 

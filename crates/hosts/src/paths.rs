@@ -1,26 +1,18 @@
 //! Paths of files, as text: nothing is looked up.
 
+use proofmark_shell::{is_read_alike, normalized};
+
 /// The path below `cwd`, without `.` and `..`. `None` for a relative path where the folder is not known, and for one that hosts
 /// take for another file than it says.
 pub(crate) fn absolute(path: &str, cwd: Option<&str>) -> Option<String> {
     if !is_read_alike(path) {
         return None;
     }
-    let whole = match (path.starts_with('/'), cwd.filter(|cwd| cwd.starts_with('/'))) {
-        (true, _) => path.to_owned(),
-        (false, Some(cwd)) => format!("{cwd}/{path}"),
-        (false, None) => return None,
-    };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in whole.split('/') {
-        match part {
-            "" | "." => {}
-            // Above the root is the root, as for the system.
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
+    match (path.starts_with('/'), cwd.filter(|cwd| cwd.starts_with('/'))) {
+        (true, _) => Some(normalized(path)),
+        (false, Some(cwd)) => Some(normalized(&format!("{cwd}/{path}"))),
+        (false, None) => None,
     }
-    Some(format!("/{}", parts.join("/")))
 }
 
 /// Whether a path is that of a folder or below it.
@@ -29,29 +21,6 @@ pub(crate) fn is_within(path: &str, folder: &str) -> bool {
     path.zip(folder).is_some_and(|(path, folder)| {
         path.strip_prefix(folder.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     })
-}
-
-/// Whether every host takes this text for the file of this name. Some take `~` for the user's folder, a text with a scheme for an
-/// address, `%2e` for a dot, or drop what stands before and after the name, `@` at its beginning, or NUL anywhere in it.
-fn is_read_alike(path: &str) -> bool {
-    // As programs in JavaScript know it.
-    let is_space = |c: char| c.is_whitespace() || c == '\u{feff}';
-    let is_relative = !path.starts_with('/');
-    // A path that only one host reads differently is unknown for all: hosts change how they read with each version.
-    let is_other = path.is_empty()
-        || path.starts_with(['~', '@'])
-        || path.starts_with(is_space)
-        || path.ends_with(is_space)
-        || path.chars().any(char::is_control)
-        || (is_relative && path.contains(':'))
-        || has_escape(path);
-    !is_other
-}
-
-/// Whether a text has a byte as addresses write it, as in `%2e`.
-fn has_escape(text: &str) -> bool {
-    let mut parts = text.as_bytes().windows(3);
-    parts.any(|part| matches!(part, [b'%', digits @ ..] if digits.iter().all(u8::is_ascii_hexdigit)))
 }
 
 /// Whether files of a pattern may be outside of the folder that it is looked for in.

@@ -5,6 +5,7 @@ use proofmark_receipt::glob::Globs;
 use proofmark_receipt::{Json, Object, object};
 use proofmark_session::{COMMON_TOOLS, name_on_server, server_tool};
 
+use super::arguments;
 use super::text::text;
 use super::{ActionPolicy, Matching, Mode, Unmatched};
 use crate::request::Request;
@@ -27,6 +28,9 @@ pub(crate) struct ToolClass {
     target: Option<ArgumentPath>,
     recipient: Option<ArgumentPath>,
     amount: Option<ArgumentPath>,
+    currency: Option<ArgumentPath>,
+    command: Option<ArgumentPath>,
+    paths: Option<ArgumentPath>,
     dispatches: Option<Dispatch>,
 }
 
@@ -75,7 +79,19 @@ pub(super) fn read(field: &Field<'_>) -> Result<Vec<ToolClass>, DocumentError> {
 
 fn entry(field: &Field<'_>) -> Result<ToolClass, DocumentError> {
     let fields = field.fields()?;
-    fields.only(&["tool", "server", "class", "reads", "target", "recipient", "amount", "dispatches"])?;
+    fields.only(&[
+        "tool",
+        "server",
+        "class",
+        "reads",
+        "target",
+        "recipient",
+        "amount",
+        "currency",
+        "command",
+        "paths",
+        "dispatches",
+    ])?;
     let path = |name| fields.get(name).map(|field| argument_path(&field)).transpose();
     Ok(ToolClass {
         tool: Globs::read(&fields.need("tool", "name the tools, as in `tool: write_*`")?)?,
@@ -85,6 +101,9 @@ fn entry(field: &Field<'_>) -> Result<ToolClass, DocumentError> {
         target: path("target")?,
         recipient: path("recipient")?,
         amount: path("amount")?,
+        currency: path("currency")?,
+        command: path("command")?,
+        paths: path("paths")?,
         dispatches: fields.get("dispatches").map(|field| dispatch(&field)).transpose()?,
     })
 }
@@ -207,13 +226,28 @@ impl ActionPolicy {
             other => other.to_text(),
         });
         let target = target.or_else(|| host?.target.map(str::to_owned));
+        let said = argument(|entry| &entry.currency).map(arguments::currency);
+        let amount = argument(|entry| &entry.amount).and_then(arguments::amount);
+        // A text is an amount only for a policy that knows of currencies, and none where it has another one than is said.
+        let is_text = argument(|entry| &entry.amount).is_some_and(|argument| argument.as_str().is_some());
+        let knows_currency = entry.is_some_and(|entry| entry.currency.is_some());
+        let amount = amount.filter(|amount| {
+            (knows_currency || !is_text) && (amount.currency.is_none() || Some(&amount.currency) == said.as_ref())
+        });
+        let currency = said.flatten();
+        // An argument that is missing is a command that is not known.
+        let command = entry.and_then(|entry| entry.command.as_ref());
+        let command = command.map(|path| path.of(call.args).cloned().unwrap_or(Json::Null));
         object! {
             "tool": call.tool,
             "class": class,
             "boundary": if class == "memory_write" { "memory_write" } else { "action_execute" },
             "target"?: target,
             "recipient"?: argument(|entry| &entry.recipient).cloned(),
-            "amount"?: argument(|entry| &entry.amount).filter(|amount| amount.as_number().is_some()).cloned(),
+            "amount"?: amount.map(|amount| amount.number),
+            "currency"?: currency,
+            "command"?: command,
+            "paths"?: argument(|entry| &entry.paths).and_then(arguments::paths),
             "server"?: call.server,
             "args": call.args.clone(),
         }
@@ -245,7 +279,7 @@ impl ActionPolicy {
         action.insert("surface", "mcp");
         action.insert("method", "tools/call");
         // The arguments, which decide it, are not known yet.
-        for name in ["target", "recipient", "amount"] {
+        for name in ["target", "recipient", "amount", "currency", "command", "paths"] {
             action.remove(name);
         }
         facts.insert("action", action);

@@ -9,7 +9,7 @@ use crate::facts::{BOUNDARIES, DEFINITION_STATES};
 
 const FIELDS: [&str; 10] =
     ["action", "agent", "facts", "calls", "memory", "taint", "denies", "task", "upstream", "context_fill_pct"];
-const ACTION: [&str; 21] = [
+const ACTION: [&str; 23] = [
     "tool",
     "class",
     "boundary",
@@ -31,6 +31,8 @@ const ACTION: [&str; 21] = [
     "definition_state",
     "paths",
     "cwd",
+    "command",
+    "currency",
 ];
 const AGENT: [&str; 8] = ["id", "org", "project", "environment", "run", "process", "step", "sensitivity"];
 
@@ -64,7 +66,7 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
     fields.only(&ACTION)?;
     fields.need("tool", "name the tool")?;
     let mut action = Object::new();
-    const TEXTS: [&str; 12] = [
+    const TEXTS: [&str; 13] = [
         "tool",
         "class",
         "source",
@@ -77,6 +79,7 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
         "via",
         "definition",
         "cwd",
+        "currency",
     ];
     for name in TEXTS {
         if let Some(field) = fields.get(name) {
@@ -101,7 +104,7 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
     if let Some(field) = fields.get("crossing") {
         action.insert("crossing", field.boolean()?);
     }
-    for name in ["outer_args", "recipient"] {
+    for name in ["outer_args", "recipient", "command"] {
         if let Some(field) = fields.get(name) {
             action.insert(name, field.json.clone());
         }

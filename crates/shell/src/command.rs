@@ -1,0 +1,178 @@
+//! One command: the program, its words, and the commands that it starts in turn.
+
+use std::collections::BTreeSet;
+
+use crate::folder::Walk;
+use crate::path::{self, Folders, NamedPath};
+use crate::program::{self, Start};
+use crate::reader::{RawCommand, Reader};
+use crate::tools;
+use crate::values::{Arg, Values};
+use crate::{Cause, Command, MAX_COMMANDS, MAX_DEPTH, MAX_TEXT_BYTES};
+
+/// The commands of a text, with those of the texts within it.
+pub(crate) fn read(text: &str, folders: Option<&BTreeSet<String>>, depth: usize) -> Result<Vec<Command>, Cause> {
+    if text.len() > MAX_TEXT_BYTES || depth > MAX_DEPTH {
+        return Err(Cause::TooLarge);
+    }
+    // Terminals, hosts and shells drop or show these in their own ways.
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        return Err(Cause::Syntax);
+    }
+    let found = Reader::new(text).read()?;
+    if found.evaluates && found.has_hidden {
+        return Err(Cause::Evaluates);
+    }
+    let cwd = folders.filter(|folders| folders.len() == 1).and_then(|folders| folders.first());
+    let values = Values::of(&found, cwd.filter(|_| !changes_folder(&found.commands)).map(String::as_str));
+    let mut walk = Walk::new(&found, folders.cloned());
+    let mut commands = Commands { all: Vec::new(), depth };
+    for (index, raw) in found.commands.iter().enumerate() {
+        let folders = walk.at(raw);
+        let words = raw.words.iter().map(|word| values.args(word, index));
+        let mut args: Vec<Arg> = words.clone().flatten().collect();
+        // Shells without braces take them for the name of a program.
+        let is_one = words.take(1).all(|first| first.len() == 1);
+        if let Some(first) = args.first_mut().filter(|_| !is_one) {
+            first.readings = None;
+        }
+        match args.first().and_then(Arg::text) {
+            Some("cd" | "chdir") => walk.change(raw, args.get(1..).unwrap_or_default()),
+            Some("pushd" | "popd" | "dirs") => walk.change(raw, &[Arg::unknown("")]),
+            _ => {}
+        }
+        let mut assignments = Vec::new();
+        for (name, word) in &raw.assignments {
+            assignments.push((name.clone(), word.as_ref().and_then(|word| values.value(word, index))));
+        }
+        let mut redirected = BTreeSet::new();
+        for redirect in &raw.redirects {
+            for arg in values.args(&redirect.file, index) {
+                path::add(&arg, &folders, redirect.writes, &mut redirected);
+            }
+        }
+        commands.add(&Ready { args, assignments, folders, redirected })?;
+    }
+    Ok(commands.all)
+}
+
+fn changes_folder(commands: &[RawCommand]) -> bool {
+    commands.iter().any(|command| {
+        let program = command.words.first().map(crate::word::Word::plain);
+        !matches!(program, Some(Some(name)) if !matches!(&*name, "cd" | "chdir" | "pushd" | "popd"))
+    })
+}
+
+/// A command whose words are known as far as they can be.
+#[derive(Clone)]
+pub(crate) struct Ready {
+    pub(crate) args: Vec<Arg>,
+    pub(crate) assignments: Vec<(String, Option<String>)>,
+    pub(crate) folders: Folders,
+    pub(crate) redirected: BTreeSet<NamedPath>,
+}
+
+struct Commands {
+    all: Vec<Command>,
+    depth: usize,
+}
+
+impl Commands {
+    /// Adds a command, and those that it starts.
+    fn add(&mut self, ready: &Ready) -> Result<(), Cause> {
+        let mut left = vec![ready.clone()];
+        while let Some(ready) = left.pop() {
+            if self.all.len() >= MAX_COMMANDS {
+                return Err(Cause::TooLarge);
+            }
+            let (command, starts) = one(&ready);
+            self.all.push(command);
+            for start in starts {
+                match start {
+                    Start::Command { args, assignments } => {
+                        let assignments = [ready.assignments.clone(), assignments].concat();
+                        let redirected = ready.redirected.clone();
+                        left.push(Ready { args, assignments, folders: ready.folders.clone(), redirected });
+                    }
+                    Start::Text(text) => {
+                        let inner = read(&text, ready.folders.as_ref(), self.depth + 1)?;
+                        if self.all.len() + inner.len() > MAX_COMMANDS {
+                            return Err(Cause::TooLarge);
+                        }
+                        self.all.extend(inner);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A command as it is told, and what it starts.
+fn one(ready: &Ready) -> (Command, Vec<Start>) {
+    let mut command = Command {
+        assignments: ready.assignments.clone(),
+        paths: ready.redirected.iter().cloned().collect(),
+        exact: true,
+        ..Command::default()
+    };
+    if ready.assignments.iter().any(|(name, _)| program::is_decisive(name)) {
+        command.opaque.insert(Cause::Variable);
+    }
+    let Some((first, rest)) = ready.args.split_first() else {
+        command.program = Some(String::new());
+        return (command, Vec::new());
+    };
+    let Some(program) = first.text().filter(|text| !text.is_empty()) else {
+        command.opaque.insert(Cause::Program);
+        command.exact = false;
+        command.args = rest.iter().map(|arg| arg.written.clone()).collect();
+        return (command, Vec::new());
+    };
+    let program = name_of(program, &ready.folders);
+    // A path may lead to any program; what its name says of its words holds as well.
+    let name = program.rsplit('/').next().unwrap_or(&program);
+    let told = program::explain(name, rest);
+    // What belongs to a command that this one starts is told there.
+    let own = rest.get(..told.own.unwrap_or(rest.len())).unwrap_or(rest);
+    command.exact = own.iter().all(|arg| arg.text().is_some() && !arg.varies);
+    command.args = own.iter().map(|arg| arg.written.clone()).collect();
+    command.subcommand = told.subcommand;
+    command.opaque.extend(told.opaque);
+    let mut paths: BTreeSet<NamedPath> = ready.redirected.clone();
+    for (at, arg) in own.iter().enumerate() {
+        if !told.texts.contains(&at) {
+            path::add(arg, &ready.folders, tools::writes(name, own, at), &mut paths);
+        }
+    }
+    let script = told.script.or_else(|| program.contains('/').then(|| Arg::known(program.clone())));
+    if let Some(script) = script {
+        let reads_input = script.text().is_none_or(|text| text == "-" || program::is_device(text));
+        if reads_input {
+            command.opaque.insert(Cause::Input);
+        }
+        let mut scripts = BTreeSet::new();
+        path::add(&script, &ready.folders, false, &mut scripts);
+        command.script = scripts.into_iter().next().map(|script| script.path);
+    }
+    command.paths = paths.into_iter().collect();
+    // Without a command, it prints all variables.
+    let only_prints = program == "env" && told.starts.is_empty();
+    command.program = Some(if only_prints { "printenv".to_owned() } else { program });
+    (command, told.starts)
+}
+
+/// The name that a program is known by: its file name in a folder of the system, and otherwise its path.
+fn name_of(program: &str, folders: &Folders) -> String {
+    const SYSTEM: [&str; 6] = ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
+    if !program.contains('/') {
+        return program.to_owned();
+    }
+    let path = match folders.as_ref().map(|folders| (folders.len(), folders.first())) {
+        _ if program.starts_with(['/', '~']) => path::normalized(program),
+        Some((1, Some(folder))) => path::normalized(&format!("{folder}/{program}")),
+        _ => program.to_owned(),
+    };
+    let name = SYSTEM.iter().find_map(|folder| path.strip_prefix(folder)).filter(|name| !name.contains('/'));
+    name.map_or(path.clone(), str::to_owned)
+}

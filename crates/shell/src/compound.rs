@@ -1,0 +1,183 @@
+//! Reserved words: conditions, loops, `case`, functions, and what belongs to them before the next command.
+
+use crate::Cause;
+use crate::reader::Reader;
+
+impl Reader {
+    /// `case` patterns: words between `|`, up to `)`.
+    pub(crate) fn pattern(&mut self, cases: &mut Vec<bool>) -> Result<(), Cause> {
+        if self.peek() == Some('(') {
+            self.at += 1;
+        }
+        loop {
+            self.skip_blanks();
+            let word = self.word()?;
+            if word.plain().as_deref() == Some("esac") {
+                cases.pop();
+                self.compounds = self.compounds.saturating_sub(1);
+                return Ok(());
+            }
+            if word.written.is_empty() {
+                return Err(Cause::Syntax);
+            }
+            self.skip_blanks();
+            match self.next() {
+                Some('|') => {}
+                Some(')') => {
+                    *cases.last_mut().ok_or(Cause::Syntax)? = false;
+                    return Ok(());
+                }
+                _ => return Err(Cause::Syntax),
+            }
+        }
+    }
+
+    /// `((…))`. A shell that does not know it has commands in parentheses there, so it may only set or step a variable.
+    pub(crate) fn arithmetic_command(&mut self) -> Result<(), Cause> {
+        self.skip_blanks();
+        let name = self.take_while(|c| c == '_' || c.is_ascii_alphanumeric());
+        let rest = self.take_while(|c| c.is_ascii_alphanumeric() || "_$+-*=".contains(c));
+        self.skip_blanks();
+        let sets = rest == "++" || rest == "--" || rest.trim_start_matches(['+', '-', '*']).starts_with('=');
+        if name.is_empty() || !sets || !self.takes("))") {
+            return Err(Cause::Syntax);
+        }
+        self.evaluates_values();
+        self.found.changed.push(name);
+        Ok(())
+    }
+
+    /// Takes a reserved word, and what belongs to it before the next command. Says whether it is one.
+    pub(crate) fn reserved(&mut self, word: &str, cases: &mut Vec<bool>) -> Result<bool, Cause> {
+        match word {
+            "if" | "{" => self.compounds += 1,
+            "while" | "until" => {
+                self.compounds += 1;
+                self.loops += 1;
+            }
+            "then" | "elif" | "else" | "do" => {}
+            "!" => self.is_negated = true,
+            "time" => {
+                self.skip_blanks();
+                let _has_option = self.takes("-p ");
+            }
+            "fi" | "}" => self.compounds = self.compounds.saturating_sub(1),
+            "done" => {
+                self.compounds = self.compounds.saturating_sub(1);
+                self.loops = self.loops.saturating_sub(1);
+            }
+            "esac" => {
+                self.compounds = self.compounds.saturating_sub(1);
+                cases.pop().ok_or(Cause::Syntax)?;
+            }
+            "case" => {
+                self.skip_blanks();
+                self.word()?;
+                self.skip_lines();
+                if self.word()?.plain().as_deref() != Some("in") {
+                    return Err(Cause::Syntax);
+                }
+                self.compounds += 1;
+                cases.push(true);
+            }
+            "for" | "select" => self.loop_words()?,
+            "function" => {
+                self.skip_blanks();
+                self.word()?;
+                self.skip_blanks();
+                if self.takes("(") {
+                    self.skip_blanks();
+                    if !self.takes(")") {
+                        return Err(Cause::Syntax);
+                    }
+                }
+                self.found.has_functions = true;
+            }
+            "[[" => self.condition()?,
+            // Other shells have these, or they start commands in ways that are not followed here.
+            "coproc" | "foreach" | "repeat" | "end" | "always" => return Err(Cause::Syntax),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn skip_lines(&mut self) {
+        self.skip_blanks();
+        while self.peek() == Some('\n') {
+            self.at += 1;
+            self.skip_blanks();
+        }
+    }
+
+    fn loop_words(&mut self) -> Result<(), Cause> {
+        self.compounds += 1;
+        self.loops += 1;
+        self.skip_blanks();
+        if self.takes("((") {
+            self.found.changed.push(String::new());
+            loop {
+                match self.next().ok_or(Cause::Syntax)? {
+                    ')' if self.takes(")") => {
+                        self.evaluates_values();
+                        return Ok(());
+                    }
+                    c if c.is_ascii_alphanumeric() || " \t;_$+-*/%<>=!&|".contains(c) => {}
+                    _ => return Err(Cause::Syntax),
+                }
+            }
+        }
+        let name = self.word()?.plain().ok_or(Cause::Syntax)?;
+        self.skip_lines();
+        let words_begin = self.at;
+        if self.word()?.plain().as_deref() != Some("in") {
+            self.at = words_begin;
+            self.found.loops.push((name, Vec::new(), self.found.commands.len()));
+            return Ok(());
+        }
+        let mut words = Vec::new();
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                None | Some('\n' | ';') => break,
+                Some('&' | '|' | '(' | ')' | '<' | '>') if !matches!(self.peek_at(1), Some('(')) => {
+                    return Err(Cause::Syntax);
+                }
+                Some(_) => words.push(self.word()?),
+            }
+        }
+        self.found.loops.push((name, words, self.found.commands.len()));
+        Ok(())
+    }
+
+    /// `[[ … ]]`. A shell that does not know it ends a command at `&&` and `||`, so what follows these must not look like one.
+    fn condition(&mut self) -> Result<(), Cause> {
+        self.evaluates_values();
+        let mut parts_follow = false;
+        loop {
+            self.skip_lines();
+            match self.peek().ok_or(Cause::Syntax)? {
+                '&' | '|' => {
+                    if !self.takes("&&") && !self.takes("||") {
+                        self.at += 1;
+                        continue;
+                    }
+                    parts_follow = true;
+                }
+                '(' | ')' | '<' | '>' if self.peek_at(1) != Some('(') => self.at += 1,
+                ';' => return Err(Cause::Syntax),
+                c => {
+                    let word = self.word()?;
+                    if word.written.is_empty() {
+                        return Err(Cause::Syntax);
+                    }
+                    if word.plain().as_deref() == Some("]]") {
+                        return Ok(());
+                    }
+                    if std::mem::take(&mut parts_follow) && !"-!$\"(".contains(c) {
+                        return Err(Cause::Syntax);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Reads words, quotes and expansions. Where shells do not agree on where a word ends, the text is not read.
+
+use crate::Cause;
+use crate::reader::{End, Reader};
+use crate::word::{Part, Word, is_name};
+
+/// Characters that an arithmetic expansion may have and still start nothing.
+const ARITHMETIC: &str = " \t+-*/%<>=!&|?:,^~()$_";
+
+impl Reader {
+    /// Reads the word that begins here. It is empty where none begins.
+    pub(crate) fn word(&mut self) -> Result<Word, Cause> {
+        let from = self.at;
+        let mut parts = Vec::new();
+        while let Some(c) = self.peek() {
+            match c {
+                '<' | '>' if self.peek_at(1) == Some('(') => {
+                    self.at += 2;
+                    self.nested(End::Parenthesis)?;
+                    parts.push(Part::Pipe);
+                }
+                ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => break,
+                '\\' => {
+                    self.at += 1;
+                    match self.next() {
+                        Some('\n') => {}
+                        Some(escaped) => parts.push(Part::Quoted(escaped)),
+                        None => parts.push(Part::Quoted('\\')),
+                    }
+                }
+                '\'' => {
+                    self.at += 1;
+                    self.single(&mut parts)?;
+                }
+                '"' => {
+                    self.at += 1;
+                    self.double(&mut parts)?;
+                }
+                '$' => self.dollar(&mut parts, false)?,
+                '`' => self.backquoted(&mut parts)?,
+                '~' if parts.is_empty() => {
+                    self.at += 1;
+                    match self.peek() {
+                        None | Some('/' | ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' | '<' | '>') => {
+                            parts.push(Part::Home);
+                        }
+                        // Of another user, or a folder that the shell was in before.
+                        Some(_) => parts.push(Part::Unknown),
+                    }
+                }
+                // zsh has the path of a program for `=name`.
+                '=' if parts.is_empty() => {
+                    self.at += 1;
+                    parts.push(Part::Unknown);
+                }
+                c => {
+                    self.at += 1;
+                    parts.push(Part::Plain(c));
+                }
+            }
+        }
+        Ok(Word { parts, written: self.text_from(from) })
+    }
+
+    fn single(&mut self, parts: &mut Vec<Part>) -> Result<(), Cause> {
+        loop {
+            match self.next().ok_or(Cause::Syntax)? {
+                '\'' => return Ok(()),
+                c => {
+                    self.notice_hidden(c);
+                    // An empty pair still makes a word.
+                    parts.push(Part::Quoted(c));
+                }
+            }
+        }
+    }
+
+    fn double(&mut self, parts: &mut Vec<Part>) -> Result<(), Cause> {
+        loop {
+            match self.peek().ok_or(Cause::Syntax)? {
+                '"' => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                '\\' => {
+                    self.at += 1;
+                    match self.next().ok_or(Cause::Syntax)? {
+                        '\n' => {}
+                        c @ ('$' | '`' | '"' | '\\') => {
+                            self.notice_hidden(c);
+                            parts.push(Part::Quoted(c));
+                        }
+                        c => parts.extend([Part::Quoted('\\'), Part::Quoted(c)]),
+                    }
+                }
+                '$' => self.dollar(parts, true)?,
+                '`' => self.backquoted(parts)?,
+                c => {
+                    self.at += 1;
+                    parts.push(Part::Quoted(c));
+                }
+            }
+        }
+    }
+
+    /// Reads what begins with `$`.
+    pub(crate) fn dollar(&mut self, parts: &mut Vec<Part>, quoted: bool) -> Result<(), Cause> {
+        match (self.peek_at(1), self.peek_at(2)) {
+            (Some('('), Some('(')) => {
+                self.at += 3;
+                self.arithmetic()?;
+                parts.push(Part::Unknown);
+            }
+            (Some('('), _) => {
+                self.at += 2;
+                self.nested(End::Parenthesis)?;
+                parts.push(Part::Unknown);
+            }
+            (Some('{'), _) => {
+                self.at += 2;
+                self.braces(parts, quoted)?;
+            }
+            (Some('['), _) => return Err(Cause::Syntax),
+            (Some('\''), _) if !quoted => {
+                self.at += 2;
+                self.ansi_c()?;
+                parts.push(Part::Unknown);
+            }
+            (Some('"'), _) if !quoted => {
+                self.at += 2;
+                self.double(parts)?;
+                parts.push(Part::Unknown);
+            }
+            (Some(c), _) if c == '_' || c.is_ascii_alphabetic() => {
+                self.at += 1;
+                let name = self.take_while(|c| c == '_' || c.is_ascii_alphanumeric());
+                // zsh takes `$name[…]` for an element.
+                let is_element = self.peek() == Some('[');
+                let part = if is_element { Part::Unknown } else { Part::Variable { name, quoted } };
+                parts.push(part);
+            }
+            (Some(c), _) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
+                self.at += 2;
+                parts.push(Part::Unknown);
+            }
+            _ => {
+                self.at += 1;
+                parts.push(if quoted { Part::Quoted('$') } else { Part::Plain('$') });
+            }
+        }
+        Ok(())
+    }
+
+    /// `$'…'`. A shell that does not know this form ends it at another place, where a quote is escaped within.
+    fn ansi_c(&mut self) -> Result<(), Cause> {
+        loop {
+            match self.next().ok_or(Cause::Syntax)? {
+                '\'' => return Ok(()),
+                '\\' if self.peek() == Some('\'') => return Err(Cause::Syntax),
+                '\\' => self.at += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// What stands between `$((` and `))`. A text that could be commands in parentheses instead is not read.
+    pub(crate) fn arithmetic(&mut self) -> Result<(), Cause> {
+        self.evaluates_values();
+        let mut depth = 0_usize;
+        loop {
+            match self.next().ok_or(Cause::Syntax)? {
+                '(' => depth += 1,
+                ')' if depth > 0 => depth -= 1,
+                ')' => {
+                    return if self.next() == Some(')') { Ok(()) } else { Err(Cause::Syntax) };
+                }
+                '$' if matches!(self.peek(), Some('(' | '{' | '[' | '\'' | '"')) => return Err(Cause::Syntax),
+                c if c.is_ascii_alphanumeric() || ARITHMETIC.contains(c) => {}
+                _ => return Err(Cause::Syntax),
+            }
+        }
+    }
+
+    /// What stands between `${` and `}`.
+    fn braces(&mut self, parts: &mut Vec<Part>, quoted: bool) -> Result<(), Cause> {
+        let from = self.at;
+        let mut inner = Vec::new();
+        self.deeper()?;
+        loop {
+            match self.peek().ok_or(Cause::Syntax)? {
+                '}' => break,
+                '\\' => {
+                    self.at += 1;
+                    self.next().ok_or(Cause::Syntax)?;
+                }
+                // Shells do not agree on quotes within quotes here.
+                '\'' | '"' if quoted => return Err(Cause::Syntax),
+                '\'' => {
+                    self.at += 1;
+                    self.single(&mut inner)?;
+                }
+                '"' => {
+                    self.at += 1;
+                    self.double(&mut inner)?;
+                }
+                '$' => self.dollar(&mut inner, quoted)?,
+                '`' => self.backquoted(&mut inner)?,
+                _ => self.at += 1,
+            }
+        }
+        self.shallower();
+        let text = self.text_from(from);
+        self.at += 1;
+        if is_name(&text) {
+            parts.push(Part::Variable { name: text, quoted });
+            return Ok(());
+        }
+        let name: String = text.chars().take_while(|c| *c == '_' || c.is_ascii_alphanumeric()).collect();
+        if text.starts_with('!') || text.contains('@') || text.contains('[') || text.starts_with('(') || name.is_empty()
+        {
+            self.evaluates_values();
+        }
+        // It may assign.
+        self.found.changed.push(name);
+        parts.push(Part::Unknown);
+        Ok(())
+    }
+
+    /// A command between backquotes.
+    pub(crate) fn backquoted(&mut self, parts: &mut Vec<Part>) -> Result<(), Cause> {
+        self.at += 1;
+        let mut inner = Vec::new();
+        loop {
+            match self.next().ok_or(Cause::Syntax)? {
+                '`' => break,
+                '\\' => match self.next().ok_or(Cause::Syntax)? {
+                    c @ ('`' | '$' | '\\') => inner.push(c),
+                    c => inner.extend(['\\', c]),
+                },
+                c => inner.push(c),
+            }
+        }
+        self.inner_text(inner)?;
+        parts.push(Part::Unknown);
+        Ok(())
+    }
+
+    /// Reads the expansions of a here-document.
+    pub(crate) fn expansions(&mut self) -> Result<(), Cause> {
+        let mut parts = Vec::new();
+        while let Some(c) = self.peek() {
+            match c {
+                '\\' => self.at += 2,
+                '$' => self.dollar(&mut parts, true)?,
+                '`' => self.backquoted(&mut parts)?,
+                _ => self.at += 1,
+            }
+            parts.clear();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,308 @@
+//! Programs that start other programs, and what their words mean.
+
+use std::collections::BTreeSet;
+
+use crate::Cause;
+use crate::options;
+use crate::text_tools::{awk, searcher, sed};
+use crate::tools::{find, git, make, recipes, subcommand, with_options, xargs};
+use crate::values::Arg;
+
+/// Something that a command starts.
+#[derive(Debug)]
+pub(crate) enum Start {
+    Command {
+        args: Vec<Arg>,
+        assignments: Vec<(String, Option<String>)>,
+    },
+    /// A text for a shell.
+    Text(String),
+}
+
+/// What is known of a command from its program and its words.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) starts: Vec<Start>,
+    /// How many of the words are its own, where the rest is a command that it starts.
+    pub(crate) own: Option<usize>,
+    pub(crate) subcommand: Option<String>,
+    pub(crate) script: Option<Arg>,
+    pub(crate) opaque: BTreeSet<Cause>,
+    /// The words that are a text, and no file.
+    pub(crate) texts: BTreeSet<usize>,
+}
+
+impl Told {
+    pub(crate) fn opaque(cause: Cause) -> Self {
+        Self { opaque: BTreeSet::from([cause]), ..Self::default() }
+    }
+
+    fn script(at: &Arg) -> Self {
+        Self { script: Some(at.clone()), ..Self::default() }
+    }
+}
+
+/// Variables that decide which programs run, or what they load.
+const DECISIVE: [&str; 22] = [
+    "PATH",
+    "IFS",
+    "ENV",
+    "BASH_ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PS4",
+    "PROMPT_COMMAND",
+    "CDPATH",
+    "GLOBIGNORE",
+    "ZDOTDIR",
+    "FPATH",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "MANPAGER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "SHELL",
+    "MAKEFLAGS",
+    "MAKEFILES",
+    "HOME",
+];
+const DECISIVE_BEGINNINGS: [&str; 21] = [
+    "LD_",
+    "DYLD_",
+    "GIT_",
+    "PYTHON",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "RUBY",
+    "PERL",
+    "JAVA_TOOL",
+    "_JAVA",
+    "JDK_JAVA",
+    "RUSTC",
+    "CARGO_",
+    "npm_config_",
+    "NPM_CONFIG_",
+    "BASH_FUNC",
+    "GOFLAGS",
+    "PHP",
+    "LUA_",
+    "XDG_CONFIG",
+    "PROOFMARK_",
+];
+/// Variables that begin alike and decide nothing.
+const HARMLESS: [&str; 8] = [
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONUNBUFFERED",
+    "PYTHONIOENCODING",
+    "PYTHONUTF8",
+    "PYTHONHASHSEED",
+    "CARGO_TERM_COLOR",
+    "CARGO_INCREMENTAL",
+    "GIT_TERMINAL_PROMPT",
+];
+
+/// Whether a variable decides which program runs.
+pub(crate) fn is_decisive(name: &str) -> bool {
+    let begins = || DECISIVE_BEGINNINGS.iter().any(|begin| name.starts_with(begin));
+    DECISIVE.contains(&name) || (begins() && !HARMLESS.contains(&name))
+}
+
+/// What a program does with these words.
+pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
+    if let Some(told) = wrapper(program, args) {
+        return told;
+    }
+    match program {
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "mksh" | "ash" | "rbash" => shell(args),
+        "fish" | "csh" | "tcsh" | "pwsh" | "osascript" | "busybox" | "toybox" => Told::opaque(Cause::ProgramText),
+        "eval" | "trap" | "fc" | "bind" | "complete" | "compgen" => Told::opaque(Cause::Evaluates),
+        "source" | "." => match args.first() {
+            Some(file) if file.text().is_some_and(|text| !is_device(text)) => Told::script(file),
+            _ => Told::opaque(Cause::Input),
+        },
+        "alias" if !args.is_empty() => Told::opaque(Cause::Alias),
+        // Everything that is set from then on is for other programs as well.
+        "set"
+            if args.iter().any(|arg| {
+                arg.text()
+                    .is_none_or(|text| text == "allexport" || (text.starts_with('-') && text.contains(['a', 'k'])))
+            }) =>
+        {
+            Told::opaque(Cause::Variable)
+        }
+        "shopt" | "enable" | "hash" | "setopt" | "unsetopt" | "emulate" | "autoload" | "zmodload" => {
+            Told::opaque(Cause::Alias)
+        }
+        "export" | "declare" | "typeset" | "local" | "readonly" => declaration(args),
+        "xargs" => xargs(args),
+        "find" => find(args),
+        "git" => git(args),
+        "make" | "gmake" => make(args),
+        "npm" | "pnpm" | "yarn" | "just" | "task" | "rake" | "ninja" => recipes(program, args),
+        "sed" => sed(args),
+        "awk" | "gawk" | "mawk" | "nawk" => awk(args),
+        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "jq" => searcher(program, args),
+        "echo" | "printf" => Told { texts: (0..args.len()).collect(), ..Told::default() },
+        "tar" => with_options(
+            args,
+            &[
+                "--to-command",
+                "--checkpoint-action",
+                "-I",
+                "--use-compress-program",
+                "-F",
+                "--info-script",
+                "--new-volume-script",
+                "--rsh-command",
+                "--rmt-command",
+            ],
+        ),
+        "rsync" => with_options(args, &["-e", "--rsh", "--rsync-path"]),
+        "sort" => with_options(args, &["--compress-program"]),
+        "fd" | "fdfind" => with_options(args, &["-x", "-X", "--exec", "--exec-batch"]),
+        "zip" => with_options(args, &["-T", "-TT", "--unzip-command"]),
+        "split" => with_options(args, &["--filter"]),
+        "docker" | "podman" | "kubectl" | "cargo" | "go" | "pip" | "pip3" | "gh" | "glab" | "deno" | "bun"
+        | "systemctl" | "brew" | "apt" | "apt-get" | "gem" | "bundle" | "composer" | "mvn" | "gradle" | "dotnet"
+        | "rustup" | "uv" | "poetry" | "conda" | "terraform" | "helm" | "aws" | "gcloud" | "az" => {
+            subcommand(program, args)
+        }
+        "parallel" | "watch" | "entr" | "script" | "expect" | "strace" | "ltrace" | "gdb" | "lldb" | "perf"
+        | "valgrind" | "at" | "batch" | "chroot" | "unshare" | "nsenter" | "systemd-run" | "su" | "runuser"
+        | "pkexec" | "screen" | "tmux" | "vi" | "vim" | "nvim" | "emacs" | "nano" | "ed" | "ex" | "less" | "more"
+        | "man" | "sqlite3" | "psql" | "mysql" | "ssh" | "scp" | "sftp" | "ftp" | "telnet" | "nc" | "ncat"
+        | "socat" | "m4" | "bc" | "dc" | "ld.so" | "flock" | "run-parts" | "start-stop-daemon" | "crontab" | "doas"
+        | "dbus-launch" | "xdg-open" | "open" => Told::opaque(Cause::Option),
+        _ => options::interpreter(program).map(|known| interpreter(&known, args)).unwrap_or_default(),
+    }
+}
+
+/// Programs whose words are a command, after options of their own.
+fn wrapper(program: &str, args: &[Arg]) -> Option<Told> {
+    let options = options::wrapper(program)?;
+    let mut assignments = Vec::new();
+    let mut at = match options.skip(args) {
+        Ok(at) => at,
+        Err(cause) => return Some(Told::opaque(cause)),
+    };
+    if program == "env" {
+        while let Some((name, value)) = args.get(at).and_then(Arg::text).and_then(|text| text.split_once('=')) {
+            assignments.push((name.to_owned(), Some(value.to_owned())));
+            at += 1;
+        }
+        // A word that is not known could set a variable.
+        if args.get(at).is_some_and(|arg| arg.text().is_none()) {
+            return Some(Told::opaque(Cause::Program));
+        }
+    }
+    at += options.operands;
+    // `command -v` and `sudo -l` only look.
+    let looks = program == "command" && args.iter().take(at).any(|arg| matches!(arg.text(), Some("-v" | "-V")));
+    let inner = args.get(at..).filter(|inner| !inner.is_empty() && !looks);
+    let Some(inner) = inner else {
+        let starts_shell = matches!(program, "sudo" | "setsid" | "nohup") && !looks;
+        let opaque = if starts_shell { BTreeSet::from([Cause::Option]) } else { BTreeSet::new() };
+        return Some(Told { opaque, ..Told::default() });
+    };
+    let starts = vec![Start::Command { args: inner.to_vec(), assignments }];
+    Some(Told { starts, own: Some(at), ..Told::default() })
+}
+
+fn shell(args: &[Arg]) -> Told {
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        let Some(text) = arg.text() else { return Told::opaque(Cause::Input) };
+        match text {
+            "--" => {
+                at += 1;
+                break;
+            }
+            "--version" | "--help" => return Told::default(),
+            "--norc" | "--noprofile" | "--login" | "--posix" => at += 1,
+            "-o" | "+o" => at += 2,
+            _ if text.starts_with("--") => return Told::opaque(Cause::Option),
+            _ if text.starts_with(['-', '+']) && text.len() > 1 => {
+                let has = |c| text.contains(c);
+                if has('s') || has('i') || has('O') {
+                    return Told::opaque(Cause::Input);
+                }
+                at += 1 + usize::from(has('o'));
+                if has('c') {
+                    return match args.get(at).map(Arg::text) {
+                        Some(Some(text)) if !text.starts_with('-') => Told {
+                            starts: vec![Start::Text(text.to_owned())],
+                            texts: BTreeSet::from([at]),
+                            ..Told::default()
+                        },
+                        _ => Told::opaque(Cause::Evaluates),
+                    };
+                }
+            }
+            _ => break,
+        }
+    }
+    match args.get(at) {
+        Some(file) if file.text().is_some_and(|text| text != "-" && !is_device(text)) => Told::script(file),
+        _ => Told::opaque(Cause::Input),
+    }
+}
+
+/// Whether a name is one that leads to what a process reads.
+pub(crate) fn is_device(name: &str) -> bool {
+    name.contains("/dev/") || name.contains("/proc/")
+}
+
+fn interpreter(known: &options::Interpreter, args: &[Arg]) -> Told {
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        let Some(text) = arg.text() else { return Told::opaque(Cause::ProgramText) };
+        if text == "-" {
+            return Told::opaque(Cause::Input);
+        }
+        if !text.starts_with('-') {
+            return if is_device(text) { Told::opaque(Cause::Input) } else { Told::script(arg) };
+        }
+        if Some(text) == known.module {
+            return match args.get(at + 1).and_then(Arg::text) {
+                Some(module) => Told { subcommand: Some(module.to_owned()), ..Told::default() },
+                None => Told::opaque(Cause::ProgramText),
+            };
+        }
+        if known.ends.contains(&text) {
+            let rest = args.get(at + 1..).unwrap_or_default();
+            // Another option may still give it a program.
+            if rest.iter().any(|arg| arg.text().is_none_or(|text| text.starts_with('-'))) {
+                return Told::opaque(Cause::ProgramText);
+            }
+            return Told { subcommand: Some(text.to_owned()), ..Told::default() };
+        }
+        if known.with_value.contains(&text) {
+            at += 2;
+        } else if known.flags.contains(&text) || known.beginnings.iter().any(|begin| text.starts_with(begin)) {
+            at += 1;
+        } else {
+            return Told::opaque(Cause::ProgramText);
+        }
+    }
+    Told::opaque(Cause::Input)
+}
+
+fn declaration(args: &[Arg]) -> Told {
+    let mut told = Told { texts: (0..args.len()).collect(), ..Told::default() };
+    for arg in args {
+        match arg.text().or(arg.written.split(['=', '$']).next()) {
+            Some(text) if !text.starts_with('-') => {
+                let name = text.split(['=', '+', '[']).next().unwrap_or_default();
+                if is_decisive(name) || !crate::word::is_name(name) {
+                    told.opaque.insert(Cause::Variable);
+                }
+            }
+            Some("-x" | "-r" | "-i" | "-a" | "-A" | "-g" | "-l" | "-u" | "-p" | "-gx" | "-rx") => {}
+            _ => {
+                told.opaque.insert(Cause::Alias);
+            }
+        }
+    }
+    told
+}

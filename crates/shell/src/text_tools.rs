@@ -1,0 +1,86 @@
+//! Programs whose first word is a pattern or a program of their own.
+
+use std::collections::BTreeSet;
+
+use crate::Cause;
+use crate::options;
+use crate::program::Told;
+use crate::values::Arg;
+
+/// The first word that is no option is a pattern, unless an option gives one or names a file with it.
+fn pattern_at(args: &[Arg]) -> Option<usize> {
+    let known: Option<Vec<&str>> =
+        args.iter().map(|arg| arg.text().or_else(|| arg.readings.as_ref().map(|_| arg.written.as_str()))).collect();
+    let known = known?;
+    let gives = |text: &&str| {
+        text.starts_with("--reg")
+            || text.starts_with("--fil")
+            || text.starts_with("--exp")
+            || text.starts_with("--from")
+            || (text.starts_with('-') && !text.starts_with("--") && text.contains(['e', 'f']))
+    };
+    if known.iter().any(gives) {
+        return None;
+    }
+    known.iter().position(|text| !text.starts_with('-'))
+}
+
+pub(crate) fn searcher(program: &str, args: &[Arg]) -> Told {
+    let mut told = Told { texts: pattern_at(args).into_iter().collect(), ..Told::default() };
+    let runs = args.iter().filter_map(Arg::text).any(|text| {
+        (program == "rg"
+            && (text.starts_with("--pre")
+                || text.starts_with("--hostname-bin")
+                || text.starts_with("--search-zip")
+                || text == "-z"))
+            || (program == "ag" && text.starts_with("--pager"))
+    });
+    if runs || (program != "jq" && program == "rg" && args.iter().any(|arg| arg.readings.is_none())) {
+        told.opaque.insert(Cause::Option);
+    }
+    told
+}
+
+/// `sed` can run programs and write files: only scripts that print, delete and replace are known.
+pub(crate) fn sed(args: &[Arg]) -> Told {
+    let at = pattern_at(args);
+    let mut scripts: Vec<Option<&str>> = at.and_then(|at| args.get(at)).map(Arg::text).into_iter().collect();
+    for (index, arg) in args.iter().enumerate() {
+        match arg.text() {
+            Some("-e" | "--expression") => scripts.push(args.get(index + 1).and_then(Arg::text)),
+            Some(text) if text.starts_with("--expression=") => {
+                scripts.push(text.split_once('=').map(|(_, script)| script))
+            }
+            Some(text) if text.starts_with("-e") => scripts.push(text.get(2..)),
+            Some("-f" | "--file") => scripts.push(None),
+            Some(text) if text.starts_with("-f") || text.starts_with("--file") => scripts.push(None),
+            None => scripts.push(None),
+            _ => {}
+        }
+    }
+    let is_known = !scripts.is_empty() && scripts.iter().all(|script| script.is_some_and(options::is_plain_sed));
+    let mut told = Told { texts: at.into_iter().collect(), ..Told::default() };
+    if !is_known {
+        let only_files = scripts.iter().skip(1).all(Option::is_none)
+            && scripts.first().copied().flatten().is_some_and(options::is_plain_sed);
+        told.opaque.insert(if only_files { Cause::Arguments } else { Cause::ProgramText });
+    }
+    told
+}
+
+pub(crate) fn awk(args: &[Arg]) -> Told {
+    let mut at = 0;
+    while let Some(text) = args.get(at).and_then(Arg::text).filter(|text| text.starts_with('-')) {
+        match text {
+            "-F" | "-v" => at += 2,
+            _ if text.starts_with("-F") || text.starts_with("-v") => at += 1,
+            _ => return Told::opaque(Cause::Option),
+        }
+    }
+    let runs =
+        |text: &str| ["system", "getline", "|", ">", "@", "print -", "close"].iter().any(|word| text.contains(word));
+    match args.get(at).map(Arg::text) {
+        Some(Some(program)) if !runs(program) => Told { texts: BTreeSet::from([at]), ..Told::default() },
+        _ => Told { texts: BTreeSet::from([at]), ..Told::opaque(Cause::ProgramText) },
+    }
+}

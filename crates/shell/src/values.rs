@@ -1,0 +1,279 @@
+//! What the words of a text may come to.
+
+use crate::reader::{Found, Joint};
+use crate::word::{Part, Word, is_name};
+
+/// The most texts that one word may come to.
+const MAX_READINGS: usize = 32;
+/// The name of a pipe.
+const PIPE: &str = "/dev/fd/63";
+/// How many variables a value may go through.
+const MAX_STEPS: usize = 4;
+/// The most values of a variable that are followed.
+const MAX_VALUES: usize = 8;
+
+/// One text that a word may come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reading {
+    pub(crate) text: String,
+    /// Whether it stands for the names of files that it matches.
+    pub(crate) pattern: bool,
+}
+
+/// An argument of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Arg {
+    pub(crate) written: String,
+    /// All that it may be; `None` where that is not known.
+    pub(crate) readings: Option<Vec<Reading>>,
+    /// Whether it is not the same in each shell, as with braces, or at each time.
+    pub(crate) varies: bool,
+}
+
+impl Arg {
+    /// A word of which it is not known what it will be.
+    pub(crate) fn unknown(written: impl Into<String>) -> Self {
+        Self { written: written.into(), readings: None, varies: false }
+    }
+
+    pub(crate) fn known(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { written: text.clone(), readings: Some(vec![Reading { text, pattern: false }]), varies: false }
+    }
+
+    /// Its text, where it can be only one.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self.readings.as_deref()? {
+            [Reading { text, pattern: false }] => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// The variables of a text.
+pub(crate) struct Values<'a> {
+    assigned: Vec<Assigned<'a>>,
+    changed: Vec<String>,
+    /// Whether any variable may have any value.
+    unknown: bool,
+    cwd: Option<&'a str>,
+}
+
+struct Assigned<'a> {
+    name: &'a str,
+    /// `None` where the value is not followed.
+    word: Option<Word>,
+    /// The first command that it may be set for.
+    from: usize,
+    /// Whether it is set for every command from there on.
+    is_certain: bool,
+}
+
+impl<'a> Values<'a> {
+    pub(crate) fn of(found: &'a Found, cwd: Option<&'a str>) -> Self {
+        let mut values = Self { assigned: Vec::new(), changed: found.changed.clone(), unknown: false, cwd };
+        for (index, command) in found.commands.iter().enumerate() {
+            let is_certain = command.shell == 0
+                && command.is_plain
+                && command.before == Joint::Then
+                && matches!(command.after, Joint::Then | Joint::And);
+            let names = command.assignments.iter().map(|(name, word)| Assigned {
+                name,
+                word: word.clone(),
+                from: index + 1,
+                is_certain: is_certain && command.words.is_empty(),
+            });
+            values.assigned.extend(names);
+            values.set_by(&command.words);
+        }
+        for (name, words, index) in &found.loops {
+            if words.is_empty() {
+                values.changed.push(name.clone());
+            }
+            let words =
+                words.iter().map(|word| Assigned { name, word: Some(word.clone()), from: *index, is_certain: true });
+            values.assigned.extend(words);
+        }
+        values
+    }
+
+    /// Notes what commands of the shell itself do to variables.
+    fn set_by(&mut self, words: &[Word]) {
+        let mut words = words.iter().filter_map(Word::plain);
+        let Some(program) = words.next() else { return };
+        let declares = matches!(&*program, "declare" | "typeset" | "local" | "export" | "readonly");
+        match &*program {
+            "eval" | "source" | "." | "builtin" | "command" | "emulate" | "setopt" | "shopt" => self.unknown = true,
+            "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" | "printf" | "wait" | "print" | "vared" => {
+                self.changed.extend(words.filter_map(|word| set_name(&word)));
+            }
+            _ if declares => {
+                for word in words {
+                    // A name may stand for another variable.
+                    self.unknown |= word.starts_with(['-', '+']) && word.contains('n');
+                    self.changed.extend(set_name(&word));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The arguments that a word becomes for the command at this place.
+    pub(crate) fn args(&self, word: &Word, index: usize) -> Vec<Arg> {
+        let mut all = Vec::new();
+        let Some(alternatives) = braces(&word.parts) else {
+            return vec![Arg::unknown(word.written.clone())];
+        };
+        let varies = alternatives.len() > 1 || word.parts.contains(&Part::Pipe);
+        for parts in alternatives {
+            let readings = self.readings(&parts, index, 0);
+            let written = match readings.as_deref() {
+                Some([one]) => one.text.clone(),
+                _ => word.written.clone(),
+            };
+            all.push(Arg { written, readings, varies });
+        }
+        all
+    }
+
+    /// The value that an assignment sets, where it can be only one.
+    pub(crate) fn value(&self, word: &Word, index: usize) -> Option<String> {
+        match self.readings(&word.parts, index, 0)?.as_slice() {
+            [one] => Some(one.text.clone()),
+            _ => None,
+        }
+    }
+
+    fn readings(&self, parts: &[Part], index: usize, steps: usize) -> Option<Vec<Reading>> {
+        let mut all = vec![Reading::default()];
+        for (at, part) in parts.iter().enumerate() {
+            match part {
+                Part::Plain(c) => {
+                    let is_pattern = match c {
+                        '*' | '?' => true,
+                        '[' => parts.get(at..).is_some_and(|rest| rest.contains(&Part::Plain(']'))),
+                        _ => false,
+                    };
+                    for reading in &mut all {
+                        reading.pattern |= is_pattern;
+                        reading.text.push(*c);
+                    }
+                }
+                Part::Quoted(c) => all.iter_mut().for_each(|reading| reading.text.push(*c)),
+                Part::Home => all.iter_mut().for_each(|reading| reading.text.push('~')),
+                Part::Pipe => all.iter_mut().for_each(|reading| reading.text.push_str(PIPE)),
+                Part::Unknown => return None,
+                Part::Variable { name, quoted } => {
+                    let values = self.variable(name, index, steps + 1)?;
+                    // Not quoted, a value is split into words, and none is no word.
+                    let is_split = |value: &Reading| value.text.is_empty() || value.text.contains([' ', '\t', '\n']);
+                    if !quoted && values.iter().any(is_split) || all.len() * values.len() > MAX_READINGS {
+                        return None;
+                    }
+                    let with = |reading: &Reading, value: &Reading| Reading {
+                        text: format!("{}{}", reading.text, value.text),
+                        pattern: reading.pattern || (!quoted && value.pattern),
+                    };
+                    all = all.iter().flat_map(|reading| values.iter().map(move |value| with(reading, value))).collect();
+                }
+            }
+        }
+        Some(all)
+    }
+
+    /// All values that a variable may have for the command at this place.
+    fn variable(&self, name: &str, index: usize, steps: usize) -> Option<Vec<Reading>> {
+        if self.unknown || steps > MAX_STEPS || self.changed.iter().any(|changed| changed == name) {
+            return None;
+        }
+        let own = || self.assigned.iter().filter(|assigned| assigned.name == name);
+        if own().next().is_none() {
+            let text = match name {
+                "HOME" => "~".to_owned(),
+                "PWD" => self.cwd?.to_owned(),
+                _ => return None,
+            };
+            return Some(vec![Reading { text, pattern: false }]);
+        }
+        // The environment may have a value for a name in capitals.
+        let is_own = name.chars().all(|c| !c.is_ascii_uppercase());
+        let before = |assigned: &Assigned<'_>| assigned.from <= index && (assigned.is_certain || is_own);
+        if own().nth(MAX_VALUES).is_some() || !own().any(before) {
+            return None;
+        }
+        let mut all: Vec<Reading> = Vec::new();
+        for assigned in own() {
+            for parts in braces(&assigned.word.as_ref()?.parts)? {
+                for reading in self.readings(&parts, assigned.from.saturating_sub(1), steps)? {
+                    if !all.contains(&reading) {
+                        all.push(reading);
+                    }
+                }
+            }
+        }
+        (all.len() <= MAX_READINGS).then_some(all)
+    }
+}
+
+/// The name at the beginning of what such a command takes.
+fn set_name(word: &str) -> Option<String> {
+    word.split(['=', '+', '[']).next().filter(|name| is_name(name)).map(str::to_owned)
+}
+
+/// The words that braces make of one, as in `a{b,c}`. `None` for those that are not followed, as `{1..3}`, and for too many.
+fn braces(parts: &[Part]) -> Option<Vec<Vec<Part>>> {
+    if parts.iter().filter(|part| **part == Part::Plain('{')).count() > MAX_READINGS {
+        return None;
+    }
+    let mut done: Vec<Vec<Part>> = Vec::new();
+    let mut left = vec![parts.to_vec()];
+    while let Some(parts) = left.pop() {
+        if done.len() + left.len() > MAX_READINGS {
+            return None;
+        }
+        let Some((open, commas, close)) = first_braces(&parts) else {
+            done.push(parts);
+            continue;
+        };
+        if commas.is_empty() {
+            return None;
+        }
+        let ends = commas.iter().copied().chain([close]);
+        let begins = [open].into_iter().chain(commas.iter().copied());
+        let mut alternatives: Vec<Vec<Part>> = begins
+            .zip(ends)
+            .map(|(begin, end)| {
+                let within = |range: (usize, usize)| parts.get(range.0..range.1).unwrap_or_default();
+                [within((0, open)), within((begin + 1, end)), within((close + 1, parts.len()))].concat()
+            })
+            .collect();
+        alternatives.reverse();
+        left.extend(alternatives);
+    }
+    Some(done)
+}
+
+/// The first braces that are expanded: where they open and close, and the commas between. Without a comma, they are a sequence.
+fn first_braces(parts: &[Part]) -> Option<(usize, Vec<usize>, usize)> {
+    let opens = parts.iter().enumerate().filter(|(_, part)| **part == Part::Plain('{'));
+    for (open, _) in opens {
+        let (mut depth, mut commas, mut dots, mut is_sequence) = (0_usize, Vec::new(), 0, false);
+        for (at, part) in parts.iter().enumerate().skip(open) {
+            dots = if *part == Part::Plain('.') { dots + 1 } else { 0 };
+            is_sequence |= dots == 2;
+            match part {
+                Part::Plain('{') => depth += 1,
+                Part::Plain('}') if depth == 1 => {
+                    if !commas.is_empty() || is_sequence {
+                        return Some((open, commas, at));
+                    }
+                    break;
+                }
+                Part::Plain('}') => depth -= 1,
+                Part::Plain(',') if depth == 1 => commas.push(at),
+                _ => {}
+            }
+        }
+    }
+    None
+}

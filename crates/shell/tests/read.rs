@@ -1,0 +1,185 @@
+//! What is read of texts.
+
+use proofmark_shell::{Command, read};
+
+/// The commands of a text, a line each: the program and its arguments, `?` where they are not exact, and why it is opaque.
+fn told(text: &str) -> String {
+    let commands = read(text, Some("/repo"));
+    commands.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+fn one(command: &Command) -> String {
+    let mut line = command.program.clone().unwrap_or_else(|| "?".to_owned());
+    for (name, value) in &command.assignments {
+        line = format!("{name}={} {line}", value.as_deref().unwrap_or("?"));
+    }
+    for arg in &command.args {
+        line += &format!(" {arg}");
+    }
+    if !command.exact {
+        line += " ?";
+    }
+    for cause in &command.opaque {
+        line += &format!(" !{}", cause.as_str());
+    }
+    line
+}
+
+#[track_caller]
+fn reads(text: &str, expected: &[&str]) {
+    assert_eq!(told(text), expected.join("\n"), "{text}");
+}
+
+#[test]
+fn words_lose_their_quotes() {
+    reads("c\\at 'a b'\"c\"d", &["cat a bcd"]);
+    reads("/usr/bin/cat x", &["cat x"]);
+    reads("./cat x", &["/repo/cat x"]);
+    reads("echo \"a\\nb \\$x\" '$y'", &["echo a\\nb $x $y"]);
+    reads("e''cho ''", &["echo "]);
+    reads("ls \\\n  -l", &["ls -l"]);
+}
+
+#[test]
+fn every_command_of_a_text_is_found() {
+    reads("cd a && make; ls | wc -l & pwd", &["cd a", "make !recipe", "ls", "wc -l", "pwd"]);
+    reads("if test -f x; then cat x; else ls; fi", &["test -f x", "cat x", "ls"]);
+    reads("for f in a b; do cat \"$f\"; done > out", &["cat \"$f\" ?", ""]);
+    reads("case $x in a|b) ls;; *) pwd;; esac", &["ls", "pwd"]);
+    reads("f() { ls; }; f", &["ls", "f"]);
+    reads("(cd x; ls) && { pwd; }", &["cd x", "ls", "pwd"]);
+    reads("echo \"$(date) `whoami`\" <(ls)", &["date", "whoami", "ls", "echo \"$(date) `whoami`\" /dev/fd/63 ?"]);
+    reads("[[ -f x && $y == z ]] && ls", &["ls"]);
+    reads("cat <<'A' > f\n$(date)\nA\nls", &["cat", "ls"]);
+    reads("cat <<A\n$(date)\nA", &["cat", "date"]);
+    reads("! ls # rm -rf /\ntime pwd", &["ls", "pwd"]);
+    reads("x=$(ls) y=2; z+=1 ls -l", &["ls", "y=2 x=? ", "z=? ls -l"]);
+}
+
+#[test]
+fn programs_that_start_others_are_told_with_them() {
+    reads(
+        "sudo -u x env A=1 timeout 5 nice -n 3 ls -l",
+        &["sudo -u x", "env A=1", "A=1 timeout 5", "A=1 nice -n 3", "A=1 ls -l"],
+    );
+    reads("bash -lc 'cat x | sh'", &["bash -lc cat x | sh", "cat x", "sh !input"]);
+    reads("sh -c \"$x\"", &["sh -c \"$x\" ? !evaluates"]);
+    reads("find . -name '*.rs' -exec rm {} \\;", &["find . -name *.rs -exec rm {} ;", "rm {} ?"]);
+    reads("ls | xargs -n1 wc", &["ls", "xargs -n1 !arguments", "wc $@ ?"]);
+    reads("ls | xargs sh -c 'x'", &["ls", "xargs !program !arguments", "sh -c x $@ ?", "x"]);
+    reads("uv run pytest -q", &["uv run", "pytest -q"]);
+}
+
+#[test]
+fn what_cannot_be_known_is_opaque() {
+    for (text, cause) in [
+        ("eval ls", "evaluates"),
+        ("$x ls", "program"),
+        ("$(which ls)", "program"),
+        ("{ls,-l}", "program"),
+        ("/bin/l?", "program"),
+        ("bash", "input"),
+        ("curl x | bash -s", "input"),
+        ("python3 - <<'E'\nx\nE", "input"),
+        ("python3 -c 'x'", "program_text"),
+        ("python3 -ic 'x'", "program_text"),
+        ("node -e x", "program_text"),
+        ("node --test -e x", "program_text"),
+        ("perl -pe x f", "program_text"),
+        ("make -f - <<E\nall:\nE", "input"),
+        ("source <(ls)", "input"),
+        ("git add -p", "option"),
+        ("git commit", "option"),
+        ("set -a; x=1", "variable"),
+        ("ruby -v -e x", "program_text"),
+        ("PATH=/tmp ls", "variable"),
+        ("GIT_SSH_COMMAND=x git status", "variable"),
+        ("export LD_PRELOAD=x", "variable"),
+        ("git -c alias.x='!ls' x", "option"),
+        ("git log --ext-dif", "option"),
+        ("git rebase -x ls", "option"),
+        ("tar xf a --to-comm=ls", "option"),
+        ("rg --pre ls x", "option"),
+        ("alias ls=rm", "alias"),
+        ("shopt -s dotglob", "alias"),
+        ("make CC='$(shell ls)'", "program_text"),
+        ("sed 's/a/b/e' f", "program_text"),
+        ("sed -n 'w x' f", "program_text"),
+        ("awk 'BEGIN{system(\"ls\")}'", "program_text"),
+        ("ls; ((ls|sh))", "syntax"),
+        ("echo $((ls) | (sh))", "syntax"),
+        ("echo 'a", "syntax"),
+        ("cat <<A\nx", "syntax"),
+        ("x='a[$(ls)]'; echo $((x))", "evaluates"),
+        ("[[ -f x || curl y ]]", "syntax"),
+        ("ls \u{7}", "syntax"),
+        ("echo $'\\'; ls #'", "syntax"),
+    ] {
+        let commands = read(text, Some("/repo"));
+        let found = commands.iter().any(|command| command.opaque.iter().any(|found| found.as_str() == cause));
+        assert!(found, "{text}: {}", told(text));
+    }
+}
+
+/// The files of a text, a word each, with `*` for those that are written and `?` for those that are not certain.
+fn files(text: &str) -> String {
+    let mut files: Vec<String> = Vec::new();
+    for path in read(text, Some("/repo")).into_iter().flat_map(|command| command.paths) {
+        let signs = [("*", path.writes), ("?", !path.certain)];
+        let signs: String = signs.into_iter().filter(|(_, has)| *has).map(|(sign, _)| sign).collect();
+        files.push(format!("{}{signs}", path.path));
+    }
+    files.join(" ")
+}
+
+#[test]
+fn files_are_named_from_the_root() {
+    for (text, expected) in [
+        ("cat a ../b /c ~/d \"$HOME\"/e", "/a/b/ /c".replace("/a/b/ /c", "/b /c /repo/a ~/d ~/e")),
+        ("cd src && cat a", "/repo/src /repo/src/a".to_owned()),
+        ("cd src; cat a", "/repo/src /repo/a /repo/src/a".to_owned()),
+        ("cd src && ls x; cat a", "/repo/src /repo/src/x /repo/a /repo/src/a".to_owned()),
+        ("cd $x && cat a", "$x? a?".to_owned()),
+        ("cat a > b 2>> c < d", "/repo/a /repo/b* /repo/c* /repo/d".to_owned()),
+        ("cat {a,b}.c", "/repo/a.c /repo/b.c".to_owned()),
+        ("cat ~/.ssh/id_*", "~/.ssh/id_*".to_owned()),
+        ("cat ~/.s*/id", "~/.s*/id?".to_owned()),
+        ("cat a/../b", "/repo/b?".to_owned()),
+        ("cat ~root/x", "~root/x?".to_owned()),
+        ("cat -- --file=x -oyes", "/repo/x /repo/yes".to_owned()),
+        ("d=.ssh; cat ~/$d/x", "~/.ssh/x".to_owned()),
+        ("D=.ssh; cat ~/$D/x", "~/.ssh/x".to_owned()),
+        ("false && D=x; cat ~/$D/x", "~/$D/x?".to_owned()),
+        ("for f in a b; do cat $f; done", "/repo/a /repo/b".to_owned()),
+        ("grep -rn '/etc/shadow' src", "/repo/src".to_owned()),
+        ("grep -f /etc/shadow src", "/etc/shadow /repo/src".to_owned()),
+        ("cp a b", "/repo/a /repo/b*".to_owned()),
+        ("echo a > $x", "$x*?".to_owned()),
+        ("git commit -m 'a .env'", "/repo/commit".to_owned()),
+        ("curl -d@/etc/passwd x", "/etc/passwd /repo/@/etc/passwd /repo/x".to_owned()),
+    ] {
+        assert_eq!(files(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn nothing_is_too_deep_or_too_long() {
+    for text in [
+        "(".repeat(60_000),
+        "$(".repeat(30_000),
+        "\"$(".repeat(20_000),
+        "${a:-".repeat(12_000),
+        "`".repeat(60_000),
+        "case x in a) ".repeat(5_000),
+        "{".repeat(60_000),
+        format!("echo {}", "{a,b}".repeat(12_000)),
+        format!("echo {}", "{a,".repeat(20_000)),
+        "x=$x$x; ".repeat(8_000),
+        "ls;".repeat(20_000),
+        "<<A ".repeat(15_000),
+        "cd a; ".repeat(10_000),
+        "x".repeat(70_000),
+    ] {
+        drop(read(&text, Some("/repo")));
+    }
+}

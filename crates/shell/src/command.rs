@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::folder::Walk;
 use crate::path::{self, Folders, NamedPath};
-use crate::program::{self, Start};
+use crate::program;
 use crate::reader::{RawCommand, Reader};
+use crate::told::{self, Start};
 use crate::tools;
 use crate::values::{Arg, Values};
+use crate::variables;
 use crate::{Cause, Command, MAX_COMMANDS, MAX_DEPTH, MAX_TEXT_BYTES};
 
 /// The commands of a text, with those of the texts within it.
@@ -116,7 +118,7 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
         exact: true,
         ..Command::default()
     };
-    if ready.assignments.iter().any(|(name, _)| program::is_decisive(name)) {
+    if ready.assignments.iter().any(|(name, _)| variables::is_decisive(name)) {
         command.opaque.insert(Cause::Variable);
     }
     let Some((first, rest)) = ready.args.split_first() else {
@@ -132,22 +134,22 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
     let program = name_of(program, &ready.folders);
     // A path may lead to any program; what its name says of its words holds as well.
     let name = program.rsplit('/').next().unwrap_or(&program);
-    let told = program::explain(name, rest);
+    let said = program::explain(name, rest);
     // What belongs to a command that this one starts is told there.
-    let own = rest.get(..told.own.unwrap_or(rest.len())).unwrap_or(rest);
+    let own = rest.get(..said.own.unwrap_or(rest.len())).unwrap_or(rest);
     command.exact = own.iter().all(|arg| arg.text().is_some() && !arg.varies);
     command.args = own.iter().map(|arg| arg.written.clone()).collect();
-    command.subcommand = told.subcommand;
-    command.opaque.extend(told.opaque);
+    command.subcommand = said.subcommand;
+    command.opaque.extend(said.opaque);
     let mut paths: BTreeSet<NamedPath> = ready.redirected.clone();
     for (at, arg) in own.iter().enumerate() {
-        if !told.texts.contains(&at) {
+        if !said.texts.contains(&at) {
             path::add(arg, &ready.folders, tools::writes(name, own, at), &mut paths);
         }
     }
-    let script = told.script.or_else(|| program.contains('/').then(|| Arg::known(program.clone())));
+    let script = said.script.or_else(|| program.contains('/').then(|| Arg::known(program.clone())));
     if let Some(script) = script {
-        let reads_input = script.text().is_none_or(|text| text == "-" || program::is_device(text));
+        let reads_input = script.text().is_none_or(|text| text == "-" || told::is_device(text));
         if reads_input {
             command.opaque.insert(Cause::Input);
         }
@@ -157,9 +159,9 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
     }
     command.paths = paths.into_iter().collect();
     // Without a command, it prints all variables.
-    let only_prints = program == "env" && told.starts.is_empty();
+    let only_prints = program == "env" && said.starts.is_empty();
     command.program = Some(if only_prints { "printenv".to_owned() } else { program });
-    (command, told.starts)
+    (command, said.starts)
 }
 
 /// The name that a program is known by: its file name in a folder of the system, and otherwise its path.

@@ -13,6 +13,7 @@
 //! | `path` | the files that words name |
 //! | `command` | one command: the program, and the commands that it starts in turn |
 //! | `program`, `options`, `tools`, `text_tools` | programs that start others, and their words |
+//! | `told`, `variables` | what is known of a command; variables that decide what runs |
 
 mod command;
 mod compound;
@@ -23,8 +24,10 @@ mod path;
 mod program;
 mod reader;
 mod text_tools;
+mod told;
 mod tools;
 mod values;
+mod variables;
 mod word;
 
 use std::collections::BTreeSet;

@@ -5,108 +5,10 @@ use std::collections::BTreeSet;
 use crate::Cause;
 use crate::options;
 use crate::text_tools::{awk, searcher, sed};
+use crate::told::{Start, Told, is_device};
 use crate::tools::{find, git, make, recipes, subcommand, with_options, xargs};
 use crate::values::Arg;
-
-/// Something that a command starts.
-#[derive(Debug)]
-pub(crate) enum Start {
-    Command {
-        args: Vec<Arg>,
-        assignments: Vec<(String, Option<String>)>,
-    },
-    /// A text for a shell.
-    Text(String),
-}
-
-/// What is known of a command from its program and its words.
-#[derive(Debug, Default)]
-pub(crate) struct Told {
-    pub(crate) starts: Vec<Start>,
-    /// How many of the words are its own, where the rest is a command that it starts.
-    pub(crate) own: Option<usize>,
-    pub(crate) subcommand: Option<String>,
-    pub(crate) script: Option<Arg>,
-    pub(crate) opaque: BTreeSet<Cause>,
-    /// The words that are a text, and no file.
-    pub(crate) texts: BTreeSet<usize>,
-}
-
-impl Told {
-    pub(crate) fn opaque(cause: Cause) -> Self {
-        Self { opaque: BTreeSet::from([cause]), ..Self::default() }
-    }
-
-    fn script(at: &Arg) -> Self {
-        Self { script: Some(at.clone()), ..Self::default() }
-    }
-}
-
-/// Variables that decide which programs run, or what they load.
-const DECISIVE: [&str; 22] = [
-    "PATH",
-    "IFS",
-    "ENV",
-    "BASH_ENV",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "PS4",
-    "PROMPT_COMMAND",
-    "CDPATH",
-    "GLOBIGNORE",
-    "ZDOTDIR",
-    "FPATH",
-    "EDITOR",
-    "VISUAL",
-    "PAGER",
-    "MANPAGER",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "SHELL",
-    "MAKEFLAGS",
-    "MAKEFILES",
-    "HOME",
-];
-const DECISIVE_BEGINNINGS: [&str; 21] = [
-    "LD_",
-    "DYLD_",
-    "GIT_",
-    "PYTHON",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "RUBY",
-    "PERL",
-    "JAVA_TOOL",
-    "_JAVA",
-    "JDK_JAVA",
-    "RUSTC",
-    "CARGO_",
-    "npm_config_",
-    "NPM_CONFIG_",
-    "BASH_FUNC",
-    "GOFLAGS",
-    "PHP",
-    "LUA_",
-    "XDG_CONFIG",
-    "PROOFMARK_",
-];
-/// Variables that begin alike and decide nothing.
-const HARMLESS: [&str; 8] = [
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONUNBUFFERED",
-    "PYTHONIOENCODING",
-    "PYTHONUTF8",
-    "PYTHONHASHSEED",
-    "CARGO_TERM_COLOR",
-    "CARGO_INCREMENTAL",
-    "GIT_TERMINAL_PROMPT",
-];
-
-/// Whether a variable decides which program runs.
-pub(crate) fn is_decisive(name: &str) -> bool {
-    let begins = || DECISIVE_BEGINNINGS.iter().any(|begin| name.starts_with(begin));
-    DECISIVE.contains(&name) || (begins() && !HARMLESS.contains(&name))
-}
+use crate::variables::is_decisive;
 
 /// What a program does with these words.
 pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
@@ -246,11 +148,6 @@ fn shell(args: &[Arg]) -> Told {
         Some(file) if file.text().is_some_and(|text| text != "-" && !is_device(text)) => Told::script(file),
         _ => Told::opaque(Cause::Input),
     }
-}
-
-/// Whether a name is one that leads to what a process reads.
-pub(crate) fn is_device(name: &str) -> bool {
-    name.contains("/dev/") || name.contains("/proc/")
 }
 
 fn interpreter(known: &options::Interpreter, args: &[Arg]) -> Told {

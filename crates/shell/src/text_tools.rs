@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::Cause;
 use crate::options;
-use crate::program::Told;
+use crate::told::Told;
 use crate::values::Arg;
 
 /// The first word that is no option is a pattern, unless an option gives one or names a file with it.

@@ -2,8 +2,9 @@
 
 use crate::Cause;
 use crate::options::Options;
-use crate::program::{Start, Told, is_decisive};
+use crate::told::{Start, Told};
 use crate::values::Arg;
+use crate::variables::is_decisive;
 
 /// Programs that only read what they are given, and show it.
 const READERS: [&str; 23] = [

@@ -37,6 +37,7 @@ pages! {
     mcp: "docs/mcp.md";
     operating: "docs/operating.md";
     origins: "docs/origins.md";
+    shell: "docs/shell.md";
     page: "docs/page.md";
     predicate: "docs/predicate.md";
     patches: "docs/patches.md";

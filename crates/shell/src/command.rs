@@ -10,7 +10,7 @@ use crate::told::{self, Start};
 use crate::tools;
 use crate::values::{Arg, Values};
 use crate::variables;
-use crate::{Cause, Command, MAX_COMMANDS, MAX_DEPTH, MAX_TEXT_BYTES};
+use crate::{Cause, Command, MAX_COMMANDS, MAX_DEPTH, MAX_PATHS, MAX_TEXT_BYTES, MAX_TOLD_BYTES};
 
 /// The commands of a text, with those of the texts within it.
 pub(crate) fn read(text: &str, folders: Option<&BTreeSet<String>>, depth: usize) -> Result<Vec<Command>, Cause> {
@@ -28,7 +28,7 @@ pub(crate) fn read(text: &str, folders: Option<&BTreeSet<String>>, depth: usize)
     let cwd = folders.filter(|folders| folders.len() == 1).and_then(|folders| folders.first());
     let values = Values::of(&found, cwd.filter(|_| !changes_folder(&found.commands)).map(String::as_str));
     let mut walk = Walk::new(&found, folders.cloned());
-    let mut commands = Commands { all: Vec::new(), depth };
+    let mut commands = Commands { all: Vec::new(), depth, bytes: 0, paths: 0 };
     for (index, raw) in found.commands.iter().enumerate() {
         let folders = walk.at(raw);
         let words = raw.words.iter().map(|word| values.args(word, index));
@@ -77,9 +77,19 @@ pub(crate) struct Ready {
 struct Commands {
     all: Vec<Command>,
     depth: usize,
+    bytes: usize,
+    paths: usize,
 }
 
 impl Commands {
+    /// Counts what is told of a command, which can be many times its text.
+    fn add_told(&mut self, command: &Command) -> Result<(), Cause> {
+        let bytes = command.paths.iter().map(|path| path.path.len()).chain(command.args.iter().map(String::len));
+        self.bytes = self.bytes.saturating_add(bytes.sum());
+        self.paths = self.paths.saturating_add(command.paths.len());
+        if self.bytes > MAX_TOLD_BYTES || self.paths > MAX_PATHS { Err(Cause::TooLarge) } else { Ok(()) }
+    }
+
     /// Adds a command, and those that it starts.
     fn add(&mut self, ready: &Ready) -> Result<(), Cause> {
         let mut left = vec![ready.clone()];
@@ -88,6 +98,7 @@ impl Commands {
                 return Err(Cause::TooLarge);
             }
             let (command, starts) = one(&ready);
+            self.add_told(&command)?;
             self.all.push(command);
             for start in starts {
                 match start {
@@ -100,6 +111,9 @@ impl Commands {
                         let inner = read(&text, ready.folders.as_ref(), self.depth + 1)?;
                         if self.all.len() + inner.len() > MAX_COMMANDS {
                             return Err(Cause::TooLarge);
+                        }
+                        for command in &inner {
+                            self.add_told(command)?;
                         }
                         self.all.extend(inner);
                     }

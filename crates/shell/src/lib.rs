@@ -38,6 +38,10 @@ pub use path::{NamedPath, is_read_alike, normalized};
 pub const MAX_TEXT_BYTES: usize = 64 * 1024;
 /// The most commands of a text.
 pub const MAX_COMMANDS: usize = 1_000;
+/// The most bytes of words and paths that are told of a text.
+pub(crate) const MAX_TOLD_BYTES: usize = 1024 * 1024;
+/// The most files that are told of a text.
+pub const MAX_PATHS: usize = 4_000;
 /// How deep groups, substitutions and texts within texts may go.
 pub(crate) const MAX_DEPTH: usize = 24;
 

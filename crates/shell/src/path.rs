@@ -61,6 +61,9 @@ fn has_escape(text: &str) -> bool {
     parts.any(|part| matches!(part, [b'%', digits @ ..] if digits.iter().all(u8::is_ascii_hexdigit)))
 }
 
+/// The most signs of a word behind which a name may stand.
+const MAX_NAMES: usize = 64;
+
 /// Adds the files that an argument may name.
 pub(crate) fn add(arg: &Arg, folders: &Folders, writes: bool, to: &mut BTreeSet<NamedPath>) {
     let Some(readings) = &arg.readings else {
@@ -68,7 +71,12 @@ pub(crate) fn add(arg: &Arg, folders: &Folders, writes: bool, to: &mut BTreeSet<
         return;
     };
     for reading in readings {
-        for name in names(&reading.text) {
+        let names = names(&reading.text);
+        if names.len() > MAX_NAMES {
+            to.insert(NamedPath { path: arg.written.clone(), certain: false, pattern: false, writes });
+            continue;
+        }
+        for name in names {
             let named = Named { name, pattern: reading.pattern, writes };
             match folders {
                 Some(folders) => to.extend(folders.iter().map(|folder| named.below(Some(folder)))),
@@ -129,7 +137,7 @@ fn names(word: &str) -> Vec<&str> {
         names.extend(attached.filter(|attached| attached.len() > 2));
     }
     let after = word.char_indices().filter(|(_, c)| matches!(c, '=' | '@' | ':' | ','));
-    names.extend(after.filter_map(|(at, _)| word.get(at + 1..)));
+    names.extend(after.filter_map(|(at, _)| word.get(at + 1..)).take(MAX_NAMES + 1));
     names.retain(|name| !name.is_empty());
     names
 }

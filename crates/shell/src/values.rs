@@ -1,7 +1,10 @@
 //! What the words of a text may come to.
 
+use std::cell::Cell;
+
 use crate::reader::{Found, Joint};
 use crate::word::{Part, Word, is_name};
+use crate::{MAX_TEXT_BYTES, MAX_TOLD_BYTES};
 
 /// The most texts that one word may come to.
 const MAX_READINGS: usize = 32;
@@ -57,6 +60,8 @@ pub(crate) struct Values<'a> {
     /// Whether any variable may have any value.
     unknown: bool,
     cwd: Option<&'a str>,
+    /// How many bytes of texts were made: a short text can have long values many times.
+    made: Cell<usize>,
 }
 
 struct Assigned<'a> {
@@ -71,7 +76,8 @@ struct Assigned<'a> {
 
 impl<'a> Values<'a> {
     pub(crate) fn of(found: &'a Found, cwd: Option<&'a str>) -> Self {
-        let mut values = Self { assigned: Vec::new(), changed: found.changed.clone(), unknown: false, cwd };
+        let mut values =
+            Self { assigned: Vec::new(), changed: found.changed.clone(), unknown: false, cwd, made: Cell::new(0) };
         for (index, command) in found.commands.iter().enumerate() {
             let is_certain = command.shell == 0
                 && command.is_plain
@@ -127,6 +133,9 @@ impl<'a> Values<'a> {
         let varies = alternatives.len() > 1 || word.parts.contains(&Part::Pipe);
         for parts in alternatives {
             let readings = self.readings(&parts, index, 0);
+            let made = readings.iter().flatten().map(|reading| reading.text.len()).sum::<usize>();
+            self.made.set(self.made.get().saturating_add(made + word.written.len()));
+            let readings = readings.filter(|_| self.made.get() <= MAX_TOLD_BYTES);
             let written = match readings.as_deref() {
                 Some([one]) => one.text.clone(),
                 _ => word.written.clone(),
@@ -145,6 +154,10 @@ impl<'a> Values<'a> {
     }
 
     fn readings(&self, parts: &[Part], index: usize, steps: usize) -> Option<Vec<Reading>> {
+        self.made.set(self.made.get().saturating_add(parts.len()));
+        if self.made.get() > MAX_TOLD_BYTES {
+            return None;
+        }
         let mut all = vec![Reading::default()];
         for (at, part) in parts.iter().enumerate() {
             match part {
@@ -166,6 +179,11 @@ impl<'a> Values<'a> {
                 Part::Variable { name, quoted } => {
                     let values = self.variable(name, index, steps + 1)?;
                     // Not quoted, a value is split into words, and none is no word.
+                    let longest =
+                        |all: &[Reading]| all.iter().map(|reading| reading.text.len()).max().unwrap_or_default();
+                    if longest(&all) + longest(&values) > MAX_TEXT_BYTES {
+                        return None;
+                    }
                     let is_split = |value: &Reading| value.text.is_empty() || value.text.contains([' ', '\t', '\n']);
                     if !quoted && values.iter().any(is_split) || all.len() * values.len() > MAX_READINGS {
                         return None;

@@ -178,8 +178,16 @@ fn nothing_is_too_deep_or_too_long() {
         "ls;".repeat(20_000),
         "<<A ".repeat(15_000),
         "cd a; ".repeat(10_000),
+        format!("cat {}", "=a".repeat(30_000)),
+        format!("cat {}", ("=a".repeat(60) + " ").repeat(500)),
+        format!("x={}; cat {}", "a".repeat(30_000), "$x ".repeat(10_000)),
+        format!("x={}; cat {}", "a".repeat(30_000), "$x".repeat(15_000)),
+        format!("cd /{}; {}", "a".repeat(30_000), "cat b;".repeat(900)),
+        format!("cat {}", "{a,b}".repeat(5).as_str().to_owned() + &" {a,b}{c,d}".repeat(4_000)),
         "x".repeat(70_000),
     ] {
-        drop(read(&text, Some("/repo")));
+        let commands = read(&text, Some("/repo"));
+        let told: usize = commands.iter().flat_map(|command| &command.paths).map(|path| path.path.len()).sum();
+        assert!(told < 2 * 1024 * 1024, "{told}");
     }
 }

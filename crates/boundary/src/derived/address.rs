@@ -7,6 +7,8 @@ use proofmark_shell::Command;
 
 /// The most addresses of an action. With more, its hosts are not known.
 const MAX_ADDRESSES: usize = 1_000;
+/// The longest address, in bytes. Of a longer one, the host is not certain.
+const MAX_ADDRESS_BYTES: usize = 4_096;
 /// How deep arguments are searched.
 const MAX_DEPTH: usize = 64;
 /// Schemes that programs read with fewer slashes, too.
@@ -97,7 +99,7 @@ fn addresses_in(text: &str, found: &mut BTreeSet<Address>) -> bool {
         let begin =
             before.char_indices().rev().take_while(|(_, c)| is_scheme(*c)).last().map_or(at, |(begin, _)| begin);
         let scheme = before.get(begin..).unwrap_or_default().to_ascii_lowercase();
-        let after = text.get(at + 1..).unwrap_or_default();
+        let after = first_bytes(text.get(at + 1..).unwrap_or_default());
         let is_special = SPECIAL.iter().any(|special| scheme.ends_with(special));
         let slashes = after.chars().take_while(|c| matches!(c, '/' | '\\')).count();
         // What programs drop may stand between.
@@ -114,11 +116,16 @@ fn addresses_in(text: &str, found: &mut BTreeSet<Address>) -> bool {
     }
     // Without a scheme, a browser takes that of the page.
     if text.starts_with("//") || text.starts_with("\\\\") || text.starts_with("/\\") {
-        let mut other = address("", text, 2);
+        let mut other = address("", first_bytes(text), 2);
         other.certain = false;
         found.insert(other);
     }
     true
+}
+
+/// The beginning of a text, as far as an address may go.
+fn first_bytes(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(MAX_ADDRESS_BYTES)).unwrap_or(text)
 }
 
 fn address(scheme: &str, after: &str, slashes: usize) -> Address {
@@ -139,7 +146,8 @@ fn address(scheme: &str, after: &str, slashes: usize) -> Address {
     let is_number = last.starts_with(|c: char| c.is_ascii_digit());
     let is_v4 = host.split('.').count() == 4 && host.parse::<std::net::Ipv4Addr>().is_ok();
     let is_plain = is_v6 || (host.chars().all(is_name) && (!is_number || is_v4));
-    let certain = slashes == 2
+    let certain = after.len() < MAX_ADDRESS_BYTES
+        && slashes == 2
         && after.starts_with("//")
         && !host.is_empty()
         && is_plain

@@ -287,6 +287,7 @@ pub(crate) static REVIEWS: Table = Table {
         integer("sequence"),
         text("tenant"),
         text("decision_id"),
+        text("fingerprint"),
         text("subject"),
         text("verdict"),
         text("reviewer"),
@@ -302,6 +303,8 @@ pub(crate) static REVIEWS: Table = Table {
     unique: &[&["tenant", "decision_id", "person", "role"]],
     indexes: &[
         index("reviews_by_subject", &["tenant", "subject"]),
+        // For denials, which count for the action whatever names a request gives.
+        index("reviews_by_action", &["tenant", "fingerprint"]),
         index("reviews_by_person", &["tenant", "person", "sequence"]),
         // For people: what was reviewed lately.
         index("reviews_by_time", &["tenant", "reviewed_at"]),

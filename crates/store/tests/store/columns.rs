@@ -14,7 +14,7 @@ use crate::samples::folder;
 const JUDGED: &[(&str, &[&str])] = &[
     ("asked", &["facts"]),
     ("counted", &["counted_at", "key", "nth", "total"]),
-    ("decisions", &["class", "fingerprint"]),
+    ("decisions", &["class"]),
     ("jobs", &["accepted", "chain"]),
     ("requests", &["document", "sequence"]),
     ("reviews", &["decision_id", "note", "reviewed_at", "reviewer", "role", "until"]),

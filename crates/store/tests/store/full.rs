@@ -140,6 +140,7 @@ fn decisions(store: &Store) {
 fn denial() -> Review {
     Review {
         decision_id: decision_id(6),
+        fingerprint: "6".to_owned(),
         subject: "6".to_owned(),
         verdict: ReviewVerdict::Denied,
         reviewer: "Bob".to_owned(),

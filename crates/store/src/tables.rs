@@ -438,6 +438,7 @@ pub(crate) static PINS: Table = Table {
         text("tenant"),
         text("server"),
         text("tool"),
+        text("account"),
         truth("is_pinned"),
         truth("is_approved"),
         bytes("definition").of_bytes(32),
@@ -445,7 +446,7 @@ pub(crate) static PINS: Table = Table {
         integer("listed_at"),
         text("document"),
     ],
-    key: &["tenant", "server", "tool", "is_pinned"],
+    key: &["tenant", "server", "tool", "account", "is_pinned"],
     is_clustered: true,
     ..PLAIN
 };

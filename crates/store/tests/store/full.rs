@@ -164,6 +164,7 @@ fn session(store: &Store) {
     let pin = StoredPin {
         server: "server".to_owned(),
         tool: "tool".to_owned(),
+        account: String::new(),
         definition: Sha256Digest::of(b"{}"),
         document: "{}".to_owned(),
         is_approved: true,

@@ -228,6 +228,7 @@ fn write(store: &TenantStore<'_>, step: Step) -> Write {
         _ => StoredPin {
             server: text(step.one),
             tool: text(step.other),
+            account: text(digit(step.choice, 3, 2)),
             definition: proofmark_receipt::Sha256Digest::of(&step.choice.to_be_bytes()),
             document: "{}".to_owned(),
             is_approved: digit(step.choice, 2, 2) == 0,

@@ -161,7 +161,7 @@ fn of_review(check: &mut Check<'_>, row: &Row<'_>) -> Result<(), Fault> {
 
 fn of_pin(check: &mut Check<'_>, row: &Row<'_>) -> Result<(), Fault> {
     let (server, tool): (String, String) = (row.get(1)?, row.get(2)?);
-    let (definition, text): ([u8; 32], String) = (row.get(4)?, row.get(5)?);
+    let (definition, text): ([u8; 32], String) = (row.get(5)?, row.get(6)?);
     let limits = Limits { max_bytes: text.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
     let document = Json::parse_with(text.as_bytes(), limits).ok();
     let digest = document.map(|document| Sha256Digest::of(&document.canonical_vrf()));

@@ -346,15 +346,15 @@ impl Guard {
         }
     }
 
-    /// Whether a decision was denied, has as many approvals as it waits for, or cannot be reviewed any more because the same action
-    /// was allowed since: then it is decided anew.
+    /// Whether the action of a decision was denied, or the decision has as many approvals as it waits for, or cannot be reviewed any more
+    /// because the same action was allowed since: then it is decided anew.
     fn is_settled(&self, decision: &str) -> Result<bool, StoreError> {
         let store = self.store();
+        let Some(stored) = store.decision(decision)? else { return Ok(false) };
         let reviews = store.reviews(decision)?;
         let approvals = reviews.iter().filter(|review| review.verdict == ReviewVerdict::Approved).count() as u64;
-        let is_denied = reviews.iter().any(|review| review.verdict == ReviewVerdict::Denied);
-        Ok(is_denied
-            || (approvals > 0 && store.decision(decision)?.is_some_and(|decision| approvals >= decision.about.wanted))
+        Ok(approvals >= stored.about.wanted.max(1)
+            || store.denial(&stored.fingerprint, self.decider.now().unix_millis())?.is_some()
             || store.allowed_since(decision)?.is_some())
     }
 

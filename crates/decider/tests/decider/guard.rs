@@ -61,8 +61,13 @@ impl Place {
     }
 
     fn guard(&self) -> Guard {
+        self.guard_of("s", None)
+    }
+
+    fn guard_of(&self, session: &str, agent: Option<&str>) -> Guard {
         let settings = GuardSettings {
-            session: "s".to_owned(),
+            session: session.to_owned(),
+            agent: agent.map(str::to_owned),
             server: "notes".to_owned(),
             wait: Duration::from_secs(600),
             ..GuardSettings::default()
@@ -158,6 +163,18 @@ fn a_call_that_is_denied_is_blocked_at_once() {
     place.review(&decision, "ann", false);
     let answer = blocked(guard.tick());
     assert!(answer.contains("human_denied"), "{answer}");
+}
+
+#[test]
+fn a_call_is_blocked_at_once_when_its_action_is_denied_to_another_agent() {
+    let place = Place::new();
+    let guards = [place.guard_of("a", Some("a")), place.guard_of("b", Some("b"))];
+    let waiting = guards.each_ref().map(|guard| waits(guard.from_client(write(1).as_bytes())));
+    place.review(&waiting[0], "ann", false);
+    for guard in guards {
+        let answer = blocked(guard.tick());
+        assert!(answer.contains("human_denied"), "{answer}");
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub fn require_component(subcommand: &str, component: &str) -> anyhow::Result<()
 }
 
 /// Installs the runtimes that submissions are run with, what fetches the clients of tests, the browser whose pages ask the
-/// server, what makes certificates for a server, what makes networks and clocks that fail, and the database that servers share; says so
+/// server, what makes certificates for a server, what makes networks and clocks that fail, what reads alert rules, and the database that servers share; says so
 /// where it may not or cannot.
 pub fn provide_runtimes() {
     let missing = || PROGRAMS.iter().filter(|(program, _)| !starts(program));
@@ -39,7 +39,7 @@ pub fn provide_runtimes() {
 }
 
 /// Programs that tests start, and the Debian packages that bring them.
-pub const PROGRAMS: [(&str, &[&str]); 10] = [
+pub const PROGRAMS: [(&str, &[&str]); 11] = [
     ("python3", &["python3", "python3-venv"]),
     ("node", &["nodejs"]),
     ("npx", &["npm"]),
@@ -50,6 +50,7 @@ pub const PROGRAMS: [(&str, &[&str]); 10] = [
     ("openssl", &["openssl"]),
     ("ip", &["iproute2"]),
     ("faketime", &["faketime"]),
+    ("promtool", &["prometheus"]),
 ];
 
 /// What the tests import from Python, and the package that brings it.
@@ -237,6 +238,9 @@ fn tell_missing(program: &str, packages: &[&str]) {
 /// What Debian's scripts read before they make a server of their own, which tests do not need.
 const NO_SERVER: &str = "/etc/postgresql-common/createcluster.d/no-server-of-proofmark.conf";
 
+/// With it, `systemctl` starts nothing: tests need the programs of packages, and not their services.
+const NO_SERVICE: (&str, &str) = ("SYSTEMD_OFFLINE", "1");
+
 fn provide_postgres() {
     if postgres::is_installed() {
         return;
@@ -266,7 +270,7 @@ fn install(packages: &[&str]) -> bool {
         let mut install = Command::new("apt-get");
         install.args(["install", "--yes", "--no-install-recommends"]).args(packages);
         run_quietly(Command::new("apt-get").arg("update")).is_ok()
-            && run_quietly(install.env("DEBIAN_FRONTEND", "noninteractive")).is_ok()
+            && run_quietly(install.env("DEBIAN_FRONTEND", "noninteractive").env(NO_SERVICE.0, NO_SERVICE.1)).is_ok()
     };
     // A mirror may fail once; pip and npm are asked a second time, too.
     attempt() || attempt()

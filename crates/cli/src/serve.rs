@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use proofmark_agents::{Terms, endpoints};
 use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
-use proofmark_decider::{Decider, PolicyPlace};
+use proofmark_decider::{Decider, PolicyPlace, policy_name};
 use proofmark_jobs::{JobSettings, Role, Verifications};
 use proofmark_keys::{KnownSigners, TrustedSigners, without_kinds};
 use proofmark_otlp::{Export, Flush, OtlpEndpoint};
@@ -74,6 +74,9 @@ pub(crate) struct Serve {
     /// What the accounts that ask by the socket do belongs to this tenant: pages and reviewers with its API keys see it
     #[arg(long, value_name = "TENANT", requires = "socket", default_value_t = Tenant::LOCAL)]
     socket_tenant: Tenant,
+    /// The accounts that ask by the socket ask this policy of their tenant, and no other
+    #[arg(long, value_name = "NAME", requires = "socket", value_parser = policy_name)]
+    socket_policy: Option<String>,
     /// For guards of agents elsewhere: whether tools are pinned when they are first listed, or blocked until `proofmark guard pin approve`
     #[arg(long, value_enum, default_value = "learn", value_name = "HOW")]
     pins: PinningName,
@@ -120,6 +123,7 @@ impl Serve {
         if self.service.policy.is_empty() {
             self.service.policy.extend(policy_option::named(None, config)?.map(PolicyFile::of_all));
         }
+        self.check_socket_policy()?;
         if self.check {
             return self.check(config);
         }
@@ -175,7 +179,20 @@ impl Serve {
             Place::File(store) => Some(self.own_files(config, store)?),
             Place::Database(_) => None,
         };
-        Ok(Some(SocketSettings { path, own, tenant: self.socket_tenant.clone() }))
+        Ok(Some(SocketSettings { path, own, tenant: self.socket_tenant.clone(), policy: self.socket_policy.clone() }))
+    }
+
+    /// Whether those who ask by the socket have the policy that they are to ask.
+    fn check_socket_policy(&self) -> anyhow::Result<()> {
+        let Some(name) = &self.socket_policy else { return Ok(()) };
+        let tenant = &self.socket_tenant;
+        if self.service.policy.iter().any(|policy| policy.place.is_asked(tenant, name)) {
+            return Ok(());
+        }
+        Err(with_help(
+            format!("use the policy `{name}` for the socket: the tenant `{}` has none of this name", tenant.as_str()),
+            format!("give it one with `--policy {}:{name}=FILE`", tenant.as_str()),
+        ))
     }
 
     fn own_files(&self, config: &Config, store: PathBuf) -> anyhow::Result<OwnFiles> {

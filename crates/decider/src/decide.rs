@@ -301,9 +301,10 @@ struct Known {
 impl Known {
     fn of(question: &Question<'_>, store: &TenantStore<'_>, last: Option<Last>) -> Result<Self, StoreError> {
         let fingerprint = question.policy.fingerprint(question.request);
-        // How often it was denied counts for the action, no matter who asks; a reviewer's denial for its subject.
+        // How often it was denied, and a reviewer's denial, count for the action, no matter who asks: the agent and the environment
+        // are names that a request gives.
         let subject = subject_key(&fingerprint, &question.request.subject());
-        let ActionState { now, history: stored, denial } = store.action_state(&fingerprint.to_string(), &subject)?;
+        let ActionState { now, history: stored, denial } = store.action_state(&fingerprint.to_string())?;
         let denial = denial.map(|review| Denial {
             decision_id: review.decision_id,
             reviewer: review.reviewer,

@@ -23,7 +23,7 @@ use proofmark_store::{ReviewVerdict, StoreError, StoredPin, TenantStore};
 
 use crate::decide::DecideError;
 use crate::decider::Decider;
-use crate::pins::{MAX_WAITING, names_that_wait, pinned, pins, waiting_pin};
+use crate::pins::{MAX_WAITING, names_that_wait, pinned_for, pins, waiting_pin};
 use crate::session_decider::{Known, Owner, SessionDecider};
 use proofmark_keys::TrustedSigners;
 
@@ -117,7 +117,7 @@ impl Guard {
         pinning: Pinning,
     ) -> Result<Self, DecideError> {
         let policy = decider.policy_for(&owner.tenant, &owner.asker)?;
-        let pins = pinned(&decider.store().of(&owner.tenant))?;
+        let pins = pinned_for(pins(&decider.store().of(&owner.tenant))?, account_of(&owner));
         let (session, shadow) = (settings.session.clone(), settings.shadow);
         let mut connection = Connection::new(settings, Pins::new(pinning, pins));
         let opened = connection.open(&policy, decider.now().as_str());
@@ -340,21 +340,21 @@ impl Guard {
     fn renew_pins(&self) {
         if self.connection().any_quarantined() {
             // If the store cannot be read, it stays quarantined.
-            if let Ok(pins) = pinned(&self.store()) {
-                self.connection().renew_pins(pins);
+            if let Ok(pins) = pins(&self.store()) {
+                self.connection().renew_pins(pinned_for(pins, account_of(&self.owner)));
             }
         }
     }
 
-    /// Whether a decision was denied, has as many approvals as it waits for, or cannot be reviewed any more because the same action
-    /// was allowed since: then it is decided anew.
+    /// Whether the action of a decision was denied, or the decision has as many approvals as it waits for, or cannot be reviewed any more
+    /// because the same action was allowed since: then it is decided anew.
     fn is_settled(&self, decision: &str) -> Result<bool, StoreError> {
         let store = self.store();
+        let Some(stored) = store.decision(decision)? else { return Ok(false) };
         let reviews = store.reviews(decision)?;
         let approvals = reviews.iter().filter(|review| review.verdict == ReviewVerdict::Approved).count() as u64;
-        let is_denied = reviews.iter().any(|review| review.verdict == ReviewVerdict::Denied);
-        Ok(is_denied
-            || (approvals > 0 && store.decision(decision)?.is_some_and(|decision| approvals >= decision.about.wanted))
+        Ok(approvals >= stored.about.wanted.max(1)
+            || store.denial(&stored.fingerprint, self.decider.now().unix_millis())?.is_some()
             || store.allowed_since(decision)?.is_some())
     }
 
@@ -435,14 +435,15 @@ impl Guard {
         if let Some((pin, _)) = found.first()
             && let Ok(known) = pins(&self.store())
         {
-            let mut waiting = names_that_wait(&known, &pin.server);
+            let account = account_of(&self.owner);
+            let mut waiting = names_that_wait(&known, &pin.server, account);
             found.retain(|(pin, waits)| {
                 if waits.is_some() && waiting.len() < MAX_WAITING {
                     waiting.insert(pin.name.clone());
                 }
                 waits.is_none() || waiting.contains(&pin.name)
             });
-            let mut pinned: Vec<Pin> = known.into_iter().filter(|pin| !pin.status.waits()).map(Pin::from).collect();
+            let mut pinned = pinned_for(known, account);
             // Another guard of this server has pinned it, and a person may have approved it since.
             found.retain(|(pin, waits)| waits.is_some() || !pin.is_one_of(&pinned));
             let again: Vec<Pin> = found
@@ -459,7 +460,8 @@ impl Guard {
         if found.is_empty() {
             return passages;
         }
-        let stored: Vec<StoredPin> = found.into_iter().map(|(pin, waits)| waiting_pin(&pin, waits)).collect();
+        let account = account_of(&self.owner);
+        let stored: Vec<StoredPin> = found.into_iter().map(|(pin, waits)| waiting_pin(&pin, account, waits)).collect();
         let stored = self.store().submit_all(stored.into_iter().map(Into::into).collect());
         if let Err(error) = stored.wait() {
             passages.push(Passage::Log(format!("failed to store definitions of the server: {error}")));
@@ -505,6 +507,11 @@ impl Guard {
     fn notes(&self) -> MutexGuard<'_, Vec<Passage>> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whose servers are guarded; empty for a guard that decides itself.
+fn account_of(owner: &Owner) -> &str {
+    owner.asker.account.as_deref().unwrap_or_default()
 }
 
 fn locked(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {

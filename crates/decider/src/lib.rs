@@ -48,7 +48,7 @@ pub use hooks::{
     not_executed, session_of,
 };
 pub use passkey::{PasskeyRefusal, SignedApproval, Statement};
-pub use pins::{KnownPin, PinStatus, approve_pins, digest_to_approve, pins};
+pub use pins::{KnownPin, PinStatus, accounts_to_approve, approve_pins, digest_to_approve, pins};
 pub use policies::{PolicyAsked, PolicyPlace, PolicyPlaceError, policy_name};
 pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
 pub use receive::{NotStored, Received};

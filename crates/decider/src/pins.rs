@@ -14,6 +14,9 @@ pub(crate) const MAX_WAITING: usize = 1_000;
 pub struct KnownPin {
     pub server: String,
     pub name: PinName,
+    /// The account or the API key whose server has listed it. Empty for one that a person approved, which is of the tenant, and for one
+    /// of a guard that decides itself.
+    pub account: String,
     /// SHA-256 of the definition in canonical form.
     pub definition: Sha256Digest,
     pub document: Json,
@@ -56,12 +59,19 @@ pub fn pins(store: &TenantStore<'_>) -> Result<Vec<KnownPin>, StoreError> {
             (Sha256Digest::of(&document.canonical_vrf()) == definition).then_some(KnownPin {
                 server: stored.server,
                 name: PinName::from(&*stored.tool),
+                account: stored.account,
                 definition,
                 document,
                 status,
             })
         })
         .collect())
+}
+
+/// The accounts whose definitions of a server no person has approved.
+#[must_use]
+pub fn accounts_to_approve<'a>(known: &'a [KnownPin], server: &'a str) -> BTreeSet<&'a str> {
+    to_approve(known, server).map(|pin| &*pin.account).collect()
 }
 
 /// What a person has looked at who approves all definitions of a server: SHA-256 over their names and digests. Another definition, one
@@ -89,7 +99,7 @@ pub fn approve_pins(
         if names.is_some_and(|names| !names.contains(&pin.name)) {
             continue;
         }
-        let stored = StoredPin { is_approved: true, ..waiting_pin(&pin.clone().into(), None) };
+        let stored = StoredPin { is_approved: true, ..waiting_pin(&pin.clone().into(), "", None) };
         store.submit(stored).wait()?;
         approved.push(pin.name.clone());
     }
@@ -99,20 +109,33 @@ pub fn approve_pins(
 /// The definitions of a server that no person has approved. Of what was pinned and what waits in its place, it is the latter, which is what
 /// the server has.
 fn to_approve<'a>(known: &'a [KnownPin], server: &'a str) -> impl Iterator<Item = &'a KnownPin> {
-    let waiting = names_that_wait(known, server);
+    let waiting: BTreeSet<_> = waiting(known, server).map(|pin| (&*pin.account, &pin.name)).collect();
     let of_server = known.iter().filter(move |pin| pin.server == server && pin.status != PinStatus::Approved);
-    of_server.filter(move |pin| pin.status.waits() || !waiting.contains(&pin.name))
+    of_server.filter(move |pin| pin.status.waits() || !waiting.contains(&(&*pin.account, &pin.name)))
 }
 
-/// The names of those of a server that wait.
-pub(crate) fn names_that_wait(known: &[KnownPin], server: &str) -> BTreeSet<PinName> {
-    let waiting = known.iter().filter(|pin| pin.server == server && pin.status.waits());
-    waiting.map(|pin| pin.name.clone()).collect()
+/// The definitions of a server that wait.
+fn waiting<'a>(known: &'a [KnownPin], server: &'a str) -> impl Iterator<Item = &'a KnownPin> {
+    known.iter().filter(move |pin| pin.server == server && pin.status.waits())
 }
 
-/// The definitions that are pinned.
-pub(crate) fn pinned(store: &TenantStore<'_>) -> Result<Vec<Pin>, StoreError> {
-    Ok(pins(store)?.into_iter().filter(|pin| !pin.status.waits()).map(Pin::from).collect())
+/// The names of those of a server that wait, as this account has listed them.
+pub(crate) fn names_that_wait(known: &[KnownPin], server: &str, account: &str) -> BTreeSet<PinName> {
+    waiting(known, server).filter(|pin| pin.account == account).map(|pin| pin.name.clone()).collect()
+}
+
+/// Those of these definitions that are pinned for an account: what a person approved, and what servers of this account have listed first.
+/// So no account has the servers of another one quarantined.
+pub(crate) fn pinned_for(known: Vec<KnownPin>, account: &str) -> Vec<Pin> {
+    let counts = |pin: &KnownPin| match pin.status {
+        PinStatus::Approved => true,
+        PinStatus::Pinned => pin.account == account,
+        PinStatus::Waits(_) => false,
+    };
+    let mut pinned: Vec<Pin> = known.into_iter().filter(counts).map(Pin::from).collect();
+    // Of two under one name the last one counts.
+    pinned.sort_by_key(|pin| pin.is_approved);
+    pinned
 }
 
 impl From<KnownPin> for Pin {
@@ -122,11 +145,12 @@ impl From<KnownPin> for Pin {
     }
 }
 
-/// A definition as it is stored: it waits for the reason given, or is pinned.
-pub(crate) fn waiting_pin(pin: &Pin, waits: Option<String>) -> StoredPin {
+/// A definition that an account has listed, as it is stored: it waits for the reason given, or is pinned.
+pub(crate) fn waiting_pin(pin: &Pin, account: &str, waits: Option<String>) -> StoredPin {
     StoredPin {
         server: pin.server.clone(),
         tool: pin.name.to_string(),
+        account: account.to_owned(),
         definition: pin.definition,
         document: pin.document.to_text(),
         is_approved: false,

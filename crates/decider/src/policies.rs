@@ -65,6 +65,16 @@ impl PolicyPlace {
         format!("{whose} with the name `{}` already", self.name)
     }
 
+    /// Whether a tenant asks it by this name.
+    #[must_use]
+    pub fn is_asked(&self, tenant: &Tenant, name: &str) -> bool {
+        self.is_of(tenant) && self.name == name
+    }
+
+    fn is_of(&self, tenant: &Tenant) -> bool {
+        self.tenant.as_ref().is_none_or(|one| one == tenant)
+    }
+
     fn new(tenant: Option<Tenant>, name: &str) -> Self {
         Self { tenant, name: name.to_owned() }
     }
@@ -159,8 +169,7 @@ impl Policies {
     }
 
     fn names(&self, tenant: &Tenant) -> BTreeSet<&str> {
-        let are_of = |place: &&PolicyPlace| place.tenant.as_ref().is_none_or(|one| one == tenant);
-        self.0.keys().filter(are_of).map(|place| place.name.as_str()).collect()
+        self.0.keys().filter(|place| place.is_of(tenant)).map(|place| place.name.as_str()).collect()
     }
 }
 

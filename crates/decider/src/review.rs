@@ -15,7 +15,7 @@ use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Sha256Digest, T
 use proofmark_statement::{ActionStatement, OtherActionError};
 use proofmark_store::{Decision, JudgedReview, NewReceipt, Review, ReviewVerdict, StoreError, Tenant, TenantStore};
 use proofmark_verifier::presented::{self, Presented};
-use proofmark_verifier::{clock, subject_denied};
+use proofmark_verifier::{Reviewed, clock};
 
 use crate::decide::{self, DecideError, Question};
 use crate::decider::Decider;
@@ -85,9 +85,9 @@ impl Decider {
         // What an authenticator counts is compared with what it counted before.
         let _same_page = new.signed.map(|signed| self.lock("passkey", new.tenant, signed.origin.as_str()));
         // Whether an approval counts depends on those before it. An approval of a row that is not what was signed is refused.
-        let subject = subject_denied(&stored);
-        let _same_subject = self.lock("review", new.tenant, &subject);
-        settled(|| match self.review_once(new, &stored, &subject) {
+        let reviewed = Reviewed::of(&stored);
+        let _same_subject = self.lock("review", new.tenant, &reviewed.subject);
+        settled(|| match self.review_once(new, &stored, &reviewed) {
             // Through another server, at the same time: whether this one counts is judged again.
             // The same where a grant that a denial ends was ended meanwhile.
             Err(ReviewError::Store(StoreError::ReviewedMeanwhile(_) | StoreError::Spent(_))) => Ok(None),
@@ -99,7 +99,7 @@ impl Decider {
         &self,
         new: &NewReview<'_>,
         stored: &Decision,
-        subject: &str,
+        Reviewed { fingerprint, subject }: &Reviewed,
     ) -> Result<(Review, Option<Receipt>), ReviewError> {
         let store = self.store.of(new.tenant);
         // First, so that a review that is stored meanwhile makes this one fail, whatever was seen of it.
@@ -108,7 +108,8 @@ impl Decider {
         open_to_review(&store, stored, new.approve)?;
         let review = Review {
             decision_id: stored.decision_id.clone(),
-            subject: subject.to_owned(),
+            fingerprint: fingerprint.clone(),
+            subject: subject.clone(),
             verdict: if new.approve { ReviewVerdict::Approved } else { ReviewVerdict::Denied },
             reviewer: new.reviewer.id.clone(),
             person: new.reviewer.person(self.key.signer()).to_string(),
@@ -195,6 +196,7 @@ impl Decider {
         let (role, draft) = self.draft(&store, decision, &new, shown, &period)?;
         let approval = draft.sign(&self.key)?;
         let review = Review {
+            fingerprint: decision.bound("fingerprint").unwrap_or_default().to_owned(),
             subject: stored.map_or_else(|| decision_id.clone(), |stored| stored.about.subject),
             decision_id,
             verdict: ReviewVerdict::Approved,
@@ -458,7 +460,7 @@ fn open_to_review(store: &TenantStore<'_>, decision: &Decision, approve: bool) -
 
 /// A denial stands until it expires, even if another person would approve.
 fn not_denied(store: &TenantStore<'_>, decision: &Decision, now: &Timestamp) -> Result<(), ReviewError> {
-    match store.denial(&decision.about.subject, now.unix_millis())? {
+    match store.denial(&decision.fingerprint, now.unix_millis())? {
         Some(denial) => Err(ReviewError::Denied {
             reviewer: denial.reviewer,
             decision_id: denial.decision_id,

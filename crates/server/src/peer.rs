@@ -4,7 +4,6 @@ use std::net::{SocketAddr, UdpSocket};
 
 use axum::http::request::Parts;
 use proofmark_boundary::{Asker, Separation};
-use proofmark_store::Tenant;
 
 use crate::keys::Caller;
 
@@ -14,7 +13,7 @@ pub(crate) enum Peer {
     /// A program at an address: whether that is known to be one of another host.
     Address { is_elsewhere: bool },
     /// A program of an account of this host, which is this far from what decides.
-    Account { name: String, separation: Separation, tenant: Tenant },
+    Account { separation: Separation, caller: Caller },
 }
 
 impl Peer {
@@ -40,10 +39,10 @@ impl Peer {
         parts.extensions.get()
     }
 
-    /// The account that has sent a request with this head, if it came by the socket, and the tenant that it belongs to.
-    pub(crate) fn account(parts: &Parts) -> Option<(&str, &Tenant)> {
+    /// The account that has sent a request with this head, as a caller, if it came by the socket.
+    pub(crate) fn account(parts: &Parts) -> Option<&Caller> {
         match Self::of(parts)? {
-            Self::Account { name, tenant, .. } => Some((name, tenant)),
+            Self::Account { caller, .. } => Some(caller),
             Self::Address { .. } => None,
         }
     }

@@ -261,7 +261,7 @@ impl Problem {
 
     /// The caller's key names the one policy that they ask.
     pub(crate) fn other_policy(own: &str) -> Self {
-        Self::new(StatusCode::FORBIDDEN, "other_policy", "your API key is not for this policy")
+        Self::new(StatusCode::FORBIDDEN, "other_policy", "you may not ask this policy")
             .help(format!("leave the policy out, or name `{own}`"))
     }
 }

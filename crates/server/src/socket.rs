@@ -12,6 +12,7 @@ use proofmark_store::Tenant;
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::connections::Who;
+use crate::keys::Caller;
 use crate::peer::Peer;
 use crate::reach::{OwnFiles, is_own};
 
@@ -28,6 +29,8 @@ pub struct SocketSettings {
     pub own: Option<OwnFiles>,
     /// The tenant that what they do belongs to.
     pub tenant: Tenant,
+    /// The one policy that they ask. Without it, they may name any of their tenant's.
+    pub policy: Option<String>,
 }
 
 /// A socket that is listened on. Its file goes when this is dropped.
@@ -36,6 +39,7 @@ pub(crate) struct Socket {
     path: PathBuf,
     own: Option<OwnFiles>,
     tenant: Tenant,
+    policy: Option<String>,
 }
 
 impl Socket {
@@ -45,7 +49,7 @@ impl Socket {
     /// When another server listens there, when another account could put its own socket there, and for anything else in that
     /// place.
     pub(crate) fn bind(settings: SocketSettings) -> io::Result<Self> {
-        let SocketSettings { path, own, tenant } = settings;
+        let SocketSettings { path, own, tenant, policy } = settings;
         let path = std::path::absolute(path)?;
         let folder = path.parent().unwrap_or(Path::new("/"));
         let is_shared = fs::metadata(folder)?.permissions().mode() & 0o022 != 0;
@@ -59,7 +63,7 @@ impl Socket {
         remove_if_dead(&path)?;
         let listener = UnixListener::bind(&path)?;
         fs::set_permissions(&path, Permissions::from_mode(MODE))?;
-        Ok(Self { listener, path, own, tenant })
+        Ok(Self { listener, path, own, tenant, policy })
     }
 
     /// The next connection, and whose it is. One of which the system does not say it is not answered.
@@ -68,8 +72,9 @@ impl Socket {
         let account = stream.peer_cred()?.uid();
         let is_apart = self.own.as_ref().is_some_and(|own| own.are_out_of_reach_of(account));
         let separation = if is_apart { Separation::Account } else { Separation::None };
-        let (name, tenant) = (account_name(account), self.tenant.clone());
-        Ok((stream, Who::Account(account), Peer::Account { name, separation, tenant }))
+        let caller = Caller::account(&account_name(account), &self.tenant);
+        let caller = Caller { policy: self.policy.clone(), ..caller };
+        Ok((stream, Who::Account(account), Peer::Account { separation, caller }))
     }
 }
 
@@ -131,7 +136,12 @@ mod tests {
     #[tokio::test]
     async fn a_dead_socket_is_replaced_and_nothing_else_is() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = |name: &str| SocketSettings { path: folder.path().join(name), own: None, tenant: Tenant::LOCAL };
+        let settings = |name: &str| SocketSettings {
+            path: folder.path().join(name),
+            own: None,
+            tenant: Tenant::LOCAL,
+            policy: None,
+        };
         let bind = |name: &str| Socket::bind(settings(name)).map_err(|error| error.kind());
         let first = bind("socket").unwrap();
         assert_eq!(fs::metadata(folder.path().join("socket")).unwrap().permissions().mode() & 0o7777, MODE);

@@ -145,8 +145,8 @@ pub fn authorize(
 ) -> Result<(Caller, Option<KeyInUse>), Problem> {
     let Parts { uri, headers, .. } = parts;
     // No page in a browser sends anything by a socket in the file system.
-    if let Some((account, tenant)) = Peer::account(parts).filter(|_| !headers.contains_key(header::AUTHORIZATION)) {
-        let caller = Caller::account(account, tenant);
+    if let Some(caller) = Peer::account(parts).filter(|_| !headers.contains_key(header::AUTHORIZATION)) {
+        let caller = caller.clone();
         caller.role.check(role)?;
         // Sessions belong to a name: an account must not have those of a key.
         if keys.is_some_and(|keys| keys.name(&caller)) {

@@ -287,6 +287,7 @@ pub(crate) static REVIEWS: Table = Table {
         integer("sequence"),
         text("tenant"),
         text("decision_id"),
+        text("fingerprint"),
         text("subject"),
         text("verdict"),
         text("reviewer"),
@@ -302,6 +303,8 @@ pub(crate) static REVIEWS: Table = Table {
     unique: &[&["tenant", "decision_id", "person", "role"]],
     indexes: &[
         index("reviews_by_subject", &["tenant", "subject"]),
+        // For denials, which count for the action whatever names a request gives.
+        index("reviews_by_action", &["tenant", "fingerprint"]),
         index("reviews_by_person", &["tenant", "person", "sequence"]),
         // For people: what was reviewed lately.
         index("reviews_by_time", &["tenant", "reviewed_at"]),
@@ -435,6 +438,7 @@ pub(crate) static PINS: Table = Table {
         text("tenant"),
         text("server"),
         text("tool"),
+        text("account"),
         truth("is_pinned"),
         truth("is_approved"),
         bytes("definition").of_bytes(32),
@@ -442,7 +446,7 @@ pub(crate) static PINS: Table = Table {
         integer("listed_at"),
         text("document"),
     ],
-    key: &["tenant", "server", "tool", "is_pinned"],
+    key: &["tenant", "server", "tool", "account", "is_pinned"],
     is_clustered: true,
     ..PLAIN
 };

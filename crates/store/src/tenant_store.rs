@@ -215,13 +215,13 @@ impl TenantStore<'_> {
         self.read(|db, tenant| decisions::history(db, tenant, fingerprint))
     }
 
-    /// What a decision on the action with this fingerprint depends on, about this subject ([`crate::DecisionIndex::subject`]).
+    /// What a decision on the action with this fingerprint depends on.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn action_state(&self, fingerprint: &str, subject: &str) -> Result<ActionState, StoreError> {
+    pub fn action_state(&self, fingerprint: &str) -> Result<ActionState, StoreError> {
         self.read(|db, tenant| {
-            decisions::state(db, tenant, fingerprint, subject, |reading| self.store.clock.of_reading(reading))
+            decisions::state(db, tenant, fingerprint, |reading| self.store.clock.of_reading(reading))
         })
     }
 
@@ -384,13 +384,13 @@ impl TenantStore<'_> {
         self.read(|db, tenant| reviews::reviews(db, tenant, decision_id))
     }
 
-    /// The denial of a subject ([`crate::DecisionIndex::subject`]) that has not expired `now`, in milliseconds after
-    /// 1970-01-01T00:00:00Z; of several the one that expires last.
+    /// The denial of the action with this fingerprint that has not expired `now`, in milliseconds after 1970-01-01T00:00:00Z; of
+    /// several the one that expires last.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn denial(&self, subject: &str, now: i64) -> Result<Option<Review>, StoreError> {
-        self.read(|db, tenant| reviews::denial(db, tenant, subject, now))
+    pub fn denial(&self, fingerprint: &str, now: i64) -> Result<Option<Review>, StoreError> {
+        self.read(|db, tenant| reviews::denial(db, tenant, fingerprint, now))
     }
 
     /// The id of the decision that allowed the subject of this one after it, if one did.

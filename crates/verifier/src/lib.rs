@@ -52,7 +52,5 @@ pub use project::{
 pub use reopen::{Reopen, Reopenable};
 pub use run::{Batch, BatchWatch, RunError, StrengthWatch, VerifyError, case_count, prepare, verify};
 pub use store_check::check_store;
-pub use stored::{
-    ChangedDecision, signed_action, signed_count, signed_decision, signed_facts, subject_denied, subject_key,
-};
+pub use stored::{ChangedDecision, Reviewed, signed_action, signed_count, signed_decision, signed_facts, subject_key};
 pub use strength::{DEFAULT_STRENGTH_TIME, MAX_MUTANTS, Strength, StrengthError, Survivor, strength};

@@ -106,19 +106,33 @@ pub(crate) fn count_in(stored: &StoredCount, decision: &Object) -> Option<Counte
     is_same.then_some(action)
 }
 
-/// What a denial of a stored decision counts for: what was signed, also where the row beside it says something else; what the row says
-/// where nothing signed can be read.
-#[must_use]
-pub fn subject_denied(stored: &Decision) -> String {
-    let receipt = DecisionReceipt::parse(stored.document.as_bytes()).ok();
-    let receipt = receipt.filter(|receipt| receipt.verify(&[]).answer.cause().is_none());
-    receipt.and_then(|receipt| subject_of(&receipt)).unwrap_or_else(|| stored.about.subject.clone())
+/// What a review of a decision is found by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reviewed {
+    /// Denials count for it.
+    pub fingerprint: String,
+    /// Approvals count for it ([`subject_key`]).
+    pub subject: String,
 }
 
-/// What the column `subject` of a decision has.
-fn subject_of(receipt: &DecisionReceipt) -> Option<String> {
-    let fingerprint = receipt.bound("fingerprint")?.parse().ok()?;
-    Some(subject_key(&fingerprint, &receipt.subject()?))
+impl Reviewed {
+    /// Of a stored decision: what was signed, also where the row beside it says something else; what the row says where nothing signed
+    /// can be read.
+    #[must_use]
+    pub fn of(stored: &Decision) -> Self {
+        let receipt = DecisionReceipt::parse(stored.document.as_bytes()).ok();
+        let receipt = receipt.filter(|receipt| receipt.verify(&[]).answer.cause().is_none());
+        let signed = receipt.and_then(|receipt| Self::signed(&receipt));
+        signed
+            .unwrap_or_else(|| Self { fingerprint: stored.fingerprint.clone(), subject: stored.about.subject.clone() })
+    }
+
+    /// Of a decision receipt.
+    fn signed(receipt: &DecisionReceipt) -> Option<Self> {
+        let fingerprint = receipt.bound("fingerprint")?.parse().ok()?;
+        let subject = subject_key(&fingerprint, &receipt.subject()?);
+        Some(Self { fingerprint: fingerprint.to_string(), subject })
+    }
 }
 
 /// What decisions on the same action, for the same agent in the same environment, have in common.
@@ -146,7 +160,7 @@ pub(crate) fn differing_column(receipt: &DecisionReceipt, stored: &Decision) -> 
         ("fingerprint", fingerprint == Some(stored.fingerprint.as_str())),
         ("position", tip.as_ref().is_some_and(|tip| tip.position == stored.position)),
         ("hash", tip.is_some_and(|tip| tip.hash == stored.hash)),
-        ("subject", subject_of(receipt).as_ref() == Some(&about.subject)),
+        ("subject", Reviewed::signed(receipt).is_some_and(|signed| signed.subject == about.subject)),
         ("agent", receipt.bound("agent") == about.agent.as_deref()),
         ("class", class == about.class.as_deref()),
         ("expires_at", time("expires_at") == Some(about.expires_at)),

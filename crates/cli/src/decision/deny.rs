@@ -26,8 +26,8 @@ use crate::receipt::read;
 /// store was changed can be denied as well, and never approved: what is denied is what was signed, and what the row says if that cannot be
 /// read.
 ///
-/// Until the denial expires, the action is blocked for this agent in this environment, even if somebody else approves it. The
-/// store holds the denial, so the decision must be in it.
+/// Until the denial expires, the action is blocked, whatever agent or environment asks, even if somebody else approves it. The store holds
+/// the denial, so the decision must be in it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark decision deny 97473953 --key reviewer --note \"the customer did not ask for it\" --yes

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::{Args, Subcommand};
-use proofmark_decider::{KnownPin, PinStatus, approve_pins, digest_to_approve, pins};
+use proofmark_decider::{KnownPin, PinStatus, accounts_to_approve, approve_pins, digest_to_approve, pins};
 use proofmark_guard::{Difference as PinDifference, PinName};
 use proofmark_receipt::{Json, Sha256Digest, object};
 use proofmark_store::Tenant;
@@ -62,6 +62,9 @@ pub(crate) struct Approve {
     /// All definitions of the server
     #[arg(long, conflicts_with = "names")]
     all: bool,
+    /// Only as servers of this account or API key have listed them
+    #[arg(long, value_name = "NAME")]
+    account: Option<String>,
     /// Only if these are still the definitions that `pin list` has shown, by the digest that it prints
     #[arg(long, value_name = "DIGEST")]
     seen: Option<Sha256Digest>,
@@ -101,18 +104,22 @@ impl List {
                 continue;
             }
             if pin.status.waits() {
-                waiting.insert(&*pin.server);
+                waiting.insert((&*pin.server, &*pin.account));
             }
-            let name = format!("{} {}", printable(&pin.server), printable(&pin.name.to_string()));
+            let mut name = format!("{} {}", printable(&pin.server), printable(&pin.name.to_string()));
+            if !pin.account.is_empty() {
+                name += &format!(" of {}", printable(&pin.account));
+            }
             let PinStatus::Waits(why) = &pin.status else {
                 let by = if pin.status == PinStatus::Approved { " (approved)" } else { "" };
                 writeln!(out, "{} {name}{by}", paint.good("pinned "))?;
                 continue;
             };
-            // What was approved under this name is what the definition has changed from.
-            let before = listed
-                .iter()
-                .find(|other| !other.status.waits() && other.server == pin.server && other.name == pin.name);
+            // What it has changed from: what was approved under this name, or what its account has listed first.
+            let before = listed.iter().find(|other| {
+                let counts = other.status == PinStatus::Approved || other.account == pin.account;
+                !other.status.waits() && counts && other.server == pin.server && other.name == pin.name
+            });
             let differences = before.map(|before| PinDifference::all(&before.document, &pin.document, pin.name.kind));
             let differences = differences.unwrap_or_default();
             let why = if differences.is_empty() { printable(why) } else { "its definition has changed".to_owned() };
@@ -127,11 +134,17 @@ impl List {
                 }
             }
         }
-        for server in waiting {
-            let (name, seen) = (shell_words::quoted(server), digest_to_approve(&listed, server));
+        for (server, account) in waiting {
+            let of_account = match accounts_to_approve(&listed, server).len() {
+                0 | 1 => String::new(),
+                _ => format!(" --account {}", shell_words::quoted(account)),
+            };
+            let of: Vec<KnownPin> = listed.iter().filter(|pin| pin.account == account).cloned().collect();
+            let (name, seen) = (shell_words::quoted(server), digest_to_approve(&of, server));
             let of_tenant =
                 if self.tenant == Tenant::LOCAL { String::new() } else { format!(" --tenant {}", self.tenant) };
-            let next = format!("proofmark guard pin approve --server {name} --all --seen {seen}{of_tenant}");
+            let next =
+                format!("proofmark guard pin approve --server {name} --all{of_account} --seen {seen}{of_tenant}");
             writeln!(out, "next: {}", printable(&next))?;
         }
         if is_empty && !self.json {
@@ -150,7 +163,22 @@ impl Approve {
         let store = self.store.open_existing(config)?;
         let names: Vec<PinName> = self.names.iter().map(|name| PinName::from(&**name)).collect();
         let store = store.of(&self.tenant);
-        let known = pins(&store)?;
+        let mut known = pins(&store)?;
+        if let Some(account) = &self.account {
+            known.retain(|pin| pin.account == *account);
+        }
+        let accounts = accounts_to_approve(&known, &self.server);
+        if accounts.len() > 1 {
+            let accounts: Vec<_> = accounts.into_iter().map(|name| format!("`{}`", printable(name))).collect();
+            return Err(with_help(
+                format!(
+                    "approve: several accounts have a server `{}`: {}",
+                    printable(&self.server),
+                    accounts.join(", ")
+                ),
+                "look at what each has listed with `proofmark guard pin list`, and name one with `--account`",
+            ));
+        }
         if self.seen.as_ref().is_some_and(|seen| *seen != digest_to_approve(&known, &self.server)) {
             return Err(with_help(
                 format!("approve: the server `{}` has listed other definitions since", printable(&self.server)),
@@ -191,6 +219,7 @@ fn json(pin: &KnownPin) -> Json {
         "server": pin.server.as_str(),
         "kind": pin.name.kind.as_str(),
         "name": pin.name.name.as_str(),
+        "account"?: (!pin.account.is_empty()).then_some(pin.account.as_str()),
         "sha256": pin.definition.to_string(),
         "approved": pin.status == PinStatus::Approved,
         "waits"?: waits,

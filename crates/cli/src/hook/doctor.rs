@@ -192,6 +192,13 @@ impl Doctor {
 }
 
 /// Whether a refusal is that of a decision: these name it.
+/// Why the host that is on the path cannot be used, by its version; none where it can, or where that is not known.
+pub(super) fn too_old(host: &Host) -> Option<Finding> {
+    // Others are not started.
+    host.program.as_ref()?.oldest.as_ref()?;
+    checks::of_version(host).filter(|finding| finding.state == State::Bad)
+}
+
 fn names_a_decision(reason: &str) -> bool {
     reason.split([' ', '.', '`']).any(|word| word.parse::<ReceiptId>().is_ok())
 }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use proofmark_hosts::{HookServer, Host, ListedHook, Scope};
+use proofmark_hosts::{Finding, HookServer, Host, ListedHook, Scope};
 use proofmark_receipt::{Json, object};
 
 use super::config_file::{ConfigFile, Installed};
+use super::doctor::too_old;
 use super::hook_server::RunningServer;
 use super::{hosts, is_within, surroundings};
 use crate::absolute::{absolute_file, absolute_options, absolute_path, named_home};
@@ -125,6 +126,9 @@ impl Install {
         for path in named.into_iter().flatten().filter(|path| is_within(path, &project)) {
             let shown = printable(&path.display().to_string());
             out::note(format_args!("{shown} is in the project: an agent that can write to it decides what it may do"));
+        }
+        if let Some(Finding { what, help, .. }) = too_old(self.host) {
+            out::note(format_args!("{}; {}", printable(&what), help.unwrap_or_default()));
         }
         if let Some(server) = server {
             trust(self.host, server, &file.installed()?)?;

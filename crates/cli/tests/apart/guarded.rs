@@ -89,6 +89,28 @@ fn a_server_that_locks_pins_blocks_what_nobody_has_approved() {
 }
 
 #[test]
+fn definitions_that_several_accounts_have_listed_are_approved_as_one_of_them_has() {
+    let Some(place) = Place::new() else { return };
+    let _judge = place.serve_with(&["--pins", "locked"]);
+    for account in [AGENT, OTHER] {
+        assert!(place.guard(account, "s1").call(1, "read").contains("Not executed"));
+    }
+    let shown = said(&place.judge(&["guard", "pin", "list", "--waiting"]));
+    let approve = ["guard", "pin", "approve", "--server", "lenient", "--all"];
+    for account in ["60002", "60003"] {
+        assert!(shown.contains(&format!("lenient read of {account}: ")), "{shown}");
+        assert!(shown.contains(&format!("--server lenient --all --account {account} --seen sha256:")), "{shown}");
+    }
+    let refused = place.judge(&approve);
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("`60002`, `60003`"), "{refused:?}");
+    let approved = place.judge(&[&approve[..], &["--account", "60002"]].concat());
+    assert!(approved.status.success(), "{approved:?}");
+    for account in [AGENT, OTHER] {
+        assert!(place.guard(account, "s2").call(1, "read").contains("ok read"));
+    }
+}
+
+#[test]
 fn nobody_joins_or_reads_a_session_of_another_account() {
     let Some(place) = Place::new() else { return };
     let judge = place.serve();

@@ -85,6 +85,29 @@ fn an_agent_names_one_of_its_tenants_policies_and_the_decision_says_which() {
 }
 
 #[test]
+fn accounts_of_a_socket_with_a_policy_ask_no_other() {
+    let Some(place) = Place::new() else { return };
+    let (strict, policy) = (place.write("strict.yaml", STRICT), place.at("policy.yaml").display().to_string());
+    let strict = format!("local:strict={strict}");
+    let _judge = place.serve_with(&["--policy", &strict, "--socket-policy", "strict"]);
+    let mut guard = place.listed_guard("s1", &[]);
+    assert!(guard.call(1, "read").contains("Not executed"));
+    assert_eq!(bound(&place.last_decision(), "policy"), "strict");
+    let mut named = place.listed_guard("s2", &["--policy-name", "strict"]);
+    assert!(named.call(1, "read").contains("Not executed"));
+    // By the policy that all ask who name none, it would be allowed.
+    let refused = place.guard_with(AGENT, "s3", &["--policy-name", "default"]).output().unwrap();
+    let told = said(&refused);
+    assert!(refused.status.code() == Some(2) && told.contains("may not ask this policy"), "{told}");
+    let socket = place.at("run/other").display().to_string();
+    let check = ["serve", "--check", "--policy", &policy, "--policy", &strict, "--socket", &socket, "--socket-policy"];
+    assert_eq!(place.judge(&[&check[..], &["strict"]].concat()).status.code(), Some(0));
+    let refused = place.judge(&[&check[..], &["strickt"]].concat());
+    let told = said(&refused);
+    assert!(refused.status.code() == Some(2) && told.contains("`local` has none of this name"), "{told}");
+}
+
+#[test]
 fn reviewers_of_the_sockets_tenant_see_its_agents_and_approve_by_the_policy_that_asked() {
     let Some(place) = Place::new() else { return };
     let strict = format!("acme:strict={}", place.write("strict.yaml", STRICT));

@@ -125,6 +125,32 @@ fn the_owners_tests_judge_what_the_submission_brings() {
     assert_eq!((folder.verdict(), folder.hashes().tests), (Verdict::Pass, right.hashes().tests));
 }
 
+/// As the owner's tests, with so many bytes more.
+fn padded(bytes: usize) -> String {
+    format!("{TESTS}\n{}", "# padding\n".repeat(bytes / 10))
+}
+
+#[test]
+fn large_files_of_tests_are_read_and_contradicted() {
+    let (place, _) = project();
+    place.file("p/tests/test_calc.py", padded(300 << 10));
+    git(&place, &["commit", "-qam", "large"]);
+    let same = receipt(&place, &["--tests-from", "work"]);
+    let counter = same.metadata().get("counter_run").and_then(Json::as_object).unwrap().clone();
+    assert_eq!(counter.get("altered"), Some(&Json::from(2_u64)), "{}", same.to_text());
+    assert_eq!((same.verdict(), tests_from(&same).get("fewer")), (Verdict::Pass, Some(&Json::from(0_u64))));
+    place.file("p/tests/test_calc.py", padded(400 << 10).replace("def test_", "def no_test_"));
+    assert_eq!(tests_from(&receipt(&place, &["--tests-from", "work"])).get("fewer"), Some(&Json::from(2_u64)));
+    // What is too large to be read counts against a submission that changed it.
+    place.file("p/tests/test_calc.py", padded(5 << 20));
+    git(&place, &["commit", "-qam", "too large"]);
+    let strict = ["--tests-from", "work", "--strict-tests"];
+    assert_eq!(verify(&place, &strict).code, 0);
+    place.file("p/tests/test_calc.py", "");
+    let refused = verify(&place, &strict);
+    assert!(refused.code == 1 && refused.stdout.contains("has 1 test fewer"), "{refused:?}");
+}
+
 #[test]
 fn every_format_says_what_the_submission_changed() {
     let (place, _) = project();

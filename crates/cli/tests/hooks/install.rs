@@ -1,5 +1,8 @@
 //! What is put into configurations of hosts, and taken out again.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use proofmark_receipt::{Json, Object};
 
 use crate::place::{BINARY, Place, said};
@@ -43,6 +46,22 @@ fn a_new_file_has_the_hooks_and_goes_with_them() {
             assert_eq!(place.read(&file), None);
             assert!(place.proofmark(&["hook", "uninstall", host, "--scope", scope]).status.success());
         }
+    }
+}
+
+#[test]
+fn a_host_that_is_too_old_is_named_at_once() {
+    for (version, is_too_old) in [("2.1.197", true), ("2.1.330", false)] {
+        let mut place = Place::new();
+        place.use_only_system_programs();
+        place.write("bin/claude", &format!("#!/bin/sh\necho '{version} (Claude Code)'\n"));
+        std::fs::set_permissions(place.at("bin/claude"), Permissions::from_mode(0o755)).unwrap();
+        place.add_to_path(&place.at("bin"));
+        let installed = place.install("claude", &[]);
+        let told = said(&installed);
+        assert!(installed.status.success(), "{told}");
+        let wanted = "Claude Code 2.1.197 runs a call whose hook fails";
+        assert_eq!(told.contains(wanted) && told.contains("update it to 2.1.295 or later"), is_too_old, "{told}");
     }
 }
 

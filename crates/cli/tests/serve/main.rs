@@ -3,6 +3,7 @@
 //! What a server answers is tested in the crate `server`.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
+mod alerts;
 mod bodies;
 #[expect(dead_code, reason = "several packages of tests use it, each in part")]
 #[path = "../../../server/tests/support/client.rs"]

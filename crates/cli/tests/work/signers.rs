@@ -43,7 +43,7 @@ pub(crate) fn a_worker_with_a_key_of_its_own_works_once_the_server_names_it(flee
 
     let front = fleet.front(&["--trust-worker", &key]);
     once(&front, &id, "done");
-    worker.said("jobs are claimed");
+    worker.said(": jobs are claimed");
     front.until(|status| !status.contains("no_workers") && status.contains("\"workers\":1"));
     let (_, keys) = front.send("GET /.well-known/jwks.json HTTP/1.1", "");
     assert_eq!(listed(&json(&keys), "keys").len(), 2);
@@ -152,7 +152,7 @@ fn the_key_of_a_worker_is_taken_while_the_server_runs_and_a_bad_file_changes_not
     let keys = |front: &Client| front.send("GET /.well-known/jwks.json HTTP/1.1", "").1;
     assert_eq!(listed(&json(&keys(&front)), "keys").len(), 2);
     fleet.file("taken.pem", &key);
-    worker.said("jobs are claimed");
+    worker.said(": jobs are claimed");
     once(&front, &id, "done");
     // The other one is not taken any more.
     let (_, receipt) = front.send(&format!("GET /v1/receipts/{id} HTTP/1.1"), "");

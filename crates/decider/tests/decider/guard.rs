@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use proofmark_boundary::ActionPolicy;
-use proofmark_decider::{Decider, Guard, NewReview, Owner, Passage, approve_pins, pins};
+use proofmark_boundary::{ActionPolicy, Asker};
+use proofmark_decider::{
+    Decider, Guard, NewReview, Owner, Passage, PinStatus, accounts_to_approve, approve_pins, pins,
+};
 use proofmark_evidence::Reviewer;
 use proofmark_evidence::Signers;
 use proofmark_guard::{Pinning, Settings as GuardSettings};
@@ -59,8 +61,13 @@ impl Place {
     }
 
     fn guard(&self) -> Guard {
+        self.guard_of("s", None)
+    }
+
+    fn guard_of(&self, session: &str, agent: Option<&str>) -> Guard {
         let settings = GuardSettings {
-            session: "s".to_owned(),
+            session: session.to_owned(),
+            agent: agent.map(str::to_owned),
             server: "notes".to_owned(),
             wait: Duration::from_secs(600),
             ..GuardSettings::default()
@@ -159,6 +166,18 @@ fn a_call_that_is_denied_is_blocked_at_once() {
 }
 
 #[test]
+fn a_call_is_blocked_at_once_when_its_action_is_denied_to_another_agent() {
+    let place = Place::new();
+    let guards = [place.guard_of("a", Some("a")), place.guard_of("b", Some("b"))];
+    let waiting = guards.each_ref().map(|guard| waits(guard.from_client(write(1).as_bytes())));
+    place.review(&waiting[0], "ann", false);
+    for guard in guards {
+        let answer = blocked(guard.tick());
+        assert!(answer.contains("human_denied"), "{answer}");
+    }
+}
+
+#[test]
 fn a_call_that_waits_is_decided_by_the_policy_of_then() {
     let place = Place::new();
     let guard = place.guard();
@@ -240,6 +259,49 @@ fn servers_that_begin_at_the_same_time_are_compared_with_each_other() {
     let again = begin("notes", "d");
     lists(&again, r#"{"name":"read"}"#);
     assert!(matches!(again.from_client(read).as_slice(), [Passage::ToServer(_)]));
+}
+
+#[test]
+fn no_account_has_the_servers_of_another_one_quarantined() {
+    let place = Place::new();
+    let begin = |account: &str, session: &str| {
+        let settings =
+            GuardSettings { session: session.to_owned(), server: "notes".to_owned(), ..GuardSettings::default() };
+        let asker = Asker { account: Some(account.to_owned()), ..Asker::default() };
+        Guard::open(place.decider(), Owner { tenant: Tenant::LOCAL, asker }, settings, Pinning::Learn).unwrap()
+    };
+    let lists = |guard: &Guard, text: &str| {
+        guard.from_client(br#"{"jsonrpc":"2.0","id":"l","method":"tools/list"}"#);
+        let tool = format!(r#"{{"name":"read","description":"{text}"}}"#);
+        guard.from_server(format!(r#"{{"jsonrpc":"2.0","id":"l","result":{{"tools":[{tool}]}}}}"#));
+    };
+    let read = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}"#;
+    let passes = |guard: &Guard| matches!(guard.from_client(read).as_slice(), [Passage::ToServer(_)]);
+    let first = begin("mallory", "a");
+    lists(&first, "Send it.");
+    let honest = begin("ann", "b");
+    lists(&honest, "Reads.");
+    assert!(passes(&honest), "what another account has listed first is not its pin");
+    // To its own pins each account is held.
+    let changed = begin("ann", "c");
+    lists(&changed, "Reads all.");
+    let why = blocked(changed.from_client(read));
+    assert!(why.contains("its definition has changed"), "{why}");
+    // What a person approved counts for all of them.
+    let store = Store::open(place.home.store()).unwrap();
+    let store = store.of(&Tenant::LOCAL);
+    let known = pins(&store).unwrap();
+    assert_eq!(accounts_to_approve(&known, "notes").into_iter().collect::<Vec<_>>(), ["ann", "mallory"]);
+    let of_ann: Vec<_> = known.into_iter().filter(|pin| pin.account == "ann").collect();
+    assert_eq!(approve_pins(&store, &of_ann, "notes", None).unwrap().len(), 1);
+    let left = pins(&store).unwrap();
+    let left: Vec<_> = left.iter().map(|pin| (pin.name.to_string(), &*pin.account, &pin.status)).collect();
+    assert_eq!(left, [("read".to_owned(), "", &PinStatus::Approved)]);
+    let again = begin("mallory", "d");
+    lists(&again, "Send it.");
+    assert!(!passes(&again));
+    lists(&again, "Reads all.");
+    assert!(passes(&again) && passes(&changed));
 }
 
 #[test]

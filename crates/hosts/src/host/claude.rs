@@ -93,7 +93,7 @@ pub(super) static HOST: Host = Host {
         ),
         gap(
             "Versions before 2.1.295 run the call if the hook does not start.",
-            "Update; `proofmark hook doctor claude` checks the version.",
+            "Update; `proofmark hook install claude` and `hook doctor claude` check the version.",
         ),
         gap(
             "After 8 refused stops in a row the host stops anyway.",

@@ -105,7 +105,7 @@ fn no_form(visit: &Visit<'_>, stored: &StoredDecision) -> Result<Option<&'static
     }
     let waiting = store.waiting_on(&stored.about.subject)?;
     match waiting {
-        None if store.denial(&stored.about.subject, visit.now)?.is_some() => {
+        None if store.denial(&stored.fingerprint, visit.now)?.is_some() => {
             Ok(Some("It was denied: there is nothing left to review."))
         }
         None => Ok(Some("This decision needs no review.")),

@@ -50,7 +50,7 @@ impl State {
             let todo = "Nothing: the same action was allowed later.";
             return Ok(Self::new("pass", "ok", "Stopped, and allowed later", &[todo]));
         }
-        if let Some(denial) = store.denial(subject, visit.now)? {
+        if let Some(denial) = store.denial(&stored.fingerprint, visit.now)? {
             // Before what waits: a denial holds also where the agent has asked again.
             return Ok(denied(&denial));
         }

@@ -177,16 +177,35 @@ fn a_denial_answers_the_next_requests_until_it_ends() {
     assert_eq!((text(reason, "code"), text(reason, "message")), ("human_denied".into(), "Not on a Friday.".into()));
     assert!(text(reason, "detail").contains("ann denied"), "{reason:?}");
     assert!(office.waiting().is_empty(), "what is denied waits for nobody");
-    // Another agent's same action is another matter.
-    let other = MAIL.replace("\"action\"", "\"agent\": {\"id\": \"b\"}, \"action\"");
-    assert_eq!(office.outcome(&other), "replan_required");
     // An hour passes.
     office.home.sql("UPDATE clock SET latest = latest + 3600000");
     let after = office.ask(MAIL);
     assert_eq!(text(&after, "outcome"), "replan_required");
-    assert_eq!(office.waiting().len(), 2);
+    assert_eq!(office.waiting().len(), 1);
     assert_eq!(office.review(&after, 0, APPROVE).0, 200);
     assert_eq!(office.outcome(MAIL), "allow");
+}
+
+#[test]
+fn a_denied_action_stays_denied_under_every_name_that_asks() {
+    let office = Office::open();
+    let named = |agent: &str| MAIL.replace("\"action\"", &format!("\"agent\": {agent}, \"action\""));
+    let names = [r#"{"id": "b"}"#, r#"{"environment": "e"}"#, r#"{"id": "b", "environment": "e", "run": "r"}"#];
+    let asked = office.ask(&named(r#"{"id": "a"}"#));
+    let beside = office.ask(&named(names[0]));
+    assert_eq!(office.waiting().len(), 2);
+    assert_eq!(office.review(&asked, 0, r#"{"verdict": "deny", "note": "no"}"#).0, 200);
+    assert!(office.waiting().is_empty(), "what waits under another name is denied with it");
+    let (status, refused) = office.review(&beside, 1, APPROVE);
+    assert_eq!((status, code(&refused).as_str()), (409, "denied"), "{refused:?}");
+    for name in names {
+        let denied = office.ask(&named(name));
+        assert_eq!(text(&listed(&denied, "reasons")[0], "code"), "human_denied", "{name}: {denied:?}");
+    }
+    // Another action, and the same of another tenant, are another matter.
+    let other = action("drop");
+    assert_eq!(office.outcome(&other), "replan_required");
+    assert_eq!(office.waiting().len(), 1);
 }
 
 #[test]

@@ -300,14 +300,13 @@ impl Settle for DecisionWrite {
     }
 }
 
-/// What a decision on the tenant's action with this fingerprint depends on, about this subject: in one look, because a
+/// What a decision on the tenant's action with this fingerprint depends on: in one look, because a
 /// connection that reads has lost what it knew of the file when the writer has committed meanwhile. `now` makes the time that
 /// counts of what the clock shows.
 pub(crate) fn state(
     db: &Db<'_>,
     tenant: &Tenant,
     fingerprint: &str,
-    subject: &str,
     now: impl FnOnce(Reading) -> i64,
 ) -> Result<ActionState, Fault> {
     let sql = format!(
@@ -323,7 +322,7 @@ pub(crate) fn state(
         let denial = review.get::<Option<i64>>("sequence")?.map(|_| reviews::read(&review)).transpose()?;
         Ok((denial, Reading { latest: row.get(0)?, shown: row.get(1)? }, read_history(row, 2)?))
     };
-    let (denial, reading, history) = db.only(&sql, &values![tenant.as_str(), fingerprint, subject], read)?;
+    let (denial, reading, history) = db.only(&sql, &values![tenant.as_str(), fingerprint], read)?;
     let now = now(reading);
     Ok(ActionState { now, history, denial: denial.filter(|denial| denial.until > now) })
 }

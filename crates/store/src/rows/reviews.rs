@@ -18,7 +18,9 @@ use crate::value::values;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
     pub decision_id: String,
-    /// What the decision is on ([`crate::DecisionIndex::subject`]).
+    /// The action that the decision is on ([`crate::NewDecision::fingerprint`]), which a denial counts for.
+    pub fingerprint: String,
+    /// The action with the environment and the agent ([`crate::DecisionIndex::subject`]), which an approval counts for.
     pub subject: String,
     pub verdict: ReviewVerdict,
     /// The reviewer's name, as it is shown.
@@ -67,7 +69,11 @@ static INSERT: Insert = Insert::into(&REVIEWS);
 impl Settle for Review {
     fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         let tenant = tenant.as_str();
-        vec![Key::new("decision", &[tenant, &self.decision_id]), Key::new("subject", &[tenant, &self.subject])]
+        vec![
+            Key::new("decision", &[tenant, &self.decision_id]),
+            Key::new("action", &[tenant, &self.fingerprint]),
+            Key::new("subject", &[tenant, &self.subject]),
+        ]
     }
 
     /// One person reviews a decision once, except for approvals in several roles, and a denial after them. Nothing is
@@ -102,6 +108,7 @@ impl Settle for Review {
             sequence: draft.number(&REVIEWS),
             tenant: draft.tenant.as_str(),
             decision_id: &self.decision_id,
+            fingerprint: &self.fingerprint,
             subject: &self.subject,
             verdict: self.verdict.as_str(),
             reviewer: &self.reviewer,
@@ -113,7 +120,10 @@ impl Settle for Review {
             until: self.until,
         });
         draft.insert(&INSERT, row);
-        waiting::forget_settled(draft, &self.subject);
+        match self.verdict {
+            ReviewVerdict::Approved => waiting::forget_settled(draft, &self.subject),
+            ReviewVerdict::Denied => waiting::forget_denied(draft, &self.fingerprint),
+        }
         Ok(())
     }
 
@@ -186,12 +196,12 @@ pub(crate) fn since(db: &Db<'_>, tenant: &Tenant, since: i64, limit: usize) -> R
     db.all(&sql, &values![tenant.as_str(), since, limit.min(MAX_LISTED)], read)
 }
 
-/// The denial of a subject that expires last, if it has not expired.
-pub(crate) fn denial(db: &Db<'_>, tenant: &Tenant, subject: &str, now: i64) -> Result<Option<Review>, Fault> {
+/// The denial of an action that expires last, if it has not expired.
+pub(crate) fn denial(db: &Db<'_>, tenant: &Tenant, fingerprint: &str, now: i64) -> Result<Option<Review>, Fault> {
     let sql = select(
-        "tenant = $1 AND subject = $2 AND verdict = 'denied' AND until > $3 ORDER BY until DESC, sequence DESC LIMIT 1",
+        "tenant = $1 AND fingerprint = $2 AND verdict = 'denied' AND until > $3 ORDER BY until DESC, sequence DESC LIMIT 1",
     );
-    db.one(&sql, &values![tenant.as_str(), subject, now], read_review)
+    db.one(&sql, &values![tenant.as_str(), fingerprint, now], read_review)
 }
 
 /// The newest approval that a person gave, by the id of its receipt.
@@ -201,9 +211,9 @@ pub(crate) fn last_approval_of(db: &Db<'_>, tenant: &Tenant, person: &str) -> Re
     db.one(sql, &values![tenant.as_str(), person], |row| row.get(0))
 }
 
-/// SQL for the sequence number of the denial of the subject `$3` of the tenant `$1` that expires last, expired or not.
+/// SQL for the sequence number of the denial of the action `$2` of the tenant `$1` that expires last, expired or not.
 pub(crate) const LAST_DENIAL: &str =
-    "(SELECT sequence FROM reviews WHERE tenant = $1 AND subject = $3 AND verdict = 'denied'
+    "(SELECT sequence FROM reviews WHERE tenant = $1 AND fingerprint = $2 AND verdict = 'denied'
                                        ORDER BY until DESC, sequence DESC LIMIT 1)";
 
 fn allowed_since_sql(decision: &str, tenant: &str) -> String {
@@ -250,6 +260,7 @@ pub(crate) fn read(row: &Fields<'_>) -> Result<Review, Fault> {
     };
     Ok(Review {
         decision_id: row.get("decision_id")?,
+        fingerprint: row.get("fingerprint")?,
         subject: row.get("subject")?,
         verdict,
         reviewer: row.get("reviewer")?,

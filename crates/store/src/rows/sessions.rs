@@ -84,6 +84,8 @@ pub struct StoredPin {
     pub server: String,
     /// What it is the definition of: the name of a tool, or another name that says of what.
     pub tool: String,
+    /// The account whose server has listed it; empty where that is not known, and where a person approved it: then it is of the tenant.
+    pub account: String,
     /// SHA-256 of the definition in canonical form.
     pub definition: Sha256Digest,
     /// The definition, as JSON.
@@ -162,13 +164,14 @@ impl Settle for StoredPin {
         vec![Key::new("pin", &[tenant.as_str(), &self.server, &self.tool])]
     }
 
-    /// Stores it in place of the one that is pinned, or of the one that waits.
+    /// Stores it in place of the one of its account that is pinned, or of the one that waits. An approved one is in the place of all.
     fn settle(&mut self, _: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
         let tenant = draft.tenant.as_str();
         let row = row!(PINS {
             tenant: tenant,
             server: &self.server,
             tool: &self.tool,
+            account: &self.account,
             is_pinned: self.waits.is_none(),
             is_approved: self.is_approved,
             definition: self.definition.as_bytes(),
@@ -177,10 +180,14 @@ impl Settle for StoredPin {
             document: &self.document,
         });
         draft.insert(&PIN, row);
-        if self.waits.is_none() {
-            // What waited is pinned now, or is not what the server lists any more.
-            let sql = "DELETE FROM pins WHERE tenant = $1 AND server = $2 AND tool = $3 AND NOT is_pinned";
+        if self.is_approved && self.waits.is_none() {
+            let sql = "DELETE FROM pins WHERE tenant = $1 AND server = $2 AND tool = $3 AND NOT is_approved";
             draft.run(sql, values![tenant, &self.server, &self.tool]);
+        } else if self.waits.is_none() {
+            // What waited is pinned now, or is not what the server lists any more.
+            let sql = "DELETE FROM pins
+                       WHERE tenant = $1 AND server = $2 AND tool = $3 AND account = $4 AND NOT is_pinned";
+            draft.run(sql, values![tenant, &self.server, &self.tool, &self.account]);
         }
         Ok(())
     }
@@ -257,8 +264,8 @@ pub(crate) fn sessions(db: &Db<'_>, tenant: &Tenant, limit: usize, after: Option
 
 /// The definitions of all servers that are pinned or wait, by server and tool.
 pub(crate) fn pins(db: &Db<'_>, tenant: &Tenant) -> Result<Vec<StoredPin>, Fault> {
-    let sql = "SELECT server, tool, definition, document, waits, is_approved FROM pins WHERE tenant = $1
-               ORDER BY server, tool, is_pinned DESC";
+    let sql = "SELECT server, tool, definition, document, waits, is_approved, account FROM pins WHERE tenant = $1
+               ORDER BY server, tool, account, is_pinned DESC";
     db.all(sql, &values![tenant.as_str()], |row| {
         let definition = Sha256Digest::from_bytes(row.get(2)?);
         Ok(StoredPin {
@@ -268,6 +275,7 @@ pub(crate) fn pins(db: &Db<'_>, tenant: &Tenant) -> Result<Vec<StoredPin>, Fault
             document: row.get(3)?,
             is_approved: row.get(5)?,
             waits: row.get(4)?,
+            account: row.get(6)?,
         })
     })
 }

@@ -16,8 +16,8 @@ static PUT: Insert = Insert::or(
     },
 );
 
-/// SQL for whether a row of `decisions` waits for a review: there is no newer decision on the subject and no denial, and it
-/// has fewer approvals than it waits for. Once it does not wait, it never waits again: so the table `waiting`, which holds
+/// SQL for whether a row of `decisions` waits for a review: there is no newer decision on the subject and no denial of the
+/// action, and it has fewer approvals than it waits for. Once it does not wait, it never waits again: so the table `waiting`, which holds
 /// every decision that waits, need not hold those that do not.
 // By subject and time, not by decision: a review of an earlier decision on the subject counts if it came no earlier
 // than this decision.
@@ -25,7 +25,7 @@ pub(crate) const WAITS: &str = "review
     AND NOT EXISTS (SELECT 1 FROM decisions AS newer WHERE newer.tenant = decisions.tenant
                     AND newer.subject = decisions.subject AND newer.sequence > decisions.sequence)
     AND NOT EXISTS (SELECT 1 FROM reviews WHERE reviews.tenant = decisions.tenant
-                    AND reviews.subject = decisions.subject AND reviews.verdict = 'denied'
+                    AND reviews.fingerprint = decisions.fingerprint AND reviews.verdict = 'denied'
                     AND reviews.reviewed_at >= decisions.decided_at)
     AND (SELECT count(*) FROM reviews WHERE reviews.tenant = decisions.tenant
          AND reviews.subject = decisions.subject AND reviews.verdict = 'approved'
@@ -58,4 +58,15 @@ pub(crate) fn forget_settled(draft: &mut Draft<'_>, subject: &str) {
          AND NOT EXISTS (SELECT 1 FROM decisions WHERE decisions.sequence = waiting.sequence AND {WAITS})"
     );
     draft.run(sql, values![draft.tenant.as_str(), subject]);
+}
+
+/// Forgets the decisions on an action that wait, after a denial: those for other agents and environments as well. They are found among
+/// all that wait, which are few, and not among all decisions on the action.
+pub(crate) fn forget_denied(draft: &mut Draft<'_>, fingerprint: &str) {
+    let sql = format!(
+        "DELETE FROM waiting WHERE tenant = $1
+         AND (SELECT fingerprint FROM decisions WHERE decisions.sequence = waiting.sequence) = $2
+         AND NOT EXISTS (SELECT 1 FROM decisions WHERE decisions.sequence = waiting.sequence AND {WAITS})"
+    );
+    draft.run(sql, values![draft.tenant.as_str(), fingerprint]);
 }

@@ -48,7 +48,7 @@ const FINE: [(&str, &str); 16] = [
     ("min(created_at) FROM jobs WHERE state = 'waiting' AND owner IS NULL GROUP BY needs", "as before"),
     ("FROM workers ORDER BY alive_until DESC LIMIT", "reads the end of an index"),
     ("FROM reviews WHERE tenant = $1 AND decision_id", "sorts the reviews of one decision"),
-    ("verdict = 'denied' AND until", "sorts the denials of one subject"),
+    ("verdict = 'denied' AND until", "sorts the denials of one action"),
     ("FROM (SELECT agent, allowed, decisions FROM agent_counts", "groups the counts of some days, at most so many"),
     ("FROM json_each('[' ||", "looks through the rows that a list has found"),
     ("GROUP BY task_type ORDER BY whole", "groups counts: a few for each type, verdict and issuer"),
@@ -111,6 +111,7 @@ fn decision(decision_id: ReceiptId, nth: u64, review: bool) -> NewDecision {
 fn review(decision_id: &str) -> Review {
     Review {
         decision_id: decision_id.to_owned(),
+        fingerprint: "f".to_owned(),
         subject: "s".to_owned(),
         verdict: ReviewVerdict::Approved,
         reviewer: String::new(),
@@ -121,6 +122,10 @@ fn review(decision_id: &str) -> Review {
         reviewed_at: 4,
         until: 9,
     }
+}
+
+fn denial(decision_id: &str) -> Review {
+    Review { verdict: ReviewVerdict::Denied, role: String::new(), ..review(decision_id) }
 }
 
 /// Every write, with what it is found by afterwards.
@@ -151,6 +156,7 @@ fn write_all(connection: Connection) -> Connection {
         run(2).into(),
         decision(ReceiptId::from_random_bytes([1; 16]), 1, true).into(),
         review(&ReceiptId::from_random_bytes([1; 16]).to_string()).into(),
+        denial(&ReceiptId::from_random_bytes([1; 16]).to_string()).into(),
         decision(ReceiptId::from_random_bytes([2; 16]), 2, true).into(),
         Execution { decision_id: "d".to_owned(), executed: true, document: String::new() }.into(),
         finding("executed_twice").into(),
@@ -264,7 +270,7 @@ fn ask_all(connection: &Connection) {
     decisions::last_decision(db).unwrap();
     assert!(decisions::last_in_session(db, &ours, "x").unwrap().is_some());
     reviews::reviews(db, &ours, &id).unwrap();
-    reviews::denial(db, &ours, "s", 1).unwrap();
+    reviews::denial(db, &ours, "f", 1).unwrap();
     reviews::allowed_since(db, &ours, &id).unwrap();
     reviews::facts(db, &ours, &id).unwrap();
     reviews::newest_facts(db, &ours, "s").unwrap();

@@ -127,6 +127,7 @@ const DAMAGE: &[(&str, &[(&str, &str)])] = &[
         &[("spent", "receipts"), ("column", "receipts")],
     ),
     ("UPDATE reviews SET subject = 'else' WHERE verdict = 'denied'", &[("column", "reviews")]),
+    ("UPDATE reviews SET fingerprint = 'else' WHERE verdict = 'denied'", &[("column", "reviews")]),
     ("UPDATE reviews SET receipt_id = NULL", &[("column", "reviews")]),
     ("UPDATE decisions SET tool = 'else' WHERE tool IS NOT NULL", &[("column", "decisions")]),
     ("UPDATE pins SET document = '[]'", &[("column", "pins")]),

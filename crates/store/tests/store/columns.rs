@@ -14,7 +14,7 @@ use crate::samples::folder;
 const JUDGED: &[(&str, &[&str])] = &[
     ("asked", &["facts"]),
     ("counted", &["counted_at", "key", "nth", "total"]),
-    ("decisions", &["class", "fingerprint"]),
+    ("decisions", &["class"]),
     ("jobs", &["accepted", "chain"]),
     ("requests", &["document", "sequence"]),
     ("reviews", &["decision_id", "note", "reviewed_at", "reviewer", "role", "until"]),
@@ -36,7 +36,7 @@ const UNKNOWN: &[(&str, &[&str])] = &[
         "jobs",
         &["attempt", "cancelling", "checks", "created_at", "error", "finished_at", "lost", "needs", "owner", "turn"],
     ),
-    ("pins", &["is_approved", "is_pinned", "listed_at", "server", "tenant", "tool", "waits"]),
+    ("pins", &["account", "is_approved", "is_pinned", "listed_at", "server", "tenant", "tool", "waits"]),
     ("receipts", &["sequence"]),
     ("reviews", &["person", "sequence"]),
     ("runs", &["sequence", "updated_at"]),

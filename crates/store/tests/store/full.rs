@@ -140,6 +140,7 @@ fn decisions(store: &Store) {
 fn denial() -> Review {
     Review {
         decision_id: decision_id(6),
+        fingerprint: "6".to_owned(),
         subject: "6".to_owned(),
         verdict: ReviewVerdict::Denied,
         reviewer: "Bob".to_owned(),
@@ -163,6 +164,7 @@ fn session(store: &Store) {
     let pin = StoredPin {
         server: "server".to_owned(),
         tool: "tool".to_owned(),
+        account: String::new(),
         definition: Sha256Digest::of(b"{}"),
         document: "{}".to_owned(),
         is_approved: true,

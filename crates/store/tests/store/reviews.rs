@@ -32,6 +32,7 @@ fn review(store: &TenantStore<'_>, number: u64, person: &str, role: &str, at: i6
     let denial = role.is_empty();
     let review = Review {
         decision_id: name(number),
+        fingerprint: number.to_string(),
         subject: "s".to_owned(),
         verdict: if denial { ReviewVerdict::Denied } else { ReviewVerdict::Approved },
         reviewer: person.to_owned(),
@@ -57,6 +58,7 @@ engines! {
     what_waits_is_found_by_its_text_its_agent_and_the_role_it_asks_for,
     decisions_are_counted_by_hour_rules_and_agent,
     a_denial_stands_until_it_ends,
+    a_denial_is_of_the_action_whatever_subject_asks,
 }
 
 fn a_person_reviews_a_decision_once_in_a_role(home: &Home) {
@@ -196,7 +198,28 @@ fn a_denial_stands_until_it_ends(home: &Home) {
     decide(&ours, 0, "s", Some(1));
     review(&ours, 0, "ann", "", 5).unwrap();
     assert_eq!(waiting(&ours), Vec::<String>::new());
-    assert_eq!(ours.denial("s", 104).unwrap().map(|review| review.person).as_deref(), Some("ann"));
-    assert_eq!((ours.denial("s", 105).unwrap(), ours.denial("another", 6).unwrap()), (None, None));
-    assert_eq!(store.of(&"b".parse::<Tenant>().unwrap()).denial("s", 6).unwrap(), None);
+    assert_eq!(ours.denial("0", 104).unwrap().map(|review| review.person).as_deref(), Some("ann"));
+    assert_eq!((ours.denial("0", 105).unwrap(), ours.denial("another", 6).unwrap()), (None, None));
+    assert_eq!(store.of(&"b".parse::<Tenant>().unwrap()).denial("0", 6).unwrap(), None);
+}
+
+fn a_denial_is_of_the_action_whatever_subject_asks(home: &Home) {
+    let store = home.open();
+    let ours = store.local();
+    let about = |subject: &str| DecisionIndex {
+        review: true,
+        wanted: 1,
+        subject: subject.to_owned(),
+        ..DecisionIndex::default()
+    };
+    for (number, action, nth, subject) in [(0, "0", 1, "s"), (1, "0", 2, "t"), (2, "another", 1, "u")] {
+        let new = NewDecision { about: about(subject), ..decision(number, action, nth, false) };
+        ours.submit(new).wait().unwrap();
+    }
+    assert_eq!(waiting(&ours), [name(2), name(1), name(0)]);
+    review(&ours, 0, "ann", "", time(1)).unwrap();
+    assert_eq!(waiting(&ours), [name(2)], "the same action waits under no other name");
+    let denial = ours.action_state("0").unwrap().denial.or(ours.denial("0", time(1)).unwrap());
+    assert_eq!(denial.map(|denial| denial.subject).as_deref(), Some("s"));
+    assert_eq!(ours.denial("another", time(1)).unwrap(), None);
 }

@@ -137,6 +137,7 @@ fn review(step: Step) -> Review {
     let is_denial = digit(step.choice, 1, 4) == 0;
     Review {
         decision_id: decision_of(step),
+        fingerprint: text(step.other),
         subject: text(digit(step.choice, 2, 12)),
         verdict: if is_denial { ReviewVerdict::Denied } else { ReviewVerdict::Approved },
         reviewer: text(step.one),
@@ -227,6 +228,7 @@ fn write(store: &TenantStore<'_>, step: Step) -> Write {
         _ => StoredPin {
             server: text(step.one),
             tool: text(step.other),
+            account: text(digit(step.choice, 3, 2)),
             definition: proofmark_receipt::Sha256Digest::of(&step.choice.to_be_bytes()),
             document: "{}".to_owned(),
             is_approved: digit(step.choice, 2, 2) == 0,
@@ -415,7 +417,7 @@ fn of_decisions(store: &TenantStore<'_>, all: &mut Answers) {
         all.note("reports", (reports, store.times_executed(id), store.findings_of(id), store.session_of(id)));
     }
     for text in TEXTS {
-        let state = store.action_state(text, text).unwrap();
+        let state = store.action_state(text).unwrap();
         // Nothing here lasts until now, so no denial does.
         all.note("action", (store.action_history(text), state.history, state.denial));
         all.note(

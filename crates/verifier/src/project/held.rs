@@ -4,23 +4,28 @@ mod count;
 mod rules;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use proofmark_checks::{Content, Held, TreeEntryKind, files_digest, glob_texts};
-use proofmark_git::{GitTree, LeftOut, Repository, Revision};
+use proofmark_git::{GitTree, LeftOut, Repository, Revision, whole};
 use proofmark_receipt::document::Field;
 use proofmark_receipt::{Json, Object, glob, object};
 
 use super::config::MAX_SETTINGS_BYTES;
 use super::folder::{all_folder_files, settings_in};
 use super::{CONFIG_FILE, ProjectConfig, ProjectError, ProjectFiles};
-use count::Defined;
+use count::{Defined, definitions};
 use rules::HeldGlob;
 
 /// How many changes a receipt names.
 const MAX_CHANGES: usize = 100;
 /// How many changes one line names.
 const MAX_TOLD: usize = 5;
+/// The largest file of tests whose text is read, in bytes.
+const MAX_TEXT_BYTES: u64 = 4 << 20;
+/// How many bytes of such files are read, of the owner's and of the submission's each.
+const MAX_TEXTS_BYTES: u64 = 64 << 20;
 /// How the path of a folder begins, which no name of git does.
 const FOLDER_BEGINS: [&str; 4] = ["/", "./", "../", "~/"];
 
@@ -156,8 +161,10 @@ impl TestsFrom {
             held(&globs).map_err(|error| ProjectError::Request { folder: PathBuf::from(self.shown()), error })?;
         let ProjectFiles { files, left_out, .. } = self.files(config)?;
         let (mut all, mut owned, mut brought) = (BTreeMap::new(), Defined::default(), Defined::default());
+        let (mut of_owner, mut of_submission) = (Texts::default(), Texts::default());
         for (path, content) in files.into_iter().filter(|(path, _)| held.holds(path)) {
-            owned.add(&path, content.here().unwrap_or_default());
+            let content = of_owner.read(&path, content)?;
+            owned.add(&path, &content);
             let rule = rule(&globs, &path);
             all.insert(path, (content, rule));
         }
@@ -166,7 +173,7 @@ impl TestsFrom {
         }
         let mut changes = Vec::new();
         for (path, content) in submitted.iter().filter(|(path, _)| held.holds(path)) {
-            brought.add(path, content.here().unwrap_or_default());
+            brought.add(path, &of_submission.read(path, content.clone())?);
             let change = match all.get(path) {
                 None => Change::Added,
                 Some((own, _)) if own != content => Change::Changed,
@@ -229,6 +236,30 @@ impl HeldTests {
             known.insert(name, value.clone());
         }
         known
+    }
+}
+
+/// Has the text of large files of tests at hand, as far as that is not too much.
+struct Texts {
+    left: u64,
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        Self { left: MAX_TEXTS_BYTES }
+    }
+}
+
+impl Texts {
+    /// The same content, in memory if it is a file of tests.
+    fn read(&mut self, path: &str, content: Content) -> Result<Content, ProjectError> {
+        let is_stored = content.place().is_some() && definitions(path).is_some();
+        if !is_stored || content.bytes() > MAX_TEXT_BYTES.min(self.left) {
+            return Ok(content);
+        }
+        self.left -= content.bytes();
+        let failed = |error: io::Error| ProjectError::Io { path: PathBuf::from(path), error };
+        whole(&content).map(Content::from).map_err(failed)
     }
 }
 

@@ -58,9 +58,13 @@ pub(super) fn check(db: &Db<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
     let approval = document(&format!(
         "receipts WHERE receipts.tenant = reviews.tenant AND receipts.receipt_id = {bytes} AND receipts.trust IS NULL"
     ));
-    let subject = "(SELECT subject FROM decisions WHERE decisions.decision_id = reviews.decision_id
-                    AND decisions.tenant = reviews.tenant)";
-    let columns = format!("{approval}, {subject}, {}", REVIEWS.list());
+    let decided = |column: &str| {
+        format!(
+            "(SELECT {column} FROM decisions WHERE decisions.decision_id = reviews.decision_id
+              AND decisions.tenant = reviews.tenant)"
+        )
+    };
+    let columns = format!("{approval}, {}, {}, {}", decided("fingerprint"), decided("subject"), REVIEWS.list());
     each(db, check, "reviews", &["sequence"], &columns, of_review)?;
     each(db, check, "jobs", &["job_id"], &JOBS.list(), |check, row| {
         let job = jobs::read_fields(&JOBS.fields_after(1, row))?;
@@ -133,11 +137,14 @@ fn of_superseded(check: &mut Check<'_>, row: &Row<'_>) -> Result<(), Fault> {
 }
 
 fn of_review(check: &mut Check<'_>, row: &Row<'_>) -> Result<(), Fault> {
-    let (approval, subject): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
-    let review = reviews::read(&REVIEWS.fields_after(3, row))?;
+    let approval: Option<String> = row.get(1)?;
+    let review = reviews::read(&REVIEWS.fields_after(4, row))?;
     let at = format!("{} by {}", review.decision_id, review.reviewer);
-    if subject.is_some_and(|subject| subject != review.subject) {
-        check.wrong("column", "reviews", at.clone(), "the decision has another value than the column subject");
+    for (place, column, stored) in [(2, "fingerprint", &review.fingerprint), (3, "subject", &review.subject)] {
+        if row.get::<Option<String>>(place)?.is_some_and(|decided| decided != *stored) {
+            let what = format!("the decision has another value than the column {column}");
+            check.wrong("column", "reviews", at.clone(), what);
+        }
     }
     match (&review.receipt_id, approval) {
         (Some(_), Some(receipt)) => {
@@ -154,7 +161,7 @@ fn of_review(check: &mut Check<'_>, row: &Row<'_>) -> Result<(), Fault> {
 
 fn of_pin(check: &mut Check<'_>, row: &Row<'_>) -> Result<(), Fault> {
     let (server, tool): (String, String) = (row.get(1)?, row.get(2)?);
-    let (definition, text): ([u8; 32], String) = (row.get(4)?, row.get(5)?);
+    let (definition, text): ([u8; 32], String) = (row.get(5)?, row.get(6)?);
     let limits = Limits { max_bytes: text.len(), max_depth: MAX_DEPTH, max_nodes: usize::MAX };
     let document = Json::parse_with(text.as_bytes(), limits).ok();
     let digest = document.map(|document| Sha256Digest::of(&document.canonical_vrf()));

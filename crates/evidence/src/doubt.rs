@@ -34,7 +34,8 @@ pub struct Doubt {
 }
 
 /// The names of all doubts.
-pub const DOUBTS: [&str; 6] = ["always-true", "never-true", "missing-member", "raw-path", "loose-match", "all-of-none"];
+pub const DOUBTS: [&str; 7] =
+    ["always-true", "never-true", "missing-member", "raw-path", "raw-command", "loose-match", "all-of-none"];
 
 /// Lists that are empty where nothing was recorded.
 const RECORDED: [&[&str]; 3] = [&["calls"], &["facts"], &["action", "paths"]];

@@ -9,6 +9,9 @@ use super::{Doubt, Use, text_of};
 const RAW: [&[&str]; 4] =
     [&["action", "target"], &["action", "args"], &["action", "outer_args"], &["action", "recipient"]];
 
+/// Places that have the text of a command.
+const COMMANDS: [&[&str]; 2] = [&["action", "args", "command"], &["action", "command"]];
+
 pub(super) fn doubts(condition: Expression<'_>, used: Use) -> Vec<Doubt> {
     if used == Use::OfWords {
         return Vec::new();
@@ -17,6 +20,7 @@ pub(super) fn doubts(condition: Expression<'_>, used: Use) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     tests(condition, used != Use::Denies, &mut |test, allows| {
         doubts.extend(raw_path(&test, used).filter(|_| !looks_for_steps));
+        doubts.extend(raw_command(&test).filter(|doubt| !doubts.contains(doubt)));
         if allows && used != Use::Selects {
             doubts.extend(loose(&test));
         }
@@ -79,6 +83,15 @@ fn raw_path(test: &Test<'_>, used: Use) -> Option<Doubt> {
         code: "raw-path",
         message: format!("a path that begins with `{}` can lead elsewhere by `..` or a link", test.part),
         help: "compare `action.paths`, which are resolved, or refuse texts that contain `..`",
+    })
+}
+
+fn raw_command(test: &Test<'_>) -> Option<Doubt> {
+    let of = place(inner(test.text))?;
+    COMMANDS.iter().any(|command| of == *command).then(|| Doubt {
+        code: "raw-command",
+        message: "a command can be written in many ways, of which a text finds one".to_owned(),
+        help: "compare `action.commands`, which has the programs that the command starts",
     })
 }
 

@@ -161,6 +161,13 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
             path::add(arg, &ready.folders, tools::writes(name, own, at), &mut paths);
         }
     }
+    let folder = |path: &str, certain| NamedPath { path: path.to_owned(), certain, pattern: false, writes: !certain };
+    if tools::writes_unnamed(name, own) {
+        paths.insert(folder(".", false));
+    }
+    if name == "cd" && own.is_empty() {
+        paths.insert(folder("~", true));
+    }
     let script = said.script.or_else(|| program.contains('/').then(|| Arg::known(program.clone())));
     if let Some(script) = script {
         let reads_input = script.text().is_none_or(|text| text == "-" || told::is_device(text));

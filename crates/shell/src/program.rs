@@ -10,6 +10,43 @@ use crate::tools::{find, git, make, recipes, subcommand, with_options, xargs};
 use crate::values::Arg;
 use crate::variables::is_decisive;
 
+/// Options by which programs start others, or take the names of their files from a file.
+const RUNS_BY_OPTION: [(&str, &[&str]); 18] = [
+    (
+        "tar",
+        &[
+            "--to-command",
+            "--checkpoint-action",
+            "-I",
+            "--use-compress-program",
+            "-F",
+            "--info-script",
+            "--new-volume-script",
+            "--rsh-command",
+            "--rmt-command",
+            "-T",
+            "--files-from",
+        ],
+    ),
+    ("rsync", &["-e", "--rsh", "--rsync-path", "--files-from"]),
+    ("sort", &["--compress-program", "--files0-from"]),
+    ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
+    ("fdfind", &["-x", "-X", "--exec", "--exec-batch"]),
+    ("zip", &["-T", "-TT", "--unzip-command", "-@"]),
+    ("split", &["--filter"]),
+    ("gcc", &["-wrapper", "-fplugin", "-specs"]),
+    ("g++", &["-wrapper", "-fplugin", "-specs"]),
+    ("cc", &["-wrapper", "-fplugin", "-specs"]),
+    ("c++", &["-wrapper", "-fplugin", "-specs"]),
+    ("clang", &["-fplugin", "-Xclang"]),
+    ("clang++", &["-fplugin", "-Xclang"]),
+    ("cmake", &["-E", "-P"]),
+    ("ctest", &["--build-and-test", "--test-command", "-S", "-SP"]),
+    ("tox", &["-x", "--override"]),
+    ("pylint", &["--init-hook", "--load-plugins"]),
+    ("mypy", &["--python-executable", "--install-types"]),
+];
+
 /// What a program does with these words.
 pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
     if let Some(told) = wrapper(program, args) {
@@ -46,25 +83,11 @@ pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
         "awk" | "gawk" | "mawk" | "nawk" => awk(args),
         "grep" | "egrep" | "fgrep" | "rg" | "ag" | "jq" => searcher(program, args),
         "echo" | "printf" => Told { texts: (0..args.len()).collect(), ..Told::default() },
-        "tar" => with_options(
-            args,
-            &[
-                "--to-command",
-                "--checkpoint-action",
-                "-I",
-                "--use-compress-program",
-                "-F",
-                "--info-script",
-                "--new-volume-script",
-                "--rsh-command",
-                "--rmt-command",
-            ],
-        ),
-        "rsync" => with_options(args, &["-e", "--rsh", "--rsync-path"]),
-        "sort" => with_options(args, &["--compress-program"]),
-        "fd" | "fdfind" => with_options(args, &["-x", "-X", "--exec", "--exec-batch"]),
-        "zip" => with_options(args, &["-T", "-TT", "--unzip-command"]),
-        "split" => with_options(args, &["--filter"]),
+        _ if RUNS_BY_OPTION.iter().any(|(known, _)| *known == program) => {
+            let options =
+                RUNS_BY_OPTION.iter().filter(|(known, _)| *known == program).flat_map(|(_, options)| *options);
+            with_options(args, &options.copied().collect::<Vec<_>>())
+        }
         "docker" | "podman" | "kubectl" | "cargo" | "go" | "pip" | "pip3" | "gh" | "glab" | "deno" | "bun"
         | "systemctl" | "brew" | "apt" | "apt-get" | "gem" | "bundle" | "composer" | "mvn" | "gradle" | "dotnet"
         | "rustup" | "uv" | "poetry" | "conda" | "terraform" | "helm" | "aws" | "gcloud" | "az" => {

@@ -258,8 +258,21 @@ pub(crate) fn recipes(program: &str, args: &[Arg]) -> Told {
             told.script = Some(Arg::known(file));
         }
     }
-    const RUNS: [&str; 8] =
-        ["--script-shell", "--node-options", "--eval", "--shell", "-f", "--justfile", "--prefix", "-c"];
+    const RUNS: [&str; 13] = [
+        "--script-shell",
+        "--node-options",
+        "--eval",
+        "--shell",
+        "-f",
+        "--justfile",
+        "--prefix",
+        "-c",
+        "-e",
+        "-E",
+        "-p",
+        "--execute",
+        "--command",
+    ];
     let is_run_option =
         |text: &str| RUNS.iter().any(|option| text == *option || text.starts_with(&format!("{option}=")));
     if args
@@ -389,6 +402,10 @@ pub(crate) fn writes(program: &str, args: &[Arg], at: usize) -> bool {
     let has = |options: &[&str]| {
         args.iter().filter_map(Arg::text).any(|text| options.iter().any(|option| text.starts_with(option)))
     };
+    let operand = |number: usize| {
+        let operands = args.iter().enumerate().filter(|(_, arg)| arg.text().is_none_or(|text| !text.starts_with('-')));
+        operands.map(|(at, _)| at).nth(number)
+    };
     match program {
         "rm" | "rmdir" | "touch" | "mkdir" | "tee" | "truncate" | "chmod" | "chown" | "chgrp" | "mv" | "unlink"
         | "shred" | "ln" | "link" | "patch" | "install" | "mkfifo" | "mknod" | "setfacl" | "chattr" | "unzip"
@@ -405,6 +422,9 @@ pub(crate) fn writes(program: &str, args: &[Arg], at: usize) -> bool {
                     .any(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('i'))
         }
         "tar" => true,
+        // The second file is what they write.
+        "uniq" | "xxd" => operand(1) == Some(at),
+        "tree" => has(&["-o"]),
         "curl" => has(&["-o", "-O", "--output", "--remote"]),
         "wget" => true,
         "sort" => has(&["-o", "--output"]),
@@ -415,6 +435,19 @@ pub(crate) fn writes(program: &str, args: &[Arg], at: usize) -> bool {
                 .any(|text| matches!(text, "checkout" | "restore" | "rm" | "mv" | "clean" | "apply" | "am"))
                 || has(&["--output", "-o"])
         }
+        _ => false,
+    }
+}
+
+/// Whether a program writes files that its words do not name: those of an archive, or of a patch.
+pub(crate) fn writes_unnamed(program: &str, args: &[Arg]) -> bool {
+    match program {
+        "patch" | "unzip" | "cpio" | "bsdtar" | "7z" | "unrar" => true,
+        "tar" => args.iter().enumerate().any(|(at, arg)| {
+            let text = arg.text().unwrap_or_default();
+            let is_cluster = (at == 0 || text.starts_with('-')) && !text.starts_with("--");
+            text.starts_with("--ext") || text.starts_with("--get") || (is_cluster && text.contains('x'))
+        }),
         _ => false,
     }
 }

@@ -7,7 +7,8 @@
 //! - [`NewReview`] is a person's approval or denial, [`Reported`] what became of an action.
 //! - [`PolicyPlace`] says whose a policy is and what it is called, [`PolicyAsked`] what became of the one that decided.
 //! - [`Worth`] says what a stored receipt proves, for [`evaluation()`] and for redeeming.
-//! - [`suggest_policy`] and [`policy_diff()`] decide again what a session or a store has recorded.
+//! - [`suggest_policy`] and [`policy_diff()`] decide again what a session or a store has recorded, [`replay_run`] what any agent's
+//!   record has.
 
 mod ahead;
 mod asked;
@@ -29,6 +30,7 @@ mod receive;
 mod reconcile;
 mod redeem;
 mod review;
+mod runs;
 mod session_decider;
 mod step_approvals;
 mod suggest;
@@ -55,6 +57,7 @@ pub use receive::{NotStored, Received};
 pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
 pub use review::{ApprovalTerms, NewReview, ReviewError, stored_action};
+pub use runs::{Found, FoundIn, ReplayedRun, RunCall, RunReason, RunRuling, RunSettings, replay_run};
 pub use session_decider::Owner;
 pub use suggest::{SessionSuggestion, SuggestSessionError, suggest_policy};
 pub use worth::{Subject, Terms, Worth, WorthError};

@@ -39,6 +39,7 @@ mod owner_tests;
 mod patches;
 mod policy_diff;
 mod policy_option;
+mod policy_replay;
 mod project;
 mod projects;
 mod receipt;

@@ -1,6 +1,7 @@
 //! `proofmark policy`.
 
 mod diff;
+mod learn;
 mod replay;
 mod runs;
 mod suggest;

@@ -8,7 +8,7 @@
 //! - [`PolicyPlace`] says whose a policy is and what it is called, [`PolicyAsked`] what became of the one that decided.
 //! - [`Worth`] says what a stored receipt proves, for [`evaluation()`] and for redeeming.
 //! - [`suggest_policy`] and [`policy_diff()`] decide again what a session or a store has recorded, [`replay_run`] what any agent's
-//!   record has.
+//!   record has; [`learn_policy`] makes a policy of that.
 
 mod ahead;
 mod asked;
@@ -22,6 +22,7 @@ mod finding;
 mod grant;
 mod guard;
 mod hooks;
+mod learn;
 mod passkey;
 mod pins;
 mod policies;
@@ -48,6 +49,9 @@ pub use guard::{FailedRequest, Guard, Judge, Judges, LocalJudges, NoJudge, Passa
 pub use hooks::{
     HookRuling, HookSettings, Hooks, HostRecord, KeptSessions, StepAt, StopError, StopRuling, Taken, followed,
     not_executed, session_of,
+};
+pub use learn::{
+    Estimate, Freedom, LearnError, LearnSettings, LearnedPolicy, LearningRun, learn_policy, learning_runs,
 };
 pub use passkey::{PasskeyRefusal, SignedApproval, Statement};
 pub use pins::{KnownPin, PinStatus, approve_pins, digest_to_approve, pins};

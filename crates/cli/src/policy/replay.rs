@@ -10,7 +10,7 @@ use proofmark_evidence::trace::Trace;
 use proofmark_receipt::document::counted;
 use proofmark_receipt::{Json, Object, object};
 
-use super::runs::{self, RunsAt};
+use super::runs::{self, RunDetails};
 use crate::config::Config;
 use crate::document;
 use crate::exit::Exit;
@@ -33,8 +33,11 @@ pub(crate) struct Replay {
     /// The action policy [default: $PROOFMARK_POLICY, else `policy` in the proofmark.yaml of the current folder]
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// Runs: a folder, with the folders in it, of .json and .jsonl files with one run each; or one such file
+    #[arg(long, value_name = "DIR")]
+    runs: PathBuf,
     #[command(flatten)]
-    runs: RunsAt,
+    details: RunDetails,
     /// Show the calls that are allowed, too
     #[arg(short, long)]
     verbose: bool,
@@ -62,9 +65,9 @@ impl Replay {
         let path = policy_option::required(self.policy.clone(), "--policy FILE", config)?;
         let policy = document::action_policy(&path)?;
         let trusted = config.known_signers()?.trusted(&[])?;
-        let settings = self.runs.settings();
+        let settings = self.details.settings();
         let mut totals = Totals::default();
-        for path in self.runs.files()? {
+        for path in runs::files(&self.runs)? {
             let trace = match runs::read(&path, trusted.signers()) {
                 Ok(trace) => trace,
                 Err(error) => {

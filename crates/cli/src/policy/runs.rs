@@ -22,12 +22,9 @@ const MAX_RUN_FILES: usize = 100_000;
 /// How deep their folder may nest.
 const MAX_FOLDER_DEPTH: usize = 16;
 
-/// Recorded runs, and what their records do not say.
+/// What the records of runs do not say.
 #[derive(Args)]
-pub(super) struct RunsAt {
-    /// Runs: a folder, with the folders in it, of .json and .jsonl files with one run each; or one such file
-    #[arg(long, value_name = "DIR")]
-    pub(super) runs: PathBuf,
+pub(super) struct RunDetails {
     /// The server whose tools the runs call, where their records name none
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
@@ -40,38 +37,37 @@ pub(super) struct RunsAt {
 }
 
 /// The files of runs.
-pub(super) struct RunFiles {
+struct RunFiles {
     /// Sorted: the system lists a folder in any order.
-    pub(super) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// How many files have other names.
     others: usize,
 }
 
-impl RunsAt {
+impl RunDetails {
     pub(super) fn settings(&self) -> RunSettings {
         let (server, agent) = (self.server.clone(), self.agent.clone());
         RunSettings { server, agent, environment: self.environment.clone() }
     }
+}
 
-    /// The files; says how many others there are.
-    pub(super) fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
-        let mut found = RunFiles { files: Vec::new(), others: 0 };
-        if self.runs.is_dir() {
-            found.add(&self.runs, 0)?;
-            found.files.sort();
-        } else {
-            found.files.push(self.runs.clone());
-        }
-        if found.files.is_empty() {
-            let folder = self.runs.display();
-            return Err(anyhow!("find runs in the folder `{folder}`: it holds no .json or .jsonl file"));
-        }
-        if found.others > 0 {
-            let others = proofmark_receipt::document::counted(found.others as u64, "file");
-            out::note(format_args!("not read: {others} with another name than .json or .jsonl"));
-        }
-        Ok(found.files)
+/// The files of runs in a folder, or the one that is named; says how many others there are.
+pub(super) fn files(runs: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = RunFiles { files: Vec::new(), others: 0 };
+    if runs.is_dir() {
+        found.add(runs, 0)?;
+        found.files.sort();
+    } else {
+        found.files.push(runs.to_owned());
     }
+    if found.files.is_empty() {
+        return Err(anyhow!("find runs in the folder `{}`: it holds no .json or .jsonl file", runs.display()));
+    }
+    if found.others > 0 {
+        let others = proofmark_receipt::document::counted(found.others as u64, "file");
+        out::note(format_args!("not read: {others} with another name than .json or .jsonl"));
+    }
+    Ok(found.files)
 }
 
 impl RunFiles {

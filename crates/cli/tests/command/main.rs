@@ -38,6 +38,7 @@ mod output;
 mod owner_tests;
 mod patches;
 mod policy_diff;
+mod policy_learn;
 mod policy_option;
 mod policy_replay;
 mod project;

@@ -98,4 +98,7 @@ pub use replay::{
 };
 pub use request::{MAX_REQUEST_VALUES, Request};
 pub use stated::{Standing, StatedReason, StatedRule};
-pub use suggest::{SeenCall, SuggestError, Suggestion, as_under, suggest};
+pub use suggest::{
+    Learned, LearnedArgument, LearnedSource, LearnedTool, SeenCall, SuggestError, Suggestion, argument_place, as_under,
+    learned_policy, result_places, suggest,
+};

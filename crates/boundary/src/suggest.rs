@@ -5,6 +5,8 @@
 
 mod arguments;
 mod guess;
+mod learned;
+mod places;
 mod rules;
 mod yaml;
 
@@ -18,6 +20,8 @@ use crate::Request;
 use crate::facts::ACTION_CLASSES;
 use crate::policy::{ActionPolicy, ActionPolicyError, HostTool, MAX_BOUNDARIES, ToolCall};
 use guess::Guessed;
+pub use learned::{Learned, LearnedArgument, LearnedSource, LearnedTool, learned_policy};
+pub use places::{argument_place, result_places};
 use yaml::Commented;
 
 /// A call that was executed.
@@ -115,7 +119,7 @@ pub fn suggest(name: &str, calls: &[SeenCall], current: Option<&Object>) -> Resu
         let of = server.filter(|_| is_of_others).map_or_else(String::new, |server| format!(" of `{}`", shown(server)));
         left_open.extend(open.into_iter().map(|open| format!("`{}`{of}: {open}", shown(group.tool))));
     }
-    let parts = yaml::Parts { tools: tools.into_values().collect(), boundaries, classes };
+    let parts = yaml::Parts { tools: tools.into_values().collect(), origins: Vec::new(), boundaries, classes };
     let heading = heading(name, calls.len(), &groups, &left_open);
     let (document, text) = yaml::policy(&heading, &parts, current);
     ActionPolicy::read(&Json::Object(document.clone())).map_err(SuggestError::Policy)?;

@@ -79,6 +79,11 @@ const FILES: &[(&str, &str)] = example_files!(
     "project-node/slug.test.js",
     "project-python/calc.py",
     "project-python/tests/test_calc.py",
+    "runs/attacked/agentdojo.json",
+    "runs/good/anthropic.json",
+    "runs/good/langgraph.json",
+    "runs/good/openai.json",
+    "runs/policy.yaml",
     "sort.json",
 );
 

@@ -1,6 +1,9 @@
 //! `proofmark policy`.
 
 mod diff;
+mod learn;
+mod replay;
+mod runs;
 mod suggest;
 
 use std::io::Write;
@@ -33,6 +36,7 @@ pub(crate) enum Policy {
     Coverage(Measure),
     /// List the decisions that a new policy makes differently
     Diff(diff::Diff),
+    Replay(replay::Replay),
     Suggest(suggest::Suggest),
 }
 
@@ -85,6 +89,7 @@ impl Policy {
             Policy::Explain(command) => command.run(config),
             Policy::Coverage(command) => command.run(config),
             Policy::Diff(command) => command.run(config),
+            Policy::Replay(command) => command.run(config),
             Policy::Suggest(command) => command.run(config),
         }
     }

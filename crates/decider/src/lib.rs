@@ -7,7 +7,8 @@
 //! - [`NewReview`] is a person's approval or denial, [`Reported`] what became of an action.
 //! - [`PolicyPlace`] says whose a policy is and what it is called, [`PolicyAsked`] what became of the one that decided.
 //! - [`Worth`] says what a stored receipt proves, for [`evaluation()`] and for redeeming.
-//! - [`suggest_policy`] and [`policy_diff()`] decide again what a session or a store has recorded.
+//! - [`suggest_policy`] and [`policy_diff()`] decide again what a session or a store has recorded, [`replay_run`] what any agent's
+//!   record has; [`learn_policy`] makes a policy of that.
 
 mod ahead;
 mod asked;
@@ -21,6 +22,7 @@ mod finding;
 mod grant;
 mod guard;
 mod hooks;
+mod learn;
 mod passkey;
 mod pins;
 mod policies;
@@ -29,6 +31,7 @@ mod receive;
 mod reconcile;
 mod redeem;
 mod review;
+mod runs;
 mod session_decider;
 mod step_approvals;
 mod suggest;
@@ -47,6 +50,9 @@ pub use hooks::{
     HookRuling, HookSettings, Hooks, HostRecord, KeptSessions, StepAt, StopError, StopRuling, Taken, followed,
     not_executed, session_of,
 };
+pub use learn::{
+    Estimate, Freedom, LearnError, LearnSettings, LearnedPolicy, LearningRun, learn_policy, learning_runs,
+};
 pub use passkey::{PasskeyRefusal, SignedApproval, Statement};
 pub use pins::{KnownPin, PinStatus, accounts_to_approve, approve_pins, digest_to_approve, pins};
 pub use policies::{PolicyAsked, PolicyPlace, PolicyPlaceError, policy_name};
@@ -55,6 +61,7 @@ pub use receive::{NotStored, Received};
 pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
 pub use review::{ApprovalTerms, NewReview, ReviewError, stored_action};
+pub use runs::{Found, FoundIn, ReplayedRun, RunCall, RunReason, RunRuling, RunSettings, replay_run};
 pub use session_decider::Owner;
 pub use suggest::{SessionSuggestion, SuggestSessionError, suggest_policy};
 pub use worth::{Subject, Terms, Worth, WorthError};

@@ -13,6 +13,7 @@ pub struct Call {
     pub arguments: Json,
     /// A text that is a JSON object or array is read as that.
     pub result: Option<Json>,
+    pub given: Given,
     pub status: CallStatus,
     /// The time, as recorded.
     pub at: Option<String>,
@@ -28,6 +29,21 @@ pub struct Call {
     pub began: usize,
     /// The position of its result in the trace.
     pub ended: Option<usize>,
+}
+
+/// What the agent got as the result of a call, where the record says more of it than `result`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Given {
+    /// The content as it was recorded: its texts are not joined, and not read as JSON.
+    pub content: Option<Json>,
+    /// The signs of steering that were found in it.
+    pub signs: Option<Vec<String>>,
+    /// The labels that its values got.
+    pub labels: Option<Object>,
+    /// The hash of the policy that gave these labels.
+    pub labelled_by: Option<String>,
+    /// Whether the agent did not get it.
+    pub withheld: bool,
 }
 
 impl Call {

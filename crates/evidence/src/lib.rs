@@ -52,7 +52,7 @@ pub use accepted::AcceptedWarnings;
 pub use approval::{Approval, ApprovalDemand, ApprovalError, Binds};
 pub use approval_fact::{ApprovalFact, AskedBy, HUMAN_TIER, Subject, shown, shown_of};
 pub use assign::assign;
-pub use call::Call;
+pub use call::{Call, Given};
 pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression};
 pub use demand::{Accepts, EnvironmentDemand, ReceiptDemand, SignerDemand, TestsFromDemand, Wanted};
 pub use doubt::{DOUBTS, Doubt, Use, doubts};

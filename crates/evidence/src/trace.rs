@@ -1,5 +1,6 @@
 //! Recorded tool calls, in the forms in which orchestrators record them.
 
+mod agentdojo;
 mod anthropic;
 mod claude_code;
 mod codex;
@@ -10,6 +11,7 @@ mod error;
 mod failures;
 mod gemini;
 mod gemini_cli;
+mod langchain;
 mod mcp;
 mod openai_chat;
 mod openai_responses;
@@ -17,10 +19,12 @@ mod otel;
 mod outcome;
 mod plain;
 mod records;
+mod requests;
 mod session;
 
 pub use detect::detect;
 pub use error::{TraceError, TraceFault, TracePlace};
+pub use requests::UserRequest;
 
 use std::fmt;
 
@@ -55,7 +59,7 @@ pub struct Form {
 
 /// All forms. A record is of the first one that recognizes it, so a form whose records look like those of another comes
 /// before it.
-pub static FORMS: [&Form; 12] = [
+pub static FORMS: [&Form; 14] = [
     &session::FORM,
     &codex::FORM,
     &copilot::FORM,
@@ -64,6 +68,8 @@ pub static FORMS: [&Form; 12] = [
     &otel::FORM,
     &claude_code::FORM,
     &gemini::FORM,
+    &langchain::FORM,
+    &agentdojo::FORM,
     &openai_chat::FORM,
     &anthropic::FORM,
     &openai_responses::FORM,
@@ -77,6 +83,8 @@ pub struct Trace {
     pub form: &'static Form,
     /// The calls, in the order they were made.
     pub calls: Vec<Call>,
+    /// What the user asked for, in order; empty where the form does not say who wrote what.
+    pub requests: Vec<UserRequest>,
     /// How many records there were.
     pub records: usize,
     /// SHA-256 of the bytes.
@@ -135,9 +143,9 @@ pub fn read_as(bytes: &[u8], form: &'static Form) -> Result<Trace, TraceError> {
 }
 
 fn read_records(bytes: &[u8], records: Vec<Record>, form: &'static Form) -> Result<Trace, TraceError> {
-    let calls = (form.calls)(&records)?;
+    let (calls, requests) = ((form.calls)(&records)?, requests::of(&records));
     // Over the bytes as given: a receipt names this digest as `trace_digest`, and anyone who has the file can check it.
-    Ok(Trace { form, calls, records: records.len(), digest: Sha256Digest::of(bytes) })
+    Ok(Trace { form, calls, requests, records: records.len(), digest: Sha256Digest::of(bytes) })
 }
 
 #[cfg(test)]

@@ -84,7 +84,9 @@ impl OriginRule {
             let Some(arguments) = call.args else { return Applies::Unclear };
             let flow = each_leaf(arguments, &mut |leaf| {
                 let is_name = leaf.steps.last() == Some(&Step::Name);
-                if is_name || origins.has_label(leaf.text, labels) {
+                // `true` and `false` say nothing of where they come from.
+                let says_nothing = !leaf.is_text && leaf.number.is_none();
+                if is_name || says_nothing || leads(labels, leaf) || origins.has_label(leaf.text, labels) {
                     ControlFlow::Continue(())
                 } else {
                     ControlFlow::Break(())
@@ -128,6 +130,16 @@ fn all(parts: impl Iterator<Item = Applies>) -> Applies {
         (Applies::No, _) | (_, Applies::No) => Applies::No,
         (Applies::Unclear, _) | (_, Applies::Unclear) => Applies::Unclear,
         (Applies::Yes, Applies::Yes) => Applies::Yes,
+    })
+}
+
+/// Whether a value is one of the constants (`=TEXT`), or a number within the bounds (`<= NUMBER`), that stand among labels.
+fn leads(labels: &[String], leaf: &Leaf<'_, '_>) -> bool {
+    let number = leaf.number.and_then(|number| number.as_f64());
+    labels.iter().any(|label| match (label.strip_prefix('='), read::bound(label), number) {
+        (Some(constant), _, _) => constant == leaf.text,
+        (None, Some(bound), Some(number)) => (0.0..=bound).contains(&number),
+        (None, _, _) => false,
     })
 }
 

@@ -35,7 +35,7 @@ const WORDS: [(&str, &[&str]); 8] = [
     ),
 ];
 /// The class of what only reads.
-const READS: &str = "generic";
+pub(super) const READS: &str = "generic";
 
 /// Names of arguments that say what a call is about, to whom something goes, and how much.
 const TARGETS: [&str; 14] = [
@@ -117,7 +117,7 @@ impl Guessed {
     }
 }
 
-fn by_name(tool: &str, said_to_change: bool) -> &'static str {
+pub(super) fn by_name(tool: &str, said_to_change: bool) -> &'static str {
     let mut words = String::new();
     for c in tool.chars() {
         // `writeFile` is two words.

@@ -131,9 +131,8 @@ impl Rules<'_, '_> {
     fn names(&mut self) {
         let names: BTreeSet<&str> = self.args().flat_map(|args| args.iter().map(|(name, _)| name)).collect();
         let shape = Reason { code: "other_argument", message: "The call has an argument that the session never gave." };
-        match listed(names.iter().copied(), MAX_LISTED * 2) {
-            Some(_) if names.is_empty() => self.fact("size(action.args) == 0".to_owned(), shape),
-            Some(list) => self.fact(format!("action.args.all(name, name in [{list}])"), shape),
+        match only_names(&names) {
+            Some(fact) => self.fact(fact, shape),
             None => self.open.push("arguments of any name".to_owned()),
         }
         if self.args().count() < self.group.calls.len() {
@@ -289,6 +288,16 @@ impl Rules<'_, '_> {
             self.open.push(format!("any value of {}{more}", open.join(", ")));
         }
     }
+}
+
+/// The predicate that no argument has another name; none if they are too many.
+pub(super) fn only_names(names: &BTreeSet<&str>) -> Option<String> {
+    let list = listed(names.iter().copied(), MAX_LISTED * 2)?;
+    Some(if names.is_empty() {
+        "size(action.args) == 0".to_owned()
+    } else {
+        format!("action.args.all(name, name in [{list}])")
+    })
 }
 
 /// The rule that holds an argument to its values: the texts of one that is executed, or the boolean that it always was.

@@ -12,15 +12,17 @@ pub(super) struct Commented {
 }
 
 /// What is suggested.
+#[derive(Default)]
 pub(super) struct Parts {
     pub(super) tools: Vec<Commented>,
+    pub(super) origins: Vec<Commented>,
     pub(super) boundaries: Vec<Commented>,
     /// Classes that have to be declared.
     pub(super) classes: BTreeSet<String>,
 }
 
 /// The lists of a policy to which a suggestion adds.
-const LISTS: [&str; 3] = ["classes", "tools", "boundaries"];
+const LISTS: [&str; 4] = ["classes", "tools", "origins", "boundaries"];
 
 /// The policy as a document and as YAML: the current one, if there is any, with what is suggested after it.
 pub(super) fn policy(heading: &[String], parts: &Parts, current: Option<&Object>) -> (Object, String) {
@@ -49,7 +51,7 @@ pub(super) fn policy(heading: &[String], parts: &Parts, current: Option<&Object>
         text.push_str(&format!("classes: {}\n", flow(&classes)));
         document.insert("classes", classes);
     }
-    for (name, entries) in [("tools", &parts.tools), ("boundaries", &parts.boundaries)] {
+    for (name, entries) in [("tools", &parts.tools), ("origins", &parts.origins), ("boundaries", &parts.boundaries)] {
         let before = current.get(name).and_then(Json::as_array).unwrap_or_default();
         if before.is_empty() && entries.is_empty() {
             continue;
@@ -59,7 +61,7 @@ pub(super) fn policy(heading: &[String], parts: &Parts, current: Option<&Object>
         for entry in entries {
             entry.comments.iter().for_each(|line| text.push_str(&comment("  ", line)));
             match name {
-                "tools" => text.push_str(&format!("  - {}\n", flow(&Json::Object(entry.item.clone())))),
+                "tools" | "origins" => text.push_str(&format!("  - {}\n", flow(&Json::Object(entry.item.clone())))),
                 _ => block(&entry.item, &mut text),
             }
         }

@@ -23,6 +23,8 @@ fn mistakes_are_named() {
         ("{tool: a, label: a, if: {}}", "no condition"),
         ("{tool: a, label: a, args: {x: {form: [z]}}}", "from"),
         ("{tool: a, label: a, wihtin: true}", "within"),
+        ("{tool: a, label: a, anchor: ['<= x']}", "a limit is a number"),
+        ("{tool: a, label: a, anchor: ['<= -1']}", "a limit is a number"),
     ] {
         let error = origins(entry).unwrap_err();
         assert!(

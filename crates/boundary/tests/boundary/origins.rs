@@ -160,6 +160,26 @@ fn what_a_rule_asks_of_the_call_that_reads_is_held_against_what_was_read() {
 }
 
 #[test]
+fn an_anchor_may_name_constants_and_bounds() {
+    let policy = "version: 1
+tools: [{tool: search, class: generic, reads: true}]
+origins: [{tool: search, anchor: [request, '=shoes', '<= 100'], label: found}]
+boundaries: [{id: buy, match: {tool: buy}, require: [{from: {item: [found]}}]}]";
+    let mut session = Session::new(policy).asked("Buy red boots.");
+    session.call("search", "{what: red boots, kind: shoes, price: 99.5, used: false}", "[{id: P1}]");
+    session.call("search", "{what: red boots, kind: hats}", "[{id: P2}]");
+    session.call("search", "{what: red boots, price: 101}", "[{id: P3}]");
+    session.call("search", "{what: red boots, price: -1}", "[{id: P4}]");
+    // A bound is about numbers, and no text.
+    session.call("search", "{what: red boots, price: '50'}", "[{id: P5}]");
+    session.allows("buy", "{item: P1}");
+    for item in ["P2", "P3", "P4", "P5"] {
+        session.refuses("buy", &format!("{{item: {item}}}"));
+    }
+    assert_eq!(session.policy.warnings().iter().filter(|warning| warning.code == "unknown-label").count(), 0);
+}
+
+#[test]
 fn what_the_agent_wrote_is_not_vouched_for_by_being_read_again() {
     let mut session = Session::new(BANK).asked("Read notes.txt and pay.");
     session.call("list_payments", "{}", PAYMENTS);

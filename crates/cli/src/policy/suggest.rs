@@ -10,6 +10,7 @@ use proofmark_decider::{SessionSuggestion, suggest_policy};
 use proofmark_receipt::document::counted;
 use proofmark_receipt::{Json, Object, object};
 
+use super::learn::Learn;
 use crate::config::Config;
 use crate::document;
 use crate::exit::Exit;
@@ -17,23 +18,29 @@ use crate::options::StoreAt;
 use crate::out;
 use crate::paint::printable;
 
-/// Suggest an action policy that allows what a guarded session did, and nothing else
+/// Suggest an action policy that allows what a guarded session or recorded runs did
 ///
 /// Let an agent work under `proofmark guard --shadow`, and read what is suggested for its session before you use it: what an
 /// agent did is not always what it may do. The comments say how often each call was seen and what is left open.
+///
+/// With `--runs`, the policy is learned from many runs: the tools that they used, and from where each argument came. Runs that are held
+/// out say how often it would stop a good run. Give it good runs only.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark policy suggest --session nightly > suggested.yaml
   proofmark policy suggest --session nightly --policy examples/guard/policy.yaml
+  proofmark policy suggest --runs examples/runs/good --server books > learned.yaml
 
 Exit codes: 0 what is suggested allows every call that was executed; 1 it does not, as standard error says;
 2 nothing can be suggested.")]
 pub(crate) struct Suggest {
     /// The session
-    #[arg(long, value_name = "NAME")]
-    session: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "runs")]
+    session: Option<String>,
+    #[command(flatten)]
+    learn: Learn,
     /// Add to this policy, which keeps its rules; its comments are not repeated
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "runs")]
     policy: Option<PathBuf>,
     #[command(flatten)]
     store: StoreAt,
@@ -44,15 +51,16 @@ pub(crate) struct Suggest {
 
 impl Suggest {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let Some(session) = &self.session else { return self.learn.run(config, self.json) };
         let current = self.policy.as_deref().map(current).transpose()?;
         let store = self.store.open_existing(config)?;
         let current = current.as_ref().map(|(policy, document)| (policy, document));
         let trusted = config.known_signers()?.trusted(&[])?;
-        let suggested = suggest_policy(&store, &self.session, trusted.signers(), current)?;
+        let suggested = suggest_policy(&store, session, trusted.signers(), current)?;
         let mut out = out::stdout();
         match (&suggested.suggestion, self.json) {
             (_, true) => {
-                let line = Json::Object(as_json(&self.session, &suggested)).to_text();
+                let line = Json::Object(as_json(session, &suggested)).to_text();
                 out.json(&line)?;
             }
             (Some(suggestion), false) => write!(out, "{}", suggestion.text)?,

@@ -45,6 +45,7 @@ pages! {
     receipts: "docs/receipts.md";
     requests: "docs/requests.md";
     results: "docs/results.md";
+    runs: "docs/runs.md";
     serving: "docs/serving.md";
     start_actions: "docs/start-actions.md";
     start_ci: "docs/start-ci.md";

@@ -3,7 +3,7 @@
 use proofmark_receipt::{Json, Object};
 
 use super::Form;
-use super::collect::{Answer, Calls, Made};
+use super::collect::{Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
@@ -78,8 +78,7 @@ fn block(
     if kind == "tool_result" || kind.ends_with("_tool_result") {
         // The API allows a result without content.
         let content = block.get("content").unwrap_or(&Json::Null);
-        let answer = Answer { result: Some(outcome::result(content)), mark: mark(block, content) };
-        return calls.answered(record, position, text("tool_use_id")?, answer);
+        return calls.gave(record, position, text("tool_use_id")?, content, mark(block, content));
     }
     if let Some(name) = unknown_call(block, kind) {
         let arguments = outcome::arguments(block.get("input").or_else(|| block.get("arguments")));

@@ -9,7 +9,7 @@ use super::MAX_CALLS;
 use super::error::{TraceError, TraceFault};
 use super::outcome::{self, Mark};
 use super::records::Record;
-use crate::call::Call;
+use crate::call::{Call, Given};
 
 /// The calls read so far.
 #[derive(Debug, Default)]
@@ -54,6 +54,7 @@ impl Calls {
             tool: made.name.to_owned(),
             arguments: made.arguments,
             result: None,
+            given: Given::default(),
             // Until a result comes: such a call proves nothing, and may have changed something.
             status: CallStatus::Pending,
             at: made.at.map(str::to_owned),
@@ -76,9 +77,35 @@ impl Calls {
         id: &str,
         answer: Answer,
     ) -> Result<(), TraceError> {
-        let index = self.open.remove(id).ok_or_else(|| record.error(TraceFault::ResultWithoutCall(id.to_owned())))?;
+        let index = self.take_open(record, id)?;
         self.end(index, position, answer);
         Ok(())
+    }
+
+    /// Adds the content that the agent got as the result of the call with this id.
+    pub(super) fn gave(
+        &mut self,
+        record: &Record,
+        position: usize,
+        id: &str,
+        content: &Json,
+        mark: Mark,
+    ) -> Result<(), TraceError> {
+        let index = self.take_open(record, id)?;
+        self.end(index, position, Answer { result: Some(outcome::result(content)), mark });
+        self.given(index, Given { content: Some(content.clone()), ..Given::default() });
+        Ok(())
+    }
+
+    fn take_open(&mut self, record: &Record, id: &str) -> Result<usize, TraceError> {
+        self.open.remove(id).ok_or_else(|| record.error(TraceFault::ResultWithoutCall(id.to_owned())))
+    }
+
+    /// Sets what the agent was given.
+    pub(super) fn given(&mut self, index: usize, given: Given) {
+        if let Some(call) = self.calls.get_mut(index) {
+            call.given = given;
+        }
     }
 
     /// Adds the result of the call with this index.

@@ -3,7 +3,7 @@
 use proofmark_receipt::{Json, Object};
 
 use super::Form;
-use super::collect::{Answer, Calls, Made};
+use super::collect::{Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
@@ -14,7 +14,10 @@ pub(super) static FORM: Form =
 
 fn recognizes(record: &Object) -> bool {
     record.get("role").and_then(Json::as_str).is_some_and(|role| {
-        matches!(role, "tool" | "function") || record.contains("tool_calls") || record.contains("function_call")
+        // SDKs write the fields that a message does not have as null.
+        let is_none = |value: &Json| value.is_null() || value.as_array().is_some_and(<[Json]>::is_empty);
+        let has = |name: &str| record.get(name).is_some_and(|value| !is_none(value));
+        matches!(role, "tool" | "function") || has("tool_calls") || has("function_call")
     })
 }
 
@@ -76,8 +79,7 @@ fn answered(calls: &mut Calls, record: &Record, position: usize, message: &Objec
     let id = id.ok_or_else(|| record.malformed("this tool message has no `tool_call_id`"))?;
     let content = message.get("content").ok_or_else(|| record.malformed("this tool message has no `content`"))?;
     // This form has no mark for errors; `docs/contracts.md`, "Traces", says what that lets a tool's output do.
-    let answer = Answer { result: Some(outcome::result(content)), mark: Mark::Unknown };
-    calls.answered(record, position, id, answer)
+    calls.gave(record, position, id, content, Mark::Unknown)
 }
 
 fn name_of<'a>(record: &Record, function: &'a Object) -> Result<&'a str, TraceError> {

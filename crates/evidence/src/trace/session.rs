@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use proofmark_receipt::{Json, Object};
-use proofmark_session::{CallStatus, Decided, Entry, Event, Opened, SESSION_ENTRY};
+use proofmark_session::{CallResult, CallStatus, Decided, Entry, Event, Opened, SESSION_ENTRY, TextDigest};
 
 use super::Form;
 use super::collect::{Answer, Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
-use crate::call::Call;
+use crate::call::{Call, Given};
 
 pub(super) static FORM: Form = Form { name: "session", lists: &[], has_messages: false, recognizes, calls };
 
@@ -56,12 +56,19 @@ struct Session {
     undecided: Vec<usize>,
     /// Which start of the host the record ends with.
     process: Option<String>,
+    /// The policy that decides.
+    policy: Option<String>,
 }
 
 impl Session {
     fn entry(&mut self, record: &Record, position: usize, Entry { at, event }: &Entry) -> Result<(), TraceError> {
         if let Event::Opened(Opened { process, .. }) | Event::Decided(Decided { process, .. }) = event {
             self.process.clone_from(process);
+        }
+        match event {
+            Event::Opened(opened) => self.policy.clone_from(&opened.policy_hash),
+            Event::Policy(policy) => self.policy = Some(policy.policy_hash.clone()),
+            _ => {}
         }
         match event {
             Event::Decided(decided) => {
@@ -90,6 +97,9 @@ impl Session {
                 };
                 let answer = Answer { result: result.text.as_deref().and_then(content), mark };
                 self.calls.answered(record, position, decision, answer)?;
+                if let Some(index) = self.decided.get(decision) {
+                    self.calls.given(*index, given(result, self.policy.clone()));
+                }
             }
             Event::Ended(ended) => {
                 let index = self.decided.get(&ended.decision).copied();
@@ -104,6 +114,24 @@ impl Session {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// What the agent got, as an entry of a result has it. An excerpt counts where it is all of the text.
+fn given(result: &CallResult, labelled_by: Option<String>) -> Given {
+    let whole = |text: &&String| TextDigest::of(text) == result.result;
+    let text = result.text.as_ref().or(result.excerpt.as_ref().filter(whole));
+    let message = text.and_then(|text| Json::parse(text.as_bytes()).ok());
+    let content = message.map(|message| {
+        let answer = message.as_object().filter(|message| message.contains("jsonrpc"));
+        answer.and_then(|answer| answer.get("result").or(answer.get("error"))).unwrap_or(&message).clone()
+    });
+    Given {
+        content,
+        signs: Some(result.signs.clone()),
+        labels: result.origins.clone(),
+        labelled_by,
+        withheld: result.was_withheld(),
     }
 }
 

@@ -33,11 +33,25 @@ fn entry(field: &Field<'_>) -> Result<OriginRule, DocumentError> {
         path: fields.get("path").map(|field| PathPattern::read(&field)).transpose()?,
         when: fields.get("if").map(|field| conditions(&field)).transpose()?.unwrap_or_default(),
         args: fields.get("args").map(|field| conditions(&field)).transpose()?.unwrap_or_default(),
-        anchor: fields.get("anchor").map(|field| labels(&field)).transpose()?,
+        anchor: fields.get("anchor").map(|field| anchor(&field)).transpose()?,
         named: fields.get("named").map(|field| text(&field).map(str::to_owned)).transpose()?,
         label: label(&fields.need("label", "name who vouches for it, as in `label: own`")?)?,
         within: fields.get("within").map(|field| field.boolean()).transpose()?.unwrap_or(false),
     })
+}
+
+/// Labels, constants and bounds.
+fn anchor(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
+    let labels = labels(field)?;
+    match labels.iter().find(|label| label.starts_with('<') && bound(label).is_none()) {
+        None => Ok(labels),
+        Some(_) => Err(field.error(Cause::InvalidValue, "a limit is a number").with_help("write it as in `<=100`")),
+    }
+}
+
+/// The number of a bound, as in `<= 50`.
+pub(super) fn bound(label: &str) -> Option<f64> {
+    label.strip_prefix("<=")?.trim().parse().ok().filter(|bound: &f64| bound.is_finite() && *bound >= 0.0)
 }
 
 /// The label that a rule gives. What the user asked for is told by the host, and no result can be that.

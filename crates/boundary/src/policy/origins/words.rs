@@ -20,7 +20,9 @@ impl OriginRule {
             Expected::From(labels) => Some(labels),
             Expected::Text(_) => None,
         });
-        conditions.chain(&self.anchor).flatten().map(String::as_str)
+        let labels = conditions.chain(&self.anchor).flatten().map(String::as_str);
+        // Constants and bounds are no labels.
+        labels.filter(|label| !label.starts_with(['=', '<']))
     }
 
     fn conditions(&self) -> Vec<String> {

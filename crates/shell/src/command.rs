@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 use crate::folder::Walk;
 use crate::path::{self, Folders, NamedPath};
 use crate::program;
-use crate::reader::{RawCommand, Reader};
+use crate::reader::{Found, RawCommand, Reader};
 use crate::told::{self, Start};
-use crate::tools;
 use crate::values::{Arg, Values};
 use crate::variables;
+use crate::word::Word;
+use crate::written;
 use crate::{Cause, Command, MAX_COMMANDS, MAX_DEPTH, MAX_PATHS, MAX_TEXT_BYTES, MAX_TOLD_BYTES};
+
+/// The most commands that one command starts in turn.
+const MAX_STARTED: usize = 64;
 
 /// The commands of a text, with those of the texts within it.
 pub(crate) fn read(text: &str, folders: Option<&BTreeSet<String>>, depth: usize) -> Result<Vec<Command>, Cause> {
@@ -22,19 +26,28 @@ pub(crate) fn read(text: &str, folders: Option<&BTreeSet<String>>, depth: usize)
         return Err(Cause::Syntax);
     }
     let found = Reader::new(text).read()?;
-    if found.evaluates && found.has_hidden {
-        return Err(Cause::Evaluates);
-    }
     let cwd = folders.filter(|folders| folders.len() == 1).and_then(|folders| folders.first());
     let values = Values::of(&found, cwd.filter(|_| !changes_folder(&found.commands)).map(String::as_str));
+    // A value that is no number is an expression, which may run commands.
+    let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    for (name, index) in &found.evaluated {
+        let readings = values.variable(name, *index, 0).ok_or(Cause::Evaluates)?;
+        if !readings.iter().all(|reading| is_number(&reading.text)) {
+            return Err(Cause::Evaluates);
+        }
+    }
+    if values.changes_decisive() || found.loops.iter().any(|one| variables::is_decisive(&one.name)) {
+        return Err(Cause::Variable);
+    }
+    let folders = folders.filter(|_| !changes_folder_elsewhere(&found));
     let mut walk = Walk::new(&found, folders.cloned());
     let mut commands = Commands { all: Vec::new(), depth, bytes: 0, paths: 0 };
     for (index, raw) in found.commands.iter().enumerate() {
         let folders = walk.at(raw);
         let words = raw.words.iter().map(|word| values.args(word, index));
         let mut args: Vec<Arg> = words.clone().flatten().collect();
-        // Shells without braces take them for the name of a program.
-        let is_one = words.take(1).all(|first| first.len() == 1);
+        // Shells without braces take them for the name of a program. What a variable names runs with whatever it has then.
+        let is_one = words.take(1).all(|first| first.len() == 1) && !raw.words.first().is_some_and(Word::has_variable);
         if let Some(first) = args.first_mut().filter(|_| !is_one) {
             first.readings = None;
         }
@@ -65,6 +78,19 @@ fn changes_folder(commands: &[RawCommand]) -> bool {
     })
 }
 
+/// Whether the folder may change in a way that is not followed: in a loop or a function, or by a command within another.
+fn changes_folder_elsewhere(found: &Found) -> bool {
+    let changes = |word: &Word| matches!(word.unquoted().as_deref(), Some("cd" | "chdir" | "pushd" | "popd"));
+    found.commands.iter().any(|command| {
+        let (first, rest) = command.words.split_first().map_or((false, false), |(first, rest)| {
+            let runs =
+                matches!(first.unquoted().as_deref(), Some("command" | "builtin" | "noglob" | "nocorrect" | "exec"));
+            (changes(first), runs && rest.iter().any(changes))
+        });
+        rest || (first && (command.is_in_loop || (found.has_functions && command.shell == 0)))
+    })
+}
+
 /// A command whose words are known as far as they can be.
 #[derive(Clone)]
 pub(crate) struct Ready {
@@ -92,8 +118,12 @@ impl Commands {
 
     /// Adds a command, and those that it starts.
     fn add(&mut self, ready: &Ready) -> Result<(), Cause> {
-        let mut left = vec![ready.clone()];
+        let (mut left, mut started) = (vec![ready.clone()], 0);
         while let Some(ready) = left.pop() {
+            started += 1;
+            if started > MAX_STARTED {
+                return Err(Cause::TooLarge);
+            }
             if self.all.len() >= MAX_COMMANDS {
                 return Err(Cause::TooLarge);
             }
@@ -153,16 +183,20 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
     let own = rest.get(..said.own.unwrap_or(rest.len())).unwrap_or(rest);
     command.exact = own.iter().all(|arg| arg.text().is_some() && !arg.varies);
     command.args = own.iter().map(|arg| arg.written.clone()).collect();
+    if matches!(name, "export" | "declare" | "typeset" | "local" | "readonly") {
+        command.assignments.extend(own.iter().filter_map(declared));
+    }
     command.subcommand = said.subcommand;
     command.opaque.extend(said.opaque);
     let mut paths: BTreeSet<NamedPath> = ready.redirected.clone();
+    let written = written::written(name, own);
     for (at, arg) in own.iter().enumerate() {
         if !said.texts.contains(&at) {
-            path::add(arg, &ready.folders, tools::writes(name, own, at), &mut paths);
+            path::add(arg, &ready.folders, written.has(at), &mut paths);
         }
     }
     let folder = |path: &str, certain| NamedPath { path: path.to_owned(), certain, pattern: false, writes: !certain };
-    if tools::writes_unnamed(name, own) {
+    if written::writes_unnamed(name, own) {
         paths.insert(folder(".", false));
     }
     if name == "cd" && own.is_empty() {
@@ -176,6 +210,9 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
         }
         let mut scripts = BTreeSet::new();
         path::add(&script, &ready.folders, false, &mut scripts);
+        if scripts.len() > 1 {
+            command.opaque.insert(Cause::Arguments);
+        }
         command.script = scripts.into_iter().next().map(|script| script.path);
     }
     command.paths = paths.into_iter().collect();
@@ -198,4 +235,12 @@ fn name_of(program: &str, folders: &Folders) -> String {
     };
     let name = SYSTEM.iter().find_map(|folder| path.strip_prefix(folder)).filter(|name| !name.contains('/'));
     name.map_or(path.clone(), str::to_owned)
+}
+
+/// The variable that a word of `export` and its like names, with its value where that is known.
+fn declared(arg: &Arg) -> Option<(String, Option<String>)> {
+    let text = arg.text().unwrap_or(&arg.written);
+    let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+    let value = value.filter(|_| arg.text().is_some()).map(str::to_owned);
+    (!text.starts_with('-')).then(|| (name.to_owned(), value))
 }

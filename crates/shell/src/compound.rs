@@ -1,7 +1,8 @@
 //! Reserved words: conditions, loops, `case`, functions, and what belongs to them before the next command.
 
 use crate::Cause;
-use crate::reader::Reader;
+use crate::reader::{Loop, Reader};
+use crate::word::Word;
 
 impl Reader {
     /// `case` patterns: words between `|`, up to `)`.
@@ -42,8 +43,14 @@ impl Reader {
         if name.is_empty() || !sets || !self.takes("))") {
             return Err(Cause::Syntax);
         }
-        self.evaluates_values();
-        self.found.changed.push(name);
+        // Its value is evaluated, and is not known then.
+        let steps = rest == "++" || rest == "--";
+        let is_number =
+            rest.trim_start_matches(['+', '-', '*']).trim_start_matches('=').chars().all(|c| c.is_ascii_digit());
+        if !steps && !is_number {
+            return Err(Cause::Evaluates);
+        }
+        self.found.evaluated.push((name, self.found.commands.len()));
         Ok(())
     }
 
@@ -54,17 +61,27 @@ impl Reader {
             "while" | "until" => {
                 self.compounds += 1;
                 self.loops += 1;
+                self.open_loops.push(None);
             }
             "then" | "elif" | "else" | "do" => {}
             "!" => self.is_negated = true,
             "time" => {
                 self.skip_blanks();
                 let _has_option = self.takes("-p ");
+                self.skip_blanks();
+                if self.peek() == Some('-') {
+                    return Err(Cause::Syntax);
+                }
             }
             "fi" | "}" => self.compounds = self.compounds.saturating_sub(1),
             "done" => {
                 self.compounds = self.compounds.saturating_sub(1);
                 self.loops = self.loops.saturating_sub(1);
+                let end = self.found.commands.len();
+                let ended = self.open_loops.pop().flatten().and_then(|number| self.found.loops.get_mut(number));
+                if let Some(ended) = ended {
+                    ended.end = Some(end);
+                }
             }
             "esac" => {
                 self.compounds = self.compounds.saturating_sub(1);
@@ -113,25 +130,16 @@ impl Reader {
         self.compounds += 1;
         self.loops += 1;
         self.skip_blanks();
+        // What it counts with is evaluated.
         if self.takes("((") {
-            self.found.changed.push(String::new());
-            loop {
-                match self.next().ok_or(Cause::Syntax)? {
-                    ')' if self.takes(")") => {
-                        self.evaluates_values();
-                        return Ok(());
-                    }
-                    c if c.is_ascii_alphanumeric() || " \t;_$+-*/%<>=!&|".contains(c) => {}
-                    _ => return Err(Cause::Syntax),
-                }
-            }
+            return Err(Cause::Evaluates);
         }
         let name = self.word()?.plain().ok_or(Cause::Syntax)?;
         self.skip_lines();
         let words_begin = self.at;
         if self.word()?.plain().as_deref() != Some("in") {
             self.at = words_begin;
-            self.found.loops.push((name, Vec::new(), self.found.commands.len()));
+            self.begin_loop(name, Vec::new());
             return Ok(());
         }
         let mut words = Vec::new();
@@ -145,37 +153,44 @@ impl Reader {
                 Some(_) => words.push(self.word()?),
             }
         }
-        self.found.loops.push((name, words, self.found.commands.len()));
+        self.begin_loop(name, words);
         Ok(())
     }
 
-    /// `[[ … ]]`. A shell that does not know it ends a command at `&&` and `||`, so what follows these must not look like one.
+    fn begin_loop(&mut self, name: String, words: Vec<Word>) {
+        self.open_loops.push(Some(self.found.loops.len()));
+        self.found.loops.push(Loop { name, words, begin: self.found.commands.len(), end: None });
+    }
+
+    /// `[[ … ]]`. A shell that does not know it takes what stands within for words of a command, and for commands after `&&` and `||`.
     fn condition(&mut self) -> Result<(), Cause> {
-        self.evaluates_values();
-        let mut parts_follow = false;
+        let mut may_be_command = false;
         loop {
-            self.skip_lines();
+            self.skip_blanks();
             match self.peek().ok_or(Cause::Syntax)? {
                 '&' | '|' => {
                     if !self.takes("&&") && !self.takes("||") {
-                        self.at += 1;
-                        continue;
+                        return Err(Cause::Syntax);
                     }
-                    parts_follow = true;
+                    may_be_command = true;
                 }
-                '(' | ')' | '<' | '>' if self.peek_at(1) != Some('(') => self.at += 1,
-                ';' => return Err(Cause::Syntax),
+                '\n' | ';' | '(' | ')' | '<' | '>' => return Err(Cause::Syntax),
                 c => {
                     let word = self.word()?;
-                    if word.written.is_empty() {
+                    let plain = word.plain();
+                    match plain.as_deref() {
+                        Some("]]") => return Ok(()),
+                        Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v" | "-R" | "-o") => {
+                            return Err(Cause::Evaluates);
+                        }
+                        _ if word.written.is_empty() => return Err(Cause::Syntax),
+                        _ => {}
+                    }
+                    let is_negation = plain.as_deref() == Some("!");
+                    if may_be_command && c != '-' && !is_negation {
                         return Err(Cause::Syntax);
                     }
-                    if word.plain().as_deref() == Some("]]") {
-                        return Ok(());
-                    }
-                    if std::mem::take(&mut parts_follow) && !"-!$\"(".contains(c) {
-                        return Err(Cause::Syntax);
-                    }
+                    may_be_command &= is_negation;
                 }
             }
         }

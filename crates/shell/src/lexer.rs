@@ -23,9 +23,17 @@ impl Reader {
                 '\\' => {
                     self.at += 1;
                     match self.next() {
-                        Some('\n') => {}
+                        Some('\n') => {
+                            // What stands before and after it could be an operator together.
+                            let is_plain = |c: char| c.is_alphanumeric() || "_./,:+-@%".contains(c);
+                            let before = matches!(parts.last(), Some(Part::Plain(c)) if is_plain(*c));
+                            let is_number =
+                                parts.iter().all(|part| matches!(part, Part::Plain(c) if c.is_ascii_digit()));
+                            self.is_broken |= !before || is_number || !self.peek().is_some_and(is_plain);
+                        }
                         Some(escaped) => parts.push(Part::Quoted(escaped)),
-                        None => parts.push(Part::Quoted('\\')),
+                        // Some shells drop it.
+                        None => return Err(Cause::Syntax),
                     }
                 }
                 '\'' => {
@@ -66,11 +74,7 @@ impl Reader {
         loop {
             match self.next().ok_or(Cause::Syntax)? {
                 '\'' => return Ok(()),
-                c => {
-                    self.notice_hidden(c);
-                    // An empty pair still makes a word.
-                    parts.push(Part::Quoted(c));
-                }
+                c => parts.push(Part::Quoted(c)),
             }
         }
     }
@@ -86,10 +90,7 @@ impl Reader {
                     self.at += 1;
                     match self.next().ok_or(Cause::Syntax)? {
                         '\n' => {}
-                        c @ ('$' | '`' | '"' | '\\') => {
-                            self.notice_hidden(c);
-                            parts.push(Part::Quoted(c));
-                        }
+                        c @ ('$' | '`' | '"' | '\\') => parts.push(Part::Quoted(c)),
                         c => parts.extend([Part::Quoted('\\'), Part::Quoted(c)]),
                     }
                 }
@@ -120,7 +121,8 @@ impl Reader {
                 self.at += 2;
                 self.braces(parts, quoted)?;
             }
-            (Some('['), _) => return Err(Cause::Syntax),
+            // zsh expands the value of `$~name` once more; a line that goes on here hides what follows.
+            (Some('[' | '~' | '=' | '^' | '+'), _) | (Some('\\'), Some('\n')) => return Err(Cause::Syntax),
             (Some('\''), _) if !quoted => {
                 self.at += 2;
                 self.ansi_c()?;
@@ -134,8 +136,9 @@ impl Reader {
             (Some(c), _) if c == '_' || c.is_ascii_alphabetic() => {
                 self.at += 1;
                 let name = self.take_while(|c| c == '_' || c.is_ascii_alphanumeric());
-                // zsh takes `$name[…]` for an element.
-                let is_element = self.peek() == Some('[');
+                // zsh takes `$name[…]` for an element, and `$name:h` for a part.
+                let is_letter = self.peek_at(1).is_some_and(|c| c.is_ascii_alphabetic() || c == '&');
+                let is_element = self.peek() == Some('[') || (self.peek() == Some(':') && is_letter);
                 let part = if is_element { Part::Unknown } else { Part::Variable { name, quoted } };
                 parts.push(part);
             }
@@ -165,7 +168,6 @@ impl Reader {
 
     /// What stands between `$((` and `))`. A text that could be commands in parentheses instead is not read.
     pub(crate) fn arithmetic(&mut self) -> Result<(), Cause> {
-        self.evaluates_values();
         let mut depth = 0_usize;
         loop {
             match self.next().ok_or(Cause::Syntax)? {
@@ -175,7 +177,11 @@ impl Reader {
                     return if self.next() == Some(')') { Ok(()) } else { Err(Cause::Syntax) };
                 }
                 '$' if matches!(self.peek(), Some('(' | '{' | '[' | '\'' | '"')) => return Err(Cause::Syntax),
-                c if c.is_ascii_alphanumeric() || ARITHMETIC.contains(c) => {}
+                c if c == '_' || c.is_ascii_alphabetic() => {
+                    let rest = self.take_while(|c| c == '_' || c.is_ascii_alphanumeric());
+                    self.found.evaluated.push((format!("{c}{rest}"), self.found.commands.len()));
+                }
+                c if c.is_ascii_digit() || ARITHMETIC.contains(c) => {}
                 _ => return Err(Cause::Syntax),
             }
         }
@@ -216,9 +222,12 @@ impl Reader {
             return Ok(());
         }
         let name: String = text.chars().take_while(|c| *c == '_' || c.is_ascii_alphanumeric()).collect();
-        if text.starts_with('!') || text.contains('@') || text.contains('[') || text.starts_with('(') || name.is_empty()
-        {
-            self.evaluates_values();
+        let length = text.strip_prefix('#').filter(|name| is_name(name));
+        let rest = text.get(name.len()..).unwrap_or_default();
+        // Everything else may evaluate values: `${!x}`, `${x@P}`, `${x[i]}`, `${x:i}`.
+        let is_part = rest.strip_prefix(':').is_some_and(|after| !after.starts_with(['-', '=', '+', '?']));
+        if length.is_none() && (name.is_empty() || is_part || text.contains(['@', '['])) {
+            return Err(Cause::Evaluates);
         }
         // It may assign.
         self.found.changed.push(name);

@@ -13,7 +13,7 @@
 //! | `path` | the files that words name |
 //! | `command` | one command: the program, and the commands that it starts in turn |
 //! | `program`, `options`, `tools`, `text_tools` | programs that start others, and their words |
-//! | `told`, `variables` | what is known of a command; variables that decide what runs |
+//! | `told`, `variables`, `written` | what is known of a command; variables that decide what runs; files that it writes |
 
 mod command;
 mod compound;
@@ -29,10 +29,11 @@ mod tools;
 mod values;
 mod variables;
 mod word;
+mod written;
 
 use std::collections::BTreeSet;
 
-pub use path::{NamedPath, is_read_alike, normalized};
+pub use path::{NamedPath, goes_back, is_read_alike, normalized};
 
 /// The longest text that is read, in bytes.
 pub const MAX_TEXT_BYTES: usize = 64 * 1024;

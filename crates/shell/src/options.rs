@@ -69,6 +69,47 @@ pub(crate) fn wrapper(program: &str) -> Option<Options> {
     })
 }
 
+/// Options by which a program starts others, takes names of files from a file, or reaches other machines. A letter counts within a group
+/// of letters, too, and the beginning of a long option for the option.
+pub(crate) fn starting(program: &str) -> Option<&'static [&'static str]> {
+    Some(match program {
+        "tar" | "bsdtar" => &[
+            "--to-command",
+            "--checkpoint-action",
+            "I",
+            "--use-compress-program",
+            "F",
+            "--info-script",
+            "--new-volume-script",
+            "--rsh-command",
+            "--rmt-command",
+            "T",
+            "--files-from",
+        ],
+        "rsync" => &["e", "--rsh", "--rsync-path", "--files-from"],
+        "sort" => &["--compress-program", "--files0-from"],
+        "fd" | "fdfind" => &["x", "X", "--exec", "--exec-batch"],
+        "zip" => &["T", "--unzip-command", "@"],
+        "split" => &["--filter"],
+        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" => {
+            &["-wrapper", "-fplugin", "-specs", "-Xclang", "-B", "-", "-include", "@"]
+        }
+        "rustc" => &["-C", "--codegen", "-"],
+        "cmake" => &["-E", "-P"],
+        "ctest" => &["--build-and-test", "--test-command", "-S", "-SP"],
+        "tox" => &["x", "--override", "exec", "devenv"],
+        "coverage" => &["-m"],
+        "pylint" => &["--init-hook", "--load-plugins"],
+        "mypy" => &["--python-executable", "--install-types"],
+        "pytest" => &["--pastebin"],
+        "mvn" => &["-Dexec", "exec:", "-f", "--file", "-s", "--settings"],
+        "gradle" => &["-I", "--init-script"],
+        "dotnet" => &["-p:", "/p:", "--property", "-property", "exec"],
+        "file" | "date" => &["f", "--files-from", "--file", "C", "--compile"],
+        _ => return None,
+    })
+}
+
 /// An interpreter of a language that is not read here.
 pub(crate) struct Interpreter {
     pub(crate) flags: &'static [&'static str],
@@ -117,8 +158,8 @@ pub(crate) fn interpreter(program: &str) -> Option<Interpreter> {
             ..plain
         },
         "ruby" => Interpreter {
-            flags: &["-w", "-c"],
-            beginnings: &["-W", "-I"],
+            flags: &["-w", "-c", "-W0", "-W1", "-W2"],
+            beginnings: &["-I"],
             with_value: &["-I"],
             ends: &["--version", "-v", "--help", "-h", "-c"],
             ..plain

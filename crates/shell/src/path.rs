@@ -62,7 +62,7 @@ fn has_escape(text: &str) -> bool {
 }
 
 /// The most signs of a word behind which a name may stand.
-const MAX_NAMES: usize = 64;
+const MAX_NAMES: usize = 16;
 
 /// Adds the files that an argument may name.
 pub(crate) fn add(arg: &Arg, folders: &Folders, writes: bool, to: &mut BTreeSet<NamedPath>) {
@@ -105,7 +105,8 @@ impl Named<'_> {
 }
 
 /// Whether a name goes up from a folder that it has named: if that is a link, it leads elsewhere.
-fn goes_back(name: &str) -> bool {
+#[must_use]
+pub fn goes_back(name: &str) -> bool {
     let mut is_below = name.starts_with('/') || name.starts_with('~');
     for part in name.split('/') {
         match part {
@@ -125,8 +126,9 @@ fn hides(pattern: &str) -> bool {
 
 /// The names of files that a word may have in it: the word itself, and what stands behind a sign that programs take for a separator.
 fn names(word: &str) -> Vec<&str> {
-    if word.contains("://") {
-        return Vec::new();
+    // An address may also be the name of a file, in a folder whose name ends with a colon.
+    if word.contains("://") && !word.starts_with('-') {
+        return vec![word];
     }
     let mut names = Vec::new();
     if !word.starts_with('-') {

@@ -9,43 +9,7 @@ use crate::told::{Start, Told, is_device};
 use crate::tools::{find, git, make, recipes, subcommand, with_options, xargs};
 use crate::values::Arg;
 use crate::variables::is_decisive;
-
-/// Options by which programs start others, or take the names of their files from a file.
-const RUNS_BY_OPTION: [(&str, &[&str]); 18] = [
-    (
-        "tar",
-        &[
-            "--to-command",
-            "--checkpoint-action",
-            "-I",
-            "--use-compress-program",
-            "-F",
-            "--info-script",
-            "--new-volume-script",
-            "--rsh-command",
-            "--rmt-command",
-            "-T",
-            "--files-from",
-        ],
-    ),
-    ("rsync", &["-e", "--rsh", "--rsync-path", "--files-from"]),
-    ("sort", &["--compress-program", "--files0-from"]),
-    ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
-    ("fdfind", &["-x", "-X", "--exec", "--exec-batch"]),
-    ("zip", &["-T", "-TT", "--unzip-command", "-@"]),
-    ("split", &["--filter"]),
-    ("gcc", &["-wrapper", "-fplugin", "-specs"]),
-    ("g++", &["-wrapper", "-fplugin", "-specs"]),
-    ("cc", &["-wrapper", "-fplugin", "-specs"]),
-    ("c++", &["-wrapper", "-fplugin", "-specs"]),
-    ("clang", &["-fplugin", "-Xclang"]),
-    ("clang++", &["-fplugin", "-Xclang"]),
-    ("cmake", &["-E", "-P"]),
-    ("ctest", &["--build-and-test", "--test-command", "-S", "-SP"]),
-    ("tox", &["-x", "--override"]),
-    ("pylint", &["--init-hook", "--load-plugins"]),
-    ("mypy", &["--python-executable", "--install-types"]),
-];
+use crate::word::is_name;
 
 /// What a program does with these words.
 pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
@@ -61,15 +25,11 @@ pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
             _ => Told::opaque(Cause::Input),
         },
         "alias" if !args.is_empty() => Told::opaque(Cause::Alias),
-        // Everything that is set from then on is for other programs as well.
-        "set"
-            if args.iter().any(|arg| {
-                arg.text()
-                    .is_none_or(|text| text == "allexport" || (text.starts_with('-') && text.contains(['a', 'k'])))
-            }) =>
-        {
-            Told::opaque(Cause::Variable)
-        }
+        "set" => settings(args),
+        "test" | "[" => names_only(args, |text| matches!(text, "-v" | "-R")),
+        "printf" => Told { texts: (0..args.len()).collect(), ..names_only(args, |text| text.starts_with("-v")) },
+        "read" | "mapfile" | "readarray" | "getopts" | "unset" => names_only(args, |_| true),
+        "let" => Told::opaque(Cause::Evaluates),
         "shopt" | "enable" | "hash" | "setopt" | "unsetopt" | "emulate" | "autoload" | "zmodload" => {
             Told::opaque(Cause::Alias)
         }
@@ -82,12 +42,8 @@ pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
         "sed" => sed(args),
         "awk" | "gawk" | "mawk" | "nawk" => awk(args),
         "grep" | "egrep" | "fgrep" | "rg" | "ag" | "jq" => searcher(program, args),
-        "echo" | "printf" => Told { texts: (0..args.len()).collect(), ..Told::default() },
-        _ if RUNS_BY_OPTION.iter().any(|(known, _)| *known == program) => {
-            let options =
-                RUNS_BY_OPTION.iter().filter(|(known, _)| *known == program).flat_map(|(_, options)| *options);
-            with_options(args, &options.copied().collect::<Vec<_>>())
-        }
+        "echo" => Told { texts: (0..args.len()).collect(), ..Told::default() },
+        _ if options::starting(program).is_some() => with_options(program, args),
         "docker" | "podman" | "kubectl" | "cargo" | "go" | "pip" | "pip3" | "gh" | "glab" | "deno" | "bun"
         | "systemctl" | "brew" | "apt" | "apt-get" | "gem" | "bundle" | "composer" | "mvn" | "gradle" | "dotnet"
         | "rustup" | "uv" | "poetry" | "conda" | "terraform" | "helm" | "aws" | "gcloud" | "az" => {
@@ -210,12 +166,19 @@ fn interpreter(known: &options::Interpreter, args: &[Arg]) -> Told {
 
 fn declaration(args: &[Arg]) -> Told {
     let mut told = Told { texts: (0..args.len()).collect(), ..Told::default() };
+    // A value of such a variable is evaluated, as are subscripts.
+    let evaluates =
+        args.iter().filter_map(Arg::text).any(|text| text.starts_with('-') && text.contains(['i', 'a', 'A']));
     for arg in args {
         match arg.text().or(arg.written.split(['=', '$']).next()) {
             Some(text) if !text.starts_with('-') => {
-                let name = text.split(['=', '+', '[']).next().unwrap_or_default();
-                if is_decisive(name) || !crate::word::is_name(name) {
+                let name = text.split(['=', '+']).next().unwrap_or_default();
+                let value = arg.written.get(name.len()..).unwrap_or_default();
+                if is_decisive(name) || !is_name(name) {
                     told.opaque.insert(Cause::Variable);
+                }
+                if evaluates && (arg.text().is_none() || value.contains(['$', '`', '[', '('])) {
+                    told.opaque.insert(Cause::Evaluates);
                 }
             }
             Some("-x" | "-r" | "-i" | "-a" | "-A" | "-g" | "-l" | "-u" | "-p" | "-gx" | "-rx") => {}
@@ -225,4 +188,43 @@ fn declaration(args: &[Arg]) -> Told {
         }
     }
     told
+}
+
+/// Commands that take names, whose subscripts would be evaluated. `takes` says behind which word a name follows, or that all words are names.
+fn names_only(args: &[Arg], takes: impl Fn(&str) -> bool) -> Told {
+    let takes_all = takes("");
+    let mut follows = takes_all;
+    for arg in args {
+        match arg.text() {
+            Some(text) if follows && text.contains('[') => return Told::opaque(Cause::Evaluates),
+            None if follows => return Told::opaque(Cause::Evaluates),
+            Some(text) => follows = takes_all || takes(text),
+            // It could be the option.
+            None => follows = true,
+        }
+    }
+    Told::default()
+}
+
+/// `set`: only options that change how a shell ends.
+fn settings(args: &[Arg]) -> Told {
+    const NAMES: [&str; 8] = ["errexit", "nounset", "pipefail", "xtrace", "noglob", "noclobber", "verbose", "errtrace"];
+    let mut is_name = false;
+    for arg in args {
+        let Some(text) = arg.text() else { return Told::opaque(Cause::Variable) };
+        if is_name {
+            if !NAMES.contains(&text) {
+                return Told::opaque(Cause::Alias);
+            }
+            is_name = false;
+        } else if text == "--" {
+            break;
+        } else if let Some(letters) = text.strip_prefix(['-', '+']) {
+            if !letters.chars().all(|letter| "euxfvnCoE".contains(letter)) {
+                return Told::opaque(Cause::Variable);
+            }
+            is_name = letters.contains('o');
+        }
+    }
+    Told::default()
 }

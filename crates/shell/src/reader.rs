@@ -44,22 +44,30 @@ pub(crate) struct Redirect {
     pub(crate) writes: bool,
 }
 
+/// A loop over words.
+#[derive(Debug)]
+pub(crate) struct Loop {
+    pub(crate) name: String,
+    /// No words are those that the text was started with.
+    pub(crate) words: Vec<Word>,
+    /// The first command of it, and the first one after it.
+    pub(crate) begin: usize,
+    pub(crate) end: Option<usize>,
+}
+
 /// All that was found in a text and in the texts within it.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) commands: Vec<RawCommand>,
     /// The shell that each one was started by.
     pub(crate) shells: Vec<Option<usize>>,
-    /// The variable and the words of each loop. No words are those that the text was started with.
-    pub(crate) loops: Vec<(String, Vec<Word>, usize)>,
+    pub(crate) loops: Vec<Loop>,
+    /// Variables whose values are evaluated as expressions, and the command that this happens at.
+    pub(crate) evaluated: Vec<(String, usize)>,
     /// Variables whose value some expansion may have set.
     pub(crate) changed: Vec<String>,
     /// Whether a function is defined.
     pub(crate) has_functions: bool,
-    /// Whether a quoted text could be run as a command, if a shell evaluated it.
-    pub(crate) has_hidden: bool,
-    /// Whether values of variables are evaluated once more.
-    pub(crate) evaluates: bool,
 }
 
 /// Reads one text.
@@ -78,6 +86,10 @@ pub(crate) struct Reader {
     last: Option<usize>,
     /// Whether `!` stands before the next command.
     pub(crate) is_negated: bool,
+    /// The loops that have begun, by their numbers; `None` for those without words.
+    pub(crate) open_loops: Vec<Option<usize>>,
+    /// Whether a line goes on within what could be an operator.
+    pub(crate) is_broken: bool,
 }
 
 impl Reader {
@@ -94,13 +106,15 @@ impl Reader {
             before: Joint::Then,
             last: None,
             is_negated: false,
+            open_loops: Vec::new(),
+            is_broken: false,
         }
     }
 
     /// Reads all of it.
     pub(crate) fn read(mut self) -> Result<Found, Cause> {
         self.list(End::Text)?;
-        Ok(self.found)
+        if self.is_broken { Err(Cause::Syntax) } else { Ok(self.found) }
     }
 
     pub(crate) fn peek(&self) -> Option<char> {
@@ -135,16 +149,6 @@ impl Reader {
             self.at += text.chars().count();
         }
         is_next
-    }
-
-    pub(crate) fn evaluates_values(&mut self) {
-        self.found.evaluates = true;
-    }
-
-    /// Notices the beginning of a substitution that is quoted.
-    pub(crate) fn notice_hidden(&mut self, c: char) {
-        let begins = c == '`' || (c == '$' && matches!(self.peek(), Some('(' | '{')));
-        self.found.has_hidden |= begins;
     }
 
     pub(crate) fn deeper(&mut self) -> Result<(), Cause> {
@@ -235,7 +239,11 @@ impl Reader {
         loop {
             match self.peek() {
                 Some(' ' | '\t') => self.at += 1,
-                Some('\\') if self.peek_at(1) == Some('\n') => self.at += 2,
+                Some('\\') if self.peek_at(1) == Some('\n') => {
+                    let before = self.at.checked_sub(1).and_then(|at| self.text.get(at));
+                    self.is_broken |= before.is_some_and(|c| !matches!(c, ' ' | '\t' | '\n'));
+                    self.at += 2;
+                }
                 _ => return,
             }
         }
@@ -280,12 +288,17 @@ impl Reader {
     }
 
     fn redirect(&mut self) -> Result<Option<Redirect>, Cause> {
-        self.take_while(|c| c.is_ascii_digit());
+        // Some shells take one digit only.
+        if self.take_while(|c| c.is_ascii_digit()).len() > 1 {
+            return Err(Cause::Syntax);
+        }
         let operator = ["<<-", "<<<", "<<", "<&", "<>", "<", "&>>", "&>", ">>", ">&", ">|", ">"];
         let operator = operator.into_iter().find(|operator| self.takes(operator)).ok_or(Cause::Syntax)?;
         self.skip_blanks();
+        // `>!` and `>&!` write to what follows in zsh.
+        let is_forced = self.peek() == Some('!');
         let file = self.word()?;
-        if file.written.is_empty() {
+        if file.written.is_empty() || is_forced {
             return Err(Cause::Syntax);
         }
         let is_number = file.plain().is_some_and(|text| {
@@ -340,10 +353,7 @@ impl Reader {
                     return Err(Cause::Syntax);
                 }
             }
-            if is_quoted {
-                let text: String = body.iter().collect();
-                self.found.has_hidden |= text.contains("$(") || text.contains("${") || text.contains('`');
-            } else {
+            if !is_quoted {
                 self.within(body, Self::expansions)?;
             }
         }
@@ -384,6 +394,13 @@ impl Reader {
                 break;
             }
             let word = self.word()?;
+            // A redirection that sets a variable, and in zsh the end of a group.
+            let is_braced = word.written.starts_with('{') && word.written.ends_with('}');
+            let is_first_word = raw.words.is_empty() && raw.assignments.is_empty();
+            let is_brace = matches!(word.plain().as_deref(), Some("{" | "}")) && !is_first_word;
+            if is_brace || (is_braced && matches!(self.peek(), Some('<' | '>'))) {
+                return Err(Cause::Syntax);
+            }
             let is_first = raw.words.is_empty() && raw.assignments.is_empty() && raw.redirects.is_empty();
             if let Some(first) = word.plain().filter(|_| is_first)
                 && self.reserved(&first, cases)?

@@ -22,7 +22,13 @@ fn pattern_at(args: &[Arg]) -> Option<usize> {
     if known.iter().any(gives) {
         return None;
     }
-    known.iter().position(|text| !text.starts_with('-'))
+    let end = known.iter().position(|text| *text == "--");
+    let operand = known.iter().position(|text| *text == "-" || !text.starts_with('-'));
+    match (operand, end) {
+        (Some(operand), Some(end)) if end < operand => Some(end + 1),
+        (None, Some(end)) => Some(end + 1),
+        (operand, _) => operand,
+    }
 }
 
 pub(crate) fn searcher(program: &str, args: &[Arg]) -> Told {
@@ -43,6 +49,19 @@ pub(crate) fn searcher(program: &str, args: &[Arg]) -> Told {
 
 /// `sed` can run programs and write files: only scripts that print, delete and replace are known.
 pub(crate) fn sed(args: &[Arg]) -> Told {
+    const FLAGS: [&str; 12] = ["-n", "-E", "-r", "-s", "-z", "-u", "-nE", "-En", "-rn", "-nr", "--quiet", "--posix"];
+    let is_known = |text: &str| {
+        FLAGS.contains(&text)
+            || text.starts_with("-i")
+            || text == "--in-place"
+            || text.starts_with("--in-place=")
+            || matches!(text, "-e" | "--expression" | "--")
+            || text.starts_with("--expression=")
+    };
+    let options = args.iter().filter_map(Arg::text).filter(|text| text.starts_with('-') && text.len() > 1);
+    if !options.clone().all(is_known) {
+        return Told::opaque(Cause::ProgramText);
+    }
     let at = pattern_at(args);
     let mut scripts: Vec<Option<&str>> = at.and_then(|at| args.get(at)).map(Arg::text).into_iter().collect();
     for (index, arg) in args.iter().enumerate() {
@@ -77,8 +96,11 @@ pub(crate) fn awk(args: &[Arg]) -> Told {
             _ => return Told::opaque(Cause::Option),
         }
     }
-    let runs =
-        |text: &str| ["system", "getline", "|", ">", "@", "print -", "close"].iter().any(|word| text.contains(word));
+    let runs = |text: &str| {
+        ["system", "getline", "|", ">", "@", "print -", "close", "ENVIRON", "ARGV"]
+            .iter()
+            .any(|word| text.contains(word))
+    };
     match args.get(at).map(Arg::text) {
         Some(Some(program)) if !runs(program) => Told { texts: BTreeSet::from([at]), ..Told::default() },
         _ => Told { texts: BTreeSet::from([at]), ..Told::opaque(Cause::ProgramText) },

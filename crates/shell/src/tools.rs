@@ -5,6 +5,7 @@ use crate::options::Options;
 use crate::told::{Start, Told};
 use crate::values::Arg;
 use crate::variables::is_decisive;
+use crate::word::is_name;
 
 /// Programs that only read what they are given, and show it.
 const READERS: [&str; 23] = [
@@ -35,21 +36,8 @@ const READERS: [&str; 23] = [
 
 pub(crate) fn xargs(args: &[Arg]) -> Told {
     let options = Options {
-        flags: &["-0", "--null", "-r", "--no-run-if-empty", "-t", "-x", "--verbose", "-p"],
-        with_value: &[
-            "-n",
-            "-I",
-            "-P",
-            "-L",
-            "-d",
-            "-s",
-            "-a",
-            "-E",
-            "--max-args",
-            "--max-procs",
-            "--delimiter",
-            "--replace",
-        ],
+        flags: &["--replace", "-0", "--null", "-r", "--no-run-if-empty", "-t", "-x", "--verbose", "-p"],
+        with_value: &["-n", "-I", "-P", "-L", "-d", "-s", "-a", "-E", "--max-args", "--max-procs", "--delimiter"],
         beginnings: &["-n", "-P", "-I", "-L", "-d", "--max-args=", "--max-procs=", "--delimiter="],
         operands: 0,
     };
@@ -71,43 +59,53 @@ pub(crate) fn xargs(args: &[Arg]) -> Told {
 
 pub(crate) fn find(args: &[Arg]) -> Told {
     let mut told = Told::default();
-    for (at, arg) in args.iter().enumerate() {
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        let before = at.checked_sub(1).and_then(|before| args.get(before)?.text());
+        if let Some("-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-not" | "-wholename") = before {
+            told.texts.insert(at);
+        }
+        at += 1;
         match arg.text() {
             Some("-exec" | "-execdir" | "-ok" | "-okdir") => {
-                let inner = args.get(at + 1..).unwrap_or_default();
-                let end = inner.iter().position(|arg| matches!(arg.text(), Some(";" | "+")));
-                let Some(inner) = end.and_then(|end| inner.get(..end)) else { return Told::opaque(Cause::Syntax) };
-                let is_found = |arg: &Arg| arg.written.contains("{}");
-                if inner.first().is_none_or(is_found) {
-                    return Told::opaque(Cause::Program);
-                }
-                let known = |arg: &Arg| {
-                    if is_found(arg) { Arg::unknown(arg.written.clone()) } else { arg.clone() }
+                let rest = args.get(at..).unwrap_or_default();
+                let ends = |at: usize, arg: &Arg| match arg.text() {
+                    Some(";") => true,
+                    // It ends a command behind the files only.
+                    Some("+") => at.checked_sub(1).and_then(|before| rest.get(before)?.text()) == Some("{}"),
+                    _ => false,
                 };
-                let args: Vec<Arg> = inner.iter().map(known).collect();
-                if !args
-                    .first()
-                    .and_then(Arg::text)
-                    .is_some_and(|program| READERS.contains(&program) || program == "sed")
-                {
-                    told.opaque.insert(Cause::Arguments);
+                let end = rest.iter().enumerate().position(|(at, arg)| ends(at, arg));
+                let Some(inner) = end.and_then(|end| rest.get(..end)) else { return Told::opaque(Cause::Syntax) };
+                match executed(inner) {
+                    Some((args, is_reader)) => {
+                        if !is_reader {
+                            told.opaque.insert(Cause::Arguments);
+                        }
+                        told.starts.push(Start::Command { args, assignments: Vec::new() });
+                    }
+                    None => return Told::opaque(Cause::Program),
                 }
-                told.starts.push(Start::Command { args, assignments: Vec::new() });
+                at += inner.len();
             }
-            Some(_) => {}
+            Some("-files0-from") => return Told::opaque(Cause::Arguments),
             // It could be `-exec`.
             None if arg.readings.is_none() => {
                 told.opaque.insert(Cause::Arguments);
             }
-            None => {}
-        }
-        if let Some("-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-not" | "-wholename") =
-            args.get(at.wrapping_sub(1)).and_then(Arg::text)
-        {
-            told.texts.insert(at);
+            _ => {}
         }
     }
     told
+}
+
+/// The command of `-exec`, whose files are not known, and whether its program only reads.
+fn executed(inner: &[Arg]) -> Option<(Vec<Arg>, bool)> {
+    let is_found = |arg: &Arg| arg.written.contains("{}");
+    let program = inner.first().filter(|first| !is_found(first))?.text();
+    let is_reader = program.is_some_and(|program| READERS.contains(&program) || program == "sed");
+    let known = |arg: &Arg| if is_found(arg) { Arg::unknown(arg.written.clone()) } else { arg.clone() };
+    Some((inner.iter().map(known).collect(), is_reader))
 }
 
 pub(crate) fn git(args: &[Arg]) -> Told {
@@ -151,17 +149,20 @@ pub(crate) fn git(args: &[Arg]) -> Told {
                 None => false,
             }
         });
-    let short =
-        |names: &[&str]| rest.iter().filter_map(Arg::text).any(|text| names.iter().any(|name| text.starts_with(name)));
+    // A letter may stand within a group of letters.
+    let has_letter = |letters: &[char]| {
+        rest.iter()
+            .filter_map(Arg::text)
+            .any(|text| text.starts_with('-') && !text.starts_with("--") && text.contains(letters))
+    };
     let starts_others = match name {
-        "rebase" => short(&["-x", "-i"]),
+        "rebase" => has_letter(&['x', 'i']),
         // They ask what to do with each part.
         "add" | "stash" | "restore" | "checkout" | "reset" => {
             let asks = |text: &str| {
-                matches!(text, "--patch" | "--interactive" | "--edit")
-                    || (text.starts_with('-') && !text.starts_with("--") && text.contains(['p', 'i', 'e']))
+                text.len() > 3 && ["--patch", "--interactive", "--edit"].iter().any(|long| long.starts_with(text))
             };
-            rest.iter().filter_map(Arg::text).any(asks)
+            has_letter(&['p', 'i', 'e']) || rest.iter().filter_map(Arg::text).any(asks)
         }
         // An editor starts.
         "commit" => !rest.iter().any(|arg| {
@@ -172,8 +173,8 @@ pub(crate) fn git(args: &[Arg]) -> Told {
                     .iter()
                     .any(|option| text.starts_with(option))
         }),
-        "grep" => short(&["-O"]),
-        "clone" | "fetch" | "pull" | "ls-remote" => short(&["-u", "-c"]),
+        "grep" => has_letter(&['O']),
+        "clone" | "fetch" | "pull" | "ls-remote" => has_letter(&['u', 'c']),
         "difftool" | "mergetool" | "filter-branch" | "instaweb" | "gui" | "gitk" | "shell" | "daemon"
         | "web--browse" | "citool" => true,
         "bisect" => rest.first().and_then(Arg::text) == Some("run"),
@@ -184,7 +185,7 @@ pub(crate) fn git(args: &[Arg]) -> Told {
         told.opaque.insert(Cause::Option);
     }
     // Which command it is may depend on a word that is not known.
-    if let "commit" | "log" | "tag" | "notes" | "stash" | "merge" = name {
+    if let "commit" | "tag" | "notes" | "stash" | "merge" = name {
         for (index, arg) in args.iter().enumerate().skip(at + 1) {
             let before = args.get(index - 1).and_then(Arg::text);
             let has_message =
@@ -204,35 +205,58 @@ pub(crate) fn git(args: &[Arg]) -> Told {
 }
 
 pub(crate) fn make(args: &[Arg]) -> Told {
+    const FLAGS: [&str; 14] = [
+        "-k",
+        "-s",
+        "-B",
+        "-n",
+        "-i",
+        "-w",
+        "-q",
+        "-t",
+        "-j",
+        "--silent",
+        "--quiet",
+        "--keep-going",
+        "--dry-run",
+        "--no-print-directory",
+    ];
     let mut told = Told::opaque(Cause::Recipe);
-    let mut file = Arg::known("Makefile");
-    for (at, arg) in args.iter().enumerate() {
+    let (mut folder, mut file, mut at) = (String::new(), Arg::known("Makefile"), 0);
+    while let Some(arg) = args.get(at) {
+        at += 1;
         let Some(text) = arg.text() else {
             told.opaque.insert(Cause::Arguments);
             continue;
         };
-        let is_plain = |value: &str| value.chars().all(|c| c.is_ascii_alphanumeric() || "_./,:+-@%".contains(c));
+        let is_plain = |value: &str| value.chars().all(|c| c.is_ascii_alphanumeric() || "_./,+-@%".contains(c));
+        let jobs = |text: &str| text.strip_prefix("-j").is_some_and(|jobs| jobs.chars().all(|c| c.is_ascii_digit()));
         match text {
-            "-f" | "--file" | "--makefile" => file = args.get(at + 1).cloned().unwrap_or(file),
-            "-C" | "--directory" => {
-                let folder = args.get(at + 1).and_then(Arg::text).unwrap_or(".");
-                file = Arg::known(format!("{folder}/Makefile"));
+            "-f" | "--file" | "--makefile" => {
+                file = args.get(at).cloned().unwrap_or(file);
+                at += 1;
             }
-            _ if text.starts_with("--eval") || text.starts_with("-E") => {
+            "-C" | "--directory" => {
+                folder = args.get(at).and_then(Arg::text).unwrap_or_default().to_owned() + "/";
+                at += 1;
+            }
+            _ if FLAGS.contains(&text) || jobs(text) => {}
+            // Others may name another file, or have a text that is run.
+            _ if text.starts_with('-') => {
                 told.opaque.insert(Cause::ProgramText);
             }
-            _ if text.starts_with("-f") => file = Arg::known(text.get(2..).unwrap_or_default()),
-            _ if text.starts_with("--file=") || text.starts_with("--makefile=") => {
-                file = Arg::known(text.split_once('=').map(|(_, file)| file).unwrap_or_default());
+            _ => {
+                let assignment = text.split_once('=');
+                if assignment.is_some_and(|(name, value)| is_decisive(name) || !is_name(name) || !is_plain(value)) {
+                    told.opaque.insert(Cause::ProgramText);
+                }
             }
-            _ => {}
-        }
-        let assignment = text.split_once('=').filter(|(name, _)| !name.starts_with('-'));
-        if assignment.is_some_and(|(name, value)| is_decisive(name) || !is_plain(value)) {
-            told.opaque.insert(Cause::ProgramText);
         }
     }
-    told.script = Some(file);
+    told.script = match file.text() {
+        Some(name) if !name.starts_with('/') => Some(Arg::known(format!("{folder}{name}"))),
+        _ => Some(file),
+    };
     told
 }
 
@@ -273,8 +297,12 @@ pub(crate) fn recipes(program: &str, args: &[Arg]) -> Told {
         "--execute",
         "--command",
     ];
-    let is_run_option =
-        |text: &str| RUNS.iter().any(|option| text == *option || text.starts_with(&format!("{option}=")));
+    // The beginning of a long option is often taken for it.
+    let is_run_option = |text: &str| {
+        let name = text.split('=').next().unwrap_or(text);
+        RUNS.iter()
+            .any(|option| name == *option || (name.len() > 3 && name.starts_with("--") && option.starts_with(name)))
+    };
     if args
         .iter()
         .map_while(|arg| if arg.text() == Some("--") { None } else { Some(arg.text()) })
@@ -286,16 +314,31 @@ pub(crate) fn recipes(program: &str, args: &[Arg]) -> Told {
     told
 }
 
-/// The first word that is no option. A word that is not known may be one that counts.
+/// The first word that is not an option. An option before it may have a value of its own, which would be taken for it.
 pub(crate) fn subcommand(program: &str, args: &[Arg]) -> Told {
+    const FLAGS: [&str; 14] = [
+        "-q",
+        "--quiet",
+        "-v",
+        "--verbose",
+        "--offline",
+        "--locked",
+        "--frozen",
+        "--silent",
+        "-s",
+        "--version",
+        "-V",
+        "--help",
+        "-h",
+        "--",
+    ];
     let mut told = Told::default();
     for arg in args {
         match arg.text() {
-            Some(text) if text.starts_with(['-', '+']) => {
-                // An option before it may take a value, which is then taken for it.
-                if program == "cargo" && text.starts_with("--config") {
-                    told.opaque.insert(Cause::Option);
-                }
+            Some(text) if FLAGS.contains(&text) || (program == "cargo" && text.starts_with('+')) => {}
+            Some(text) if text.starts_with('-') => {
+                told.opaque.insert(Cause::Option);
+                break;
             }
             Some(text) => {
                 told.subcommand = Some(text.to_owned());
@@ -306,6 +349,12 @@ pub(crate) fn subcommand(program: &str, args: &[Arg]) -> Told {
                 break;
             }
         }
+    }
+    let before_end =
+        || args.iter().map_while(|arg| if arg.text() == Some("--") { None } else { Some(arg.text()) }).flatten();
+    // A setting can name a program.
+    if program == "cargo" && before_end().any(|text| text.starts_with("--conf") || text.starts_with("-Z")) {
+        told.opaque.insert(Cause::Option);
     }
     let is_eval = matches!(told.subcommand.as_deref(), Some("eval" | "repl"))
         || args.iter().any(|arg| matches!(arg.text(), Some("-e" | "--eval" | "-p" | "--print")));
@@ -364,28 +413,26 @@ fn runner(program: &str, args: &[Arg]) -> Told {
     }
 }
 
-pub(crate) fn with_options(args: &[Arg], runs: &[&str]) -> Told {
-    let is_one = |text: &str| {
-        runs.iter().any(|option| match option.strip_prefix("--") {
-            // The beginning of a long option is often taken for it.
-            Some(_) => {
-                text.len() > 4 && text.starts_with("--") && {
-                    let name = text.split('=').next().unwrap_or(text);
-                    option.starts_with(name) || name == *option
-                }
+pub(crate) fn with_options(program: &str, args: &[Arg]) -> Told {
+    let options = crate::options::starting(program).unwrap_or_default();
+    let is_one = |at: usize, text: &str| {
+        let is_group = (text.starts_with('-') && !text.starts_with("--")) || (at == 0 && program == "tar");
+        options.iter().any(|option| match (option.strip_prefix("--"), option.chars().count()) {
+            (Some(_), _) => {
+                let name = text.split('=').next().unwrap_or(text);
+                name.len() > 4 && name.starts_with("--") && option.starts_with(name)
             }
-            None => {
-                text.starts_with(option)
-                    || (text.starts_with('-')
-                        && !text.starts_with("--")
-                        && text.ends_with(option.trim_start_matches('-')))
+            (None, 1) if *option == "-" || *option == "@" => {
+                text == *option || (*option == "@" && text.starts_with('@'))
             }
+            (None, 1) => is_group && text.contains(option),
+            (None, _) => text.starts_with(option),
         })
     };
     let mut told = Told::default();
-    for arg in args {
+    for (at, arg) in args.iter().enumerate() {
         match arg.text() {
-            Some(text) if is_one(text) => {
+            Some(text) if is_one(at, text) => {
                 told.opaque.insert(Cause::Option);
             }
             None if arg.readings.is_none() => {
@@ -395,59 +442,4 @@ pub(crate) fn with_options(args: &[Arg], runs: &[&str]) -> Told {
         }
     }
     told
-}
-
-/// Whether a program writes to the file that this word names.
-pub(crate) fn writes(program: &str, args: &[Arg], at: usize) -> bool {
-    let has = |options: &[&str]| {
-        args.iter().filter_map(Arg::text).any(|text| options.iter().any(|option| text.starts_with(option)))
-    };
-    let operand = |number: usize| {
-        let operands = args.iter().enumerate().filter(|(_, arg)| arg.text().is_none_or(|text| !text.starts_with('-')));
-        operands.map(|(at, _)| at).nth(number)
-    };
-    match program {
-        "rm" | "rmdir" | "touch" | "mkdir" | "tee" | "truncate" | "chmod" | "chown" | "chgrp" | "mv" | "unlink"
-        | "shred" | "ln" | "link" | "patch" | "install" | "mkfifo" | "mknod" | "setfacl" | "chattr" | "unzip"
-        | "dd" | "sponge" | "gzip" | "gunzip" | "bzip2" | "xz" | "zip" | "split" | "csplit" => true,
-        "cp" | "rsync" => {
-            has(&["-t", "--target"])
-                || args.iter().rposition(|arg| arg.text().is_none_or(|text| !text.starts_with('-'))) == Some(at)
-        }
-        "sed" => {
-            has(&["-i", "--in-place"])
-                || args
-                    .iter()
-                    .filter_map(Arg::text)
-                    .any(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('i'))
-        }
-        "tar" => true,
-        // The second file is what they write.
-        "uniq" | "xxd" => operand(1) == Some(at),
-        "tree" => has(&["-o"]),
-        "curl" => has(&["-o", "-O", "--output", "--remote"]),
-        "wget" => true,
-        "sort" => has(&["-o", "--output"]),
-        "find" => has(&["-delete", "-fprint", "-fls"]),
-        "git" => {
-            args.iter()
-                .filter_map(Arg::text)
-                .any(|text| matches!(text, "checkout" | "restore" | "rm" | "mv" | "clean" | "apply" | "am"))
-                || has(&["--output", "-o"])
-        }
-        _ => false,
-    }
-}
-
-/// Whether a program writes files that its words do not name: those of an archive, or of a patch.
-pub(crate) fn writes_unnamed(program: &str, args: &[Arg]) -> bool {
-    match program {
-        "patch" | "unzip" | "cpio" | "bsdtar" | "7z" | "unrar" => true,
-        "tar" => args.iter().enumerate().any(|(at, arg)| {
-            let text = arg.text().unwrap_or_default();
-            let is_cluster = (at == 0 || text.starts_with('-')) && !text.starts_with("--");
-            text.starts_with("--ext") || text.starts_with("--get") || (is_cluster && text.contains('x'))
-        }),
-        _ => false,
-    }
 }

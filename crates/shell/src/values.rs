@@ -1,8 +1,10 @@
 //! What the words of a text may come to.
 
 use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 
 use crate::reader::{Found, Joint};
+use crate::variables::is_decisive;
 use crate::word::{Part, Word, is_name};
 use crate::{MAX_TEXT_BYTES, MAX_TOLD_BYTES};
 
@@ -55,8 +57,8 @@ impl Arg {
 
 /// The variables of a text.
 pub(crate) struct Values<'a> {
-    assigned: Vec<Assigned<'a>>,
-    changed: Vec<String>,
+    assigned: HashMap<&'a str, Vec<Assigned>>,
+    changed: HashSet<String>,
     /// Whether any variable may have any value.
     unknown: bool,
     cwd: Option<&'a str>,
@@ -64,63 +66,106 @@ pub(crate) struct Values<'a> {
     made: Cell<usize>,
 }
 
-struct Assigned<'a> {
-    name: &'a str,
+struct Assigned {
     /// `None` where the value is not followed.
     word: Option<Word>,
     /// The first command that it may be set for.
     from: usize,
-    /// Whether it is set for every command from there on.
-    is_certain: bool,
+    /// The first command that it may not be set for; `None` where it may never be set.
+    until: Option<usize>,
 }
+
+/// Variables that a shell sets itself.
+const SET_BY_SHELL: [&str; 14] = [
+    "_",
+    "REPLY",
+    "MAPFILE",
+    "OPTARG",
+    "OPTIND",
+    "OLDPWD",
+    "RANDOM",
+    "SECONDS",
+    "LINENO",
+    "PIPESTATUS",
+    "FUNCNAME",
+    "COPROC",
+    "reply",
+    "match",
+];
 
 impl<'a> Values<'a> {
     pub(crate) fn of(found: &'a Found, cwd: Option<&'a str>) -> Self {
-        let mut values =
-            Self { assigned: Vec::new(), changed: found.changed.clone(), unknown: false, cwd, made: Cell::new(0) };
+        let mut values = Self {
+            assigned: HashMap::new(),
+            changed: found.changed.iter().cloned().collect(),
+            unknown: false,
+            cwd,
+            made: Cell::new(0),
+        };
         for (index, command) in found.commands.iter().enumerate() {
             let is_certain = command.shell == 0
                 && command.is_plain
                 && command.before == Joint::Then
-                && matches!(command.after, Joint::Then | Joint::And);
-            let names = command.assignments.iter().map(|(name, word)| Assigned {
-                name,
-                word: word.clone(),
-                from: index + 1,
-                is_certain: is_certain && command.words.is_empty(),
-            });
-            values.assigned.extend(names);
+                && matches!(command.after, Joint::Then | Joint::And)
+                && command.words.is_empty();
+            for (name, word) in &command.assignments {
+                let until = is_certain.then_some(usize::MAX);
+                values.assigned.entry(name).or_default().push(Assigned { word: word.clone(), from: index + 1, until });
+            }
             values.set_by(&command.words);
         }
-        for (name, words, index) in &found.loops {
-            if words.is_empty() {
-                values.changed.push(name.clone());
+        for one in &found.loops {
+            if one.words.is_empty() {
+                values.changed.insert(one.name.clone());
             }
-            let words =
-                words.iter().map(|word| Assigned { name, word: Some(word.clone()), from: *index, is_certain: true });
-            values.assigned.extend(words);
+            // After the loop, it may never have run.
+            let until = Some(one.end.unwrap_or(one.begin));
+            for word in &one.words {
+                values.assigned.entry(&one.name).or_default().push(Assigned {
+                    word: Some(word.clone()),
+                    from: one.begin,
+                    until,
+                });
+            }
         }
         values
     }
 
+    /// Whether a variable is set by other means that decides which program runs.
+    pub(crate) fn changes_decisive(&self) -> bool {
+        self.changed.iter().any(|name| is_decisive(name))
+    }
+
     /// Notes what commands of the shell itself do to variables.
     fn set_by(&mut self, words: &[Word]) {
-        let mut words = words.iter().filter_map(Word::plain);
-        let Some(program) = words.next() else { return };
+        let Some((program, words)) = words.split_first() else { return };
+        let program = program.unquoted().unwrap_or_default();
         let declares = matches!(&*program, "declare" | "typeset" | "local" | "export" | "readonly");
-        match &*program {
-            "eval" | "source" | "." | "builtin" | "command" | "emulate" | "setopt" | "shopt" => self.unknown = true,
-            "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" | "printf" | "wait" | "print" | "vared" => {
-                self.changed.extend(words.filter_map(|word| set_name(&word)));
-            }
-            _ if declares => {
-                for word in words {
+        let sets = matches!(
+            &*program,
+            "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" | "printf" | "wait" | "print" | "vared"
+        );
+        if matches!(&*program, "eval" | "source" | "." | "builtin" | "command" | "emulate" | "setopt" | "shopt") {
+            self.unknown = true;
+        }
+        if !declares && !sets {
+            return;
+        }
+        // The text of `printf` is no name unless an option says so.
+        let names_follow = program != "printf" || words.first().is_none_or(|word| word.written.starts_with('-'));
+        for word in words.iter().filter(|_| names_follow) {
+            match word.unquoted() {
+                Some(word) => {
                     // A name may stand for another variable.
-                    self.unknown |= word.starts_with(['-', '+']) && word.contains('n');
+                    self.unknown |= declares && word.starts_with(['-', '+']) && word.contains('n');
                     self.changed.extend(set_name(&word));
                 }
+                // Of an assignment, the name is enough.
+                None => match word.assignment() {
+                    Some((name, _)) => drop(self.changed.insert(name)),
+                    None => self.unknown = true,
+                },
             }
-            _ => {}
         }
     }
 
@@ -159,12 +204,13 @@ impl<'a> Values<'a> {
             return None;
         }
         let mut all = vec![Reading::default()];
+        let last_bracket = parts.iter().rposition(|part| *part == Part::Plain(']'));
         for (at, part) in parts.iter().enumerate() {
             match part {
                 Part::Plain(c) => {
                     let is_pattern = match c {
                         '*' | '?' => true,
-                        '[' => parts.get(at..).is_some_and(|rest| rest.contains(&Part::Plain(']'))),
+                        '[' => last_bracket.is_some_and(|last| last > at),
                         _ => false,
                     };
                     for reading in &mut all {
@@ -190,7 +236,7 @@ impl<'a> Values<'a> {
                     }
                     let with = |reading: &Reading, value: &Reading| Reading {
                         text: format!("{}{}", reading.text, value.text),
-                        pattern: reading.pattern || (!quoted && value.pattern),
+                        pattern: reading.pattern || value.pattern || (!quoted && value.text.contains(['*', '?', '['])),
                     };
                     all = all.iter().flat_map(|reading| values.iter().map(move |value| with(reading, value))).collect();
                 }
@@ -200,27 +246,25 @@ impl<'a> Values<'a> {
     }
 
     /// All values that a variable may have for the command at this place.
-    fn variable(&self, name: &str, index: usize, steps: usize) -> Option<Vec<Reading>> {
-        if self.unknown || steps > MAX_STEPS || self.changed.iter().any(|changed| changed == name) {
+    pub(crate) fn variable(&self, name: &str, index: usize, steps: usize) -> Option<Vec<Reading>> {
+        if self.unknown || steps > MAX_STEPS || self.changed.contains(name) || SET_BY_SHELL.contains(&name) {
             return None;
         }
-        let own = || self.assigned.iter().filter(|assigned| assigned.name == name);
-        if own().next().is_none() {
+        let Some(own) = self.assigned.get(name) else {
             let text = match name {
                 "HOME" => "~".to_owned(),
                 "PWD" => self.cwd?.to_owned(),
                 _ => return None,
             };
             return Some(vec![Reading { text, pattern: false }]);
-        }
-        // The environment may have a value for a name in capitals.
-        let is_own = name.chars().all(|c| !c.is_ascii_uppercase());
-        let before = |assigned: &Assigned<'_>| assigned.from <= index && (assigned.is_certain || is_own);
-        if own().nth(MAX_VALUES).is_some() || !own().any(before) {
+        };
+        // Where it may not be set yet, it has the value of the environment, or none.
+        let is_set = own.iter().any(|one| one.from <= index && one.until.is_some_and(|until| index < until));
+        if own.len() > MAX_VALUES || !is_set {
             return None;
         }
         let mut all: Vec<Reading> = Vec::new();
-        for assigned in own() {
+        for assigned in own {
             for parts in braces(&assigned.word.as_ref()?.parts)? {
                 for reading in self.readings(&parts, assigned.from.saturating_sub(1), steps)? {
                     if !all.contains(&reading) {

@@ -1,7 +1,7 @@
 //! Variables of the environment that decide what a command runs.
 
 /// Variables that decide which programs run, or what they load.
-const DECISIVE: [&str; 22] = [
+const DECISIVE: [&str; 43] = [
     "PATH",
     "IFS",
     "ENV",
@@ -24,6 +24,27 @@ const DECISIVE: [&str; 22] = [
     "MAKEFLAGS",
     "MAKEFILES",
     "HOME",
+    "NULLCMD",
+    "READNULLCMD",
+    "path",
+    "cdpath",
+    "fpath",
+    "module_path",
+    "TAR_OPTIONS",
+    "ZIPOPT",
+    "RIPGREP_CONFIG_PATH",
+    "PYTEST_ADDOPTS",
+    "PYTEST_PLUGINS",
+    "GCONV_PATH",
+    "COMPILER_PATH",
+    "GREP_OPTIONS",
+    "RSYNC_RSH",
+    "BROWSER",
+    "MAVEN_ARGS",
+    "MAVEN_OPTS",
+    "GRADLE_OPTS",
+    "DOTNET_STARTUP_HOOKS",
+    "OPENSSL_CONF",
 ];
 const DECISIVE_BEGINNINGS: [&str; 21] = [
     "LD_",

@@ -31,6 +31,20 @@ impl Word {
         self.parts.iter().map(|part| if let Part::Plain(c) = part { Some(*c) } else { None }).collect()
     }
 
+    /// Its text without quotes, where nothing in it is expanded.
+    pub(crate) fn unquoted(&self) -> Option<String> {
+        let chars = self.parts.iter().map(|part| match part {
+            Part::Plain(c) | Part::Quoted(c) => Some(*c),
+            _ => None,
+        });
+        chars.collect()
+    }
+
+    /// Whether it has the value of a variable.
+    pub(crate) fn has_variable(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Variable { .. }))
+    }
+
     /// Its text after quotes were removed, and whether any were there, as the end of a here-document has it.
     pub(crate) fn delimiter(&self) -> (String, bool) {
         let chars = self.parts.iter().filter_map(|part| match part {

@@ -210,9 +210,8 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
         }
         let mut scripts = BTreeSet::new();
         path::add(&script, &ready.folders, false, &mut scripts);
-        if scripts.len() > 1 {
-            command.opaque.insert(Cause::Arguments);
-        }
+        // Of several that it may be, the others are files that it uses.
+        paths.extend(scripts.iter().skip(1).cloned());
         command.script = scripts.into_iter().next().map(|script| script.path);
     }
     command.paths = paths.into_iter().collect();

@@ -98,7 +98,6 @@ pub(crate) fn starting(program: &str) -> Option<&'static [&'static str]> {
         "cmake" => &["-E", "-P"],
         "ctest" => &["--build-and-test", "--test-command", "-S", "-SP"],
         "tox" => &["x", "--override", "exec", "devenv"],
-        "coverage" => &["-m"],
         "pylint" => &["--init-hook", "--load-plugins"],
         "mypy" => &["--python-executable", "--install-types"],
         "pytest" => &["--pastebin"],

@@ -29,6 +29,13 @@ pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
         "test" | "[" => names_only(args, |text| matches!(text, "-v" | "-R")),
         "printf" => Told { texts: (0..args.len()).collect(), ..names_only(args, |text| text.starts_with("-v")) },
         "read" | "mapfile" | "readarray" | "getopts" | "unset" => names_only(args, |_| true),
+        // It runs a module as `python -m` does.
+        "coverage" => match args.iter().position(|arg| arg.text().is_none_or(|text| text.starts_with("-m"))) {
+            Some(at) if !matches!(args.get(at + 1).and_then(Arg::text), Some("pytest" | "unittest")) => {
+                Told::opaque(Cause::Option)
+            }
+            _ => Told::default(),
+        },
         "let" => Told::opaque(Cause::Evaluates),
         "shopt" | "enable" | "hash" | "setopt" | "unsetopt" | "emulate" | "autoload" | "zmodload" => {
             Told::opaque(Cause::Alias)

@@ -114,11 +114,21 @@ fn addresses_in(text: &str, found: &mut BTreeSet<Address>) -> bool {
             found.insert(address(&scheme, after, slashes));
         }
     }
-    // Without a scheme, a browser takes that of the page.
-    if text.starts_with("//") || text.starts_with("\\\\") || text.starts_with("/\\") {
-        let mut other = address("", first_bytes(text), 2);
-        other.certain = false;
-        found.insert(other);
+    // Programs that take the whole text for an address drop blanks around it, and line breaks within it. Without a scheme, a browser takes
+    // that of the page.
+    let whole: String = first_bytes(text)
+        .trim_matches(|c: char| c <= ' ')
+        .chars()
+        .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
+        .collect();
+    let begins_with_host = whole.chars().take(2).filter(|c| matches!(c, '/' | '\\')).count() == 2;
+    let has_scheme = whole
+        .split_once(':')
+        .is_some_and(|(scheme, after)| SPECIAL.contains(&&*scheme.to_ascii_lowercase()) && !after.starts_with(' '));
+    if begins_with_host || (has_scheme && whole != text) {
+        let after = whole.split_once(':').filter(|_| has_scheme).map_or(&*whole, |(_, after)| after);
+        let slashes = after.chars().take_while(|c| matches!(c, '/' | '\\')).count();
+        found.insert(Address { certain: false, ..address("", after, slashes) });
     }
     true
 }
@@ -153,8 +163,7 @@ fn address(scheme: &str, after: &str, slashes: usize) -> Address {
         && is_plain
         && !authority.contains('@')
         && port.chars().all(|c| c.is_ascii_digit())
-        && !matches!(sign, Some('\\'))
-        && !sign.is_some_and(char::is_control)
+        && ends_host(sign, rest.get(authority.len()..).unwrap_or_default())
         && CONNECTS.contains(&scheme);
     let url = rest.split(|c: char| matches!(c, '"' | '\'' | '<' | '>' | '`' | ' ') || c.is_control()).next();
     Address {
@@ -163,5 +172,14 @@ fn address(scheme: &str, after: &str, slashes: usize) -> Address {
         host,
         port: port.to_owned(),
         certain,
+    }
+}
+
+/// Whether all programs end a host at this sign. Behind a sign that an address should not have, some go on up to an `@`.
+fn ends_host(sign: Option<char>, rest: &str) -> bool {
+    match sign {
+        None | Some('/' | '?' | '#') => true,
+        Some(' ' | '"' | '\'' | '<' | '>' | '`') => !rest.contains('@'),
+        Some(_) => false,
     }
 }

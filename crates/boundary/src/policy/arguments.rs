@@ -1,7 +1,7 @@
 //! What arguments of tools are about: amounts, and files.
 
 use proofmark_receipt::Json;
-use proofmark_shell::{is_read_alike, normalized};
+use proofmark_shell::{goes_back, is_read_alike, normalized};
 
 /// The most files that an argument may name.
 const MAX_PATHS: usize = 1_000;
@@ -72,8 +72,8 @@ pub(super) fn paths(argument: &Json) -> Option<Vec<Json>> {
 }
 
 fn path(text: &str) -> Option<String> {
-    // A separator of another system may lead elsewhere.
-    if !is_read_alike(text) || text.contains('\\') {
+    // A separator of another system may lead elsewhere, as may the way back from a link.
+    if !is_read_alike(text) || text.contains('\\') || goes_back(text) {
         return None;
     }
     if text.starts_with('/') {
@@ -125,7 +125,8 @@ mod tests {
     #[test]
     fn a_file_is_named_in_one_way_or_not_at_all() {
         for (text, expected) in [
-            ("/srv/a/../b", Some("/srv/b")),
+            ("/srv/a/./b", Some("/srv/a/b")),
+            ("/srv/a/../b", None),
             ("a/./b", Some("a/b")),
             ("../b", None),
             ("a/../../b", None),

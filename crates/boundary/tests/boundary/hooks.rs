@@ -165,7 +165,7 @@ fn spellings(command: &str) -> Vec<String> {
         format!("make -f /dev/stdin <<'E'\nall:\n\t{command}\nE"),
         format!("awk 'BEGIN{{system(\"{}\")}}'", command.replace('\'', "").replace('"', "\\\"")),
     ];
-    if !begin.is_empty() && !last.starts_with('-') && !last.contains(['\'', '"', '\\', ';']) {
+    if !begin.is_empty() && !last.starts_with('-') && !last.contains(['\'', '"', '\\', ';', '*', '?', ':']) {
         let home = last.strip_prefix("~/");
         all.extend([
             format!("{begin} '{}'", if home.is_some() { "x" } else { last }).replace(" 'x'", &format!(" {last}")),

@@ -23,7 +23,7 @@ impl Nextest {
     #[must_use]
     pub fn provide(target: &Path) -> Option<Self> {
         let environment = target.join("nextest");
-        let of_machine = Self { program: None };
+        let of_machine = Self::of_machine();
         let released = Self { program: Some(environment.join("bin/cargo-nextest")) };
         if of_machine.runs() {
             return Some(of_machine);
@@ -36,6 +36,12 @@ impl Nextest {
         }
         eprintln!("xtask: cargo-nextest could not be installed, the tests run under `cargo test`");
         None
+    }
+
+    /// The one that cargo finds, if there is one.
+    #[must_use]
+    pub fn of_machine() -> Self {
+        Self { program: None }
     }
 
     /// The program with these arguments.

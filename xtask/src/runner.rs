@@ -15,6 +15,7 @@ use xtask::step::{Steps, cargo, is_ci};
 use crate::durations::print_slowest;
 use crate::shims::path_without_shims;
 use crate::skips::Skips;
+use crate::test::RULES;
 
 /// The tests that run a second time, with their stores in PostgreSQL: those that take their stores from `proofmark_testing::Home`. The
 /// tests of the store, of its faults and of workers run on both engines by themselves. `real` and `ui` can run on both as well; what
@@ -39,6 +40,9 @@ const ONLY_ONCE: &str = "binary(command) & test(/^(bad_input|broken|capabilities
 /// Tests that run programs of others, which take a second to start.
 pub(crate) const OF_OTHERS: &str =
     "test(/official|inspector|schemathesis|typescript|the_user_of_a_client|unmodified_sdk/)";
+
+/// The packages whose tests run together: those of [`RULES`] have run before.
+const ALL_BUT_RULES: [&str; 3] = ["--workspace", "--exclude", RULES];
 
 /// The profiles of nextest for a first run and for the second one. Each writes a file of its own with the durations of its tests.
 const FIRST: &str = "default";
@@ -150,13 +154,13 @@ impl Runner {
         steps.run(title, self.skips.named_in(&mut command))
     }
 
-    /// All tests under nextest, or else under plain cargo.
+    /// All tests but the rules of the tree, under nextest or else under plain cargo.
     fn tests(&self, profile: &str) -> Command {
         let Some(nextest) = &self.nextest else {
-            return cargo(&["test", "--workspace", "--no-fail-fast"]);
+            return cargo(&[&["test", "--no-fail-fast"], &ALL_BUT_RULES[..]].concat());
         };
         let threads = TESTS_PER_PROCESSOR * std::thread::available_parallelism().map_or(1, usize::from);
-        let mut command = nextest.command(&["run", "--workspace", "--profile", profile]);
+        let mut command = nextest.command(&[&["run", "--profile", profile], &ALL_BUT_RULES[..]].concat());
         command.args(["--test-threads", &threads.to_string()]);
         command
     }
@@ -179,4 +183,37 @@ fn required() -> String {
     }
     needs.retain(|need| !need.is_empty());
     needs.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALL_BUT_RULES, Command, FIRST, Nextest, Runner, SECOND};
+    use crate::skips::Skips;
+    use crate::test::rules;
+
+    fn has(command: &Command, words: &[&str]) -> bool {
+        let arguments: Vec<_> = command.get_args().collect();
+        arguments.windows(words.len()).any(|window| window == words)
+    }
+
+    #[test]
+    fn the_rules_of_the_tree_run_once() {
+        assert!(has(&rules(), &["--package", env!("CARGO_PKG_NAME"), "--tests"]));
+        let place = tempfile::tempdir().unwrap();
+        let mut runner = Runner {
+            skips: Skips::new(place.path()),
+            required: String::new(),
+            nextest: None,
+            python: None,
+            schemathesis: None,
+            node: None,
+            path: "".into(),
+            server: None,
+        };
+        assert!(has(&runner.tests(FIRST), &ALL_BUT_RULES));
+        runner.nextest = Some(Nextest::of_machine());
+        for profile in [FIRST, SECOND] {
+            assert!(has(&runner.tests(profile), &["--workspace", "--exclude", env!("CARGO_PKG_NAME")]), "{profile}");
+        }
+    }
 }

@@ -15,6 +15,9 @@ use crate::changed::filter_of_changes;
 use crate::runner::Runner;
 use crate::skips::Skips;
 
+/// The package whose tests are the rules of the tree.
+pub(crate) const RULES: &str = env!("CARGO_PKG_NAME");
+
 /// Runs every check, the quick ones first, and stops at the first that fails.
 pub(crate) fn run_all() -> anyhow::Result<()> {
     let workspace = enter_workspace()?;
@@ -66,8 +69,13 @@ fn run_rules(steps: &mut Steps, skips: Skips) -> anyhow::Result<Skips> {
     require_component("fmt", "rustfmt")?;
     require_component("clippy", "clippy")?;
     steps.run("format", &mut cargo(&["fmt", "--all", "--check"]))?;
-    steps.run("rules of the tree", skips.named_in(&mut cargo(&["test", "--package", "xtask", "--tests"])))?;
+    steps.run("rules of the tree", skips.named_in(&mut rules()))?;
     Ok(skips)
+}
+
+/// The tests that no other step runs.
+pub(crate) fn rules() -> Command {
+    cargo(&["test", "--package", RULES, "--tests"])
 }
 
 /// What clippy is told.

@@ -67,6 +67,18 @@ fn a_database_is_its_tests_own() {
 }
 
 #[test]
+fn a_database_is_made_without_its_pages_in_the_log() {
+    let Some(cluster) = Cluster::start() else { return };
+    let before = cluster.psql("SELECT pg_current_wal_lsn()");
+    let url = cluster.create_database();
+    let name = url.rsplit_once('/').unwrap().1;
+    let written = cluster.psql(&format!("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '{before}')"));
+    let size = cluster.psql(&format!("SELECT pg_database_size('{name}')"));
+    let [written, size] = [written, size].map(|bytes| bytes.parse::<u64>().unwrap());
+    assert!(written < size / 4, "{written} bytes for a database of {size}");
+}
+
+#[test]
 fn tests_share_the_server_that_the_variable_names() {
     let Some(cluster) = Cluster::start() else { return };
     let mut test = Command::new(std::env::current_exe().unwrap());

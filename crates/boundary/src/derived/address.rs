@@ -154,7 +154,7 @@ fn address(scheme: &str, after: &str, slashes: usize) -> Address {
     let last = host.rsplit('.').next().unwrap_or_default();
     // A number is an address in some other form, unless it is four of them.
     let is_number = last.starts_with(|c: char| c.is_ascii_digit());
-    let is_v4 = host.split('.').count() == 4 && host.parse::<std::net::Ipv4Addr>().is_ok();
+    let is_v4 = is_address(&host);
     let is_plain = is_v6 || (host.chars().all(is_name) && (!is_number || is_v4));
     let certain = after.len() < MAX_ADDRESS_BYTES
         && slashes == 2
@@ -173,6 +173,15 @@ fn address(scheme: &str, after: &str, slashes: usize) -> Address {
         port: port.to_owned(),
         certain,
     }
+}
+
+/// Whether it is an IPv4 address in the form that all programs read alike.
+fn is_address(host: &str) -> bool {
+    let is_byte = |part: &str| {
+        let is_plain = part == "0" || !part.starts_with('0');
+        is_plain && part.chars().all(|c| c.is_ascii_digit()) && part.parse::<u8>().is_ok()
+    };
+    host.split('.').count() == 4 && host.split('.').all(is_byte)
 }
 
 /// Whether all programs end a host at this sign. Behind a sign that an address should not have, some go on up to an `@`.

@@ -31,7 +31,7 @@ impl Derived {
         let commands = command::commands(action);
         let (urls, hosts) = address::addresses(action, commands.as_deref());
         let commands = commands.map(|commands| commands.iter().map(command::to_json).collect::<Vec<_>>());
-        let members = [("commands", commands), ("urls", Some(urls)), ("hosts", hosts)];
+        let members = [("commands", commands), ("urls", urls), ("hosts", hosts)];
         let members: Vec<(&str, Json)> =
             members.into_iter().filter_map(|(name, list)| Some((name, Json::from(list?)))).collect();
         let values = members.iter().map(|(_, json)| size(json)).sum();

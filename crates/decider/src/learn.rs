@@ -95,8 +95,8 @@ pub fn learning_runs(traces: Vec<Trace>) -> Vec<LearningRun> {
     for trace in traces {
         let request: Vec<&str> = trace.requests.iter().map(|request| request.text.trim()).collect();
         let request = request.join("\n");
-        // A run without a request answers one of its own.
-        let known = groups.get(&request).copied().filter(|_| !request.is_empty());
+        // Runs without a request may all answer one.
+        let known = groups.get(&request).copied();
         let group = known.unwrap_or(count);
         if known.is_none() {
             groups.insert(request, count);
@@ -133,7 +133,7 @@ pub fn learn_policy(name: &str, runs: &[LearningRun], settings: &LearnSettings) 
     Ok(about)
 }
 
-/// What is learned of runs. What to leave out is found with parts of them that are held out: a run is no evidence for itself.
+/// What is learned of runs. What to leave out is found with parts of them that are held out: a run is not evidence for itself.
 fn learned(runs: &[&LearningRun], settings: &LearnSettings) -> Result<Learned, LearnError> {
     let model = |runs: &[&LearningRun]| Ok::<_, LearnError>(Model::of(observed::observe(runs, &settings.run)?));
     let mut held_out = Vec::new();
@@ -240,8 +240,8 @@ impl LearnedPolicy {
         let (calls, runs) = (counted(self.calls, "call"), counted(self.runs, "run"));
         let mut lines = vec![
             format!("Suggested by `proofmark policy suggest` from {calls} of {runs} in `{}`.", shown(name)),
-            "It allows the tools that the runs used. After something was read that nobody vouches for, each argument has to".to_owned(),
-            "come from where it came from in the runs. Read it before you use it: the classes of tools are guessed.".to_owned(),
+            "It allows the tools that the runs used. After something was read that nobody vouches for, each argument".to_owned(),
+            "that is not left open has to come from where it came from in the runs. Read it before you use it: the classes of tools are guessed.".to_owned(),
         ];
         lines.extend(self.summary());
         lines

@@ -28,7 +28,7 @@ pub(crate) fn read(text: &str, folders: Option<&BTreeSet<String>>, depth: usize)
     let found = Reader::new(text).read()?;
     let cwd = folders.filter(|folders| folders.len() == 1).and_then(|folders| folders.first());
     let values = Values::of(&found, cwd.filter(|_| !changes_folder(&found.commands)).map(String::as_str));
-    // A value that is no number is an expression, which may run commands.
+    // A value that is not a number is an expression, which may run commands.
     let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
     for (name, index) in &found.evaluated {
         let readings = values.variable(name, *index, 0).ok_or(Cause::Evaluates)?;
@@ -53,7 +53,9 @@ pub(crate) fn read(text: &str, folders: Option<&BTreeSet<String>>, depth: usize)
         }
         match args.first().and_then(Arg::text) {
             Some("cd" | "chdir") => walk.change(raw, args.get(1..).unwrap_or_default()),
-            Some("pushd" | "popd" | "dirs") => walk.change(raw, &[Arg::unknown("")]),
+            Some("pushd" | "popd" | "dirs" | "source" | "." | "eval" | "trap" | "builtin" | "exec") => {
+                walk.change(raw, &[Arg::unknown("")])
+            }
             _ => {}
         }
         let mut assignments = Vec::new();
@@ -87,7 +89,7 @@ fn changes_folder_elsewhere(found: &Found) -> bool {
                 matches!(first.unquoted().as_deref(), Some("command" | "builtin" | "noglob" | "nocorrect" | "exec"));
             (changes(first), runs && rest.iter().any(changes))
         });
-        rest || (first && (command.is_in_loop || (found.has_functions && command.shell == 0)))
+        rest || (first && (command.is_in_loop || found.has_functions))
     })
 }
 
@@ -195,12 +197,11 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
             path::add(arg, &ready.folders, written.has(at), &mut paths);
         }
     }
-    let folder = |path: &str, certain| NamedPath { path: path.to_owned(), certain, pattern: false, writes: !certain };
     if written::writes_unnamed(name, own) {
-        paths.insert(folder(".", false));
+        paths.insert(NamedPath { path: ".".to_owned(), certain: false, pattern: false, writes: true });
     }
     if name == "cd" && own.is_empty() {
-        paths.insert(folder("~", true));
+        paths.insert(NamedPath { path: "~".to_owned(), certain: true, pattern: false, writes: false });
     }
     let script = said.script.or_else(|| program.contains('/').then(|| Arg::known(program.clone())));
     if let Some(script) = script {
@@ -216,7 +217,7 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
     }
     command.paths = paths.into_iter().collect();
     // Without a command, it prints all variables.
-    let only_prints = program == "env" && said.starts.is_empty();
+    let only_prints = program == "env" && said.starts.is_empty() && command.opaque.is_empty();
     command.program = Some(if only_prints { "printenv".to_owned() } else { program });
     (command, said.starts)
 }

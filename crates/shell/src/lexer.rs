@@ -29,7 +29,9 @@ impl Reader {
                             let before = matches!(parts.last(), Some(Part::Plain(c)) if is_plain(*c));
                             let is_number =
                                 parts.iter().all(|part| matches!(part, Part::Plain(c) if c.is_ascii_digit()));
-                            self.is_broken |= !before || is_number || !self.peek().is_some_and(is_plain);
+                            if !before || is_number || !self.peek().is_some_and(is_plain) {
+                                return Err(Cause::Syntax);
+                            }
                         }
                         Some(escaped) => parts.push(Part::Quoted(escaped)),
                         // Some shells drop it.

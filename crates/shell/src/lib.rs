@@ -49,7 +49,7 @@ pub(crate) const MAX_DEPTH: usize = 24;
 /// Why it is not known what a command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The text is no command, or not one that all shells read alike.
+    /// The text is not a command, or not one that all shells read alike.
     Syntax,
     /// The text is too long, or has too many commands or levels.
     TooLarge,

@@ -222,15 +222,20 @@ fn ends(left: &str) -> Option<&str> {
 
 /// What follows the next such sign that is not escaped. Within brackets, programs may read it differently.
 fn delimited(left: &str, sign: char) -> Option<&str> {
-    let (mut escaped, mut bracket) = (false, false);
+    let mut escaped = false;
     for (at, c) in left.char_indices() {
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
             '\n' => return None,
-            '[' => bracket = true,
-            ']' => bracket = false,
-            c if c == sign => return if bracket { None } else { left.get(at + c.len_utf8()..) },
+            '[' => {
+                let (inner, _) = left.get(at + 1..)?.split_once(']')?;
+                // In these, a `]` does not end the bracket, or the sign stands within it.
+                if matches!(inner, "" | "^") || inner.contains(['[', '\\', sign]) {
+                    return None;
+                }
+            }
+            c if c == sign => return left.get(at + c.len_utf8()..),
             _ => {}
         }
     }

@@ -128,15 +128,20 @@ fn hides(pattern: &str) -> bool {
 fn names(word: &str) -> Vec<&str> {
     // An address may also be the name of a file, in a folder whose name ends with a colon.
     if word.contains("://") && !word.starts_with('-') {
-        return vec![word];
+        let file = word.split_once("file://").map(|(_, file)| file);
+        return [word].into_iter().chain(file).collect();
     }
     let mut names = Vec::new();
     if !word.starts_with('-') {
         names.push(word);
     } else if !word.starts_with("--") {
-        // `-ofile`; what is shorter is more options, as in `-rn`.
-        let attached = word.char_indices().nth(2).and_then(|(at, _)| word.get(at..));
-        names.extend(attached.filter(|attached| attached.len() > 2));
+        // `-ofile`, also behind a group of letters; what is shorter is more options, as in `-rn`.
+        let attached = |number: usize| word.char_indices().nth(number).and_then(|(at, _)| word.get(at..));
+        let is_path = |name: &&str| name.starts_with(['/', '~', '.']);
+        let letters = word.chars().skip(2).take_while(char::is_ascii_alphabetic).count();
+        let behind = attached(2 + letters).filter(is_path);
+        names.extend([2, 3, 4].into_iter().filter_map(attached).filter(|name| name.len() > 2 || is_path(name)));
+        names.extend(behind);
     }
     let after = word.char_indices().filter(|(_, c)| matches!(c, '=' | '@' | ':' | ','));
     names.extend(after.filter_map(|(at, _)| word.get(at + 1..)).take(MAX_NAMES + 1));

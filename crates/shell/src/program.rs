@@ -52,16 +52,15 @@ pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
         "echo" => Told { texts: (0..args.len()).collect(), ..Told::default() },
         _ if options::starting(program).is_some() => with_options(program, args),
         "docker" | "podman" | "kubectl" | "cargo" | "go" | "pip" | "pip3" | "gh" | "glab" | "deno" | "bun"
-        | "systemctl" | "brew" | "apt" | "apt-get" | "gem" | "bundle" | "composer" | "mvn" | "gradle" | "dotnet"
-        | "rustup" | "uv" | "poetry" | "conda" | "terraform" | "helm" | "aws" | "gcloud" | "az" => {
-            subcommand(program, args)
-        }
-        "parallel" | "watch" | "entr" | "script" | "expect" | "strace" | "ltrace" | "gdb" | "lldb" | "perf"
-        | "valgrind" | "at" | "batch" | "chroot" | "unshare" | "nsenter" | "systemd-run" | "su" | "runuser"
-        | "pkexec" | "screen" | "tmux" | "vi" | "vim" | "nvim" | "emacs" | "nano" | "ed" | "ex" | "less" | "more"
-        | "man" | "sqlite3" | "psql" | "mysql" | "ssh" | "scp" | "sftp" | "ftp" | "telnet" | "nc" | "ncat"
-        | "socat" | "m4" | "bc" | "dc" | "ld.so" | "flock" | "run-parts" | "start-stop-daemon" | "crontab" | "doas"
-        | "dbus-launch" | "xdg-open" | "open" => Told::opaque(Cause::Option),
+        | "systemctl" | "brew" | "apt" | "apt-get" | "gem" | "bundle" | "composer" | "rustup" | "uv" | "poetry"
+        | "conda" | "terraform" | "helm" | "aws" | "gcloud" | "az" => subcommand(program, args),
+        "npx" | "pnpx" | "bunx" | "uvx" | "taskset" | "chrt" | "numactl" | "unbuffer" | "direnv" | "parallel"
+        | "watch" | "entr" | "script" | "expect" | "strace" | "ltrace" | "gdb" | "lldb" | "perf" | "valgrind"
+        | "at" | "batch" | "chroot" | "unshare" | "nsenter" | "systemd-run" | "su" | "runuser" | "pkexec"
+        | "screen" | "tmux" | "vi" | "vim" | "nvim" | "emacs" | "nano" | "ed" | "ex" | "less" | "more" | "man"
+        | "sqlite3" | "psql" | "mysql" | "ssh" | "scp" | "sftp" | "ftp" | "telnet" | "nc" | "ncat" | "socat" | "m4"
+        | "bc" | "dc" | "ld.so" | "flock" | "run-parts" | "start-stop-daemon" | "crontab" | "doas" | "dbus-launch"
+        | "xdg-open" | "open" => Told::opaque(Cause::Option),
         _ => options::interpreter(program).map(|known| interpreter(&known, args)).unwrap_or_default(),
     }
 }
@@ -74,7 +73,7 @@ fn wrapper(program: &str, args: &[Arg]) -> Option<Told> {
         Ok(at) => at,
         Err(cause) => return Some(Told::opaque(cause)),
     };
-    if program == "env" {
+    if matches!(program, "env" | "sudo") {
         while let Some((name, value)) = args.get(at).and_then(Arg::text).and_then(|text| text.split_once('=')) {
             assignments.push((name.to_owned(), Some(value.to_owned())));
             at += 1;
@@ -85,7 +84,7 @@ fn wrapper(program: &str, args: &[Arg]) -> Option<Told> {
         }
     }
     at += options.operands;
-    // `command -v` and `sudo -l` only look.
+    // `command -v` only looks.
     let looks = program == "command" && args.iter().take(at).any(|arg| matches!(arg.text(), Some("-v" | "-V")));
     let inner = args.get(at..).filter(|inner| !inner.is_empty() && !looks);
     let Some(inner) = inner else {
@@ -154,8 +153,9 @@ fn interpreter(known: &options::Interpreter, args: &[Arg]) -> Told {
         }
         if known.ends.contains(&text) {
             let rest = args.get(at + 1..).unwrap_or_default();
-            // Another option may still give it a program.
-            if rest.iter().any(|arg| arg.text().is_none_or(|text| text.starts_with('-'))) {
+            // Another option may still give it a program, and behind most of them a file is run.
+            let runs_files = text != "--test" && !rest.is_empty();
+            if runs_files || rest.iter().any(|arg| arg.text().is_none_or(|text| text.starts_with('-'))) {
                 return Told::opaque(Cause::ProgramText);
             }
             return Told { subcommand: Some(text.to_owned()), ..Told::default() };

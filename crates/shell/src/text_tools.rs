@@ -7,7 +7,7 @@ use crate::options;
 use crate::told::Told;
 use crate::values::Arg;
 
-/// The first word that is no option is a pattern, unless an option gives one or names a file with it.
+/// The first word that is not an option is a pattern, unless an option gives one or names a file with it.
 fn pattern_at(args: &[Arg]) -> Option<usize> {
     let known: Option<Vec<&str>> =
         args.iter().map(|arg| arg.text().or_else(|| arg.readings.as_ref().map(|_| arg.written.as_str()))).collect();
@@ -38,10 +38,10 @@ pub(crate) fn searcher(program: &str, args: &[Arg]) -> Told {
             && (text.starts_with("--pre")
                 || text.starts_with("--hostname-bin")
                 || text.starts_with("--search-zip")
-                || text == "-z"))
-            || (program == "ag" && text.starts_with("--pager"))
+                || (text.starts_with('-') && !text.starts_with("--") && text.contains('z'))))
+            || (program == "ag" && (text.len() > 4 && "--pager".starts_with(text.split('=').next().unwrap_or(text))))
     });
-    if runs || (program != "jq" && program == "rg" && args.iter().any(|arg| arg.readings.is_none())) {
+    if runs || (program == "rg" && args.iter().any(|arg| arg.readings.is_none())) {
         told.opaque.insert(Cause::Option);
     }
     told
@@ -70,9 +70,6 @@ pub(crate) fn sed(args: &[Arg]) -> Told {
             Some(text) if text.starts_with("--expression=") => {
                 scripts.push(text.split_once('=').map(|(_, script)| script))
             }
-            Some(text) if text.starts_with("-e") => scripts.push(text.get(2..)),
-            Some("-f" | "--file") => scripts.push(None),
-            Some(text) if text.starts_with("-f") || text.starts_with("--file") => scripts.push(None),
             None => scripts.push(None),
             _ => {}
         }

@@ -7,7 +7,7 @@ use crate::values::Arg;
 use crate::variables::is_decisive;
 use crate::word::is_name;
 
-/// Programs that only read what they are given, and show it.
+/// Programs that show, touch or remove the files that they are given, and start nothing.
 const READERS: [&str; 23] = [
     "cat",
     "wc",
@@ -237,7 +237,11 @@ pub(crate) fn make(args: &[Arg]) -> Told {
                 at += 1;
             }
             "-C" | "--directory" => {
-                folder = args.get(at).and_then(Arg::text).unwrap_or_default().to_owned() + "/";
+                match args.get(at).and_then(Arg::text) {
+                    Some(name) if !name.starts_with('/') => folder = format!("{folder}{name}/"),
+                    Some(name) => folder = format!("{name}/"),
+                    None => drop(told.opaque.insert(Cause::Option)),
+                }
                 at += 1;
             }
             _ if FLAGS.contains(&text) || jobs(text) => {}
@@ -272,11 +276,16 @@ pub(crate) fn recipes(program: &str, args: &[Arg]) -> Told {
     };
     let is_package = file == "package.json";
     let runs = |name: &str| matches!(name, "run" | "run-script" | "test" | "t" | "start" | "stop" | "restart");
+    // Packages have scripts, too.
+    let installs = |name: &str| {
+        matches!(name, "install" | "i" | "ci" | "add" | "rebuild" | "update" | "link" | "publish" | "pack" | "version")
+    };
     match told.subcommand.as_deref() {
         Some("exec" | "x" | "dlx" | "explore" | "create" | "init") if is_package => {
             told.opaque.insert(Cause::Option);
         }
-        Some(name) if is_package && !runs(name) && program != "yarn" => {}
+        Some(name) if program == "npm" && !runs(name) && !installs(name) => {}
+        Some("ls" | "list" | "why" | "outdated" | "audit" | "bin" | "root" | "store") if is_package => {}
         _ => {
             told.opaque.insert(Cause::Recipe);
             told.script = Some(Arg::known(file));
@@ -362,7 +371,16 @@ pub(crate) fn subcommand(program: &str, args: &[Arg]) -> Told {
         ("deno" | "bun", _) if is_eval => {
             told.opaque.insert(Cause::ProgramText);
         }
-        ("docker" | "podman" | "kubectl", Some("run" | "exec" | "attach" | "compose" | "debug")) => {
+        ("rustup", Some("run")) | ("uv", Some("tool")) => {
+            told.opaque.insert(Cause::Option);
+        }
+        ("bun", Some("run" | "test")) | ("deno", Some("task")) => {
+            told.opaque.insert(Cause::Recipe);
+            told.script = Some(Arg::known(if program == "bun" { "package.json" } else { "deno.json" }));
+        }
+        ("docker" | "podman" | "kubectl", name)
+            if !matches!(name, Some("ps" | "images" | "logs" | "version" | "info" | "get" | "describe")) =>
+        {
             told.opaque.insert(Cause::Option);
         }
         ("uv" | "poetry" | "bundle" | "conda", Some("run" | "exec")) => return runner(program, args),
@@ -429,7 +447,9 @@ pub(crate) fn with_options(program: &str, args: &[Arg]) -> Told {
             (None, _) => text.starts_with(option),
         })
     };
-    let mut told = Told::default();
+    let names_command = matches!(program, "mvn" | "gradle" | "dotnet");
+    let first = args.iter().filter_map(Arg::text).find(|text| !text.starts_with('-'));
+    let mut told = Told { subcommand: first.filter(|_| names_command).map(str::to_owned), ..Told::default() };
     for (at, arg) in args.iter().enumerate() {
         match arg.text() {
             Some(text) if is_one(at, text) => {

@@ -151,7 +151,7 @@ impl<'a> Values<'a> {
         if !declares && !sets {
             return;
         }
-        // The text of `printf` is no name unless an option says so.
+        // The text of `printf` is a name only if an option says so.
         let names_follow = program != "printf" || words.first().is_none_or(|word| word.written.starts_with('-'));
         for word in words.iter().filter(|_| names_follow) {
             match word.unquoted() {
@@ -218,13 +218,15 @@ impl<'a> Values<'a> {
                         reading.text.push(*c);
                     }
                 }
+                // As the name of a file, it is not the folder of the user.
+                Part::Quoted('~') if at == 0 => all.iter_mut().for_each(|reading| reading.text.push_str("./~")),
                 Part::Quoted(c) => all.iter_mut().for_each(|reading| reading.text.push(*c)),
                 Part::Home => all.iter_mut().for_each(|reading| reading.text.push('~')),
                 Part::Pipe => all.iter_mut().for_each(|reading| reading.text.push_str(PIPE)),
                 Part::Unknown => return None,
                 Part::Variable { name, quoted } => {
                     let values = self.variable(name, index, steps + 1)?;
-                    // Not quoted, a value is split into words, and none is no word.
+                    // Not quoted, a value is split into words, and an empty value makes no word.
                     let longest =
                         |all: &[Reading]| all.iter().map(|reading| reading.text.len()).max().unwrap_or_default();
                     if longest(&all) + longest(&values) > MAX_TEXT_BYTES {

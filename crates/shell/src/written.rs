@@ -43,7 +43,7 @@ pub(crate) fn written(program: &str, args: &[Arg]) -> Written {
         // The second file is what they write.
         "uniq" | "xxd" => one(args.iter().enumerate().filter(|(_, arg)| is_operand(arg)).map(|(at, _)| at).nth(1)),
         "tree" => all_if(has_letter('o')),
-        "curl" => all_if(has(&["-o", "-O", "--output", "--remote"])),
+        "curl" => all_if(has(&["--o", "--remote", "--c", "--d"]) || "oOcD".chars().any(has_letter)),
         "sort" => all_if(has(&["--o"]) || has_letter('o')),
         "find" => all_if(has(&["-delete", "-fprint", "-fls"])),
         "git" => {

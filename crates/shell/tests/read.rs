@@ -67,6 +67,7 @@ fn programs_that_start_others_are_told_with_them() {
     reads("find . -name '*.rs' -exec rm {} \\;", &["find . -name *.rs -exec rm {} ;", "rm {} ?"]);
     reads("ls | xargs -n1 wc", &["ls", "xargs -n1 !arguments", "wc $@ ?"]);
     reads("ls | xargs sh -c 'x'", &["ls", "xargs !program !arguments", "sh -c x $@ ?", "x"]);
+    reads("sudo A=1 rm x", &["sudo A=1", "A=1 rm x"]);
     reads("uv run pytest -q", &["uv run", "pytest -q"]);
 }
 
@@ -142,6 +143,15 @@ fn what_cannot_be_known_is_opaque() {
         ("tar cf a -vIsh x", "option"),
         ("tar cfI a sh x", "option"),
         ("sed -e p -ne '1e ls' x", "program_text"),
+        ("sed 's/[]/]/;s/e;#/a/' f", "program_text"),
+        ("ruby -v x.rb", "program_text"),
+        ("rustup run stable rm x", "option"),
+        ("docker container run a sh", "option"),
+        ("npx rm x", "option"),
+        ("pnpm build", "recipe"),
+        ("deno task x", "recipe"),
+        ("make -C \"$D\"", "option"),
+        ("rg -nz x", "option"),
         ("git rebase -qx ls HEAD", "option"),
         ("git grep -nOls x", "option"),
         ("cargo run --config x", "option"),
@@ -189,6 +199,12 @@ fn files_are_named_from_the_root() {
         ("x='/etc/shado?'; cat $x", "/etc/shado?".to_owned()),
         ("grep -v -- -zzz ~/x", "~/x".to_owned()),
         ("command cd /etc && cat x", "/etc x?".to_owned()),
+        ("(f() { cat x; }; cd /etc; f)", "x? /etc".to_owned()),
+        (". ./env.sh; cat x", "/repo/env.sh x?".to_owned()),
+        ("cat '~/x'", "/repo/~/x".to_owned()),
+        ("grep -nf/etc/shadow f", "/etc/shadow /repo/etc/shadow /repo/f /repo/f/etc/shadow".to_owned()),
+        ("cp -t.. a", "/* /repo* /repo/a*".to_owned()),
+        ("curl file:///etc/passwd", "/etc/passwd /repo/file:/etc/passwd".to_owned()),
         ("for i in 1 2; do cat x; cd /etc; done", "x? /etc".to_owned()),
         ("cat 1://../x", "/repo/x?".to_owned()),
         ("D=.ssh; cat ~/$D/x", "~/.ssh/x".to_owned()),

@@ -53,8 +53,8 @@ struct Address {
     certain: bool,
 }
 
-/// `urls`, and `hosts` where all of them are certain.
-pub(super) fn addresses(action: &Object, commands: Option<&[Command]>) -> (Vec<Json>, Option<Vec<Json>>) {
+/// `urls`, where all were found, and `hosts`, where all of them are certain as well.
+pub(super) fn addresses(action: &Object, commands: Option<&[Command]>) -> (Option<Vec<Json>>, Option<Vec<Json>>) {
     let mut found = BTreeSet::new();
     let mut is_complete = true;
     for name in ["args", "outer_args", "target"] {
@@ -65,8 +65,8 @@ pub(super) fn addresses(action: &Object, commands: Option<&[Command]>) -> (Vec<J
     for word in commands.into_iter().flatten().flat_map(|command| &command.args) {
         is_complete &= addresses_in(word, &mut found);
     }
-    is_complete &= commands.into_iter().flatten().all(|command| command.opaque.is_empty() && command.exact);
-    let is_known = is_complete && found.iter().all(|address| address.certain);
+    let is_exact = commands.into_iter().flatten().all(|command| command.opaque.is_empty() && command.exact);
+    let is_known = is_complete && is_exact && found.iter().all(|address| address.certain);
     let hosts: BTreeSet<&str> = found.iter().map(|address| address.host.as_str()).collect();
     let hosts = is_known.then(|| hosts.into_iter().map(Json::from).collect());
     let to_json = |address: &Address| {
@@ -78,7 +78,7 @@ pub(super) fn addresses(action: &Object, commands: Option<&[Command]>) -> (Vec<J
             "certain": address.certain,
         })
     };
-    (found.iter().map(to_json).collect(), hosts)
+    (is_complete.then(|| found.iter().map(to_json).collect()), hosts)
 }
 
 /// Searches all texts of a value. Says whether all were searched.
@@ -87,7 +87,9 @@ fn search(value: &Json, depth: usize, found: &mut BTreeSet<Address>) -> bool {
         _ if depth > MAX_DEPTH => false,
         Json::String(text) => addresses_in(text, found),
         Json::Array(items) => items.iter().all(|item| search(item, depth + 1, found)),
-        Json::Object(object) => object.iter().all(|(_, item)| search(item, depth + 1, found)),
+        Json::Object(object) => {
+            object.iter().all(|(name, item)| addresses_in(name, found) && search(item, depth + 1, found))
+        }
         Json::Null | Json::Bool(_) | Json::Number(_) => true,
     }
 }
@@ -126,6 +128,9 @@ fn addresses_in(text: &str, found: &mut BTreeSet<Address>) -> bool {
         .split_once(':')
         .is_some_and(|(scheme, after)| SPECIAL.contains(&&*scheme.to_ascii_lowercase()) && !after.starts_with(' '));
     if begins_with_host || (has_scheme && whole != text) {
+        if found.len() >= MAX_ADDRESSES {
+            return false;
+        }
         let after = whole.split_once(':').filter(|_| has_scheme).map_or(&*whole, |(_, after)| after);
         let slashes = after.chars().take_while(|c| matches!(c, '/' | '\\')).count();
         found.insert(Address { certain: false, ..address("", after, slashes) });

@@ -165,7 +165,12 @@ fn spellings(command: &str) -> Vec<String> {
         format!("make -f /dev/stdin <<'E'\nall:\n\t{command}\nE"),
         format!("awk 'BEGIN{{system(\"{}\")}}'", command.replace('\'', "").replace('"', "\\\"")),
     ];
-    if !begin.is_empty() && !last.starts_with('-') && !last.contains(['\'', '"', '\\', ';', '*', '?', ':']) {
+    // A quoted `~` is the name of a file.
+    if !begin.is_empty()
+        && last != "~"
+        && !last.starts_with('-')
+        && !last.contains(['\'', '"', '\\', ';', '*', '?', ':'])
+    {
         let home = last.strip_prefix("~/");
         all.extend([
             format!("{begin} '{}'", if home.is_some() { "x" } else { last }).replace(" 'x'", &format!(" {last}")),

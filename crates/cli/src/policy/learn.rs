@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::Args;
 use proofmark_decider::{Estimate, LearnSettings, LearnedPolicy, learn_policy, learning_runs};
 use proofmark_receipt::{Json, Object, object};
@@ -40,7 +41,10 @@ impl Learn {
         let name = folder.display().to_string();
         let trusted = config.known_signers()?.trusted(&[])?;
         let files = runs::files(folder)?;
-        let bytes: u64 = files.iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum();
+        let size = |file: &std::path::PathBuf| {
+            file.metadata().with_context(|| format!("read the size of `{}`", file.display())).map(|known| known.len())
+        };
+        let bytes: u64 = files.iter().map(size).sum::<anyhow::Result<u64>>()?;
         if files.len() > MAX_RUNS || bytes > MAX_RUN_BYTES {
             let message = format!(
                 "learn from the runs in `{name}`: these are more than {MAX_RUNS} runs or {MAX_RUN_BYTES} bytes"

@@ -192,9 +192,13 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
     command.opaque.extend(said.opaque);
     let mut paths: BTreeSet<NamedPath> = ready.redirected.clone();
     let written = written::written(name, own);
+    let end = own.iter().position(|arg| arg.text() == Some("--")).unwrap_or(own.len());
     for (at, arg) in own.iter().enumerate() {
         if !said.texts.contains(&at) {
-            path::add(arg, &ready.folders, written.has(at), &mut paths);
+            // Behind `--`, it is the name of a file, whatever it begins with.
+            let name = arg.text().filter(|text| at > end && text.starts_with('-'));
+            let name = name.map(|text| Arg::known(format!("./{text}")));
+            path::add(name.as_ref().unwrap_or(arg), &ready.folders, written.has(at), &mut paths);
         }
     }
     if written::writes_unnamed(name, own) {

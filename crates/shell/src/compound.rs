@@ -90,7 +90,7 @@ impl Reader {
             "case" => {
                 self.skip_blanks();
                 self.word()?;
-                self.skip_lines();
+                self.skip_lines()?;
                 if self.word()?.plain().as_deref() != Some("in") {
                     return Err(Cause::Syntax);
                 }
@@ -118,12 +118,17 @@ impl Reader {
         Ok(true)
     }
 
-    fn skip_lines(&mut self) {
+    fn skip_lines(&mut self) -> Result<(), Cause> {
         self.skip_blanks();
         while self.peek() == Some('\n') {
+            // Lines of here-documents would come first.
+            if !self.heredocs.is_empty() {
+                return Err(Cause::Syntax);
+            }
             self.at += 1;
             self.skip_blanks();
         }
+        Ok(())
     }
 
     fn loop_words(&mut self) -> Result<(), Cause> {
@@ -135,7 +140,7 @@ impl Reader {
             return Err(Cause::Evaluates);
         }
         let name = self.word()?.plain().ok_or(Cause::Syntax)?;
-        self.skip_lines();
+        self.skip_lines()?;
         let words_begin = self.at;
         if self.word()?.plain().as_deref() != Some("in") {
             self.at = words_begin;
@@ -147,6 +152,7 @@ impl Reader {
             self.skip_blanks();
             match self.peek() {
                 None | Some('\n' | ';') => break,
+                Some('#') => return Err(Cause::Syntax),
                 Some('&' | '|' | '(' | ')' | '<' | '>') if !matches!(self.peek_at(1), Some('(')) => {
                     return Err(Cause::Syntax);
                 }
@@ -174,7 +180,7 @@ impl Reader {
                     }
                     may_be_command = true;
                 }
-                '\n' | ';' | '(' | ')' | '<' | '>' => return Err(Cause::Syntax),
+                '\n' | ';' | '(' | ')' | '<' | '>' | '#' => return Err(Cause::Syntax),
                 c => {
                     let word = self.word()?;
                     let plain = word.plain();

@@ -47,7 +47,7 @@ impl Reader {
                     self.double(&mut parts)?;
                 }
                 '$' => self.dollar(&mut parts, false)?,
-                '`' => self.backquoted(&mut parts)?,
+                '`' => self.backquoted(&mut parts, false)?,
                 '~' if parts.is_empty() => {
                     self.at += 1;
                     match self.peek() {
@@ -97,7 +97,7 @@ impl Reader {
                     }
                 }
                 '$' => self.dollar(parts, true)?,
-                '`' => self.backquoted(parts)?,
+                '`' => self.backquoted(parts, true)?,
                 c => {
                     self.at += 1;
                     parts.push(Part::Quoted(c));
@@ -179,6 +179,10 @@ impl Reader {
                     return if self.next() == Some(')') { Ok(()) } else { Err(Cause::Syntax) };
                 }
                 '$' if matches!(self.peek(), Some('(' | '{' | '[' | '\'' | '"')) => return Err(Cause::Syntax),
+                '$' if !self.peek().is_some_and(|c| c == '_' || c == '#' || c.is_ascii_alphabetic()) => {
+                    return Err(Cause::Evaluates);
+                }
+                '#' => {}
                 c if c == '_' || c.is_ascii_alphabetic() => {
                     let rest = self.take_while(|c| c == '_' || c.is_ascii_alphanumeric());
                     self.found.evaluated.push((format!("{c}{rest}"), self.found.commands.len()));
@@ -212,7 +216,8 @@ impl Reader {
                     self.double(&mut inner)?;
                 }
                 '$' => self.dollar(&mut inner, quoted)?,
-                '`' => self.backquoted(&mut inner)?,
+                '`' => self.backquoted(&mut inner, quoted)?,
+                '<' | '>' if self.peek_at(1) == Some('(') => return Err(Cause::Syntax),
                 _ => self.at += 1,
             }
         }
@@ -238,7 +243,7 @@ impl Reader {
     }
 
     /// A command between backquotes.
-    pub(crate) fn backquoted(&mut self, parts: &mut Vec<Part>) -> Result<(), Cause> {
+    pub(crate) fn backquoted(&mut self, parts: &mut Vec<Part>, quoted: bool) -> Result<(), Cause> {
         self.at += 1;
         let mut inner = Vec::new();
         loop {
@@ -246,6 +251,8 @@ impl Reader {
                 '`' => break,
                 '\\' => match self.next().ok_or(Cause::Syntax)? {
                     c @ ('`' | '$' | '\\') => inner.push(c),
+                    // Within quotes it may lose its backslash.
+                    '"' if quoted => return Err(Cause::Syntax),
                     c => inner.extend(['\\', c]),
                 },
                 c => inner.push(c),
@@ -263,7 +270,7 @@ impl Reader {
             match c {
                 '\\' => self.at += 2,
                 '$' => self.dollar(&mut parts, true)?,
-                '`' => self.backquoted(&mut parts)?,
+                '`' => self.backquoted(&mut parts, true)?,
                 _ => self.at += 1,
             }
             parts.clear();

@@ -100,7 +100,7 @@ pub(crate) fn starting(program: &str) -> Option<&'static [&'static str]> {
         "tox" => &["x", "--override", "exec", "devenv"],
         "pylint" => &["--init-hook", "--load-plugins"],
         "mypy" => &["--python-executable", "--install-types"],
-        "pytest" => &["--pastebin"],
+        "pytest" => &["--pastebin", "--pdb", "--trace", "--pdbcls"],
         "mvn" => &["-Dexec", "exec:", "-f", "--file", "-s", "--settings"],
         "gradle" => &["-I", "--init-script"],
         "dotnet" => &["-p:", "/p:", "--property", "-property", "exec"],
@@ -164,9 +164,7 @@ pub(crate) fn interpreter(program: &str) -> Option<Interpreter> {
             ..plain
         },
         "perl" => Interpreter { flags: &["-w", "-t", "-T", "-c"], ends: &["--version", "-v", "--help"], ..plain },
-        "php" => {
-            Interpreter { flags: &["-n", "-q", "-l"], ends: &["--version", "-v", "--help", "-h", "-m", "-i"], ..plain }
-        }
+        "php" => Interpreter { flags: &["-n", "-q", "-l"], ends: &["--version", "-v", "--help", "-h", "-m"], ..plain },
         "ipython" | "irb" | "lua" | "luajit" | "Rscript" | "R" | "julia" | "ghci" | "runghc" | "scala" | "jshell"
         | "tclsh" | "wish" | "elixir" | "iex" | "erl" | "swift" | "kotlin" | "groovy" | "clojure" | "racket"
         | "guile" | "sbcl" | "ocaml" | "octave" | "tsx" | "ts-node" | "coffee" | "raku" | "nu" | "xonsh" => plain,

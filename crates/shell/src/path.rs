@@ -140,7 +140,7 @@ fn names(word: &str) -> Vec<&str> {
         let is_path = |name: &&str| name.starts_with(['/', '~', '.']);
         let letters = word.chars().skip(2).take_while(char::is_ascii_alphabetic).count();
         let behind = attached(2 + letters).filter(is_path);
-        names.extend([2, 3, 4].into_iter().filter_map(attached).filter(|name| name.len() > 2 || is_path(name)));
+        names.extend((2..=8).filter_map(attached).filter(|name| name.len() > 2 || is_path(name)));
         names.extend(behind);
     }
     let after = word.char_indices().filter(|(_, c)| matches!(c, '=' | '@' | ':' | ','));

@@ -28,7 +28,14 @@ pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
         "set" => settings(args),
         "test" | "[" => names_only(args, |text| matches!(text, "-v" | "-R")),
         "printf" => Told { texts: (0..args.len()).collect(), ..names_only(args, |text| text.starts_with("-v")) },
-        "read" | "mapfile" | "readarray" | "getopts" | "unset" => names_only(args, |_| true),
+        "mapfile" | "readarray"
+            if args
+                .iter()
+                .any(|arg| arg.text().is_none_or(|text| text.starts_with(['-']) && text.contains(['C', 'c']))) =>
+        {
+            Told::opaque(Cause::Evaluates)
+        }
+        "read" | "mapfile" | "readarray" | "getopts" | "unset" | "wait" => names_only(args, |_| true),
         // It runs a module as `python -m` does.
         "coverage" => match args.iter().position(|arg| arg.text().is_none_or(|text| text.starts_with("-m"))) {
             Some(at) if !matches!(args.get(at + 1).and_then(Arg::text), Some("pytest" | "unittest")) => {
@@ -143,11 +150,20 @@ fn interpreter(known: &options::Interpreter, args: &[Arg]) -> Told {
             return Told::opaque(Cause::Input);
         }
         if !text.starts_with('-') {
-            return if is_device(text) { Told::opaque(Cause::Input) } else { Told::script(arg) };
+            return if is_device(text) || matches!(text, "inspect" | "debug") {
+                Told::opaque(Cause::Input)
+            } else {
+                Told::script(arg)
+            };
         }
         if Some(text) == known.module {
             return match args.get(at + 1).and_then(Arg::text) {
-                Some(module) => Told { subcommand: Some(module.to_owned()), ..Told::default() },
+                // Its options are those of the program of this name.
+                Some(module) => Told {
+                    subcommand: Some(module.to_owned()),
+                    opaque: explain(module, args.get(at + 2..).unwrap_or_default()).opaque,
+                    ..Told::default()
+                },
                 None => Told::opaque(Cause::ProgramText),
             };
         }
@@ -176,6 +192,10 @@ fn declaration(args: &[Arg]) -> Told {
     // A value of such a variable is evaluated, as are subscripts.
     let evaluates =
         args.iter().filter_map(Arg::text).any(|text| text.starts_with('-') && text.contains(['i', 'a', 'A']));
+    // So is every later value of a number.
+    if args.iter().filter_map(Arg::text).any(|text| text.starts_with('-') && text.contains('i')) {
+        told.opaque.insert(Cause::Evaluates);
+    }
     for arg in args {
         match arg.text().or(arg.written.split(['=', '$']).next()) {
             Some(text) if !text.starts_with('-') => {
@@ -203,7 +223,7 @@ fn names_only(args: &[Arg], takes: impl Fn(&str) -> bool) -> Told {
     let mut follows = takes_all;
     for arg in args {
         match arg.text() {
-            Some(text) if follows && text.contains('[') => return Told::opaque(Cause::Evaluates),
+            Some(text) if (follows || takes(text)) && text.contains('[') => return Told::opaque(Cause::Evaluates),
             None if follows => return Told::opaque(Cause::Evaluates),
             Some(text) => follows = takes_all || takes(text),
             // It could be the option.

@@ -78,7 +78,7 @@ pub(crate) struct Reader {
     depth: usize,
     pub(crate) found: Found,
     shell: usize,
-    heredocs: Vec<(String, bool, bool)>,
+    pub(crate) heredocs: Vec<(String, bool, bool)>,
     pub(crate) compounds: usize,
     pub(crate) loops: usize,
     before: Joint,
@@ -436,9 +436,11 @@ impl Reader {
                         self.at += 1;
                         return Ok(());
                     }
-                    '\n' => self.at += 1,
+                    '\n' if self.heredocs.is_empty() => self.at += 1,
                     '#' => drop(self.take_while(|c| c != '\n')),
-                    ';' | '&' | '|' | '(' | '<' | '>' => return Err(Cause::Syntax),
+                    '\n' | ';' | '&' | '|' | '(' | '<' | '>' => return Err(Cause::Syntax),
+                    // A subscript is evaluated.
+                    '[' => return Err(Cause::Evaluates),
                     _ => drop(self.word()?),
                 }
             }
@@ -450,6 +452,11 @@ impl Reader {
         }
         raw.words.clear();
         self.found.has_functions = true;
+        self.skip_blanks();
+        // Shells differ on other bodies.
+        if !matches!(self.peek(), Some('{' | '(' | '\n')) {
+            return Err(Cause::Syntax);
+        }
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::Cause;
 use crate::options;
 use crate::told::Told;
+use crate::tools::may_be_option;
 use crate::values::Arg;
 
 /// The first word that is not an option is a pattern, unless an option gives one or names a file with it.
@@ -39,9 +40,12 @@ pub(crate) fn searcher(program: &str, args: &[Arg]) -> Told {
                 || text.starts_with("--hostname-bin")
                 || text.starts_with("--search-zip")
                 || (text.starts_with('-') && !text.starts_with("--") && text.contains('z'))))
-            || (program == "ag" && (text.len() > 4 && "--pager".starts_with(text.split('=').next().unwrap_or(text))))
+            || (program == "ag" && (text.len() > 2 && "--pager".starts_with(text.split('=').next().unwrap_or(text))))
     });
-    if runs || (program == "rg" && args.iter().any(|arg| arg.readings.is_none())) {
+    if runs
+        || (program == "rg"
+            && (args.iter().any(|arg| arg.readings.is_none()) || (0..args.len()).any(|at| may_be_option(args, at))))
+    {
         told.opaque.insert(Cause::Option);
     }
     told

@@ -88,7 +88,9 @@ pub(crate) fn find(args: &[Arg]) -> Told {
                 }
                 at += inner.len();
             }
-            Some("-files0-from") => return Told::opaque(Cause::Arguments),
+            Some("-files0-from") => {
+                told.opaque.insert(Cause::Arguments);
+            }
             // It could be `-exec`.
             None if arg.readings.is_none() => {
                 told.opaque.insert(Cause::Arguments);
@@ -374,6 +376,9 @@ pub(crate) fn subcommand(program: &str, args: &[Arg]) -> Told {
         ("rustup", Some("run")) | ("uv", Some("tool")) => {
             told.opaque.insert(Cause::Option);
         }
+        ("bun" | "deno", Some("run")) if args.iter().any(|arg| arg.text().is_none_or(|text| text == "-")) => {
+            told.opaque.insert(Cause::Input);
+        }
         ("bun", Some("run" | "test")) | ("deno", Some("task")) => {
             told.opaque.insert(Cause::Recipe);
             told.script = Some(Arg::known(if program == "bun" { "package.json" } else { "deno.json" }));
@@ -387,7 +392,7 @@ pub(crate) fn subcommand(program: &str, args: &[Arg]) -> Told {
         ("go", Some("generate" | "tool")) => {
             told.opaque.insert(Cause::Recipe);
         }
-        ("go", Some("build" | "test" | "vet" | "run"))
+        ("go", Some("build" | "test" | "vet" | "run" | "list"))
             if args.iter().filter_map(Arg::text).any(|text| {
                 text.starts_with("-exec")
                     || text.starts_with("--exec")
@@ -438,7 +443,7 @@ pub(crate) fn with_options(program: &str, args: &[Arg]) -> Told {
         options.iter().any(|option| match (option.strip_prefix("--"), option.chars().count()) {
             (Some(_), _) => {
                 let name = text.split('=').next().unwrap_or(text);
-                name.len() > 4 && name.starts_with("--") && option.starts_with(name)
+                name.len() > 2 && name.starts_with("--") && option.starts_with(name)
             }
             (None, 1) if *option == "-" || *option == "@" => {
                 text == *option || (*option == "@" && text.starts_with('@'))
@@ -452,14 +457,24 @@ pub(crate) fn with_options(program: &str, args: &[Arg]) -> Told {
     let mut told = Told { subcommand: first.filter(|_| names_command).map(str::to_owned), ..Told::default() };
     for (at, arg) in args.iter().enumerate() {
         match arg.text() {
+            // A name of another machine.
+            Some(text) if program == "tar" && text.split('/').next().is_some_and(|host| host.contains(':')) => {
+                told.opaque.insert(Cause::Option);
+            }
             Some(text) if is_one(at, text) => {
                 told.opaque.insert(Cause::Option);
             }
-            None if arg.readings.is_none() => {
+            None if arg.readings.is_none() || may_be_option(args, at) => {
                 told.opaque.insert(Cause::Arguments);
             }
             _ => {}
         }
     }
     told
+}
+
+/// Whether a pattern may match a file whose name is an option.
+pub(crate) fn may_be_option(args: &[Arg], at: usize) -> bool {
+    let is_open = args.get(at).is_some_and(|arg| arg.text().is_none() && arg.written.starts_with(['*', '?', '[']));
+    is_open && !args.iter().take(at).any(|arg| arg.text() == Some("--"))
 }

@@ -76,7 +76,11 @@ struct Assigned {
 }
 
 /// Variables that a shell sets itself.
-const SET_BY_SHELL: [&str; 14] = [
+const SET_BY_SHELL: [&str; 18] = [
+    "DIRSTACK",
+    "GROUPS",
+    "COLUMNS",
+    "LINES",
     "_",
     "REPLY",
     "MAPFILE",
@@ -249,7 +253,12 @@ impl<'a> Values<'a> {
 
     /// All values that a variable may have for the command at this place.
     pub(crate) fn variable(&self, name: &str, index: usize, steps: usize) -> Option<Vec<Reading>> {
-        if self.unknown || steps > MAX_STEPS || self.changed.contains(name) || SET_BY_SHELL.contains(&name) {
+        if self.unknown
+            || steps > MAX_STEPS
+            || self.changed.contains(name)
+            || SET_BY_SHELL.contains(&name)
+            || name.starts_with("BASH")
+        {
             return None;
         }
         let Some(own) = self.assigned.get(name) else {
@@ -260,6 +269,10 @@ impl<'a> Values<'a> {
             };
             return Some(vec![Reading { text, pattern: false }]);
         };
+        // `cd` sets it again.
+        if name == "PWD" {
+            return None;
+        }
         // Where it may not be set yet, it has the value of the environment, or none.
         let is_set = own.iter().any(|one| one.from <= index && one.until.is_some_and(|until| index < until));
         if own.len() > MAX_VALUES || !is_set {

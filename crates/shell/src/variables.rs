@@ -62,7 +62,7 @@ const DECISIVE_BEGINNINGS: [&str; 21] = [
     "CARGO_",
     "npm_config_",
     "NPM_CONFIG_",
-    "BASH_FUNC",
+    "BASH_",
     "GOFLAGS",
     "PHP",
     "LUA_",

@@ -7,8 +7,8 @@ use crate::values::Arg;
 pub(crate) enum Written {
     Nothing,
     Everything,
-    /// The word at this place.
-    One(usize),
+    /// The words from this place on.
+    From(usize),
 }
 
 impl Written {
@@ -16,7 +16,7 @@ impl Written {
         match self {
             Self::Nothing => false,
             Self::Everything => true,
-            Self::One(one) => one == at,
+            Self::From(from) => at >= from,
         }
     }
 }
@@ -30,18 +30,21 @@ pub(crate) fn written(program: &str, args: &[Arg]) -> Written {
         |letter: char| texts().any(|text| text.starts_with('-') && !text.starts_with("--") && text.contains(letter));
     let is_operand = |arg: &Arg| arg.text().is_none_or(|text| !text.starts_with('-'));
     let all_if = |condition: bool| if condition { Written::Everything } else { Written::Nothing };
-    let one = |at: Option<usize>| at.map_or(Written::Nothing, Written::One);
+    let second = || args.iter().enumerate().filter(|(_, arg)| is_operand(arg)).map(|(at, _)| at).nth(1);
+    let from = |at: Option<usize>| at.map_or(Written::Nothing, Written::From);
     match program {
         "rm" | "rmdir" | "touch" | "mkdir" | "tee" | "truncate" | "chmod" | "chown" | "chgrp" | "mv" | "unlink"
         | "shred" | "ln" | "link" | "patch" | "install" | "mkfifo" | "mknod" | "setfacl" | "chattr" | "unzip"
         | "dd" | "sponge" | "gzip" | "gunzip" | "bzip2" | "xz" | "zip" | "split" | "csplit" | "tar" | "wget" => {
             Written::Everything
         }
-        "cp" | "rsync" if !has(&["--t"]) && !has_letter('t') => one(args.iter().rposition(is_operand)),
+        // An option may have a value of its own, so it may be any but the first.
+        "cp" | "rsync" if !has(&["--"]) && !has_letter('t') && !has_letter('S') => from(second()),
         "cp" | "rsync" => Written::Everything,
         "sed" => all_if(has(&["--i"]) || has_letter('i')),
         // The second file is what they write.
-        "uniq" | "xxd" => one(args.iter().enumerate().filter(|(_, arg)| is_operand(arg)).map(|(at, _)| at).nth(1)),
+        "uniq" | "xxd" if !texts().any(|text| text.starts_with('-')) => from(second()),
+        "uniq" | "xxd" => Written::Everything,
         "tree" => all_if(has_letter('o')),
         "curl" => all_if(has(&["--o", "--remote", "--c", "--d"]) || "oOcD".chars().any(has_letter)),
         "sort" => all_if(has(&["--o"]) || has_letter('o')),
@@ -56,12 +59,25 @@ pub(crate) fn written(program: &str, args: &[Arg]) -> Written {
 
 /// Whether a program writes files that its words do not name: those of an archive, or of a patch.
 pub(crate) fn writes_unnamed(program: &str, args: &[Arg]) -> bool {
+    let texts = || args.iter().filter_map(Arg::text);
+    let is_short = |text: &str| text.starts_with('-') && !text.starts_with("--");
     match program {
-        "patch" | "unzip" | "cpio" | "bsdtar" | "7z" | "unrar" => true,
+        "patch" | "unzip" | "cpio" | "bsdtar" | "7z" | "unrar" | "gunzip" | "bunzip2" | "unxz" => true,
+        "gzip" | "bzip2" | "xz" => {
+            texts().any(|text| text.starts_with("--") || (is_short(text) && text.contains(['d', 'S'])))
+        }
+        // A copy of the file before, under a name that is made of its own.
+        "cp" | "mv" | "ln" | "install" => texts().any(|text| {
+            text.starts_with("--b") || text.starts_with("--s") || (is_short(text) && text.contains(['b', 'S']))
+        }),
+        "sed" => texts().any(|text| {
+            let suffix = text.strip_prefix("-i").or_else(|| text.strip_prefix("--in-place="));
+            suffix.is_some_and(|suffix| !matches!(suffix, "" | ".bak" | ".orig"))
+        }),
         "tar" => args.iter().enumerate().any(|(at, arg)| {
             let text = arg.text().unwrap_or_default();
-            let is_cluster = (at == 0 || text.starts_with('-')) && !text.starts_with("--");
-            text.starts_with("--ext") || text.starts_with("--get") || (is_cluster && text.contains('x'))
+            let extracts = text.len() > 2 && ["--extract", "--get"].iter().any(|long| long.starts_with(text));
+            extracts || ((at == 0 || is_short(text)) && !text.starts_with("--") && text.contains('x'))
         }),
         _ => false,
     }

@@ -222,7 +222,8 @@ fn is_harmless(base: &str, spelling: &str) -> bool {
         "-o0 P",
         "-exec P",
     ];
-    (is_builtin && has(&["/usr/bin/", "/bin/../"]))
+    (base.starts_with("ps ") && has(&["./"]))
+        || (is_builtin && has(&["/usr/bin/", "/bin/../"]))
         || (is_assignment && has(&names))
         || (!base.contains('/') && has(&["x/../", "./~"]))
 }

@@ -44,11 +44,10 @@ fn without_currency(text: &str) -> Option<(&str, Option<String>)> {
     let begin = text.find(is_digit)?;
     let end = text.rfind(|c: char| c.is_ascii_digit())? + 1;
     let (before, number, after) = (text.get(..begin)?, text.get(begin..end)?, text.get(end..)?);
-    let trimmed = |text: &str| text.strip_suffix(' ').unwrap_or(text).strip_prefix(' ').unwrap_or(text).to_owned();
     match (before, after) {
         ("", "") => Some((number, None)),
         ("", after) => known(after.strip_prefix(' ').unwrap_or(after)).map(|code| (number, Some(code))),
-        (before, "") => known(&trimmed(before)).map(|code| (number, Some(code))),
+        (before, "") => known(before.strip_suffix(' ').unwrap_or(before)).map(|code| (number, Some(code))),
         _ => None,
     }
 }

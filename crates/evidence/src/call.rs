@@ -34,7 +34,7 @@ pub struct Call {
 /// What the agent got as the result of a call, where the record says more of it than `result`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Given {
-    /// The content as it was recorded: its texts are not joined, and not read as JSON.
+    /// The recorded content, unchanged: texts are not joined or parsed as JSON.
     pub content: Option<Json>,
     /// The signs of steering that were found in it.
     pub signs: Option<Vec<String>>,

@@ -7,22 +7,25 @@
 //! | module | what it does |
 //! |---|---|
 //! | `word`, `lexer` | words, quotes, expansions |
-//! | `reader`, `compound` | commands, and how they are joined |
+//! | `reader`, `compound`, `redirect` | commands, and how they are joined |
 //! | `values` | variables and braces: what a word may come to |
 //! | `folder` | folders that a command may run in |
 //! | `path` | the files that words name |
 //! | `command` | one command: the program, and the commands that it starts in turn |
-//! | `program`, `options`, `tools`, `text_tools` | programs that start others, and their words |
+//! | `program`, `options`, `tools`, `git`, `recipes`, `text_tools` | programs that start others, and their words |
 //! | `told`, `variables`, `written` | what is known of a command; variables that decide what runs; files that it writes |
 
 mod command;
 mod compound;
 mod folder;
+mod git;
 mod lexer;
 mod options;
 mod path;
 mod program;
 mod reader;
+mod recipes;
+mod redirect;
 mod text_tools;
 mod told;
 mod tools;

@@ -7,7 +7,7 @@ use crate::values::Arg;
 /// A file that a command may use.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NamedPath {
-    /// From the root, or from the folder of the user (`~/…`). A name from a folder that is not known is as it was written.
+    /// An absolute path, or one that begins with `~/`. If the folder is not known, the name as the text has it.
     pub path: String,
     /// Whether it is this file, or these files, and no others. The text may not say it, or say it of a folder that is not known.
     pub certain: bool,

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::Cause;
+use crate::git::git;
 use crate::options;
+use crate::recipes::{make, recipes};
 use crate::text_tools::{awk, searcher, sed};
 use crate::told::{Start, Told, is_device};
-use crate::tools::{find, git, make, recipes, subcommand, with_options, xargs};
+use crate::tools::{find, subcommand, with_options, xargs};
 use crate::values::Arg;
 use crate::variables::is_decisive;
 use crate::word::is_name;

@@ -41,7 +41,7 @@ pub(super) struct Seen {
 /// A value of an argument.
 #[derive(Debug)]
 pub(super) struct Value {
-    /// What the run is about: runs that answer one request are no evidence for each other.
+    /// The request that the run answers, by number. Runs of the same request do not support each other.
     pub(super) group: usize,
     pub(super) labels: BTreeSet<String>,
     pub(super) text: Option<String>,

@@ -16,8 +16,8 @@ static PUT: Insert = Insert::or(
     },
 );
 
-/// SQL for whether a row of `decisions` waits for a review: there is no newer decision on the subject and no denial of the
-/// action, and it has fewer approvals than it waits for. Once it does not wait, it never waits again: so the table `waiting`, which holds
+/// SQL for whether a row of `decisions` waits for a review: no decision on the subject is newer, nobody has denied the action
+/// since, and it has fewer approvals than it waits for. Once it does not wait, it never waits again: so the table `waiting`, which holds
 /// every decision that waits, need not hold those that do not.
 // By subject and time, not by decision: a review of an earlier decision on the subject counts if it came no earlier
 // than this decision.

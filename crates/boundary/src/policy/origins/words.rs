@@ -21,7 +21,7 @@ impl OriginRule {
             Expected::Text(_) => None,
         });
         let labels = conditions.chain(&self.anchor).flatten().map(String::as_str);
-        // Constants and bounds are no labels.
+        // Constants and bounds are not labels.
         labels.filter(|label| !label.starts_with(['=', '<']))
     }
 

@@ -227,11 +227,14 @@ fn freedom(learned: &Learned) -> Freedom {
     freedom
 }
 
-/// Whether a text can lead what a tool looks up: it takes arguments, and nothing asks where they come from.
+/// Whether a text can lead what a tool looks up: nothing asks where one of its arguments comes from.
 fn is_led_by_anything(tool: &LearnedTool, learned: &Learned) -> bool {
     let is_anchored = learned.sources.iter().any(|source| source.tool == tool.tool && source.anchor.is_some());
-    let is_held = tool.arguments.iter().any(|argument| argument.from.is_some());
-    !tool.names.is_empty() && !is_anchored && !is_held
+    let is_held = |name: &String| {
+        let about = |place: &str| place.split(['.', '[']).next() == Some(name.as_str());
+        tool.arguments.iter().any(|argument| argument.from.is_some() && about(&argument.place))
+    };
+    !is_anchored && !tool.names.iter().all(is_held)
 }
 
 impl LearnedPolicy {
@@ -281,5 +284,33 @@ impl LearnedPolicy {
         }
         lines.push("  ask for what the user asked for, with other values that the user named".to_owned());
         lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proofmark_boundary::{Learned, LearnedArgument, LearnedTool};
+
+    use super::is_led_by_anything;
+
+    #[test]
+    fn one_free_argument_is_enough_to_lead_a_tool() {
+        let tool = |held: &[&str]| LearnedTool {
+            tool: "fetch".to_owned(),
+            server: None,
+            calls: 1,
+            runs: 1,
+            names: BTreeSet::from(["url".to_owned(), "query".to_owned()]),
+            arguments: held
+                .iter()
+                .map(|place| LearnedArgument { place: (*place).to_owned(), from: Some(vec!["request".to_owned()]) })
+                .collect(),
+        };
+        let learned = Learned { tools: Vec::new(), sources: Vec::new() };
+        assert!(is_led_by_anything(&tool(&[]), &learned));
+        assert!(is_led_by_anything(&tool(&["url"]), &learned));
+        assert!(!is_led_by_anything(&tool(&["url", "query[*].text"]), &learned));
     }
 }

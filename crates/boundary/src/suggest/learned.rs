@@ -56,7 +56,7 @@ impl Learned {
     /// The entries of `origins`.
     #[must_use]
     pub fn origins(&self) -> Vec<Json> {
-        let sources = self.sources.iter().filter(|source| is_plain(&source.tool));
+        let sources = self.sources.iter().filter(|source| is_named(&source.tool, source.server.as_deref()));
         sources.map(|source| Json::Object(source.item())).collect()
     }
 }
@@ -79,13 +79,18 @@ impl LearnedTool {
     }
 }
 
+/// Whether a policy can name a tool and its server: as globs, their names would mean others, too.
+fn is_named(tool: &str, server: Option<&str>) -> bool {
+    is_plain(tool) && server.is_none_or(is_plain)
+}
+
 /// The policy of what was learned, with `heading` above it as a comment.
 ///
 /// # Errors
 /// [`SuggestError`].
 pub fn learned_policy(learned: &Learned, heading: &[String]) -> Result<Suggestion, SuggestError> {
-    let is_named = |tool: &&LearnedTool| is_plain(&tool.tool) && tool.server.as_deref().is_none_or(is_plain);
-    let tools: Vec<&LearnedTool> = learned.tools.iter().filter(is_named).collect();
+    let tools = learned.tools.iter().filter(|tool| is_named(&tool.tool, tool.server.as_deref()));
+    let tools: Vec<&LearnedTool> = tools.collect();
     if tools.is_empty() {
         return Err(SuggestError::Nothing);
     }
@@ -104,7 +109,7 @@ pub fn learned_policy(learned: &Learned, heading: &[String]) -> Result<Suggestio
         parts.boundaries.push(boundary);
         left_open.extend(open);
     }
-    let sources = learned.sources.iter().filter(|source| is_plain(&source.tool));
+    let sources = learned.sources.iter().filter(|source| is_named(&source.tool, source.server.as_deref()));
     parts.origins.extend(sources.map(|source| Commented { comments: Vec::new(), item: source.item() }));
     let (document, text) = yaml::policy(heading, &parts, None);
     ActionPolicy::read(&Json::Object(document.clone())).map_err(SuggestError::Policy)?;

@@ -18,6 +18,8 @@ use crate::paint::printable;
 /// The most runs that a policy is learned from, and the most bytes of them: all are in memory.
 const MAX_RUNS: usize = 20_000;
 const MAX_RUN_BYTES: u64 = 512 << 20;
+/// The most runs, counted once for each part: each is decided some hundred times for each part.
+const MAX_RUNS_IN_PARTS: usize = 10_000;
 
 /// Runs to learn from.
 #[derive(Args)]
@@ -50,6 +52,14 @@ impl Learn {
                 "learn from the runs in `{name}`: these are more than {MAX_RUNS} runs or {MAX_RUN_BYTES} bytes"
             );
             return Err(with_help(message, "name a folder with fewer"));
+        }
+        if files.len() * usize::from(self.folds) > MAX_RUNS_IN_PARTS {
+            let message = format!(
+                "learn from the runs in `{name}`: {} runs in {} parts are more than {MAX_RUNS_IN_PARTS}",
+                files.len(),
+                self.folds
+            );
+            return Err(with_help(message, "name a folder with fewer runs, or a smaller number with `--folds`"));
         }
         let traces = files.iter().map(|file| runs::read(file, trusted.signers())).collect::<anyhow::Result<_>>()?;
         let settings = LearnSettings {

@@ -149,6 +149,12 @@ pub fn read_words(words: &[&str], cwd: Option<&str>) -> Vec<Command> {
     read(&quoted.join(" "), cwd)
 }
 
+/// What [`read`] says of a text that is missing or is not a text.
+#[must_use]
+pub fn unreadable() -> Vec<Command> {
+    vec![unread(Cause::Syntax)]
+}
+
 fn unread(cause: Cause) -> Command {
     Command { opaque: BTreeSet::from([cause]), ..Command::default() }
 }

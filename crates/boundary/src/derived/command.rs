@@ -6,26 +6,24 @@ use proofmark_shell::Command;
 /// The name that hosts' tools have in common that run a command.
 const SHELL: &str = "shell";
 
-/// The commands of an action's shell text: `action.command`, which a policy takes from an argument, or `args.command` of a host's shell.
-/// `None` for an action without one.
+/// The commands of an action's shell text: `args.command` of a host's shell, which is what the host runs, or else `action.command`, which a
+/// policy takes from an argument. `None` for an action without one.
 pub(super) fn commands(action: &Object) -> Option<Vec<Command>> {
     let text = |name| action.get(name).and_then(Json::as_str);
     let is_shell = text("surface") == Some("host") && text("tool") == Some(SHELL);
-    let own = || action.get("args")?.as_object()?.get("command").filter(|_| is_shell);
-    let command = action.get("command").or_else(own);
+    let own = action.get("args").and_then(Json::as_object).and_then(|args| args.get("command"));
+    let command = own.filter(|_| is_shell).or(action.get("command"));
     let cwd = text("cwd").filter(|cwd| cwd.starts_with('/'));
     match command {
         Some(Json::String(command)) => Some(proofmark_shell::read(command, cwd)),
         // A program and its arguments, one by one.
         Some(Json::Array(words)) => {
             let words: Option<Vec<&str>> = words.iter().map(Json::as_str).collect();
-            Some(
-                words.map_or_else(|| proofmark_shell::read("(", cwd), |words| proofmark_shell::read_words(&words, cwd)),
-            )
+            Some(words.map_or_else(proofmark_shell::unreadable, |words| proofmark_shell::read_words(&words, cwd)))
         }
-        Some(_) => Some(proofmark_shell::read("(", cwd)),
+        Some(_) => Some(proofmark_shell::unreadable()),
         // Of a shell, a text that is missing is not known.
-        None => is_shell.then(|| proofmark_shell::read("(", cwd)),
+        None => is_shell.then(proofmark_shell::unreadable),
     }
 }
 

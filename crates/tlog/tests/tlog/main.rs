@@ -1,0 +1,2 @@
+//! The log against its conformance data, and properties of trees.
+mod tree;

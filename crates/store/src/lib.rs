@@ -69,6 +69,7 @@ pub use rows::filter::QueueFilter;
 pub use rows::jobs::{
     JobEnd, JobState, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE, NewJob, StoredJob,
 };
+pub use rows::log::{LogChange, LogEntry, LogState, LogTile, MAX_LOG_ENTRIES};
 pub use rows::losses::Loss;
 pub use rows::page::{Cursor, MAX_LISTED, MAX_PAGE, ParseCursorError};
 pub use rows::queue::{MAX_NOTICES, WaitingDecision, WaitingNotice, WaitingWanted};

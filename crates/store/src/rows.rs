@@ -19,6 +19,7 @@ pub(crate) mod executions;
 pub(crate) mod filter;
 pub(crate) mod jobs;
 pub(crate) mod listing;
+pub(crate) mod log;
 pub(crate) mod losses;
 pub(crate) mod page;
 pub(crate) mod queue;

@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{ChainTip, ReceiptId};
+use proofmark_receipt::{ChainTip, ReceiptId, Sha256Digest};
 
 use crate::ends::Ends;
 use crate::engine::clock::Clock;
@@ -25,6 +25,7 @@ use crate::rows::decisions::{self, Decision, Decisions, DecisionsWanted};
 use crate::rows::duties;
 use crate::rows::executions::{self, TenantsFindings};
 use crate::rows::jobs::{self, StoredJob};
+use crate::rows::log::{self, LogChange, LogState};
 use crate::rows::losses::{self, Loss};
 use crate::rows::page::Cursor;
 use crate::rows::queue::{self, WaitingNotice};
@@ -478,6 +479,61 @@ impl Store {
     /// When it cannot be written down.
     pub fn accept_losses(&self, losses: &[Loss]) -> Result<(), StoreError> {
         self.groups.ends.get().map_or(Ok(()), |ends| ends.accept(losses.iter().map(Loss::kept)))
+    }
+
+    /// How many entries the transparency log has. The store has one log for all tenants.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn log_length(&self) -> Result<u64, StoreError> {
+        self.read(log::length)
+    }
+
+    /// The entries of the log from this index on, at most `most` and [`crate::MAX_LOG_ENTRIES`].
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] where one is missing, and when the store cannot be read.
+    pub fn log_entries(&self, from: u64, most: usize) -> Result<Vec<Sha256Digest>, StoreError> {
+        self.read(|db| log::entries(db, from, most))
+    }
+
+    /// The index of a document in the log, by its digest.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn log_index(&self, digest: &Sha256Digest) -> Result<Option<u64>, StoreError> {
+        self.read(|db| log::index(db, digest))
+    }
+
+    /// The hashes of a tile of the log, as they were integrated last.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn log_tile(&self, level: u8, index: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read(|db| log::tile(db, level, index))
+    }
+
+    /// How far the log is integrated and signed.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn log_state(&self) -> Result<LogState, StoreError> {
+        self.read(log::state)
+    }
+
+    /// Adds tiles and a checkpoint to the log: whether they were added, or another process had changed the log since.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn change_log(&self, change: LogChange) -> Result<bool, StoreError> {
+        let (made, answer) = mpsc::channel();
+        let apply: writer::Change = Box::new(move |engine, _now| {
+            let _not_waited_for = made.send(log::change(engine, &change)?);
+            Ok(Hint::NONE)
+        });
+        self.writer.submit(Task::Change(apply)).wait()?;
+        // Of a group that was settled again, the last counts.
+        Ok(answer.try_iter().last().unwrap_or_default())
     }
 
     fn start(connected: Connected) -> Result<Self, StoreError> {

@@ -6,7 +6,7 @@
 use crate::table::{Column, Fate, PLAIN, Spelling, Table, bytes, index, integer, text, truth};
 
 /// The tables whose rows are copied with a store, in an order in which rows come after those that they refer to.
-pub(crate) static TABLES: [&Table; 23] = [
+pub(crate) static TABLES: [&Table; 26] = [
     &CHAINS,
     &RECEIPTS,
     &REQUESTS,
@@ -30,6 +30,9 @@ pub(crate) static TABLES: [&Table; 23] = [
     &COUNTED,
     &SESSION_ENTRIES,
     &PINS,
+    &LOG_ENTRIES,
+    &LOG_TILES,
+    &LOG_STATE,
 ];
 
 /// Tables that are about a store itself: the time that was recorded last, what a probe writes, and the processes that use it.
@@ -49,6 +52,18 @@ pub(crate) fn schema(engine: Spelling) -> String {
     };
     let clock = format!("INSERT INTO clock (only_row, latest, turn, identity) VALUES (0, 0, 0, {identity});\n");
     tables.collect::<String>() + &clock
+}
+
+/// The statements that give a log to a store of a build that had none: the tables, and the entries of all documents, receipts first.
+pub(crate) fn log_schema(engine: Spelling) -> String {
+    let tables: String = [&LOG_ENTRIES, &LOG_TILES, &LOG_STATE].iter().map(|table| table.schema(engine)).collect();
+    // Two tenants may have one receipt.
+    tables
+        + "INSERT INTO log_entries (number, digest)
+           SELECT row_number() OVER (ORDER BY kind, sequence), hash FROM (
+               SELECT 0 AS kind, min(sequence) AS sequence, hash FROM receipts GROUP BY hash
+               UNION ALL SELECT 1, min(sequence), hash FROM decisions GROUP BY hash
+           ) AS documents;\n"
 }
 
 /// The chains of receipts.
@@ -448,6 +463,33 @@ pub(crate) static PINS: Table = Table {
     ],
     key: &["tenant", "server", "tool", "account", "is_pinned"],
     is_clustered: true,
+    ..PLAIN
+};
+
+/// The entries of the transparency log. The number of an entry is its index and 1.
+pub(crate) static LOG_ENTRIES: Table = Table {
+    name: "log_entries",
+    columns: &[integer("number"), bytes("digest").of_bytes(32)],
+    key: &["number"],
+    unique: &[&["digest"]],
+    ..PLAIN
+};
+
+/// The tiles of the transparency log.
+pub(crate) static LOG_TILES: Table = Table {
+    name: "log_tiles",
+    columns: &[integer("level"), integer("nth"), bytes("hashes")],
+    key: &["level", "nth"],
+    fate: Fate::Change(90),
+    ..PLAIN
+};
+
+/// How far the log is in tiles, and its last checkpoint.
+pub(crate) static LOG_STATE: Table = Table {
+    name: "log_state",
+    columns: &[integer("only_row").check("only_row = 0"), integer("integrated"), integer("signed"), text("checkpoint")],
+    key: &["only_row"],
+    fate: Fate::Change(10),
     ..PLAIN
 };
 

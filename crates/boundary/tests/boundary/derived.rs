@@ -35,7 +35,8 @@ fn nobody_says_which_commands_an_action_has() {
     let action = object! { "surface": "host", "tool": "shell", "args": object! { "command": "curl x" }, "commands": Vec::<Json>::new() };
     blocks("action.commands.all(c, c.program == \"ls\")", action);
     // A host runs its argument, whatever else the action says.
-    let action = object! { "surface": "host", "tool": "shell", "args": object! { "command": "curl x" }, "command": "ls" };
+    let action =
+        object! { "surface": "host", "tool": "shell", "args": object! { "command": "curl x" }, "command": "ls" };
     blocks("action.commands.all(c, c.program == \"ls\")", action);
 }
 

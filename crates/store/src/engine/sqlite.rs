@@ -61,6 +61,7 @@ pub(crate) fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
     let sign = Sign::read(&connection).map_err(|error| StoreError::of_sqlite(path, &error))?;
     if sign != NO_SIGN {
         require_known(path, sign)?;
+        add_log(&mut connection).map_err(|error| StoreError::of_sqlite(path, &error))?;
     } else {
         create(&mut connection, path)?;
     }
@@ -183,6 +184,23 @@ fn create(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     }
     fill(&transaction).map_err(sqlite)?;
     transaction.commit().map_err(sqlite)
+}
+
+/// Makes the transparency log of a store that has none, with all that is stored.
+fn add_log(connection: &mut Connection) -> rusqlite::Result<()> {
+    let has_log = |connection: &Connection| {
+        let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'log_entries')";
+        connection.query_row(sql, [], |row| row.get::<_, bool>(0))
+    };
+    if has_log(connection)? {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been faster.
+    if !has_log(&transaction)? {
+        transaction.execute_batch(&tables::log_schema(Spelling::Sqlite))?;
+    }
+    transaction.commit()
 }
 
 fn is_empty(transaction: &Transaction<'_>) -> rusqlite::Result<bool> {

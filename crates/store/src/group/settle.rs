@@ -19,7 +19,7 @@ use crate::hint::Hint;
 use crate::insert::Insert;
 pub(crate) use crate::statement::{Question, Record, Statement};
 use crate::table::Table;
-use crate::tables::{CHAINS, DECISIONS, EXECUTIONS, FINDINGS, RECEIPTS, REVIEWS, RUNS, SESSION_ENTRIES};
+use crate::tables::{CHAINS, DECISIONS, EXECUTIONS, FINDINGS, LOG_ENTRIES, RECEIPTS, REVIEWS, RUNS, SESSION_ENTRIES};
 use crate::tenant::Tenant;
 use crate::value::Value;
 
@@ -53,8 +53,8 @@ impl End {
 }
 
 /// Tables whose rows the store numbers, in the first column of each.
-pub(crate) static NUMBERED: [&Table; 8] =
-    [&RECEIPTS, &DECISIONS, &CHAINS, &REVIEWS, &EXECUTIONS, &FINDINGS, &RUNS, &SESSION_ENTRIES];
+pub(crate) static NUMBERED: [&Table; 9] =
+    [&RECEIPTS, &DECISIONS, &CHAINS, &REVIEWS, &EXECUTIONS, &FINDINGS, &RUNS, &SESSION_ENTRIES, &LOG_ENTRIES];
 
 /// Asks for the greatest number of each table so far, in the order of [`NUMBERED`].
 pub(crate) fn greatest_numbers() -> Question {

@@ -9,7 +9,8 @@ use crate::group::written::Written;
 
 /// One thing to store, made of a value by `into`: a [`crate::NewReceipt`], [`crate::NewDecision`], [`crate::StepRun`],
 /// [`crate::NewJob`], [`crate::JobEnd`], [`crate::Answer`], [`crate::Execution`], [`crate::Finding`], [`crate::Review`],
-/// [`crate::JudgedReview`], [`crate::Spends`], [`crate::Counts`], [`crate::NewEntries`] or [`crate::StoredPin`].
+/// [`crate::JudgedReview`], [`crate::Spends`], [`crate::Counts`], [`crate::NewEntries`], [`crate::StoredPin`]
+/// or [`crate::LogEntry`].
 pub struct Write(pub(crate) Box<dyn Settle>);
 
 /// What came of these writes, which were stored at that time.

@@ -18,6 +18,7 @@ use crate::rows::awaited;
 use crate::rows::clock;
 use crate::rows::filter::{PORTION, QueueFilter, has_role};
 use crate::rows::listing::{self, Condition, Listing, Part, Table};
+use crate::rows::log;
 use crate::rows::page::{self, Cursor, MAX_PAGE};
 use crate::rows::read::{self, MAX_FOUND, MAX_PAGE_BYTES};
 use crate::rows::reviews::{self, LAST_DENIAL, Review};
@@ -269,6 +270,7 @@ impl Settle for DecisionWrite {
         }
         let sequence = draft.number(&DECISIONS);
         draft.insert(&INSERT, self.columns(draft.tenant, sequence, &own, signed.text()));
+        log::append(draft, &own.hash);
         draft.move_end(Chain::Decisions, End { tip: Some(own), ..End::default() });
         times::note_decision(draft, sequence, new.decided_at);
         if about.review || stored.get(3)? {

@@ -10,6 +10,7 @@ use crate::group::written::Written;
 use crate::insert::{Insert, Or};
 use crate::rows::activity;
 use crate::rows::counts::{Counted, Standing};
+use crate::rows::log;
 use crate::rows::times;
 use crate::statement::{question, row};
 use crate::tables::{CHAINS, RECEIPTS, REQUESTS, SPENT};
@@ -184,6 +185,14 @@ impl ReceiptWrite {
         }
     }
 
+    /// The digest of a receipt that was signed before it came here: another tenant may have it, too.
+    fn brought(&self) -> Option<&Sha256Digest> {
+        match &self.state {
+            State::Single(row) => Some(&row.hash),
+            State::Chained { .. } | State::Refused(_) => None,
+        }
+    }
+
     fn row(&self) -> Option<&ReceiptRow> {
         match &self.state {
             State::Chained { row, .. } => row.as_deref(),
@@ -198,6 +207,7 @@ impl Settle for ReceiptWrite {
         std::iter::once(&self.receipt_id)
             .chain(&self.supersedes)
             .map(|id| Key::new("receipt", &[tenant.as_str(), &id.to_string()]))
+            .chain(self.brought().map(log::key))
             .collect()
     }
 
@@ -226,7 +236,7 @@ impl Settle for ReceiptWrite {
                 older: older.as_bytes(),
             )
         });
-        std::iter::once(stored).chain(older).collect()
+        std::iter::once(stored).chain(older).chain(self.brought().map(log::asks)).collect()
     }
 
     fn settle(&mut self, facts: &mut Facts<'_>, draft: &mut Draft<'_>) -> Result<(), Stop> {
@@ -235,6 +245,10 @@ impl Settle for ReceiptWrite {
         let Some(row) = self.row() else { return Ok(()) };
         self.duplicate(&row.hash, stored)?;
         let older = self.older(facts)?;
+        // One that is signed now is in no log yet.
+        if self.brought().is_none() || facts.row().is_none() {
+            log::append(draft, &row.hash);
+        }
         let sequence = row.store(self, draft);
         if let Some(request) = &self.request {
             draft.insert(&REQUEST, row!(REQUESTS { sequence: sequence, document: request }));

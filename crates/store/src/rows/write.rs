@@ -6,6 +6,7 @@ use crate::rows::counted::Counts;
 use crate::rows::decisions::{DecisionWrite, NewDecision};
 use crate::rows::executions::{Execution, Finding};
 use crate::rows::jobs::{JobEnd, NewJob};
+use crate::rows::log::LogEntry;
 use crate::rows::receipts::{NewReceipt, ReceiptWrite};
 use crate::rows::reviews::{JudgedReview, Review};
 use crate::rows::runs::StepRun;
@@ -47,5 +48,6 @@ writes!(
     Spends,
     Counts,
     NewEntries,
-    StoredPin
+    StoredPin,
+    LogEntry
 );

@@ -8,6 +8,7 @@ mod beside;
 mod chains;
 mod counts;
 mod decisions;
+mod log;
 pub(crate) mod scan;
 mod sessions;
 mod side;
@@ -124,12 +125,13 @@ struct Check<'a> {
 type Part = fn(&Db<'_>, &mut Check<'_>) -> Result<(), Fault>;
 
 /// What is verified one after the other, by the table that it is about first.
-const PARTS: [(&str, Part); 5] = [
+const PARTS: [(&str, Part); 6] = [
     ("receipts", chains::check),
     ("decisions", decisions::check),
     ("session_entries", sessions::check),
     ("waiting", side::check),
     ("asked", beside::check),
+    ("log_entries", log::check),
 ];
 
 /// Verifies all that `db` shows.

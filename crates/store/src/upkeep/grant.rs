@@ -6,7 +6,7 @@ use crate::group::settle::NUMBERED;
 use crate::statement::Question;
 use crate::table::Table;
 use crate::tables::{
-    AWAITED, CHAINS, CLOCK, GROUPS, JOBS, PROBE, RECEIPT_COUNTS, RECEIPT_TIMES, RECEIPTS, REQUESTS, SPENT,
+    AWAITED, CHAINS, CLOCK, GROUPS, JOBS, LOG_ENTRIES, PROBE, RECEIPT_COUNTS, RECEIPT_TIMES, RECEIPTS, REQUESTS, SPENT,
     VERDICT_COUNTS, VERSION, WORKERS,
 };
 use crate::value::values;
@@ -21,7 +21,7 @@ const ALL: &str = "SELECT, INSERT, UPDATE, DELETE";
 
 /// What a worker does with each table. It does nothing with the others but ask for their greatest numbers, which every group
 /// of writes does.
-static WORKER: [(&Table, &str); 14] = [
+static WORKER: [(&Table, &str); 15] = [
     (&VERSION, READ),
     (&CLOCK, "SELECT, UPDATE"),
     (&PROBE, CHANGE),
@@ -36,6 +36,7 @@ static WORKER: [(&Table, &str); 14] = [
     (&VERDICT_COUNTS, CHANGE),
     (&SPENT, READ),
     (&AWAITED, READ),
+    (&LOG_ENTRIES, ADD),
 ];
 
 /// The statements that give a role the rights of a worker, and take away every other right in the schema.

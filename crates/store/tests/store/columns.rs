@@ -36,6 +36,8 @@ const UNKNOWN: &[(&str, &[&str])] = &[
         "jobs",
         &["attempt", "cancelling", "checks", "created_at", "error", "finished_at", "lost", "needs", "owner", "turn"],
     ),
+    ("log_state", &["checkpoint", "integrated", "signed"]),
+    ("log_tiles", &["hashes", "level", "nth"]),
     ("pins", &["account", "is_approved", "is_pinned", "listed_at", "server", "tenant", "tool", "waits"]),
     ("receipts", &["sequence"]),
     ("reviews", &["person", "sequence"]),

@@ -7,9 +7,9 @@ use proofmark_receipt::{
     ChainEnd, ChainTip, Link, Object, ReceiptId, Sha256Digest, SigningKey, Trust, object, sign_document,
 };
 use proofmark_store::{
-    After, Answer, Count, Counts, DecisionIndex, Execution, Finding, JobEnd, JobState, JudgedRules, NewDecision,
-    NewEntries, NewEntry, NewJob, NewReceipt, Review, ReviewVerdict, Spend, Spends, StepRun, Store, StoredPin, Tenant,
-    Write,
+    After, Answer, Count, Counts, DecisionIndex, Execution, Finding, JobEnd, JobState, JudgedRules, LogChange,
+    LogState, LogTile, NewDecision, NewEntries, NewEntry, NewJob, NewReceipt, Review, ReviewVerdict, Spend, Spends,
+    StepRun, Store, StoredPin, Tenant, Write,
 };
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -171,6 +171,9 @@ fn session(store: &Store) {
         waits: None,
     };
     store.local().submit_all(vec![entries.into(), pin.into()]).wait().unwrap();
+    let to = LogState { integrated: 1, signed: 1, checkpoint: "a note".to_owned() };
+    let tiles = vec![LogTile { level: 0, index: 0, hashes: vec![1; 32] }];
+    assert!(store.change_log(LogChange { from: LogState::default(), to, tiles }).unwrap());
 }
 
 fn entry(id: ReceiptId, end: ChainEnd<'_>) -> Object {

@@ -44,6 +44,7 @@ mod full;
 mod hints;
 mod jobs;
 mod lists;
+mod log;
 mod reviews;
 mod same;
 mod samples;

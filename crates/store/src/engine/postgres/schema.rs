@@ -124,12 +124,13 @@ async fn look(connection: &mut Connection) -> Result<Found, Fault> {
 /// Makes the store in one transaction, unless there is something already. What there is afterwards.
 async fn make_on(connection: &mut Connection, schema: Option<String>) -> Result<Found, Fault> {
     let found = look(connection).await?;
+    if matches!(found, Found::Store { .. }) {
+        add_log(connection).await?;
+    }
     if !matches!(found, Found::NoSchema | Found::Nothing) {
         return Ok(found);
     }
-    // Two servers may start at once: the second waits, and finds what the first has made.
-    let lock = format!("BEGIN; SET LOCAL lock_timeout = '30s'; SELECT pg_advisory_xact_lock({LOCK})");
-    connection.client.batch_execute(&lock).await?;
+    begin_locked(connection).await?;
     let found = look(connection).await?;
     let make_schema = match (found, schema) {
         (Found::Nothing, _) => String::new(),
@@ -143,6 +144,28 @@ async fn make_on(connection: &mut Connection, schema: Option<String>) -> Result<
     let note = format!("INSERT INTO proofmark (only_row, version, needs) VALUES (0, {VERSION}, {NEEDS})");
     connection.client.batch_execute(&format!("{make_schema} {tables} {note}; COMMIT")).await?;
     look(connection).await
+}
+
+/// Begins a transaction in which no other server makes tables. The second of two waits, and finds what the first has made.
+async fn begin_locked(connection: &mut Connection) -> Result<(), Fault> {
+    let lock = format!("BEGIN; SET LOCAL lock_timeout = '30s'; SELECT pg_advisory_xact_lock({LOCK})");
+    Ok(connection.client.batch_execute(&lock).await?)
+}
+
+/// Makes the transparency log of a store that has none, with all that is stored.
+async fn add_log(connection: &mut Connection) -> Result<(), Fault> {
+    const LOOK: &str =
+        "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND tablename = 'log_entries'";
+    if connection.client.query_opt(LOOK, &[]).await?.is_some() {
+        return Ok(());
+    }
+    begin_locked(connection).await?;
+    let missing = match connection.client.query_opt(LOOK, &[]).await? {
+        // Nothing is stored meanwhile.
+        None => "LOCK TABLE clock;".to_owned() + &tables::log_schema(Spelling::Postgres),
+        Some(_) => String::new(),
+    };
+    Ok(connection.client.batch_execute(&format!("{missing} COMMIT")).await?)
 }
 
 #[cfg(test)]

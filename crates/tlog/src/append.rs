@@ -24,6 +24,14 @@ struct Edge {
     is_changed: bool,
 }
 
+impl Default for Appender {
+    /// An appender to the empty tree.
+    fn default() -> Self {
+        let edges = std::iter::repeat_n(Edge::default(), usize::from(LEVELS)).collect();
+        Self { size: 0, edges, full: Vec::new() }
+    }
+}
+
 impl Appender {
     /// An appender to the tree of `size` entries. Reads one tile for each level that has a partial one.
     ///

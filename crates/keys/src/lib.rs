@@ -2,6 +2,7 @@
 //!
 //! - [`Keyring`] stores signing keys in files that only their owner reads.
 //! - [`TrustStore`] stores trusted signers by name; [`KnownSigners`] has both, and says who a signer is.
+//! - [`owned`] reads and replaces files that only their owner writes.
 //! - [`check_document`] verifies any signed document, [`LinkedDocument`] its place in a chain.
 
 mod checked;
@@ -10,7 +11,7 @@ mod keyfile;
 mod keyring;
 mod known;
 mod linked;
-mod owned;
+pub mod owned;
 mod trust;
 mod trust_store;
 mod trusted;

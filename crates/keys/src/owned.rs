@@ -4,13 +4,14 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Permission bits by which others than the owner may write.
 const OTHERS_WRITE: u32 = 0o022;
 
 /// Why such a file is not read.
 #[derive(Debug)]
-pub(crate) enum OwnedError {
+pub enum OwnedError {
     Io(io::Error),
     /// Others may write to it.
     Writable,
@@ -23,7 +24,10 @@ impl From<io::Error> for OwnedError {
 }
 
 /// Reads a text of at most `limit` bytes.
-pub(crate) fn read(path: &Path, limit: u64) -> Result<String, OwnedError> {
+///
+/// # Errors
+/// [`OwnedError::Writable`] where others may write to the file, and when it is larger, or cannot be read.
+pub fn read(path: &Path, limit: u64) -> Result<String, OwnedError> {
     // To open a pipe waits for somebody who writes to it.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("not a file").into());
@@ -46,7 +50,10 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<String, OwnedError> {
 }
 
 /// Makes a folder for this user only, with those above it. They are on disk when this returns.
-pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// When the operating system refuses.
+pub fn create_folder(folder: &Path) -> io::Result<()> {
     let missing: Vec<&Path> =
         folder.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists()).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -59,20 +66,29 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Writes a file that does not exist yet, for its owner only.
-pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// When it exists, or the operating system refuses.
+pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
 /// Replaces a file as a whole, or makes it: a reader sees the old text or the new one, also after a crash.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// When the operating system refuses; then the old file is unchanged.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays a link, to the new text.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::other("not the path of a file"));
     };
-    let draft = folder.join(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
+    static DRAFTS: AtomicU64 = AtomicU64::new(0);
+    // Threads that replace the same file at once each have a draft of their own.
+    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let draft = folder.join(format!(".{}.{}.{number}.new", name.to_string_lossy(), std::process::id()));
     // Of a process that had this id before and was killed.
     let _gone = fs::remove_file(&draft);
     let written = write_new(&draft, bytes).and_then(|()| fs::rename(&draft, path));

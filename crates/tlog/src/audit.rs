@@ -98,10 +98,9 @@ pub fn audit<F: LogFiles>(
             tree.append(entry);
         }
         let grown = tree.take_tiles();
-        let is_end = tree.size() == size;
         for tile in grown {
             // Growing tiles are compared when they are as wide as in the whole tree.
-            if tile.bytes.len() == tile.id.width(size) * HASH_BYTES && (is_end || is_full(&tile)) {
+            if tile.bytes.len() == tile.id.width(size) * HASH_BYTES {
                 compare(&tile, &entries, &files, size)?;
                 audited(Audited::Tile(tile)).map_err(AuditError::Storage)?;
             }
@@ -109,10 +108,6 @@ pub fn audit<F: LogFiles>(
         audited(Audited::Bundle { index, entries }).map_err(AuditError::Storage)?;
     }
     if tree.root() == *root { Ok(()) } else { Err(AuditError::RootMismatch) }
-}
-
-fn is_full(tile: &Tile) -> bool {
-    tile.bytes.len() == TILE_HASHES * HASH_BYTES
 }
 
 fn read_entries<F: LogFiles>(files: &F, index: u64, size: u64) -> Result<Vec<Sha256Digest>, AuditError<F::Error>> {

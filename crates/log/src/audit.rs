@@ -1,0 +1,105 @@
+use proofmark_store::{Store, Wrong};
+use proofmark_tlog::{Appender, AuditError, Code, LogFiles, SignedCheckpoint, Vkey, audit};
+
+use crate::error::LogError;
+use crate::home::LogHome;
+use crate::stored::StoredLog;
+
+/// What an audit of a log found: nothing, where `faults` is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// How many entries were compared with tiles and with a signed root.
+    pub entries: u64,
+    pub faults: Vec<Fault>,
+}
+
+/// Something wrong in a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// A short stable name of what is wrong: of [`Code`], or of [`Wrong`].
+    pub code: &'static str,
+    pub message: String,
+}
+
+/// Recomputes the log of a store from its entries: tiles, the last checkpoint in the store, and the one that is kept in `home`. Each
+/// document has to have its entry.
+///
+/// # Errors
+/// When the store or the home cannot be read.
+pub fn audit_store(store: &Store, home: &LogHome) -> Result<Audit, LogError> {
+    let mut found = Audit::default();
+    store.check_log(&mut |wrong| found.faults.push(Fault::of(&wrong)))?;
+    let state = store.log_state()?;
+    let stored = store.log_length()?;
+    let has_home = home.origin()?.is_some();
+    let vkeys = if has_home { home.vkeys()? } else { Vec::new() };
+    let mut signed = Vec::new();
+    if has_home && let Some(kept) = home.published()? {
+        signed.push(kept);
+    }
+    if !state.checkpoint.is_empty() {
+        match SignedCheckpoint::open(state.checkpoint.as_bytes(), &vkeys, []) {
+            Ok(checkpoint) => signed.push(checkpoint),
+            Err(error) => found.faults.push(Fault::new(error.code(), format!("the store's checkpoint: {error}"))),
+        }
+    }
+    signed.sort_by_key(|signed| signed.checkpoint.size);
+    signed.dedup_by(|one, other| one.checkpoint == other.checkpoint);
+    // From the smallest on, so that no entry is read twice.
+    let mut tree = Appender::default();
+    for SignedCheckpoint { checkpoint, .. } in signed {
+        let size = checkpoint.size;
+        if size > stored.min(state.integrated) {
+            let message = format!("{size} entries were signed, and {stored} are there: the store was rolled back");
+            found.faults.push(Fault::new(Code::CheckpointAhead, message));
+            continue;
+        }
+        match audit(tree.clone(), size, &checkpoint.root, StoredLog(store), |_| Ok(())) {
+            Ok(()) => found.entries = size,
+            Err(AuditError::Storage(error)) => return Err(error.into()),
+            Err(fault) => {
+                found.faults.push(Fault::of_audit(&fault));
+                return Ok(found);
+            }
+        }
+        tree = Appender::open(size, StoredLog(store)).map_err(LogError::of_tree)?;
+    }
+    Ok(found)
+}
+
+/// Recomputes a log from its files, and compares it with its checkpoint, which one of these keys has signed.
+///
+/// # Errors
+/// When the files cannot be read.
+pub fn audit_files<F: LogFiles>(note: &[u8], files: F, vkeys: &[Vkey]) -> Result<Audit, F::Error>
+where
+    F::Error: std::fmt::Display,
+{
+    let signed = match SignedCheckpoint::open(note, vkeys, []) {
+        Ok(signed) => signed.checkpoint,
+        Err(error) => {
+            return Ok(Audit { entries: 0, faults: vec![Fault::new(error.code(), error.to_string())] });
+        }
+    };
+    match audit(Appender::default(), signed.size, &signed.root, files, |_| Ok(())) {
+        Ok(()) => Ok(Audit { entries: signed.size, faults: Vec::new() }),
+        Err(AuditError::Storage(error)) => Err(error),
+        Err(fault) => Ok(Audit { entries: 0, faults: vec![Fault::of_audit(&fault)] }),
+    }
+}
+
+impl Fault {
+    fn new(code: Code, message: String) -> Self {
+        Self { code: code.as_str(), message }
+    }
+
+    fn of(wrong: &Wrong) -> Self {
+        let Wrong { code, table, row, detail } = wrong;
+        Self { code, message: format!("{table} {row}: {detail}") }
+    }
+
+    fn of_audit<E: std::fmt::Display>(fault: &AuditError<E>) -> Self {
+        let code = fault.code().map_or("unreadable", Code::as_str);
+        Self { code, message: fault.to_string() }
+    }
+}

@@ -1,0 +1,98 @@
+//! A log as a folder of files, in the layout of C2SP tlog-tiles: any web server can serve it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use proofmark_tlog::{CHECKPOINT_PATH, LogFiles, MAX_NOTE_BYTES, TileContent, TileId, TilePath, Tiles};
+
+/// The largest tile or bundle, in bytes.
+pub(crate) const MAX_FILE: u64 = 256 * 34;
+
+/// A folder that holds a log, or becomes one.
+#[derive(Clone, Debug)]
+pub struct LogFolder {
+    folder: PathBuf,
+}
+
+impl LogFolder {
+    /// The log in this folder.
+    #[must_use]
+    pub fn at(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    /// The signed checkpoint; none in a folder without one.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn checkpoint(&self) -> io::Result<Option<Vec<u8>>> {
+        read(&self.folder.join(CHECKPOINT_PATH), MAX_NOTE_BYTES as u64)
+    }
+
+    /// Writes a tile or a bundle, so that it is on disk afterwards.
+    pub(crate) fn write(&self, path: &TilePath, bytes: &[u8]) -> io::Result<()> {
+        self.put(&path.to_string(), bytes)
+    }
+
+    /// Writes the checkpoint, once all that it covers is on disk.
+    pub(crate) fn publish(&self, note: &[u8]) -> io::Result<()> {
+        self.put(CHECKPOINT_PATH, note)
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.folder.join(name);
+        let parent = path.parent().unwrap_or(&self.folder);
+        DirBuilder::new().recursive(true).mode(0o755).create(parent)?;
+        let draft = path.with_extension(format!("{}.new", std::process::id()));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&draft)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&draft, &path)?;
+        File::open(parent)?.sync_all()
+    }
+
+    /// The widest file of a tile or a bundle that is at least this wide: a narrower one is its beginning.
+    fn widest(&self, content: TileContent, width: usize) -> io::Result<Option<Vec<u8>>> {
+        for width in width..=256 {
+            let Ok(width) = u16::try_from(width) else { break };
+            let path = self.folder.join(TilePath { content, width }.to_string());
+            if let Some(bytes) = read(&path, MAX_FILE)? {
+                return Ok(Some(bytes));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Tiles for LogFolder {
+    type Error = io::Error;
+
+    fn tile(&self, id: TileId, width: usize) -> io::Result<Option<Vec<u8>>> {
+        self.widest(TileContent::Tile(id), width)
+    }
+}
+
+impl LogFiles for LogFolder {
+    fn bundle(&self, index: u64, width: usize) -> io::Result<Option<Vec<u8>>> {
+        self.widest(TileContent::Entries(index), width)
+    }
+}
+
+fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not a file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::other(format!("it is larger than {limit} bytes")));
+    }
+    Ok(Some(bytes))
+}

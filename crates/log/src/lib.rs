@@ -1,0 +1,25 @@
+//! Keeps the transparency log of a store (`docs/log.md`). What a tree, a checkpoint and a proof are is the business of
+//! `proofmark_tlog`; entries, tiles and the last checkpoint are rows of the store.
+//!
+//! - [`LogHome`] has what is kept outside the store: the origin, the keys of the log, and the checkpoint that was signed last.
+//! - [`LogKeeper`] brings tiles and checkpoint up to date, and proves that a document is in the log.
+//! - [`audit_store`] and [`audit_files`] recompute a log and name what is wrong.
+//! - [`mirror`] copies a log into a [`LogFolder`], and [`Witness`] cosigns what continues what it has cosigned before.
+
+mod audit;
+mod error;
+mod folder;
+mod home;
+mod keeper;
+mod mirror;
+mod stored;
+mod witness;
+
+pub use audit::{Audit, Fault, audit_files, audit_store};
+pub use error::LogError;
+pub use folder::LogFolder;
+pub use home::LogHome;
+pub use keeper::{Ask, LogKeeper, Published, prove};
+pub use mirror::{LogSource, MirrorError, Mirrored, mirror};
+pub use stored::StoredLog;
+pub use witness::{Witness, WitnessAnswer, WitnessError};

@@ -1,0 +1,12 @@
+//! The log of a store: what is signed, proven, copied and cosigned, and what is refused.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "stories and helpers of tests fail by panicking"
+)]
+
+mod keeping;
+mod mirrors;
+mod samples;
+mod witnesses;

@@ -1,0 +1,93 @@
+use std::fs;
+
+use proofmark_log::{LogKeeper, Witness, WitnessAnswer, WitnessError};
+use proofmark_tlog::{Cosigner, Policy, TrustedKeys, Witnessed, add_checkpoint_body, verify_proof};
+
+use crate::samples::{ORIGIN, Place, add, digest, keeper};
+
+fn cosigner(number: u8) -> Cosigner {
+    Cosigner::from_seed(&format!("witness.example/w{number}"), &[number; 32]).unwrap()
+}
+
+#[test]
+fn witnesses_cosign_what_continues_and_a_proof_shows_it() {
+    let (place, state) = (Place::new(), Place::new());
+    let store = place.store();
+    let plain = keeper(&place, &store);
+    let vkey = plain.vkey().clone();
+    let folder = |number: u8| state.path().join(number.to_string());
+    let open = |number: u8| Witness::open(cosigner(number), vec![vkey.clone()], &folder(number)).unwrap();
+    let (one, two) = (open(1), open(2));
+    let policy = format!(
+        "log {vkey}\nwitness one {} http://one/\nwitness two {} http://two\nwitness three {} http://three\ngroup most 2 one two three\nquorum most\n",
+        one.vkey(),
+        two.vkey(),
+        cosigner(3).vkey(),
+    );
+    let policy = Policy::parse(policy.as_bytes()).unwrap();
+    let ask = |url: &str, body: String| {
+        let witness = match url {
+            "http://one/add-checkpoint" => &one,
+            "http://two/add-checkpoint" => &two,
+            _ => return Err("it cannot be reached".to_owned()),
+        };
+        Ok(match witness.add_checkpoint(body.as_bytes(), 1_767_225_600).unwrap() {
+            WitnessAnswer::Cosigned(lines) => (200, lines.into_bytes()),
+            WitnessAnswer::Refused(refusal) => (refusal.status(), refusal.body().into_bytes()),
+        })
+    };
+    let keeper = || {
+        let signer = place.home().signer(None).unwrap();
+        LogKeeper::new(&store, place.home(), signer).with_witnesses(policy.witnesses(), Box::new(ask))
+    };
+    for size in [3, 4, 300] {
+        add(&store, 0..size);
+        // Each time a new process, which does not know what they have cosigned.
+        let published = keeper().publish().unwrap();
+        assert_eq!(published.checkpoint.size, size);
+        assert_eq!(published.missing, [("three".to_owned(), "it cannot be reached".to_owned())]);
+        let proof = keeper().prove(&digest(2), None).unwrap().to_bytes();
+        let found = verify_proof(&proof, &digest(2), TrustedKeys { logs: &[], policy: Some(&policy) });
+        assert_eq!((found.witnessed, found.cosignatures.len()), (Witnessed::Met, 2));
+    }
+    let hash = proofmark_receipt::Sha256Digest::of(ORIGIN.as_bytes()).bare_hex();
+    assert!(one.checkpoint(&hash).unwrap().contains("\n300\n"));
+    assert_eq!(one.checkpoint("00"), None);
+}
+
+#[test]
+fn a_witness_cosigns_one_history_whatever_becomes_of_its_process() {
+    let (place, other, state) = (Place::new(), Place::new(), Place::new());
+    let (store, fork) = (place.store(), other.store());
+    let honest = keeper(&place, &store);
+    let logs = vec![honest.vkey().clone()];
+    add(&store, 0..4);
+    let first = honest.publish().unwrap().note;
+    let open = || Witness::open(cosigner(1), logs.clone(), state.path());
+    let witness = open().unwrap();
+    let again = open().err();
+    assert!(matches!(again, Some(WitnessError::InUse(_))), "{again:?}");
+    let cosigned = witness.add_checkpoint(add_checkpoint_body(0, &[], &first).as_bytes(), 5).unwrap();
+    assert!(matches!(cosigned, WitnessAnswer::Cosigned(_)));
+    // What was answered is on disk.
+    drop(witness);
+    let witness = open().unwrap();
+    let refused = |body: String| match witness.add_checkpoint(body.as_bytes(), 5).unwrap() {
+        WitnessAnswer::Refused(refusal) => refusal.status(),
+        WitnessAnswer::Cosigned(lines) => panic!("{lines}"),
+    };
+    assert_eq!(refused(add_checkpoint_body(0, &[], &first)), 409);
+    // Another history of the same size, signed by the log's own key.
+    add(&fork, 10..14);
+    let signer = place.home().signer(None).unwrap();
+    let root = proofmark_tlog::root(4, proofmark_log::StoredLog(&fork));
+    drop(root.unwrap_err());
+    let forked = signer.sign(4, proofmark_tlog::Hash::from_bytes([7; 32])).unwrap();
+    assert_eq!(refused(add_checkpoint_body(4, &[], &forked)), 422);
+    assert_eq!(refused(add_checkpoint_body(4, &[], "no note")), 400);
+    drop(witness);
+    // A state that it did not write stops it.
+    let file = state.path().join(proofmark_receipt::Sha256Digest::of(ORIGIN.as_bytes()).bare_hex());
+    fs::write(&file, first).unwrap();
+    assert!(matches!(open().err(), Some(WitnessError::Changed { .. })));
+}

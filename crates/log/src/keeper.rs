@@ -20,15 +20,16 @@ pub struct LogKeeper<'s> {
     store: &'s Store,
     home: LogHome,
     signer: LogSigner,
-    witnesses: Option<Witnesses<'s>>,
+    witnesses: Option<&'s Witnesses>,
 }
 
 /// Sends a body to a witness: the URL, the body; the status and the body of the answer, or why there is none.
-pub type Ask<'s> = dyn Fn(&str, String) -> Result<(u16, Vec<u8>), String> + Send + Sync + 's;
+pub type Ask = dyn Fn(&str, String) -> Result<(u16, Vec<u8>), String> + Send + Sync;
 
-struct Witnesses<'s> {
+/// The witnesses that are asked to cosign.
+pub struct Witnesses {
     parties: Vec<Party>,
-    ask: Box<Ask<'s>>,
+    ask: Box<Ask>,
     /// Up to which size each has cosigned, as far as this process knows.
     cosigned: Mutex<BTreeMap<String, u64>>,
 }
@@ -45,6 +46,15 @@ pub struct Published {
     pub missing: Vec<(String, String)>,
 }
 
+impl Witnesses {
+    /// Those of these witnesses that have a URL, asked by this function.
+    #[must_use]
+    pub fn new(parties: &[Party], ask: Box<Ask>) -> Self {
+        let parties = parties.iter().filter(|party| party.url.is_some()).cloned().collect();
+        Self { parties, ask, cosigned: Mutex::default() }
+    }
+}
+
 impl<'s> LogKeeper<'s> {
     /// The keeper of the log of `store`, whose origin and last checkpoint are kept in `home`.
     #[must_use]
@@ -52,13 +62,11 @@ impl<'s> LogKeeper<'s> {
         Self { store, home, signer, witnesses: None }
     }
 
-    /// Asks those of these witnesses that have a URL to cosign each checkpoint before it is published. One that does not answer delays
-    /// nothing but its own cosignature.
+    /// Asks these witnesses to cosign each checkpoint before it is published. One that does not answer delays nothing but its own
+    /// cosignature.
     #[must_use]
-    pub fn with_witnesses(self, parties: &[Party], ask: Box<Ask<'s>>) -> Self {
-        let parties: Vec<Party> = parties.iter().filter(|party| party.url.is_some()).cloned().collect();
-        let cosigned = Mutex::default();
-        Self { witnesses: Some(Witnesses { parties, ask, cosigned }), ..self }
+    pub fn with_witnesses(self, witnesses: &'s Witnesses) -> Self {
+        Self { witnesses: Some(witnesses), ..self }
     }
 
     /// The key that signs.
@@ -162,7 +170,7 @@ impl<'s> LogKeeper<'s> {
     /// The lines of witnesses that have not cosigned the note, and those that did not cosign now.
     fn cosignatures(&self, note: &str, checkpoint: &Checkpoint) -> (String, Vec<(String, String)>) {
         let (mut lines, mut missing) = (String::new(), Vec::new());
-        let Some(witnesses) = &self.witnesses else { return (lines, missing) };
+        let Some(witnesses) = self.witnesses else { return (lines, missing) };
         for Party { key, name, url } in &witnesses.parties {
             let known = SignedCheckpoint::open(note.as_bytes(), [self.vkey()], [key]);
             if known.is_ok_and(|known| !known.cosignatures.is_empty()) {
@@ -178,7 +186,7 @@ impl<'s> LogKeeper<'s> {
 
     fn cosignature(
         &self,
-        witnesses: &Witnesses<'_>,
+        witnesses: &Witnesses,
         key: &Vkey,
         url: &str,
         note: &str,

@@ -14,6 +14,7 @@ use crate::opaque::{
 use crate::receipts::{ChainPage, ReceiptPage, ReceivedAnswer, Rechecked, Redeemed, Stats};
 use crate::runtime::{EventsAccepted, Probed, Reported};
 use crate::steps::StepRun;
+use crate::transparency::answers as log;
 use crate::verifications::Job;
 use crate::{
     acp, clawbizarre, decisions, docs, health, mcp, metrics, openapi, receipts, runtime, steps, verifications,
@@ -52,6 +53,12 @@ fn service() -> Vec<Endpoint> {
         open("/.well-known/jwks.json", health::keys)
             .operation("jwks", "service", "The public keys that receipts and decisions are signed with (RFC 7517)")
             .ok::<Jwks>("The keys"),
+        open("/log/checkpoint", log::checkpoint)
+            .operation("logCheckpoint", "log", "The checkpoint of the transparency log that was signed last")
+            .description("In the form of C2SP tlog-checkpoint, with the cosignatures of witnesses.")
+            .ok_text("text/plain", "The signed note")
+            .not_found(),
+        open("/log/tile/{*path}", log::tile),
         open("/openapi.json", openapi::document)
             .operation("openapi", "service", "This document")
             .ok::<Description>("The document"),
@@ -109,6 +116,10 @@ fn decision_endpoints() -> Vec<Endpoint> {
         blocking(Get, "/v1/decisions/{id}", ANY_ROLE, decisions::show)
             .operation("decision", "decisions", "Show a decision")
             .ok::<DecisionEntry>("The decision")
+            .not_found(),
+        blocking(Get, "/v1/decisions/{id}/proof", ANY_ROLE, log::of_decision)
+            .operation("decisionProof", "log", "Prove that a decision is in the transparency log")
+            .ok_text("text/plain", "A proof file (C2SP tlog-proof) with the decision in it")
             .not_found(),
         blocking(Get, "/v1/findings", ANY_ROLE, decisions::findings)
             .operation("findings", "decisions", "List findings about executions, newest first")
@@ -175,6 +186,11 @@ fn receipt_endpoints() -> Vec<Endpoint> {
             .operation("receipt", "receipts", "Show a receipt with the bytes that were signed")
             .parameters(&["Signer"])
             .named(200, "StoredReceipt")
+            .not_found(),
+        blocking(Get, "/v1/receipts/{id}/proof", ANY_ROLE, log::of_receipt)
+            .operation("receiptProof", "log", "Prove that a receipt is in the transparency log")
+            .description("`proofmark log verify` checks it offline.")
+            .ok_text("text/plain", "A proof file (C2SP tlog-proof) with the receipt in it")
             .not_found(),
         // A request has the expected outputs and the salt, which the agent that is tested must not read.
         blocking(Get, "/v1/receipts/{id}/request", ADMIN, receipts::request)

@@ -11,6 +11,7 @@
 //! | [`reply`], [`problem`], [`observe`] | its answer, and what the log and the figures say of it |
 //! | `endpoints`, `operation`, `openapi`, `opaque`, `docs` | the table of endpoints, and its description |
 //! | `decisions`, `deciding`, `runtime`, `receipts`, `verifications`, `submit`, `steps`, `acp`, `clawbizarre`, `health`, `metrics` (with `figures`) | the handlers, and the bodies they read (`attempt_body`, `receipt_body`) |
+//! | `transparency` | the files of the log, proofs, the task that signs checkpoints, and a witness as a server of its own |
 //! | `mcp` | the same over the Model Context Protocol |
 //! | `services` | what HTTP and MCP share: the decider, verifications, acceptances |
 //! | `reload`, `replace`, `logging`, `work` | files that are read again, the log, and a process that only runs jobs |
@@ -41,6 +42,7 @@ mod opaque;
 mod openapi;
 mod operation;
 pub mod origin;
+mod outgoing;
 mod peer;
 mod peer_address;
 mod pool;
@@ -66,6 +68,7 @@ mod steps;
 pub mod stop;
 mod submit;
 mod trace;
+mod transparency;
 mod verifications;
 mod viewers;
 mod webhook;
@@ -96,5 +99,6 @@ pub use services::{Services, Signers, probe_host};
 pub use socket::SocketSettings;
 pub use verifications::follow_job;
 pub use viewers::Viewers;
+pub use transparency::{LogClient, RemoteLog, RemoteLogError, ServedLog, serve_witness};
 pub use webhook::{Webhook, WebhookError};
 pub use work::{Ended, WorkError, WorkSettings, log_jobs, log_lost_jobs, work};

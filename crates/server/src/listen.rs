@@ -40,6 +40,7 @@ use crate::router::router;
 use crate::services::Services;
 use crate::socket::{Socket, SocketSettings};
 use crate::state::{AppState, Callers};
+use crate::transparency;
 use crate::webhook::{self, Webhook};
 
 /// The longest head of a request, in bytes.
@@ -173,6 +174,8 @@ pub fn serve_until<Stop: Future<Output = ()>>(
         listening(listener.as_ref().map(|(_, address)| *address));
         let sweep = tokio::spawn(sweep(Arc::clone(&state)));
         let told = webhook.map(|webhook| tokio::spawn(webhook::tell(webhook, Arc::clone(&state.services))));
+        let log = state.services.log.clone();
+        let log = log.map(|log| tokio::spawn(transparency::publish(log, Arc::clone(&state.services))));
         let reload = tokio::spawn(reload::watch_files(files, Arc::clone(&state.stale), true));
         let graceful = GracefulShutdown::new();
         let all = router(&endpoints, Arc::clone(&state));
@@ -192,7 +195,7 @@ pub fn serve_until<Stop: Future<Output = ()>>(
         finish(&state, graceful).await;
         reload.abort();
         sweep.abort();
-        told.inspect(tokio::task::JoinHandle::abort);
+        told.into_iter().chain(log).for_each(|task| task.abort());
         Ok(())
     });
     // A thread that does not end must not hold up the process: what it does is not stored.

@@ -399,7 +399,7 @@ impl From<Received> for ReceivedEntry {
     }
 }
 
-fn stored(context: &RequestContext<'_>) -> Result<StoredReceipt, Problem> {
+pub(crate) fn stored(context: &RequestContext<'_>) -> Result<StoredReceipt, Problem> {
     context.store().receipt(&id(context)?)?.ok_or_else(no_receipt)
 }
 

@@ -21,6 +21,7 @@ use crate::keys::Caller;
 use crate::observe::decided;
 use crate::problem::Problem;
 use crate::receipt_body::ReceiptBody;
+use crate::transparency::ServedLog;
 use crate::viewers::Viewers;
 
 /// Whom a server trusts.
@@ -55,6 +56,8 @@ pub struct Services {
     /// Who looks at what waits.
     pub viewers: Viewers,
     workflow_policy: RwLock<Option<Arc<WorkflowPolicy>>>,
+    /// The log that the server signs and shows, if it does.
+    pub(crate) log: Option<Arc<ServedLog>>,
 }
 
 impl Services {
@@ -67,7 +70,14 @@ impl Services {
             worker_keys: RwLock::new(Arc::new([])),
             viewers: Viewers::default(),
             workflow_policy: RwLock::default(),
+            log: None,
         }
+    }
+
+    /// Signs this log of the store, and shows it.
+    #[must_use]
+    pub fn with_log(self, log: ServedLog) -> Services {
+        Services { log: Some(Arc::new(log)), ..self }
     }
 
     /// Vouches for receipts of these signers, which workers make: their keys are listed with the server's own.

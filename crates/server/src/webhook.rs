@@ -8,16 +8,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{io, iter};
+use std::io;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Method, Request, StatusCode, Uri, header};
 use base64ct::{Base64, Encoding};
 use hmac::{Hmac, KeyInit, Mac};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, object};
 use proofmark_store::{Cursor, Decision, StoreError, Tenant, WaitingNotice};
@@ -27,6 +23,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::origin;
+use crate::outgoing::{self, HttpsClient};
 use crate::services::Services;
 
 /// How often the store is asked what waits.
@@ -53,7 +50,7 @@ pub struct Webhook {
     secret: Vec<u8>,
     /// What the servers on a store call telling it, one of which does.
     duty: String,
-    client: Client<HttpsConnector<HttpConnector>, Body>,
+    client: HttpsClient,
 }
 
 /// Why there is no webhook, completing "failed to …".
@@ -104,13 +101,7 @@ impl Webhook {
         }
         let secret = secret.trim().strip_prefix(SECRET_PREFIX).and_then(|text| Base64::decode_vec(text).ok());
         let secret = secret.filter(|secret| SECRET_BYTES.contains(&secret.len())).ok_or(WebhookError::Secret)?;
-        let mut tcp = HttpConnector::new();
-        tcp.set_connect_timeout(Some(MAX_SENDING));
-        tcp.enforce_http(false);
-        let tls = HttpsConnectorBuilder::new().with_native_roots().map_err(WebhookError::Certificates)?;
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .build(tls.https_or_http().enable_http1().wrap_connector(tcp));
+        let client = outgoing::client(MAX_SENDING).map_err(WebhookError::Certificates)?;
         // An address may have a secret in it, and may be long.
         let duty = format!("webhook {}", Sha256Digest::of(address.to_string().as_bytes()));
         Ok(Self { address, secret, duty, client })
@@ -139,7 +130,7 @@ impl Webhook {
         match answer {
             Ok(Ok(answer)) if answer.status().is_success() => Ok(()),
             Ok(Ok(answer)) => Err(Failed::Answered(answer.status())),
-            Ok(Err(error)) => Err(Failed::lost(&causes(&error))),
+            Ok(Err(error)) => Err(Failed::lost(&outgoing::causes(&error))),
             Err(_) => Err(Failed::lost("it did not answer in time")),
         }
     }
@@ -156,11 +147,6 @@ impl Failed {
     fn lost(error: &(impl ToString + ?Sized)) -> Self {
         Self::Lost(shown(&error.to_string()))
     }
-}
-
-fn causes(error: &dyn std::error::Error) -> String {
-    let causes = iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// `v1,` and the base64 of HMAC-SHA256 over the id, the time and the body (Standard Webhooks).

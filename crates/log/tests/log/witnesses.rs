@@ -1,6 +1,7 @@
 use std::fs;
+use std::sync::Arc;
 
-use proofmark_log::{LogKeeper, Witness, WitnessAnswer, WitnessError};
+use proofmark_log::{LogKeeper, Witness, WitnessAnswer, WitnessError, Witnesses};
 use proofmark_tlog::{Cosigner, Policy, TrustedKeys, Witnessed, add_checkpoint_body, verify_proof};
 
 use crate::samples::{ORIGIN, Place, add, digest, keeper};
@@ -17,7 +18,7 @@ fn witnesses_cosign_what_continues_and_a_proof_shows_it() {
     let vkey = plain.vkey().clone();
     let folder = |number: u8| state.path().join(number.to_string());
     let open = |number: u8| Witness::open(cosigner(number), vec![vkey.clone()], &folder(number)).unwrap();
-    let (one, two) = (open(1), open(2));
+    let (one, two) = (Arc::new(open(1)), Arc::new(open(2)));
     let policy = format!(
         "log {vkey}\nwitness one {} http://one/\nwitness two {} http://two\nwitness three {} http://three\ngroup most 2 one two three\nquorum most\n",
         one.vkey(),
@@ -25,10 +26,11 @@ fn witnesses_cosign_what_continues_and_a_proof_shows_it() {
         cosigner(3).vkey(),
     );
     let policy = Policy::parse(policy.as_bytes()).unwrap();
-    let ask = |url: &str, body: String| {
+    let (first, second) = (Arc::clone(&one), Arc::clone(&two));
+    let ask = move |url: &str, body: String| {
         let witness = match url {
-            "http://one/add-checkpoint" => &one,
-            "http://two/add-checkpoint" => &two,
+            "http://one/add-checkpoint" => &first,
+            "http://two/add-checkpoint" => &second,
             _ => return Err("it cannot be reached".to_owned()),
         };
         Ok(match witness.add_checkpoint(body.as_bytes(), 1_767_225_600).unwrap() {
@@ -36,17 +38,21 @@ fn witnesses_cosign_what_continues_and_a_proof_shows_it() {
             WitnessAnswer::Refused(refusal) => (refusal.status(), refusal.body().into_bytes()),
         })
     };
-    let keeper = || {
-        let signer = place.home().signer(None).unwrap();
-        LogKeeper::new(&store, place.home(), signer).with_witnesses(policy.witnesses(), Box::new(ask))
+    let ask = Arc::new(ask);
+    let witnesses = || {
+        let ask = Arc::clone(&ask);
+        Witnesses::new(policy.witnesses(), Box::new(move |url, body| ask(url, body)))
     };
     for size in [3, 4, 300] {
         add(&store, 0..size);
         // Each time a new process, which does not know what they have cosigned.
-        let published = keeper().publish().unwrap();
+        let witnesses = witnesses();
+        let signer = place.home().signer(None).unwrap();
+        let keeper = LogKeeper::new(&store, place.home(), signer).with_witnesses(&witnesses);
+        let published = keeper.publish().unwrap();
         assert_eq!(published.checkpoint.size, size);
         assert_eq!(published.missing, [("three".to_owned(), "it cannot be reached".to_owned())]);
-        let proof = keeper().prove(&digest(2), None).unwrap().to_bytes();
+        let proof = keeper.prove(&digest(2), None).unwrap().to_bytes();
         let found = verify_proof(&proof, &digest(2), TrustedKeys { logs: &[], policy: Some(&policy) });
         assert_eq!((found.witnessed, found.cosignatures.len()), (Witnessed::Met, 2));
     }

@@ -1,0 +1,69 @@
+//! Signs a checkpoint of what was stored, within a second or so, while no other server on the store does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use proofmark_log::{LogError, Published};
+use proofmark_store::StoreError;
+use tokio::time::{Instant, MissedTickBehavior};
+use tracing::{error, info, warn};
+
+use super::ServedLog;
+use crate::services::Services;
+
+/// How often the store is asked for new entries.
+const ROUND: Duration = Duration::from_secs(1);
+/// How often witnesses are asked that did not cosign, where nothing new was stored.
+const ASK_AGAIN: Duration = Duration::from_secs(30);
+/// What the servers on a store call signing its log.
+const DUTY: &str = "log";
+
+/// Publishes until the server ends.
+pub(crate) async fn publish(log: Arc<ServedLog>, services: Arc<Services>) {
+    let (mut rounds, mut told) = (tokio::time::interval(ROUND), None::<String>);
+    let mut last_asked = None::<Instant>;
+    rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        rounds.tick().await;
+        let is_due = last_asked.is_none_or(|asked| asked.elapsed() >= ASK_AGAIN);
+        let (own_log, own_services) = (Arc::clone(&log), Arc::clone(&services));
+        let Ok(done) = tokio::task::spawn_blocking(move || round(&own_log, &own_services, is_due)).await else {
+            continue;
+        };
+        match done {
+            Ok(None) => {}
+            Ok(Some(Published { checkpoint, is_new, missing, .. })) => {
+                last_asked = Some(Instant::now());
+                if is_new {
+                    info!(entries = checkpoint.size, "a checkpoint of the log was signed");
+                }
+                for (witness, cause) in missing {
+                    warn!(witness, cause, "a witness did not cosign the log");
+                }
+                told = None;
+            }
+            Err(problem) => {
+                // Once: it is tried again every second.
+                let cause = problem.to_string();
+                if told.as_ref() != Some(&cause) {
+                    error!(cause, "the log cannot be signed");
+                    told = Some(cause);
+                }
+            }
+        }
+    }
+}
+
+/// Signs what is new, or asks witnesses again; nothing where there is neither, or another server has the duty.
+fn round(log: &ServedLog, services: &Services, is_due: bool) -> Result<Option<Published>, LogError> {
+    let store = services.decider.store();
+    let has_duty = services.verifications.take_on(DUTY)?;
+    let is_behind = || -> Result<bool, StoreError> {
+        let state = store.log_state()?;
+        Ok(state.checkpoint.is_empty() || state.signed < store.log_length()?)
+    };
+    if !has_duty || !(is_due || is_behind()?) {
+        return Ok(None);
+    }
+    log.keeper(store).publish().map(Some)
+}

@@ -87,6 +87,7 @@ impl Vkey {
         &self.name
     }
 
+    /// What it signs.
     #[must_use]
     pub fn key_type(&self) -> KeyType {
         self.key_type

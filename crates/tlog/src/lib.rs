@@ -38,7 +38,7 @@ pub use cosignature::{Cosignature, Cosigner, MAX_TIME};
 pub use hash::{Hash, ParseHashError, leaf, node};
 pub use key::{KeyNameError, KeyType, PrivateKeyError, Vkey, VkeyError};
 pub use note::{MAX_NOTE_BYTES, MAX_NOTE_LINES, Note, NoteError, SignatureMismatch};
-pub use path::{CHECKPOINT_PATH, TileContent, TilePath, TilePathError};
+pub use path::{CHECKPOINT_PATH, TileContent, TilePath, TilePathError, origin_folder};
 pub use policy::{MAX_POLICY_BYTES, MAX_POLICY_ITEMS, Party, Policy, PolicyError};
 pub use proof::{MAX_PROOF_HASHES, ProofError, verify_consistency, verify_inclusion};
 pub use proof_file::{MAX_EXTRA_BYTES, MAX_PROOF_FILE_BYTES, ProofFile, ProofFileError};

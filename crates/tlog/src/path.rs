@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use proofmark_receipt::shown;
+use proofmark_receipt::{Sha256Digest, shown};
 use thiserror::Error;
 
 use crate::text::decimal;
@@ -119,6 +119,12 @@ impl fmt::Display for TilePath {
         }
         Ok(())
     }
+}
+
+/// The folder of a log at a witness or a mirror: SHA-256 of its origin, in 64 lower-case hex digits (C2SP tlog-witness, tlog-mirror).
+#[must_use]
+pub fn origin_folder(origin: &str) -> String {
+    Sha256Digest::of(origin.as_bytes()).bare_hex()
 }
 
 /// Groups of three digits, all but the last with `x` before, and no group of zeros before others.

@@ -6,6 +6,7 @@ use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use proofmark_receipt::{Sha256Digest, shown};
 use thiserror::Error;
 
+use crate::Code;
 use crate::text::{base64, to_base64};
 
 /// How many bytes an Ed25519 key, a seed and a signature have.
@@ -50,6 +51,14 @@ pub enum PrivateKeyError {
     Name(KeyNameError),
     #[error("not an Ed25519 private key in PKCS#8 PEM: make one with `openssl genpkey -algorithm ed25519`")]
     Pem,
+}
+
+impl VkeyError {
+    /// Its code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        Code::MalformedVkey
+    }
 }
 
 /// A verifier key: the name, the type and the public key of a log, a witness or a mirror (C2SP signed-note, "Verifier keys").

@@ -4,7 +4,7 @@
 //! signed document ([`entry_of`]). It follows RFC 9162 and the specifications of C2SP (c2sp.org: signed-note, tlog-checkpoint,
 //! tlog-tiles, tlog-cosignature, tlog-witness, tlog-proof, tlog-policy), and reads only one spelling of each thing.
 //!
-//! - The tree: [`Hash`], [`Tiles`], [`Appender`], [`root`], [`inclusion_proof`], [`consistency_proof`] and what verifies them. Files of a
+//! - The tree: `Hash`, [`Tiles`], [`Appender`], [`root`], [`inclusion_proof`], [`consistency_proof`] and what verifies them. Files of a
 //!   log have a [`TilePath`]; entries stand in a [`bundle`].
 //! - Who signs: [`Vkey`], [`LogSigner`], [`Cosigner`]; [`Note`], [`Checkpoint`] and [`SignedCheckpoint`] are what they sign.
 //! - Who verifies: [`Policy`], [`ProofFile`], [`verify_proof`], with the answers of [`Code`].

@@ -4,8 +4,9 @@ use std::str::FromStr;
 use proofmark_receipt::{Sha256Digest, shown};
 use thiserror::Error;
 
+use crate::hash::HASH_BYTES;
 use crate::text::decimal;
-use crate::{TILE_HASHES, TileId};
+use crate::{BUNDLE_ENTRY_BYTES, TILE_HASHES, TileId};
 
 /// The path of a log's checkpoint below its URL (C2SP tlog-tiles).
 pub const CHECKPOINT_PATH: &str = "checkpoint";
@@ -60,6 +61,16 @@ impl TilePath {
             TileContent::Entries(index) => TileId { level: 0, index },
         };
         usize::from(self.width) <= id.width(size)
+    }
+
+    /// How many bytes it has: the first of those that are stored for the wider one.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        let of_each = match self.content {
+            TileContent::Tile(_) => HASH_BYTES,
+            TileContent::Entries(_) => BUNDLE_ENTRY_BYTES,
+        };
+        usize::from(self.width) * of_each
     }
 
     fn with_width(content: TileContent, width: usize) -> Option<Self> {

@@ -65,6 +65,7 @@ fn an_entry_is_the_digest_of_the_canonical_form() {
     let cose = b"\xd2\x84\x40\xa0\x40\x40";
     assert_eq!(entry_of(cose).unwrap(), Sha256Digest::of(cose));
     assert!(entry_of(b"").is_err() && entry_of(b"{\"a\":1,\"a\":2}").is_err());
+    assert_eq!(entry_of(b"[1]"), Err(EntryError::NotAnObject));
 }
 
 /// A proof of entry 100 of 300, with a cosignature and a document inside.

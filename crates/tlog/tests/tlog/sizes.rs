@@ -114,10 +114,9 @@ fn keys_and_the_checkpoint_are_those_of_the_data() {
 fn file(tree: &Stored, path: &str) -> Vec<u8> {
     let parsed: TilePath = path.parse().unwrap();
     assert_eq!(parsed.to_string(), path);
-    let width = usize::from(parsed.width);
-    let bytes = match parsed.content {
-        TileContent::Tile(id) => &tree.tiles[&id][..width * 32],
-        TileContent::Entries(index) => &tree.bundles[&index][..width * BUNDLE_ENTRY_BYTES],
+    let stored = match parsed.content {
+        TileContent::Tile(id) => &tree.tiles[&id],
+        TileContent::Entries(index) => &tree.bundles[&index],
     };
-    bytes.to_vec()
+    stored[..parsed.length()].to_vec()
 }

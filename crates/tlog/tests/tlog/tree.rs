@@ -61,9 +61,9 @@ fn with_a_bit_changed(proof: &[Hash], place: usize, bit: usize) -> Vec<Hash> {
 #[test]
 fn what_a_tree_does_not_have_is_refused_by_name() {
     let mut tree = stored(&entries(300), &[300]);
-    assert_eq!(inclusion_proof(300, 300, &tree), Err(TreeError::Beyond { asked: 300, size: 300 }));
-    assert_eq!(inclusion_proof(0, 0, &tree), Err(TreeError::Beyond { asked: 0, size: 0 }));
-    assert_eq!(consistency_proof(301, 300, &tree), Err(TreeError::Beyond { asked: 301, size: 300 }));
+    assert_eq!(inclusion_proof(300, 300, &tree), Err(TreeError::BeyondTree { index: 300, size: 300 }));
+    assert_eq!(inclusion_proof(0, 0, &tree), Err(TreeError::BeyondTree { index: 0, size: 0 }));
+    assert_eq!(consistency_proof(301, 300, &tree), Err(TreeError::NotOlder { old: 301, new: 300 }));
     assert_eq!(consistency_proof(0, 300, &tree), Ok(Vec::new()));
     assert_eq!(root(0, &tree), Ok(Hash::OF_NOTHING));
 

@@ -26,6 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("guard", &["receipt", "boundary", "flow", "session"]),
     ("hosts", &["receipt", "evidence", "session", "shell"]),
     ("interop", &["receipt"]),
+    ("tlog", &["receipt"]),
     ("otlp", &["receipt"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
@@ -140,6 +141,7 @@ const PURE_CRATES: &[&str] = &[
     "interop",
     "session",
     "statement",
+    "tlog",
 ];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
@@ -405,20 +407,21 @@ fn every_dependency_says_why_it_is_there() {
 }
 
 #[test]
-fn receipt_and_interop_build_for_wasm32() {
+fn receipt_interop_and_tlog_build_for_wasm32() {
     const TARGET: &str = "wasm32-unknown-unknown";
     let printed = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output().unwrap();
     let library = String::from_utf8(printed.stdout).unwrap();
     if !printed.status.success() || !Path::new(library.trim()).exists() {
-        let help = format!("`rustup target add {TARGET}` builds `receipt` and `interop` for it");
+        let help = format!("`rustup target add {TARGET}` builds `receipt`, `interop` and `tlog` for it");
         return proofmark_testing::skip("wasm32", &help);
     }
     let built = Command::new(env!("CARGO"))
-        .args(["check", "--package", "proofmark-receipt", "--package", "proofmark-interop", "--target", TARGET])
+        .args(["check", "--package", "proofmark-receipt", "--package", "proofmark-interop"])
+        .args(["--package", "proofmark-tlog", "--target", TARGET])
         .current_dir(root())
         .status()
         .unwrap();
-    assert!(built.success(), "`receipt` or `interop` does not build for {TARGET}");
+    assert!(built.success(), "`receipt`, `interop` or `tlog` does not build for {TARGET}");
 }
 
 fn metadata() -> Metadata {

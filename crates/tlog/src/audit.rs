@@ -1,7 +1,7 @@
 use proofmark_receipt::Sha256Digest;
 use thiserror::Error;
 
-use crate::bundle::{BUNDLE_ENTRY_BYTES, BundleError, read_bundle};
+use crate::bundle::{BundleError, read_bundle};
 use crate::hash::HASH_BYTES;
 use crate::{Appender, Code, Hash, TILE_HASHES, Tile, TileId, Tiles, leaf};
 
@@ -97,9 +97,8 @@ pub fn audit<F: LogFiles>(
         for entry in entries.iter().skip(known) {
             tree.append(entry);
         }
-        let grown = tree.take_tiles();
-        for tile in grown {
-            // Growing tiles are compared when they are as wide as in the whole tree.
+        for tile in tree.take_tiles() {
+            // A tile that grows is compared once, when it is as wide as in the whole tree.
             if tile.bytes.len() == tile.id.width(size) * HASH_BYTES {
                 compare(&tile, &entries, &files, size)?;
                 audited(Audited::Tile(tile)).map_err(AuditError::Storage)?;
@@ -114,8 +113,12 @@ fn read_entries<F: LogFiles>(files: &F, index: u64, size: u64) -> Result<Vec<Sha
     let width = TileId { level: 0, index }.width(size);
     let bytes = files.bundle(index, width).map_err(AuditError::Storage)?.ok_or(AuditError::BundleMissing(index))?;
     let malformed = |fault| AuditError::MalformedBundle { index, fault };
-    let length = malformed(BundleError::Length(bytes.len()));
-    read_bundle(bytes.get(..width * BUNDLE_ENTRY_BYTES).ok_or(length)?).map_err(malformed)
+    let mut entries = read_bundle(&bytes).map_err(malformed)?;
+    if entries.len() < width {
+        return Err(malformed(BundleError::Length(bytes.len())));
+    }
+    entries.truncate(width);
+    Ok(entries)
 }
 
 /// Compares a tile that was computed from the entries with the one that is stored.
@@ -129,11 +132,13 @@ fn compare<F: LogFiles>(
     let width = id.width(size);
     let stored = files.tile(id, width).map_err(AuditError::Storage)?.ok_or(AuditError::TileMissing(id))?;
     let malformed = AuditError::MalformedTile { id, bytes: stored.len(), width };
-    let stored = stored.get(..width * HASH_BYTES).ok_or(malformed)?;
-    let (stored, _) = stored.as_chunks::<HASH_BYTES>();
+    let (stored, rest) = stored.as_chunks::<HASH_BYTES>();
+    if !rest.is_empty() || !(width..=TILE_HASHES).contains(&stored.len()) {
+        return Err(malformed);
+    }
     let (hashes, _) = computed.bytes.as_chunks::<HASH_BYTES>();
     let place = (0..).zip(stored.iter().zip(hashes)).find(|(_, (stored, computed))| stored != computed);
-    // Of a partial tile that has grown, the first entries were held before and are only in the bundle now.
+    // The entries that were held before are not hashed above, but stand in the bundle again.
     let entry = (0..).zip(entries.iter().zip(hashes)).find(|(_, (entry, hash))| leaf(entry).as_bytes() != *hash);
     let first = id.index.saturating_mul(TILE_HASHES as u64);
     match (id.level, place, entry) {

@@ -29,9 +29,6 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Every code.
-            pub const ALL: &[Self] = &[$(Self::$name,)*];
-
             /// Its word in results.
             #[must_use]
             pub fn as_str(self) -> &'static str {

@@ -6,6 +6,7 @@ use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use proofmark_receipt::{Sha256Digest, shown};
 use thiserror::Error;
 
+use crate::Code;
 use crate::text::{base64, to_base64};
 
 /// How many bytes an Ed25519 key, a seed and a signature have.
@@ -52,6 +53,14 @@ pub enum PrivateKeyError {
     Pem,
 }
 
+impl VkeyError {
+    /// Its code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        Code::MalformedVkey
+    }
+}
+
 /// A verifier key: the name, the type and the public key of a log, a witness or a mirror (C2SP signed-note, "Verifier keys").
 ///
 /// Written `<name>+<key id>+<base64 of type and key>`.
@@ -87,6 +96,7 @@ impl Vkey {
         &self.name
     }
 
+    /// What it signs.
     #[must_use]
     pub fn key_type(&self) -> KeyType {
         self.key_type

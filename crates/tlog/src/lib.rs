@@ -4,7 +4,7 @@
 //! signed document ([`entry_of`]). It follows RFC 9162 and the specifications of C2SP (c2sp.org: signed-note, tlog-checkpoint,
 //! tlog-tiles, tlog-cosignature, tlog-witness, tlog-proof, tlog-policy), and reads only one spelling of each thing.
 //!
-//! - The tree: [`Hash`], [`Tiles`], [`Appender`], [`root`], [`inclusion_proof`], [`consistency_proof`] and what verifies them. Files of a
+//! - The tree: `Hash`, [`Tiles`], [`Appender`], [`root`], [`inclusion_proof`], [`consistency_proof`] and what verifies them. Files of a
 //!   log have a [`TilePath`]; entries stand in a [`bundle`].
 //! - Who signs: [`Vkey`], [`LogSigner`], [`Cosigner`]; [`Note`], [`Checkpoint`] and [`SignedCheckpoint`] are what they sign.
 //! - Who verifies: [`Policy`], [`ProofFile`], [`verify_proof`], with the answers of [`Code`].
@@ -38,7 +38,7 @@ pub use cosignature::{Cosignature, Cosigner, MAX_TIME};
 pub use hash::{Hash, ParseHashError, leaf, node};
 pub use key::{KeyNameError, KeyType, PrivateKeyError, Vkey, VkeyError};
 pub use note::{MAX_NOTE_BYTES, MAX_NOTE_LINES, Note, NoteError, SignatureMismatch};
-pub use path::{CHECKPOINT_PATH, TileContent, TilePath, TilePathError};
+pub use path::{CHECKPOINT_PATH, TileContent, TilePath, TilePathError, origin_folder};
 pub use policy::{MAX_POLICY_BYTES, MAX_POLICY_ITEMS, Party, Policy, PolicyError};
 pub use proof::{MAX_PROOF_HASHES, ProofError, verify_consistency, verify_inclusion};
 pub use proof_file::{MAX_EXTRA_BYTES, MAX_PROOF_FILE_BYTES, ProofFile, ProofFileError};

@@ -1,11 +1,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use proofmark_receipt::shown;
+use proofmark_receipt::{Sha256Digest, shown};
 use thiserror::Error;
 
+use crate::hash::HASH_BYTES;
 use crate::text::decimal;
-use crate::{TILE_HASHES, TileId};
+use crate::{BUNDLE_ENTRY_BYTES, TILE_HASHES, TileId};
 
 /// The path of a log's checkpoint below its URL (C2SP tlog-tiles).
 pub const CHECKPOINT_PATH: &str = "checkpoint";
@@ -60,6 +61,16 @@ impl TilePath {
             TileContent::Entries(index) => TileId { level: 0, index },
         };
         usize::from(self.width) <= id.width(size)
+    }
+
+    /// How many bytes it has: the first of those that are stored for the wider one.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        let of_each = match self.content {
+            TileContent::Tile(_) => HASH_BYTES,
+            TileContent::Entries(_) => BUNDLE_ENTRY_BYTES,
+        };
+        usize::from(self.width) * of_each
     }
 
     fn with_width(content: TileContent, width: usize) -> Option<Self> {
@@ -119,6 +130,12 @@ impl fmt::Display for TilePath {
         }
         Ok(())
     }
+}
+
+/// The folder of a log at a witness or a mirror: SHA-256 of its origin, in 64 lower-case hex digits (C2SP tlog-witness, tlog-mirror).
+#[must_use]
+pub fn origin_folder(origin: &str) -> String {
+    Sha256Digest::of(origin.as_bytes()).bare_hex()
 }
 
 /// Groups of three digits, all but the last with `x` before, and no group of zeros before others.

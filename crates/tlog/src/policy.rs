@@ -1,4 +1,4 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark_receipt::shown;
 use thiserror::Error;
@@ -39,7 +39,7 @@ struct Group {
 }
 
 /// A witness or a group, by its place in the policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Member {
     Witness(usize),
     Group(usize),
@@ -101,6 +101,7 @@ impl Policy {
         &self.logs
     }
 
+    /// The witnesses that are known, whether the quorum asks for them or not.
     #[must_use]
     pub fn witnesses(&self) -> &[Party] {
         &self.witnesses
@@ -109,7 +110,7 @@ impl Policy {
     /// Whether these cosignatures are enough. Those of other witnesses do not count.
     #[must_use]
     pub fn is_met_by(&self, cosignatures: &[Cosignature]) -> bool {
-        let keys: HashSet<_> = cosignatures.iter().map(|cosignature| cosignature.witness.public_key()).collect();
+        let keys: BTreeSet<_> = cosignatures.iter().map(|cosignature| cosignature.witness.public_key()).collect();
         let has_cosigned: Vec<bool> =
             self.witnesses.iter().map(|witness| keys.contains(witness.key.public_key())).collect();
         // Groups have only members that stand before them.
@@ -140,10 +141,10 @@ struct Reader<'a> {
     groups: Vec<Group>,
     quorum: Option<Option<Member>>,
     /// Names are bytes, which need not be text.
-    names: HashMap<&'a [u8], Member>,
-    log_keys: HashSet<[u8; 32]>,
-    witness_keys: HashSet<[u8; 32]>,
-    grouped: HashSet<Member>,
+    names: BTreeMap<&'a [u8], Member>,
+    log_keys: BTreeSet<[u8; 32]>,
+    witness_keys: BTreeSet<[u8; 32]>,
+    grouped: BTreeSet<Member>,
 }
 
 enum Fault {

@@ -15,7 +15,7 @@ pub enum ProofError {
     /// A prefix of nothing is no statement (RFC 9162, section 2.1.4).
     #[error("an empty tree is a prefix of every tree, so a proof of it proves nothing")]
     OldIsEmpty,
-    #[error("a proof between these sizes has another number of hashes than {0}")]
+    #[error("the proof has {0} hashes, which is not the number that it needs")]
     Length(usize),
     #[error("the hashes of the proof do not lead to the root")]
     RootMismatch,

@@ -14,9 +14,10 @@ pub enum TreeError<E> {
     /// Fewer hashes than the tree has there.
     #[error("tile {} of level {} has {bytes} bytes where the tree has {width} hashes of 32 bytes", .id.index, .id.level)]
     Short { id: TileId, bytes: usize, width: usize },
-    /// A proof of something that the tree does not have.
-    #[error("a tree of {size} entries has no proof for {asked}")]
-    Beyond { asked: u64, size: u64 },
+    #[error("a tree of {size} entries has no entry {index}")]
+    BeyondTree { index: u64, size: u64 },
+    #[error("a tree of {old} entries cannot be a prefix of one of {new}")]
+    NotOlder { old: u64, new: u64 },
     #[error(transparent)]
     Storage(E),
 }
@@ -36,7 +37,7 @@ pub fn root<T: Tiles>(size: u64, tiles: T) -> Result<Hash, TreeError<T::Error>> 
 /// [`TreeError`] when `index` is not below `size`, or when a tile is missing or cannot be read.
 pub fn inclusion_proof<T: Tiles>(index: u64, size: u64, tiles: T) -> Result<Vec<Hash>, TreeError<T::Error>> {
     if index >= size {
-        return Err(TreeError::Beyond { asked: index, size });
+        return Err(TreeError::BeyondTree { index, size });
     }
     let mut reader = Reader::new(size, tiles);
     let (mut from, mut to) = (0, size);
@@ -62,7 +63,7 @@ pub fn inclusion_proof<T: Tiles>(index: u64, size: u64, tiles: T) -> Result<Vec<
 /// [`TreeError`] when `old` is more than `new`, or when a tile is missing or cannot be read.
 pub fn consistency_proof<T: Tiles>(old: u64, new: u64, tiles: T) -> Result<Vec<Hash>, TreeError<T::Error>> {
     if old > new {
-        return Err(TreeError::Beyond { asked: old, size: new });
+        return Err(TreeError::NotOlder { old, new });
     }
     if old == 0 {
         return Ok(Vec::new());

@@ -57,8 +57,12 @@ pub enum LogTrust {
 
 /// The bytes are not a document whose entry is known.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the document is neither JSON nor a tagged `COSE_Sign1`: {0}")]
-pub struct EntryError(JsonError);
+pub enum EntryError {
+    #[error("the document is neither JSON nor a tagged `COSE_Sign1`: {0}")]
+    Json(JsonError),
+    #[error("the document is not a JSON object, as every receipt is")]
+    NotAnObject,
+}
 
 #[derive(Debug, Error)]
 enum Fault {
@@ -81,8 +85,9 @@ pub fn entry_of(document: &[u8]) -> Result<Sha256Digest, EntryError> {
     if document.first() == Some(&COSE_SIGN1) {
         return Ok(Sha256Digest::of(document));
     }
-    let json = Json::parse(document).map_err(EntryError)?;
-    Ok(Sha256Digest::of(&json.canonical_vrf()))
+    let json = Json::parse(document).map_err(EntryError::Json)?;
+    let object = json.as_object().ok_or(EntryError::NotAnObject)?;
+    Ok(Sha256Digest::of(&object.canonical_vrf()))
 }
 
 /// Verifies that a proof file proves this entry to be logged, in the order: file, log, checkpoint, cosignatures, quorum, inclusion.

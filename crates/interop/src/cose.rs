@@ -12,6 +12,6 @@ mod statement;
 
 pub use receipt::{CoseReceipt, Inclusion, MAX_RECEIPT_BYTES, Registration, sign_receipt, verify_receipt};
 pub use statement::{
-    DECISION_TYPE, MAX_RECEIPTS, MAX_STATEMENT_BYTES, Statement, attach_receipt, sign_statement, statement_entry,
-    verify_statement,
+    DECISION_TYPE, MAX_RECEIPTS, MAX_STATEMENT_BYTES, Statement, attach_receipt, claimed_by, sign_statement,
+    statement_entry, verify_statement,
 };

@@ -6,6 +6,8 @@ mod dsse;
 mod predicate;
 mod statement;
 
-pub use dsse::{MAX_ENVELOPE_BYTES, MAX_SIGNATURES, PAYLOAD_TYPE, Verified, bundle, envelope, key_id, verify};
+pub use dsse::{
+    MAX_ENVELOPE_BYTES, MAX_SIGNATURES, PAYLOAD_TYPE, Verified, bundle, claimed_by, envelope, key_id, verify,
+};
 pub use predicate::{SVR, TEST_RESULT, sign_svr, sign_test_result, svr, test_result};
 pub use statement::Statement;

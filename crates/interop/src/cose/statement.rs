@@ -4,9 +4,8 @@ use proofmark_receipt::{
     Json, Receipt, Sha256Digest, SignatureStatus, SignerId, SigningKey, UndecidableCause, Verification, json,
 };
 
-use super::CoseReceipt;
 use super::cbor::{Item, Map};
-use super::receipt::{self, MAX_RECEIPT_BYTES};
+use super::receipt::{self, CoseReceipt, MAX_RECEIPT_BYTES};
 use super::sign1::{self, ALG, CLAIMS, CONTENT_TYPE, EDDSA, IAT, ISS, KID, RECEIPTS, SUB, Sign1};
 use crate::document::{self, Decision, Document};
 use crate::{ExportError, a2a};
@@ -113,6 +112,12 @@ pub fn verify_statement(bytes: &[u8], trusted: &[SignerId]) -> Result<Statement,
         return Err(ExportError::IssuerMismatch);
     }
     Ok(Statement { document, verification, entry: entry(&sign1), receipts })
+}
+
+/// Whether bytes claim to be a COSE statement: they begin with the tag 18, as no text does.
+#[must_use]
+pub fn claimed_by(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&0xD2)
 }
 
 /// The entry of a statement in a log: SHA-256 of the statement without COSE receipts. Nothing is verified.

@@ -7,7 +7,7 @@ use base64ct::{Base64, Base64Url, Encoding};
 use proofmark_receipt::json::{self, Limits};
 use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, SigningKey, object, shown};
 
-use super::Statement;
+use super::statement::Statement;
 use crate::ExportError;
 
 /// The payload type of in-toto statements.
@@ -18,6 +18,8 @@ pub const MAX_ENVELOPE_BYTES: usize = json::MAX_BYTES / 3 * 4 + (64 << 10);
 /// The most signatures in one envelope. Each is tried with each key.
 pub const MAX_SIGNATURES: usize = 64;
 
+/// What the media types of all versions of bundles begin with.
+const BUNDLE_TYPES: &str = "application/vnd.dev.sigstore.bundle";
 const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
 /// A statement whose envelope verified.
@@ -44,7 +46,13 @@ pub fn envelope(statement: &Object, key: &SigningKey) -> Object {
     }
 }
 
-/// Verifies an envelope: at least `threshold` of `keys` have signed it, and it holds a statement.
+/// Whether a document claims to be an envelope, alone or in a Sigstore bundle.
+#[must_use]
+pub fn claimed_by(document: &Object) -> bool {
+    document.contains("payloadType") || in_bundle(document).is_some()
+}
+
+/// Verifies an envelope, alone or in a Sigstore bundle: at least `threshold` of `keys` have signed it, and it holds a statement.
 ///
 /// A key counts once, however often it is given or signs. Key ids are hints and decide nothing. Members that are not known are
 /// ignored, as the format demands: what is signed is the payload and its type.
@@ -56,7 +64,8 @@ pub fn verify(bytes: &[u8], keys: &[SignerId], threshold: NonZeroUsize) -> Resul
     let malformed = ExportError::MalformedEnvelope;
     let limits = Limits { max_bytes: MAX_ENVELOPE_BYTES, ..Limits::default() };
     let document = Json::parse_with(bytes, limits).map_err(|_| malformed("it is not JSON, or too large"))?;
-    let envelope = document.as_object().ok_or_else(|| malformed("it is not an object"))?;
+    let document = document.as_object().ok_or_else(|| malformed("it is not an object"))?;
+    let envelope = in_bundle(document).unwrap_or(document);
     let text = |name| envelope.get(name).and_then(Json::as_str);
     let payload_type = text("payloadType").ok_or_else(|| malformed("`payloadType` is not a string"))?;
     let payload = text("payload").and_then(decode).ok_or_else(|| malformed("`payload` is not base64"))?;
@@ -74,7 +83,7 @@ pub fn verify(bytes: &[u8], keys: &[SignerId], threshold: NonZeroUsize) -> Resul
     Ok(Verified { statement: Statement::read(&payload)?, signers })
 }
 
-/// The envelope in a Sigstore bundle 0.3, verified with a key that the reader has: it holds no certificate and no entry of a log.
+/// The envelope in a Sigstore bundle 0.3, to be verified with a key that the reader has: it holds no certificate and no entry of a log.
 /// `@sigstore/verify` reads it with its thresholds at 0; `sigstore` for Python wants a certificate.
 #[must_use]
 pub fn bundle(envelope: &Object, signer: &SignerId) -> Object {
@@ -86,6 +95,12 @@ pub fn bundle(envelope: &Object, signer: &SignerId) -> Object {
         },
         "dsseEnvelope": envelope.clone(),
     }
+}
+
+/// The envelope in a document that claims to be a bundle. What is an envelope itself holds no other one.
+fn in_bundle(document: &Object) -> Option<&Object> {
+    let media_type = document.get("mediaType").and_then(Json::as_str).filter(|_| !document.contains("payloadType"))?;
+    document.get("dsseEnvelope").filter(|_| media_type.starts_with(BUNDLE_TYPES))?.as_object()
 }
 
 /// The id of a key as `securesystemslib` derives it, which finds keys by nothing else.

@@ -36,6 +36,7 @@ fn a_statement_is_written_byte_for_byte() {
     let document = Document::from(Receipt::parse(&payload).unwrap());
     assert_eq!(sign_statement(&document, &issuer()).unwrap(), expected);
     assert_eq!(verify_statement(&expected, &[]).unwrap().document, document);
+    assert!(cose::claimed_by(&expected) && !cose::claimed_by(&payload));
     assert_eq!(public_key("cose/issuer.pem"), Some(issuer().signer()));
 }
 

@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use proofmark_interop::intoto::{
-    MAX_ENVELOPE_BYTES, MAX_SIGNATURES, SVR, TEST_RESULT, bundle, envelope, key_id, sign_svr, sign_test_result, svr,
-    test_result, verify,
+    MAX_ENVELOPE_BYTES, MAX_SIGNATURES, SVR, TEST_RESULT, bundle, claimed_by, envelope, key_id, sign_svr,
+    sign_test_result, svr, test_result, verify,
 };
 use proofmark_interop::{Decision, Document, ExportError};
 use proofmark_receipt::{
@@ -257,14 +257,27 @@ fn statements_that_break_a_rule_are_refused() {
     }
 }
 
+const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
+
 #[test]
 fn a_bundle_holds_the_envelope() {
     let envelope = sign_test_result(&receipt(Verdict::Pass), None, &issuer()).unwrap();
     let bundle = bundle(&envelope, &issuer().signer());
-    assert_eq!(bundle.get("dsseEnvelope"), Some(&Json::from(envelope)));
-    assert_eq!(text(&bundle, "mediaType"), "application/vnd.dev.sigstore.bundle.v0.3+json");
+    assert_eq!(bundle.get("dsseEnvelope"), Some(&Json::from(envelope.clone())));
+    assert_eq!(text(&bundle, "mediaType"), BUNDLE);
     let material = bundle.get("verificationMaterial").and_then(Json::as_object).unwrap();
     // Of the seed 32 x 01, as `securesystemslib` derives it.
     let hint = "7ab6b86cb2c9684b0ddc10896153aa2595decf4d4327a5ff1a8ab7422c828b12";
     assert_eq!(material.get("publicKey"), Some(&Json::from(object! { "hint": hint })));
+    assert!(claimed_by(&bundle) && claimed_by(&envelope) && !claimed_by(&object! { "mediaType": BUNDLE }));
+    let mut other = bundle.clone();
+    assert!(once(Json::from(bundle).to_text().as_bytes(), issuer().signer()).is_ok());
+    other.insert("mediaType", "text/plain");
+    assert_eq!(code(&once(Json::from(other).to_text().as_bytes(), issuer().signer())), "malformed_envelope");
+    // An envelope holds no other one: who reads only envelopes would read the outer one.
+    let mut both = envelope.clone();
+    both.insert("payload", "e30=");
+    both.insert("mediaType", BUNDLE);
+    both.insert("dsseEnvelope", envelope);
+    assert_eq!(code(&once(Json::from(both).to_text().as_bytes(), issuer().signer())), "signature_mismatch");
 }

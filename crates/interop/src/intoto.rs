@@ -11,3 +11,5 @@ pub use dsse::{
 };
 pub use predicate::{SVR, TEST_RESULT, sign_svr, sign_test_result, svr, test_result};
 pub use statement::Statement;
+
+pub(crate) use statement::statement;

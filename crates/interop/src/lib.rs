@@ -1,5 +1,5 @@
 //! Receipts and jobs in the formats of other protocols: [`acp`] (agent commerce), [`x402`] (paid HTTP answers), [`a2a`] (agent to
-//! agent), [`cose`] (SCITT) and [`intoto`] (attestations).
+//! agent), [`cose`] (SCITT) and [`intoto`] (attestations); and guarded sessions as traces and audit records ([`session`]).
 //!
 //! Documents in, documents out. It does not know who is trusted, how a verification is run or where receipts are stored: the caller
 //! says what it found out. `cose` and `intoto` sign what they write with the key that the caller gives, and verify what they read.
@@ -10,6 +10,7 @@ pub mod cose;
 mod document;
 mod error;
 pub mod intoto;
+pub mod session;
 pub mod x402;
 
 pub use document::{Decision, Document};

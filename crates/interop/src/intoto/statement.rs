@@ -71,7 +71,7 @@ impl Statement {
 }
 
 /// A statement about one subject.
-pub(super) fn statement(name: &str, digest: &Sha256Digest, predicate_type: &str, predicate: Object) -> Object {
+pub(crate) fn statement(name: &str, digest: &Sha256Digest, predicate_type: &str, predicate: Object) -> Object {
     object! {
         "_type": STATEMENT_TYPE,
         "subject": vec![descriptor(name, digest)],

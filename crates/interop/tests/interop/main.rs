@@ -12,4 +12,5 @@ mod intoto;
 mod properties;
 mod python;
 mod scitt_cose;
+mod session;
 mod support;

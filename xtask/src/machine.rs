@@ -54,14 +54,20 @@ pub const PROGRAMS: [(&str, &[&str]); 11] = [
 ];
 
 /// What the tests import from Python, and the package that brings it.
-const PACKAGES: [(&str, &str); 9] = [
+const PACKAGES: [(&str, &str); 14] = [
     ("a2a", "a2a-sdk==1.3.0"),
+    // pycose does not know the types that later versions read.
+    ("cbor2", "cbor2==5.9.0"),
     ("cryptography.hazmat.primitives.asymmetric.ed25519", "cryptography"),
+    ("in_toto_attestation", "in-toto-attestation==0.9.3"),
     ("mcp", "mcp==2.3.0"),
     ("mcp_server_fetch", "mcp-server-fetch==2026.10.24"),
     ("mcp_server_git", "mcp-server-git==2026.10.19"),
     ("mcp_server_time", "mcp-server-time==2026.10.19"),
+    ("pycose", "pycose==1.1.0"),
     ("pytest", "pytest"),
+    ("scitt_cose", "scitt-cose==0.5.0"),
+    ("securesystemslib", "securesystemslib==1.6.0"),
     ("verifiedx", "verifiedx==0.1.20"),
     ("virtuals_acp", "virtuals-acp==0.3.23"),
 ];

@@ -52,7 +52,10 @@ impl SigningKey {
     }
 
     /// Ed25519(key, `message`), RFC 8032 section 5.1.6.
-    pub(crate) fn sign(&self, message: &[u8]) -> [u8; 64] {
+    ///
+    /// A caller begins the message with the mark of its format, so that no signature of one format is one of another. Receipts and
+    /// documents sign 64 hex digits.
+    pub fn sign(&self, message: &[u8]) -> [u8; 64] {
         self.0.sign(message).to_bytes()
     }
 }

@@ -79,7 +79,12 @@ impl SignerId {
 
     /// SHA-256(DER SubjectPublicKeyInfo), for people to compare.
     pub fn fingerprint(&self) -> String {
-        Sha256Digest::of(&self.spki()).to_string()
+        self.key_hash().to_string()
+    }
+
+    /// The digest that [`SignerId::fingerprint`] writes.
+    pub fn key_hash(&self) -> Sha256Digest {
+        Sha256Digest::of(&self.spki())
     }
 
     /// The public key as PEM (RFC 7468, section 13).
@@ -111,7 +116,7 @@ impl SignerId {
     }
 
     /// Ed25519-verify-strict(self, `message`, `signature`): no small-order key, no non-canonical encoding.
-    pub(crate) fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
+    pub fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         strict::verify(&self.0, message, signature)
     }
 

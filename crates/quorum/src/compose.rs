@@ -1,6 +1,6 @@
 use proofmark_receipt::{
-    ChainHead, Draft, Hashes, Profile, Receipt, ReceiptId, Sha256Digest, SignatureStatus, SignerId, Timestamp, Verdict,
-    object, verify_receipt,
+    ChainHead, Draft, Hashes, Profile, Receipt, ReceiptId, SignatureStatus, SignerId, Timestamp, Verdict, object,
+    verify_receipt,
 };
 use thiserror::Error;
 
@@ -34,18 +34,18 @@ pub struct Member<'a> {
     pub head: Option<&'a ChainHead>,
 }
 
-/// Why receipts are no quorum.
+/// Why receipts cannot be composed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ComposeError {
     #[error("compose the quorum: {0} reviews, expected {MIN_REVIEWS} to {MAX_REVIEWS}")]
     Size(usize),
-    #[error("compose the quorum: {threshold} of {reviews} reviews are no majority")]
+    #[error("compose the quorum: {threshold} of {reviews} reviews are not a majority")]
     Threshold { threshold: usize, reviews: usize },
     #[error("compose the quorum: the receipt `{receipt_id}` does not verify: {}", status.cause().unwrap_or_default())]
     NotValid { receipt_id: ReceiptId, status: SignatureStatus },
     #[error("compose the quorum: the receipt `{0}` is of a quorum itself")]
     Quorum(ReceiptId),
-    /// Of tier 3, and no judgment: an approval is of one action, and does not serve as a judgment.
+    /// Of tier 3, but not a judgment: an approval is of one action, and does not serve as a judgment.
     #[error("compose the quorum: the receipt `{receipt_id}`: {error}")]
     Judgment { receipt_id: ReceiptId, error: Box<TierError> },
     #[error("compose the quorum: the receipt `{0}` is given twice")]
@@ -127,10 +127,7 @@ impl Composition<'_> {
             return Err(ComposeError::Challenge(receipt_id));
         }
         let record = match member.head {
-            Some(head) if head.verify(&[]).signer == Some(signer) => {
-                let hash = Sha256Digest::of(&head.document().canonical_vrf());
-                Some(ChainRecord { head: hash, length: head.length() })
-            }
+            Some(head) if head.verify(&[]).signer == Some(signer) => Some(ChainRecord::of(head)),
             Some(_) => return Err(ComposeError::Head(receipt_id)),
             None => None,
         };

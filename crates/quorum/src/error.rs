@@ -41,7 +41,7 @@ impl TierError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            // A valid signature has no code, and is no error.
+            // A valid signature has no code. Only others become an error.
             Self::Receipt(status) => status.code().unwrap_or("valid"),
             Self::MalformedQuorum(_) => "malformed_quorum",
             Self::MemberMissing(_) => "member_missing",

@@ -22,9 +22,16 @@ pub(crate) fn demand(holds: bool, place: &str, message: &str) -> Result<(), Docu
     if holds { Ok(()) } else { Err(wrong(place, message)) }
 }
 
-/// `metadata.kind`, which may be left out, names this kind; `metadata.structural` is this; `metadata.fault` is `verifier` where the
-/// verdict is `error`, and absent elsewhere.
+/// The members of metadata by which a receipt says what it is.
+const MARKS: [&str; 3] = ["approval", "judgment", "quorum"];
+
+/// Of the marks, metadata has that of this kind alone, which `metadata.kind` names if it is there. `metadata.structural` is this, and
+/// `metadata.fault` is `verifier` where the verdict is `error`, and absent elsewhere.
 pub(crate) fn common(receipt: &Receipt, kind: &str, structural: bool, is_error: bool) -> Result<(), DocumentError> {
+    // An approval is of one action and is spent, a judgment is of work and is not: none of them serves as another.
+    if let Some(field) = MARKS.into_iter().filter(|mark| *mark != kind).find_map(|mark| metadata(receipt, mark)) {
+        return Err(field.error(Cause::ConflictingFields, format!("a {kind} is nothing else")));
+    }
     if let Some(field) = metadata(receipt, "kind") {
         demand(field.text()? == kind, &field.at, &format!("expected `{kind}`"))?;
     }

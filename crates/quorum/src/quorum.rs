@@ -2,7 +2,9 @@
 
 mod read;
 
-use proofmark_receipt::{Detail, Json, Receipt, ReceiptId, Results, Sha256Digest, SignerId, Status, Verdict, object};
+use proofmark_receipt::{
+    ChainHead, Detail, Json, Receipt, ReceiptId, Results, Sha256Digest, SignerId, Status, Verdict, object,
+};
 
 use crate::challenge::Challenge;
 use crate::error::TierError;
@@ -61,6 +63,14 @@ pub struct ChainRecord {
     pub head: Sha256Digest,
     /// The number of receipts.
     pub length: u64,
+}
+
+impl ChainRecord {
+    /// What a review lists of this head.
+    #[must_use]
+    pub fn of(head: &ChainHead) -> Self {
+        Self { head: Sha256Digest::of(&head.document().canonical_vrf()), length: head.length() }
+    }
 }
 
 impl AgreeOn {

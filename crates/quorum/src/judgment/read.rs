@@ -1,6 +1,5 @@
-use proofmark_receipt::Receipt;
-use proofmark_receipt::Verdict;
 use proofmark_receipt::document::{Cause, DocumentError, Field};
+use proofmark_receipt::{Receipt, Verdict};
 
 use super::{FORMAT, Judgment, MAX_ON, MAX_ROLE_BYTES, MAX_STATEMENT_BYTES, NAME, TIER, verdict};
 use crate::form;
@@ -13,8 +12,6 @@ pub(super) fn judgment(receipt: &Receipt) -> Result<Judgment, DocumentError> {
     form::demand(receipt.tier() == TIER, "tier", "a judgment is of tier 3")?;
     let task_type = receipt.task().and_then(|task| task.task_type.as_deref());
     form::demand(task_type == Some(NAME), "task.task_type", "expected `judgment`")?;
-    // An approval is of one action and is spent, a judgment is of work and is not: neither serves as the other.
-    form::demand(!receipt.metadata().contains("approval"), "metadata.approval", "a judgment is not an approval")?;
     let field = form::metadata(receipt, NAME).ok_or_else(|| form::wrong("metadata.judgment", "missing field"))?;
     let judgment = read(&field)?;
     form::common(receipt, NAME, false, receipt.verdict() == Verdict::Error)?;

@@ -74,7 +74,7 @@ fn a_quorum_of_quorums_and_an_approval_are_refused() {
     let mut inner = composed(&three(), 2, AgreeOn::Verdict);
     inner.receipt_id = id("x");
     assert_eq!(refused(&with(inner.sign(&key(19)).unwrap()), 2), ComposeError::Quorum(id("x")));
-    // A receipt of tier 3 that is no judgment.
+    // A receipt of tier 3, but not a judgment.
     let other = Draft { tier: 3, ..verification("x", PASS) }.sign(&key(19)).unwrap();
     assert!(
         matches!(refused(&with(other), 2), ComposeError::Judgment { error, .. } if error.code() == "malformed_judgment")

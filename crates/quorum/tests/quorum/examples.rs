@@ -21,7 +21,6 @@ fn members() -> Vec<Receipt> {
     vec![member("a", PASS, 11), member("c", FAIL, 13), member("b", PASS, 12)]
 }
 
-/// The members of an object of a draft, but for those that signing adds.
 fn parsed(text: &str) -> Json {
     Json::parse(text.as_bytes()).unwrap()
 }

@@ -28,7 +28,7 @@ fn by(seed: u8, judgment: Judgment) -> Receipt {
 }
 
 #[test]
-fn a_judgment_counts_by_whoever_holds_the_role() {
+fn a_judgment_counts_by_a_key_of_its_role() {
     let now = minutes(0);
     let check = check_judgment(&by(31, opinion()), &Given { roles: Some(&roles), ..given(&now) });
     assert_eq!(told(&check), ("valid", "trusted", ""));

@@ -34,8 +34,10 @@ fn plain(receipt: &Receipt, members: &[Receipt]) -> (&'static str, &'static str,
     told(&recount(receipt, members, None, &minutes(2)))
 }
 
+type Change = fn(&mut Draft);
+
 /// A quorum of three, after this change to its draft, with its members.
-fn changed(change: fn(&mut Draft)) -> (Receipt, Vec<Receipt>) {
+fn changed(change: Change) -> (Receipt, Vec<Receipt>) {
     let mut draft = composed(&three(), 2, AgreeOn::Outcomes);
     change(&mut draft);
     (draft.sign(&key(1)).unwrap(), three())
@@ -112,12 +114,10 @@ fn a_missing_member_leaves_the_quorum_unknown() {
 
 #[test]
 fn a_member_is_as_listed() {
-    let (sign, zero) = (|draft: Draft| draft.sign(&key(11)).unwrap(), Sha256Digest::of(b""));
-    let _ = zero;
     let receipt = signed(&three(), 2, AgreeOn::Outcomes);
     // Another receipt with the same id by the same signer.
     let mut members = three();
-    members[0] = sign(verification("a", FAIL));
+    members[0] = verification("a", FAIL).sign(&key(11)).unwrap();
     let recount = recount(&receipt, &members, None, &minutes(2));
     assert_eq!(told(&recount), ("invalid", "unknown", "member_mismatch"));
     assert!(recount.error.unwrap().to_string().contains("`hash`"));
@@ -130,7 +130,7 @@ fn a_member_is_as_listed() {
 /// Each change is a lie of the composer about a member, whose hash is right.
 #[test]
 fn a_composer_cannot_lie_about_a_member() {
-    let lies: [(&str, fn(&mut Draft)); 7] = [
+    let lies: [(&str, Change); 7] = [
         ("signer", |draft| drop(review(draft, 0).insert("signer", key(99).signer().to_string()))),
         ("verdict", |draft| {
             let place =
@@ -187,7 +187,7 @@ fn a_member_that_does_not_verify_is_invalid() {
 }
 
 #[test]
-fn a_receipt_of_tier_3_that_is_no_judgment_is_invalid() {
+fn a_receipt_of_tier_3_has_to_be_a_judgment() {
     let judgments: Vec<Receipt> = [("a", 11), ("b", 12), ("c", 13)]
         .map(|(name, seed)| Draft { receipt_id: id(name), ..approving(opinion()) }.sign(&key(seed)).unwrap())
         .into();

@@ -4,7 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use proofmark_quorum::{
-    Answer, Bundle, Given, Judgment, MAX_ON, MAX_REVIEWS, MAX_STATEMENT_BYTES, Quorum, check_judgment, recount, supersedes,
+    Answer, Bundle, Given, Judgment, MAX_ON, MAX_REVIEWS, MAX_STATEMENT_BYTES, Quorum, check_judgment, recount,
+    supersedes,
 };
 use proofmark_receipt::{Receipt, Timestamp, Verdict};
 

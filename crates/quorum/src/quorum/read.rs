@@ -59,8 +59,7 @@ fn read(field: &Field<'_>) -> Result<Quorum, DocumentError> {
     let threshold = fields.need("threshold", "write how many reviews have to agree")?;
     let count = usize::try_from(threshold.positive()?).unwrap_or(usize::MAX);
     if !is_threshold(count, reviews.len()) {
-        let error =
-            threshold.error(Cause::InvalidValue, format!("{count} of {} is not a majority", reviews.len()));
+        let error = threshold.error(Cause::InvalidValue, format!("{count} of {} is not a majority", reviews.len()));
         return Err(error.with_help("write more than half of the reviews, and at most all"));
     }
     Ok(Quorum { threshold: count, agree_on, reviews, challenge: challenge.transpose()? })

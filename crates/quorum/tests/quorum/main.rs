@@ -13,6 +13,7 @@ mod form;
 mod judgment;
 mod properties;
 mod recount;
+mod reference;
 mod reviewers;
 mod samples;
 mod supersedes;

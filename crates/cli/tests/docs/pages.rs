@@ -45,6 +45,7 @@ pages! {
     receipts: "docs/receipts.md";
     requests: "docs/requests.md";
     results: "docs/results.md";
+    reviews: "docs/reviews.md";
     runs: "docs/runs.md";
     serving: "docs/serving.md";
     start_actions: "docs/start-actions.md";
@@ -122,6 +123,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/operating.md", "proofmark work --store postgres://proofmark_worker@db.example.org/proofmark"),
     ("docs/origins.md", "proofmark guard wrap .mcp.json --policy policy.yaml -- --session per-launch"),
     ("docs/origins.md", "proofmark hook install claude --policy policy.yaml -- --session per-launch"),
+    ("docs/reviews.md", "proofmark quorum --receipts <dir> --threshold 2"),
+    ("docs/reviews.md", "proofmark review …"),
     ("examples/agent/README.md", "pip install -r examples/agent/requirements.txt"),
 ];
 

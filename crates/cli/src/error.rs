@@ -7,6 +7,7 @@ use proofmark_decider::{DecideError, GrantError, ReviewError, RevokeError, StopE
 use proofmark_git::GitError;
 use proofmark_interop::x402::HeaderError;
 use proofmark_keys::{KeyringError, TrustError};
+use proofmark_log::LogError;
 use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{ChainError, ReceiptError, SignError};
@@ -104,6 +105,7 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         JsonError,
         KeyringError,
         LockError,
+        LogError,
         KeysError,
         KeysFileError,
         ParseDecisionError,

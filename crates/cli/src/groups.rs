@@ -7,7 +7,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Verify", &["verify", "suite", "workflow", "lint", "receipt"]),
     ("Decide and review", &["decide", "decision", "policy"]),
     ("Stand in the path", &["guard", "hook", "gate", "serve", "work", "mcp"]),
-    ("Records", &["session", "run", "finding", "store", "env", "acp", "x402"]),
+    ("Records", &["session", "run", "finding", "store", "log", "env", "acp", "x402"]),
     ("Set up", &["init", "key", "trust", "reviewer", "api-key", "setup", "doctor", "examples", "completions", "help"]),
 ];
 

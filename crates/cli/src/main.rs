@@ -44,6 +44,7 @@ mod key;
 mod lint;
 mod listing;
 mod lock_environment;
+mod log;
 mod mcp;
 mod new_files;
 mod options;
@@ -173,6 +174,8 @@ enum Command {
     /// Copy the store to another place, or verify all of it
     #[command(subcommand)]
     Store(store::Store),
+    #[command(subcommand)]
+    Log(log::Log),
     /// Build, list and remove the environments of `packages: lock`
     #[command(subcommand)]
     Env(lock_environment::Env),
@@ -292,6 +295,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Run(command) => command.run(&config),
         Command::Finding(command) => command.run(&config),
         Command::Store(command) => command.run(&config),
+        Command::Log(command) => command.run(&config),
         Command::Env(command) => command.run(&config),
         Command::Acp(command) => command.run(&config),
         Command::X402(command) => command.run(&config),

@@ -20,9 +20,9 @@ use proofmark_otlp::{Export, Flush, OtlpEndpoint};
 use proofmark_pages::pages;
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
-    Files, Loaded, Log, LogFormat, LogLayer, LogSettings, Network, OwnFiles, Services, Settings, Signers,
-    SocketSettings, Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings, policy_file_name,
-    probe_host, serve, start_log,
+    Files, Loaded, Log, LogClient, LogFormat, LogLayer, LogSettings, Network, OwnFiles, ServedLog, Services, Settings,
+    Signers, SocketSettings, Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings,
+    policy_file_name, probe_host, serve, start_log,
 };
 use proofmark_store::{Place, Tenant};
 
@@ -31,6 +31,8 @@ use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::guard::{KeepName, PinningName};
+use crate::log;
+use crate::log::trust::policy_file;
 use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::printable;
@@ -108,6 +110,12 @@ pub(crate) struct Serve {
     /// answered for, what it issued counts, and so does its word on who approved; named as for --trust-worker; can be repeated
     #[arg(long, value_name = "SIGNER")]
     server_key: Vec<String>,
+    /// Sign the transparency log of the store, which `proofmark log init` has begun, and show it to everybody under /log/
+    #[arg(long)]
+    log: bool,
+    /// Ask the witnesses of this policy that have a URL to cosign the log
+    #[arg(long, value_name = "FILE", requires = "log")]
+    log_policy: Option<PathBuf>,
     /// Read the policies, the API keys, the signing key and the store, and exit without listening
     #[arg(long)]
     check: bool,
@@ -134,7 +142,9 @@ impl Serve {
         check_place(listen, self.socket.is_some(), keys.as_ref())?;
         let socket = self.socket_settings(config)?;
         let webhook = self.webhook()?;
+        let log = self.served_log(config)?;
         let (services, files) = self.service.services_with(config, self.workers(), &self.server_key)?;
+        let services = log.into_iter().fold(services, Services::with_log);
         // With fewer open files the server still works: it closes idle connections earlier.
         if let Err(error) = allow_many_files() {
             out::announce(format_args!("the limit of open connections stays low: {error}"));
@@ -156,6 +166,18 @@ impl Serve {
             }
         })?;
         Ok(Exit::Yes)
+    }
+
+    /// The log that it signs and shows.
+    fn served_log(&self, config: &Config) -> anyhow::Result<Option<ServedLog>> {
+        if !self.log {
+            return Ok(None);
+        }
+        let policy = self.log_policy.as_deref().map(policy_file).transpose()?;
+        let signer = log::signer(config, &self.service.signing.unlock)?;
+        let client = LogClient::new().context("read the system's certificates")?;
+        let witnesses = policy.as_ref().map(|policy| policy.witnesses()).unwrap_or_default();
+        Ok(Some(ServedLog::new(log::home(config), signer, witnesses, Arc::new(client))))
     }
 
     /// Where it is told what waits.

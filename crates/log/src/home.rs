@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use proofmark_keys::owned::{self, OwnedError};
 use proofmark_keys::{Keyring, Passphrase};
-use proofmark_receipt::SignerId;
+use proofmark_receipt::{SignerId, SigningKey};
 use proofmark_tlog::{KeyType, LogSigner, MAX_NOTE_BYTES, SignedCheckpoint, Vkey};
 
 use crate::error::LogError;
@@ -78,8 +78,29 @@ impl LogHome {
     /// # Errors
     /// [`LogError::NotBegun`], and when the key cannot be used.
     pub fn signer(&self, passphrase: Option<&Passphrase>) -> Result<LogSigner, LogError> {
-        let (origin, number) = self.begun()?;
-        let key = self.keyring().load(&format!("{KEY}{number}"), passphrase)?;
+        self.signer_of(&self.keyring().load(&self.key_name()?, passphrase)?)
+    }
+
+    /// The name of the key that signs now, in [`LogHome::keyring`].
+    ///
+    /// # Errors
+    /// [`LogError::NotBegun`]
+    pub fn key_name(&self) -> Result<String, LogError> {
+        self.begun().map(|(_, number)| format!("{KEY}{number}"))
+    }
+
+    /// The keys of the log. They are not among those that sign receipts.
+    #[must_use]
+    pub fn keyring(&self) -> Keyring {
+        Keyring::new(&self.folder)
+    }
+
+    /// The signer with this key.
+    ///
+    /// # Errors
+    /// [`LogError::NotBegun`]
+    pub fn signer_of(&self, key: &SigningKey) -> Result<LogSigner, LogError> {
+        let (origin, _) = self.begun()?;
         Ok(LogSigner::from_pkcs8_pem(&origin, &key.to_pkcs8_pem())?)
     }
 
@@ -139,10 +160,6 @@ impl LogHome {
         let origin = self.origin()?;
         let number = self.key_numbers()?.last().copied();
         origin.zip(number).ok_or_else(|| LogError::NotBegun(self.folder.clone()))
-    }
-
-    fn keyring(&self) -> Keyring {
-        Keyring::new(&self.folder)
     }
 
     fn key_numbers(&self) -> Result<Vec<u32>, LogError> {

@@ -97,8 +97,8 @@ pub use reload::{
 pub use replace::replace_file;
 pub use services::{Services, Signers, probe_host};
 pub use socket::SocketSettings;
+pub use transparency::{LogClient, RemoteLog, RemoteLogError, ServedLog, serve_witness};
 pub use verifications::follow_job;
 pub use viewers::Viewers;
-pub use transparency::{LogClient, RemoteLog, RemoteLogError, ServedLog, serve_witness};
 pub use webhook::{Webhook, WebhookError};
 pub use work::{Ended, WorkError, WorkSettings, log_jobs, log_lost_jobs, work};

@@ -21,9 +21,9 @@ pub(crate) fn client(max_connecting: Duration) -> io::Result<HttpsClient> {
     tcp.set_connect_timeout(Some(max_connecting));
     tcp.enforce_http(false);
     let tls = HttpsConnectorBuilder::new().with_native_roots()?;
-    let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(
-        tls.https_or_http().enable_http1().wrap_connector(tcp),
-    );
+    let client = Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .build(tls.https_or_http().enable_http1().wrap_connector(tcp));
     Ok(client)
 }
 

@@ -6,9 +6,9 @@
 //! sent again under the same id. Decisions never wait for any of this. What is answered counts for nothing but having taken the event.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use std::io;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Method, Request, StatusCode, Uri, header};

@@ -226,6 +226,11 @@ fn removed(id: &str) -> anyhow::Error {
     anyhow!("find `{id}`: it was removed from the store meanwhile")
 }
 
+/// Whether the text names a document of the store, and no file.
+pub(crate) fn is_stored(text: &str) -> bool {
+    is_id(text) && !Path::new(text).exists()
+}
+
 /// Whether the text can be an id, or the beginning of one.
 fn is_id(text: &str) -> bool {
     text.len() >= MIN_PREFIX && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')

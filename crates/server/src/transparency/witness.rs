@@ -48,7 +48,11 @@ pub fn serve_witness(witness: Witness, address: SocketAddr, listening: impl FnOn
 async fn add_checkpoint(State(witness): State<Arc<Witness>>, body: Body) -> Response {
     let read = tokio::time::timeout(MAX_BODY_TIME, body::to_bytes(body, MAX_REQUEST_BYTES)).await;
     let Ok(Ok(body)) = read else {
-        return answer(StatusCode::BAD_REQUEST, TEXT, format!("the body is not sent whole, or has more than {MAX_REQUEST_BYTES} bytes\n"));
+        return answer(
+            StatusCode::BAD_REQUEST,
+            TEXT,
+            format!("the body is not sent whole, or has more than {MAX_REQUEST_BYTES} bytes\n"),
+        );
     };
     let now = u64::try_from(clock::now().unix_millis().div_euclid(1_000)).unwrap_or_default();
     let judged = tokio::task::spawn_blocking(move || witness.add_checkpoint(&body, now)).await;

@@ -1,0 +1,82 @@
+//! `proofmark log prove`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use proofmark_evidence::suite_digest;
+use proofmark_receipt::Sha256Digest;
+
+use super::add::digest_of;
+use super::trust::LogTrust;
+use crate::config::Config;
+use crate::document;
+use crate::exit::Exit;
+use crate::options::{StoreAt, Unlock};
+use crate::out;
+use crate::paint::printable;
+use crate::receipt::read;
+
+/// Write a file that proves that a document is in the log
+///
+/// The file has the document, where the store has it, its place in the log, and the signed checkpoint with its cosignatures.
+/// `proofmark log verify` checks it offline.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark log prove 3f2a9c1e > receipt.tlog-proof
+  proofmark log prove 3f2a9c1e --log-policy policy.txt > receipt.tlog-proof
+  proofmark log prove --suite suite.yaml > suite.tlog-proof")]
+pub(crate) struct Prove {
+    /// A receipt or a decision: its id in the store (the first digits suffice), its file, or a digest
+    #[arg(required_unless_present = "suite", conflicts_with = "suite", value_name = "ID|FILE|DIGEST")]
+    document: Option<String>,
+    /// A suite that `proofmark log add --suite` has logged
+    #[arg(long, value_name = "FILE")]
+    suite: Option<PathBuf>,
+    /// Leave the document out of the file
+    #[arg(long)]
+    without_document: bool,
+    #[command(flatten)]
+    trust: LogTrust,
+    #[command(flatten)]
+    unlock: Unlock,
+    #[command(flatten)]
+    store: StoreAt,
+}
+
+impl Prove {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let (digest, document) = self.wanted(config)?;
+        let policy = self.trust.policy()?;
+        let witnesses = super::witnesses(policy.as_ref())?;
+        let store = self.store.open_existing(config)?;
+        let keeper = super::keeper(config, &self.unlock, &store, witnesses.as_ref())?;
+        // A note about each, and then the proof with those that have cosigned.
+        for (witness, reason) in keeper.publish()?.missing {
+            out::note(format!("warning: the witness `{}` did not cosign: {}", printable(&witness), printable(&reason)));
+        }
+        let file = keeper.prove(&digest, document.filter(|_| !self.without_document))?;
+        out::stdout().write_all(&file.to_bytes())?;
+        Ok(Exit::Yes)
+    }
+
+    /// The digest, and the document where it is at hand.
+    fn wanted(&self, config: &Config) -> anyhow::Result<(Sha256Digest, Option<Vec<u8>>)> {
+        if let Some(path) = &self.suite {
+            let suite = document::suite(path)?;
+            return Ok((suite_digest(&suite.specification, &suite.tests), None));
+        }
+        let named = self.document.as_deref().unwrap_or_default();
+        if read::is_stored(named) {
+            let text = read::stored(named, &self.store, config)?.to_text();
+            return Ok((digest_of_text(&text)?, Some(text.into_bytes())));
+        }
+        let digest = digest_of(named)?;
+        let bytes = std::fs::read(named).ok();
+        Ok((digest, bytes))
+    }
+}
+
+fn digest_of_text(text: &str) -> anyhow::Result<Sha256Digest> {
+    Ok(proofmark_tlog::entry_of(text.as_bytes())?)
+}

@@ -1,0 +1,170 @@
+//! `proofmark log verify`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use clap::Args;
+use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp, object};
+use proofmark_tlog::{
+    Answer, Code, MAX_PROOF_FILE_BYTES, ProofFile, ProofVerification, TrustedKeys, Witnessed, entry_of, verify_proof,
+};
+use proofmark_verifier::now;
+
+use super::add::digest_of;
+use super::trust::{LogTrust, TrustedLogs};
+use crate::config::Config;
+use crate::error::with_help;
+use crate::exit::Exit;
+use crate::input;
+use crate::options::duration;
+use crate::out;
+use crate::paint::{Paint, printable};
+
+/// The longest age that can be asked for: 10 years.
+const MAX_AGE: Duration = Duration::from_secs(10 * 366 * 86_400);
+
+/// Verify offline that a document is in a log
+///
+/// The result is about the log alone: `proofmark receipt verify --proof` verifies the receipt as well.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark log verify receipt.tlog-proof --log-key log.example.org/proofmark+f356cdaf+Ae1JKMYo0cLG6ukDOJBZlWEpWSc6XGP5NjbBRhSshzfR
+  proofmark log verify receipt.tlog-proof --log-policy policy.txt --max-age 1d
+
+Exit codes: 0 proven; 1 not proven, too few witnesses, or too old; 2 undecidable.")]
+pub(crate) struct Verify {
+    /// The proof, or - for standard input
+    #[arg(value_name = "FILE|-")]
+    proof: PathBuf,
+    /// What is to be in the log: a JSON document, or a digest [default: the document in the proof]
+    #[arg(long, value_name = "FILE|DIGEST")]
+    document: Option<String>,
+    /// Demand that witnesses of the policy have cosigned the checkpoint no longer ago than this
+    #[arg(long, value_name = "DURATION", requires = "log_policy", value_parser = |text: &str| duration(text, MAX_AGE))]
+    max_age: Option<Duration>,
+    #[command(flatten)]
+    trust: LogTrust,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verify {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let trusted = self.trust.read(config)?;
+        let bytes = proof_file(&self.proof)?;
+        let entry = match &self.document {
+            Some(named) => digest_of(named)?,
+            None => entry_in(&bytes, &self.proof)?,
+        };
+        let found = verified(&bytes, &entry, &trusted);
+        let too_old = self.max_age.and_then(|most| too_old(&found, &trusted, most));
+        let exit = exit_of(&found).max(if too_old.is_some() { Exit::No } else { Exit::Yes });
+        let label = self.proof.display().to_string();
+        let mut out = out::stdout();
+        if self.json {
+            let mut line = to_json(&found, &entry);
+            line.insert("file", label);
+            if let Some(message) = &too_old {
+                line.insert("too_old", message.as_str());
+            }
+            out.json(&Json::from(line).to_text())?;
+        } else {
+            out.write_all(shown(Paint::for_stdout(), &label, &found, &entry).as_bytes())?;
+            if let Some(message) = too_old {
+                writeln!(out, "  too_old: {message}")?;
+            }
+        }
+        Ok(exit)
+    }
+}
+
+/// The bytes of a proof file.
+pub(crate) fn proof_file(path: &Path) -> anyhow::Result<Vec<u8>> {
+    // One byte more is refused by its own name.
+    let limit = MAX_PROOF_FILE_BYTES as u64 + 1;
+    if path == Path::new("-") { input::read_stdin(limit) } else { input::read_limited(path, limit) }
+}
+
+/// Verifies a proof by what is trusted.
+pub(crate) fn verified(bytes: &[u8], entry: &Sha256Digest, trusted: &TrustedLogs) -> ProofVerification {
+    verify_proof(bytes, entry, TrustedKeys { logs: &trusted.keys, policy: trusted.policy.as_ref() })
+}
+
+/// The digest of the document in a proof file.
+fn entry_in(bytes: &[u8], path: &Path) -> anyhow::Result<Sha256Digest> {
+    let file = ProofFile::parse(bytes).map_err(|error| anyhow!("read `{}`: {error}", path.display()))?;
+    let missing = || {
+        with_help(
+            format!("verify `{}`: it has no document", path.display()),
+            "name the document or its digest with `--document`",
+        )
+    };
+    let document = file.extra.ok_or_else(missing)?;
+    entry_of(&document).map_err(|error| anyhow!("read the document in `{}`: {error}", path.display()))
+}
+
+/// Why the proof is too old by the latest cosignatures that make the quorum.
+fn too_old(found: &ProofVerification, trusted: &TrustedLogs, most: Duration) -> Option<String> {
+    let since = now().unix_millis().saturating_sub(i64::try_from(most.as_millis()).unwrap_or(i64::MAX)) / 1_000;
+    let since = u64::try_from(since).unwrap_or_default();
+    let recent: Vec<_> = found.cosignatures.iter().filter(|cosigned| cosigned.time >= since).cloned().collect();
+    let is_met = trusted.policy.as_ref().is_some_and(|policy| policy.is_met_by(&recent));
+    let count = found.cosignatures.len();
+    (!is_met).then(|| format!("{} of {count} cosignatures are recent enough, which are too few", recent.len()))
+}
+
+/// The exit code of a verification.
+pub(crate) fn exit_of(found: &ProofVerification) -> Exit {
+    match (found.answer, found.witnessed) {
+        (Answer::Valid, Witnessed::Met | Witnessed::Unknown) => Exit::Yes,
+        (Answer::Valid, Witnessed::NotMet) | (Answer::Invalid, _) => Exit::No,
+        (Answer::Undecidable, _) => Exit::NoAnswer,
+    }
+}
+
+/// A verification as JSON.
+pub(crate) fn to_json(found: &ProofVerification, entry: &Sha256Digest) -> Object {
+    let cosigned: Vec<Json> = found
+        .cosignatures
+        .iter()
+        .map(|cosigned| object! { "witness": cosigned.witness.name(), "time": time(cosigned.time) }.into())
+        .collect();
+    object! {
+        "answer": found.answer.as_str(),
+        "cause"?: found.code.map(Code::as_str),
+        "message"?: found.reason.as_deref(),
+        "log": found.log.as_str(),
+        "witnessed": found.witnessed.as_str(),
+        "entry": entry.to_string(),
+        "origin"?: found.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.as_str()),
+        "index"?: found.index,
+        "entries"?: found.checkpoint.as_ref().map(|checkpoint| checkpoint.size),
+        "cosignatures": cosigned,
+    }
+}
+
+/// A verification in lines of text.
+pub(crate) fn shown(paint: Paint, label: &str, found: &ProofVerification, entry: &Sha256Digest) -> String {
+    let answer = found.answer.as_str();
+    let painted = if exit_of(found) == Exit::Yes { paint.good(answer) } else { paint.bad(answer) };
+    let mut text = format!("{painted} {}\n", printable(label));
+    if let Some((code, reason)) = found.code.zip(found.reason.as_deref()) {
+        text.push_str(&format!("  {}: {}\n", code.as_str(), printable(reason)));
+    }
+    if let (Answer::Valid, Some(checkpoint), Some(index)) = (found.answer, &found.checkpoint, found.index) {
+        let (origin, size) = (printable(&checkpoint.origin), checkpoint.size);
+        text.push_str(&format!("  {entry}\n  is entry {index} of {size} in {origin}\n"));
+        text.push_str(&format!("  witnesses: {}\n", found.witnessed.as_str()));
+    }
+    for cosigned in &found.cosignatures {
+        text.push_str(&format!("  cosigned by {} at {}\n", printable(cosigned.witness.name()), time(cosigned.time)));
+    }
+    text
+}
+
+fn time(seconds: u64) -> String {
+    Timestamp::from_unix_millis(i64::try_from(seconds).unwrap_or_default().saturating_mul(1_000)).to_string()
+}

@@ -2,7 +2,7 @@
 
 use proofmark_receipt::{SignerId, SigningKey};
 
-use super::cbor::{Item, Map};
+use super::cbor::{Item, KeyOrder, Map};
 use super::merkle::{self, Hash, MAX_PATH};
 use super::sign1::{self, ALG, CLAIMS, EDDSA, ISS, KID, SUB, Sign1, VDP, VDS};
 use crate::ExportError;
@@ -94,7 +94,8 @@ pub fn verify_receipt(bytes: &[u8], entry: &[u8; 32], log: &SignerId) -> Result<
     if bytes.len() > MAX_RECEIPT_BYTES {
         return Err(malformed("it is larger than 16 KiB"));
     }
-    let (sign1, protected) = Sign1::read(bytes, malformed)?;
+    // Other logs order their protected header as they like, and it is signed as they wrote it.
+    let (sign1, protected) = Sign1::read(bytes, KeyOrder::Any, malformed)?;
     match protected.get(VDS) {
         Some(Item::Int(RFC9162_SHA256)) => {}
         Some(other) => return Err(ExportError::UnknownStructure(sign1::brief(other))),

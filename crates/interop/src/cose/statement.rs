@@ -1,10 +1,11 @@
 //! Signed statements (RFC 9943): a signed document in a `COSE_Sign1`, alone or with COSE receipts of logs.
 
 use proofmark_receipt::{
-    Json, Receipt, Sha256Digest, SignatureStatus, SignerId, SigningKey, UndecidableCause, Verification, json,
+    InvalidCause, Json, Receipt, ReceiptError, Sha256Digest, SignatureStatus, SignerId, SigningKey, UndecidableCause,
+    Verification, json,
 };
 
-use super::cbor::{Item, Map};
+use super::cbor::{Item, KeyOrder, Map};
 use super::receipt::{self, CoseReceipt, MAX_RECEIPT_BYTES};
 use super::sign1::{self, ALG, CLAIMS, CONTENT_TYPE, EDDSA, IAT, ISS, KID, RECEIPTS, SUB, Sign1};
 use crate::document::{self, Decision, Document};
@@ -108,7 +109,8 @@ pub fn verify_statement(bytes: &[u8], trusted: &[SignerId]) -> Result<Statement,
     if subject != document.subject().to_string() {
         return Err(ExportError::SubjectMismatch);
     }
-    if issuer != signer.did_key() || key != Some(signer) {
+    // So the key is the signer's: it was named as the issuer, or by the document.
+    if issuer != signer.did_key() {
         return Err(ExportError::IssuerMismatch);
     }
     Ok(Statement { document, verification, entry: entry(&sign1), receipts })
@@ -151,7 +153,7 @@ fn read(bytes: &[u8]) -> Result<(Sign1<'_>, Map<'_>), ExportError> {
     if bytes.len() > MAX_STATEMENT_BYTES {
         return Err(ExportError::MalformedStatement("it is larger than a statement of the largest document"));
     }
-    Sign1::read(bytes, ExportError::MalformedStatement)
+    Sign1::read(bytes, KeyOrder::Sorted, ExportError::MalformedStatement)
 }
 
 fn content_type(document: &Document) -> &'static str {
@@ -163,17 +165,34 @@ fn content_type(document: &Document) -> &'static str {
 
 /// The document inside. The inner error is that of a document of the right type, which is told after the signature.
 fn document(content_type: &str, payload: &[u8]) -> Result<Result<Document, ExportError>, ExportError> {
-    let unreadable =
-        |error| ExportError::Document(Box::new(SignatureStatus::Undecidable(UndecidableCause::Malformed(error))));
     match content_type {
-        a2a::MEDIA_TYPE => Ok(Receipt::parse(payload).map(Document::from).map_err(unreadable)),
+        a2a::MEDIA_TYPE => Ok(Receipt::parse(payload).map(Document::from).map_err(|error| unreadable(payload, error))),
         DECISION_TYPE => Ok(match Json::parse(payload) {
             Ok(Json::Object(document)) => Decision::read(document).map(Document::from),
             Ok(_) => Err(ExportError::MalformedStatement("the document inside is not an object")),
-            Err(error) => Err(unreadable(error.into())),
+            Err(error) => Err(unreadable(payload, error.into())),
         }),
         _ => Err(ExportError::MalformedStatement("the content type is not that of a receipt or a decision")),
     }
+}
+
+/// Why a document cannot be read. One that was changed after it was signed is invalid, whichever rule the change breaks.
+fn unreadable(payload: &[u8], error: ReceiptError) -> ExportError {
+    let status = if is_changed(payload) == Some(true) {
+        SignatureStatus::Invalid(InvalidCause::ContentHash)
+    } else {
+        SignatureStatus::Undecidable(UndecidableCause::Malformed(error))
+    };
+    ExportError::Document(Box::new(status))
+}
+
+/// Whether a document has another hash than its signature says; `None` without a signature.
+fn is_changed(payload: &[u8]) -> Option<bool> {
+    let Ok(Json::Object(mut document)) = Json::parse(payload) else { return None };
+    let signature = document.remove("signature")?;
+    let claimed = signature.as_object()?.get("content_hash")?.as_str()?;
+    let hash = Sha256Digest::of(&document.canonical_vrf());
+    Some(claimed != hash.bare_hex() && claimed != hash.to_string())
 }
 
 /// The COSE receipts in the unprotected header: one or more, each in bytes.

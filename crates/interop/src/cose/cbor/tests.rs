@@ -72,6 +72,16 @@ fn what_is_not_in_the_one_form_is_refused() {
     }
 }
 
+#[test]
+fn keys_in_any_order_are_no_less_unique() {
+    let header = bytes("a219018b010127");
+    let expected = Item::Map(Map::of([(395, Item::Int(1)), (1, Item::Int(-8))]));
+    assert_eq!(Item::read_in(&header, KeyOrder::Any), Some(expected));
+    for (hex, why) in [("a3010203040103", "a key twice"), ("a21817010102", "a key in more bytes than it needs")] {
+        assert_eq!(Item::read_in(&bytes(hex), KeyOrder::Any), None, "{why}");
+    }
+}
+
 /// An item, as a value that owns what it has.
 #[derive(Clone, Debug)]
 enum Owned {

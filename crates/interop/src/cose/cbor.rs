@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 /// The deepest nesting that is read: that of a statement with claims is four.
 const MAX_DEPTH: usize = 8;
+/// The most items that are read at once: an inclusion proof has 67 with the longest path.
+const MAX_ITEMS: usize = 1024;
 
 const UNSIGNED: u8 = 0;
 const NEGATIVE: u8 = 1;
@@ -65,7 +67,7 @@ impl<'a> Item<'a> {
 
     /// As [`Item::read`], with the keys of maps in this order.
     pub(super) fn read_in(bytes: &'a [u8], order: KeyOrder) -> Option<Self> {
-        let mut reader = Reader { rest: bytes, order };
+        let mut reader = Reader { rest: bytes, order, left: MAX_ITEMS };
         let item = reader.item(0)?;
         reader.rest.is_empty().then_some(item)
     }
@@ -155,6 +157,8 @@ fn write_head(out: &mut Vec<u8>, major: u8, argument: u64) {
 struct Reader<'a> {
     rest: &'a [u8],
     order: KeyOrder,
+    /// How many more items may be read.
+    left: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -163,6 +167,7 @@ impl<'a> Reader<'a> {
         if depth > MAX_DEPTH {
             return None;
         }
+        self.left = self.left.checked_sub(1)?;
         let (major, argument) = match *self.rest.first()? {
             FALSE => return self.simple(Item::Bool(false)),
             TRUE => return self.simple(Item::Bool(true)),
@@ -174,7 +179,7 @@ impl<'a> Reader<'a> {
             NEGATIVE => Item::Int(-1 - i128::from(argument)),
             BYTES => Item::Bytes(self.take(argument)?),
             TEXT => Item::Text(std::str::from_utf8(self.take(argument)?).ok()?),
-            // Nothing is reserved for the count: each item takes a byte, so bytes that are missing end the loop.
+            // Nothing is reserved for the count, which may be any.
             ARRAY => Item::Array((0..argument).map(|_| self.item(inner)).collect::<Option<_>>()?),
             MAP => Item::Map(self.map(argument, inner)?),
             TAG => Item::Tag(argument, Box::new(self.item(inner)?)),

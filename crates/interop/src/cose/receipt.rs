@@ -12,7 +12,7 @@ pub const MAX_RECEIPT_BYTES: usize = 16 << 10;
 /// The most inclusion proofs in one receipt; each may cost a verification.
 const MAX_PROOFS: usize = 16;
 
-/// `RFC9162_SHA256`, the only verifiable data structure that is known here (RFC 9942, section 5.1).
+/// `RFC9162_SHA256`, the only verifiable data structure that is known here (RFC 9942).
 const RFC9162_SHA256: i128 = 1;
 /// The label of inclusion proofs among the proofs.
 const INCLUSION: i128 = -1;

@@ -130,7 +130,7 @@ pub fn statement_entry(statement: &[u8]) -> Result<Sha256Digest, ExportError> {
     Ok(entry(&read(statement)?.0))
 }
 
-/// Adds a COSE receipt to a statement, which makes it a transparent one (RFC 9943, section 7).
+/// Adds a COSE receipt to a statement, which makes it a transparent one (RFC 9943).
 ///
 /// The receipt has to be of the statement itself. That of the document inside would claim a registration that did not happen.
 ///

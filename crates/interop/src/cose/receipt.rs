@@ -115,7 +115,7 @@ pub fn verify_receipt(bytes: &[u8], entry: &[u8; 32], log: &SignerId) -> Result<
         }
     }
     Err(if is_computed {
-        ExportError::SignatureMismatch("the log has not signed the root that the entry and its path lead to")
+        ExportError::SignatureMismatch("the log did not sign the root that the entry and its path lead to")
     } else {
         ExportError::InclusionMismatch
     })
@@ -140,7 +140,7 @@ fn claims(protected: &Map<'_>) -> Result<CoseReceipt, ExportError> {
 fn proofs(sign1: &Sign1<'_>) -> Result<Vec<Inclusion>, ExportError> {
     let proofs = sign1.unprotected().get(VDP).and_then(Item::as_map).and_then(|proofs| proofs.get(INCLUSION));
     let proofs = proofs.and_then(Item::as_array).filter(|proofs| (1..=MAX_PROOFS).contains(&proofs.len()));
-    let proofs = proofs.ok_or(ExportError::MalformedReceipt("it has not 1 to 16 inclusion proofs"))?;
+    let proofs = proofs.ok_or(ExportError::MalformedReceipt("it does not have 1 to 16 inclusion proofs"))?;
     let read = proofs.iter().map(|proof| inclusion(proof.as_bytes()?)).collect::<Option<_>>();
     read.ok_or(ExportError::MalformedReceipt("an inclusion proof is not size, index and 1 to 64 hashes of 32 bytes"))
 }

@@ -52,7 +52,7 @@ impl<'a> Sign1<'a> {
     /// `malformed` names what is wrong; or the algorithm is not known.
     pub(super) fn read(bytes: &'a [u8], order: KeyOrder, malformed: Malformed) -> Result<(Self, Map<'a>), ExportError> {
         let item = Item::read(bytes).ok_or_else(|| malformed("the bytes are not deterministic CBOR"))?;
-        let Item::Tag(TAG, inner) = item else { return Err(malformed("there is no tag 18 (COSE_Sign1)")) };
+        let Item::Tag(TAG, inner) = item else { return Err(malformed("the tag 18 (COSE_Sign1) is missing")) };
         let Item::Array(parts) = *inner else { return Err(malformed("a COSE_Sign1 is an array")) };
         let Ok([protected, unprotected, payload, signature]) = <[Item<'a>; 4]>::try_from(parts) else {
             return Err(malformed("a COSE_Sign1 has four parts"));
@@ -76,7 +76,7 @@ impl<'a> Sign1<'a> {
         }
         // After the algorithm, on which the length depends.
         let signature = signature.as_bytes().and_then(|bytes| bytes.try_into().ok());
-        let signature = signature.ok_or_else(|| malformed("the signature has not 64 bytes"))?;
+        let signature = signature.ok_or_else(|| malformed("the signature does not have 64 bytes"))?;
         check_critical(&protected).map_err(malformed)?;
         if protected.0.iter().any(|(label, _)| matches!(label, Item::Int(label) if unprotected.get(*label).is_some())) {
             return Err(malformed("a header parameter is both protected and unprotected"));

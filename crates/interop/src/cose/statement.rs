@@ -88,10 +88,10 @@ pub fn sign_statement(document: &Document, key: &SigningKey) -> Result<Vec<u8>, 
 pub fn verify_statement(bytes: &[u8], trusted: &[SignerId]) -> Result<Statement, ExportError> {
     let malformed = ExportError::MalformedStatement;
     let (sign1, protected) = read(bytes)?;
-    let payload = sign1.payload.ok_or_else(|| malformed("there is no payload"))?;
+    let payload = sign1.payload.ok_or_else(|| malformed("the payload is missing"))?;
     let kid = protected.get(KID).and_then(Item::as_bytes).filter(|kid| kid.len() == 32);
-    let kid = kid.ok_or_else(|| malformed("there is no `kid` of 32 bytes"))?;
-    let claims = protected.get(CLAIMS).and_then(Item::as_map).ok_or_else(|| malformed("there are no claims"))?;
+    let kid = kid.ok_or_else(|| malformed("a `kid` of 32 bytes is missing"))?;
+    let claims = protected.get(CLAIMS).and_then(Item::as_map).ok_or_else(|| malformed("the claims are missing"))?;
     let claim = |label| claims.get(label).and_then(Item::as_text);
     let issuer = claim(ISS).ok_or_else(|| malformed("the claim `iss` is missing"))?;
     let subject = claim(SUB).ok_or_else(|| malformed("the claim `sub` is missing"))?;
@@ -102,7 +102,7 @@ pub fn verify_statement(bytes: &[u8], trusted: &[SignerId]) -> Result<Statement,
     let named = [issuer.parse().ok(), document.as_ref().ok().and_then(Document::named_signer)];
     let key: Option<SignerId> = named.into_iter().flatten().find(|key: &SignerId| key.key_hash().as_bytes() == kid);
     if !key.is_some_and(|key| sign1.is_signed_by(&key, payload)) {
-        return Err(ExportError::SignatureMismatch("the key that `kid` names has not signed the statement"));
+        return Err(ExportError::SignatureMismatch("the key that `kid` names did not sign the statement"));
     }
     let document = document?;
     let (signer, verification) = document::signer(document.verify(trusted))?;

@@ -13,7 +13,7 @@ const DECISION: &str = "verifiedx_decision_receipt";
 pub enum Document {
     /// A VRF receipt.
     Receipt(Box<Receipt>),
-    /// The receipt of a decision. Its signature is verified here, and its form by whoever knows decisions.
+    /// The receipt of a decision. Its signature is verified here. The caller checks its form.
     Decision(Decision),
 }
 

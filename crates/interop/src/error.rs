@@ -88,7 +88,10 @@ impl ExportError {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Document(status) => status.help(),
-            Self::IssuerMismatch => Some("export it with the key that signed it".to_owned()),
+            Self::SignatureMismatch(_) => {
+                Some("check that the key is its signer's, and that the file is whole".to_owned())
+            }
+            Self::IssuerMismatch => Some("only the signer of a document exports it: use that key".to_owned()),
             Self::NoJudgment(_) => Some("export it as `cose`, which can hold any verdict".to_owned()),
             _ => None,
         }

@@ -1,8 +1,12 @@
 //! CBOR in its one deterministic form (RFC 8949, section 4.2.1): shortest lengths, all of them definite, keys sorted by their
 //! bytes, no key twice. What is written is read, and nothing else.
 
+use std::collections::BTreeSet;
+
 /// The deepest nesting that is read: that of a statement with claims is four.
 const MAX_DEPTH: usize = 8;
+/// The most items that are read at once: an inclusion proof has 67 with the longest path.
+const MAX_ITEMS: usize = 1024;
 
 const UNSIGNED: u8 = 0;
 const NEGATIVE: u8 = 1;
@@ -15,6 +19,15 @@ const TAG: u8 = 6;
 const FALSE: u8 = 0xF4;
 const TRUE: u8 = 0xF5;
 const NULL: u8 = 0xF6;
+
+/// In which order the keys of maps may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyOrder {
+    /// Sorted by their bytes: the deterministic form.
+    Sorted,
+    /// Any, as others write them who are not asked for the deterministic form. All else is as strict.
+    Any,
+}
 
 /// One data item. Numbers other than integers, and simple values other than these, are not read: no header here has them.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +62,12 @@ impl<'a> Map<'a> {
 impl<'a> Item<'a> {
     /// Reads exactly one item, of which nothing is left; `None` when the bytes are not in the deterministic form.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
-        let mut reader = Reader { rest: bytes };
+        Self::read_in(bytes, KeyOrder::Sorted)
+    }
+
+    /// As [`Item::read`], with the keys of maps in this order.
+    pub(super) fn read_in(bytes: &'a [u8], order: KeyOrder) -> Option<Self> {
+        let mut reader = Reader { rest: bytes, order, left: MAX_ITEMS };
         let item = reader.item(0)?;
         reader.rest.is_empty().then_some(item)
     }
@@ -138,6 +156,9 @@ fn write_head(out: &mut Vec<u8>, major: u8, argument: u64) {
 
 struct Reader<'a> {
     rest: &'a [u8],
+    order: KeyOrder,
+    /// How many more items may be read.
+    left: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -146,6 +167,7 @@ impl<'a> Reader<'a> {
         if depth > MAX_DEPTH {
             return None;
         }
+        self.left = self.left.checked_sub(1)?;
         let (major, argument) = match *self.rest.first()? {
             FALSE => return self.simple(Item::Bool(false)),
             TRUE => return self.simple(Item::Bool(true)),
@@ -157,7 +179,7 @@ impl<'a> Reader<'a> {
             NEGATIVE => Item::Int(-1 - i128::from(argument)),
             BYTES => Item::Bytes(self.take(argument)?),
             TEXT => Item::Text(std::str::from_utf8(self.take(argument)?).ok()?),
-            // Nothing is reserved for the count: each item takes a byte, so bytes that are missing end the loop.
+            // Nothing is reserved for the count, which may be any.
             ARRAY => Item::Array((0..argument).map(|_| self.item(inner)).collect::<Option<_>>()?),
             MAP => Item::Map(self.map(argument, inner)?),
             TAG => Item::Tag(argument, Box::new(self.item(inner)?)),
@@ -167,16 +189,15 @@ impl<'a> Reader<'a> {
 
     fn map(&mut self, count: u64, depth: usize) -> Option<Map<'a>> {
         let mut members = Vec::new();
-        let mut last: &[u8] = &[];
+        let mut keys: BTreeSet<&[u8]> = BTreeSet::new();
         for _ in 0..count {
             let start = self.rest;
             let key = self.item(depth)?;
             let written = start.get(..start.len() - self.rest.len())?;
-            // Each key is greater than the one before, so none is there twice. No key is empty.
-            if written <= last {
+            let is_sorted = keys.last().is_none_or(|last| *last < written);
+            if !(is_sorted || self.order == KeyOrder::Any) || !keys.insert(written) {
                 return None;
             }
-            last = written;
             members.push((key, self.item(depth)?));
         }
         Some(Map(members))

@@ -2,7 +2,7 @@
 
 use proofmark_receipt::{SignerId, SigningKey};
 
-use super::cbor::{Item, Map};
+use super::cbor::{Item, KeyOrder, Map};
 use super::merkle::{self, Hash, MAX_PATH};
 use super::sign1::{self, ALG, CLAIMS, EDDSA, ISS, KID, SUB, Sign1, VDP, VDS};
 use crate::ExportError;
@@ -12,7 +12,7 @@ pub const MAX_RECEIPT_BYTES: usize = 16 << 10;
 /// The most inclusion proofs in one receipt; each may cost a verification.
 const MAX_PROOFS: usize = 16;
 
-/// `RFC9162_SHA256`, the only verifiable data structure that is known here (RFC 9942, section 5.1).
+/// `RFC9162_SHA256`, the only verifiable data structure that is known here (RFC 9942).
 const RFC9162_SHA256: i128 = 1;
 /// The label of inclusion proofs among the proofs.
 const INCLUSION: i128 = -1;
@@ -94,7 +94,8 @@ pub fn verify_receipt(bytes: &[u8], entry: &[u8; 32], log: &SignerId) -> Result<
     if bytes.len() > MAX_RECEIPT_BYTES {
         return Err(malformed("it is larger than 16 KiB"));
     }
-    let (sign1, protected) = Sign1::read(bytes, malformed)?;
+    // Other logs order their protected header as they like, and it is signed as they wrote it.
+    let (sign1, protected) = Sign1::read(bytes, KeyOrder::Any, malformed)?;
     match protected.get(VDS) {
         Some(Item::Int(RFC9162_SHA256)) => {}
         Some(other) => return Err(ExportError::UnknownStructure(sign1::brief(other))),
@@ -114,7 +115,7 @@ pub fn verify_receipt(bytes: &[u8], entry: &[u8; 32], log: &SignerId) -> Result<
         }
     }
     Err(if is_computed {
-        ExportError::SignatureMismatch("the log has not signed the root that the entry and its path lead to")
+        ExportError::SignatureMismatch("the log did not sign the root that the entry and its path lead to")
     } else {
         ExportError::InclusionMismatch
     })
@@ -139,7 +140,7 @@ fn claims(protected: &Map<'_>) -> Result<CoseReceipt, ExportError> {
 fn proofs(sign1: &Sign1<'_>) -> Result<Vec<Inclusion>, ExportError> {
     let proofs = sign1.unprotected().get(VDP).and_then(Item::as_map).and_then(|proofs| proofs.get(INCLUSION));
     let proofs = proofs.and_then(Item::as_array).filter(|proofs| (1..=MAX_PROOFS).contains(&proofs.len()));
-    let proofs = proofs.ok_or(ExportError::MalformedReceipt("it has not 1 to 16 inclusion proofs"))?;
+    let proofs = proofs.ok_or(ExportError::MalformedReceipt("it does not have 1 to 16 inclusion proofs"))?;
     let read = proofs.iter().map(|proof| inclusion(proof.as_bytes()?)).collect::<Option<_>>();
     read.ok_or(ExportError::MalformedReceipt("an inclusion proof is not size, index and 1 to 64 hashes of 32 bytes"))
 }

@@ -2,7 +2,7 @@
 
 use proofmark_receipt::{SignerId, SigningKey, shown};
 
-use super::cbor::{Item, Map};
+use super::cbor::{Item, KeyOrder, Map};
 use crate::ExportError;
 
 /// The tag of a `COSE_Sign1`.
@@ -45,19 +45,20 @@ pub(super) struct Sign1<'a> {
 pub(super) type Malformed = fn(&'static str) -> ExportError;
 
 impl<'a> Sign1<'a> {
-    /// Reads a tagged `COSE_Sign1` in deterministic CBOR, and its protected header. Nothing is verified.
+    /// Reads a tagged `COSE_Sign1` in deterministic CBOR, and its protected header, whose keys are in this order. Nothing is
+    /// verified.
     ///
     /// # Errors
     /// `malformed` names what is wrong; or the algorithm is not known.
-    pub(super) fn read(bytes: &'a [u8], malformed: Malformed) -> Result<(Self, Map<'a>), ExportError> {
+    pub(super) fn read(bytes: &'a [u8], order: KeyOrder, malformed: Malformed) -> Result<(Self, Map<'a>), ExportError> {
         let item = Item::read(bytes).ok_or_else(|| malformed("the bytes are not deterministic CBOR"))?;
-        let Item::Tag(TAG, inner) = item else { return Err(malformed("there is no tag 18 (COSE_Sign1)")) };
+        let Item::Tag(TAG, inner) = item else { return Err(malformed("the tag 18 (COSE_Sign1) is missing")) };
         let Item::Array(parts) = *inner else { return Err(malformed("a COSE_Sign1 is an array")) };
         let Ok([protected, unprotected, payload, signature]) = <[Item<'a>; 4]>::try_from(parts) else {
             return Err(malformed("a COSE_Sign1 has four parts"));
         };
         let protected_bytes = protected.as_bytes().ok_or_else(|| malformed("the protected header is not bytes"))?;
-        let Some(Item::Map(protected)) = Item::read(protected_bytes) else {
+        let Some(Item::Map(protected)) = Item::read_in(protected_bytes, order) else {
             return Err(malformed("the protected header is not a map in deterministic CBOR"));
         };
         let Item::Map(unprotected) = unprotected else {
@@ -68,13 +69,14 @@ impl<'a> Sign1<'a> {
             Item::Null => None,
             _ => return Err(malformed("the payload is neither bytes nor null")),
         };
-        let signature = signature.as_bytes().and_then(|bytes| bytes.try_into().ok());
-        let signature = signature.ok_or_else(|| malformed("the signature has not 64 bytes"))?;
         // Only what is signed chooses the algorithm.
         let alg = protected.get(ALG).ok_or_else(|| malformed("the protected header has no `alg`"))?;
         if !matches!(alg, Item::Int(EDDSA | ED25519)) {
             return Err(ExportError::UnknownAlgorithm(brief(alg)));
         }
+        // After the algorithm, on which the length depends.
+        let signature = signature.as_bytes().and_then(|bytes| bytes.try_into().ok());
+        let signature = signature.ok_or_else(|| malformed("the signature does not have 64 bytes"))?;
         check_critical(&protected).map_err(malformed)?;
         if protected.0.iter().any(|(label, _)| matches!(label, Item::Int(label) if unprotected.get(*label).is_some())) {
             return Err(malformed("a header parameter is both protected and unprotected"));

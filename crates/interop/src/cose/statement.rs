@@ -1,10 +1,11 @@
 //! Signed statements (RFC 9943): a signed document in a `COSE_Sign1`, alone or with COSE receipts of logs.
 
 use proofmark_receipt::{
-    Json, Receipt, Sha256Digest, SignatureStatus, SignerId, SigningKey, UndecidableCause, Verification, json,
+    InvalidCause, Json, Receipt, ReceiptError, Sha256Digest, SignatureStatus, SignerId, SigningKey, UndecidableCause,
+    Verification, json,
 };
 
-use super::cbor::{Item, Map};
+use super::cbor::{Item, KeyOrder, Map};
 use super::receipt::{self, CoseReceipt, MAX_RECEIPT_BYTES};
 use super::sign1::{self, ALG, CLAIMS, CONTENT_TYPE, EDDSA, IAT, ISS, KID, RECEIPTS, SUB, Sign1};
 use crate::document::{self, Decision, Document};
@@ -87,10 +88,10 @@ pub fn sign_statement(document: &Document, key: &SigningKey) -> Result<Vec<u8>, 
 pub fn verify_statement(bytes: &[u8], trusted: &[SignerId]) -> Result<Statement, ExportError> {
     let malformed = ExportError::MalformedStatement;
     let (sign1, protected) = read(bytes)?;
-    let payload = sign1.payload.ok_or_else(|| malformed("there is no payload"))?;
+    let payload = sign1.payload.ok_or_else(|| malformed("the payload is missing"))?;
     let kid = protected.get(KID).and_then(Item::as_bytes).filter(|kid| kid.len() == 32);
-    let kid = kid.ok_or_else(|| malformed("there is no `kid` of 32 bytes"))?;
-    let claims = protected.get(CLAIMS).and_then(Item::as_map).ok_or_else(|| malformed("there are no claims"))?;
+    let kid = kid.ok_or_else(|| malformed("a `kid` of 32 bytes is missing"))?;
+    let claims = protected.get(CLAIMS).and_then(Item::as_map).ok_or_else(|| malformed("the claims are missing"))?;
     let claim = |label| claims.get(label).and_then(Item::as_text);
     let issuer = claim(ISS).ok_or_else(|| malformed("the claim `iss` is missing"))?;
     let subject = claim(SUB).ok_or_else(|| malformed("the claim `sub` is missing"))?;
@@ -101,14 +102,15 @@ pub fn verify_statement(bytes: &[u8], trusted: &[SignerId]) -> Result<Statement,
     let named = [issuer.parse().ok(), document.as_ref().ok().and_then(Document::named_signer)];
     let key: Option<SignerId> = named.into_iter().flatten().find(|key: &SignerId| key.key_hash().as_bytes() == kid);
     if !key.is_some_and(|key| sign1.is_signed_by(&key, payload)) {
-        return Err(ExportError::SignatureMismatch("the key that `kid` names has not signed the statement"));
+        return Err(ExportError::SignatureMismatch("the key that `kid` names did not sign the statement"));
     }
     let document = document?;
     let (signer, verification) = document::signer(document.verify(trusted))?;
     if subject != document.subject().to_string() {
         return Err(ExportError::SubjectMismatch);
     }
-    if issuer != signer.did_key() || key != Some(signer) {
+    // So the key is the signer's: it was named as the issuer, or by the document.
+    if issuer != signer.did_key() {
         return Err(ExportError::IssuerMismatch);
     }
     Ok(Statement { document, verification, entry: entry(&sign1), receipts })
@@ -128,7 +130,7 @@ pub fn statement_entry(statement: &[u8]) -> Result<Sha256Digest, ExportError> {
     Ok(entry(&read(statement)?.0))
 }
 
-/// Adds a COSE receipt to a statement, which makes it a transparent one (RFC 9943, section 7).
+/// Adds a COSE receipt to a statement, which makes it a transparent one (RFC 9943).
 ///
 /// The receipt has to be of the statement itself. That of the document inside would claim a registration that did not happen.
 ///
@@ -151,7 +153,7 @@ fn read(bytes: &[u8]) -> Result<(Sign1<'_>, Map<'_>), ExportError> {
     if bytes.len() > MAX_STATEMENT_BYTES {
         return Err(ExportError::MalformedStatement("it is larger than a statement of the largest document"));
     }
-    Sign1::read(bytes, ExportError::MalformedStatement)
+    Sign1::read(bytes, KeyOrder::Sorted, ExportError::MalformedStatement)
 }
 
 fn content_type(document: &Document) -> &'static str {
@@ -163,17 +165,34 @@ fn content_type(document: &Document) -> &'static str {
 
 /// The document inside. The inner error is that of a document of the right type, which is told after the signature.
 fn document(content_type: &str, payload: &[u8]) -> Result<Result<Document, ExportError>, ExportError> {
-    let unreadable =
-        |error| ExportError::Document(Box::new(SignatureStatus::Undecidable(UndecidableCause::Malformed(error))));
     match content_type {
-        a2a::MEDIA_TYPE => Ok(Receipt::parse(payload).map(Document::from).map_err(unreadable)),
+        a2a::MEDIA_TYPE => Ok(Receipt::parse(payload).map(Document::from).map_err(|error| unreadable(payload, error))),
         DECISION_TYPE => Ok(match Json::parse(payload) {
             Ok(Json::Object(document)) => Decision::read(document).map(Document::from),
             Ok(_) => Err(ExportError::MalformedStatement("the document inside is not an object")),
-            Err(error) => Err(unreadable(error.into())),
+            Err(error) => Err(unreadable(payload, error.into())),
         }),
         _ => Err(ExportError::MalformedStatement("the content type is not that of a receipt or a decision")),
     }
+}
+
+/// Why a document cannot be read. One that was changed after it was signed is invalid, whichever rule the change breaks.
+fn unreadable(payload: &[u8], error: ReceiptError) -> ExportError {
+    let status = if is_changed(payload) == Some(true) {
+        SignatureStatus::Invalid(InvalidCause::ContentHash)
+    } else {
+        SignatureStatus::Undecidable(UndecidableCause::Malformed(error))
+    };
+    ExportError::Document(Box::new(status))
+}
+
+/// Whether a document has another hash than its signature says; `None` without a signature.
+fn is_changed(payload: &[u8]) -> Option<bool> {
+    let Ok(Json::Object(mut document)) = Json::parse(payload) else { return None };
+    let signature = document.remove("signature")?;
+    let claimed = signature.as_object()?.get("content_hash")?.as_str()?;
+    let hash = Sha256Digest::of(&document.canonical_vrf());
+    Some(claimed != hash.bare_hex() && claimed != hash.to_string())
 }
 
 /// The COSE receipts in the unprotected header: one or more, each in bytes.

@@ -35,7 +35,9 @@ pub fn test_result(receipt: &Receipt, suite: Option<&str>) -> Result<Object, Exp
         }
     };
     let mut configuration = checked_against(receipt);
-    if let (Some(suite), Some(last)) = (suite, configuration.pop()) {
+    if let Some(suite) = suite
+        && let Some(last) = configuration.pop()
+    {
         configuration.insert(0, renamed(last, suite));
     }
     let names = |has: fn(Status) -> bool| {

@@ -231,6 +231,21 @@ fn canonical(document: &Document) -> Vec<u8> {
 }
 
 #[test]
+fn a_parameter_is_in_one_header() {
+    let statement = sign_statement(&receipt(Verdict::Pass).into(), &issuer()).unwrap();
+    // The tag, the array, and the length of the protected header take four bytes; behind it is the empty unprotected one.
+    let end = 4 + usize::from(statement[3]);
+    assert_eq!(statement[end], 0xA0);
+    let with = |unprotected: &str| [&statement[..end], &bytes(unprotected), &statement[end + 1..]].concat();
+    assert_eq!(code(&verify_statement(&with("a10127"), &[])), "malformed_statement");
+    assert_eq!(code(&verify_statement(&with("a1186341ff"), &[])), "ok");
+    // COSE receipts in no list, an empty list, and not in bytes.
+    for receipts in ["a119018a41ff", "a119018a80", "a119018a8101"] {
+        assert_eq!(code(&verify_statement(&with(receipts), &[])), "malformed_statement", "{receipts}");
+    }
+}
+
+#[test]
 fn what_is_too_large_is_not_read() {
     let answer = verify_statement(&vec![0xD2; cose::MAX_STATEMENT_BYTES + 1], &[]);
     assert_eq!(answer, Err(ExportError::MalformedStatement("it is larger than a statement of the largest document")));

@@ -72,6 +72,23 @@ fn what_is_not_in_the_one_form_is_refused() {
     }
 }
 
+#[test]
+fn a_limited_number_of_items_is_read() {
+    let of = |count: usize| Item::Array(vec![Item::Null; count]).to_bytes();
+    assert!(Item::read(&of(MAX_ITEMS - 1)).is_some());
+    assert_eq!(Item::read(&of(MAX_ITEMS)), None);
+}
+
+#[test]
+fn keys_in_any_order_are_no_less_unique() {
+    let header = bytes("a219018b010127");
+    let expected = Item::Map(Map::of([(395, Item::Int(1)), (1, Item::Int(-8))]));
+    assert_eq!(Item::read_in(&header, KeyOrder::Any), Some(expected));
+    for (hex, why) in [("a3010203040103", "a key twice"), ("a21817010102", "a key in more bytes than it needs")] {
+        assert_eq!(Item::read_in(&bytes(hex), KeyOrder::Any), None, "{why}");
+    }
+}
+
 /// An item, as a value that owns what it has.
 #[derive(Clone, Debug)]
 enum Owned {
@@ -113,10 +130,10 @@ fn owned() -> impl Strategy<Value = Owned> {
         any::<bool>().prop_map(Owned::Bool),
         Just(Owned::Null),
     ];
-    leaf.prop_recursive(4, 40, 6, |inner| {
+    leaf.prop_recursive(3, 40, 6, |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..30).prop_map(Owned::Array),
-            prop::collection::btree_map(any::<i64>(), inner.clone(), 0..6)
+            prop::collection::vec(inner.clone(), 0..8).prop_map(Owned::Array),
+            prop::collection::btree_map(any::<i64>(), inner.clone(), 0..4)
                 .prop_map(|members| Owned::Map(members.into_iter().collect())),
             (any::<u64>(), inner).prop_map(|(tag, item)| Owned::Tag(tag, Box::new(item))),
         ]

@@ -1,4 +1,5 @@
-//! `COSE_Sign1` as the examples of the COSE working group have it (cose-wg/Examples, public domain).
+//! `COSE_Sign1` as others write it: the examples of the COSE working group (cose-wg/Examples, public domain), and statements of another
+//! issuer.
 
 use proofmark_receipt::{Json, SignerId};
 use proofmark_testing::conformance;
@@ -37,7 +38,7 @@ fn examples_of_the_working_group() {
             names.iter().try_fold(&example, |json, name| json.as_object()?.get(name)).and_then(Json::as_str).unwrap()
         };
         let message = bytes(at(&["output", "cbor"]));
-        let read = Sign1::read(&message, ExportError::MalformedStatement);
+        let read = Sign1::read(&message, KeyOrder::Sorted, ExportError::MalformedStatement);
         assert_eq!(read.as_ref().map_or_else(ExportError::code, |_| "ok"), expected, "{name}");
         let Ok((sign1, _)) = read else { continue };
         let payload = sign1.payload.unwrap();
@@ -45,5 +46,25 @@ fn examples_of_the_working_group() {
         let key = bytes(at(&["input", "sign0", "key", "x_hex"])).try_into().unwrap();
         assert!(sign1.is_signed_by(&SignerId::from_bytes(key), payload));
         assert!(!sign1.is_signed_by(&SignerId::from_bytes(key), b"This is the content!"));
+    }
+}
+
+/// Statements of another issuer (action-state-group/scitt-cose, Apache-2.0), and whether they are signed as they say.
+#[test]
+fn statements_of_others() {
+    let Some(folder) = conformance("cose/scitt-cose-v1") else { return };
+    for (name, is_signed) in [
+        ("valid-eddsa", true),
+        ("fail-tampered-path", true),
+        ("fail-unsupported-vds", true),
+        ("fail-bad-statement-sig", false),
+    ] {
+        let file = |file: &str| std::fs::read(folder.join(name).join(file)).unwrap();
+        let key = SignerId::from_public_pem(&String::from_utf8(file("issuer-key.pub")).unwrap()).unwrap();
+        let (statement, payload) = (file("statement.cose"), file("payload.bin"));
+        let (sign1, protected) = Sign1::read(&statement, KeyOrder::Any, ExportError::MalformedStatement).unwrap();
+        assert_eq!(sign1.payload, Some(payload.as_slice()), "{name}");
+        assert_eq!(protected.get(CONTENT_TYPE), Some(&Item::Text("application/json")), "{name}");
+        assert_eq!(sign1.is_signed_by(&key, &payload), is_signed, "{name}");
     }
 }

@@ -8,13 +8,14 @@ mod monitor;
 mod prove;
 mod show;
 pub(crate) mod trust;
-mod verify;
+pub(crate) mod verify;
 mod witness;
 
 use std::sync::Arc;
 
 use clap::Subcommand;
 use proofmark_log::{LogHome, LogKeeper, Witnesses};
+use proofmark_receipt::SigningKey;
 use proofmark_server::LogClient;
 use proofmark_store::Store;
 use proofmark_tlog::{LogSigner, Policy};
@@ -59,11 +60,16 @@ pub(crate) fn home(config: &Config) -> LogHome {
 }
 
 /// The key of the log. On a terminal, the passphrase of an encrypted one is asked for.
-pub(crate) fn signer(config: &Config, unlock: &Unlock) -> anyhow::Result<LogSigner> {
+pub(crate) fn key(config: &Config, unlock: &Unlock) -> anyhow::Result<SigningKey> {
     let home = home(config);
     let name = home.key_name()?;
     let (key, _) = unlock.unlock(config, &name, |passphrase| home.keyring().load(&name, passphrase))?;
-    Ok(home.signer_of(&key)?)
+    Ok(key)
+}
+
+/// What signs for the log.
+pub(crate) fn signer(config: &Config, unlock: &Unlock) -> anyhow::Result<LogSigner> {
+    Ok(home(config).signer_of(&key(config, unlock)?)?)
 }
 
 /// The witnesses of a policy, asked over HTTP.

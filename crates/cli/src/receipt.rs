@@ -2,8 +2,10 @@
 
 mod demands;
 mod export;
+mod exported;
 mod head;
 mod list;
+mod logged;
 pub(crate) mod page;
 pub(crate) mod read;
 mod show;

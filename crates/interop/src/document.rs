@@ -108,7 +108,8 @@ impl Document {
     }
 
     /// What the document is about: the output of a receipt, the action of a decision.
-    pub(crate) fn subject(&self) -> Sha256Digest {
+    #[must_use]
+    pub fn subject(&self) -> Sha256Digest {
         match self {
             Self::Receipt(receipt) => receipt.hashes().output,
             Self::Decision(decision) => decision.action,

@@ -9,7 +9,7 @@ mod statement;
 pub use dsse::{
     MAX_ENVELOPE_BYTES, MAX_SIGNATURES, PAYLOAD_TYPE, Verified, bundle, claimed_by, envelope, key_id, verify,
 };
-pub use predicate::{SVR, TEST_RESULT, sign_svr, sign_test_result, svr, test_result};
+pub use predicate::{ACTION_ALLOWED, SVR, TEST_RESULT, sign_svr, sign_test_result, svr, test_result};
 pub use statement::Statement;
 
 pub(crate) use statement::statement;

@@ -38,6 +38,9 @@ pub enum InvalidCause {
     /// Of an approval whose `shown` is not the digest of the action that it approves.
     #[error("the approval is of another action than its reviewer was shown")]
     Shown,
+    /// Of a document in another format, such as a signed statement.
+    #[error("{message}")]
+    Format { code: &'static str, message: String },
 }
 
 /// Why a signature cannot be verified.
@@ -105,6 +108,7 @@ impl SignatureStatus {
                 InvalidCause::IssuerKey => "issuer_key_mismatch",
                 InvalidCause::Passkey(_) => "passkey_mismatch",
                 InvalidCause::Shown => "shown_mismatch",
+                InvalidCause::Format { code, .. } => code,
             }),
             Self::Undecidable(cause) => Some(match cause {
                 UndecidableCause::Malformed(error) => error.code(),

@@ -38,6 +38,7 @@ pub(super) struct Demanded {
 }
 
 /// A demand that a valid document does not meet.
+#[derive(Clone)]
 pub(super) struct Unmet {
     pub(super) code: &'static str,
     pub(super) message: String,

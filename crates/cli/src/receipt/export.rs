@@ -1,17 +1,19 @@
 //! `proofmark receipt export`.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use proofmark_interop::a2a;
-use proofmark_receipt::Receipt;
+use proofmark_interop::{a2a, intoto};
+use proofmark_receipt::{Json, Receipt};
 use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Store, Tenant};
 
+use super::exported;
 use super::read::{self, Stored};
 use crate::config::Config;
+use crate::error::with_help;
 use crate::exit::Exit;
-use crate::options::StoreAt;
+use crate::options::{Signing, StoreAt};
 use crate::out;
 
 /// How many decisions a page of the store has.
@@ -22,6 +24,8 @@ const DECISIONS_AT_ONCE: usize = 1_000;
 #[command(after_help = "Examples:
   proofmark receipt export 3f2a9c1e > receipt.json
   proofmark receipt export 3f2a9c1e --as a2a > artifact.json
+  proofmark receipt export 3f2a9c1e --as in-toto --suite-name sort > attestation.json
+  proofmark receipt export 3f2a9c1e --as scitt > statement.cose
   proofmark receipt export --chain nightly > nightly.jsonl
   proofmark receipt export --decisions > decisions.jsonl")]
 pub(crate) struct Export {
@@ -37,38 +41,64 @@ pub(crate) struct Export {
     /// Print every decision, in order: they are one chain
     #[arg(long, conflicts_with_all = ["chain", "form"])]
     decisions: bool,
-    /// Print receipts as they are, or each as an artifact of the Agent2Agent protocol
+    /// The format: as it is stored, or wrapped for the readers of another one
     #[arg(long = "as", value_enum, default_value_t = Form::Vrf, value_name = "FORM")]
     form: Form,
+    /// The name that a Test Result gives the suite: a receipt has its digest alone
+    #[arg(long, value_name = "NAME")]
+    suite_name: Option<String>,
+    /// Print an attestation in a Sigstore bundle
+    #[arg(long)]
+    bundle: bool,
+    #[command(flatten)]
+    signing: Signing,
     #[command(flatten)]
     store: StoreAt,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
+    /// As it is stored
     Vrf,
+    /// An artifact of the Agent2Agent protocol
     A2a,
+    /// A signed statement of SCITT (RFC 9943), in COSE
+    Cose,
+    /// The same, registered in the log of the store, with the log's receipt (RFC 9942)
+    Scitt,
+    /// A Test Result of in-toto, in a DSSE envelope
+    InToto,
+    /// A Simple Verification Result of in-toto, in a DSSE envelope
+    Svr,
 }
 
 impl Form {
     fn text(self, receipt: &Receipt) -> String {
         match self {
-            Form::Vrf => receipt.to_text(),
             Form::A2a => a2a::artifact(receipt).to_text(),
+            _ => receipt.to_text(),
         }
+    }
+
+    /// Whether the format has a signature of its own.
+    fn is_signed(self) -> bool {
+        !matches!(self, Form::Vrf | Form::A2a)
     }
 }
 
 impl Export {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let mut out = out::stdout();
+        if self.form.is_signed() {
+            return self.run_signed(config);
+        }
         if !self.ids.is_empty() {
             for id in &self.ids {
                 let document = read::stored(id, &self.store, config)?;
                 let text = match (&document, self.form) {
                     (Stored::Receipt(receipt), form) => form.text(receipt),
                     (Stored::Decision(_), Form::Vrf) => document.to_text(),
-                    (Stored::Decision(_), Form::A2a) => {
+                    (Stored::Decision(_), _) => {
                         return Err(anyhow!(
                             "export `{id}` as an artifact: it is a decision, and only receipts are artifacts"
                         ));
@@ -88,6 +118,48 @@ impl Export {
             return Err(anyhow!("export the chain `{chain}`: no chain in the store has this name"));
         }
         receipts.iter().try_for_each(|receipt| writeln!(out, "{}", self.form.text(receipt)))?;
+        Ok(Exit::Yes)
+    }
+}
+
+impl Export {
+    /// Writes documents in formats that are signed again, by the key that signed the document.
+    fn run_signed(self, config: &Config) -> anyhow::Result<Exit> {
+        if self.ids.is_empty() {
+            return Err(with_help("export a chain in this format: each document is a file of its own", "name one id"));
+        }
+        let is_binary = matches!(self.form, Form::Cose | Form::Scitt);
+        if is_binary && (self.ids.len() > 1 || std::io::stdout().is_terminal()) {
+            let help = "name one id, and write it to a file, as in `> statement.cose`";
+            return Err(with_help("print the statement: it is binary", help));
+        }
+        let key = self.signing.existing_key(config)?;
+        let key = key.ok_or_else(|| with_help("sign the export: there is no key", "name one with `--key`"))?;
+        let store = self.store.open_existing(config)?;
+        let mut out = out::stdout();
+        for id in &self.ids {
+            let document = exported::document(&read::stored(id, &self.store, config)?)?;
+            let attestation = match self.form {
+                Form::Cose => {
+                    out.write_all(&exported::statement(&document, &key)?)?;
+                    continue;
+                }
+                Form::Scitt => {
+                    let place = (&store, &self.signing.unlock, config);
+                    out.write_all(&exported::transparent_statement(&document, &key, place)?)?;
+                    continue;
+                }
+                Form::Svr => exported::svr(&document, &key)?,
+                Form::InToto | Form::Vrf | Form::A2a => {
+                    exported::test_result(&document, self.suite_name.as_deref(), &key)?
+                }
+            };
+            let text = match (&attestation, self.bundle) {
+                (Json::Object(envelope), true) => Json::from(intoto::bundle(envelope, &key.signer())).to_text(),
+                _ => attestation.to_text(),
+            };
+            writeln!(out, "{text}")?;
+        }
         Ok(Exit::Yes)
     }
 }

@@ -14,6 +14,8 @@ use proofmark_receipt::{
 };
 
 use super::demands::{self, Demands, Unmet};
+use super::exported;
+use super::logged::{Logged, Proven};
 use super::read::{self, Text};
 use crate::config::Config;
 use crate::error::with_help;
@@ -42,6 +44,7 @@ const MAX_OTHERS: usize = 10_000;
   proofmark receipt export --chain nightly | proofmark receipt verify - --as-chain --head head.json
   proofmark receipt export --decisions | proofmark receipt verify - --as-chain
   proofmark receipt verify 3f2a9c1e
+  proofmark receipt verify receipt.json --proof receipt.tlog-proof --log-policy policy.txt
 
 Exit codes: 0 valid; 1 invalid, the signer is not trusted, or not what is demanded; 2 undecidable.")]
 pub(crate) struct Verify {
@@ -52,6 +55,8 @@ pub(crate) struct Verify {
     trusting: Trusting,
     #[command(flatten)]
     demands: Demands,
+    #[command(flatten)]
+    logged: Logged,
     /// The canonical form that the issuer hashes: vrf, jcs, py-utf8 or py-ascii
     #[arg(long, default_value_t = Profile::Vrf)]
     profile: Profile,
@@ -73,6 +78,7 @@ impl Verify {
         let known = config.known_signers()?;
         let trusted = self.trusting.among_for(&known, Capabilities::ALL)?;
         let demanded = self.demands.read()?;
+        let proofs = self.logged.read(config)?;
         let format = self.formatting.format();
         let mut reporter = Reporter::new(format, "receipt verify", Human::new(Style::Verdicts));
         // All are opened before anything is printed.
@@ -85,11 +91,16 @@ impl Verify {
             texts.into_iter().flatten(),
             |text| text.bytes.len(),
             |text: Text| {
-                let checked = trusted.check(&text.bytes, self.profile);
+                let checked = exported::check(&text.bytes, self.profile, &trusted)
+                    .unwrap_or_else(|| trusted.check(&text.bytes, self.profile));
                 let linked = if self.as_chain { LinkedDocument::read(&text.bytes) } else { None };
-                let unmet = demanded.unmet(&checked);
-                let exit = Exit::from(&checked.verification).max(if unmet.is_empty() { Exit::Yes } else { Exit::No });
-                (exit, linked, printing.shown(&text, &checked, &unmet))
+                let mut unmet = demanded.unmet(&checked);
+                let proven = proofs.as_ref().and_then(|proofs| proofs.of(&text.bytes, &checked));
+                let of_log = proven.as_ref().map_or(Exit::Yes, Proven::exit);
+                unmet.extend(proven.iter().flat_map(|proven| proven.unmet.clone()));
+                let of_demands = if unmet.is_empty() { Exit::Yes } else { Exit::No };
+                let exit = Exit::from(&checked.verification).max(of_demands).max(of_log);
+                (exit, linked, printing.shown(&text, &checked, &unmet, proven.as_ref()))
             },
             |(exit, linked, shown)| {
                 worst = worst.max(exit);
@@ -177,7 +188,7 @@ impl Verify {
         let head =
             ChainHead::parse(&text.bytes).map_err(|error| in_file(&text).error("read the chain head", &error))?;
         let checked = Checked { kind: "chain_head", verification: trusted.check_head(&head), claims: None };
-        printing.shown(&text, &checked, &[]).print(reporter)?;
+        printing.shown(&text, &checked, &[], None).print(reporter)?;
         let exit = Exit::from(&checked.verification);
         Ok((Some(head), exit))
     }
@@ -200,7 +211,7 @@ enum Shown {
 
 impl Printing<'_> {
     /// `unmet`: what was demanded of a valid document and does not hold.
-    fn shown(&self, document: &Text, checked: &Checked, unmet: &[Unmet]) -> Shown {
+    fn shown(&self, document: &Text, checked: &Checked, unmet: &[Unmet], proven: Option<&Proven>) -> Shown {
         let label = document.label.as_str();
         let Verification { answer, trust, signer, hint } = &checked.verification;
         let help = answer.help().map(|help| help.to_string());
@@ -209,7 +220,11 @@ impl Printing<'_> {
             let (status, cause) = match (Exit::from(&checked.verification), cause) {
                 (Exit::Yes, cause) => match unmet.first() {
                     Some(unmet) => (Status::Fail, Some(Cause::from(unmet))),
-                    None => (Status::Pass, cause),
+                    None => match proven.map_or(Exit::Yes, Proven::exit) {
+                        Exit::Yes => (Status::Pass, cause),
+                        Exit::No => (Status::Fail, Some(not_logged())),
+                        Exit::NoAnswer | Exit::Interrupted => (Status::Error, Some(not_logged())),
+                    },
                 },
                 (Exit::No, Some(cause)) => (Status::Fail, Some(cause)),
                 (Exit::No, None) => (Status::Fail, Some(untrusted(signer.as_ref()))),
@@ -219,9 +234,13 @@ impl Printing<'_> {
             if let (Json::Object(line), false) = (&mut line, unmet.is_empty()) {
                 line.insert("unmet", unmet.iter().map(Unmet::to_json).collect::<Vec<_>>());
             }
+            if let (Json::Object(line), Some(proven)) = (&mut line, proven) {
+                proven.add_to(line);
+            }
             return Shown::Group(Box::new(group(label, status, cause, line)));
         }
-        if self.is_chain && *answer == SignatureStatus::Valid && *trust == Trust::Trusted && unmet.is_empty() {
+        let is_plain = unmet.is_empty() && proven.is_none();
+        if self.is_chain && *answer == SignatureStatus::Valid && *trust == Trust::Trusted && is_plain {
             let claims = checked.claims.as_ref().map(|claims| demands::claimed(claims, self.paint));
             let first = claims.as_deref().and_then(|claims| claims.lines().next()).unwrap_or_default();
             return Shown::Text(format!("{}{first}\n", result(self.paint, answer.as_str(), label, None).trim_end()));
@@ -237,6 +256,9 @@ impl Printing<'_> {
         }
         for Unmet { code, message } in unmet {
             text.push_str(&format!("  {}: {}\n", self.paint.bad(code), printable(message)));
+        }
+        if let Some(proven) = proven {
+            text.push_str(&proven.shown(self.paint));
         }
         if let Some(profile) = hint {
             text.push_str(&format!("  help: its issuer hashes another canonical form; use `--profile {profile}`\n"));
@@ -285,6 +307,11 @@ fn untrusted(signer: Option<&SignerId>) -> Cause {
     let signer = signer.map_or_else(String::new, |signer| format!(": {signer}"));
     let help = Some("name the signer with `--trust` if you trust it".to_owned());
     Cause { code: "untrusted", message: format!("the signature is valid, and its signer is not trusted{signer}"), help }
+}
+
+/// Why a valid document does not count that is not proven to be in a log.
+fn not_logged() -> Cause {
+    Cause { code: "not_proven", message: "the proof of the log does not hold".to_owned(), help: None }
 }
 
 /// A document as a group with one case.

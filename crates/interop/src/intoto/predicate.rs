@@ -12,6 +12,9 @@ pub const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 /// The predicate type of Simple Verification Result 0.2.
 pub const SVR: &str = "https://in-toto.io/attestation/svr/v0.2";
 
+/// The property of a decision that allows.
+pub const ACTION_ALLOWED: &str = "PROOFMARK_ACTION_ALLOWED";
+
 /// Kinds of receipts other than that of verified work; a client that names one as its task's type makes no such receipt.
 const OTHER_KINDS: [&str; 3] = ["step_acceptance", "approval", "quorum"];
 
@@ -77,7 +80,7 @@ pub fn svr(document: &Document) -> Result<Object, ExportError> {
                 return Err(ExportError::NoJudgment("the decision does not allow, and an SVR lists only what passes"));
             }
             let policies = vec![descriptor("policy", &decision.policy())];
-            ("action", policies, vec!["PROOFMARK_ACTION_ALLOWED".to_owned()], restated_decision(decision))
+            ("action", policies, vec![ACTION_ALLOWED.to_owned()], restated_decision(decision))
         }
     };
     let predicate = object! {

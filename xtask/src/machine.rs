@@ -72,6 +72,9 @@ const PACKAGES: [(&str, &str); 14] = [
     ("virtuals_acp", "virtuals-acp==0.3.23"),
 ];
 
+/// A reader of transparency logs. It asks for a later Python than it needs.
+const FOR_ANY_PYTHON: (&str, &str) = ("aics_tlog", "aics-tlog==0.2.1");
+
 /// What asks the server all that its description says. Its plugins and those of what it needs would take a second of each start of pytest,
 /// and tests start it hundreds of times.
 const SCHEMATHESIS: [(&str, &str); 1] = [("schemathesis", "schemathesis==4.32.5")];
@@ -86,7 +89,16 @@ const AGENTDOJO: [(&str, &str); 1] = [("agentdojo", "agentdojo==0.1.35")];
 ///
 /// `None`, with a message, where it cannot be made: the tests that need it skip, as do those of a package that is missing.
 pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
-    python_with(&target.join("python"), &PACKAGES)
+    let python = python_with(&target.join("python"), &PACKAGES)?;
+    let (module, package) = FOR_ANY_PYTHON;
+    if !imports(&python, module) {
+        let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--ignore-requires-python", package];
+        drop(run_quietly(Command::new(&python).args(install)));
+    }
+    if !imports(&python, module) {
+        eprintln!("xtask: Python's {package} could not be installed, what needs it will be left out");
+    }
+    Some(python)
 }
 
 /// As [`python_with_packages`], with schemathesis and nothing else.

@@ -32,6 +32,7 @@ mod lint;
 mod lint_meaning;
 mod lists;
 mod locked;
+mod log;
 mod loss;
 mod next;
 mod output;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use proofmark_receipt::Receipt;
 use proofmark_testing::Home;
@@ -52,7 +52,23 @@ impl Place {
         self.run_with(arguments, &[], b"")
     }
 
+    /// What a command prints that has to succeed.
+    pub(crate) fn bytes(&self, arguments: &[&str]) -> Vec<u8> {
+        let output = self.output(arguments, &[], b"");
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    }
+
     pub(crate) fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)], stdin: &[u8]) -> Done {
+        let output = self.output(arguments, environment, stdin);
+        Done {
+            code: output.status.code().expect("the command ends by itself"),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    fn output(&self, arguments: &[&str], environment: &[(&str, &str)], stdin: &[u8]) -> Output {
         let mut child = Command::new(env!("CARGO_BIN_EXE_proofmark"))
             .args(arguments)
             .envs(self.home.variables())
@@ -67,12 +83,7 @@ impl Place {
             .unwrap();
         // A command that reads no standard input may be gone already.
         let _ = child.stdin.take().unwrap().write_all(stdin);
-        let output = child.wait_with_output().unwrap();
-        Done {
-            code: output.status.code().expect("the command ends by itself"),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        child.wait_with_output().unwrap()
     }
 
     /// Verifies a request and returns its receipt.

@@ -5,11 +5,11 @@
 
 mod alerts;
 mod bodies;
-#[expect(dead_code, reason = "several packages of tests use it, each in part")]
 #[path = "../../../server/tests/support/client.rs"]
 mod client;
 mod collector;
 mod durability;
+mod log;
 mod proxied;
 mod reload;
 mod rotation;

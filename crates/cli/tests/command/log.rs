@@ -1,0 +1,135 @@
+//! `proofmark log`, without a server: an auditor with files and keys.
+
+use std::fs;
+
+use proofmark_receipt::{Json, Object};
+
+use crate::run::{Done, Place, RIGHT, WRONG, request};
+
+const ORIGIN: &str = "log.example/proofmark";
+
+fn object(done: &Done) -> Object {
+    let line = done.stdout.lines().next().unwrap_or_default();
+    match Json::parse(line.as_bytes()) {
+        Ok(Json::Object(object)) => object,
+        other => panic!("{other:?}: {done:?}"),
+    }
+}
+
+fn text(object: &Object, name: &str) -> String {
+    object.get(name).and_then(Json::as_str).unwrap_or_else(|| panic!("no {name}: {object:?}")).to_owned()
+}
+
+/// Verifies the request; the id of the receipt.
+fn verified(place: &Place, file: &str) -> String {
+    let done = place.run(&["verify", file, "--json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    text(&object(&done), "receipt_id")
+}
+
+fn saved(place: &Place, name: &str, done: Done) -> String {
+    assert_eq!(done.code, 0, "{done:?}");
+    place.file(name, done.stdout)
+}
+
+#[test]
+fn a_suite_that_was_logged_first_is_proven_to_stand_before_the_work() {
+    let place = Place::new();
+    let file = place.file("right.json", request(RIGHT));
+    let early = verified(&place, &file);
+    let key = text(&object(&place.run(&["log", "init", ORIGIN, "--json"])), "key");
+    let added = object(&place.run(&["log", "add", "--suite", &file, "--json"]));
+    assert_eq!(added.get("index").unwrap().to_text(), "1");
+    let late = verified(&place, &file);
+    let suite = saved(&place, "suite.tlog-proof", place.run(&["log", "prove", "--suite", &file]));
+    let proof = |id: &str| saved(&place, &format!("{id}.tlog-proof"), place.run(&["log", "prove", id]));
+    let (early_proof, late_proof) = (proof(&early), proof(&late));
+    let verify = |id: &str, proof: &str| {
+        place.run(&["receipt", "verify", id, "--proof", proof, "--suite-proof", &suite, "--log-key", &key])
+    };
+    let good = verify(&late, &late_proof);
+    assert!(good.code == 0 && good.stdout.contains("is entry 2 of 3"), "{good:?}");
+    let after = verify(&early, &early_proof);
+    assert!(after.code == 1 && after.stdout.contains("suite_not_before"), "{after:?}");
+    let of_another = verify(&early, &late_proof);
+    assert!(of_another.code == 1 && of_another.stdout.contains("inclusion_mismatch"), "{of_another:?}");
+
+    // Of a log that nobody knows, nothing is said.
+    let other = text(&object(&Place::new().run(&["log", "init", ORIGIN, "--json"])), "key");
+    let unknown = place.run(&["log", "verify", &late_proof, "--log-key", &other]);
+    assert!(unknown.code == 2 && unknown.stdout.contains("unsigned_by_log"), "{unknown:?}");
+    let changed = fs::read_to_string(&late_proof).unwrap().replace("\nindex 2\n", "\nindex 1\n");
+    let changed = place.run(&["log", "verify", &place.file("changed", changed), "--json"]);
+    assert_eq!((changed.code, text(&object(&changed), "cause").as_str()), (1, "inclusion_mismatch"));
+    let nothing = place.run(&["log", "verify", &place.file("nothing", "x")]);
+    assert!(nothing.code == 2 && nothing.stderr.contains("the proof file"), "{nothing:?}");
+}
+
+#[test]
+fn a_log_that_was_truncated_or_changed_is_named_by_fsck() {
+    // The file is what is put back.
+    let place = Place::in_file();
+    let file = place.file("right.json", request(RIGHT));
+    let database = place.home.path().join("proofmark.db");
+    assert_eq!(place.run(&["log", "init", ORIGIN]).code, 0);
+    let first = verified(&place, &file);
+    assert_eq!(place.run(&["log", "show"]).code, 0);
+    let copy = fs::read(&database).unwrap();
+    verified(&place, &file);
+    let mirror = place.path("mirror");
+    let mirror = mirror.to_str().unwrap();
+    assert_eq!(place.run(&["log", "mirror", mirror]).code, 0);
+    assert_eq!(place.run(&["log", "fsck"]).code, 0);
+    assert_eq!(place.run(&["log", "fsck", mirror]).code, 0);
+    fs::write(&database, copy).unwrap();
+    for log in ["-wal", "-shm"] {
+        drop(fs::remove_file(place.home.path().join(format!("proofmark.db{log}"))));
+    }
+    let found = place.run(&["log", "fsck"]);
+    assert!(found.code == 1 && found.stdout.contains("checkpoint_ahead"), "{found:?}");
+    for command in [&["log", "prove", &first][..], &["log", "show"]] {
+        let refused = place.run(command);
+        assert!(refused.code == 2 && refused.stderr.contains("rolled back"), "{refused:?}");
+    }
+    // The mirror still has all of it.
+    assert_eq!(place.run(&["log", "fsck", mirror]).code, 0);
+    let unasked = place.run(&["log", "init", "log.example/second", "--restart"]);
+    assert_eq!(unasked.code, 2, "{unasked:?}");
+    let again = place.run(&["log", "init", "log.example/second", "--restart", "--yes", "--json"]);
+    assert_eq!((again.code, text(&object(&again), "origin").as_str()), (0, "log.example/second"), "{again:?}");
+    assert_eq!(place.run(&["log", "fsck"]).code, 0);
+    assert!(place.home.path().join("log.1/checkpoint").is_file(), "the keys and the last checkpoint stay");
+}
+
+#[test]
+fn what_leaves_in_another_format_is_verified_back() {
+    let place = Place::new();
+    let file = place.file("right.json", request(RIGHT));
+    let id = verified(&place, &file);
+    assert_eq!(place.run(&["log", "init", ORIGIN]).code, 0);
+    for (form, kind) in [("in-toto", "attestation"), ("svr", "attestation")] {
+        let name = saved(&place, form, place.run(&["receipt", "export", &id, "--as", form, "--suite-name", "right"]));
+        let good = place.run(&["receipt", "verify", &name, "--json"]);
+        assert_eq!((good.code, text(&object(&good), "document").as_str()), (0, kind), "{good:?}");
+        let changed = fs::read_to_string(&name).unwrap().replacen("\"sig\":\"", "\"sig\":\"AA", 1);
+        let changed = place.run(&["receipt", "verify", &place.file("changed", changed)]);
+        assert_ne!(changed.code, 0, "{changed:?}");
+        let bundle = place.run(&["receipt", "export", &id, "--as", form, "--bundle"]);
+        assert!(bundle.stdout.contains("sigstore.bundle.v0.3"), "{bundle:?}");
+    }
+    for form in ["cose", "scitt"] {
+        let statement = place.bytes(&["receipt", "export", &id, "--as", form]);
+        let name = place.file(form, &statement);
+        let good = place.run(&["receipt", "verify", &name, "--verdict", "pass", "--json"]);
+        assert_eq!((good.code, text(&object(&good), "document").as_str()), (0, "signed_statement"), "{good:?}");
+        let mut changed = statement;
+        changed[700] ^= 1;
+        let changed = place.run(&["receipt", "verify", &place.file("changed", changed)]);
+        assert_ne!(changed.code, 0, "{changed:?}");
+    }
+    // The statement that was registered is in the log as well.
+    assert!(place.run(&["log", "fsck", "--json"]).stdout.contains("\"entries\":2"));
+    let wrong = place.run(&["verify", &place.file("wrong.json", request(WRONG)), "--json"]);
+    let wrong = place.run(&["receipt", "export", &text(&object(&wrong), "receipt_id"), "--as", "svr"]);
+    assert!(wrong.code == 2 && wrong.stderr.contains("export it as `cose`"), "{wrong:?}");
+}

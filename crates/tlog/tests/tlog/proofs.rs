@@ -87,6 +87,21 @@ fn proof() -> (Vec<u8>, Sha256Digest, Policy) {
 }
 
 #[test]
+fn a_document_inside_counts_in_canonical_form_only() {
+    let (file, entry, policy) = proof();
+    let trusted = TrustedKeys { logs: &[], policy: Some(&policy) };
+    let with = |extra: &[u8]| {
+        let extra = Some(extra.to_vec());
+        let file = ProofFile { extra, ..ProofFile::parse(&file).unwrap() };
+        let found = verify_proof(&file.to_bytes(), &entry, trusted);
+        (found.answer, found.document.is_some())
+    };
+    assert_eq!(with(b"{\"a\":1}"), (Answer::Valid, true));
+    assert_eq!(with(b"{\"a\":1}\n"), (Answer::Valid, false));
+    assert_eq!(with(b"{\"a\":2}"), (Answer::Valid, false));
+}
+
+#[test]
 fn limits_have_a_code_of_their_own() {
     let (file, entry, policy) = proof();
     let trusted = TrustedKeys { logs: &[], policy: Some(&policy) };

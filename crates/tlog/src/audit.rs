@@ -47,7 +47,7 @@ pub enum AuditError<E> {
     TileMismatch(TileId),
     #[error("the tree of the tiles is not the one that was signed")]
     RootMismatch,
-    /// The tree that is held already has more entries than the one that is audited.
+    /// The checkpoint is older than what was audited before.
     #[error("{held} entries are held already, and the tree has {size}")]
     Held { held: u64, size: u64 },
     #[error(transparent)]
@@ -55,7 +55,7 @@ pub enum AuditError<E> {
 }
 
 impl<E> AuditError<E> {
-    /// Its code; `None` when the storage cannot be read.
+    /// Its code; `None` when nothing was audited, or the storage cannot be read.
     #[must_use]
     pub fn code(&self) -> Option<Code> {
         Some(match self {
@@ -64,8 +64,7 @@ impl<E> AuditError<E> {
             Self::EntryMismatch(_) => Code::EntryMismatch,
             Self::TileMismatch(_) => Code::TileMismatch,
             Self::RootMismatch => Code::RootMismatch,
-            Self::Held { .. } => Code::CheckpointAhead,
-            Self::Storage(_) => return None,
+            Self::Held { .. } | Self::Storage(_) => return None,
         })
     }
 }

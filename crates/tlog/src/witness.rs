@@ -178,6 +178,12 @@ pub fn add_checkpoint_body(old: u64, proof: &[Hash], checkpoint: &str) -> String
     format!("old {old}\n{}\n{checkpoint}", hash_lines(proof))
 }
 
+/// The size that a witness has cosigned last, as it answers with status 409: the proof of the next request begins there.
+#[must_use]
+pub fn read_stale_size(body: &[u8]) -> Option<u64> {
+    decimal(std::str::from_utf8(body.strip_suffix(b"\n")?).ok()?)
+}
+
 /// The lines of this witness in what it has answered about `checkpoint`, a signed note; with their line feeds, to be added to it. Lines
 /// of other keys are left out.
 ///

@@ -57,6 +57,7 @@ fn the_session_of_the_data_is_answered_as_it_says() {
                 if let Some(answer) = members.get("answer") {
                     assert_eq!(refusal.body(), answer.as_str().unwrap(), "{name}");
                     assert_eq!(refusal.content_type(), text(step, "content_type"), "{name}");
+                    assert_eq!(read_stale_size(refusal.body().as_bytes()), Some(3), "{name}");
                 }
             }
         }
@@ -83,6 +84,14 @@ fn a_body_is_written_as_the_specification_shows() {
     let hash = Hash::from_bytes([0; 32]);
     assert_eq!(add_checkpoint_body(3, &[hash, hash], "note\n"), format!("old 3\n{hash}\n{hash}\n\nnote\n"));
     assert_eq!(add_checkpoint_body(0, &[], "note\n"), "old 0\n\nnote\n");
+}
+
+#[test]
+fn the_last_size_has_one_spelling() {
+    assert_eq!(read_stale_size(b"0\n"), Some(0));
+    for other in [&b"3"[..], b"03\n", b"3\n\n", b"+3\n", b"\n", b"", b"\xff\n", b"18446744073709551616\n"] {
+        assert_eq!(read_stale_size(other), None);
+    }
 }
 
 #[test]

@@ -107,6 +107,12 @@ fn limits_have_a_code_of_their_own() {
     let trusted = TrustedKeys { logs: &[], policy: Some(&policy) };
     let long = [file, vec![b'\n'; MAX_PROOF_FILE_BYTES]].concat();
     assert_eq!(verify_proof(&long, &entry, trusted).code, Some(Code::TooLarge));
+    assert_eq!(ProofFile::parse(&long), Err(ProofFileError::TooLong(long.len())));
+    let with = |extra: &str| ProofFile::parse(format!("c2sp.org/tlog-proof@v1\nextra {extra}\nindex 0\n\n").as_bytes());
+    assert_eq!(with("").unwrap_err(), ProofFileError::Extra);
+    let whole = "AAAA".repeat(MAX_EXTRA_BYTES / 3);
+    assert!(with(&format!("{whole}AA==")).is_ok());
+    assert_eq!(with(&format!("{whole}AAA=")).unwrap_err(), ProofFileError::Extra);
     let lines = |count: usize| {
         format!("c2sp.org/tlog-proof@v1\nindex 0\n{}\n", format!("{}\n", Hash::OF_NOTHING).repeat(count))
     };

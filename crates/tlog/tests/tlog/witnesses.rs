@@ -113,7 +113,9 @@ fn only_lines_of_the_witness_are_taken_from_its_answer() {
 #[test]
 fn a_body_that_is_too_long_is_refused() {
     let refused = Witness::of(&[]).answer(&vec![b'\n'; MAX_REQUEST_BYTES + 1], 0);
-    assert_eq!(refused.map_err(|refusal| refusal.status()), Err(400));
+    let refusal = refused.unwrap_err();
+    assert_eq!((refusal.status(), refusal.content_type()), (400, "text/plain; charset=utf-8"));
+    assert!(refusal.body().ends_with(&format!("at most {MAX_REQUEST_BYTES} bytes are read\n")));
 }
 
 proptest! {

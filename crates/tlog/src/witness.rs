@@ -114,7 +114,7 @@ impl<'a> CheckpointRequest<'a> {
             return Err(Refusal::UnknownLog(proofmark_receipt::shown(origin)));
         }
         let signed_by = log_keys_of(&note, keys).map_err(Refusal::Forbidden)?;
-        // The root of an empty tree is no matter of form: it has a status of its own.
+        // A wrong root of an empty tree has a status of its own, so the form is read without it.
         let checkpoint = Checkpoint::parse_any_root(note.text()).map_err(|error| malformed(&error))?;
         let mut log_lines = String::new();
         for line in signed_by.iter().flat_map(|key| note.lines_of(key)) {

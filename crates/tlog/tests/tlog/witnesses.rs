@@ -121,7 +121,7 @@ fn a_body_that_is_too_long_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whatever a log asks for, the trees that a witness cosigns are prefixes of each other.
+    /// The trees that a witness cosigns are prefixes of each other.
     #[test]
     fn a_witness_cosigns_one_history(
         sizes in prop::collection::vec((1_u64..300, 0_u64..300, any::<bool>()), 1..12)

@@ -47,7 +47,7 @@ pub enum AuditError<E> {
     TileMismatch(TileId),
     #[error("the tree of the tiles is not the one that was signed")]
     RootMismatch,
-    /// The tree that is held already has more entries than the one that is audited.
+    /// The checkpoint is older than what was audited before.
     #[error("{held} entries are held already, and the tree has {size}")]
     Held { held: u64, size: u64 },
     #[error(transparent)]
@@ -55,7 +55,7 @@ pub enum AuditError<E> {
 }
 
 impl<E> AuditError<E> {
-    /// Its code; `None` when the storage cannot be read.
+    /// Its code; `None` when nothing was audited, or the storage cannot be read.
     #[must_use]
     pub fn code(&self) -> Option<Code> {
         Some(match self {
@@ -64,8 +64,7 @@ impl<E> AuditError<E> {
             Self::EntryMismatch(_) => Code::EntryMismatch,
             Self::TileMismatch(_) => Code::TileMismatch,
             Self::RootMismatch => Code::RootMismatch,
-            Self::Held { .. } => Code::CheckpointAhead,
-            Self::Storage(_) => return None,
+            Self::Held { .. } | Self::Storage(_) => return None,
         })
     }
 }
@@ -94,13 +93,17 @@ pub fn audit<F: LogFiles>(
         let index = tree.size() / TILE_HASHES as u64;
         let known = usize::try_from(tree.size() % TILE_HASHES as u64).unwrap_or_default();
         let entries = read_entries(&files, index, size)?;
-        for entry in entries.iter().skip(known) {
+        let (known, new) = entries.split_at_checked(known).unwrap_or_default();
+        for entry in new {
             tree.append(entry);
         }
         for tile in tree.take_tiles() {
+            if tile.id.level == 0 {
+                check_known(known, &tile)?;
+            }
             // A tile that grows is compared once, when it is as wide as in the whole tree.
             if tile.bytes.len() == tile.id.width(size) * HASH_BYTES {
-                compare(&tile, &entries, &files, size)?;
+                compare(&tile, &files, size)?;
                 audited(Audited::Tile(tile)).map_err(AuditError::Storage)?;
             }
         }
@@ -121,13 +124,15 @@ fn read_entries<F: LogFiles>(files: &F, index: u64, size: u64) -> Result<Vec<Sha
     Ok(entries)
 }
 
+/// Compares entries that were held before, and are read again because their bundle has grown, with their leaves.
+fn check_known<E>(known: &[Sha256Digest], leaves: &Tile) -> Result<(), AuditError<E>> {
+    let (hashes, _) = leaves.bytes.as_chunks::<HASH_BYTES>();
+    let changed = known.iter().zip(hashes).position(|(entry, hash)| leaf(entry).as_bytes() != hash);
+    changed.map_or(Ok(()), |place| Err(AuditError::EntryMismatch(leaves.id.first_hash() + place as u64)))
+}
+
 /// Compares a tile that was computed from the entries with the one that is stored.
-fn compare<F: LogFiles>(
-    computed: &Tile,
-    entries: &[Sha256Digest],
-    files: &F,
-    size: u64,
-) -> Result<(), AuditError<F::Error>> {
+fn compare<F: LogFiles>(computed: &Tile, files: &F, size: u64) -> Result<(), AuditError<F::Error>> {
     let id = computed.id;
     let width = id.width(size);
     let stored = files.tile(id, width).map_err(AuditError::Storage)?.ok_or(AuditError::TileMissing(id))?;
@@ -137,15 +142,12 @@ fn compare<F: LogFiles>(
         return Err(malformed);
     }
     let (hashes, _) = computed.bytes.as_chunks::<HASH_BYTES>();
-    let place = (0..).zip(stored.iter().zip(hashes)).find(|(_, (stored, computed))| stored != computed);
-    // The entries that were held before are not hashed above, but stand in the bundle again.
-    let entry = (0..).zip(entries.iter().zip(hashes)).find(|(_, (entry, hash))| leaf(entry).as_bytes() != *hash);
-    let first = id.index.saturating_mul(TILE_HASHES as u64);
-    match (id.level, place, entry) {
-        (0, _, Some((place, _))) | (0, Some((place, _)), None) => Err(AuditError::EntryMismatch(first + place)),
-        (level, Some((place, _)), _) => {
-            Err(AuditError::TileMismatch(TileId { level: level.saturating_sub(1), index: first + place }))
-        }
-        (_, None, _) => Ok(()),
-    }
+    let Some(place) = stored.iter().zip(hashes).position(|(stored, computed)| stored != computed) else {
+        return Ok(());
+    };
+    let index = id.first_hash() + place as u64;
+    Err(match id.level.checked_sub(1) {
+        None => AuditError::EntryMismatch(index),
+        Some(level) => AuditError::TileMismatch(TileId { level, index }),
+    })
 }

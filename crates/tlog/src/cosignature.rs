@@ -1,4 +1,4 @@
-use crate::key::{KeyNameError, PrivateKey, PrivateKeyError, SIGNATURE_BYTES};
+use crate::key::{KeyNameError, PrivateKey, PrivateKeyError};
 use crate::note::{Note, SignatureMismatch, signature_line};
 use crate::{KeyType, Vkey};
 
@@ -76,8 +76,7 @@ pub(crate) fn cosigned_at(note: &Note<'_>, key: &Vkey) -> Result<Option<u64>, Si
 fn verified_time(text: &str, key: &Vkey, signature: &[u8]) -> Option<u64> {
     let (time, signature) = signature.split_first_chunk()?;
     let time = u64::from_be_bytes(*time);
-    let is_signed =
-        time <= MAX_TIME && signature.len() == SIGNATURE_BYTES && key.verifies(&message(text, time), signature);
+    let is_signed = time <= MAX_TIME && key.verifies(&message(text, time), signature);
     is_signed.then_some(time)
 }
 

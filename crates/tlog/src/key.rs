@@ -11,7 +11,7 @@ use crate::text::{base64, to_base64};
 
 /// How many bytes an Ed25519 key, a seed and a signature have.
 const KEY_BYTES: usize = 32;
-pub(crate) const SIGNATURE_BYTES: usize = 64;
+const SIGNATURE_BYTES: usize = 64;
 
 /// What a key signs (C2SP signed-note, "Signature types").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,8 +34,6 @@ pub enum VkeyError {
     Parts(String),
     #[error(transparent)]
     Name(KeyNameError),
-    #[error("the key id `{0}` is not 8 lower-case hex digits")]
-    Id(String),
     #[error("`{0}` is not a type and an Ed25519 key in base64")]
     Key(String),
     #[error("the type {0} of the key is not known: it is 1 for a log, and 4 for a witness or a mirror")]
@@ -135,9 +133,6 @@ impl FromStr for Vkey {
         let (Some(name), Some(id), Some(encoded)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(VkeyError::Parts(shown(text)));
         };
-        if id.len() != 8 || !id.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')) {
-            return Err(VkeyError::Id(shown(id)));
-        }
         let bytes = base64(encoded).ok_or_else(|| VkeyError::Key(shown(encoded)))?;
         let Some((type_byte, key)) = bytes.split_first() else { return Err(VkeyError::Key(shown(encoded))) };
         let key_type = KeyType::of(*type_byte).ok_or(VkeyError::Type(*type_byte))?;

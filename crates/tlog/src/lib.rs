@@ -47,4 +47,5 @@ pub use tree::{TreeError, consistency_proof, inclusion_proof, root};
 pub use verify::{EntryError, LogTrust, ProofVerification, TrustedKeys, Witnessed, entry_of, verify_proof};
 pub use witness::{
     CheckpointRequest, Cosigned, MAX_REQUEST_BYTES, Refusal, WitnessState, add_checkpoint_body, cosignature_lines,
+    read_stale_size,
 };

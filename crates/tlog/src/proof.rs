@@ -12,7 +12,7 @@ pub enum ProofError {
     BeyondTree { index: u64, size: u64 },
     #[error("a tree of {old} entries cannot be a prefix of one of {new}")]
     NotOlder { old: u64, new: u64 },
-    /// A prefix of nothing is no statement (RFC 9162, section 2.1.4).
+    /// That an empty tree is a prefix says nothing (RFC 9162, section 2.1.4).
     #[error("an empty tree is a prefix of every tree, so a proof of it proves nothing")]
     OldIsEmpty,
     #[error("the proof has {0} hashes, which is not the number that it needs")]

@@ -58,6 +58,11 @@ impl TileId {
         usize::try_from(width).unwrap_or_default()
     }
 
+    /// The place of its first hash among all of its level.
+    pub(crate) fn first_hash(self) -> u64 {
+        self.index.saturating_mul(TILE_HASHES as u64)
+    }
+
     /// The partial tile at this level of a tree of `size` entries, with its width; `None` when all tiles of the level are full.
     #[must_use]
     pub fn edge(level: u8, size: u64) -> Option<(Self, usize)> {

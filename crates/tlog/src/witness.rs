@@ -114,7 +114,7 @@ impl<'a> CheckpointRequest<'a> {
             return Err(Refusal::UnknownLog(proofmark_receipt::shown(origin)));
         }
         let signed_by = log_keys_of(&note, keys).map_err(Refusal::Forbidden)?;
-        // The root of an empty tree is no matter of form: it has a status of its own.
+        // A wrong root of an empty tree has a status of its own, so the form is read without it.
         let checkpoint = Checkpoint::parse_any_root(note.text()).map_err(|error| malformed(&error))?;
         let mut log_lines = String::new();
         for line in signed_by.iter().flat_map(|key| note.lines_of(key)) {
@@ -176,6 +176,12 @@ impl<'a> CheckpointRequest<'a> {
 #[must_use]
 pub fn add_checkpoint_body(old: u64, proof: &[Hash], checkpoint: &str) -> String {
     format!("old {old}\n{}\n{checkpoint}", hash_lines(proof))
+}
+
+/// The size that a witness has cosigned last, as it answers with status 409: the proof of the next request begins there.
+#[must_use]
+pub fn read_stale_size(body: &[u8]) -> Option<u64> {
+    decimal(std::str::from_utf8(body.strip_suffix(b"\n")?).ok()?)
 }
 
 /// The lines of this witness in what it has answered about `checkpoint`, a signed note; with their line feeds, to be added to it. Lines

@@ -72,13 +72,18 @@ fn each_fault_has_its_name() {
     assert_eq!(both_changed, AuditError::TileMismatch(id(0, 2)));
     let length = fault(&|files| files.bundles.get_mut(&2).unwrap()[1] = 31);
     assert_eq!(length, AuditError::MalformedBundle { index: 2, fault: BundleError::Entry(0) });
+    let short = fault(&|files| files.bundles.get_mut(&2).unwrap().truncate(255 * 34));
+    let length = BundleError::Length(255 * 34);
+    assert_eq!(short, AuditError::MalformedBundle { index: 2, fault: length });
+    let long = fault(&|files| files.tiles.get_mut(&id(0, 273)).unwrap().push(0));
+    assert_eq!(long, AuditError::MalformedTile { id: id(0, 273), bytes: 112 * 32 + 1, width: 112 });
     let cut = fault(&|files| files.tiles.get_mut(&id(0, 273)).unwrap().truncate(33));
     assert_eq!(cut, AuditError::MalformedTile { id: id(0, 273), bytes: 33, width: 112 });
 
     let other = stored(&entries(300), &[300]);
     assert_eq!(code(whole(300, &Hash::OF_NOTHING, &other)), Some(Code::RootMismatch));
     let ahead = audit(Appender::open(300, &other).unwrap(), 299, &root, &other, |_| Ok(()));
-    assert_eq!(code(ahead), Some(Code::CheckpointAhead));
+    assert_eq!(ahead, Err(AuditError::Held { held: 300, size: 299 }));
 }
 
 /// What was held before is not good any more when its bundle was changed.

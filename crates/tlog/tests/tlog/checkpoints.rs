@@ -117,7 +117,9 @@ fn limits_have_a_code_of_their_own() {
 fn what_readers_refuse_is_not_signed() {
     assert_eq!(log().sign(0, Hash::from_bytes([9; 32])), Err(CheckpointTextError::EmptyTreeRoot));
     assert!(log().sign(0, Hash::OF_NOTHING).is_ok());
-    assert!(LogSigner::from_seed("log example", &[3; 32]).is_err());
+    for name in ["", "log example", "log+example", "log\u{7f}", "log\u{2003}example"] {
+        assert!(LogSigner::from_seed(name, &[3; 32]).is_err(), "{name:?}");
+    }
     let confusing = LogSigner::from_seed("cosignature/v1", &[3; 32]).unwrap();
     let refused = confusing.sign(0, Hash::OF_NOTHING);
     assert_eq!(refused, Err(CheckpointTextError::Origin("cosignature/v1".to_owned())));
@@ -131,6 +133,24 @@ fn the_latest_time_of_a_witness_counts() {
     let opened = SignedCheckpoint::open(note.as_bytes(), [log().vkey()], [witness().vkey(), witness().vkey()]);
     let cosignatures = opened.unwrap().cosignatures;
     assert_eq!(cosignatures, [Cosignature { witness: witness().vkey().clone(), time: 1_767_225_700 }]);
+}
+
+#[test]
+fn a_time_has_63_bits() {
+    let note = log().sign(5, Hash::from_bytes([9; 32])).unwrap();
+    let text = Note::parse(note.as_bytes()).unwrap().text().to_owned();
+    let note = note + &witness().cosign(&text, u64::MAX);
+    let signed = SignedCheckpoint::open(note.as_bytes(), [log().vkey()], [witness().vkey()]).unwrap();
+    assert_eq!(signed.cosignatures[0].time, MAX_TIME);
+}
+
+#[test]
+fn keys_of_another_type_are_left_out() {
+    let (log, witness) = (log(), witness());
+    let keys = [log.vkey(), witness.vkey()];
+    let signed = SignedCheckpoint::open(signed().as_bytes(), keys, keys).unwrap();
+    assert_eq!((&signed.log, signed.cosignatures.len()), (log.vkey(), 1));
+    assert_eq!(&signed.cosignatures[0].witness, witness.vkey());
 }
 
 #[test]

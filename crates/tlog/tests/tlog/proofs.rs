@@ -87,11 +87,32 @@ fn proof() -> (Vec<u8>, Sha256Digest, Policy) {
 }
 
 #[test]
+fn a_document_inside_counts_in_canonical_form_only() {
+    let (file, entry, policy) = proof();
+    let trusted = TrustedKeys { logs: &[], policy: Some(&policy) };
+    let with = |extra: &[u8]| {
+        let extra = Some(extra.to_vec());
+        let file = ProofFile { extra, ..ProofFile::parse(&file).unwrap() };
+        let found = verify_proof(&file.to_bytes(), &entry, trusted);
+        (found.answer, found.document.is_some())
+    };
+    assert_eq!(with(b"{\"a\":1}"), (Answer::Valid, true));
+    assert_eq!(with(b"{\"a\":1}\n"), (Answer::Valid, false));
+    assert_eq!(with(b"{\"a\":2}"), (Answer::Valid, false));
+}
+
+#[test]
 fn limits_have_a_code_of_their_own() {
     let (file, entry, policy) = proof();
     let trusted = TrustedKeys { logs: &[], policy: Some(&policy) };
     let long = [file, vec![b'\n'; MAX_PROOF_FILE_BYTES]].concat();
     assert_eq!(verify_proof(&long, &entry, trusted).code, Some(Code::TooLarge));
+    assert_eq!(ProofFile::parse(&long), Err(ProofFileError::TooLong(long.len())));
+    let with = |extra: &str| ProofFile::parse(format!("c2sp.org/tlog-proof@v1\nextra {extra}\nindex 0\n\n").as_bytes());
+    assert_eq!(with("").unwrap_err(), ProofFileError::Extra);
+    let whole = "AAAA".repeat(MAX_EXTRA_BYTES / 3);
+    assert!(with(&format!("{whole}AA==")).is_ok());
+    assert_eq!(with(&format!("{whole}AAA=")).unwrap_err(), ProofFileError::Extra);
     let lines = |count: usize| {
         format!("c2sp.org/tlog-proof@v1\nindex 0\n{}\n", format!("{}\n", Hash::OF_NOTHING).repeat(count))
     };

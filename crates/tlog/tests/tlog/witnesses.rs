@@ -57,6 +57,7 @@ fn the_session_of_the_data_is_answered_as_it_says() {
                 if let Some(answer) = members.get("answer") {
                     assert_eq!(refusal.body(), answer.as_str().unwrap(), "{name}");
                     assert_eq!(refusal.content_type(), text(step, "content_type"), "{name}");
+                    assert_eq!(read_stale_size(refusal.body().as_bytes()), Some(3), "{name}");
                 }
             }
         }
@@ -86,6 +87,14 @@ fn a_body_is_written_as_the_specification_shows() {
 }
 
 #[test]
+fn the_last_size_has_one_spelling() {
+    assert_eq!(read_stale_size(b"0\n"), Some(0));
+    for other in [&b"3"[..], b"03\n", b"3\n\n", b"+3\n", b"\n", b"", b"\xff\n", b"18446744073709551616\n"] {
+        assert_eq!(read_stale_size(other), None);
+    }
+}
+
+#[test]
 fn only_lines_of_the_witness_are_taken_from_its_answer() {
     let (witness, other) = (Witness::of(&[]).cosigner, Cosigner::from_seed("other", &[5; 32]).unwrap());
     let note = log().sign(0, Hash::OF_NOTHING).unwrap();
@@ -104,13 +113,15 @@ fn only_lines_of_the_witness_are_taken_from_its_answer() {
 #[test]
 fn a_body_that_is_too_long_is_refused() {
     let refused = Witness::of(&[]).answer(&vec![b'\n'; MAX_REQUEST_BYTES + 1], 0);
-    assert_eq!(refused.map_err(|refusal| refusal.status()), Err(400));
+    let refusal = refused.unwrap_err();
+    assert_eq!((refusal.status(), refusal.content_type()), (400, "text/plain; charset=utf-8"));
+    assert!(refusal.body().ends_with(&format!("at most {MAX_REQUEST_BYTES} bytes are read\n")));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whatever a log asks for, the trees that a witness cosigns are prefixes of each other.
+    /// The trees that a witness cosigns are prefixes of each other.
     #[test]
     fn a_witness_cosigns_one_history(
         sizes in prop::collection::vec((1_u64..300, 0_u64..300, any::<bool>()), 1..12)

@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
     ("keys", &["receipt", "boundary", "evidence", "passkey", "session"]),
+    ("log", &["receipt", "keys", "store", "tlog"]),
     ("git", &["receipt", "checks", "boundary"]),
     ("statement", &["receipt", "boundary", "evidence", "session"]),
     (
@@ -64,8 +65,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "boundary", "checks", "contract", "decider", "evidence", "guard", "interop", "jobs", "keys", "receipt",
-            "sandbox", "store", "verifier",
+            "boundary", "checks", "contract", "decider", "evidence", "guard", "interop", "jobs", "keys", "log",
+            "receipt", "sandbox", "store", "tlog", "verifier",
         ],
     ),
     (
@@ -102,16 +103,19 @@ const ARROWS: &[(&str, &[&str])] = &[
             "interop",
             "jobs",
             "keys",
+            "log",
             "otlp",
             "pages",
             "passkey",
             "proxy",
+            "quorum",
             "receipt",
             "sandbox",
             "server",
             "session",
             "statement",
             "store",
+            "tlog",
             "verifier",
         ],
     ),

@@ -4,7 +4,7 @@ use clap::Command;
 
 /// Each group with its commands, in the order in which a newcomer meets them.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Verify", &["verify", "suite", "workflow", "lint", "receipt"]),
+    ("Verify", &["verify", "suite", "workflow", "lint", "receipt", "quorum", "review"]),
     ("Decide and review", &["decide", "decision", "policy"]),
     ("Stand in the path", &["guard", "hook", "gate", "serve", "work", "mcp"]),
     ("Records", &["session", "run", "finding", "store", "log", "env", "acp", "x402"]),

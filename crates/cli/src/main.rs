@@ -56,9 +56,11 @@ mod policy_option;
 mod presenting;
 mod progress;
 mod project;
+mod quorum;
 mod receipt;
 mod remote;
 mod report;
+mod review;
 mod reviewer;
 mod run;
 mod serve;
@@ -143,6 +145,8 @@ enum Command {
     /// Verify, show, list and export receipts
     #[command(subcommand)]
     Receipt(receipt::Receipt),
+    Quorum(quorum::Quorum),
+    Review(review::Review),
     /// Decide whether an action may execute now, and how to continue if not
     Decide(decide::Decide),
     /// List, show, approve and deny decisions
@@ -294,6 +298,8 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Session(command) => command.run(&config),
         Command::Run(command) => command.run(&config),
         Command::Finding(command) => command.run(&config),
+        Command::Quorum(command) => command.run(&config),
+        Command::Review(command) => command.run(&config),
         Command::Store(command) => command.run(&config),
         Command::Log(command) => command.run(&config),
         Command::Env(command) => command.run(&config),

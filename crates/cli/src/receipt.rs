@@ -9,6 +9,7 @@ mod logged;
 pub(crate) mod page;
 pub(crate) mod read;
 mod show;
+mod tiers;
 mod verify;
 
 use clap::Subcommand;

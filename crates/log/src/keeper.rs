@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use proofmark_receipt::Sha256Digest;
+use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_store::{LogChange, LogState, LogTile, MAX_LOG_ENTRIES, Store};
 use proofmark_tlog::{
     Appender, Checkpoint, Hash, LogSigner, Party, ProofFile, SignedCheckpoint, Tile, Vkey, add_checkpoint_body,
-    consistency_proof, cosignature_lines, inclusion_proof, leaf, root, verify_inclusion,
+    consistency_proof, cosignature_lines, inclusion_proof, leaf, read_stale_size, root, verify_inclusion,
 };
 
 use crate::error::LogError;
@@ -127,11 +127,12 @@ impl<'s> LogKeeper<'s> {
         Err(LogError::Busy(TRIES))
     }
 
-    /// The proof that a document is in the log, by its digest. `document` is put into the file, so that it needs no other.
+    /// The proof that a document is in the log, by its digest. `document` is put into the file in canonical form,
+    /// so that it needs no other.
     ///
     /// # Errors
     /// [`LogError::NotLogged`], and as [`LogKeeper::publish`].
-    pub fn prove(&self, digest: &Sha256Digest, document: Option<Vec<u8>>) -> Result<ProofFile, LogError> {
+    pub fn prove(&self, digest: &Sha256Digest, document: Option<&Json>) -> Result<ProofFile, LogError> {
         let published = self.publish()?;
         let note = published.note.into_bytes();
         prove(self.store, digest, document, note, &published.checkpoint)
@@ -205,8 +206,7 @@ impl<'s> LogKeeper<'s> {
                     return cosignature_lines(note, &answer, key).map_err(|error| error.to_string());
                 }
                 (409, answer) => {
-                    let size = std::str::from_utf8(&answer).ok().and_then(|text| text.trim().parse().ok());
-                    old = size.ok_or("it answered 409 without a size")?;
+                    old = read_stale_size(&answer).ok_or("it answered 409 without a size")?;
                 }
                 (status, answer) => {
                     let answer = String::from_utf8_lossy(answer.get(..200).unwrap_or(&answer)).trim().to_owned();
@@ -225,7 +225,7 @@ impl<'s> LogKeeper<'s> {
 pub fn prove(
     store: &Store,
     digest: &Sha256Digest,
-    document: Option<Vec<u8>>,
+    document: Option<&Json>,
     note: Vec<u8>,
     checkpoint: &Checkpoint,
 ) -> Result<ProofFile, LogError> {
@@ -235,7 +235,7 @@ pub fn prove(
     // A proof that no reader accepts is no answer.
     let proven = verify_inclusion(&leaf(digest), index, checkpoint.size, &path, &checkpoint.root);
     proven.map_err(|error| LogError::Tree(error.to_string()))?;
-    Ok(ProofFile { extra: document, index, path, checkpoint: note })
+    Ok(ProofFile { extra: document.map(Json::canonical_vrf), index, path, checkpoint: note })
 }
 
 /// Adds the entries that are not in tiles yet; the state afterwards.

@@ -85,6 +85,14 @@ pub struct Destination<'a> {
     pub with: Vec<Write>,
 }
 
+impl<'a> Destination<'a> {
+    /// A receipt of this tenant by itself, on no chain.
+    #[must_use]
+    pub fn of(tenant: &'a Tenant) -> Self {
+        Self { tenant, chain: None, request: None, supersedes: None, with: Vec::new() }
+    }
+}
+
 /// A receipt that may not be on disk yet.
 #[must_use = "a receipt is issued only after `wait` returns it"]
 pub enum Issuing {

@@ -24,8 +24,8 @@ use crate::progress::{Progress, Work};
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark log fsck
-  proofmark log fsck mirror --log-key log.example.org/proofmark+f356cdaf+Ae1JKMYo0cLG6ukDOJBZlWEpWSc6XGP5NjbBRhSshzfR
-  proofmark log fsck https://log.example.org/log --log-policy policy.txt
+  proofmark log fsck public --log-policy policy.txt
+  proofmark log fsck http://127.0.0.1:8700/log --log-policy policy.txt
 
 Exit codes: 0 sound; 1 faults were found; 2 the log could not be read.")]
 pub(crate) struct Fsck {

@@ -24,7 +24,7 @@ use crate::paint::printable;
 #[command(after_help = "Examples:
   proofmark log init log.example.org/proofmark
   proofmark log init log.example.org/proofmark --new-key
-  proofmark log init log.example.org/second --restart")]
+  proofmark log init log.example.org/second --restart --yes")]
 pub(crate) struct Init {
     /// The origin of the log
     origin: String,

@@ -38,8 +38,8 @@ const MAX_NAMED: u64 = 100_000;
 /// because the log has signed both. Of each new entry whose document the store has, its signer, task and verdict are shown.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark log monitor https://log.example.org/log --log-policy policy.txt --state watched
-  proofmark log monitor https://log.example.org/log --log-policy policy.txt --state watched --every 1m --verdict fail
+  proofmark log monitor http://127.0.0.1:8700/log --log-policy policy.txt --state watched
+  proofmark log monitor http://127.0.0.1:8700/log --log-policy policy.txt --state watched --verdict fail --json
 
 Exit codes: 0 one history; 1 two histories, or files that were not signed; 2 it could not be read.")]
 pub(crate) struct Monitor {

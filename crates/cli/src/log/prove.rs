@@ -1,17 +1,20 @@
 //! `proofmark log prove`.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::anyhow;
 use clap::Args;
 use proofmark_evidence::suite_digest;
-use proofmark_receipt::Sha256Digest;
+use proofmark_receipt::json::MAX_BYTES;
+use proofmark_receipt::{Json, Sha256Digest};
+use proofmark_tlog::entry_of;
 
-use super::add::digest_of;
 use super::trust::LogTrust;
 use crate::config::Config;
 use crate::document;
 use crate::exit::Exit;
+use crate::input;
 use crate::options::{StoreAt, Unlock};
 use crate::out;
 use crate::paint::printable;
@@ -55,28 +58,30 @@ impl Prove {
         for (witness, reason) in keeper.publish()?.missing {
             out::note(format!("warning: the witness `{}` did not cosign: {}", printable(&witness), printable(&reason)));
         }
-        let file = keeper.prove(&digest, document.filter(|_| !self.without_document))?;
+        let file = keeper.prove(&digest, document.as_ref().filter(|_| !self.without_document))?;
         out::stdout().write_all(&file.to_bytes())?;
         Ok(Exit::Yes)
     }
 
     /// The digest, and the document where it is at hand.
-    fn wanted(&self, config: &Config) -> anyhow::Result<(Sha256Digest, Option<Vec<u8>>)> {
+    fn wanted(&self, config: &Config) -> anyhow::Result<(Sha256Digest, Option<Json>)> {
         if let Some(path) = &self.suite {
             let suite = document::suite(path)?;
             return Ok((suite_digest(&suite.specification, &suite.tests), None));
         }
         let named = self.document.as_deref().unwrap_or_default();
         if read::is_stored(named) {
-            let text = read::stored(named, &self.store, config)?.to_text();
-            return Ok((digest_of_text(&text)?, Some(text.into_bytes())));
+            let document = Json::parse(read::stored(named, &self.store, config)?.to_text().as_bytes())?;
+            return Ok((Sha256Digest::of(&document.canonical_vrf()), Some(document)));
         }
-        let digest = digest_of(named)?;
-        let bytes = std::fs::read(named).ok();
-        Ok((digest, bytes))
+        match named.parse() {
+            Ok(digest) => Ok((digest, None)),
+            Err(_) => {
+                let bytes = input::read_limited(Path::new(named), MAX_BYTES as u64)?;
+                let digest = entry_of(&bytes).map_err(|error| anyhow!("read `{named}`: {error}"))?;
+                // A statement in COSE is not put into the proof.
+                Ok((digest, Json::parse(&bytes).ok()))
+            }
+        }
     }
-}
-
-fn digest_of_text(text: &str) -> anyhow::Result<Sha256Digest> {
-    Ok(proofmark_tlog::entry_of(text.as_bytes())?)
 }

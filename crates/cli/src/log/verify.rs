@@ -30,7 +30,7 @@ const MAX_AGE: Duration = Duration::from_secs(10 * 366 * 86_400);
 /// The result is about the log alone: `proofmark receipt verify --proof` verifies the receipt as well.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark log verify receipt.tlog-proof --log-key log.example.org/proofmark+f356cdaf+Ae1JKMYo0cLG6ukDOJBZlWEpWSc6XGP5NjbBRhSshzfR
+  proofmark log verify receipt.tlog-proof
   proofmark log verify receipt.tlog-proof --log-policy policy.txt --max-age 1d
 
 Exit codes: 0 proven; 1 not proven, too few witnesses, or too old; 2 undecidable.")]

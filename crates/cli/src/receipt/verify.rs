@@ -17,6 +17,7 @@ use super::demands::{self, Demands, Unmet};
 use super::exported;
 use super::logged::{Logged, Proven};
 use super::read::{self, Text};
+use super::tiers::{Reviewed, Tier};
 use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
@@ -45,6 +46,7 @@ const MAX_OTHERS: usize = 10_000;
   proofmark receipt export --decisions | proofmark receipt verify - --as-chain
   proofmark receipt verify 3f2a9c1e
   proofmark receipt verify receipt.json --proof receipt.tlog-proof --log-policy policy.txt
+  proofmark receipt verify quorum.jsonl --reviewers reviewers.txt --at-least 2
 
 Exit codes: 0 valid; 1 invalid, the signer is not trusted, or not what is demanded; 2 undecidable.")]
 pub(crate) struct Verify {
@@ -57,6 +59,8 @@ pub(crate) struct Verify {
     demands: Demands,
     #[command(flatten)]
     logged: Logged,
+    #[command(flatten)]
+    reviewed: Reviewed,
     /// The canonical form that the issuer hashes: vrf, jcs, py-utf8 or py-ascii
     #[arg(long, default_value_t = Profile::Vrf)]
     profile: Profile,
@@ -79,6 +83,7 @@ impl Verify {
         let trusted = self.trusting.among_for(&known, Capabilities::ALL)?;
         let demanded = self.demands.read()?;
         let proofs = self.logged.read(config)?;
+        let mut tiers = self.reviewed.read(config)?;
         let format = self.formatting.format();
         let mut reporter = Reporter::new(format, "receipt verify", Human::new(Style::Verdicts));
         // All are opened before anything is printed.
@@ -100,15 +105,20 @@ impl Verify {
                 unmet.extend(proven.iter().flat_map(|proven| proven.unmet.clone()));
                 let of_demands = if unmet.is_empty() { Exit::Yes } else { Exit::No };
                 let exit = Exit::from(&checked.verification).max(of_demands).max(of_log);
-                (exit, linked, printing.shown(&text, &checked, &unmet, proven.as_ref()))
+                (exit, linked, printing.shown(&text, &checked, &unmet, proven.as_ref()), text)
             },
-            |(exit, linked, shown)| {
+            |(exit, linked, shown, text)| {
                 worst = worst.max(exit);
+                let tier = tiers.add(&text.label, &text.bytes);
                 // A document that is not a receipt is reported as undecidable, and leaves a gap in the chain.
                 if let (Some(chain), Some(linked)) = (&mut chain, linked) {
                     chain.add(&linked);
                 }
                 shown.print(&mut reporter)?;
+                if let Some(tier) = tier {
+                    worst = worst.max(tier.exit);
+                    printing.of_tier(&tier).print(&mut reporter)?;
+                }
                 others = if exit == Exit::NoAnswer { others + 1 } else { 0 };
                 if others >= MAX_OTHERS {
                     let message =
@@ -118,6 +128,10 @@ impl Verify {
                 Ok(())
             },
         )?;
+        for tier in tiers.finish() {
+            worst = worst.max(tier.exit);
+            printing.of_tier(&tier).print(&mut reporter)?;
+        }
         if let Some(chain) = chain {
             worst = worst.max(self.check_chain(&mut reporter, chain, &printing, &trusted)?);
         }
@@ -210,6 +224,21 @@ enum Shown {
 }
 
 impl Printing<'_> {
+    /// A quorum that was counted, or a judgment.
+    fn of_tier(&self, tier: &Tier) -> Shown {
+        if self.format == Format::Human {
+            return Shown::Text(tier.shown(self.paint));
+        }
+        let status = match tier.exit {
+            Exit::Yes => Status::Pass,
+            Exit::No => Status::Fail,
+            Exit::NoAnswer | Exit::Interrupted => Status::Error,
+        };
+        let cause = tier.code.zip(tier.message.clone());
+        let cause = cause.map(|(code, message)| Cause { code, message, help: None });
+        Shown::Group(Box::new(group(&tier.label, status, cause, tier.to_json())))
+    }
+
     /// `unmet`: what was demanded of a valid document and does not hold.
     fn shown(&self, document: &Text, checked: &Checked, unmet: &[Unmet], proven: Option<&Proven>) -> Shown {
         let label = document.label.as_str();

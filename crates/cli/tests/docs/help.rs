@@ -41,11 +41,16 @@ const FIXTURE: &[&str] = &[
     "printf '{\"session_id\":\"s1\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":\"a\"}}' > event.json",
     "sed -n 's/.*\"receipt_id\":\"\\(........\\).*/\\1/p' receipt.json > id",
     "printf 'version: 1\\nclasses: [code_merge]\\nboundaries: [{id: a, match: {action_class: code_merge}}]\\n' > gate.yaml",
+    "proofmark log init log.example.org/proofmark; proofmark log add --suite suite.yaml; proofmark log prove receipt.json > receipt.tlog-proof",
+    "{ printf 'log '; proofmark log show | sed -n 's/^  key *//p'; echo 'quorum none'; } > policy.txt; cp policy.txt logs.txt",
     "git init -q . && git add project && git commit -q -m one && git init -q --bare ci.git",
 ];
 
 /// In the help, these are the beginnings of the ids of a receipt, of a decision, and of an approval that reaches further.
 const IDS: [(&str, &str); 3] = [("3f2a9c1e", "id"), ("97473953", "decision-id"), ("5b1d0c2a", "grant-id")];
+
+/// A server that shows its log.
+const SERVED: &str = "proofmark serve --no-verify --log --policy policy.yaml 2> served.log & for n in $(seq 600); do curl -sf http://127.0.0.1:8700/log/checkpoint && break; sleep 0.1; done";
 
 /// What these commands of the help need before, which would stop the examples of other commands.
 const BEFORE: &[(&str, &str)] = &[
@@ -69,6 +74,10 @@ const BEFORE: &[(&str, &str)] = &[
     ("proofmark gate uninstall", "proofmark gate install --pre-push --policy gate.yaml"),
     ("proofmark guard wrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark guard unwrap", "proofmark mcp config --into .mcp.json"),
+    ("proofmark log fsck public", "proofmark log mirror public"),
+    ("proofmark log fsck http", SERVED),
+    ("proofmark log mirror copy", SERVED),
+    ("proofmark log monitor", SERVED),
     ("proofmark store copy", "proofmark verify request.json --store proofmark.db"),
     ("proofmark trust remove", "proofmark trust add ci ci.pem --for verification"),
     ("proofmark api-key list", "proofmark api-key add --api-keys keys.json support-bot agent"),
@@ -110,6 +119,7 @@ examples_run!(
     init,
     key,
     lint,
+    log,
     mcp,
     policy,
     receipt,
@@ -180,7 +190,7 @@ fn examples_run(command: &str) {
             count += 1;
             let command = ids.iter().fold(example.to_owned(), |command, (shown, id)| command.replace(shown, id.trim()));
             let serves = example.starts_with("proofmark serve") && !example.contains("--check");
-            let serves = serves || example.contains("--upstream");
+            let serves = serves || example.contains("--upstream") || example.starts_with("proofmark log witness");
             let works = example.starts_with("proofmark work ") || example == "proofmark work";
             let command = match (serves || works, example.contains("--watch")) {
                 (true, _) => served(&command, if works { "^runs " } else { " on http://" }),

@@ -20,6 +20,7 @@ const CHANGING: &[(&str, &str)] = &[
     (r"\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2})?(\.\d+)?( ?Z| UTC)?", "[time]"),
     (r"\bMCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=", "[signer]"),
     (r"\b[0-9a-f]{64}\b", "[digest]"),
+    (r"\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}", "[vkey]"),
     (r"\b\d+(\.\d+)? (ms|s)\b", "[took]"),
     (r" +", " "),
 ];

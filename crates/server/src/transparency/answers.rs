@@ -8,7 +8,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use proofmark_log::{LogError, StoredLog, prove};
-use proofmark_receipt::Sha256Digest;
+use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_store::Store;
 use proofmark_tlog::{BUNDLE_ENTRY_BYTES, Checkpoint, LogFiles, Note, TileContent, TileId, TilePath, Tiles};
 
@@ -49,7 +49,7 @@ pub(crate) async fn tile(
 pub(crate) fn of_receipt(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     context.only(&[])?;
     let receipt = crate::receipts::stored(context)?.receipt;
-    proof(context, &receipt.hash(), &receipt.to_text())
+    proof(context, &receipt.hash(), receipt.document())
 }
 
 /// `GET /v1/decisions/{id}/proof`
@@ -58,14 +58,14 @@ pub(crate) fn of_decision(context: &RequestContext<'_>) -> Result<Reply, Problem
     let stored = context.store().decision(context.variable("id"))?.ok_or_else(|| Problem::not_found("decision"))?;
     let signed = context.decider.signed(&stored).map_err(|error| Problem::internal().cause(error))?;
     let document = signed.document();
-    proof(context, &Sha256Digest::of(&document.canonical_vrf()), &document.to_text())
+    proof(context, &Sha256Digest::of(&document.canonical_vrf()), &document.clone().into())
 }
 
-fn proof(context: &RequestContext<'_>, digest: &Sha256Digest, document: &str) -> Result<Reply, Problem> {
+fn proof(context: &RequestContext<'_>, digest: &Sha256Digest, document: &Json) -> Result<Reply, Problem> {
     let store = context.decider.store();
     require_log(context.services.log.is_some())?;
     let (note, checkpoint) = signed(store)?;
-    let file = prove(store, digest, Some(document.as_bytes().to_vec()), note.into_bytes(), &checkpoint);
+    let file = prove(store, digest, Some(document), note.into_bytes(), &checkpoint);
     let file = file.map_err(|error| match error {
         LogError::NotLogged(_) => not_yet(),
         LogError::Store(error) => error.into(),

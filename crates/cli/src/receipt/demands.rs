@@ -120,10 +120,10 @@ impl Unmet {
 pub(super) fn claimed(claims: &Claims, paint: Paint) -> String {
     match claims {
         Claims::Receipt(claims) => {
-            let kind = claims.kind.map_or("receipt of an unknown kind", ReceiptKind::as_str);
+            let kind = claims.kind.map_or("receipt of another kind", ReceiptKind::as_str);
             let verdict = paint.verdict(claims.verdict);
             let mut text = format!("  {kind}: {verdict}, {} of {} checks passed\n", claims.passed, claims.total);
-            if claims.comparison == Some(Comparison::InProcess) {
+            if claims.comparison == Some(Comparison::InProcess) && claims.kind == Some(ReceiptKind::Verification) {
                 text.push_str(
                     "  decided by the submission's process, at least one check, or it does not say by whom\n",
                 );

@@ -1,17 +1,18 @@
 //! What `receipt verify` says of receipts of tiers 2 and 3.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use proofmark_keys::KnownSigners;
 use proofmark_quorum::{
-    Answer, Given, Judgment, MAX_REVIEWERS_BYTES, Quorum, QuorumDemand, QuorumStatus, Reviewers, TierError,
+    Answer, Given, Judgment, MAX_REVIEWERS_BYTES, Quorum, QuorumDemand, QuorumStatus, Reviewers, RoleKeys, TierError,
     check_judgment, recount,
 };
-use proofmark_receipt::{Json, Object, Receipt, Trust, object};
+use proofmark_receipt::{Json, Object, Receipt, SignerId, Trust, object};
 use proofmark_verifier::now;
 
-use crate::config::Config;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::input;
@@ -32,12 +33,19 @@ pub(super) struct Reviewed {
     /// Every operator of the file has to be among the reviews
     #[arg(long, requires = "reviewers")]
     complete: bool,
+    /// This signer holds a role, in which judgments of theirs count, as in maintainer=ann.pem; can be repeated. Judgments in roles that are
+    /// held by none of these are not trusted
+    #[arg(long, value_name = "ROLE=SIGNER", value_parser = role_key)]
+    role_key: Vec<(String, String)>,
 }
 
 /// [`Reviewed`], read, and the receipts so far.
 pub(super) struct Tiers {
     reviewers: Option<(Reviewers, NonZeroUsize, bool)>,
+    /// Who holds which role; none where it was not asked for.
+    roles: Option<BTreeMap<String, Vec<SignerId>>>,
     quorums: Vec<(String, Receipt)>,
+    judgments: Vec<(String, Receipt)>,
     receipts: Vec<Receipt>,
 }
 
@@ -52,7 +60,13 @@ pub(super) struct Tier {
 }
 
 impl Reviewed {
-    pub(super) fn read(&self, _config: &Config) -> anyhow::Result<Tiers> {
+    pub(super) fn read(&self, known: &KnownSigners) -> anyhow::Result<Tiers> {
+        let mut roles: BTreeMap<String, Vec<SignerId>> = BTreeMap::new();
+        for (role, signer) in &self.role_key {
+            let keys = known.keys(std::slice::from_ref(signer))?;
+            roles.entry(role.clone()).or_default().extend(keys.iter().map(|key| key.signer));
+        }
+        let roles = (!roles.is_empty()).then_some(roles);
         let reviewers = match (&self.reviewers, self.at_least) {
             (Some(path), Some(at_least)) => {
                 let bytes = input::read_limited(path, MAX_REVIEWERS_BYTES as u64)?;
@@ -63,28 +77,33 @@ impl Reviewed {
             }
             _ => None,
         };
-        Ok(Tiers { reviewers, quorums: Vec::new(), receipts: Vec::new() })
+        Ok(Tiers { reviewers, roles, quorums: Vec::new(), judgments: Vec::new(), receipts: Vec::new() })
     }
 }
 
 impl Tiers {
-    /// Notes a document: quorums are counted at the end, when their members are known.
-    pub(super) fn add(&mut self, label: &str, bytes: &[u8]) -> Option<Tier> {
-        let receipt = Receipt::parse(bytes).ok()?;
+    /// Notes a document: what it rests on may come later.
+    pub(super) fn add(&mut self, label: &str, bytes: &[u8]) {
+        let Ok(receipt) = Receipt::parse(bytes) else { return };
         if Quorum::is_stated(&receipt) {
-            self.quorums.push((label.to_owned(), receipt));
-            return None;
+            return self.quorums.push((label.to_owned(), receipt));
         }
-        let judged = Judgment::is_stated(&receipt).then(|| Tier::of_judgment(label, &receipt));
+        if Judgment::is_stated(&receipt) {
+            self.judgments.push((label.to_owned(), receipt.clone()));
+        }
         if self.receipts.len() < MAX_KEPT {
             self.receipts.push(receipt);
         }
-        judged
     }
 
-    /// Counts all quorums.
+    /// Counts all quorums, and checks all judgments.
     pub(super) fn finish(self) -> Vec<Tier> {
-        let Self { reviewers, quorums, receipts } = self;
+        let Self { reviewers, roles, quorums, judgments, receipts } = self;
+        let held = |role: &str| roles.as_ref().and_then(|roles| roles.get(role)).cloned().unwrap_or_default();
+        let judge = |(label, receipt): (String, Receipt)| {
+            let roles = roles.is_some().then_some(&held as &dyn Fn(&str) -> Vec<SignerId>);
+            Tier::of_judgment(&label, &receipt, roles, &receipts)
+        };
         let demand = reviewers.as_ref().map(|(of, at_least, complete)| QuorumDemand {
             of,
             at_least: *at_least,
@@ -105,7 +124,7 @@ impl Tiers {
             let operators: Vec<Json> = found.operators.iter().map(|operator| Json::from(operator.as_str())).collect();
             let threshold = found.stated.as_ref().map(|stated| (stated.threshold as u64, stated.reviews.len() as u64));
             let mut text = String::new();
-            if let Some((threshold, reviews)) = threshold {
+            if let Some((threshold, reviews)) = threshold.filter(|_| found.error.is_none()) {
                 let verdict = receipt.verdict();
                 text = format!("  {verdict}: {threshold} of {reviews} reviews have to agree, and were counted again\n");
             }
@@ -126,7 +145,7 @@ impl Tiers {
             };
             Tier::new(format!("quorum {}: {label}", found.quorum.as_str()), exit, found.error.as_ref(), text, json)
         };
-        quorums.into_iter().map(count).collect()
+        quorums.into_iter().map(count).chain(judgments.into_iter().map(judge)).collect()
     }
 }
 
@@ -136,9 +155,9 @@ impl Tier {
         Self { label, exit, code, message, text, json }
     }
 
-    fn of_judgment(label: &str, receipt: &Receipt) -> Self {
+    fn of_judgment(label: &str, receipt: &Receipt, roles: Option<RoleKeys<'_>>, others: &[Receipt]) -> Self {
         let now = now();
-        let given = Given { roles: None, issued: &[], on: &[], shown: None, now: &now };
+        let given = Given { roles, issued: others, on: others, shown: None, now: &now };
         let found = check_judgment(receipt, &given);
         let exit = match (found.answer, found.trust) {
             (Answer::Undecidable, _) => Exit::NoAnswer,
@@ -177,4 +196,9 @@ impl Tier {
     pub(super) fn to_json(&self) -> Json {
         self.json.clone().into()
     }
+}
+
+fn role_key(text: &str) -> Result<(String, String), String> {
+    let (role, signer) = text.split_once('=').ok_or("write a role and a signer, as in maintainer=ann.pem")?;
+    Ok((role.to_owned(), signer.to_owned()))
 }

@@ -83,7 +83,7 @@ impl Verify {
         let trusted = self.trusting.among_for(&known, Capabilities::ALL)?;
         let demanded = self.demands.read()?;
         let proofs = self.logged.read(config)?;
-        let mut tiers = self.reviewed.read(config)?;
+        let mut tiers = self.reviewed.read(&known)?;
         let format = self.formatting.format();
         let mut reporter = Reporter::new(format, "receipt verify", Human::new(Style::Verdicts));
         // All are opened before anything is printed.
@@ -109,16 +109,12 @@ impl Verify {
             },
             |(exit, linked, shown, text)| {
                 worst = worst.max(exit);
-                let tier = tiers.add(&text.label, &text.bytes);
+                tiers.add(&text.label, &text.bytes);
                 // A document that is not a receipt is reported as undecidable, and leaves a gap in the chain.
                 if let (Some(chain), Some(linked)) = (&mut chain, linked) {
                     chain.add(&linked);
                 }
                 shown.print(&mut reporter)?;
-                if let Some(tier) = tier {
-                    worst = worst.max(tier.exit);
-                    printing.of_tier(&tier).print(&mut reporter)?;
-                }
                 others = if exit == Exit::NoAnswer { others + 1 } else { 0 };
                 if others >= MAX_OTHERS {
                     let message =

@@ -21,7 +21,7 @@ fn text(object: &Object, name: &str) -> String {
 }
 
 /// Verifies the request; the id of the receipt.
-fn verified(place: &Place, file: &str) -> String {
+pub(crate) fn verified(place: &Place, file: &str) -> String {
     let done = place.run(&["verify", file, "--json"]);
     assert_eq!(done.code, 0, "{done:?}");
     text(&object(&done), "receipt_id")

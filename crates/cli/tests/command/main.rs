@@ -52,6 +52,7 @@ mod running;
 mod shown;
 mod store;
 mod strength;
+mod tiers;
 mod transcript;
 mod trust;
 mod verify;

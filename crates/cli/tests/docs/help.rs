@@ -42,6 +42,7 @@ const FIXTURE: &[&str] = &[
     "sed -n 's/.*\"receipt_id\":\"\\(........\\).*/\\1/p' receipt.json > id",
     "printf 'version: 1\\nclasses: [code_merge]\\nboundaries: [{id: a, match: {action_class: code_merge}}]\\n' > gate.yaml",
     "proofmark log init log.example.org/proofmark; proofmark log add --suite suite.yaml; proofmark log prove receipt.json > receipt.tlog-proof",
+    "mkdir reviews; for name in ann bob; do PROOFMARK_HOME=../$name proofmark verify request.json --json > reviews/$name.json; echo \"reviewer $name $(PROOFMARK_HOME=../$name proofmark key show --as signer-id)\" >> reviewers.txt; done; proofmark quorum --receipts reviews --threshold 2 > quorum.jsonl",
     "{ printf 'log '; proofmark log show | sed -n 's/^  key *//p'; echo 'quorum none'; } > policy.txt; cp policy.txt logs.txt",
     "git init -q . && git add project && git commit -q -m one && git init -q --bare ci.git",
 ];
@@ -122,7 +123,9 @@ examples_run!(
     log,
     mcp,
     policy,
+    quorum,
     receipt,
+    review,
     reviewer,
     run,
     serve,

@@ -124,8 +124,6 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/operating.md", "proofmark work --store postgres://proofmark_worker@db.example.org/proofmark"),
     ("docs/origins.md", "proofmark guard wrap .mcp.json --policy policy.yaml -- --session per-launch"),
     ("docs/origins.md", "proofmark hook install claude --policy policy.yaml -- --session per-launch"),
-    ("docs/reviews.md", "proofmark quorum --receipts <dir> --threshold 2"),
-    ("docs/reviews.md", "proofmark review …"),
     ("examples/agent/README.md", "pip install -r examples/agent/requirements.txt"),
 ];
 

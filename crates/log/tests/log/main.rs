@@ -1,10 +1,5 @@
 //! The log of a store: what is signed, proven, copied and cosigned, and what is refused.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "stories and helpers of tests fail by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "stories and helpers of tests fail by panicking")]
 
 mod keeping;
 mod mirrors;

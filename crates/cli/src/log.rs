@@ -7,21 +7,20 @@ mod mirror;
 mod monitor;
 mod prove;
 mod show;
-pub(crate) mod trust;
-pub(crate) mod verify;
+mod verify;
 mod witness;
 
 use std::sync::Arc;
 
 use clap::Subcommand;
-use proofmark_log::{LogHome, LogKeeper, Witnesses};
-use proofmark_receipt::SigningKey;
+use proofmark_log::{LogKeeper, Witnesses};
 use proofmark_server::LogClient;
 use proofmark_store::Store;
-use proofmark_tlog::{LogSigner, Policy};
+use proofmark_tlog::Policy;
 
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::logs::{home, signer};
 use crate::options::Unlock;
 
 /// Keep, prove, copy and watch the transparency log of the store
@@ -54,26 +53,8 @@ impl Log {
     }
 }
 
-/// The log of this home.
-pub(crate) fn home(config: &Config) -> LogHome {
-    LogHome::of(&config.home)
-}
-
-/// The key of the log. On a terminal, the passphrase of an encrypted one is asked for.
-pub(crate) fn key(config: &Config, unlock: &Unlock) -> anyhow::Result<SigningKey> {
-    let home = home(config);
-    let name = home.key_name()?;
-    let (key, _) = unlock.unlock(config, &name, |passphrase| home.keyring().load(&name, passphrase))?;
-    Ok(key)
-}
-
-/// What signs for the log.
-pub(crate) fn signer(config: &Config, unlock: &Unlock) -> anyhow::Result<LogSigner> {
-    Ok(home(config).signer_of(&key(config, unlock)?)?)
-}
-
 /// The witnesses of a policy, asked over HTTP.
-pub(crate) fn witnesses(policy: Option<&Policy>) -> anyhow::Result<Option<Witnesses>> {
+fn witnesses(policy: Option<&Policy>) -> anyhow::Result<Option<Witnesses>> {
     let Some(policy) = policy.filter(|policy| policy.witnesses().iter().any(|witness| witness.url.is_some())) else {
         return Ok(None);
     };

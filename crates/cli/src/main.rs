@@ -6,7 +6,8 @@
 //!   `guard/`, `hook/`, `init/`, `mcp/`, `policy/`, `receipt/`, `setup/`, `store/`, `verify/`, `workflow/`. `project` has the options of
 //!   `verify --dir`, `served_files` the files that `serve` reads again.
 //! - What commands have in common: `options` (options with one meaning everywhere), `policy_option` (which action policy is
-//!   taken), `presenting` (evidence), `config` (the environment, read once), `exit` (the exit codes), `groups` (the groups of the help).
+//!   taken), `presenting` (evidence), `logs` and `log_proof` (which logs are trusted, and
+//!   proofs), `config` (the environment, read once), `exit` (the exit codes), `groups` (the groups of the help).
 //! - What comes in: `input` (files and standard input, up to a limit), `document` and `source` (documents, and the line where one
 //!   is wrong), `passphrase`, `host_file` (configurations of other programs), `shell_words`.
 //! - What goes out: `out` (standard output and standard error), `error` (messages with their help), `paint` (colours, and text that
@@ -45,6 +46,8 @@ mod lint;
 mod listing;
 mod lock_environment;
 mod log;
+mod log_proof;
+mod logs;
 mod mcp;
 mod new_files;
 mod options;

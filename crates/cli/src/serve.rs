@@ -31,8 +31,7 @@ use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::guard::{KeepName, PinningName};
-use crate::log;
-use crate::log::trust::policy_file;
+use crate::logs::{self, policy_file};
 use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::printable;
@@ -174,10 +173,10 @@ impl Serve {
             return Ok(None);
         }
         let policy = self.log_policy.as_deref().map(policy_file).transpose()?;
-        let signer = log::signer(config, &self.service.signing.unlock)?;
+        let signer = logs::signer(config, &self.service.signing.unlock)?;
         let client = LogClient::new().context("read the system's certificates")?;
         let witnesses = policy.as_ref().map(|policy| policy.witnesses()).unwrap_or_default();
-        Ok(Some(ServedLog::new(log::home(config), signer, witnesses, Arc::new(client))))
+        Ok(Some(ServedLog::new(logs::home(config), signer, witnesses, Arc::new(client))))
     }
 
     /// Where it is told what waits.

@@ -9,10 +9,11 @@ use proofmark_log::{Audit, LogFolder, LogSource, audit_files, audit_store};
 use proofmark_receipt::{Json, object};
 use proofmark_server::{LogClient, RemoteLog};
 
-use super::trust::LogTrust;
 use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
+use crate::logs;
+use crate::logs::LogTrust;
 use crate::options::StoreAt;
 use crate::out;
 use crate::paint::{Paint, printable};
@@ -47,7 +48,7 @@ impl Fsck {
         let (name, audit) = match &self.log {
             None => {
                 let store = self.store.open_existing(config)?;
-                (self.store.place(config).to_string(), audit_store(&store, &super::home(config))?)
+                (self.store.place(config).to_string(), audit_store(&store, &logs::home(config))?)
             }
             Some(log) => (log.clone(), self.of_files(log, config)?),
         };

@@ -10,6 +10,7 @@ use proofmark_tlog::Vkey;
 use crate::config::Config;
 use crate::confirm::confirm;
 use crate::exit::Exit;
+use crate::logs;
 use crate::options::{StoreAt, Unlock};
 use crate::out;
 use crate::paint::printable;
@@ -48,7 +49,7 @@ pub(crate) struct Init {
 
 impl Init {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let home = super::home(config);
+        let home = logs::home(config);
         let passphrase = self.unlock.passphrase(config)?;
         if self.restart {
             let old = home.origin()?;

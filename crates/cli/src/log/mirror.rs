@@ -13,9 +13,9 @@ use proofmark_store::{Store, StoreError};
 use proofmark_tlog::{Code, Cosigner, LogFiles, TileId, Tiles, Vkey};
 use proofmark_verifier::now;
 
-use super::trust::LogTrust;
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::logs::LogTrust;
 use crate::options::{StoreAt, Unlock};
 use crate::out;
 use crate::paint::{Paint, printable};

@@ -19,10 +19,10 @@ use proofmark_tlog::{
 };
 
 use super::mirror::refused;
-use super::trust::LogTrust;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::input;
+use crate::logs::LogTrust;
 use crate::options::{StoreAt, duration};
 use crate::out;
 use crate::paint::printable;

@@ -10,11 +10,11 @@ use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_tlog::entry_of;
 
-use super::trust::LogTrust;
 use crate::config::Config;
 use crate::document;
 use crate::exit::Exit;
 use crate::input;
+use crate::logs::LogTrust;
 use crate::options::{StoreAt, Unlock};
 use crate::out;
 use crate::paint::printable;

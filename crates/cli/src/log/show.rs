@@ -6,9 +6,10 @@ use clap::Args;
 use proofmark_receipt::{Json, Timestamp, object};
 use proofmark_tlog::{Party, SignedCheckpoint};
 
-use super::trust::LogTrust;
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::logs;
+use crate::logs::LogTrust;
 use crate::options::{StoreAt, Unlock};
 use crate::out;
 use crate::paint::printable;
@@ -58,7 +59,7 @@ impl Show {
             return Ok(Exit::Yes);
         }
         let checkpoint = &signed.checkpoint;
-        let earlier = super::home(config).vkeys()?;
+        let earlier = logs::home(config).vkeys()?;
         let earlier: Vec<String> =
             earlier.iter().filter(|vkey| *vkey != keeper.vkey()).map(ToString::to_string).collect();
         let cosigned = signed.cosignatures.iter().map(|cosignature| {

@@ -9,9 +9,9 @@ use proofmark_log::Witness as Cosigning;
 use proofmark_server::serve_witness;
 use proofmark_tlog::Cosigner;
 
-use super::trust::LogTrust;
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::logs::LogTrust;
 use crate::options::Unlock;
 use crate::out;
 use crate::serve::Logging;

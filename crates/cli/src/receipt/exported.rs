@@ -17,7 +17,7 @@ use proofmark_tlog::ProofFile;
 use super::read::Stored;
 use crate::config::Config;
 use crate::error::with_help;
-use crate::log;
+use crate::logs;
 use crate::options::Unlock;
 
 /// The document of an export.
@@ -42,8 +42,8 @@ pub(super) fn transparent_statement(
     let signed = statement(document, key)?;
     let entry = cose::statement_entry(&signed).map_err(failed)?;
     store.of(&Tenant::LOCAL).submit(LogEntry(entry)).wait()?;
-    let home = log::home(config);
-    let log_key = log::key(config, unlock)?;
+    let home = logs::home(config);
+    let log_key = logs::key(config, unlock)?;
     let keeper = LogKeeper::new(store, home.clone(), home.signer_of(&log_key)?);
     let ProofFile { index, path, .. } = keeper.prove(&entry, None)?;
     let published = keeper.publish()?.checkpoint;

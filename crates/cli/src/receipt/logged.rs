@@ -10,8 +10,8 @@ use proofmark_tlog::{Answer, ProofVerification, entry_of};
 use super::demands::Unmet;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::log::trust::{LogTrust, TrustedLogs};
-use crate::log::verify::{exit_of, proof_file, shown, to_json, verified};
+use crate::log_proof::{exit_of, proof_file, shown, to_json, verified};
+use crate::logs::{LogTrust, TrustedLogs};
 use crate::paint::Paint;
 
 /// Proofs of the log.

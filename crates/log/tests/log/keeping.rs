@@ -43,9 +43,9 @@ fn a_store_that_was_rolled_back_is_not_signed_for() {
         keeper(&place, &store).publish().unwrap();
     };
     sign_more(0..10);
-    let backup = fs::read(place.path().join("store.db")).unwrap();
+    let backup = fs::read(place.database()).unwrap();
     sign_more(10..20);
-    fs::write(place.path().join("store.db"), backup).unwrap();
+    fs::write(place.database(), backup).unwrap();
 
     let store = place.store();
     let signing = keeper(&place, &store);

@@ -1,38 +1,40 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proofmark_log::{LogHome, LogKeeper, LogSource, StoredLog};
 use proofmark_receipt::Sha256Digest;
 use proofmark_store::{LogEntry, Store, StoreError, Tenant};
+use proofmark_testing::Home;
 use proofmark_tlog::{LogFiles, TileId, Tiles};
-use rusqlite::Connection;
-use tempfile::TempDir;
 
 pub(crate) const ORIGIN: &str = "log.example/proofmark";
 
 /// A store with a log, in a folder of its own.
-pub(crate) struct Place {
-    folder: TempDir,
-}
+pub(crate) struct Place(Home);
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self { folder: TempDir::new().unwrap() }
+        // The file is what some tests put back.
+        Self(Home::in_file())
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        self.0.path()
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.0.store().into()
     }
 
     pub(crate) fn store(&self) -> Store {
-        Store::open(self.folder.path().join("store.db")).unwrap()
+        Store::open(self.database()).unwrap()
     }
 
     pub(crate) fn home(&self) -> LogHome {
-        LogHome::of(self.folder.path())
+        LogHome::of(self.path())
     }
 
     pub(crate) fn sql(&self, sql: &str) {
-        Connection::open(self.folder.path().join("store.db")).unwrap().execute_batch(sql).unwrap();
+        self.0.sql(sql);
     }
 }
 

@@ -1,14 +1,17 @@
-//! Whose logs and witnesses count.
+//! The log of this home, and which logs and witnesses are trusted.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use proofmark_tlog::{MAX_POLICY_BYTES, Policy, Vkey};
+use proofmark_log::LogHome;
+use proofmark_receipt::SigningKey;
+use proofmark_tlog::{LogSigner, MAX_POLICY_BYTES, Policy, Vkey};
 
 use crate::config::Config;
 use crate::error::with_help;
 use crate::input;
+use crate::options::Unlock;
 
 /// Which logs are trusted, and which witnesses are enough.
 #[derive(Args)]
@@ -33,7 +36,7 @@ impl LogTrust {
         let policy = self.policy()?;
         let mut keys = self.log_key.clone();
         if keys.is_empty() && policy.is_none() {
-            let home = super::home(config);
+            let home = home(config);
             if home.origin()?.is_none() {
                 return Err(with_help(
                     "verify the log: no log is trusted",
@@ -64,4 +67,22 @@ pub(crate) fn policy_file(path: &std::path::Path) -> anyhow::Result<Policy> {
     let bytes = input::read_limited(path, MAX_POLICY_BYTES as u64)?;
     let context = || format!("read the log policy `{}`", path.display());
     Policy::parse(&bytes).map_err(|error| anyhow!(error)).with_context(context)
+}
+
+/// The log of this home.
+pub(crate) fn home(config: &Config) -> LogHome {
+    LogHome::of(&config.home)
+}
+
+/// The key of the log. On a terminal, the passphrase of an encrypted one is asked for.
+pub(crate) fn key(config: &Config, unlock: &Unlock) -> anyhow::Result<SigningKey> {
+    let home = home(config);
+    let name = home.key_name()?;
+    let (key, _) = unlock.unlock(config, &name, |passphrase| home.keyring().load(&name, passphrase))?;
+    Ok(key)
+}
+
+/// What signs for the log.
+pub(crate) fn signer(config: &Config, unlock: &Unlock) -> anyhow::Result<LogSigner> {
+    Ok(home(config).signer_of(&key(config, unlock)?)?)
 }

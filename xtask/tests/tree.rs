@@ -120,7 +120,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("xtask", &["testing"]),
-    ("xtask-bench", &["boundary", "checks", "contract", "evidence", "receipt", "sandbox", "store", "verifier"]),
+    (
+        "xtask-bench",
+        &["boundary", "checks", "contract", "evidence", "log", "receipt", "sandbox", "store", "tlog", "verifier"],
+    ),
     ("xtask-measure", &[]),
 ];
 

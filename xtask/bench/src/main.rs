@@ -8,6 +8,7 @@ mod flow;
 mod guard;
 mod hook;
 mod hostile_tenants;
+mod log;
 mod mbpp;
 mod node;
 mod projects;
@@ -75,6 +76,8 @@ enum Bench {
     Serve,
     /// Receipts brought to a server, one by one and in batches, beside SQLite alone and their signatures alone
     ServeReceipts,
+    /// The transparency log: receipts stored with and without it, appends and proofs at 10^3, 10^5 and 10^6 entries, beside signatures
+    Log,
     /// How long a page of a list takes in stores of a thousand rows to a million
     Lists,
     /// The pages for people in stores of a thousand rows and of a million: milliseconds, bytes, and in a browser
@@ -138,6 +141,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Predicate => rivals::run("predicate"),
         Bench::Serve => rivals::run_server(&["work"]),
         Bench::ServeReceipts => rivals::run_server(&["receipts"]),
+        Bench::Log => on_one_core("log", log::run),
         Bench::Lists => rivals::run_server(&["lists"]),
         Bench::Page => rivals::run_server(&["page"]),
         Bench::ServeDecisions => rivals::run_server(&["decisions"]),

@@ -85,6 +85,11 @@ fn repeated<'a>(name: &str, work: impl Fn() -> anyhow::Result<()> + 'a) -> Conte
 
 /// A receipt of the usual size.
 fn sample(key: &SigningKey) -> anyhow::Result<Receipt> {
+    sample_of(key, 7)
+}
+
+/// One of many receipts of the usual size, each with an id of its own.
+pub(crate) fn sample_of(key: &SigningKey, number: u128) -> anyhow::Result<Receipt> {
     let check = |index: u64| Detail {
         expected: Some("[1, 2, 3]".to_owned()),
         actual: Some("[1, 2, 3]".to_owned()),
@@ -96,7 +101,7 @@ fn sample(key: &SigningKey) -> anyhow::Result<Receipt> {
     metadata.insert("verifier", "proofmark");
     metadata.insert("execution_ms", 12_u64);
     let draft = Draft {
-        receipt_id: ReceiptId::from_random_bytes([7; 16]),
+        receipt_id: ReceiptId::from_random_bytes((number << 8).to_be_bytes()),
         verified_at: Timestamp::from_unix_millis(1_771_461_960_123),
         tier: 0,
         verdict: Verdict::Pass,

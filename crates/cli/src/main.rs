@@ -69,6 +69,7 @@ mod run;
 mod serve;
 mod served_files;
 mod session;
+mod session_export;
 mod setup;
 mod shell_words;
 mod signed;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use proofmark_decider::{Decider, ToldRequest, session_entries};
 use proofmark_evidence::{Capability, Signers};
 use proofmark_receipt::{Json, Timestamp, object};
@@ -20,6 +20,7 @@ use crate::listing::Listing;
 use crate::options::{Paging, Signing, Since, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::session_export::Exported;
 
 /// How many entries are read at a time.
 const PAGE: usize = 500;
@@ -89,12 +90,29 @@ pub(crate) struct Show {
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark session export nightly > nightly.jsonl
-  proofmark session export nightly | proofmark receipt verify - --as-chain")]
+  proofmark session export nightly | proofmark receipt verify - --as-chain
+  proofmark session export nightly --as runtime-trace > trace.intoto.json
+  proofmark session export nightly --as mcp-audit > audit.jsonl")]
 pub(crate) struct Export {
     /// The session
     session: String,
+    /// The format: the signed entries, or what readers of another format take
+    #[arg(long = "as", value_enum, default_value_t = Form::Entries, value_name = "FORM")]
+    form: Form,
+    #[command(flatten)]
+    signing: Signing,
     #[command(flatten)]
     store: StoreAt,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// The entries as they are stored, which are a chain
+    Entries,
+    /// A Runtime Trace of in-toto, in a DSSE envelope
+    RuntimeTrace,
+    /// Audit records as MCP proposes them (SEP-3004), each with the hash of the one before
+    McpAudit,
 }
 
 impl Session {
@@ -186,10 +204,26 @@ impl Show {
 impl Export {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
+        if self.form == Form::Entries {
+            let mut out = out::stdout();
+            each(&store, &self.session, |entry| Ok(writeln!(out, "{}", entry.document)?))?;
+            drop(out);
+            return check(&store, &self.session, config);
+        }
+        // Nothing is exported of a session that does not count.
+        let exit = check(&store, &self.session, config)?;
+        let of_tenant = store.of(&Tenant::LOCAL);
+        let mut exported = Exported::new(&of_tenant);
+        each(&store, &self.session, |entry| exported.add(&self.session, &entry.document))?;
+        let records = match self.form {
+            Form::McpAudit => exported.audit_records()?,
+            Form::RuntimeTrace | Form::Entries => {
+                exported.runtime_trace(&self.signing.key(config)?).into_iter().collect()
+            }
+        };
         let mut out = out::stdout();
-        each(&store, &self.session, |entry| Ok(writeln!(out, "{}", entry.document)?))?;
-        drop(out);
-        check(&store, &self.session, config)
+        records.iter().try_for_each(|record| out.json(&record.to_text()))?;
+        Ok(exit)
     }
 }
 

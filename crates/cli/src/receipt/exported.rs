@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use anyhow::anyhow;
 use proofmark_evidence::Capability;
 use proofmark_interop::cose::{self, Inclusion, Registration};
+use proofmark_interop::session::RUNTIME_TRACE;
 use proofmark_interop::{Decision, Document, ExportError, intoto};
 use proofmark_keys::{Checked, TrustedSigners};
 use proofmark_log::LogKeeper;
@@ -133,6 +134,10 @@ fn said(statement: &intoto::Statement) -> Vec<Capability> {
         let is_of_decision = property.as_str() == Some(intoto::ACTION_ALLOWED);
         if is_of_decision { Capability::Decision } else { Capability::Verification }
     };
+    // What a guard saw is its decisions.
+    if statement.predicate_type() == RUNTIME_TRACE {
+        return vec![Capability::Decision];
+    }
     // A Test Result has none.
     let kinds: Vec<Capability> = properties.unwrap_or_default().iter().map(kind).collect();
     if kinds.is_empty() { vec![Capability::Verification] } else { kinds }

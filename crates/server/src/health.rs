@@ -41,6 +41,10 @@ pub(crate) struct Status {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     unrunnable: Option<u64>,
+    /// Why the transparency log is not signed any more, where the server signs it: what was stored since has no proof yet
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    log: Option<String>,
     /// The files whose last version cannot be used; what they said before is in force
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
@@ -91,6 +95,7 @@ pub(crate) async fn live() -> Result<Reply, Problem> {
         verification: None,
         workers: None,
         unrunnable: None,
+        log: None,
         stale: Vec::new(),
     })
 }
@@ -117,6 +122,7 @@ pub(crate) async fn ready(State(state): State<Arc<AppState>>) -> Result<Reply, P
         },
         workers,
         unrunnable,
+        log: state.services.log.as_ref().and_then(|log| log.failure()),
         stale: state.stale.names(),
     })
 }

@@ -88,6 +88,14 @@ fn note_waiting(store: &Store) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Notes how many entries the log has, and how many of them no checkpoint covers.
+fn note_log(store: &Store) -> Result<(), Problem> {
+    let (entries, signed) = (store.log_length()?, store.log_state()?.signed);
+    metrics::gauge!("proofmark_log_entries").set(entries as f64);
+    metrics::gauge!("proofmark_log_unsigned_entries").set(entries.saturating_sub(signed) as f64);
+    Ok(())
+}
+
 /// Counts jobs of processes whose leases ended, which this process gave back.
 pub(crate) fn note_given_back(jobs: usize) {
     metrics::counter!("proofmark_jobs_given_back_total").increment(jobs as u64);
@@ -107,6 +115,9 @@ pub(crate) fn note_not_renewed() {
 pub(crate) async fn show(state: Arc<AppState>, _: Head, _: Body) -> Result<Reply, Problem> {
     let noted = submit::blocking(&state.services, |services| {
         note(&services.verifications)?;
+        if services.log.is_some() {
+            note_log(services.decider.store())?;
+        }
         note_waiting(services.decider.store())
     });
     noted.await??;

@@ -6,7 +6,7 @@ mod client;
 mod publish;
 mod witness;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use proofmark_log::{LogHome, LogKeeper, Witnesses};
 use proofmark_store::Store;
@@ -21,6 +21,8 @@ pub struct ServedLog {
     home: LogHome,
     signer: LogSigner,
     witnesses: Witnesses,
+    /// Why the last checkpoint could not be signed.
+    failure: Mutex<Option<String>>,
 }
 
 impl ServedLog {
@@ -28,7 +30,20 @@ impl ServedLog {
     #[must_use]
     pub fn new(home: LogHome, signer: LogSigner, witnesses: &[Party], client: Arc<LogClient>) -> Self {
         let witnesses = Witnesses::new(witnesses, Box::new(move |url, body| client.post(url, body)));
-        Self { home, signer, witnesses }
+        Self { home, signer, witnesses, failure: Mutex::default() }
+    }
+
+    /// Why the log is not signed, if it is not.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes how signing went; whether that is news.
+    fn note(&self, failure: Option<String>) -> bool {
+        let mut before = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = *before != failure;
+        *before = failure;
+        is_news
     }
 
     fn keeper<'a>(&'a self, store: &'a Store) -> LogKeeper<'a> {

@@ -20,7 +20,7 @@ const DUTY: &str = "log";
 
 /// Publishes until the server ends.
 pub(crate) async fn publish(log: Arc<ServedLog>, services: Arc<Services>) {
-    let (mut rounds, mut told) = (tokio::time::interval(ROUND), None::<String>);
+    let mut rounds = tokio::time::interval(ROUND);
     let mut last_asked = None::<Instant>;
     rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -40,14 +40,13 @@ pub(crate) async fn publish(log: Arc<ServedLog>, services: Arc<Services>) {
                 for (witness, cause) in missing {
                     warn!(witness, cause, "a witness did not cosign the log");
                 }
-                told = None;
+                log.note(None);
             }
             Err(problem) => {
                 // Once: it is tried again every second.
                 let cause = problem.to_string();
-                if told.as_ref() != Some(&cause) {
+                if log.note(Some(cause.clone())) {
                     error!(cause, "the log cannot be signed");
-                    told = Some(cause);
                 }
             }
         }
@@ -60,7 +59,8 @@ fn round(log: &ServedLog, services: &Services, is_due: bool) -> Result<Option<Pu
     let has_duty = services.verifications.take_on(DUTY)?;
     let is_behind = || -> Result<bool, StoreError> {
         let state = store.log_state()?;
-        Ok(state.checkpoint.is_empty() || state.signed < store.log_length()?)
+        // Also where it has fewer than were signed, which is an error.
+        Ok(state.checkpoint.is_empty() || state.signed != store.log_length()?)
     };
     if !has_duty || !(is_due || is_behind()?) {
         return Ok(None);

@@ -13,7 +13,7 @@ mod witness;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use proofmark_log::{LogKeeper, Witnesses};
+use proofmark_log::{LogKeeper, Published, Witnesses};
 use proofmark_server::LogClient;
 use proofmark_store::Store;
 use proofmark_tlog::Policy;
@@ -22,6 +22,8 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::logs::{home, signer};
 use crate::options::Unlock;
+use crate::out;
+use crate::paint::printable;
 
 /// Keep, prove, copy and watch the transparency log of the store
 #[derive(Subcommand)]
@@ -60,6 +62,16 @@ fn witnesses(policy: Option<&Policy>) -> anyhow::Result<Option<Witnesses>> {
     };
     let client = Arc::new(LogClient::new()?);
     Ok(Some(Witnesses::new(policy.witnesses(), Box::new(move |url, body| client.post(url, body)))))
+}
+
+/// The last checkpoint, signed now if anything is new, with the cosignatures that could be had. Who did not cosign is told.
+fn cosigned(keeper: &LogKeeper<'_>) -> anyhow::Result<Published> {
+    let published = keeper.publish()?;
+    let cosigning = keeper.cosign(&published)?;
+    for (witness, reason) in &cosigning.missing {
+        out::note(format!("warning: the witness `{}` did not cosign: {}", printable(witness), printable(reason)));
+    }
+    if cosigning.cosigned == 0 { Ok(published) } else { Ok(keeper.publish()?) }
 }
 
 /// Signs for the log of this store.

@@ -2,8 +2,12 @@
 
 use std::path::Path;
 
+use anyhow::anyhow;
+use proofmark_interop::cose;
 use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp, object};
-use proofmark_tlog::{Answer, Code, MAX_PROOF_FILE_BYTES, ProofVerification, TrustedKeys, Witnessed, verify_proof};
+use proofmark_tlog::{
+    Answer, Code, MAX_PROOF_FILE_BYTES, ProofVerification, TrustedKeys, Witnessed, entry_of, verify_proof,
+};
 
 use crate::exit::Exit;
 use crate::input;
@@ -15,6 +19,14 @@ pub(crate) fn proof_file(path: &Path) -> anyhow::Result<Vec<u8>> {
     // One byte more is refused by its own name.
     let limit = MAX_PROOF_FILE_BYTES as u64 + 1;
     if path == Path::new("-") { input::read_stdin(limit) } else { input::read_limited(path, limit) }
+}
+
+/// The entry of a document: of a statement in COSE the one without the receipts of logs.
+pub(crate) fn document_entry(document: &[u8]) -> anyhow::Result<Sha256Digest> {
+    if cose::claimed_by(document) {
+        return cose::statement_entry(document).map_err(|error| anyhow!(error.to_string()));
+    }
+    entry_of(document).map_err(|error| anyhow!(error.to_string()))
 }
 
 /// Verifies a proof by what is trusted.

@@ -6,7 +6,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use proofmark_log::LogHome;
 use proofmark_receipt::SigningKey;
-use proofmark_tlog::{LogSigner, MAX_POLICY_BYTES, Policy, Vkey};
+use proofmark_tlog::{KeyType, LogSigner, MAX_POLICY_BYTES, Policy, Vkey};
 
 use crate::config::Config;
 use crate::error::with_help;
@@ -17,7 +17,7 @@ use crate::options::Unlock;
 #[derive(Args)]
 pub(crate) struct LogTrust {
     /// Trust the log with this verifier key, as `proofmark log show` prints it; can be repeated [default: this home's own log]
-    #[arg(long, value_name = "VKEY")]
+    #[arg(long, value_name = "VKEY", value_parser = log_key)]
     log_key: Vec<Vkey>,
     /// The logs and witnesses that are trusted, and how many witnesses have to cosign: a policy in the form of C2SP tlog-policy
     #[arg(long, value_name = "FILE")]
@@ -30,7 +30,21 @@ pub(crate) struct TrustedLogs {
     pub(crate) policy: Option<Policy>,
 }
 
+/// The key of a log: one of a witness signs no checkpoint.
+fn log_key(text: &str) -> Result<Vkey, String> {
+    let key: Vkey = text.parse().map_err(|error: proofmark_tlog::VkeyError| error.to_string())?;
+    match key.key_type() {
+        KeyType::Note => Ok(key),
+        KeyType::Cosignature => Err("it is the key of a witness or a mirror; name witnesses in a policy".to_owned()),
+    }
+}
+
 impl LogTrust {
+    /// Whether a log is named.
+    pub(crate) fn is_named(&self) -> bool {
+        !self.log_key.is_empty() || self.log_policy.is_some()
+    }
+
     /// Reads the policy. Where neither is given, the log of this home is trusted.
     pub(crate) fn read(&self, config: &Config) -> anyhow::Result<TrustedLogs> {
         let policy = self.policy()?;

@@ -1,4 +1,4 @@
-use proofmark_store::{Store, Wrong};
+use proofmark_store::{Checking, Store, Used, Wrong};
 use proofmark_tlog::{Appender, AuditError, Code, LogFiles, SignedCheckpoint, Vkey, audit};
 
 use crate::error::LogError;
@@ -28,7 +28,12 @@ pub struct Fault {
 /// When the store or the home cannot be read.
 pub fn audit_store(store: &Store, home: &LogHome) -> Result<Audit, LogError> {
     let mut found = Audit::default();
-    store.check_log(&mut |wrong| found.faults.push(Fault::of(&wrong)))?;
+    // Each document is hashed again: the column beside it may have been left as it was.
+    store.check(Checking {
+        judge: &mut |_| Ok(Used::default()),
+        found: &mut |wrong| found.faults.extend(Fault::of(&wrong)),
+        progress: &mut |_, _| {},
+    })?;
     let state = store.log_state()?;
     let stored = store.log_length()?;
     let has_home = home.origin()?.is_some();
@@ -50,12 +55,19 @@ pub fn audit_store(store: &Store, home: &LogHome) -> Result<Audit, LogError> {
     for SignedCheckpoint { checkpoint, .. } in signed {
         let size = checkpoint.size;
         if size > stored.min(state.integrated) {
-            let message = format!("{size} entries were signed, and {stored} are there: the store was rolled back");
+            let (there, what) = if size > stored { (stored, "there") } else { (state.integrated, "in tiles") };
+            let message =
+                format!("{size} entries were signed, and {there} are {what}: the store was rolled back or changed");
             found.faults.push(Fault::new(Code::CheckpointAhead, message));
             continue;
         }
         match audit(tree.clone(), size, &checkpoint.root, StoredLog(store), |_| Ok(())) {
             Ok(()) => found.entries = size,
+            // What was found so far is not lost.
+            Err(AuditError::Storage(error)) if !found.faults.is_empty() => {
+                found.faults.push(Fault { code: "unreadable", message: error.to_string() });
+                return Ok(found);
+            }
             Err(AuditError::Storage(error)) => return Err(error.into()),
             Err(fault) => {
                 found.faults.push(Fault::of_audit(&fault));
@@ -93,9 +105,16 @@ impl Fault {
         Self { code: code.as_str(), message }
     }
 
-    fn of(wrong: &Wrong) -> Self {
+    /// What a check of the store has found, as far as it is about the log.
+    fn of(wrong: &Wrong) -> Option<Self> {
         let Wrong { code, table, row, detail } = wrong;
-        Self { code, message: format!("{table} {row}: {detail}") }
+        let code = match (*code, *table) {
+            ("changed", "receipts" | "decisions") => Code::EntryChanged.as_str(),
+            (code @ ("not_logged" | "missing" | "checkpoint_ahead"), _) => code,
+            (code @ "unreadable", "receipts" | "decisions") => code,
+            _ => return None,
+        };
+        Some(Self { code, message: format!("{table} {row}: {detail}") })
     }
 
     fn of_audit<E: std::fmt::Display>(fault: &AuditError<E>) -> Self {

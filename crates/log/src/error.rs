@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use proofmark_keys::KeyringError;
 use proofmark_receipt::document::shown;
 use proofmark_store::StoreError;
-use proofmark_tlog::{CheckpointError, CheckpointTextError, KeyNameError, PrivateKeyError, TreeError};
+use proofmark_tlog::{CheckpointError, CheckpointTextError, PrivateKeyError, TreeError};
 
 /// Why the log cannot be kept or read, completing "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -19,8 +19,11 @@ pub enum LogError {
     NotBegun(PathBuf),
     #[error("begin the log `{new}`: this home keeps the log `{old}`", new = shown(.new), old = shown(.old))]
     Begun { old: String, new: String },
-    #[error("use the origin `{}` ({error})", shown(.origin))]
-    Origin { origin: String, error: KeyNameError },
+    #[error("use the origin `{}`: {reason}", shown(.origin))]
+    Origin { origin: String, reason: &'static str },
+    /// The home keeps another log by now, or signs with another key.
+    #[error("sign the log `{0}`: this home has another log or another key by now")]
+    Replaced(String),
     #[error("use the key of the log ({0})")]
     PrivateKey(#[from] PrivateKeyError),
     #[error("read `{}`: it is not what this home wrote ({reason})", path.display())]
@@ -72,9 +75,17 @@ impl LogError {
                  `proofmark log init ORIGIN --restart`: no two histories of one log may be signed"
                     .to_owned()
             }
+            Self::Replaced(_) => "start the program again".to_owned(),
+            Self::NotLogged(_) => {
+                "the log has the documents of the store, and what `proofmark log add` has added".to_owned()
+            }
             Self::Tree(_) | Self::Stored(_) => "run `proofmark log fsck`, which names what is wrong".to_owned(),
             Self::Busy(_) => "run the command again".to_owned(),
-            Self::Changed { .. } => "find out who changed it; restore it from a backup".to_owned(),
+            Self::Changed { .. } => {
+                "find out who changed it, and restore it from a backup; if its key is lost, begin another log with \
+                 `proofmark log init ORIGIN --restart`"
+                    .to_owned()
+            }
             _ => return None,
         })
     }

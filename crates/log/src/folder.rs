@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use proofmark_tlog::{CHECKPOINT_PATH, LogFiles, MAX_NOTE_BYTES, TileContent, TileId, TilePath, Tiles};
 
+/// Where files are until the log is known to be the one that was signed.
+const STAGED: &str = ".new";
+
 /// The largest tile or bundle, in bytes.
 pub(crate) const MAX_FILE: u64 = 256 * 34;
 
@@ -31,9 +34,34 @@ impl LogFolder {
         read(&self.folder.join(CHECKPOINT_PATH), MAX_NOTE_BYTES as u64)
     }
 
-    /// Writes a tile or a bundle, so that it is on disk afterwards.
-    pub(crate) fn write(&self, path: &TilePath, bytes: &[u8]) -> io::Result<()> {
-        self.put(&path.to_string(), bytes)
+    /// Writes a tile or a bundle beside its place, so that it is on disk afterwards. Nobody reads it there.
+    pub(crate) fn stage(&self, path: &TilePath, bytes: &[u8]) -> io::Result<()> {
+        self.put(&format!("{STAGED}/{path}"), bytes)
+    }
+
+    /// Moves what was staged to its place.
+    pub(crate) fn unstage(&self, path: &TilePath) -> io::Result<()> {
+        let to = self.folder.join(path.to_string());
+        let parent = to.parent().unwrap_or(&self.folder);
+        DirBuilder::new().recursive(true).mode(0o755).create(parent)?;
+        fs::rename(self.folder.join(STAGED).join(path.to_string()), &to)?;
+        File::open(parent)?.sync_all()
+    }
+
+    /// Takes away what was staged and is not moved.
+    pub(crate) fn clear_stage(&self) -> io::Result<()> {
+        match fs::remove_dir_all(self.folder.join(STAGED)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Excludes other mirrors of this folder, until the result is dropped.
+    pub(crate) fn lock(&self) -> io::Result<File> {
+        DirBuilder::new().recursive(true).mode(0o755).create(&self.folder)?;
+        let lock = File::open(&self.folder)?;
+        lock.try_lock().map_err(|_| io::Error::other("another mirror writes to this folder"))?;
+        Ok(lock)
     }
 
     /// Writes the checkpoint, once all that it covers is on disk.
@@ -81,14 +109,14 @@ impl LogFiles for LogFolder {
 }
 
 fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
+    // To open a pipe waits for somebody who writes to it.
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Err(io::Error::other(format!("`{}` is not a file", path.display()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
-    };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("not a file"));
     }
+    let file = File::open(path)?;
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {

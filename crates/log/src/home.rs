@@ -1,17 +1,23 @@
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use proofmark_keys::owned::{self, OwnedError};
 use proofmark_keys::{Keyring, Passphrase};
 use proofmark_receipt::{SignerId, SigningKey};
-use proofmark_tlog::{KeyType, LogSigner, MAX_NOTE_BYTES, SignedCheckpoint, Vkey};
+use proofmark_tlog::{Checkpoint, KeyType, LogSigner, MAX_NOTE_BYTES, PrivateKeyError, SignedCheckpoint, Vkey};
 
 use crate::error::LogError;
 
 /// The longest origin, in bytes.
-const MAX_ORIGIN: u64 = 256;
+const MAX_ORIGIN: usize = 200;
+
+/// How long another process may keep a checkpoint, which takes as long as writing a file.
+const MAX_LOCKED: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// How the names of the log's keys begin; a number follows, which grows with each rotation.
 const KEY: &str = "log-";
@@ -36,8 +42,7 @@ impl LogHome {
     /// [`LogError::Origin`], [`LogError::Begun`], and when files cannot be written.
     pub fn begin(&self, origin: &str, passphrase: Option<&Passphrase>) -> Result<LogSigner, LogError> {
         // Refused before anything is written.
-        let named = Vkey::new(origin, KeyType::Note, [0; 32]);
-        named.map_err(|error| LogError::Origin { origin: origin.to_owned(), error })?;
+        Self::check_origin(origin)?;
         match self.origin()? {
             Some(old) if old != origin => return Err(LogError::Begun { old, new: origin.to_owned() }),
             Some(_) => {}
@@ -52,7 +57,25 @@ impl LogHome {
         self.signer(passphrase)
     }
 
-    /// Takes away all that is kept of the log; its folder gets the name of its origin beside it, so that its keys stay.
+    /// Refuses an origin that others could not name, or not tell from another one: it is the address of a log without its scheme.
+    ///
+    /// # Errors
+    /// [`LogError::Origin`]
+    pub fn check_origin(origin: &str) -> Result<(), LogError> {
+        check_origin(origin)
+    }
+
+    /// The origins of logs that have ended here.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn ended(&self) -> Result<Vec<String>, LogError> {
+        let ended = (1..).map(|number| Self { folder: self.folder.with_file_name(format!("log.{number}")) });
+        let there = ended.take_while(|log| log.folder.exists());
+        there.filter_map(|log| log.origin().transpose()).collect()
+    }
+
+    /// Ends the log: its folder is renamed to `log.1`, or the next free number, so that its keys stay.
     ///
     /// # Errors
     /// When the folder cannot be renamed.
@@ -70,7 +93,7 @@ impl LogHome {
     /// # Errors
     /// When the file cannot be read, or others may write to it.
     pub fn origin(&self) -> Result<Option<String>, LogError> {
-        Ok(self.read("origin", MAX_ORIGIN)?.map(|text| text.trim_end_matches('\n').to_owned()))
+        Ok(self.read("origin", MAX_ORIGIN as u64 + 1)?.map(|text| text.trim_end_matches('\n').to_owned()))
     }
 
     /// The key that signs now.
@@ -144,16 +167,33 @@ impl LogHome {
         opened.map(Some).map_err(changed)
     }
 
-    /// Keeps the checkpoint, before anybody sees it. A larger one that another process has kept stays.
-    pub(crate) fn publish(&self, note: &str, size: u64) -> Result<(), LogError> {
-        let path = self.folder.join("lock");
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
-        let locked = lock.and_then(|lock| lock.lock().map(|()| lock));
-        let _locked = locked.map_err(|error| self.io("lock", &path, error))?;
-        if self.published()?.is_some_and(|kept| kept.checkpoint.size > size) {
-            return Ok(());
+    /// Keeps a checkpoint, before anybody sees it, unless another one than `before` is kept by now: whether it is kept.
+    pub(crate) fn publish(&self, note: &str, before: Option<&Checkpoint>) -> Result<bool, LogError> {
+        let _locked = self.lock()?;
+        if self.published()?.map(|kept| kept.checkpoint).as_ref() != before {
+            return Ok(false);
         }
-        self.write("checkpoint", note)
+        self.write("checkpoint", note)?;
+        Ok(true)
+    }
+
+    /// Excludes other processes, until the result is dropped.
+    fn lock(&self) -> Result<File, LogError> {
+        let path = self.folder.join("lock");
+        // To open a pipe waits for somebody who reads it.
+        if path.exists() && !path.is_file() {
+            return Err(self.io("lock", &path, io::Error::other("not a file")));
+        }
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let lock = lock.map_err(|error| self.io("lock", &path, error))?;
+        let begun = Instant::now();
+        while lock.try_lock().is_err() {
+            if begun.elapsed() > MAX_LOCKED {
+                return Err(self.io("lock", &path, io::Error::other("another process holds it")));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        Ok(lock)
     }
 
     fn begun(&self) -> Result<(String, u32), LogError> {
@@ -192,7 +232,23 @@ impl LogHome {
     }
 }
 
+/// Refuses what others could not name, or not tell from another one: an origin is the address of a log without its scheme.
+fn check_origin(origin: &str) -> Result<(), LogError> {
+    let refused = |reason| LogError::Origin { origin: origin.to_owned(), reason };
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '.' | '-' | '_' | '/' | ':' | '~');
+    if origin.is_empty() || origin.len() > MAX_ORIGIN || !origin.chars().all(is_plain) {
+        return Err(refused("it has 1 to 200 letters, digits and the characters . - _ ~ : /"));
+    }
+    if origin.contains("://") || origin.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
+        return Err(refused("it is an address without its scheme, and without empty parts"));
+    }
+    if origin == "cosignature/v1" {
+        return Err(refused("witnesses sign texts that begin so"));
+    }
+    Ok(())
+}
+
 fn vkey(origin: &str, signer: &SignerId) -> Result<Vkey, LogError> {
     let vkey = Vkey::new(origin, KeyType::Note, *signer.as_bytes());
-    vkey.map_err(|error| LogError::Origin { origin: origin.to_owned(), error })
+    vkey.map_err(|error| LogError::PrivateKey(PrivateKeyError::Name(error)))
 }

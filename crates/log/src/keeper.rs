@@ -1,11 +1,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_store::{LogChange, LogState, LogTile, MAX_LOG_ENTRIES, Store};
 use proofmark_tlog::{
-    Appender, Checkpoint, Hash, LogSigner, Party, ProofFile, SignedCheckpoint, Tile, Vkey, add_checkpoint_body,
-    consistency_proof, cosignature_lines, inclusion_proof, leaf, read_stale_size, root, verify_inclusion,
+    Appender, Checkpoint, Hash, LogSigner, MAX_NOTE_LINES, Note, Party, ProofFile, SignedCheckpoint, Tile, Vkey,
+    add_checkpoint_body, consistency_proof, cosignature_line, inclusion_proof, leaf, read_stale_size, root,
+    verify_inclusion,
 };
 
 use crate::error::LogError;
@@ -14,6 +16,9 @@ use crate::stored::StoredLog;
 
 /// How often a change is made again that another process has overtaken.
 const TRIES: usize = 20;
+
+/// The most witnesses that are asked.
+pub const MAX_WITNESSES: usize = MAX_NOTE_LINES - 8;
 
 /// Signs for the log of a store.
 pub struct LogKeeper<'s> {
@@ -42,15 +47,22 @@ pub struct Published {
     pub checkpoint: Checkpoint,
     /// Whether it was signed now.
     pub is_new: bool,
-    /// Witnesses that did not cosign, and why.
+}
+
+/// What asking witnesses has come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cosigning {
+    /// How many cosigned.
+    pub cosigned: usize,
+    /// Those that did not, and why.
     pub missing: Vec<(String, String)>,
 }
 
 impl Witnesses {
-    /// Those of these witnesses that have a URL, asked by this function.
+    /// Those of these witnesses that have a URL, asked by this function; at most [`MAX_WITNESSES`], for which a note has room.
     #[must_use]
     pub fn new(parties: &[Party], ask: Box<Ask>) -> Self {
-        let parties = parties.iter().filter(|party| party.url.is_some()).cloned().collect();
+        let parties = parties.iter().filter(|party| party.url.is_some()).take(MAX_WITNESSES).cloned().collect();
         Self { parties, ask, cosigned: Mutex::default() }
     }
 }
@@ -62,8 +74,7 @@ impl<'s> LogKeeper<'s> {
         Self { store, home, signer, witnesses: None }
     }
 
-    /// Asks these witnesses to cosign each checkpoint before it is published. One that does not answer delays nothing but its own
-    /// cosignature.
+    /// Has [`LogKeeper::cosign`] ask these witnesses.
     #[must_use]
     pub fn with_witnesses(self, witnesses: &'s Witnesses) -> Self {
         Self { witnesses: Some(witnesses), ..self }
@@ -75,34 +86,103 @@ impl<'s> LogKeeper<'s> {
         self.signer.vkey()
     }
 
-    /// Adds what was stored since to the tiles, and signs a checkpoint of it, if there is anything new. Witnesses that have not cosigned the
-    /// last checkpoint are asked.
+    /// Adds what was stored since to the tiles, and signs a checkpoint of it, if there is anything new. It is kept in the home before anybody
+    /// can see it. No witness is asked.
     ///
     /// # Errors
     /// [`LogError::CheckpointAhead`] and [`LogError::Forked`] where the store is not a continuation of what was signed;
-    /// [`LogError::OtherLog`]; and when the store or the home cannot be read or written.
+    /// [`LogError::OtherLog`], [`LogError::Replaced`]; and when the store or the home cannot be read or written.
     pub fn publish(&self) -> Result<Published, LogError> {
         for _ in 0..TRIES {
+            // Before the store: what another process signs meanwhile is in tiles before it is kept.
+            let kept = self.kept()?;
             let state = integrate(self.store)?;
-            let last = self.last(&state)?;
+            let last = self.last(kept.as_ref(), &state)?;
             let size = state.integrated;
             let current = last.filter(|signed| signed.checkpoint.size == size && signed.log == *self.vkey());
-            let is_new = current.is_none();
-            let checkpoint = match current {
-                Some(signed) => signed.checkpoint,
-                None => Checkpoint { origin: self.vkey().name().to_owned(), size, root: self.root(size)? },
-            };
-            let mut note = if is_new { self.signer.sign(size, checkpoint.root)? } else { state.checkpoint.clone() };
-            let (lines, missing) = self.cosignatures(&note, &checkpoint);
-            if !is_new && lines.is_empty() {
-                return Ok(Published { note, checkpoint, is_new, missing });
+            if let Some(signed) = current {
+                // What this home has not seen was signed by another process, or was lost here.
+                if kept.as_ref() == Some(&signed.checkpoint) || self.home.publish(&state.checkpoint, kept.as_ref())? {
+                    let note = state.checkpoint;
+                    return Ok(Published { note, checkpoint: signed.checkpoint, is_new: false });
+                }
+                continue;
             }
-            note.push_str(&lines);
-            // Kept outside the store first: what anybody has seen is never forgotten with the store.
-            self.home.publish(&note, size)?;
+            let checkpoint = Checkpoint { origin: self.vkey().name().to_owned(), size, root: self.root(size)? };
+            let note = self.signer.sign(size, checkpoint.root)?;
+            if !self.home.publish(&note, kept.as_ref())? {
+                continue;
+            }
             let to = LogState { signed: size, checkpoint: note.clone(), ..state.clone() };
             if self.store.change_log(LogChange { from: state, to, tiles: Vec::new() })? {
-                return Ok(Published { note, checkpoint, is_new, missing });
+                return Ok(Published { note, checkpoint, is_new: true });
+            }
+        }
+        Err(LogError::Busy(TRIES))
+    }
+
+    /// Keeps the last checkpoint of the store in this home, where another process signs: a home that has seen it does not sign for a store
+    /// that has lost it.
+    ///
+    /// # Errors
+    /// As [`LogKeeper::publish`].
+    pub fn follow(&self) -> Result<(), LogError> {
+        let kept = self.kept()?;
+        let state = self.store.log_state()?;
+        let last = self.last(kept.as_ref(), &state)?;
+        let newer = last.filter(|last| kept.as_ref().is_none_or(|kept| kept.size < last.checkpoint.size));
+        if newer.is_some() {
+            // One that another process has kept meanwhile is as good.
+            self.home.publish(&state.checkpoint, kept.as_ref())?;
+        }
+        Ok(())
+    }
+
+    /// Asks the witnesses that have not cosigned this checkpoint, all at once, and adds their cosignatures to it, if it is still the last one.
+    ///
+    /// # Errors
+    /// When the store or the home cannot be read or written.
+    pub fn cosign(&self, published: &Published) -> Result<Cosigning, LogError> {
+        let Published { note, checkpoint, .. } = published;
+        let Some(witnesses) = self.witnesses else { return Ok(Cosigning::default()) };
+        let due = |party: &&Party| {
+            let known = SignedCheckpoint::open(note.as_bytes(), [self.vkey()], [&party.key]);
+            known.is_ok_and(|known| known.cosignatures.is_empty())
+        };
+        let asked: Vec<(&Party, Result<String, String>)> = thread::scope(|scope| {
+            let ask = |party| (party, scope.spawn(move || self.cosignature(witnesses, party, note, checkpoint)));
+            let asking: Vec<_> = witnesses.parties.iter().filter(due).map(ask).collect();
+            let answer = |answer: Result<_, _>| answer.unwrap_or_else(|_| Err("it could not be asked".to_owned()));
+            asking.into_iter().map(|(party, thread)| (party, answer(thread.join()))).collect()
+        });
+        let (mut lines, mut cosigning) = (String::new(), Cosigning::default());
+        for (party, answer) in asked {
+            match answer {
+                Ok(line) => {
+                    lines.push_str(&line);
+                    cosigning.cosigned += 1;
+                }
+                Err(reason) => cosigning.missing.push((party.name.clone(), reason)),
+            }
+        }
+        if !lines.is_empty() {
+            self.add_lines(checkpoint, &lines)?;
+        }
+        Ok(cosigning)
+    }
+
+    /// Adds lines to the last checkpoint, if it is this one.
+    fn add_lines(&self, checkpoint: &Checkpoint, lines: &str) -> Result<(), LogError> {
+        for _ in 0..TRIES {
+            let state = self.store.log_state()?;
+            let note = format!("{}{lines}", state.checkpoint);
+            let is_same = Note::parse(note.as_bytes()).is_ok_and(|note| note.text() == checkpoint.text());
+            if !is_same || !self.home.publish(&note, Some(checkpoint))? {
+                return Ok(());
+            }
+            let to = LogState { checkpoint: note, ..state.clone() };
+            if self.store.change_log(LogChange { from: state, to, tiles: Vec::new() })? {
+                return Ok(());
             }
         }
         Err(LogError::Busy(TRIES))
@@ -138,15 +218,23 @@ impl<'s> LogKeeper<'s> {
         prove(self.store, digest, document, note, &published.checkpoint)
     }
 
-    /// The checkpoint in the store. The entries in tiles must continue it, and the one that is kept in the home.
-    fn last(&self, state: &LogState) -> Result<Option<SignedCheckpoint>, LogError> {
+    /// The checkpoint that the home keeps.
+    fn kept(&self) -> Result<Option<Checkpoint>, LogError> {
+        // A log or a key that was replaced since this process began signs nothing any more.
+        if self.home.vkeys()?.last() != Some(self.vkey()) {
+            return Err(LogError::Replaced(self.vkey().name().to_owned()));
+        }
+        Ok(self.home.published()?.map(|kept| kept.checkpoint))
+    }
+
+    /// The checkpoint in the store. The entries in tiles must continue it and the one that is kept.
+    fn last(&self, kept: Option<&Checkpoint>, state: &LogState) -> Result<Option<SignedCheckpoint>, LogError> {
         let vkeys = self.home.vkeys()?;
-        let kept = self.home.published()?;
         let stored = match state.checkpoint.as_str() {
             "" => None,
             note => Some(self.stored(note, &vkeys)?),
         };
-        for signed in kept.iter().chain(&stored).map(|signed| &signed.checkpoint) {
+        for signed in kept.into_iter().chain(stored.iter().map(|stored| &stored.checkpoint)) {
             if signed.size > state.integrated {
                 return Err(LogError::CheckpointAhead { signed: signed.size, stored: state.integrated });
             }
@@ -168,31 +256,14 @@ impl<'s> LogKeeper<'s> {
         root(size, StoredLog(self.store)).map_err(LogError::of_tree)
     }
 
-    /// The lines of witnesses that have not cosigned the note, and those that did not cosign now.
-    fn cosignatures(&self, note: &str, checkpoint: &Checkpoint) -> (String, Vec<(String, String)>) {
-        let (mut lines, mut missing) = (String::new(), Vec::new());
-        let Some(witnesses) = self.witnesses else { return (lines, missing) };
-        for Party { key, name, url } in &witnesses.parties {
-            let known = SignedCheckpoint::open(note.as_bytes(), [self.vkey()], [key]);
-            if known.is_ok_and(|known| !known.cosignatures.is_empty()) {
-                continue;
-            }
-            match self.cosignature(witnesses, key, url.as_deref().unwrap_or_default(), note, checkpoint) {
-                Ok(line) => lines.push_str(&line),
-                Err(reason) => missing.push((name.clone(), reason)),
-            }
-        }
-        (lines, missing)
-    }
-
     fn cosignature(
         &self,
         witnesses: &Witnesses,
-        key: &Vkey,
-        url: &str,
+        party: &Party,
         note: &str,
         checkpoint: &Checkpoint,
     ) -> Result<String, String> {
+        let url = party.url.as_deref().unwrap_or_default();
         let lock = || witnesses.cosigned.lock().unwrap_or_else(PoisonError::into_inner);
         let url = format!("{}/add-checkpoint", url.trim_end_matches('/'));
         let mut old = lock().get(&url).copied().unwrap_or_default();
@@ -203,7 +274,7 @@ impl<'s> LogKeeper<'s> {
             match (witnesses.ask)(&url, add_checkpoint_body(old, &proof, note))? {
                 (200, answer) => {
                     lock().insert(url, checkpoint.size);
-                    return cosignature_lines(note, &answer, key).map_err(|error| error.to_string());
+                    return cosignature_line(note, &answer, &party.key).map_err(|error| error.to_string());
                 }
                 (409, answer) => {
                     old = read_stale_size(&answer).ok_or("it answered 409 without a size")?;
@@ -238,24 +309,26 @@ pub fn prove(
     Ok(ProofFile { extra: document.map(Json::canonical_vrf), index, path, checkpoint: note })
 }
 
-/// Adds the entries that are not in tiles yet; the state afterwards.
+/// Adds the entries that are not in tiles yet, up to the last one that is there now; the state afterwards.
 fn integrate(store: &Store) -> Result<LogState, LogError> {
+    let stored = store.log_length()?;
     let mut overtaken = 0;
     loop {
         let state = store.log_state()?;
-        let entries = store.log_entries(state.integrated, MAX_LOG_ENTRIES)?;
-        if entries.is_empty() {
-            let stored = store.log_length()?;
-            let is_there = state.integrated <= stored;
-            let ahead = LogError::CheckpointAhead { signed: state.integrated, stored };
-            return if is_there { Ok(state) } else { Err(ahead) };
+        if state.integrated > stored && state.integrated > store.log_length()? {
+            return Err(LogError::CheckpointAhead { signed: state.integrated, stored });
         }
+        let missing = usize::try_from(stored.saturating_sub(state.integrated)).unwrap_or(usize::MAX);
+        if missing == 0 {
+            return Ok(state);
+        }
+        let entries = store.log_entries(state.integrated, missing.min(MAX_LOG_ENTRIES))?;
         let mut appender = Appender::open(state.integrated, StoredLog(store)).map_err(LogError::of_tree)?;
         for entry in &entries {
             appender.append(entry);
         }
-        let stored = |Tile { id, bytes }: Tile| LogTile { level: id.level, index: id.index, hashes: bytes };
-        let tiles = appender.take_tiles().into_iter().map(stored).collect();
+        let tile = |Tile { id, bytes }: Tile| LogTile { level: id.level, index: id.index, hashes: bytes };
+        let tiles = appender.take_tiles().into_iter().map(tile).collect();
         let to = LogState { integrated: appender.size(), ..state.clone() };
         if !store.change_log(LogChange { from: state, to, tiles })? {
             overtaken += 1;

@@ -31,7 +31,7 @@ pub struct Mirrored {
 pub enum MirrorError<E: fmt::Display> {
     #[error("read the log ({0})")]
     Source(E),
-    #[error("write the mirror ({0})")]
+    #[error("use the folder of the mirror ({0})")]
     Folder(io::Error),
     #[error("use the checkpoint of the log: {0}")]
     Checkpoint(CheckpointError),
@@ -59,8 +59,8 @@ impl<E: fmt::Display> MirrorError<E> {
 }
 
 /// Copies what the log has and the mirror has not. What is copied was compared with the signed root before the copy has a checkpoint; a
-/// checkpoint that does not continue that of the mirror is refused, and both are to be kept. `cosigner` adds the mirror's own line at this
-/// time, in seconds since 1970.
+/// checkpoint that does not continue that of the mirror is refused. It keeps the lines of these logs and witnesses; `cosigner` adds the mirror's
+/// own at this time, in seconds since 1970.
 ///
 /// # Errors
 /// [`MirrorError`]
@@ -68,11 +68,13 @@ pub fn mirror<S: LogSource>(
     source: &S,
     folder: &LogFolder,
     vkeys: &[Vkey],
+    witnesses: &[Vkey],
     cosigner: Option<(&Cosigner, u64)>,
 ) -> Result<Mirrored, MirrorError<S::Error>>
 where
     S::Error: fmt::Display,
 {
+    let _locked = folder.lock().map_err(MirrorError::Folder)?;
     let note = source.checkpoint().map_err(MirrorError::Source)?;
     let signed = SignedCheckpoint::open(&note, vkeys, []).map_err(MirrorError::Checkpoint)?.checkpoint;
     let held = folder.checkpoint().map_err(MirrorError::Folder)?;
@@ -88,15 +90,16 @@ where
     }
     let tree = Appender::open(before, folder).map_err(of_folder)?;
     let size = signed.size;
-    let mut failed = None;
+    let (mut failed, mut staged) = (folder.clear_stage().err(), Vec::new());
     let audited = audit(tree, size, &signed.root, source, |audited| {
         let (path, bytes) = match audited {
             Audited::Tile(tile) => (TilePath::of_tile(tile.id, size), tile.bytes),
             Audited::Bundle { index, entries } => (TilePath::of_entries(index, size), bundle(&entries)),
         };
-        // Files of another tree than the signed one do harm to nobody: no checkpoint names them.
+        // Only once all of it leads to the signed root is any of it in its place, where readers keep it for ever.
         if let (Some(path), None) = (path, &failed) {
-            failed = folder.write(&path, &bytes).err();
+            failed = folder.stage(&path, &bytes).err();
+            staged.push(path);
         }
         Ok(())
     });
@@ -107,14 +110,15 @@ where
         AuditError::Storage(error) => MirrorError::Source(error),
         fault => MirrorError::Files(fault.to_string(), fault.code()),
     })?;
-    let mut note = note;
-    if let Some((cosigner, now)) = cosigner
-        && let Ok(parsed) = Note::parse(&note)
-    {
-        let line = cosigner.cosign(parsed.text(), now);
-        note.extend_from_slice(line.as_bytes());
+    staged.iter().try_for_each(|path| folder.unstage(path)).map_err(MirrorError::Folder)?;
+    folder.clear_stage().map_err(MirrorError::Folder)?;
+    let parsed = Note::parse(&note).map_err(|error| MirrorError::Checkpoint(CheckpointError::Note(error)))?;
+    // Lines of keys that nobody here knows could be many, and would be handed on.
+    let mut note = parsed.with_lines_of(vkeys.iter().chain(witnesses));
+    if let Some((cosigner, now)) = cosigner {
+        note.push_str(&cosigner.cosign(parsed.text(), now));
     }
-    folder.publish(&note).map_err(MirrorError::Folder)?;
+    folder.publish(note.as_bytes()).map_err(MirrorError::Folder)?;
     Ok(Mirrored { before, entries: size })
 }
 

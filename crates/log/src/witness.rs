@@ -34,9 +34,11 @@ struct Last {
 pub enum WitnessError {
     #[error("{doing} `{}` ({error})", path.display())]
     Io { doing: &'static str, path: PathBuf, error: io::Error },
+    #[error("be a witness of the log `{0}` with its own key: a witness has another one")]
+    OwnLog(String),
     #[error("use the state in `{}`: another process uses it", .0.display())]
     InUse(PathBuf),
-    #[error("use the state `{}`: this witness did not write it ({reason})", path.display())]
+    #[error("use the state `{}`: it is not of this witness and these logs ({reason}); a log that has a new key is named with both", path.display())]
     Changed { path: PathBuf, reason: String },
 }
 
@@ -58,6 +60,9 @@ impl Witness {
             let path = path.to_owned();
             move |error| WitnessError::Io { doing, path, error }
         };
+        if let Some(own) = logs.iter().find(|log| log.public_key() == cosigner.vkey().public_key()) {
+            return Err(WitnessError::OwnLog(own.name().to_owned()));
+        }
         owned::create_folder(folder).map_err(io("create", folder))?;
         let path = folder.join("lock");
         let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);

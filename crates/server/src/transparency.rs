@@ -6,6 +6,7 @@ mod client;
 mod publish;
 mod witness;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use proofmark_log::{LogHome, LogKeeper, Witnesses};
@@ -23,6 +24,16 @@ pub struct ServedLog {
     witnesses: Witnesses,
     /// Why the last checkpoint could not be signed.
     failure: Mutex<Option<String>>,
+    is_asking: Arc<AtomicBool>,
+}
+
+/// Witnesses are asked as long as it lives.
+struct Asking(Arc<AtomicBool>);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 impl ServedLog {
@@ -30,7 +41,13 @@ impl ServedLog {
     #[must_use]
     pub fn new(home: LogHome, signer: LogSigner, witnesses: &[Party], client: Arc<LogClient>) -> Self {
         let witnesses = Witnesses::new(witnesses, Box::new(move |url, body| client.post(url, body)));
-        Self { home, signer, witnesses, failure: Mutex::default() }
+        Self { home, signer, witnesses, failure: Mutex::default(), is_asking: Arc::default() }
+    }
+
+    /// Notes that witnesses are asked, until the result is dropped; none where they are asked already.
+    fn begin_asking(&self) -> Option<Asking> {
+        let is_free = !self.is_asking.swap(true, Ordering::AcqRel);
+        is_free.then(|| Asking(Arc::clone(&self.is_asking)))
     }
 
     /// Why the log is not signed, if it is not.

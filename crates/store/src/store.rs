@@ -35,7 +35,7 @@ use crate::rows::runs::{self, Runs};
 use crate::rows::workers::{self, Presence, StoredWorker};
 use crate::statement::Statement;
 use crate::tenant::Tenant;
-use crate::upkeep::check::{self, CheckedStore, Checking, Wrong};
+use crate::upkeep::check::{self, CheckedStore, Checking};
 use crate::upkeep::grant;
 use crate::upkeep::seal;
 use crate::upkeep::{self, Upkeep};
@@ -519,14 +519,6 @@ impl Store {
     /// When the store cannot be read.
     pub fn log_state(&self) -> Result<LogState, StoreError> {
         self.read(log::state)
-    }
-
-    /// Verifies that each document has an entry, that no entry is missing, and that what was signed is there, as [`Store::check`] does.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn check_log(&self, found: &mut dyn FnMut(Wrong)) -> Result<(), StoreError> {
-        self.read(|db| check::check_log(db, found))
     }
 
     /// Adds tiles and a checkpoint to the log: whether they were added, or another process had changed the log since.

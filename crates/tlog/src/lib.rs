@@ -46,6 +46,6 @@ pub use tile::{TILE_HASHES, Tile, TileId, Tiles};
 pub use tree::{TreeError, consistency_proof, inclusion_proof, root};
 pub use verify::{EntryError, LogTrust, ProofVerification, TrustedKeys, Witnessed, entry_of, verify_proof};
 pub use witness::{
-    CheckpointRequest, Cosigned, MAX_REQUEST_BYTES, Refusal, WitnessState, add_checkpoint_body, cosignature_lines,
+    CheckpointRequest, Cosigned, MAX_REQUEST_BYTES, Refusal, WitnessState, add_checkpoint_body, cosignature_line,
     read_stale_size,
 };

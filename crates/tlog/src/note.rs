@@ -121,6 +121,17 @@ impl<'a> Note<'a> {
     }
 
     /// The lines with the name and the id of a key, verified or not.
+    /// The note with the signature lines of these keys alone, one of each: the last. Nothing is verified.
+    #[must_use]
+    pub fn with_lines_of<'k>(&self, keys: impl IntoIterator<Item = &'k Vkey>) -> String {
+        let mut note = format!("{}\n", self.text);
+        for line in keys.into_iter().filter_map(|key| self.lines_of(key).last()) {
+            note.push_str(line.line);
+            note.push('\n');
+        }
+        note
+    }
+
     pub(crate) fn lines_of(&self, key: &Vkey) -> impl Iterator<Item = &NoteLine<'a>> {
         self.lines.iter().filter(move |line| line.id == key.id() && line.name == key.name())
     }

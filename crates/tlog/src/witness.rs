@@ -184,12 +184,12 @@ pub fn read_stale_size(body: &[u8]) -> Option<u64> {
     decimal(std::str::from_utf8(body.strip_suffix(b"\n")?).ok()?)
 }
 
-/// The lines of this witness in what it has answered about `checkpoint`, a signed note; with their line feeds, to be added to it. Lines
-/// of other keys are left out.
+/// The line of this witness in what it has answered about `checkpoint`, a signed note; with its line feed, to be added to it. Of several the
+/// last, so that a witness cannot fill the note. Lines of other keys are left out.
 ///
 /// # Errors
 /// [`CheckpointError`] when the answer is not signature lines, or when one of this witness does not verify.
-pub fn cosignature_lines(checkpoint: &str, answer: &[u8], witness: &Vkey) -> Result<String, CheckpointError> {
+pub fn cosignature_line(checkpoint: &str, answer: &[u8], witness: &Vkey) -> Result<String, CheckpointError> {
     let text = Note::parse(checkpoint.as_bytes()).map_err(CheckpointError::Note)?.text();
     // An answer with an empty line would move the end of the text.
     let note = [text.as_bytes(), b"\n", answer].concat();
@@ -198,5 +198,5 @@ pub fn cosignature_lines(checkpoint: &str, answer: &[u8], witness: &Vkey) -> Res
     if note.text() != text || cosigned_at(&note, witness).map_err(mismatch)?.is_none() {
         return Err(CheckpointError::CosignatureMismatch(witness.name().to_owned()));
     }
-    Ok(note.lines_of(witness).map(|line| format!("{}\n", line.line)).collect())
+    Ok(note.lines_of(witness).last().map(|line| format!("{}\n", line.line)).unwrap_or_default())
 }

@@ -9,12 +9,13 @@ use proofmark_evidence::suite_digest;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Sha256Digest, object};
 use proofmark_store::{LogEntry, Tenant};
-use proofmark_tlog::entry_of;
 
 use crate::config::Config;
 use crate::document;
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::input;
+use crate::log_proof::document_entry;
 use crate::options::StoreAt;
 use crate::out;
 use crate::paint::printable;
@@ -72,6 +73,10 @@ pub(super) fn digest_of(named: &str) -> anyhow::Result<Sha256Digest> {
     if let Ok(digest) = named.parse() {
         return Ok(digest);
     }
+    if named.contains(':') && !Path::new(named).exists() {
+        let help = "write a digest as sha256: and 64 hex digits, or name a file";
+        return Err(with_help(format!("find `{named}`: it is neither a file nor a digest"), help));
+    }
     let bytes = input::read_limited(Path::new(named), MAX_BYTES as u64)?;
-    entry_of(&bytes).map_err(|error| anyhow!("read `{named}`: {error}"))
+    document_entry(&bytes).map_err(|error| anyhow!("read `{named}`: {error}"))
 }

@@ -1,14 +1,16 @@
 //! `proofmark log init`.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::Args;
-use proofmark_log::LogKeeper;
+use proofmark_log::{LogHome, LogKeeper};
 use proofmark_receipt::object;
 use proofmark_tlog::Vkey;
 
 use crate::config::Config;
 use crate::confirm::confirm;
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::logs;
 use crate::options::{StoreAt, Unlock};
@@ -51,20 +53,29 @@ impl Init {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let home = logs::home(config);
         let passphrase = self.unlock.passphrase(config)?;
+        let store = self.store.open(config)?;
         if self.restart {
-            let old = home.origin()?;
-            if let Some(old) = &old {
-                out::note(format!("the log {} ends, and nobody can prove anything new by it", printable(old)));
+            // Checked before the old log ends.
+            LogHome::check_origin(&self.origin)?;
+            let kept = home.origin()?;
+            let stored = store.log_state()?.checkpoint.lines().next().map(str::to_owned);
+            let old: BTreeSet<String> = kept.into_iter().chain(stored).chain(home.ended()?).collect();
+            if old.contains(&self.origin) {
+                let message = format!("begin the log `{}`: a log of this origin was signed already", self.origin);
+                return Err(with_help(message, "choose another origin: no two histories of one log may be signed"));
             }
-            if old.is_some() && !confirm("begin", "another log", self.yes)? {
-                return Ok(Exit::No);
+            if !old.is_empty() {
+                let old: Vec<String> = old.iter().map(|old| printable(old)).collect();
+                out::note(format!("these logs are not signed any more: {}", old.join(", ")));
+                if !confirm("begin", "another log", self.yes)? {
+                    return Ok(Exit::No);
+                }
             }
             home.retire()?;
         }
         let signer = home.begin(&self.origin, passphrase.as_ref())?;
         let signer = if self.new_key { home.rotate(passphrase.as_ref())? } else { signer };
         let vkey = signer.vkey().clone();
-        let store = self.store.open(config)?;
         let keeper = LogKeeper::new(&store, home, signer);
         if self.restart {
             keeper.restart()?;

@@ -10,7 +10,7 @@ use proofmark_log::{LogFolder, LogSource, Mirrored, StoredLog, mirror};
 use proofmark_receipt::object;
 use proofmark_server::{LogClient, RemoteLog};
 use proofmark_store::{Store, StoreError};
-use proofmark_tlog::{Code, Cosigner, LogFiles, TileId, Tiles, Vkey};
+use proofmark_tlog::{Code, Cosigner, LogFiles, Policy, TileId, Tiles, Vkey};
 use proofmark_verifier::now;
 
 use crate::config::Config;
@@ -63,7 +63,9 @@ struct OwnLog<'s> {
 
 impl Mirror {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let vkeys = self.trust.read(config)?.vkeys();
+        let trusted = self.trust.read(config)?;
+        let witnesses = trusted.policy.iter().flat_map(Policy::witnesses).map(|witness| witness.key.clone()).collect();
+        let vkeys = (trusted.vkeys(), witnesses);
         let cosigner = self.cosigner(config)?;
         match &self.from {
             Some(url) => {
@@ -81,15 +83,22 @@ impl Mirror {
     fn cosigner(&self, config: &Config) -> anyhow::Result<Option<Cosigner>> {
         let Some((name, key)) = self.cosign_as.as_deref().zip(self.key.as_deref()) else { return Ok(None) };
         let key = self.unlock.load(config, key)?;
-        Ok(Some(Cosigner::from_pkcs8_pem(name, &key.to_pkcs8_pem())?))
+        let cosigner = Cosigner::from_pkcs8_pem(name, &key.to_pkcs8_pem());
+        Ok(Some(cosigner.map_err(|error| anyhow!("cosign as `{name}`: {error}"))?))
     }
 
-    fn copy<S: LogSource>(&self, source: &S, vkeys: &[Vkey], cosigner: Option<&Cosigner>) -> anyhow::Result<Exit>
+    fn copy<S: LogSource>(
+        &self,
+        source: &S,
+        (vkeys, witnesses): &(Vec<Vkey>, Vec<Vkey>),
+        cosigner: Option<&Cosigner>,
+    ) -> anyhow::Result<Exit>
     where
         S::Error: Display,
     {
         let seconds = u64::try_from(now().unix_millis().div_euclid(1_000)).unwrap_or_default();
-        let mirrored = mirror(source, &LogFolder::at(&self.folder), vkeys, cosigner.map(|own| (own, seconds)));
+        let mirrored =
+            mirror(source, &LogFolder::at(&self.folder), vkeys, witnesses, cosigner.map(|own| (own, seconds)));
         let name = self.folder.display().to_string();
         let mut out = out::stdout();
         match mirrored {

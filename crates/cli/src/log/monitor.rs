@@ -14,12 +14,13 @@ use proofmark_receipt::{Receipt, Sha256Digest, Verdict, object};
 use proofmark_server::{LogClient, RemoteLog};
 use proofmark_store::{Filter, MAX_PAGE, Store};
 use proofmark_tlog::{
-    Checkpoint, Code, LogFiles, MAX_NOTE_BYTES, SignedCheckpoint, TILE_HASHES, TileId, Vkey, consistency_proof,
-    read_bundle,
+    Answer, Appender, AuditError, Audited, Checkpoint, Code, MAX_NOTE_BYTES, SignedCheckpoint, TILE_HASHES, Vkey,
+    audit, consistency_proof,
 };
 
 use super::mirror::refused;
 use crate::config::Config;
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::input;
 use crate::logs::LogTrust;
@@ -29,8 +30,8 @@ use crate::paint::printable;
 
 /// The longest pause between two looks.
 const MAX_PAUSE: Duration = Duration::from_secs(86_400);
-/// The most new entries that one look names.
-const MAX_NAMED: u64 = 100_000;
+/// The most new entries that one look reads: 2.6 GB of hashes.
+const MAX_NEW: u64 = 40_000_000;
 
 /// Follow a log: that it has one history, and which of your receipts are new in it
 ///
@@ -76,8 +77,15 @@ impl Monitor {
         let client = LogClient::new()?;
         let log = RemoteLog::at(&client, &self.url)?;
         loop {
-            let exit = self.look(&log, &vkeys, store.as_ref())?;
-            let Some(pause) = self.every.filter(|_| exit == Exit::Yes) else { return Ok(exit) };
+            let looked = self.look(&log, &vkeys, store.as_ref());
+            let Some(pause) = self.every else { return looked };
+            match looked {
+                // Two histories are told once: what follows would contradict the same checkpoint.
+                Ok(Exit::No) => return Ok(Exit::No),
+                Ok(_) => {}
+                // A log that cannot be reached now may be later.
+                Err(error) => out::note(format!("warning: {}", printable(&crate::error::message(&error)))),
+            }
             thread::sleep(pause);
         }
     }
@@ -86,7 +94,12 @@ impl Monitor {
         let note = log.checkpoint().map_err(|error| anyhow!(error))?;
         let signed = match SignedCheckpoint::open(&note, vkeys, []) {
             Ok(signed) => signed.checkpoint,
-            Err(error) => return self.fault(error.code(), &error.to_string(), &note),
+            // Nobody who is known has signed it, so it is evidence of nothing.
+            Err(error) => {
+                refused(&self.url, error.code(), &error.to_string(), self.json)?;
+                let is_undecidable = error.code().answer() == Answer::Undecidable;
+                return Ok(if is_undecidable { Exit::NoAnswer } else { Exit::No });
+            }
         };
         let held = self.held(vkeys)?;
         let before = held.as_ref().map_or(0, |held| held.size);
@@ -101,45 +114,39 @@ impl Monitor {
                 return self.fault(error.code(), &error.to_string(), &note);
             }
         }
-        let new = entries(log, before, signed.size)?;
-        // What was listed has to be what was signed.
-        let root = proofmark_tlog::root(signed.size, log).map_err(|error| anyhow!("read the log: {error}"))?;
-        if root != signed.root {
-            return self.fault(Code::RootMismatch, "its tiles are not those that it has signed", &note);
+        // All that is new is compared with the root that was signed, beginning from the tree that was shown last.
+        let tree = match before {
+            0 => Appender::default(),
+            _ => Appender::open(before, log).map_err(|error| anyhow!("read the log: {error}"))?,
+        };
+        if held.as_ref().is_some_and(|held| tree.root() != held.root) {
+            return self.fault(Code::RootMismatch, "its tiles are not those of the tree that it showed before", &note);
         }
-        if let Some((index, _)) = self.unproven(log, signed.size, &new)? {
-            let message = format!("entry {index} does not hash to its leaf");
-            return self.fault(Code::EntryMismatch, &message, &note);
+        if signed.size - before > MAX_NEW {
+            let message =
+                format!("follow the log: {} entries are new, and at most {MAX_NEW} are read", signed.size - before);
+            return Err(with_help(message, "copy it with `proofmark log mirror`"));
+        }
+        let mut new = Vec::new();
+        let audited = audit(tree, signed.size, &signed.root, log, |audited| {
+            if let Audited::Bundle { index, entries } = audited {
+                let first = index.saturating_mul(TILE_HASHES as u64);
+                new.extend((first..).zip(entries).filter(|(index, _)| *index >= before));
+            }
+            Ok(())
+        });
+        match audited {
+            Ok(()) => {}
+            Err(AuditError::Storage(error)) => return Err(anyhow!(error)),
+            Err(fault) => {
+                let code = fault.code().unwrap_or(Code::TileMismatch);
+                return self.fault(code, &fault.to_string(), &note);
+            }
         }
         self.report(&signed, before, &new, store)?;
         owned::create_folder(&self.state).with_context(|| format!("create `{}`", self.state.display()))?;
         owned::replace(&self.state.join("checkpoint"), &note).context("keep the checkpoint")?;
         Ok(Exit::Yes)
-    }
-
-    /// The first new entry that is not the leaf of a tile.
-    fn unproven(
-        &self,
-        log: &RemoteLog<'_>,
-        size: u64,
-        new: &[(u64, Sha256Digest)],
-    ) -> anyhow::Result<Option<(u64, Sha256Digest)>> {
-        use proofmark_tlog::{Tiles, leaf};
-        let mut tiles: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
-        for (index, digest) in new {
-            let id = TileId { level: 0, index: index / TILE_HASHES as u64 };
-            if !tiles.contains_key(&id.index) {
-                tiles.clear();
-                let tile = log.tile(id, id.width(size)).map_err(|error| anyhow!(error))?;
-                tiles.insert(id.index, tile.ok_or_else(|| anyhow!("read the log: tile {} is missing", id.index))?);
-            }
-            let place = usize::try_from(index % TILE_HASHES as u64).unwrap_or_default() * 32;
-            let found = tiles.get(&id.index).and_then(|tile| tile.get(place..place + 32));
-            if found != Some(leaf(digest).as_bytes().as_slice()) {
-                return Ok(Some((*index, *digest)));
-            }
-        }
-        Ok(None)
     }
 
     /// What the log showed last.
@@ -159,7 +166,7 @@ impl Monitor {
         let path = self.state.join(format!("other-{}", &Sha256Digest::of(note).bare_hex()));
         owned::replace(&path, note).context("keep the checkpoint")?;
         refused(&self.url, code, &format!("{message}; the checkpoint is kept in `{}`", path.display()), self.json)?;
-        Ok(if code.answer() == proofmark_tlog::Answer::Undecidable { Exit::NoAnswer } else { Exit::No })
+        Ok(if code.answer() == Answer::Undecidable { Exit::NoAnswer } else { Exit::No })
     }
 
     fn report(
@@ -214,25 +221,6 @@ impl Monitor {
             && self.task.as_deref().is_none_or(|wanted| task == Some(wanted))
             && self.signer.as_deref().is_none_or(|wanted| signer == Some(wanted))
     }
-}
-
-/// The entries of a log from an index on.
-fn entries(log: &RemoteLog<'_>, from: u64, size: u64) -> anyhow::Result<Vec<(u64, Sha256Digest)>> {
-    if size.saturating_sub(from) > MAX_NAMED {
-        out::note(format!("warning: only the last {MAX_NAMED} of {} new entries are looked at", size - from));
-    }
-    let from = from.max(size.saturating_sub(MAX_NAMED));
-    let (mut all, mut bundle) = (Vec::new(), from / TILE_HASHES as u64);
-    while bundle * (TILE_HASHES as u64) < size {
-        let width = TileId { level: 0, index: bundle }.width(size);
-        let bytes = log.bundle(bundle, width).map_err(|error| anyhow!(error))?;
-        let bytes = bytes.ok_or_else(|| anyhow!("read the log: the bundle {bundle} of entries is missing"))?;
-        let read = read_bundle(&bytes).map_err(|error| anyhow!("read the bundle {bundle} of entries: {error}"))?;
-        let first = bundle * TILE_HASHES as u64;
-        all.extend((first..).zip(read).take(width).filter(|(index, _)| *index >= from));
-        bundle += 1;
-    }
-    Ok(all)
 }
 
 /// Those receipts of the store that are among the entries.

@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use proofmark_evidence::suite_digest;
+use proofmark_log::prove;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_tlog::entry_of;
+use proofmark_tlog::Witnessed;
 
 use crate::config::Config;
 use crate::document;
 use crate::exit::Exit;
 use crate::input;
-use crate::logs::LogTrust;
+use crate::log_proof::{document_entry, verified};
+use crate::logs::{LogTrust, TrustedLogs};
 use crate::options::{StoreAt, Unlock};
 use crate::out;
-use crate::paint::printable;
 use crate::receipt::read;
 
 /// Write a file that proves that a document is in the log
@@ -54,12 +55,17 @@ impl Prove {
         let witnesses = super::witnesses(policy.as_ref())?;
         let store = self.store.open_existing(config)?;
         let keeper = super::keeper(config, &self.unlock, &store, witnesses.as_ref())?;
-        // A note about each, and then the proof with those that have cosigned.
-        for (witness, reason) in keeper.publish()?.missing {
-            out::note(format!("warning: the witness `{}` did not cosign: {}", printable(&witness), printable(&reason)));
-        }
-        let file = keeper.prove(&digest, document.as_ref().filter(|_| !self.without_document))?;
+        let published = super::cosigned(&keeper)?;
+        let document = document.as_ref().filter(|_| !self.without_document);
+        let file = prove(&store, &digest, document, published.note.into_bytes(), &published.checkpoint)?;
         out::stdout().write_all(&file.to_bytes())?;
+        let Some(policy) = policy else { return Ok(Exit::Yes) };
+        let trusted = TrustedLogs { keys: vec![keeper.vkey().clone()], policy: Some(policy) };
+        let found = verified(&file.to_bytes(), &digest, &trusted);
+        if found.witnessed != Witnessed::Met {
+            out::note("warning: too few witnesses of the policy have cosigned; run the command again");
+            return Ok(Exit::No);
+        }
         Ok(Exit::Yes)
     }
 
@@ -78,7 +84,7 @@ impl Prove {
             Ok(digest) => Ok((digest, None)),
             Err(_) => {
                 let bytes = input::read_limited(Path::new(named), MAX_BYTES as u64)?;
-                let digest = entry_of(&bytes).map_err(|error| anyhow!("read `{named}`: {error}"))?;
+                let digest = document_entry(&bytes).map_err(|error| anyhow!("read `{named}`: {error}"))?;
                 // A statement in COSE is not put into the proof.
                 Ok((digest, Json::parse(&bytes).ok()))
             }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use anyhow::anyhow;
 use clap::Args;
 use proofmark_receipt::{Json, Timestamp, object};
 use proofmark_tlog::{Party, SignedCheckpoint};
@@ -43,16 +44,14 @@ impl Show {
         let witnesses = super::witnesses(policy.as_ref())?;
         let store = self.store.open_existing(config)?;
         let keeper = super::keeper(config, &self.unlock, &store, witnesses.as_ref())?;
-        let published = keeper.publish()?;
-        for (witness, reason) in &published.missing {
-            out::note(format!("warning: the witness `{}` did not cosign: {}", printable(witness), printable(reason)));
-        }
+        let published = super::cosigned(&keeper)?;
         let known: Vec<&Party> = policy.iter().flat_map(|policy| policy.witnesses()).collect();
         let signed = SignedCheckpoint::open(
             published.note.as_bytes(),
             [keeper.vkey()],
             known.iter().map(|witness| &witness.key),
-        )?;
+        );
+        let signed = signed.map_err(|error| anyhow!("read the checkpoint of the log: {error}"))?;
         let mut out = out::stdout();
         if self.checkpoint {
             out.write_all(published.note.as_bytes())?;

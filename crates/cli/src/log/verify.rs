@@ -20,6 +20,9 @@ use crate::options::duration;
 use crate::out;
 use crate::paint::Paint;
 
+/// How far the clock of a witness may be ahead, in seconds.
+const MAX_SKEW_SECONDS: u64 = 300;
+
 /// The longest age that can be asked for: 10 years.
 const MAX_AGE: Duration = Duration::from_secs(10 * 366 * 86_400);
 
@@ -96,8 +99,11 @@ fn entry_in(bytes: &[u8], path: &Path) -> anyhow::Result<Sha256Digest> {
 fn too_old(found: &ProofVerification, trusted: &TrustedLogs, most: Duration) -> Option<String> {
     let since = now().unix_millis().saturating_sub(i64::try_from(most.as_millis()).unwrap_or(i64::MAX)) / 1_000;
     let since = u64::try_from(since).unwrap_or_default();
-    let recent: Vec<_> = found.cosignatures.iter().filter(|cosigned| cosigned.time >= since).cloned().collect();
-    let is_met = trusted.policy.as_ref().is_some_and(|policy| policy.is_met_by(&recent));
+    // A time to come says nothing of how old the cosignature is.
+    let latest = u64::try_from(now().unix_millis() / 1_000).unwrap_or_default().saturating_add(MAX_SKEW_SECONDS);
+    let is_recent = |time: u64| (since..=latest).contains(&time);
+    let recent: Vec<_> = found.cosignatures.iter().filter(|cosigned| is_recent(cosigned.time)).cloned().collect();
+    let is_met = !recent.is_empty() && trusted.policy.as_ref().is_some_and(|policy| policy.is_met_by(&recent));
     let count = found.cosignatures.len();
     (!is_met).then(|| format!("{} of {count} cosignatures are recent enough, which are too few", recent.len()))
 }

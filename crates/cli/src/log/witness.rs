@@ -51,7 +51,8 @@ impl Witness {
         let _log = self.logging.start()?;
         let logs = self.trust.read(config)?.vkeys();
         let key = self.unlock.load(config, &self.key)?;
-        let cosigner = Cosigner::from_pkcs8_pem(&self.name, &key.to_pkcs8_pem())?;
+        let cosigner = Cosigner::from_pkcs8_pem(&self.name, &key.to_pkcs8_pem());
+        let cosigner = cosigner.map_err(|error| anyhow!("cosign as `{}`: {error}", self.name))?;
         let folder = self.state.clone().unwrap_or_else(|| config.home.join("witness"));
         let witness = Cosigning::open(cosigner, logs, &folder)?;
         let vkey = witness.vkey().to_string();

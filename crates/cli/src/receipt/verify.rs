@@ -5,16 +5,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 use proofmark_evidence::{Capabilities, Capability};
+use proofmark_interop::cose;
 use proofmark_keys::{Checked, KnownSigners, LinkedDocument, TrustedSigners};
 use proofmark_receipt::document;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
-    ChainHead, ChainVerifier, Json, Profile, SignatureStatus, SignedEnd, SignerId, Trust, UndecidableCause,
+    ChainHead, ChainVerifier, Json, Object, Profile, SignatureStatus, SignedEnd, SignerId, Trust, UndecidableCause,
     Verification, object,
 };
 
 use super::demands::{self, Demands, Unmet};
-use super::exported;
+use super::exported::{self, Exported};
 use super::logged::{Logged, Proven};
 use super::read::{self, Text};
 use super::tiers::{Reviewed, Tier};
@@ -82,7 +83,11 @@ impl Verify {
         let known = config.known_signers()?;
         let trusted = self.trusting.among_for(&known, Capabilities::ALL)?;
         let demanded = self.demands.read()?;
-        let proofs = self.logged.read(config)?;
+        if self.receipts.iter().any(|receipt| receipt == "-") && self.logged.is_from_stdin() {
+            return Err(with_help("read receipts and a proof from standard input", "name a file for one of them"));
+        }
+        let (proofs, logs) = (self.logged.read(config)?, self.logged.logs(config)?);
+        let mut has_statement = false;
         let mut tiers = self.reviewed.read(&known)?;
         let format = self.formatting.format();
         let mut reporter = Reporter::new(format, "receipt verify", Human::new(Style::Verdicts));
@@ -96,20 +101,25 @@ impl Verify {
             texts.into_iter().flatten(),
             |text| text.bytes.len(),
             |text: Text| {
-                let checked = exported::check(&text.bytes, self.profile, &trusted)
-                    .unwrap_or_else(|| trusted.check(&text.bytes, self.profile));
+                let exported = exported::check(&text.bytes, self.profile, &trusted, &logs);
+                let (checked, said, of_export) = match exported {
+                    Some(Exported { checked, said, unmet }) => (checked, said, unmet),
+                    None => (trusted.check(&text.bytes, self.profile), Vec::new(), Vec::new()),
+                };
                 let linked = if self.as_chain { LinkedDocument::read(&text.bytes) } else { None };
                 let mut unmet = demanded.unmet(&checked);
+                unmet.extend(of_export);
                 let proven = proofs.as_ref().and_then(|proofs| proofs.of(&text.bytes, &checked));
                 let of_log = proven.as_ref().map_or(Exit::Yes, Proven::exit);
                 unmet.extend(proven.iter().flat_map(|proven| proven.unmet.clone()));
                 let of_demands = if unmet.is_empty() { Exit::Yes } else { Exit::No };
                 let exit = Exit::from(&checked.verification).max(of_demands).max(of_log);
-                (exit, linked, printing.shown(&text, &checked, &unmet, proven.as_ref()), text)
+                (exit, linked, printing.shown(&text, &checked, &unmet, proven.as_ref(), &said), text)
             },
             |(exit, linked, shown, text)| {
                 worst = worst.max(exit);
                 tiers.add(&text.label, &text.bytes);
+                has_statement |= cose::claimed_by(&text.bytes);
                 // A document that is not a receipt is reported as undecidable, and leaves a gap in the chain.
                 if let (Some(chain), Some(linked)) = (&mut chain, linked) {
                     chain.add(&linked);
@@ -124,6 +134,7 @@ impl Verify {
                 Ok(())
             },
         )?;
+        self.logged.check(has_statement)?;
         for tier in tiers.finish() {
             worst = worst.max(tier.exit);
             printing.of_tier(&tier).print(&mut reporter)?;
@@ -198,7 +209,7 @@ impl Verify {
         let head =
             ChainHead::parse(&text.bytes).map_err(|error| in_file(&text).error("read the chain head", &error))?;
         let checked = Checked { kind: "chain_head", verification: trusted.check_head(&head), claims: None };
-        printing.shown(&text, &checked, &[], None).print(reporter)?;
+        printing.shown(&text, &checked, &[], None, &[]).print(reporter)?;
         let exit = Exit::from(&checked.verification);
         Ok((Some(head), exit))
     }
@@ -236,7 +247,14 @@ impl Printing<'_> {
     }
 
     /// `unmet`: what was demanded of a valid document and does not hold.
-    fn shown(&self, document: &Text, checked: &Checked, unmet: &[Unmet], proven: Option<&Proven>) -> Shown {
+    fn shown(
+        &self,
+        document: &Text,
+        checked: &Checked,
+        unmet: &[Unmet],
+        proven: Option<&Proven>,
+        said: &[(&'static str, String)],
+    ) -> Shown {
         let label = document.label.as_str();
         let Verification { answer, trust, signer, hint } = &checked.verification;
         let help = answer.help().map(|help| help.to_string());
@@ -258,6 +276,11 @@ impl Printing<'_> {
             let mut line = checked.to_json(label);
             if let (Json::Object(line), false) = (&mut line, unmet.is_empty()) {
                 line.insert("unmet", unmet.iter().map(Unmet::to_json).collect::<Vec<_>>());
+            }
+            if let (Json::Object(line), false) = (&mut line, said.is_empty()) {
+                let mut of_export = Object::new();
+                said.iter().for_each(|(name, value)| drop(of_export.insert(name.replace(' ', "_"), value.as_str())));
+                line.insert("export", of_export);
             }
             if let (Json::Object(line), Some(proven)) = (&mut line, proven) {
                 proven.add_to(line);
@@ -281,6 +304,9 @@ impl Printing<'_> {
         }
         for Unmet { code, message } in unmet {
             text.push_str(&format!("  {}: {}\n", self.paint.bad(code), printable(message)));
+        }
+        for (name, value) in said {
+            text.push_str(&format!("  {name}: {}\n", printable(value)));
         }
         if let Some(proven) = proven {
             text.push_str(&proven.shown(self.paint));

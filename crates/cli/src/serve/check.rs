@@ -45,6 +45,7 @@ impl Serve {
     }
 
     fn find(&self, config: &Config) -> anyhow::Result<Found> {
+        self.served_log(config)?;
         let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
         check_place(self.address(), self.socket.is_some(), keys.as_ref())?;
         let policies = self.service.policies()?;

@@ -54,6 +54,18 @@ fn a_suite_that_was_logged_first_is_proven_to_stand_before_the_work() {
     let of_another = verify(&early, &late_proof);
     assert!(of_another.code == 1 && of_another.stdout.contains("inclusion_mismatch"), "{of_another:?}");
 
+    // Of two trees nobody but witnesses says that they are one history.
+    verified(&place, &file);
+    let newer = saved(&place, "newer.tlog-proof", place.run(&["log", "prove", &late]));
+    let two_trees = verify(&late, &newer);
+    assert!(two_trees.code == 1 && two_trees.stdout.contains("suite_not_before"), "{two_trees:?}");
+    // A log that is named for nothing was verified by nobody.
+    let for_nothing = place.run(&["receipt", "verify", &late, "--log-key", &key]);
+    assert!(for_nothing.code == 2 && for_nothing.stderr.contains("--proof"), "{for_nothing:?}");
+    let policy = place.file("policy.txt", format!("log {key}\nquorum none\n"));
+    let unwitnessed = place.run(&["log", "verify", &late_proof, "--log-policy", &policy, "--max-age", "1h"]);
+    assert!(unwitnessed.code == 1 && unwitnessed.stdout.contains("too_old"), "{unwitnessed:?}");
+
     // Of a log that nobody knows, nothing is said.
     let other = text(&object(&Place::new().run(&["log", "init", ORIGIN, "--json"])), "key");
     let unknown = place.run(&["log", "verify", &late_proof, "--log-key", &other]);
@@ -122,14 +134,32 @@ fn what_leaves_in_another_format_is_verified_back() {
         let name = place.file(form, &statement);
         let good = place.run(&["receipt", "verify", &name, "--verdict", "pass", "--json"]);
         assert_eq!((good.code, text(&object(&good), "document").as_str()), (0, "signed_statement"), "{good:?}");
-        let mut changed = statement;
-        changed[700] ^= 1;
-        let changed = place.run(&["receipt", "verify", &place.file("changed", changed)]);
-        assert_ne!(changed.code, 0, "{changed:?}");
+        // Within the statement, and within the receipt of the log behind its protected header.
+        for at in [700, 300] {
+            let mut changed = statement.clone();
+            changed[at] ^= 1;
+            let changed = place.run(&["receipt", "verify", &place.file("changed", changed)]);
+            assert_ne!(changed.code, 0, "{changed:?}");
+        }
     }
+    attested_by_the_wrong_key(&place, &id);
     // The statement that was registered is in the log as well.
     assert!(place.run(&["log", "fsck", "--json"]).stdout.contains("\"entries\":2"));
     let wrong = place.run(&["verify", &place.file("wrong.json", request(WRONG)), "--json"]);
     let wrong = place.run(&["receipt", "export", &text(&object(&wrong), "receipt_id"), "--as", "svr"]);
     assert!(wrong.code == 2 && wrong.stderr.contains("export it as `cose`"), "{wrong:?}");
+}
+
+/// A key that is trusted for decisions alone attests no test.
+fn attested_by_the_wrong_key(place: &Place, id: &str) {
+    let key = place.run(&["key", "show", "--as", "pem"]).stdout;
+    let key = place.file("key.pem", key);
+    let attestation = saved(place, "attestation", place.run(&["receipt", "export", id, "--as", "in-toto"]));
+    let read = |kind: &str| {
+        let trust = format!("{kind}={key}");
+        Place::new().run(&["receipt", "verify", &attestation, "--trust", &trust])
+    };
+    let good = read("verification");
+    assert!(good.code == 0 && good.stdout.contains("result: PASSED"), "{good:?}");
+    assert_eq!(read("decision").code, 1);
 }

@@ -159,7 +159,9 @@ fn two_processes_keep_one_log() {
 #[test]
 fn a_log_has_one_origin_that_a_key_can_have() {
     let place = Place::new();
-    for origin in ["", "a b", "a+b", "a\nb"] {
+    for origin in
+        ["", "a b", "a+b", "a\nb", "https://a", "a/", "/a", "../a", "cosignature/v1", "a\u{202e}b", &"a".repeat(201)]
+    {
         assert!(matches!(place.home().begin(origin, None), Err(LogError::Origin { .. })), "{origin}");
     }
     assert_eq!(place.home().origin().unwrap(), None);
@@ -167,4 +169,72 @@ fn a_log_has_one_origin_that_a_key_can_have() {
     let first = place.home().begin("a", None).unwrap();
     assert_eq!(place.home().begin("a", None).unwrap().vkey(), first.vkey());
     assert!(matches!(place.home().begin("b", None), Err(LogError::Begun { .. })));
+}
+
+#[test]
+fn one_home_signs_one_history_whatever_store_it_is_used_with() {
+    let (place, other) = (Place::new(), Place::new());
+    let (store, fork) = (place.store(), other.store());
+    let signing = keeper(&place, &store);
+    add(&store, 0..2);
+    signing.publish().unwrap();
+    // The same home with another store: as many entries, and others.
+    add(&fork, 10..12);
+    let forking = proofmark_log::LogKeeper::new(&fork, place.home(), place.home().signer(None).unwrap());
+    assert!(matches!(forking.publish(), Err(LogError::Forked { size: 2 })));
+    // What was lost of the home is kept again.
+    fs::remove_file(place.path().join("log/checkpoint")).unwrap();
+    signing.publish().unwrap();
+    assert_eq!(place.home().published().unwrap().unwrap().checkpoint.size, 2);
+    assert!(matches!(forking.publish(), Err(LogError::Forked { size: 2 })));
+    // A key that was replaced signs nothing any more.
+    place.home().rotate(None).unwrap();
+    add(&store, 2..3);
+    assert!(matches!(signing.publish(), Err(LogError::Replaced(_))));
+}
+
+#[test]
+fn a_home_that_follows_does_not_sign_for_a_store_that_lost_entries() {
+    let (place, second) = (Place::new(), Place::new());
+    let store = place.store();
+    let signing = keeper(&place, &store);
+    // Another server on the store, with a copy of the keys.
+    second.home().begin(crate::samples::ORIGIN, None).unwrap();
+    for file in fs::read_dir(place.path().join("log/keys")).unwrap().map(Result::unwrap) {
+        fs::copy(file.path(), second.path().join("log/keys").join(file.file_name())).unwrap();
+    }
+    let following = proofmark_log::LogKeeper::new(&store, second.home(), second.home().signer(None).unwrap());
+    add(&store, 0..3);
+    signing.publish().unwrap();
+    following.follow().unwrap();
+    ["log_entries", "log_tiles", "log_state"].map(|table| place.sql(&format!("DELETE FROM {table}")));
+    add(&store, 10..13);
+    assert!(matches!(following.publish(), Err(LogError::Forked { size: 3 })));
+}
+
+#[test]
+fn a_document_that_was_changed_is_named() {
+    use proofmark_receipt::{Draft, Hashes, ReceiptId, Results, SigningKey, Timestamp, Verdict};
+    let place = Place::new();
+    let store = place.store();
+    let keeper = keeper(&place, &store);
+    let digest = digest(1);
+    let draft = Draft {
+        receipt_id: ReceiptId::from_random_bytes([7; 16]),
+        verified_at: Timestamp::from_unix_millis(1_771_461_960_123),
+        tier: 0,
+        verdict: Verdict::Error,
+        task: None,
+        results: Results::from_details(Vec::new()),
+        hashes: Hashes { specification: digest, output: digest, tests: None },
+        metadata: proofmark_receipt::Object::new(),
+    };
+    let receipt = draft.sign(&SigningKey::from_seed([7; 32])).unwrap();
+    let tenant = proofmark_store::Tenant::LOCAL;
+    store.of(&tenant).submit(proofmark_store::NewReceipt::single(receipt)).wait().unwrap();
+    keeper.publish().unwrap();
+    assert_eq!(audit_store(&store, &place.home()).unwrap().faults, []);
+    place.sql("UPDATE receipts SET document = replace(document, '\"tier\":0', '\"tier\":1')");
+    let codes: Vec<_> = audit_store(&store, &place.home()).unwrap().faults.iter().map(|fault| fault.code).collect();
+    assert_eq!(codes, ["entry_changed"]);
 }

@@ -17,7 +17,7 @@ fn a_mirror_follows_a_log_and_is_one() {
     for size in [1, 255, 256, 257, 700] {
         add(&store, before..size);
         let shown = Shown { files: StoredLog(&store), note: keeper.publish().unwrap().note };
-        let mirrored = mirror(&shown, &folder, &vkeys, Some((&cosigner, 1_000 + size))).unwrap();
+        let mirrored = mirror(&shown, &folder, &vkeys, &[], Some((&cosigner, 1_000 + size))).unwrap();
         assert_eq!(mirrored, Mirrored { before, entries: size });
         let note = folder.checkpoint().unwrap().unwrap();
         let signed = SignedCheckpoint::open(&note, &vkeys, [cosigner.vkey()]).unwrap();
@@ -50,14 +50,14 @@ fn a_second_history_is_refused_and_the_mirror_stays() {
     let vkeys = [honest.vkey().clone()];
     add(&store, 0..10);
     let first = Shown { files: StoredLog(&store), note: honest.publish().unwrap().note };
-    mirror(&first, &folder, &vkeys, None).unwrap();
+    mirror(&first, &folder, &vkeys, &[], None).unwrap();
     let held = folder.checkpoint().unwrap();
     for (numbers, code) in
         [(0..9, Code::ConsistencyMismatch), (20..21, Code::SplitView), (21..30, Code::ConsistencyMismatch)]
     {
         add(&fork, numbers);
         let shown = Shown { files: StoredLog(&fork), note: forked.publish().unwrap().note };
-        let refused = mirror(&shown, &folder, &vkeys, None).unwrap_err();
+        let refused = mirror(&shown, &folder, &vkeys, &[], None).unwrap_err();
         assert_eq!(refused.code(), Some(code), "{refused}");
         assert_eq!(folder.checkpoint().unwrap(), held);
     }
@@ -65,7 +65,7 @@ fn a_second_history_is_refused_and_the_mirror_stays() {
     add(&store, 10..20);
     let note = honest.publish().unwrap().note;
     place.sql("UPDATE log_entries SET digest = zeroblob(32) WHERE number = 15");
-    let refused = mirror(&Shown { files: StoredLog(&store), note }, &folder, &vkeys, None).unwrap_err();
+    let refused = mirror(&Shown { files: StoredLog(&store), note }, &folder, &vkeys, &[], None).unwrap_err();
     assert_eq!(refused.code(), Some(Code::EntryMismatch));
     assert_eq!(folder.checkpoint().unwrap(), held);
     assert_eq!(store.log_index(&digest(9)).unwrap(), Some(9));

@@ -51,7 +51,9 @@ fn witnesses_cosign_what_continues_and_a_proof_shows_it() {
         let keeper = LogKeeper::new(&store, place.home(), signer).with_witnesses(&witnesses);
         let published = keeper.publish().unwrap();
         assert_eq!(published.checkpoint.size, size);
-        assert_eq!(published.missing, [("three".to_owned(), "it cannot be reached".to_owned())]);
+        let cosigning = keeper.cosign(&published).unwrap();
+        assert_eq!(cosigning.missing, [("three".to_owned(), "it cannot be reached".to_owned())]);
+        assert_eq!(cosigning.cosigned, 2);
         let proof = keeper.prove(&digest(2), None).unwrap().to_bytes();
         let found = verify_proof(&proof, &digest(2), TrustedKeys { logs: &[], policy: Some(&policy) });
         assert_eq!((found.witnessed, found.cosignatures.len()), (Witnessed::Met, 2));
@@ -96,4 +98,32 @@ fn a_witness_cosigns_one_history_whatever_becomes_of_its_process() {
     let file = state.path().join(proofmark_receipt::Sha256Digest::of(ORIGIN.as_bytes()).bare_hex());
     fs::write(&file, first).unwrap();
     assert!(matches!(open().err(), Some(WitnessError::Changed { .. })));
+}
+
+#[test]
+fn a_checkpoint_is_kept_before_a_witness_sees_it_and_no_witness_fills_it() {
+    let place = Place::new();
+    let store = place.store();
+    drop(keeper(&place, &store));
+    add(&store, 0..2);
+    let (seen, home) = (Arc::new(std::sync::Mutex::new(Vec::new())), place.home());
+    let told = Arc::clone(&seen);
+    let ask = move |_: &str, body: String| {
+        let kept = home.published().unwrap().unwrap().checkpoint.size;
+        told.lock().unwrap().push(kept);
+        // So many lines that no note has room for.
+        let note = body.split_once("\n\n").unwrap().1;
+        let text = note.split_once("\n\n").unwrap().0.to_owned() + "\n";
+        Ok((200, (0..60).map(|time| cosigner(1).cosign(&text, time)).collect::<String>().into_bytes()))
+    };
+    let logs = place.home().vkeys().unwrap();
+    let policy = format!("log {}\nwitness one {} http://one\nquorum one\n", logs[0], cosigner(1).vkey());
+    let policy = Policy::parse(policy.as_bytes()).unwrap();
+    let witnesses = Witnesses::new(policy.witnesses(), Box::new(ask));
+    let signer = place.home().signer(None).unwrap();
+    let keeper = LogKeeper::new(&store, place.home(), signer).with_witnesses(&witnesses);
+    let published = keeper.publish().unwrap();
+    assert_eq!(keeper.cosign(&published).unwrap().cosigned, 1);
+    assert_eq!(*seen.lock().unwrap(), [2]);
+    assert_eq!(keeper.publish().unwrap().note.matches('\u{2014}').count(), 2);
 }

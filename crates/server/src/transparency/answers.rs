@@ -64,9 +64,12 @@ pub(crate) fn of_decision(context: &RequestContext<'_>) -> Result<Reply, Problem
 fn proof(context: &RequestContext<'_>, digest: &Sha256Digest, document: &Json) -> Result<Reply, Problem> {
     let store = context.decider.store();
     require_log(context.services.log.is_some())?;
+    let is_failing = context.services.log.as_ref().is_some_and(|log| log.failure().is_some());
     let (note, checkpoint) = signed(store)?;
     let file = prove(store, digest, Some(document), note.into_bytes(), &checkpoint);
     let file = file.map_err(|error| match error {
+        LogError::NotLogged(_) if is_failing => Problem::not_found("checkpoint that covers the document")
+            .help("the log cannot be signed; `/readyz` says why"),
         LogError::NotLogged(_) => not_yet(),
         LogError::Store(error) => error.into(),
         other => Problem::internal().cause(other),
@@ -120,7 +123,11 @@ async fn in_thread<T: Send + 'static>(
 }
 
 fn require_log(has_log: bool) -> Result<(), Problem> {
-    let none = || Problem::not_found("log").help("this server publishes none; `proofmark serve --log` begins one");
+    let none = || {
+        Problem::not_found("log").help(
+            "this server shows none; begin one with `proofmark log init` and start it with `proofmark serve --log`",
+        )
+    };
     if has_log { Ok(()) } else { Err(none()) }
 }
 

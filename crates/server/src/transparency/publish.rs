@@ -32,15 +32,13 @@ pub(crate) async fn publish(log: Arc<ServedLog>, services: Arc<Services>) {
         };
         match done {
             Ok(None) => {}
-            Ok(Some(Published { checkpoint, is_new, missing, .. })) => {
+            Ok(Some(published)) => {
                 last_asked = Some(Instant::now());
-                if is_new {
-                    info!(entries = checkpoint.size, "a checkpoint of the log was signed");
-                }
-                for (witness, cause) in missing {
-                    warn!(witness, cause, "a witness did not cosign the log");
+                if published.is_new {
+                    info!(entries = published.checkpoint.size, "a checkpoint of the log was signed");
                 }
                 log.note(None);
+                ask(&log, &services, published);
             }
             Err(problem) => {
                 // Once: it is tried again every second.
@@ -53,7 +51,25 @@ pub(crate) async fn publish(log: Arc<ServedLog>, services: Arc<Services>) {
     }
 }
 
-/// Signs what is new, or asks witnesses again; nothing where there is neither, or another server has the duty.
+/// Has witnesses cosign, while further checkpoints are signed: one that is slow delays only its own line.
+fn ask(log: &Arc<ServedLog>, services: &Arc<Services>, published: Published) {
+    let Some(asking) = log.begin_asking() else { return };
+    let (log, services) = (Arc::clone(log), Arc::clone(services));
+    drop(tokio::task::spawn_blocking(move || {
+        match log.keeper(services.decider.store()).cosign(&published) {
+            Ok(cosigning) => {
+                for (witness, cause) in cosigning.missing {
+                    warn!(witness, cause, "a witness did not cosign the log");
+                }
+            }
+            Err(error) => warn!(cause = error.to_string(), "cosignatures of the log cannot be kept"),
+        }
+        drop(asking);
+    }));
+}
+
+/// Signs what is new. Where there is nothing new, it is time to ask witnesses again; where another server has the duty, what it has signed is
+/// kept here as well.
 fn round(log: &ServedLog, services: &Services, is_due: bool) -> Result<Option<Published>, LogError> {
     let store = services.decider.store();
     let has_duty = services.verifications.take_on(DUTY)?;
@@ -62,8 +78,12 @@ fn round(log: &ServedLog, services: &Services, is_due: bool) -> Result<Option<Pu
         // Also where it has fewer than were signed, which is an error.
         Ok(state.checkpoint.is_empty() || state.signed != store.log_length()?)
     };
-    if !has_duty || !(is_due || is_behind()?) {
+    let keeper = log.keeper(store);
+    if !has_duty {
+        return keeper.follow().map(|()| None);
+    }
+    if !(is_due || is_behind()?) {
         return Ok(None);
     }
-    log.keeper(store).publish().map(Some)
+    keeper.publish().map(Some)
 }

@@ -153,16 +153,6 @@ pub(crate) fn check(db: &Db<'_>, checking: Checking<'_>) -> Result<CheckedStore,
     })
 }
 
-/// Verifies only what [`check`] verifies of the log.
-///
-/// # Errors
-/// When the database cannot be read.
-pub(crate) fn check_log(db: &Db<'_>, found: &mut dyn FnMut(Wrong)) -> Result<(), Fault> {
-    let checking = Checking { judge: &mut |_| Ok(Used::default()), found, progress: &mut |_, _| {} };
-    let mut check = Check { checking, checked: CheckedStore::default() };
-    db.moment(|db| log::check(db, &mut check))
-}
-
 impl Check<'_> {
     fn wrong(&mut self, code: &'static str, table: &'static str, row: String, detail: impl fmt::Display) {
         self.checked.faults += 1;

@@ -50,7 +50,7 @@ fn the_session_of_the_data_is_answered_as_it_says() {
                     SignedCheckpoint::open(cosigned.checkpoint.as_bytes(), [&log], [witness.cosigner.vkey()]).unwrap();
                 assert_eq!(opened.cosignatures[0].time, now, "{name}");
                 let (_, sent) = body.split_once("\n\n").unwrap();
-                let lines = cosignature_lines(sent, cosigned.line.as_bytes(), witness.cosigner.vkey());
+                let lines = cosignature_line(sent, cosigned.line.as_bytes(), witness.cosigner.vkey());
                 assert_eq!(lines.as_ref(), Ok(&cosigned.line), "{name}");
             }
             Err(refusal) => {
@@ -100,7 +100,7 @@ fn only_lines_of_the_witness_are_taken_from_its_answer() {
     let note = log().sign(0, Hash::OF_NOTHING).unwrap();
     let text = Note::parse(note.as_bytes()).unwrap().text().to_owned();
     let (line, others) = (witness.cosign(&text, 1), other.cosign(&text, 2));
-    let lines = |answer: &str| cosignature_lines(&note, answer.as_bytes(), witness.vkey());
+    let lines = |answer: &str| cosignature_line(&note, answer.as_bytes(), witness.vkey());
     assert_eq!(lines(&format!("{others}{line}")), Ok(line.clone()));
     assert!(lines(&others).is_err());
     assert!(lines("").is_err() && lines(&line.replacen("AAAAA", "AAAAB", 1)).is_err());

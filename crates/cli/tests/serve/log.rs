@@ -112,7 +112,9 @@ fn a_decision_is_proven_with_witnesses_and_others_follow_the_log() {
     let server = Server::start(&home, &["--log", "--log-policy", policy]);
     let (_, decision) = server.send(DECISIONS, NOTE);
     let id = text(&Json::parse(decision.as_bytes()).unwrap(), "decision_id").to_owned();
-    let proof = until(&server, &format!("/v1/decisions/{id}/proof"), |status, _| status == 200);
+    // Cosignatures follow the checkpoint.
+    let has_all = |status: u16, proof: &str| status == 200 && proof.matches('\u{2014}').count() == 3;
+    let proof = until(&server, &format!("/v1/decisions/{id}/proof"), has_all);
 
     // Anybody verifies it offline, by keys that they know.
     let elsewhere = Home::new();

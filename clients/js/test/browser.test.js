@@ -10,7 +10,8 @@ import { pathToFileURL } from "node:url";
 
 import { splitDocuments } from "../src/chain.js";
 import { BINARY, verified, written } from "./binary.js";
-import { allVectors, PACKAGE, signatureData } from "./data.js";
+import { allVectors, conformance, PACKAGE, signatureData } from "./data.js";
+import { LOG_FILES } from "./logs.js";
 import { mutant, sign, testKeys, unsignedDocument } from "./mutants.js";
 import { toText } from "../src/canonical.js";
 
@@ -79,6 +80,17 @@ test("signatures of other projects are judged strictly in Chromium", options, as
   const page = await emptyPage();
   const found = await page.evaluate(async data => (await import("/test/suites.js")).signatures(data), data);
   assert.deepEqual(found, { count: 1077, wrong: [] });
+  await page.close();
+});
+
+test("logs of other projects are judged in Chromium as they should be", options, async context => {
+  const page = await emptyPage();
+  for (const [file, count] of Object.entries(LOG_FILES)) {
+    const data = conformance("tlog", file);
+    if (!data) return context.skip("no conformance data");
+    const found = await page.evaluate(async ([file, data]) => (await import("/test/logs.js")).logCases(file, data), [file, data]);
+    assert.deepEqual(found, { count, wrong: [] });
+  }
   await page.close();
 });
 

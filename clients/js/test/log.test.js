@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { verifyProof } from "../src/index.js";
+import { digest } from "../src/ed25519.js";
+import { MAX_NOTE_BYTES, MAX_NOTE_LINES, readNote } from "../src/note.js";
+import { readPolicy } from "../src/policy.js";
+import { readProofFile } from "../src/proof.js";
+import { hex, utf8 } from "../src/text.js";
+import { BINARY } from "./binary.js";
+import { conformance } from "./data.js";
+import { checkpointText, LOG_FILES, logCases, newKey, proofFile } from "./logs.js";
+import { dice } from "./mutants.js";
+
+const DOCUMENT = '{"a":1}';
+/** Another number in each run; the same one again finds the same mutants. */
+const SEED = Number(process.env.PROOFMARK_SEED ?? Date.now() % 1_000_000_000);
+const MUTANTS = 120;
+const ORIGIN = "log.example/a";
+
+for (const [file, count] of Object.entries(LOG_FILES)) {
+  test(`logs of other projects: ${file}`, async context => {
+    const data = conformance("tlog", file);
+    if (!data) return context.skip("no conformance data");
+    assert.deepEqual(await logCases(file, data), { count, wrong: [] });
+  });
+}
+
+/** A proof of entry 100 of 300, with a cosignature and a document inside. */
+async function made() {
+  const [log, witness] = await Promise.all([newKey(ORIGIN, 1), newKey("witness.example/1", 4)]);
+  const entries = await entriesOf(300);
+  entries[100] = await digest(utf8(DOCUMENT));
+  const text = await checkpointText(ORIGIN, entries);
+  const note = await log.signed(text) + await witness.cosignature(text, 1_767_225_600);
+  const policy = `log ${log.vkey}\nwitness w ${witness.vkey}\nquorum w\n`;
+  return { log, witness, text, note, policy, entries, file: await proofFile({ extra: DOCUMENT, index: 100, entries, note }) };
+}
+
+function entriesOf(count) {
+  return Promise.all(Array.from({ length: count }, (_, index) => digest(utf8(`entry ${index}`))));
+}
+
+const code = async (...more) => (await verifyProof(...more)).code;
+const refusal = read => {
+  try {
+    read();
+    return null;
+  } catch (error) {
+    return error.code;
+  }
+};
+
+test("a proof says what is proven", async () => {
+  const { log, witness, policy, file, entries, text } = await made();
+  const found = await verifyProof(file, ' { "a" : 1 } ', { policy });
+  assert.deepEqual(found, {
+    answer: "valid", code: null, reason: null, log: "trusted", witnessed: "met", index: 100n, size: 300n, origin: ORIGIN,
+    cosignatures: [{ witness: "witness.example/1", time: 1_767_225_600n }], document: utf8(DOCUMENT),
+  });
+  const entry = hex(entries[100]);
+  for (const same of [entry, `sha256:${entry}`, utf8(DOCUMENT)]) assert.deepEqual(await verifyProof(utf8(file), same, { policy }), found);
+  // Without a policy no witness is known.
+  const alone = await verifyProof(file, entry, { logKeys: [log.vkey] });
+  assert.deepEqual([alone.answer, alone.witnessed, alone.cosignatures], ["valid", "unknown", []]);
+  const few = await verifyProof(await proofFile({ index: 100, entries, note: await log.signed(text) }), entry, { policy });
+  assert.deepEqual([few.answer, few.code, few.witnessed, few.document], ["valid", "quorum_not_met", "not_met", null]);
+  for (const logKeys of [[], [witness.vkey], [(await newKey(ORIGIN, 1)).vkey]]) {
+    const unsigned = await verifyProof(file, entry, { logKeys });
+    assert.deepEqual([unsigned.answer, unsigned.code, unsigned.log], ["undecidable", "unsigned_by_log", "unknown"]);
+  }
+  assert.deepEqual([await code(file, '{"a":2}', { policy }), await code(file, "[1]", { policy }), await code(file, "{", { policy })],
+    ["inclusion_mismatch", "wrong_type", "unexpected_end"]);
+});
+
+test("a tagged COSE_Sign1 is a document, too", async () => {
+  const cose = Uint8Array.of(0xd2, 0x84, 0x40, 0xa0, 0x40, 0x40);
+  const log = await newKey(ORIGIN, 1), entries = [await digest(cose)];
+  const note = await log.signed(await checkpointText(ORIGIN, entries));
+  assert.equal(await code(await proofFile({ index: 0, entries, note }), cose, { logKeys: [log.vkey] }), null);
+});
+
+test("every entry of every small tree is proven, and at its own index alone", async () => {
+  const log = await newKey(ORIGIN, 1), logKeys = [log.vkey];
+  for (let size = 1; size <= 20; size++) {
+    const entries = await entriesOf(size), note = await log.signed(await checkpointText(ORIGIN, entries));
+    for (let index = 0; index < size; index++) {
+      const file = await proofFile({ index, entries, note });
+      assert.equal(await code(file, hex(entries[index]), { logKeys }), null, `${index} of ${size}`);
+      const elsewhere = file.replace(`index ${index}\n`, `index ${index + 1}\n`);
+      assert.equal(await code(elsewhere, hex(entries[index]), { logKeys }), "inclusion_mismatch", `${index} of ${size}`);
+    }
+  }
+});
+
+test("a changed byte anywhere in a good proof is noticed", async context => {
+  const { policy, file } = await made();
+  const outside = conformance("tlog", "proof.json")?.cases.find(({ name }) => name === "receipt");
+  for (const [name, good, entry, trusted] of [["own", file, DOCUMENT, policy], ...outside ? [["outside", outside.proof, outside.entry, outside.policy]] : []]) {
+    const bytes = utf8(good), end = good.indexOf("index ");
+    assert.equal(await code(bytes, entry, { policy: trusted }), null);
+    for (let at = 0; at < bytes.length; at++) {
+      for (const bit of [1, 0x20, 0x80]) {
+        const changed = bytes.slice();
+        changed[at] ^= bit;
+        const found = await verifyProof(changed, entry, { policy: trusted });
+        // Extra data proves nothing, so it is left out once it is not the document.
+        const noticed = found.code !== null || found.document === null && name === "own" && at < end;
+        assert.ok(noticed, `${name}: byte ${at} with ${bit}: ${found.answer}`);
+      }
+    }
+  }
+  if (!outside) context.skip("no conformance data: the proof of this test's own log was changed alone");
+});
+
+test("limits have a code of their own", async () => {
+  const { file, note, policy } = await made(), line = `${note.trimEnd().split("\n").at(-1)}\n`;
+  const lines = count => refusal(() => readNote(utf8(`text\n\n${line.repeat(count)}`)));
+  assert.deepEqual([lines(MAX_NOTE_LINES), lines(MAX_NOTE_LINES + 1)], [null, "too_large"]);
+  const ofBytes = count => refusal(() => readNote(utf8(`${"x".repeat(count - utf8(line).length - 2)}\n\n${line}`)));
+  assert.deepEqual([ofBytes(MAX_NOTE_BYTES), ofBytes(MAX_NOTE_BYTES + 1)], [null, "too_large"]);
+  assert.equal(await code(file + "\n".repeat(1_700_000), DOCUMENT, { policy }), "too_large");
+  const extra = text => refusal(() => readProofFile(utf8(`c2sp.org/tlog-proof@v1\nextra ${text}\nindex 0\n\n`)));
+  const whole = "AAAA".repeat(Math.floor((1 << 20) / 3));
+  assert.deepEqual([extra(""), extra(`${whole}AA==`), extra(`${whole}AAA=`)], ["malformed_proof", null, "malformed_proof"]);
+  const hashes = count => refusal(() => readProofFile(utf8(`c2sp.org/tlog-proof@v1\nindex 0\n${`${btoa("x".repeat(32))}\n`.repeat(count)}\n`)));
+  assert.deepEqual([hashes(63), hashes(64)], [null, "malformed_proof"]);
+  const witnesses = await Promise.all(Array.from({ length: 257 }, async (_, number) => `witness w${number} ${(await newKey("w", 4)).vkey}\n`));
+  const policies = count => readPolicy(utf8(`${witnesses.slice(0, count).join("")}quorum none\n`)).then(() => null, error => error.code);
+  assert.deepEqual([await policies(256), await policies(257)], [null, "too_large"]);
+  await assert.rejects(readPolicy(new Uint8Array((256 << 10) + 1).fill(0x23)), { code: "too_large" });
+});
+
+test("the faults of a policy name their line, and names in it are bytes", async () => {
+  const said = text => readPolicy(typeof text === "string" ? utf8(text) : text).then(() => null, error => error.message);
+  assert.equal(await said("# all\n\nquorum w1\n"), "line 3 of the policy: `w1` is not defined on a line before");
+  assert.equal(await said("quorum none"), "line 1 of the policy: it does not end with a line feed");
+  assert.equal(await said("quorum\n"), "line 1 of the policy: `quorum` has another number of words");
+  assert.equal(await said(""), "the policy has no `quorum` line: write `quorum <name>`, or `quorum none`");
+  assert.match(await said("log x\n"), /`x` is not a verifier key/);
+  const { vkey } = await newKey("w", 4);
+  const of = (name, quorum) => Uint8Array.of(...utf8("witness "), ...name, ...utf8(` ${vkey} https://x`), 0xff, ...utf8("\nquorum "), ...quorum, 0x0a);
+  assert.equal(await said(of([0xff], [0xff])), null);
+  assert.notEqual(await said(of([0xff], [0xfe])), null);
+  assert.notEqual(await said(of([0x80], [0x20, 0xac])), null);
+});
+
+test("what is trusted is read strictly, and bytes that change while they are verified change nothing", async () => {
+  const { file, policy, log } = await made();
+  for (const options of [{ logKeys: ["me"] }, { logKeys: [log.vkey, `${log.vkey} `] }, { policy: "quorum" }, { policy: `${policy}\ud800\n` }]) {
+    await assert.rejects(verifyProof(file, DOCUMENT, options), RangeError);
+  }
+  for (const source of [null, undefined, 7, {}, []]) {
+    await assert.rejects(verifyProof(source, DOCUMENT, { policy }), TypeError);
+    await assert.rejects(verifyProof(file, source, { policy }), TypeError);
+  }
+  assert.equal(await code(`${file}\u2014 \ud800 AAAAAAA=\n`, DOCUMENT, { policy }), "malformed_proof");
+  const [bytes, document, trusted] = [utf8(file), utf8(DOCUMENT), utf8(policy)];
+  const verification = verifyProof(bytes, document, { policy: trusted });
+  for (const changed of [bytes, document, trusted]) changed.fill(0);
+  assert.equal((await verification).code, null);
+});
+
+test(`changed proofs are judged as the binary judges them (PROOFMARK_SEED=${SEED})`, { skip: BINARY ? false : "PROOFMARK_BINARY names no binary" }, async () => {
+  const { file, policy } = await made(), roll = dice(SEED), bytes = utf8(file), entry = `sha256:${hex(await digest(utf8(DOCUMENT)))}`;
+  const folder = mkdtempSync(join(tmpdir(), "proofmark-js-")), codes = new Set();
+  const outside = (conformance("tlog", "proof.json")?.cases ?? []).filter(one => one.entry.length === 64);
+  const cases = [[bytes, entry, policy], ...outside.map(one => [utf8(one.proof), `sha256:${one.entry}`, one.policy])];
+  const TOKENS = ["\n", "\n\n", " ", "=", "0", "\r", "\u2014 ", "+", "A", "\0", "\u00a0", "\u{feff}", "index ", "extra "].map(utf8);
+  for (let number = 0; number < MUTANTS; number++) {
+    const at = roll(bytes.length), inserted = TOKENS[roll(TOKENS.length)], removed = roll(3) * roll(3);
+    const lines = file.split("\n"), line = roll(lines.length);
+    const mutant = roll(3) > 0 ? Uint8Array.of(...bytes.slice(0, at), ...inserted, ...bytes.slice(at + removed))
+      : utf8([...lines.slice(0, line), ...roll(2) ? [] : [lines[line], lines[line]], ...lines.slice(line + 1)].join("\n"));
+    cases.push([mutant, entry, policy]);
+  }
+  try {
+    for (const [number, [proof, of, trusted]] of cases.entries()) {
+      writeFileSync(join(folder, "proof"), proof);
+      writeFileSync(join(folder, "policy"), trusted);
+      const done = spawnSync(BINARY, ["log", "verify", "--json", "--document", of, "--log-policy", "policy", "proof"], {
+        cwd: folder, env: { ...process.env, PROOFMARK_HOME: join(folder, "home") },
+      });
+      assert.ok([0, 1, 2].includes(done.status) && done.stdout.length > 0, `${done.stderr}`);
+      const said = JSON.parse(done.stdout), found = await verifyProof(proof, of, { policy: trusted });
+      const { answer, cause = null, message = null, log, witnessed, index = null, entries = null, origin = null, cosignatures } = said;
+      const times = cosignatures.map(({ witness, time }) => `${witness} ${Date.parse(time) / 1000}`);
+      assert.deepEqual(
+        [found.answer, found.code, found.reason, found.log, found.witnessed, found.index, found.size, found.origin, found.cosignatures.map(({ witness, time }) => `${witness} ${time}`)],
+        [answer, cause, message, log, witnessed, index === null ? null : BigInt(index), entries === null ? null : BigInt(entries), origin, times], `${number}`);
+      codes.add(found.code);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  assert.ok(codes.size >= 4, `too few causes: ${[...codes]}`);
+});

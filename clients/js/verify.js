@@ -1748,7 +1748,8 @@ async function readVkey(text) {
   }
   if (bytes.length !== 33) throw notAKey();
   if (!isKeyName(name)) {
-    throw malformedVkey(`\`${shown(name)}\` is not the name of a key: it is empty, or has a space, a plus sign or a control character`);
+    const faults = "it is empty, or has a space, a plus sign or a control character";
+    throw malformedVkey(`\`${shown(name)}\` is not the name of a key: ${faults}`);
   }
   const expected = hex((await digest(Uint8Array.of(...utf8(`${name}\n`), ...bytes))).subarray(0, 4));
   if (id !== expected) throw malformedVkey(`the key id \`${shown(id)}\` is not that of this name and key, \`${expected}\``);
@@ -1855,7 +1856,8 @@ function readCheckpoint(text) {
     throw malformed("the checkpoint has fewer than three lines: it is an origin, a size and a root");
   }
   if (!isKeyName(origin) || origin === COSIGNATURE) {
-    throw malformed(`\`${shown(origin)}\` is not the origin of a log: it is empty, has a space or a plus sign, or is \`${COSIGNATURE}\``);
+    const faults = `it is empty, has a space or a plus sign, or is \`${COSIGNATURE}\``;
+    throw malformed(`\`${shown(origin)}\` is not the origin of a log: ${faults}`);
   }
   const count = decimal(size);
   if (count === null) throw malformed(`\`${shown(size)}\` is not the size of a tree: write it in decimal, without leading zeros`);
@@ -1923,7 +1925,9 @@ async function readPolicy(bytes) {
 
 function isMetBy(policy, cosignatures) {
   const keys = new Set(cosignatures.map(({ key }) => hex(key.key)));
-  const has = member => "witness" in member ? keys.has(hex(member.witness.key)) : member.members.filter(has).length >= member.threshold;
+  // Every witness and group is a member of one group at most, so this looks at each once.
+  const has = member =>
+    "witness" in member ? keys.has(hex(member.witness.key)) : member.members.filter(has).length >= member.threshold;
   return policy.quorum === null || has(policy.quorum);
 }
 
@@ -1943,8 +1947,10 @@ class Reader {
     if (keyword === undefined || keyword.startsWith("#")) return;
     const [first, second, ...more] = words;
     if (keyword === "log" && first !== undefined && words.length <= 2) return this.log(first);
-    if (keyword === "witness" && first !== undefined && second !== undefined && words.length <= 3) return this.witness(first, second);
-    if (keyword === "group" && first !== undefined && second !== undefined) return this.group(first, second, more);
+    if (second !== undefined && first !== undefined) {
+      if (keyword === "witness" && words.length <= 3) return this.witness(first, second);
+      if (keyword === "group") return this.group(first, second, more);
+    }
     if (keyword === "quorum" && first !== undefined && words.length === 1) return this.setQuorum(first);
     const isKnown = ["log", "witness", "group", "quorum"].includes(keyword);
     throw fault(`\`${quoted(keyword)}\` ${isKnown ? "has another number of words" : "is not `log`, `witness`, `group` or `quorum`"}`);
@@ -2126,7 +2132,9 @@ function readProofFile(bytes) {
   const encoded = after("extra ", line);
   if (encoded !== null) {
     extra = unbase64(encoded);
-    if (!extra || extra.length > MAX_EXTRA_BYTES) throw malformed(`the extra data of the proof file is not 1 to ${MAX_EXTRA_BYTES} bytes in base64`);
+    if (!extra || extra.length > MAX_EXTRA_BYTES) {
+      throw malformed(`the extra data of the proof file is not 1 to ${MAX_EXTRA_BYTES} bytes in base64`);
+    }
     line = nextLine();
   }
   const index = decimal(after("index ", line) ?? "");

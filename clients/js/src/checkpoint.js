@@ -88,7 +88,8 @@ function readCheckpoint(text) {
     throw malformed("the checkpoint has fewer than three lines: it is an origin, a size and a root");
   }
   if (!isKeyName(origin) || origin === COSIGNATURE) {
-    throw malformed(`\`${shown(origin)}\` is not the origin of a log: it is empty, has a space or a plus sign, or is \`${COSIGNATURE}\``);
+    const faults = `it is empty, has a space or a plus sign, or is \`${COSIGNATURE}\``;
+    throw malformed(`\`${shown(origin)}\` is not the origin of a log: ${faults}`);
   }
   const count = decimal(size);
   if (count === null) throw malformed(`\`${shown(size)}\` is not the size of a tree: write it in decimal, without leading zeros`);

@@ -61,7 +61,8 @@ export async function readVkey(text) {
   }
   if (bytes.length !== 33) throw notAKey();
   if (!isKeyName(name)) {
-    throw malformedVkey(`\`${shown(name)}\` is not the name of a key: it is empty, or has a space, a plus sign or a control character`);
+    const faults = "it is empty, or has a space, a plus sign or a control character";
+    throw malformedVkey(`\`${shown(name)}\` is not the name of a key: ${faults}`);
   }
   const expected = hex((await digest(Uint8Array.of(...utf8(`${name}\n`), ...bytes))).subarray(0, 4));
   if (id !== expected) throw malformedVkey(`the key id \`${shown(id)}\` is not that of this name and key, \`${expected}\``);

@@ -56,8 +56,10 @@ export async function readPolicy(bytes) {
  */
 export function isMetBy(policy, cosignatures) {
   const keys = new Set(cosignatures.map(({ key }) => hex(key.key)));
-  /** Every witness and group is a member of one group at most, so this looks at each once. @type {(member: Member) => boolean} */
-  const has = member => "witness" in member ? keys.has(hex(member.witness.key)) : member.members.filter(has).length >= member.threshold;
+  // Every witness and group is a member of one group at most, so this looks at each once.
+  /** @type {(member: Member) => boolean} */
+  const has = member =>
+    "witness" in member ? keys.has(hex(member.witness.key)) : member.members.filter(has).length >= member.threshold;
   return policy.quorum === null || has(policy.quorum);
 }
 
@@ -84,8 +86,10 @@ class Reader {
     if (keyword === undefined || keyword.startsWith("#")) return;
     const [first, second, ...more] = words;
     if (keyword === "log" && first !== undefined && words.length <= 2) return this.log(first);
-    if (keyword === "witness" && first !== undefined && second !== undefined && words.length <= 3) return this.witness(first, second);
-    if (keyword === "group" && first !== undefined && second !== undefined) return this.group(first, second, more);
+    if (second !== undefined && first !== undefined) {
+      if (keyword === "witness" && words.length <= 3) return this.witness(first, second);
+      if (keyword === "group") return this.group(first, second, more);
+    }
     if (keyword === "quorum" && first !== undefined && words.length === 1) return this.setQuorum(first);
     const isKnown = ["log", "witness", "group", "quorum"].includes(keyword);
     throw fault(`\`${quoted(keyword)}\` ${isKnown ? "has another number of words" : "is not `log`, `witness`, `group` or `quorum`"}`);

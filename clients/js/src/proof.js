@@ -38,7 +38,8 @@ const LEAF = 0, NODE = 1;
  * @property {bigint | null} index where the file says the entry is: proven when the answer is valid
  * @property {bigint | null} size how many entries the signed tree has
  * @property {string | null} origin of the log
- * @property {{ witness: string, time: bigint }[]} cosignatures of witnesses of the policy, in seconds since 1970; how old a proof may be is for the caller to say
+ * @property {{ witness: string, time: bigint }[]} cosignatures of witnesses of the policy, in seconds since 1970; the caller
+ * judges how old a proof may be
  * @property {Uint8Array<ArrayBuffer> | null} document the one inside the file, when it is what is proven to be logged
  */
 
@@ -167,7 +168,9 @@ export function readProofFile(bytes) {
   const encoded = after("extra ", line);
   if (encoded !== null) {
     extra = unbase64(encoded);
-    if (!extra || extra.length > MAX_EXTRA_BYTES) throw malformed(`the extra data of the proof file is not 1 to ${MAX_EXTRA_BYTES} bytes in base64`);
+    if (!extra || extra.length > MAX_EXTRA_BYTES) {
+      throw malformed(`the extra data of the proof file is not 1 to ${MAX_EXTRA_BYTES} bytes in base64`);
+    }
     line = nextLine();
   }
   const index = decimal(after("index ", line) ?? "");

@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { verifyProof } from "../src/index.js";
+import { openCheckpoint } from "../src/checkpoint.js";
 import { digest } from "../src/ed25519.js";
-import { MAX_NOTE_BYTES, MAX_NOTE_LINES, readNote } from "../src/note.js";
+import { MAX_NOTE_BYTES, MAX_NOTE_LINES, readNote, readVkey } from "../src/note.js";
 import { readPolicy } from "../src/policy.js";
 import { readProofFile } from "../src/proof.js";
 import { hex, utf8 } from "../src/text.js";
@@ -116,6 +117,27 @@ test("every entry of every small tree is proven, and at its own index alone", as
       assert.equal(await code(elsewhere, hex(entries[index]), { logKeys }), "inclusion_mismatch", `${index} of ${size}`);
     }
   }
+});
+
+test("a proof with a hash more or less is of another tree", async () => {
+  const { file, policy } = await made(), [hash] = file.split("\n").slice(3);
+  for (const changed of [file.replace(`${hash}\n`, ""), file.replace(`${hash}\n`, `${hash}\n${hash}\n`)]) {
+    const found = await verifyProof(changed, DOCUMENT, { policy });
+    assert.deepEqual([found.code, /which is not the number that it needs$/.test(found.reason)], ["inclusion_mismatch", true]);
+  }
+});
+
+test("a witness counts once, with its latest time, and keys of another type not at all", async () => {
+  const { log, witness, text, note } = await made();
+  const [first, second] = await Promise.all([log.vkey, witness.vkey].map(readVkey)), both = [first, second];
+  const more = note + await witness.cosignature(text, 1_767_225_700) + await witness.cosignature(text, 5);
+  const { cosignatures } = await openCheckpoint(utf8(more), both, [...both, second]);
+  assert.deepEqual(cosignatures, [{ key: second, time: 1_767_225_700n }]);
+});
+
+test("what a witness signs is no checkpoint", async () => {
+  const log = await newKey("cosignature/v1", 1), note = await log.signed(await checkpointText("cosignature/v1", await entriesOf(1)));
+  await assert.rejects(openCheckpoint(utf8(note), [await readVkey(log.vkey)], []), { code: "malformed_checkpoint" });
 });
 
 test("a changed byte anywhere in a good proof is noticed", async context => {

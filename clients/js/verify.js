@@ -31,6 +31,11 @@ function copied(source) {
   throw new TypeError("a document is a string, an ArrayBuffer or a view of one");
 }
 
+function received(source) {
+  if (typeof source !== "string") return copied(source);
+  return /\p{Surrogate}/u.test(source) ? null : utf8(source);
+}
+
 function shown(text) {
   let escaped = "", count = 0;
   for (const char of text) {
@@ -57,6 +62,39 @@ function unhex(digits, length) {
   return Uint8Array.from({ length }, (_, at) => parseInt(digits.slice(at * 2, at * 2 + 2), 16));
 }
 
+function unbase64(text) {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text) || text.length % 4 !== 0) return null;
+  const binary = atob(text);
+  return btoa(binary) === text ? fromLatin1(binary) : null;
+}
+
+function latin1(bytes) {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return text;
+}
+
+function fromLatin1(text) {
+  return Uint8Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+}
+
+function fromUtf8(bytes) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+function lossy(bytes) {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+function decimal(text) {
+  const value = /^(?:0|[1-9][0-9]{0,19})$/.test(text) ? BigInt(text) : null;
+  return value !== null && value < 2n ** 64n ? value : null;
+}
+
 function validUpTo(bytes) {
   let at = 0;
   while (at < bytes.length) {
@@ -80,7 +118,7 @@ function sequenceLength(bytes, at) {
   }
   return length;
 }
-return { utf8, copied, shown, shownCharacter, hex, unhex, validUpTo };
+return { utf8, copied, received, shown, shownCharacter, hex, unhex, unbase64, latin1, fromLatin1, fromUtf8, lossy, decimal, validUpTo };
 })();
 
 const $number = (() => {
@@ -539,8 +577,11 @@ const KNOWN = {
 const ELSEWHERE = "or run `proofmark receipt verify`";
 
 async function sha256(data) {
-  const digest = await subtle().digest("SHA-256", typeof data === "string" ? utf8(data) : data);
-  return `sha256:${hex(new Uint8Array(digest))}`;
+  return `sha256:${hex(await digest(typeof data === "string" ? utf8(data) : data))}`;
+}
+
+async function digest(data) {
+  return new Uint8Array(await subtle().digest("SHA-256", data));
 }
 
 async function verifyStrictly(key, message, signature) {
@@ -617,7 +658,7 @@ function withoutEd25519() {
   const message = "this browser cannot check Ed25519 signatures";
   return new Refused("cannot_check_here", message, { help: `use Chrome 137, Firefox 129, Safari 17 or later, ${ELSEWHERE}` });
 }
-return { sha256, verifyStrictly, verifyP256 };
+return { sha256, digest, verifyStrictly, verifyP256 };
 })();
 
 const $receipt = (() => {
@@ -1026,7 +1067,7 @@ const $signer = (() => {
 const { sha256 } = $ed25519;
 const { parse } = $json;
 const { Refused } = $refused;
-const { shown, unhex, utf8 } = $text;
+const { shown, unbase64, unhex, utf8 } = $text;
 const SPKI_PREFIX = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 const DID_KEY_PREFIX = [0xed, 0x01];
 const OPENSSH_PREFIX = [0, 0, 0, 11, ...utf8("ssh-ed25519"), 0, 0, 0, 32];
@@ -1037,7 +1078,7 @@ const PEM_BEGIN = "-----BEGIN PUBLIC KEY-----", PEM_END = "-----END PUBLIC KEY--
 function signerKey(text) {
   const key = text.startsWith("ed25519:") ? unhex(text.slice(8), 32)
     : text.startsWith("did:key:z") ? after(DID_KEY_PREFIX, base58(text.slice(9)))
-    : after(SPKI_PREFIX, base64(text)) ?? after([], base64(text));
+    : after(SPKI_PREFIX, unbase64(text)) ?? after([], unbase64(text));
   if (key) return key;
   // A private key given by mistake must not reach a message or a log.
   const named = text.includes("PRIVATE KEY") ? "a private key" : shown(text);
@@ -1056,7 +1097,7 @@ async function fingerprint(id) {
 function readSigners(text) {
   const content = text.trim();
   if (content.startsWith("-----BEGIN")) return ids(fromPem(content));
-  if (content.startsWith("ssh-ed25519 ")) return ids(after(OPENSSH_PREFIX, base64(content.split(" ")[1] ?? "")));
+  if (content.startsWith("ssh-ed25519 ")) return ids(after(OPENSSH_PREFIX, unbase64(content.split(" ")[1] ?? "")));
   const json = parsed(content);
   if (json === undefined) return ids(fromText(content));
   if (!(json instanceof Map)) return [];
@@ -1087,25 +1128,19 @@ function fromText(text) {
 
 function fromPem(content) {
   if (!content.startsWith(PEM_BEGIN) || !content.endsWith(PEM_END)) return null;
-  return after(SPKI_PREFIX, base64(content.slice(PEM_BEGIN.length, -PEM_END.length).replace(/\s+/g, "")));
+  return after(SPKI_PREFIX, unbase64(content.slice(PEM_BEGIN.length, -PEM_END.length).replace(/\s+/g, "")));
 }
 
 function fromJwk(jwk) {
   if (!(jwk instanceof Map) || jwk.get("kty") !== "OKP" || jwk.get("crv") !== "Ed25519") return null;
   const x = jwk.get("x");
   if (typeof x !== "string" || !/^[\w-]{43}$/.test(x)) return null;
-  return after([], base64(`${x.replaceAll("-", "+").replaceAll("_", "/")}=`));
+  return after([], unbase64(`${x.replaceAll("-", "+").replaceAll("_", "/")}=`));
 }
 
 function after(prefix, bytes) {
   if (!bytes || bytes.length !== prefix.length + 32 || prefix.some((byte, at) => bytes[at] !== byte)) return null;
   return bytes.slice(prefix.length);
-}
-
-function base64(text) {
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text) || text.length % 4 !== 0) return null;
-  const binary = atob(text);
-  return btoa(binary) === text ? Uint8Array.from(binary, char => char.charCodeAt(0)) : null;
 }
 
 function base58(text) {
@@ -1685,11 +1720,483 @@ function placesOf(document, digest) {
 return { hashFile, placesOf };
 })();
 
+const $note = (() => {
+const { digest, verifyStrictly } = $ed25519;
+const { Refused } = $refused;
+const { fromUtf8, hex, shown, unbase64, utf8 } = $text;
+const MAX_NOTE_BYTES = 256 << 10;
+const MAX_NOTE_LINES = 64;
+const NOTE_KEY = 1;
+const COSIGNATURE_KEY = 4;
+const DASH = "\u2014 ";
+const NOT_IN_A_NAME = /[\p{White_Space}\p{Cc}+]/u;
+
+
+
+
+async function readVkey(text) {
+  // The base64 may have plus signs of its own, so only the first two part.
+  const [, name, id, encoded] = /^([^+]*)\+([^+]*)\+([^]*)$/.exec(text) ?? [];
+  if (name === undefined || id === undefined || encoded === undefined) {
+    throw malformedVkey(`\`${shown(text)}\` is not a verifier key: write \`<name>+<key id>+<base64>\``);
+  }
+  const bytes = unbase64(encoded), type = bytes?.[0];
+  const notAKey = () => malformedVkey(`\`${shown(encoded)}\` is not a type and an Ed25519 key in base64`);
+  if (!bytes || type === undefined) throw notAKey();
+  if (type !== NOTE_KEY && type !== COSIGNATURE_KEY) {
+    throw malformedVkey(`the type ${type} of the key is not known: it is 1 for a log, and 4 for a witness or a mirror`);
+  }
+  if (bytes.length !== 33) throw notAKey();
+  if (!isKeyName(name)) {
+    const faults = "it is empty, or has a space, a plus sign or a control character";
+    throw malformedVkey(`\`${shown(name)}\` is not the name of a key: ${faults}`);
+  }
+  const expected = hex((await digest(Uint8Array.of(...utf8(`${name}\n`), ...bytes))).subarray(0, 4));
+  if (id !== expected) throw malformedVkey(`the key id \`${shown(id)}\` is not that of this name and key, \`${expected}\``);
+  return { name, type, key: bytes.slice(1), id };
+}
+
+function isKeyName(name) {
+  return name !== "" && !NOT_IN_A_NAME.test(name);
+}
+
+function readNote(bytes) {
+  if (bytes.length > MAX_NOTE_BYTES) {
+    throw new Refused("too_large", `the note has ${bytes.length} bytes: at most ${MAX_NOTE_BYTES} are read`);
+  }
+  const note = fromUtf8(bytes);
+  if (note === null) throw malformedNote("the note is not UTF-8");
+  if (/[\u0000-\u0009\u000b-\u001f]/.test(note)) {
+    throw malformedNote("the note has a control character other than line feeds");
+  }
+  const end = note.lastIndexOf("\n\n"), signatures = note.slice(end + 2);
+  if (end < 0 || signatures === "") throw malformedNote("the note has no empty line between its text and its signatures");
+  if (!signatures.endsWith("\n")) throw malformedNote("the note does not end with a line feed");
+  const lines = [];
+  for (const line of signatures.slice(0, -1).split("\n")) {
+    if (lines.length === MAX_NOTE_LINES) throw new Refused("too_large", `the note has more than ${MAX_NOTE_LINES} signature lines`);
+    lines.push(readLine(line));
+  }
+  return { text: note.slice(0, end + 1), lines };
+}
+
+function readLine(line) {
+  const rest = line.startsWith(DASH) ? line.slice(DASH.length) : "", space = rest.indexOf(" ");
+  const name = rest.slice(0, Math.max(space, 0)), bytes = unbase64(rest.slice(space + 1));
+  if (!isKeyName(name) || !bytes || bytes.length <= 4) {
+    throw malformedNote(`\`${shown(line)}\` is not a signature line: it is \`\u2014 <key name> <base64>\``);
+  }
+  return { name, id: hex(bytes.subarray(0, 4)), signature: bytes.slice(4) };
+}
+
+function linesOf(note, key) {
+  return note.lines.filter(line => line.id === key.id && line.name === key.name);
+}
+
+async function isSignedBy(note, key) {
+  const lines = key.type === NOTE_KEY ? linesOf(note, key) : [];
+  for (const { signature } of lines) {
+    if (await verifyStrictly(key.key, utf8(note.text), signature)) continue;
+    const message = `the signature line of the log \`${key.name}\` does not verify: the checkpoint was changed, or is forged`;
+    throw new Refused("log_signature_mismatch", message, { answer: "invalid" });
+  }
+  return lines.length > 0;
+}
+
+function malformedVkey(message) {
+  return new Refused("malformed_vkey", message);
+}
+
+function malformedNote(message) {
+  return new Refused("malformed_note", message);
+}
+return { MAX_NOTE_BYTES, MAX_NOTE_LINES, NOTE_KEY, COSIGNATURE_KEY, readVkey, isKeyName, readNote, linesOf, isSignedBy };
+})();
+
+const $checkpoint = (() => {
+const { verifyStrictly } = $ed25519;
+const { COSIGNATURE_KEY, isKeyName, isSignedBy, linesOf, readNote } = $note;
+const { Refused } = $refused;
+const { decimal, hex, shown, unbase64, utf8 } = $text;
+const HASH_BYTES = 32;
+const COSIGNATURE = "cosignature/v1";
+const OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+const MAX_TIME = 2n ** 63n - 1n;
+
+
+
+async function openCheckpoint(bytes, logs, witnesses) {
+  const note = readNote(bytes);
+  const signedBy = [];
+  for (const key of logs) if (await isSignedBy(note, key)) signedBy.push(key);
+  const [first] = signedBy;
+  if (!first) throw new Refused("unsigned_by_log", "no known log has signed the checkpoint");
+  const checkpoint = readCheckpoint(note.text);
+  if (!signedBy.some(key => key.name === checkpoint.origin)) {
+    const message = `the checkpoint is of \`${shown(checkpoint.origin)}\`, but signed by the log \`${shown(first.name)}\``;
+    throw new Refused("wrong_origin", message, { answer: "invalid" });
+  }
+  const cosignatures = new Map();
+  for (const key of witnesses) {
+    const time = await cosignedAt(note, key), of = hex(key.key);
+    // A witness counts once, also when a caller knows it twice.
+    if (time !== null && !cosignatures.has(of)) cosignatures.set(of, { key, time });
+  }
+  return { checkpoint, cosignatures: [...cosignatures.values()] };
+}
+
+function readHash(text) {
+  const bytes = unbase64(text);
+  return bytes?.length === HASH_BYTES ? bytes : null;
+}
+
+function readCheckpoint(text) {
+  const [origin, size, root, ...extensions] = text.slice(0, -1).split("\n");
+  if (origin === undefined || size === undefined || root === undefined) {
+    throw malformed("the checkpoint has fewer than three lines: it is an origin, a size and a root");
+  }
+  if (!isKeyName(origin) || origin === COSIGNATURE) {
+    const faults = `it is empty, has a space or a plus sign, or is \`${COSIGNATURE}\``;
+    throw malformed(`\`${shown(origin)}\` is not the origin of a log: ${faults}`);
+  }
+  const count = decimal(size);
+  if (count === null) throw malformed(`\`${shown(size)}\` is not the size of a tree: write it in decimal, without leading zeros`);
+  const hash = readHash(root);
+  if (!hash) throw malformed(`the root \`${shown(root)}\` is not 32 bytes in base64`);
+  if (extensions.includes("")) throw malformed("an extension line is empty");
+  if (count === 0n && hex(hash) !== OF_NOTHING) throw malformed("the root of a tree of size 0 is not the hash of nothing");
+  return { origin, size: count, root: hash };
+}
+
+async function cosignedAt(note, key) {
+  let latest = null;
+  for (const { signature } of key.type === COSIGNATURE_KEY ? linesOf(note, key) : []) {
+    const time = await verifiedTime(note.text, key, signature);
+    if (time === null) {
+      throw new Refused("cosignature_mismatch", `the cosignature of \`${key.name}\` does not verify`, { answer: "invalid" });
+    }
+    if (latest === null || time > latest) latest = time;
+  }
+  return latest;
+}
+
+async function verifiedTime(text, key, signature) {
+  if (signature.length <= 8) return null;
+  const time = new DataView(signature.buffer).getBigUint64(0);
+  if (time > MAX_TIME) return null;
+  const message = utf8(`${COSIGNATURE}\ntime ${time}\n${text}`);
+  return await verifyStrictly(key.key, message, signature.slice(8)) ? time : null;
+}
+
+function malformed(message) {
+  return new Refused("malformed_checkpoint", message);
+}
+return { openCheckpoint, readHash };
+})();
+
+const $policy = (() => {
+const { COSIGNATURE_KEY, NOTE_KEY, readVkey } = $note;
+const { Refused } = $refused;
+const { decimal, fromLatin1, fromUtf8, hex, latin1, lossy, shown } = $text;
+const MAX_BYTES = 256 << 10;
+const MAX_ITEMS = 256;
+const NONE = "none";
+
+
+async function readPolicy(bytes) {
+  if (bytes.length > MAX_BYTES) {
+    throw new Refused("too_large", `the policy has ${bytes.length} bytes: at most ${MAX_BYTES} are read`);
+  }
+  const reader = new Reader();
+  // Names are bytes, which need not be UTF-8.
+  for (const [index, line] of latin1(bytes).split(/(?<=\n)/).entries()) {
+    try {
+      if (!line.endsWith("\n") && line !== "") throw fault("it does not end with a line feed");
+      await reader.line(line.slice(0, -1));
+    } catch (error) {
+      if (!(error instanceof Refused) || error.code === "cannot_check_here") throw error;
+      throw new Refused(error.code, `line ${index + 1} of the policy: ${error.message}`);
+    }
+  }
+  const { logs, witnesses, quorum } = reader;
+  if (quorum === undefined) throw fault("the policy has no `quorum` line: write `quorum <name>`, or `quorum none`");
+  return { logs, witnesses, quorum };
+}
+
+function isMetBy(policy, cosignatures) {
+  const keys = new Set(cosignatures.map(({ key }) => hex(key.key)));
+  // Every witness and group is a member of one group at most, so this looks at each once.
+  const has = member =>
+    "witness" in member ? keys.has(hex(member.witness.key)) : member.members.filter(has).length >= member.threshold;
+  return policy.quorum === null || has(policy.quorum);
+}
+
+class Reader {
+  constructor() {
+    this.logs = [];
+    this.witnesses = [];
+    this.groups = 0;
+    this.quorum = undefined;
+    this.names = new Map();
+    this.grouped = new Set();
+  }
+
+  async line(line) {
+    if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(line)) throw fault("it has a control character other than tabs");
+    const [keyword, ...words] = line.split(/[ \t]+/).filter(word => word !== "");
+    if (keyword === undefined || keyword.startsWith("#")) return;
+    const [first, second, ...more] = words;
+    if (keyword === "log" && first !== undefined && words.length <= 2) return this.log(first);
+    if (second !== undefined && first !== undefined) {
+      if (keyword === "witness" && words.length <= 3) return this.witness(first, second);
+      if (keyword === "group") return this.group(first, second, more);
+    }
+    if (keyword === "quorum" && first !== undefined && words.length === 1) return this.setQuorum(first);
+    const isKnown = ["log", "witness", "group", "quorum"].includes(keyword);
+    throw fault(`\`${quoted(keyword)}\` ${isKnown ? "has another number of words" : "is not `log`, `witness`, `group` or `quorum`"}`);
+  }
+
+  async log(vkey) {
+    const key = await readKey(vkey, NOTE_KEY);
+    if (this.logs.some(other => hex(other.key) === hex(key.key))) throw twice(key);
+    checkCount(this.logs.length);
+    this.logs.push(key);
+  }
+
+  async witness(name, vkey) {
+    const key = await readKey(vkey, COSIGNATURE_KEY);
+    if (this.witnesses.some(other => hex(other.key) === hex(key.key))) throw twice(key);
+    checkCount(this.witnesses.length);
+    this.witnesses.push(key);
+    this.define(name, { witness: key });
+  }
+
+  group(name, word, names) {
+    const members = names.map(name => {
+      const member = this.named(name);
+      // So each witness counts in one way only.
+      if (this.grouped.has(member)) throw fault(`\`${quoted(name)}\` is a member of a group before`);
+      this.grouped.add(member);
+      return member;
+    });
+    const threshold = word === "all" ? members.length : word === "any" ? 1 : Number(decimal(word) ?? 0n);
+    if (threshold < 1 || threshold > members.length) {
+      throw fault("a group is `group <name> all|any|<k> <name>…`, with `k` from 1 to the number of members");
+    }
+    checkCount(this.groups++);
+    this.define(name, { threshold, members });
+  }
+
+  setQuorum(name) {
+    const quorum = name === NONE ? null : this.named(name);
+    if (this.quorum !== undefined) throw fault("a second `quorum`");
+    this.quorum = quorum;
+  }
+
+  define(name, member) {
+    if (name === NONE) throw fault("the name `none` has a meaning of its own");
+    if (this.names.has(name)) throw fault(`the name \`${quoted(name)}\` is defined on a line before`);
+    this.names.set(name, member);
+  }
+
+  named(name) {
+    const member = this.names.get(name);
+    if (!member) throw fault(`\`${quoted(name)}\` is not defined on a line before`);
+    return member;
+  }
+}
+
+async function readKey(word, type) {
+  const text = fromUtf8(fromLatin1(word));
+  if (text === null) throw fault("the verifier key is not UTF-8");
+  const key = await readVkey(text).catch(error => {
+    throw error instanceof Refused && error.code === "malformed_vkey" ? fault(error.message) : error;
+  });
+  if (key.type === type) return key;
+  throw fault(type === NOTE_KEY ? "the key of a log is of type 1, and this one is of type 4"
+    : "the key of a witness is of type 4, and this one is of type 1");
+}
+
+function checkCount(count) {
+  if (count >= MAX_ITEMS) throw new Refused("too_large", `more than ${MAX_ITEMS} of a kind`);
+}
+
+function twice(key) {
+  return fault(`the key of \`${shown(key.name)}\` stands on a line before`);
+}
+
+function fault(message) {
+  return new Refused("malformed_policy", message);
+}
+
+function quoted(word) {
+  return shown(lossy(fromLatin1(word)));
+}
+return { readPolicy, isMetBy };
+})();
+
+const $proof = (() => {
+const { canonical } = $canonical;
+const { openCheckpoint, readHash } = $checkpoint;
+const { digest } = $ed25519;
+const { parse } = $json;
+const { Members } = $members;
+const { MAX_NOTE_BYTES, readVkey } = $note;
+const { isMetBy, readPolicy } = $policy;
+const { Refused } = $refused;
+const { copied, decimal, hex, latin1, lossy, received, shown, unbase64, unhex, utf8 } = $text;
+const HEADER = "c2sp.org/tlog-proof@v1";
+const MAX_HASHES = 63;
+const MAX_EXTRA_BYTES = 1 << 20;
+const MAX_FILE_BYTES = Math.ceil(MAX_EXTRA_BYTES / 3) * 4 + MAX_HASHES * 45 + 128 + MAX_NOTE_BYTES;
+const COSE_SIGN1 = 0xd2;
+const LEAF = 0, NODE = 1;
+
+
+
+async function verifyProof(file, entry, { logKeys = [], policy } = {}) {
+  const found = {
+    answer: "valid", code: null, reason: null, log: "unknown", witnessed: "unknown",
+    index: null, size: null, origin: null, cosignatures: [], document: null,
+  };
+  // All bytes are copied before anything is awaited.
+  const bytes = received(file), document = typeof entry === "string" ? entry : copied(entry);
+  const trusted = { logs: [...logKeys], policy: policy === undefined ? undefined : received(policy) };
+  try {
+    const keys = await readTrusted(trusted);
+    const due = await entryOf(document);
+    await lookInto(found, readProofFile(bytes), due, keys);
+    if (found.witnessed === "not_met") {
+      found.code = "quorum_not_met";
+      found.reason = "too few witnesses of the policy have cosigned the checkpoint";
+    }
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    // This is judged after the log's signature.
+    if (error.code === "cosignature_mismatch") found.log = "trusted";
+    [found.answer, found.code, found.reason] = [error.answer, error.code, error.message];
+  }
+  return found;
+}
+
+async function lookInto(found, proof, entry, { logs, policy }) {
+  found.index = proof.index;
+  const opened = await openCheckpoint(proof.checkpoint, [...logs, ...policy?.logs ?? []], policy?.witnesses ?? []);
+  const { origin, size, root } = opened.checkpoint;
+  found.log = "trusted";
+  found.cosignatures = opened.cosignatures.map(({ key, time }) => ({ witness: key.name, time }));
+  if (policy) found.witnessed = isMetBy(policy, opened.cosignatures) ? "met" : "not_met";
+  [found.origin, found.size] = [origin, size];
+  await checkInclusion(await hashed(LEAF, entry), proof.index, size, proof.path, root);
+  // It is in canonical form, so an entry is the digest of its bytes; other spellings of a document are not taken.
+  if (proof.extra && hex(await digest(proof.extra)) === hex(entry)) found.document = proof.extra;
+}
+
+async function readTrusted({ logs, policy }) {
+  if (policy === null) throw new RangeError("`policy` has half of a surrogate pair");
+  const option = (name, read) => read.catch(error => {
+    if (!(error instanceof Refused) || error.code === "cannot_check_here") throw error;
+    // A key that is left out would make a refusal of what somebody wanted to trust.
+    throw new RangeError(`\`${name}\`: ${error.message}`);
+  });
+  return {
+    logs: await option("logKeys", Promise.all(logs.map(readVkey))),
+    policy: policy ? await option("policy", readPolicy(policy)) : null,
+  };
+}
+
+async function entryOf(document) {
+  const digits = typeof document === "string" ? unhex(document.startsWith("sha256:") ? document.slice(7) : document, 32) : null;
+  if (digits) return digits;
+  const bytes = received(document);
+  if (bytes?.[0] === COSE_SIGN1) return digest(bytes);
+  return digest(utf8(canonical(Members.top(parse(document)).members)));
+}
+
+
+function readProofFile(bytes) {
+  if (!bytes) throw malformed("the proof file has half of a surrogate pair");
+  if (bytes.length > MAX_FILE_BYTES) {
+    throw new Refused("too_large", `the proof file has ${bytes.length} bytes: at most ${MAX_FILE_BYTES} are read`);
+  }
+  let at = 0;
+  const nextLine = () => {
+    const end = bytes.indexOf(0x0a, at);
+    if (end < 0) throw malformed("the proof file ends before its checkpoint");
+    const line = bytes.subarray(at, end);
+    at = end + 1;
+    return line;
+  };
+  if (latin1(nextLine()) !== HEADER) throw malformed(`the proof file does not begin with the line \`${HEADER}\``);
+  let line = nextLine(), extra = null;
+  const encoded = after("extra ", line);
+  if (encoded !== null) {
+    extra = unbase64(encoded);
+    if (!extra || extra.length > MAX_EXTRA_BYTES) {
+      throw malformed(`the extra data of the proof file is not 1 to ${MAX_EXTRA_BYTES} bytes in base64`);
+    }
+    line = nextLine();
+  }
+  const index = decimal(after("index ", line) ?? "");
+  if (index === null) throw malformed(`\`${quoted(line)}\` is not the line \`index <decimal>\` of a proof file`);
+  const path = [];
+  for (line = nextLine(); line.length > 0; line = nextLine()) {
+    if (path.length === MAX_HASHES) throw malformed(`the path of the proof file has more than ${MAX_HASHES} hashes`);
+    const hash = readHash(latin1(line));
+    if (!hash) throw malformed(`\`${quoted(line)}\` is not a hash of the path in base64, nor the empty line behind the path`);
+    path.push(hash);
+  }
+  return { extra, index, path, checkpoint: bytes.slice(at) };
+}
+
+function after(prefix, line) {
+  const text = latin1(line);
+  return text.startsWith(prefix) ? text.slice(prefix.length) : null;
+}
+
+function quoted(line) {
+  // What is shown is cut after 64 characters, so no more need be decoded.
+  return shown(lossy(line.subarray(0, 512)));
+}
+
+async function checkInclusion(leaf, index, size, path, root) {
+  if (index >= size) throw notIncluded(`a tree of ${size} entries has no entry ${index}`);
+  const wrongLength = `the proof has ${path.length} hashes, which is not the number that it needs`;
+  let [node, last, hash] = [index, size - 1n, leaf];
+  for (const sibling of path) {
+    if (last === 0n) throw notIncluded(wrongLength);
+    if (node % 2n === 1n || node === last) {
+      hash = await hashed(NODE, sibling, hash);
+      while (node % 2n === 0n && node !== 0n) [node, last] = [node >> 1n, last >> 1n];
+    } else {
+      hash = await hashed(NODE, hash, sibling);
+    }
+    [node, last] = [node >> 1n, last >> 1n];
+  }
+  if (last !== 0n) throw notIncluded(wrongLength);
+  if (hex(hash) !== hex(root)) throw notIncluded("the hashes of the proof do not lead to the root");
+}
+
+function hashed(first, ...parts) {
+  return digest(Uint8Array.of(first, ...parts.flatMap(part => [...part])));
+}
+
+function notIncluded(message) {
+  return new Refused("inclusion_mismatch", `the entry is not proven to be at this index: ${message}`, { answer: "invalid" });
+}
+
+function malformed(message) {
+  return new Refused("malformed_proof", message);
+}
+return { verifyProof, readProofFile };
+})();
+
 export const { PROFILES, canonical, toText } = $canonical;
 export const { splitDocuments, verifyChain } = $chain;
 export const { hashFile, placesOf } = $file;
 export const { MAX_BYTES, MAX_DEPTH, parse } = $json;
 export const { JsonNumber } = $number;
+export const { verifyProof } = $proof;
 export const { Refused } = $refused;
 export const { fingerprint, readSigners } = $signer;
 export const { verify, verifyHead } = $verify;

@@ -31,8 +31,18 @@ const ELSEWHERE = "or run `proofmark receipt verify`";
  * @throws {Refused} `cannot_check_here` where there is no WebCrypto
  */
 export async function sha256(data) {
-  const digest = await subtle().digest("SHA-256", typeof data === "string" ? utf8(data) : data);
-  return `sha256:${hex(new Uint8Array(digest))}`;
+  return `sha256:${hex(await digest(typeof data === "string" ? utf8(data) : data))}`;
+}
+
+/**
+ * The SHA-256 of some bytes.
+ *
+ * @param {BufferSource} data
+ * @returns {Promise<Uint8Array<ArrayBuffer>>} 32 bytes
+ * @throws {Refused} `cannot_check_here` where there is no WebCrypto
+ */
+export async function digest(data) {
+  return new Uint8Array(await subtle().digest("SHA-256", data));
 }
 
 /**

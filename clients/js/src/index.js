@@ -1,6 +1,6 @@
 /**
- * Verifies Proofmark's receipts, decision receipts, sessions and chains offline, with the answers and causes of
- * `proofmark receipt verify`.
+ * Verifies Proofmark's receipts, decision receipts, sessions and chains offline, and proofs of its transparency logs, with
+ * the answers and causes of `proofmark receipt verify` and `proofmark log verify`.
  *
  * @module
  */
@@ -10,6 +10,7 @@ export { splitDocuments, verifyChain } from "./chain.js";
 export { hashFile, placesOf } from "./file.js";
 export { MAX_BYTES, MAX_DEPTH, parse } from "./json.js";
 export { JsonNumber } from "./number.js";
+export { verifyProof } from "./proof.js";
 export { Refused } from "./refused.js";
 export { fingerprint, readSigners } from "./signer.js";
 export { verify, verifyHead } from "./verify.js";
@@ -18,5 +19,7 @@ export { verify, verifyHead } from "./verify.js";
 /** @typedef {import("./chain.js").Links} Links */
 /** @typedef {import("./json.js").Json} Json */
 /** @typedef {import("./number.js").Profile} Profile */
+/** @typedef {import("./proof.js").ProofOptions} ProofOptions */
+/** @typedef {import("./proof.js").ProofVerification} ProofVerification */
 /** @typedef {import("./verify.js").Options} Options */
 /** @typedef {import("./verify.js").Verification} Verification */

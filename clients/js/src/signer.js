@@ -3,7 +3,7 @@
 import { sha256 } from "./ed25519.js";
 import { parse } from "./json.js";
 import { Refused } from "./refused.js";
-import { shown, unhex, utf8 } from "./text.js";
+import { shown, unbase64, unhex, utf8 } from "./text.js";
 
 /** @typedef {import("./json.js").Json} Json */
 
@@ -29,7 +29,7 @@ const PEM_BEGIN = "-----BEGIN PUBLIC KEY-----", PEM_END = "-----END PUBLIC KEY--
 export function signerKey(text) {
   const key = text.startsWith("ed25519:") ? unhex(text.slice(8), 32)
     : text.startsWith("did:key:z") ? after(DID_KEY_PREFIX, base58(text.slice(9)))
-    : after(SPKI_PREFIX, base64(text)) ?? after([], base64(text));
+    : after(SPKI_PREFIX, unbase64(text)) ?? after([], unbase64(text));
   if (key) return key;
   // A private key given by mistake must not reach a message or a log.
   const named = text.includes("PRIVATE KEY") ? "a private key" : shown(text);
@@ -66,7 +66,7 @@ export async function fingerprint(id) {
 export function readSigners(text) {
   const content = text.trim();
   if (content.startsWith("-----BEGIN")) return ids(fromPem(content));
-  if (content.startsWith("ssh-ed25519 ")) return ids(after(OPENSSH_PREFIX, base64(content.split(" ")[1] ?? "")));
+  if (content.startsWith("ssh-ed25519 ")) return ids(after(OPENSSH_PREFIX, unbase64(content.split(" ")[1] ?? "")));
   const json = parsed(content);
   if (json === undefined) return ids(fromText(content));
   if (!(json instanceof Map)) return [];
@@ -101,7 +101,7 @@ function fromText(text) {
 /** @param {string} content */
 function fromPem(content) {
   if (!content.startsWith(PEM_BEGIN) || !content.endsWith(PEM_END)) return null;
-  return after(SPKI_PREFIX, base64(content.slice(PEM_BEGIN.length, -PEM_END.length).replace(/\s+/g, "")));
+  return after(SPKI_PREFIX, unbase64(content.slice(PEM_BEGIN.length, -PEM_END.length).replace(/\s+/g, "")));
 }
 
 /** RFC 8037, section 2. @param {Json} jwk */
@@ -109,7 +109,7 @@ function fromJwk(jwk) {
   if (!(jwk instanceof Map) || jwk.get("kty") !== "OKP" || jwk.get("crv") !== "Ed25519") return null;
   const x = jwk.get("x");
   if (typeof x !== "string" || !/^[\w-]{43}$/.test(x)) return null;
-  return after([], base64(`${x.replaceAll("-", "+").replaceAll("_", "/")}=`));
+  return after([], unbase64(`${x.replaceAll("-", "+").replaceAll("_", "/")}=`));
 }
 
 /**
@@ -120,13 +120,6 @@ function fromJwk(jwk) {
 function after(prefix, bytes) {
   if (!bytes || bytes.length !== prefix.length + 32 || prefix.some((byte, at) => bytes[at] !== byte)) return null;
   return bytes.slice(prefix.length);
-}
-
-/** Canonical base64 only: each text is the one spelling of its bytes. @param {string} text */
-function base64(text) {
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text) || text.length % 4 !== 0) return null;
-  const binary = atob(text);
-  return btoa(binary) === text ? Uint8Array.from(binary, char => char.charCodeAt(0)) : null;
 }
 
 /** @param {string} text */

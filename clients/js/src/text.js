@@ -30,6 +30,17 @@ export function copied(source) {
 }
 
 /**
+ * The bytes of a source, which nobody can change while they are verified.
+ *
+ * @param {Source} source
+ * @returns {Uint8Array<ArrayBuffer> | null} null for a string with half of a surrogate pair, which has no UTF-8
+ */
+export function received(source) {
+  if (typeof source !== "string") return copied(source);
+  return /\p{Surrogate}/u.test(source) ? null : utf8(source);
+}
+
+/**
  * Text for a message: control characters escaped, cut after 64 characters.
  *
  * @param {string} text
@@ -70,6 +81,55 @@ export function hex(bytes) {
 export function unhex(digits, length) {
   if (digits.length !== length * 2 || !/^[0-9a-f]*$/.test(digits)) return null;
   return Uint8Array.from({ length }, (_, at) => parseInt(digits.slice(at * 2, at * 2 + 2), 16));
+}
+
+/**
+ * Canonical base64 only: each text is the one spelling of its bytes.
+ *
+ * @param {string} text
+ * @returns {Uint8Array<ArrayBuffer> | null} null for other texts, and for an empty one
+ */
+export function unbase64(text) {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text) || text.length % 4 !== 0) return null;
+  const binary = atob(text);
+  return btoa(binary) === text ? fromLatin1(binary) : null;
+}
+
+/** @param {Uint8Array} bytes @returns {string} one character for each byte */
+export function latin1(bytes) {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return text;
+}
+
+/** @param {string} text of characters up to U+00FF @returns {Uint8Array<ArrayBuffer>} */
+export function fromLatin1(text) {
+  return Uint8Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+}
+
+/** @param {Uint8Array} bytes @returns {string | null} null unless they are UTF-8; a byte order mark is kept */
+export function fromUtf8(bytes) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {Uint8Array} bytes @returns {string} for a message: what is not UTF-8 is replaced */
+export function lossy(bytes) {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+/**
+ * A number up to 2^64−1 in decimal, without sign, leading zeros or spaces.
+ *
+ * @param {string} text
+ * @returns {bigint | null} null for other texts
+ */
+export function decimal(text) {
+  const value = /^(?:0|[1-9][0-9]{0,19})$/.test(text) ? BigInt(text) : null;
+  return value !== null && value < 2n ** 64n ? value : null;
 }
 
 /**

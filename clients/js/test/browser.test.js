@@ -10,7 +10,8 @@ import { pathToFileURL } from "node:url";
 
 import { splitDocuments } from "../src/chain.js";
 import { BINARY, verified, written } from "./binary.js";
-import { allVectors, PACKAGE, signatureData } from "./data.js";
+import { allVectors, conformance, PACKAGE, signatureData } from "./data.js";
+import { checkpointText, LOG_FILES, newKey, proofFile } from "./logs.js";
 import { mutant, sign, testKeys, unsignedDocument } from "./mutants.js";
 import { toText } from "../src/canonical.js";
 
@@ -82,6 +83,17 @@ test("signatures of other projects are judged strictly in Chromium", options, as
   await page.close();
 });
 
+test("logs of other projects are judged in Chromium as they should be", options, async context => {
+  const page = await emptyPage();
+  for (const [file, count] of Object.entries(LOG_FILES)) {
+    const data = conformance("tlog", file);
+    if (!data) return context.skip("no conformance data");
+    const found = await page.evaluate(async ([file, data]) => (await import("/test/logs.js")).logCases(file, data), [file, data]);
+    assert.deepEqual(found, { count, wrong: [] });
+  }
+  await page.close();
+});
+
 test(`mutants are judged in Chromium as the binary judges them (PROOFMARK_SEED=${SEED})`, options, async context => {
   if (!BINARY) return context.skip("PROOFMARK_BINARY names no binary");
   const keys = await testKeys(), trusted = keys[0].id;
@@ -112,6 +124,16 @@ function verifiedIn(page, text) {
   }, text);
 }
 
+/** What `verifyProof` says in a page of a proof of a log of this test. */
+async function provenIn(page) {
+  const log = await newKey("log.example/a", 1), entry = new Uint8Array(32);
+  const file = await proofFile({ index: 0, entries: [entry], note: await log.signed(await checkpointText("log.example/a", [entry])) });
+  return page.evaluate(async ([file, entry, logKeys]) => {
+    const { answer, code, log } = await (await import("/src/index.js")).verifyProof(file, entry, { logKeys });
+    return [answer, code, log];
+  }, [file, "00".repeat(32), [log.vkey]]);
+}
+
 test("a browser that cannot check says so, and never that something is valid", options, async () => {
   const [, { cases }] = allVectors().find(([file]) => file === "receipt.json");
   const { receipt } = cases.find(({ name }) => name === "issued");
@@ -127,12 +149,14 @@ test("a browser that cannot check says so, and never that something is valid", o
     const found = await verifiedIn(page, receipt);
     assert.deepEqual([found.answer, found.cause, found.trust, found.signer], ["undecidable", "cannot_check_here", "unknown", null], name);
     assert.ok(found.message && found.help);
+    assert.deepEqual(await provenIn(page), ["undecidable", "cannot_check_here", "unknown"], name);
     // What needs no signature is still told.
     assert.equal((await verifiedIn(page, "{")).cause, "unexpected_end");
     await page.close();
   }
   const page = await emptyPage();
   assert.equal((await verifiedIn(page, receipt)).answer, "valid");
+  assert.deepEqual(await provenIn(page), ["valid", null, "trusted"]);
   await page.close();
 });
 

@@ -34,7 +34,7 @@ pages! {
     gate: "docs/gate.md";
     guard: "docs/guard.md";
     hooks: "docs/hooks.md";
-    log: "docs/log.md";
+    log: "docs/log.md" needs "cryptography" of "cryptography";
     mcp: "docs/mcp.md";
     operating: "docs/operating.md";
     origins: "docs/origins.md";

@@ -73,7 +73,7 @@ fn tested(files: &[&str], variables: &[(&str, &Path)]) {
 #[test]
 fn node_verifies_as_the_binary_does() {
     if has_node() {
-        tested(&["vectors", "api", "page", "mutants"], &[]);
+        tested(&["vectors", "api", "log", "page", "mutants"], &[]);
     }
 }
 

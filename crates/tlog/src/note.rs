@@ -120,7 +120,6 @@ impl<'a> Note<'a> {
         Ok(is_signed)
     }
 
-    /// The lines with the name and the id of a key, verified or not.
     /// The note with the signature lines of these keys alone, one of each: the last. Nothing is verified.
     #[must_use]
     pub fn with_lines_of<'k>(&self, keys: impl IntoIterator<Item = &'k Vkey>) -> String {
@@ -132,6 +131,7 @@ impl<'a> Note<'a> {
         note
     }
 
+    /// The lines with the name and the id of a key, verified or not.
     pub(crate) fn lines_of(&self, key: &Vkey) -> impl Iterator<Item = &NoteLine<'a>> {
         self.lines.iter().filter(move |line| line.id == key.id() && line.name == key.name())
     }

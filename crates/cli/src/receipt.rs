@@ -7,6 +7,7 @@ mod head;
 mod list;
 mod logged;
 pub(crate) mod page;
+mod printing;
 pub(crate) mod read;
 mod show;
 mod tiers;

@@ -28,7 +28,7 @@ pub struct Fault {
 /// When the store or the home cannot be read.
 pub fn audit_store(store: &Store, home: &LogHome) -> Result<Audit, LogError> {
     let mut found = Audit::default();
-    // Each document is hashed again: the column beside it may have been left as it was.
+    // Each document is hashed again: the column beside it may still have the old hash.
     store.check(Checking {
         judge: &mut |_| Ok(Used::default()),
         found: &mut |wrong| found.faults.extend(Fault::of(&wrong)),

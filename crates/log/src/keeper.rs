@@ -28,7 +28,7 @@ pub struct LogKeeper<'s> {
     witnesses: Option<&'s Witnesses>,
 }
 
-/// Sends a body to a witness: the URL, the body; the status and the body of the answer, or why there is none.
+/// Sends a body to a witness: the URL, the body; the status and the body of the answer, or why it did not answer.
 pub type Ask = dyn Fn(&str, String) -> Result<(u16, Vec<u8>), String> + Send + Sync;
 
 /// The witnesses that are asked to cosign.
@@ -303,7 +303,7 @@ pub fn prove(
     let not_logged = || LogError::NotLogged(digest.to_string());
     let index = store.log_index(digest)?.filter(|index| *index < checkpoint.size).ok_or_else(not_logged)?;
     let path = inclusion_proof(index, checkpoint.size, StoredLog(store)).map_err(LogError::of_tree)?;
-    // A proof that no reader accepts is no answer.
+    // Every reader would refuse another one.
     let proven = verify_inclusion(&leaf(digest), index, checkpoint.size, &path, &checkpoint.root);
     proven.map_err(|error| LogError::Tree(error.to_string()))?;
     Ok(ProofFile { extra: document.map(Json::canonical_vrf), index, path, checkpoint: note })

@@ -26,7 +26,7 @@ pub struct Mirrored {
     pub entries: u64,
 }
 
-/// Why a mirror does not follow a log. It stays as it was.
+/// Why a mirror does not follow a log. The mirror is then unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorError<E: fmt::Display> {
     #[error("read the log ({0})")]

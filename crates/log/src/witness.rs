@@ -29,7 +29,7 @@ struct Last {
     checkpoint: String,
 }
 
-/// Why there is no witness, or what was asked cannot be kept.
+/// Why a witness cannot begin, or cannot keep what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum WitnessError {
     #[error("{doing} `{}` ({error})", path.display())]

@@ -18,7 +18,7 @@ use crate::serve::Logging;
 
 /// Cosign checkpoints of logs over HTTP, each only if it continues the one before
 ///
-/// What was cosigned last is on disk before it is answered. Whoever trusts this witness knows that the log has shown it one history. Give
+/// What was cosigned last is on disk before it is answered. Those who trust this witness know that the log has shown it one history. Give
 /// others the key that the command prints at its start. It speaks the protocol of C2SP tlog-witness.
 #[derive(Args)]
 #[command(after_help = "Examples:

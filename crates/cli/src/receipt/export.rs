@@ -134,7 +134,7 @@ impl Export {
             return Err(with_help("print the statement: it is binary", help));
         }
         let key = self.signing.existing_key(config)?;
-        let key = key.ok_or_else(|| with_help("sign the export: there is no key", "name one with `--key`"))?;
+        let key = key.ok_or_else(|| with_help("sign the export: this home has no key", "name one with `--key`"))?;
         let store = self.store.open_existing(config)?;
         let mut out = out::stdout();
         for id in &self.ids {

@@ -78,7 +78,7 @@ pub(super) fn transparent_statement(
 /// An envelope with a Test Result of in-toto; a document without a judgment has none.
 pub(super) fn test_result(document: &Document, suite: Option<&str>, key: &SigningKey) -> anyhow::Result<Json> {
     let Document::Receipt(receipt) = document else {
-        return Err(with_help("export a decision as `in-toto`: it is no test", "export it as `svr`"));
+        return Err(with_help("export a decision as `in-toto`: a Test Result is of tests", "export it as `svr`"));
     };
     Ok(intoto::sign_test_result(receipt, suite, key).map_err(failed)?.into())
 }

@@ -39,7 +39,7 @@ fn a_quorum_is_counted_again_by_its_readers_own_reviewers() {
     let changed = done.stdout.lines().next().unwrap().to_owned() + "\n" + all[0].trim() + "\n" + all[2].trim() + "\n";
     let changed = place.run(&["receipt", "verify", &place.file("changed.jsonl", changed), "--json"]);
     assert!(changed.code == 2 && last(&changed).contains("member_missing"), "{changed:?}");
-    // Reviews of other work, too few, and a threshold that is no majority.
+    // Reviews of other work, too few, and a threshold that is not a majority.
     let others = place.path("others");
     let refused = place.run(&["quorum", "--receipts", others.to_str().unwrap(), "--threshold", "1"]);
     assert!(refused.code == 2 && refused.stderr.contains("expected 2 to"), "{refused:?}");

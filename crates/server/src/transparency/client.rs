@@ -42,7 +42,7 @@ impl LogClient {
         Ok(Self { client: outgoing::client(MAX_ASKING)?, runtime })
     }
 
-    /// The body at this URL; none where the server says that there is none.
+    /// The body at this URL; none where the answer is 404.
     ///
     /// # Errors
     /// [`RemoteLogError`]
@@ -59,7 +59,7 @@ impl LogClient {
     /// Sends a text to this URL: the status and the body of the answer.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why it did not answer.
     pub fn post(&self, url: &str, text: String) -> Result<(u16, Vec<u8>), String> {
         let (status, bytes) = self.ask(Method::POST, url, Body::from(text))?;
         Ok((status.as_u16(), bytes))

@@ -68,8 +68,7 @@ fn ask(log: &Arc<ServedLog>, services: &Arc<Services>, published: Published) {
     }));
 }
 
-/// Signs what is new. Where there is nothing new, it is time to ask witnesses again; where another server has the duty, what it has signed is
-/// kept here as well.
+/// Signs what is new, and where `is_due` also what witnesses have not cosigned. Where another server has the duty, what it has signed is kept here.
 fn round(log: &ServedLog, services: &Services, is_due: bool) -> Result<Option<Published>, LogError> {
     let store = services.decider.store();
     let has_duty = services.verifications.take_on(DUTY)?;

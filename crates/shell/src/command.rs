@@ -29,14 +29,11 @@ pub(crate) fn read(text: &str, folders: Option<&BTreeSet<String>>, depth: usize)
     let cwd = folders.filter(|folders| folders.len() == 1).and_then(|folders| folders.first());
     let values = Values::of(&found, cwd.filter(|_| !changes_folder(&found.commands)).map(String::as_str));
     // A value that is not a number is an expression, which may run commands.
-    let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    for (name, index) in &found.evaluated {
-        let readings = values.variable(name, *index, 0).ok_or(Cause::Evaluates)?;
-        if !readings.iter().all(|reading| is_number(&reading.text)) {
-            return Err(Cause::Evaluates);
-        }
+    if !found.evaluated.iter().all(|(name, index)| values.is_number_in(name, *index, 0)) {
+        return Err(Cause::Evaluates);
     }
-    if values.changes_decisive() || found.loops.iter().any(|one| variables::is_decisive(&one.name)) {
+    let decides = |name: &str| variables::is_decisive(name) || variables::is_evaluated(name);
+    if values.changes_decisive() || found.loops.iter().any(|one| decides(&one.name)) {
         return Err(Cause::Variable);
     }
     let folders = folders.filter(|_| !changes_folder_elsewhere(&found));
@@ -164,8 +161,13 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
         exact: true,
         ..Command::default()
     };
-    if ready.assignments.iter().any(|(name, _)| variables::is_decisive(name)) {
-        command.opaque.insert(Cause::Variable);
+    for (name, value) in &ready.assignments {
+        if variables::is_decisive(name) {
+            command.opaque.insert(Cause::Variable);
+        }
+        if variables::evaluates_value(name, value.as_deref()) {
+            command.opaque.insert(Cause::Evaluates);
+        }
     }
     let Some((first, rest)) = ready.args.split_first() else {
         command.program = Some(String::new());

@@ -8,13 +8,16 @@
 //! |---|---|
 //! | `word`, `lexer` | words, quotes, expansions |
 //! | `reader`, `compound`, `redirect` | commands, and how they are joined |
-//! | `values` | variables and braces: what a word may come to |
+//! | `values`, `braces` | variables and braces: what a word may come to |
 //! | `folder` | folders that a command may run in |
 //! | `path` | the files that words name |
 //! | `command` | one command: the program, and the commands that it starts in turn |
 //! | `program`, `options`, `tools`, `git`, `recipes`, `text_tools` | programs that start others, and their words |
+//! | `builtins` | commands of the shell itself, whose words may be evaluated |
 //! | `told`, `variables`, `written` | what is known of a command; variables that decide what runs; files that it writes |
 
+mod braces;
+mod builtins;
 mod command;
 mod compound;
 mod folder;

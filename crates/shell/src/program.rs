@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::Cause;
+use crate::builtins::{declaration, names_only, numbers_only, printf, read, settings, test};
 use crate::git::git;
 use crate::options;
 use crate::recipes::{make, recipes};
@@ -10,8 +11,6 @@ use crate::text_tools::{awk, searcher, sed};
 use crate::told::{Start, Told, is_device};
 use crate::tools::{find, subcommand, with_options, xargs};
 use crate::values::Arg;
-use crate::variables::is_decisive;
-use crate::word::is_name;
 
 /// What a program does with these words.
 pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
@@ -28,8 +27,8 @@ pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
         },
         "alias" if !args.is_empty() => Told::opaque(Cause::Alias),
         "set" => settings(args),
-        "test" | "[" => names_only(args, |text| matches!(text, "-v" | "-R")),
-        "printf" => Told { texts: (0..args.len()).collect(), ..names_only(args, |text| text.starts_with("-v")) },
+        "test" | "[" => test(args),
+        "printf" => printf(args),
         "mapfile" | "readarray"
             if args
                 .iter()
@@ -37,7 +36,9 @@ pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
         {
             Told::opaque(Cause::Evaluates)
         }
-        "read" | "mapfile" | "readarray" | "getopts" | "unset" | "wait" => names_only(args, |_| true),
+        "read" => read(args),
+        "mapfile" | "readarray" | "getopts" | "unset" | "wait" => names_only(args),
+        "exit" | "return" | "shift" | "break" | "continue" => numbers_only(args),
         // It runs a module as `python -m` does.
         "coverage" => match args.iter().position(|arg| arg.text().is_none_or(|text| text.starts_with("-m"))) {
             Some(at) if !matches!(args.get(at + 1).and_then(Arg::text), Some("pytest" | "unittest")) => {
@@ -187,73 +188,4 @@ fn interpreter(known: &options::Interpreter, args: &[Arg]) -> Told {
         }
     }
     Told::opaque(Cause::Input)
-}
-
-fn declaration(args: &[Arg]) -> Told {
-    let mut told = Told { texts: (0..args.len()).collect(), ..Told::default() };
-    // A value of such a variable is evaluated, as are subscripts.
-    let evaluates =
-        args.iter().filter_map(Arg::text).any(|text| text.starts_with('-') && text.contains(['i', 'a', 'A']));
-    // So is every later value of a number.
-    if args.iter().filter_map(Arg::text).any(|text| text.starts_with('-') && text.contains('i')) {
-        told.opaque.insert(Cause::Evaluates);
-    }
-    for arg in args {
-        match arg.text().or(arg.written.split(['=', '$']).next()) {
-            Some(text) if !text.starts_with('-') => {
-                let name = text.split(['=', '+']).next().unwrap_or_default();
-                let value = arg.written.get(name.len()..).unwrap_or_default();
-                if is_decisive(name) || !is_name(name) {
-                    told.opaque.insert(Cause::Variable);
-                }
-                if evaluates && (arg.text().is_none() || value.contains(['$', '`', '[', '('])) {
-                    told.opaque.insert(Cause::Evaluates);
-                }
-            }
-            Some("-x" | "-r" | "-i" | "-a" | "-A" | "-g" | "-l" | "-u" | "-p" | "-gx" | "-rx") => {}
-            _ => {
-                told.opaque.insert(Cause::Alias);
-            }
-        }
-    }
-    told
-}
-
-/// Commands that take names, whose subscripts would be evaluated. `takes` says behind which word a name follows, or that all words are names.
-fn names_only(args: &[Arg], takes: impl Fn(&str) -> bool) -> Told {
-    let takes_all = takes("");
-    let mut follows = takes_all;
-    for arg in args {
-        match arg.text() {
-            Some(text) if (follows || takes(text)) && text.contains('[') => return Told::opaque(Cause::Evaluates),
-            None if follows => return Told::opaque(Cause::Evaluates),
-            Some(text) => follows = takes_all || takes(text),
-            // It could be the option.
-            None => follows = true,
-        }
-    }
-    Told::default()
-}
-
-/// `set`: only options that change how a shell ends.
-fn settings(args: &[Arg]) -> Told {
-    const NAMES: [&str; 8] = ["errexit", "nounset", "pipefail", "xtrace", "noglob", "noclobber", "verbose", "errtrace"];
-    let mut is_name = false;
-    for arg in args {
-        let Some(text) = arg.text() else { return Told::opaque(Cause::Variable) };
-        if is_name {
-            if !NAMES.contains(&text) {
-                return Told::opaque(Cause::Alias);
-            }
-            is_name = false;
-        } else if text == "--" {
-            break;
-        } else if let Some(letters) = text.strip_prefix(['-', '+']) {
-            if !letters.chars().all(|letter| "euxfvnCoE".contains(letter)) {
-                return Told::opaque(Cause::Variable);
-            }
-            is_name = letters.contains('o');
-        }
-    }
-    Told::default()
 }

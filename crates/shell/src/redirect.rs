@@ -30,6 +30,11 @@ impl Reader {
         if file.written.is_empty() || is_forced {
             return Err(Cause::Syntax);
         }
+        // bash expands the word once more. Only what has nothing to expand is the same then.
+        let is_plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_./,+-@%:".contains(c));
+        if matches!(operator, ">&" | "<&") && !file.plain().is_some_and(|text| is_plain(&text)) {
+            return Err(Cause::Evaluates);
+        }
         let is_number = file.plain().is_some_and(|text| {
             let digits = text.strip_suffix('-').unwrap_or(&text);
             digits.chars().all(|c| c.is_ascii_digit())

@@ -17,6 +17,10 @@ pub(crate) fn declaration(args: &[Arg]) -> Told {
         told.opaque.insert(Cause::Evaluates);
     }
     for arg in args {
+        // Shells that split it take each word for a variable.
+        if arg.splits {
+            told.opaque.insert(Cause::Variable);
+        }
         match arg.text().or(arg.written.split(['=', '$']).next()) {
             Some(text) if !text.starts_with('-') => {
                 let name = text.split(['=', '+']).next().unwrap_or_default();

@@ -100,10 +100,21 @@ pub(crate) fn starting(program: &str) -> Option<&'static [&'static str]> {
         "tox" => &["x", "--override", "exec", "devenv"],
         "pylint" => &["--init-hook", "--load-plugins"],
         "mypy" => &["--python-executable", "--install-types"],
-        "pytest" => &["--pastebin", "--pdb", "--trace", "--pdbcls"],
-        "mvn" => &["-Dexec", "exec:", "-f", "--file", "-s", "--settings"],
-        "gradle" => &["-I", "--init-script"],
-        "dotnet" => &["-p:", "/p:", "--property", "-property", "exec"],
+        // What is set for `addopts` is more options.
+        "pytest" => {
+            &["--pastebin", "--pdb", "--trace", "--pdbcls", "o", "--override-ini", "c", "--config-file", "--basetemp"]
+        }
+        "mvn" => &["-Dexec", "exec:", "-f", "--file", "-s", "--settings", "--define", "-t", "--toolchains", "-gs"],
+        "gradle" => &["-I", "--init-script", "--system-prop"],
+        "dotnet" => &["exec", "@"],
+        "javac" => &["-J", "@"],
+        "rollup" => &["p", "--plugin", "--configPlugin"],
+        "mocha" => &["n", "--node-option", "--nodeOption", "--import", "--loader", "--experimental", "--inspect"],
+        "ava" => &["--node-arguments", "--nodeArguments", "debug"],
+        "tap" => &["--node-arg"],
+        "wc" | "du" => &["--files0-from"],
+        "ar" => &["M", "@", "--plugin"],
+        "nm" | "objdump" | "strings" => &["@", "--plugin"],
         "file" | "date" => &["f", "--files-from", "--file", "C", "--compile"],
         _ => return None,
     })

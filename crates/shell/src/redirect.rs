@@ -35,6 +35,10 @@ impl Reader {
         if matches!(operator, ">&" | "<&") && !file.plain().is_some_and(|text| is_plain(&text)) {
             return Err(Cause::Evaluates);
         }
+        // `>&-` ends there for some shells, and what follows is a word of the command.
+        if matches!(operator, ">&" | "<&") && file.written.starts_with('-') && file.written != "-" {
+            return Err(Cause::Syntax);
+        }
         let is_number = file.plain().is_some_and(|text| {
             let digits = text.strip_suffix('-').unwrap_or(&text);
             digits.chars().all(|c| c.is_ascii_digit())

@@ -107,3 +107,91 @@ pub(crate) fn awk(args: &[Arg]) -> Told {
         _ => Told { texts: BTreeSet::from([at]), ..Told::opaque(Cause::ProgramText) },
     }
 }
+
+/// `jq`: its program may bring in modules from any folder, and has all variables of the environment.
+pub(crate) fn jq(args: &[Arg]) -> Told {
+    let mut told = Told::default();
+    let (mut at, mut program) = (0, None);
+    while let Some(arg) = args.get(at) {
+        let Some(text) = arg.text() else {
+            // Before the program, it could be the program or an option.
+            if program.is_none() || arg.splits {
+                told.opaque.insert(Cause::ProgramText);
+            }
+            at += 1;
+            continue;
+        };
+        match text {
+            "--arg" | "--argjson" => {
+                if args.get(at..).unwrap_or_default().iter().take(3).any(|arg| arg.splits) {
+                    told.opaque.insert(Cause::ProgramText);
+                }
+                told.texts.extend([at + 1, at + 2]);
+                at += 2;
+            }
+            "--slurpfile" | "--rawfile" => {
+                told.texts.insert(at + 1);
+                at += 2;
+            }
+            "--indent" => at += 1,
+            _ if text.starts_with("--") && !is_plain_option(text) => drop(told.opaque.insert(Cause::Option)),
+            _ if text.starts_with('-') && text.contains(['f', 'L']) => drop(told.opaque.insert(Cause::Option)),
+            _ if text.starts_with('-') => {}
+            _ if program.is_none() => program = Some((at, text)),
+            _ => {}
+        }
+        at += 1;
+    }
+    if let Some((at, text)) = program {
+        told.texts.insert(at);
+        if !is_plain_jq(text) {
+            told.opaque.insert(Cause::ProgramText);
+        }
+    }
+    told
+}
+
+fn is_plain_option(text: &str) -> bool {
+    const PLAIN: [&str; 15] = [
+        "--",
+        "--raw-output",
+        "--raw-input",
+        "--raw-output0",
+        "--null-input",
+        "--slurp",
+        "--compact-output",
+        "--color-output",
+        "--monochrome-output",
+        "--sort-keys",
+        "--ascii-output",
+        "--exit-status",
+        "--join-output",
+        "--args",
+        "--jsonargs",
+    ];
+    PLAIN.contains(&text) || matches!(text, "--tab" | "--seq" | "--stream" | "--version" | "--help")
+}
+
+/// Whether a program of `jq` uses only the values that it gets.
+fn is_plain_jq(program: &str) -> bool {
+    let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    let (mut before, mut name) = ('\n', String::new());
+    for c in program.chars().chain(['\n']) {
+        if is_name(c) {
+            name.push(c);
+            continue;
+        }
+        // Behind a dot, it is the name of a value.
+        let decides = match &*name {
+            "env" => before != '.',
+            "ENV" | "import" | "include" | "modulemeta" | "get_search_list" => true,
+            _ => false,
+        };
+        if decides {
+            return false;
+        }
+        before = c;
+        name.clear();
+    }
+    !program.contains("..env")
+}

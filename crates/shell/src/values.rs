@@ -36,6 +36,8 @@ pub(crate) struct Arg {
     pub(crate) varies: bool,
     /// Whether it may come to several words or to none, of which any may be an option.
     pub(crate) splits: bool,
+    /// Whether it is the name of a file that exists, which is seen when it is made.
+    pub(crate) is_file: bool,
     /// Whether it is a number, which may not be known.
     pub(crate) is_number: bool,
 }
@@ -43,7 +45,7 @@ pub(crate) struct Arg {
 impl Arg {
     /// A word of which it is not known what it will be.
     pub(crate) fn unknown(written: impl Into<String>) -> Self {
-        Self { written: written.into(), readings: None, varies: false, splits: true, is_number: false }
+        Self { written: written.into(), readings: None, varies: false, splits: true, is_file: false, is_number: false }
     }
 
     pub(crate) fn known(text: impl Into<String>) -> Self {
@@ -54,6 +56,7 @@ impl Arg {
             readings: Some(vec![Reading { text, pattern: false }]),
             varies: false,
             splits: false,
+            is_file: false,
         }
     }
 
@@ -208,7 +211,7 @@ impl<'a> Values<'a> {
             let is_number = self.is_number(&parts, index, 0);
             let is_pattern = readings.iter().flatten().any(|reading| reading.pattern);
             let splits = is_pattern || (readings.is_none() && !is_number && self.splits(&parts, index));
-            all.push(Arg { written, readings, varies, splits, is_number });
+            all.push(Arg { written, readings, varies, splits, is_file: false, is_number });
         }
         all
     }

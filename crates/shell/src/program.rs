@@ -174,7 +174,7 @@ fn coverage(args: &[Arg]) -> Told {
         (Ok(_), Some(end), Some(module @ ("pytest" | "unittest"))) => {
             Told { opaque: explain(module, rest.get(end + 2..).unwrap_or_default()).opaque, ..Told::default() }
         }
-        (Ok(at), None, _) => rest.get(at).map_or_else(|| Told::opaque(Cause::Option), |script| interpreted(script)),
+        (Ok(at), None, _) => rest.get(at).map_or_else(|| Told::opaque(Cause::Option), interpreted),
         _ => Told::opaque(Cause::Option),
     }
 }

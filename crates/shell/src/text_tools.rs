@@ -66,7 +66,10 @@ pub(crate) fn sed(args: &[Arg]) -> Told {
     if !options.clone().all(is_known) {
         return Told::opaque(Cause::ProgramText);
     }
-    let at = pattern_at(args);
+    // Some have an ending for copies as a word of its own. An empty one is an empty script for the others.
+    let ending = args.windows(2).position(|two| two.iter().map(Arg::text).eq([Some("-i"), Some("")]));
+    let begin = ending.map_or(0, |ending| ending + 2);
+    let at = pattern_at(args.get(begin..).unwrap_or_default()).map(|at| at + begin);
     let mut scripts: Vec<Option<&str>> = at.and_then(|at| args.get(at)).map(Arg::text).into_iter().collect();
     for (index, arg) in args.iter().enumerate() {
         match arg.text() {
@@ -79,7 +82,7 @@ pub(crate) fn sed(args: &[Arg]) -> Told {
         }
     }
     let is_known = !scripts.is_empty() && scripts.iter().all(|script| script.is_some_and(options::is_plain_sed));
-    let mut told = Told { texts: at.into_iter().collect(), ..Told::default() };
+    let mut told = Told { texts: at.into_iter().chain(ending.map(|ending| ending + 1)).collect(), ..Told::default() };
     if !is_known {
         let only_files = scripts.iter().skip(1).all(Option::is_none)
             && scripts.first().copied().flatten().is_some_and(options::is_plain_sed);
@@ -98,9 +101,11 @@ pub(crate) fn awk(args: &[Arg]) -> Told {
         }
     }
     let runs = |text: &str| {
-        ["system", "getline", "|", ">", "@", "print -", "close", "ENVIRON", "ARGV"]
-            .iter()
-            .any(|word| text.contains(word))
+        // Before the first action, `>` compares.
+        let actions = text.split_once('{').map_or("", |(_, actions)| actions);
+        actions.contains('>')
+            || text.replace("||", "").contains('|')
+            || ["system", "getline", "@", "print -", "close", "ENVIRON", "ARGV"].iter().any(|word| text.contains(word))
     };
     match args.get(at).map(Arg::text) {
         Some(Some(program)) if !runs(program) => Told { texts: BTreeSet::from([at]), ..Told::default() },

@@ -37,6 +37,10 @@ pub(crate) fn make(args: &[Arg]) -> Told {
         let jobs = |text: &str| text.strip_prefix("-j").is_some_and(|jobs| jobs.chars().all(|c| c.is_ascii_digit()));
         match text {
             "-f" | "--file" | "--makefile" => {
+                // Of several, one is told.
+                if args.iter().filter(|arg| matches!(arg.text(), Some("-f" | "--file" | "--makefile"))).count() > 1 {
+                    told.opaque.insert(Cause::ProgramText);
+                }
                 file = args.get(at).cloned().unwrap_or(file);
                 at += 1;
             }
@@ -131,6 +135,7 @@ pub(crate) fn recipes(program: &str, args: &[Arg]) -> Told {
         RUNS.iter()
             .any(|option| name == *option || (name.len() > 2 && name.starts_with("--") && option.starts_with(name)))
             || name.starts_with("--execute")
+            || (program == "rake" && (name.starts_with("--ra") || name.starts_with("--re") || name.starts_with("--li")))
             // A letter may stand within a group of letters.
             || (program == "rake" && text.starts_with('-') && !text.starts_with("--") && text.contains(['e', 'E', 'p', 'f', 'r', 'R', 'I']))
     };

@@ -105,7 +105,9 @@ pub(crate) fn awk(args: &[Arg]) -> Told {
         let actions = text.split_once('{').map_or("", |(_, actions)| actions);
         actions.contains('>')
             || text.replace("||", "").contains('|')
-            || ["system", "getline", "@", "print -", "close", "ENVIRON", "ARGV"].iter().any(|word| text.contains(word))
+            || ["system", "getline", "@", "print -", "close", "ENVIRON", "SYMTAB", "ARGV"]
+                .iter()
+                .any(|word| text.contains(word))
     };
     match args.get(at).map(Arg::text) {
         Some(Some(program)) if !runs(program) => Told { texts: BTreeSet::from([at]), ..Told::default() },

@@ -51,7 +51,7 @@ pub(crate) fn written(program: &str, args: &[Arg]) -> Written {
         "find" => all_if(has(&["-fprint", "-fls"])),
         "git" => {
             let changes = |text: &str| matches!(text, "checkout" | "restore" | "rm" | "mv" | "clean" | "apply" | "am");
-            all_if(texts().any(changes) || has(&["--output", "-o"]))
+            all_if(texts().any(changes) || has(&["--ou", "-o"]))
         }
         _ => Written::Nothing,
     }

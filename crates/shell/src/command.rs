@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::find;
 use crate::folder::Walk;
-use crate::path::{self, Folders, NamedPath};
+use crate::git;
+use crate::path::{self, Folder, Folders, NamedPath};
 use crate::program;
-use crate::reader::{Found, RawCommand, Reader};
+use crate::reader::{Found, Joint, RawCommand, Reader};
 use crate::told::{self, Start};
 use crate::values::{Arg, Values};
 use crate::variables;
@@ -17,7 +19,7 @@ use crate::{Cause, Command, MAX_COMMANDS, MAX_DEPTH, MAX_PATHS, MAX_TEXT_BYTES, 
 const MAX_STARTED: usize = 64;
 
 /// The commands of a text, with those of the texts within it.
-pub(crate) fn read(text: &str, folders: Option<&BTreeSet<String>>, depth: usize) -> Result<Vec<Command>, Cause> {
+pub(crate) fn read(text: &str, folders: Option<&BTreeSet<Folder>>, depth: usize) -> Result<Vec<Command>, Cause> {
     if text.len() > MAX_TEXT_BYTES || depth > MAX_DEPTH {
         return Err(Cause::TooLarge);
     }
@@ -27,21 +29,24 @@ pub(crate) fn read(text: &str, folders: Option<&BTreeSet<String>>, depth: usize)
     }
     let found = Reader::new(text).read()?;
     let cwd = folders.filter(|folders| folders.len() == 1).and_then(|folders| folders.first());
-    let values = Values::of(&found, cwd.filter(|_| !changes_folder(&found.commands)).map(String::as_str));
+    let values = Values::of(&found, cwd.filter(|_| !changes_folder(&found.commands)).map(|cwd| &*cwd.path));
     // A value that is not a number is an expression, which may run commands.
-    let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    for (name, index) in &found.evaluated {
-        let readings = values.variable(name, *index, 0).ok_or(Cause::Evaluates)?;
-        if !readings.iter().all(|reading| is_number(&reading.text)) {
-            return Err(Cause::Evaluates);
-        }
+    if !found.evaluated.iter().all(|(name, index)| values.is_number_in(name, *index, 0)) {
+        return Err(Cause::Evaluates);
     }
-    if values.changes_decisive() || found.loops.iter().any(|one| variables::is_decisive(&one.name)) {
+    let decides = |name: &str| variables::is_decisive(name) || variables::is_evaluated(name);
+    if values.changes_decisive() || found.loops.iter().any(|one| decides(&one.name)) {
+        return Err(Cause::Variable);
+    }
+    // A function could have the name of a command that has a variable to itself.
+    let splits = |raw: &RawCommand| raw.assignments.iter().any(|(name, _)| name == "IFS");
+    if found.has_functions && found.commands.iter().any(splits) {
         return Err(Cause::Variable);
     }
     let folders = folders.filter(|_| !changes_folder_elsewhere(&found));
     let mut walk = Walk::new(&found, folders.cloned());
     let mut commands = Commands { all: Vec::new(), depth, bytes: 0, paths: 0 };
+    let mut prints_files = false;
     for (index, raw) in found.commands.iter().enumerate() {
         let folders = walk.at(raw);
         let words = raw.words.iter().map(|word| values.args(word, index));
@@ -68,7 +73,9 @@ pub(crate) fn read(text: &str, folders: Option<&BTreeSet<String>>, depth: usize)
                 path::add(&arg, &folders, redirect.writes, &mut redirected);
             }
         }
-        commands.add(&Ready { args, assignments, folders, redirected })?;
+        let gets_files = prints_files && raw.before == Joint::Pipe && redirected.is_empty();
+        prints_files = raw.after == Joint::Pipe && !found.has_functions && find::prints_files(&args);
+        commands.add(&Ready { args, assignments, folders, redirected, gets_files })?;
     }
     Ok(commands.all)
 }
@@ -100,6 +107,8 @@ pub(crate) struct Ready {
     pub(crate) assignments: Vec<(String, Option<String>)>,
     pub(crate) folders: Folders,
     pub(crate) redirected: BTreeSet<NamedPath>,
+    /// Whether its input has the names of files and nothing else.
+    pub(crate) gets_files: bool,
 }
 
 struct Commands {
@@ -137,7 +146,12 @@ impl Commands {
                     Start::Command { args, assignments } => {
                         let assignments = [ready.assignments.clone(), assignments].concat();
                         let redirected = ready.redirected.clone();
-                        left.push(Ready { args, assignments, folders: ready.folders.clone(), redirected });
+                        let gets_files = false;
+                        left.push(Ready { args, assignments, folders: ready.folders.clone(), redirected, gets_files });
+                    }
+                    Start::Elsewhere { args } => {
+                        let (assignments, redirected) = (ready.assignments.clone(), ready.redirected.clone());
+                        left.push(Ready { args, assignments, folders: None, redirected, gets_files: false });
                     }
                     Start::Text(text) => {
                         let inner = read(&text, ready.folders.as_ref(), self.depth + 1)?;
@@ -164,8 +178,15 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
         exact: true,
         ..Command::default()
     };
-    if ready.assignments.iter().any(|(name, _)| variables::is_decisive(name)) {
-        command.opaque.insert(Cause::Variable);
+    let reads = ready.args.first().and_then(Arg::text) == Some("read");
+    for (name, value) in &ready.assignments {
+        // For `read` alone, it says where a line is split.
+        if variables::is_decisive(name) && !(reads && name == "IFS") {
+            command.opaque.insert(Cause::Variable);
+        }
+        if variables::evaluates_value(name, value.as_deref()) {
+            command.opaque.insert(Cause::Evaluates);
+        }
     }
     let Some((first, rest)) = ready.args.split_first() else {
         command.program = Some(String::new());
@@ -180,7 +201,7 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
     let program = name_of(program, &ready.folders);
     // A path may lead to any program; what its name says of its words holds as well.
     let name = program.rsplit('/').next().unwrap_or(&program);
-    let said = program::explain(name, rest);
+    let said = program::explain_fed(name, rest, ready.gets_files);
     // What belongs to a command that this one starts is told there.
     let own = rest.get(..said.own.unwrap_or(rest.len())).unwrap_or(rest);
     command.exact = own.iter().all(|arg| arg.text().is_some() && !arg.varies);
@@ -194,15 +215,24 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
     let written = written::written(name, own);
     let end = own.iter().position(|arg| arg.text() == Some("--")).unwrap_or(own.len());
     for (at, arg) in own.iter().enumerate() {
-        if !said.texts.contains(&at) {
+        // More words could be names of files, too.
+        let is_text = said.texts.contains(&at) && (!arg.splits || matches!(name, "echo" | "printf"));
+        if !is_text {
+            if names_program(arg) {
+                command.opaque.insert(Cause::ProgramText);
+            }
             // Behind `--`, it is the name of a file, whatever it begins with.
             let name = arg.text().filter(|text| at > end && text.starts_with('-'));
             let name = name.map(|text| Arg::known(format!("./{text}")));
-            path::add(name.as_ref().unwrap_or(arg), &ready.folders, written.has(at), &mut paths);
+            let pathspec = (program == "git").then(|| git::pathspec(arg));
+            path::add(name.as_ref().or(pathspec.as_ref()).unwrap_or(arg), &ready.folders, written.has(at), &mut paths);
         }
     }
     if written::writes_unnamed(name, own) {
         paths.insert(NamedPath { path: ".".to_owned(), certain: false, pattern: false, writes: true });
+    }
+    for made in &said.made {
+        path::add(made, &ready.folders, true, &mut paths);
     }
     if name == "cd" && own.is_empty() {
         paths.insert(NamedPath { path: "~".to_owned(), certain: true, pattern: false, writes: false });
@@ -213,10 +243,16 @@ fn one(ready: &Ready) -> (Command, Vec<Start>) {
         if reads_input {
             command.opaque.insert(Cause::Input);
         }
-        let mut scripts = BTreeSet::new();
+        let mut scripts: BTreeSet<NamedPath> = BTreeSet::new();
         path::add(&script, &ready.folders, false, &mut scripts);
-        // Of several that it may be, the others are files that it uses.
-        paths.extend(scripts.iter().skip(1).cloned());
+        // Of several that it may be, the others are files that it uses, as is one that is not certain.
+        paths.extend(
+            scripts
+                .iter()
+                .enumerate()
+                .filter(|(at, script)| *at > 0 || !script.certain)
+                .map(|(_, script)| script.clone()),
+        );
         command.script = scripts.into_iter().next().map(|script| script.path);
     }
     command.paths = paths.into_iter().collect();
@@ -233,12 +269,24 @@ fn name_of(program: &str, folders: &Folders) -> String {
         return program.to_owned();
     }
     let path = match folders.as_ref().map(|folders| (folders.len(), folders.first())) {
+        // Behind a link, it is another program.
+        _ if path::goes_back(program) => program.to_owned(),
         _ if program.starts_with(['/', '~']) => path::normalized(program),
-        Some((1, Some(folder))) => path::normalized(&format!("{folder}/{program}")),
+        Some((1, Some(folder))) if !(folder.is_changed && path::goes_up(program)) => {
+            path::normalized(&format!("{}/{program}", folder.path))
+        }
         _ => program.to_owned(),
     };
     let name = SYSTEM.iter().find_map(|folder| path.strip_prefix(folder)).filter(|name| !name.contains('/'));
     name.map_or(path.clone(), str::to_owned)
+}
+
+/// Whether a word has an address whose text is a program, for programs that load one from an address.
+fn names_program(arg: &Arg) -> bool {
+    let text = arg.text().unwrap_or(&arg.written);
+    let plain: String = text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect();
+    let begins = |at: usize| !plain.get(..at).unwrap_or_default().ends_with(char::is_alphanumeric);
+    plain.match_indices("data:").any(|(at, _)| begins(at))
 }
 
 /// The variable that a word of `export` and its like names, with its value where that is known.

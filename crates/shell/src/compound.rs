@@ -186,7 +186,7 @@ impl Reader {
                     let plain = word.plain();
                     match plain.as_deref() {
                         Some("]]") => return Ok(()),
-                        Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v" | "-R" | "-o") => {
+                        Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v" | "-R" | "-o" | "-t") => {
                             return Err(Cause::Evaluates);
                         }
                         _ if word.written.is_empty() => return Err(Cause::Syntax),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::path::{Folders, normalized};
+use crate::path::{Folder, Folders, normalized};
 use crate::reader::{Found, Joint, RawCommand};
 use crate::values::Arg;
 
@@ -71,10 +71,16 @@ fn either(one: Folders, other: Folders) -> Folders {
     (all.len() <= MAX_FOLDERS).then_some(all)
 }
 
+fn changed(path: &str) -> Folder {
+    Folder { path: normalized(path), is_changed: true }
+}
+
 /// Where `cd` with these arguments leads.
 fn target(args: &[Arg], from: &Folders, repeats: bool) -> Folders {
     let mut operands = args.iter().filter(|arg| !matches!(arg.text(), Some("-L" | "-P" | "--")));
-    let Some(operand) = operands.next() else { return Some(BTreeSet::from(["~".to_owned()])) };
+    // With `-P`, links are followed first.
+    let is_physical = args.iter().any(|arg| arg.text() == Some("-P"));
+    let Some(operand) = operands.next() else { return Some(BTreeSet::from([changed("~")])) };
     if operands.next().is_some() {
         return None;
     }
@@ -82,15 +88,16 @@ fn target(args: &[Arg], from: &Folders, repeats: bool) -> Folders {
     for reading in operand.readings.as_deref()? {
         let name = &reading.text;
         let leaves_home = name.starts_with('~') && name.contains("..");
-        if reading.pattern || name.is_empty() || name.starts_with(['-', '+']) || leaves_home {
+        let may_leave = is_physical && name.contains("..");
+        if reading.pattern || name.is_empty() || name.starts_with(['-', '+']) || leaves_home || may_leave {
             return None;
         }
         if name.starts_with(['/', '~']) {
-            all.insert(normalized(name));
+            all.insert(changed(name));
         } else if repeats {
             return None;
         } else {
-            all.extend(from.as_ref()?.iter().map(|from| normalized(&format!("{from}/{name}"))));
+            all.extend(from.as_ref()?.iter().map(|from| changed(&format!("{}/{name}", from.path))));
         }
     }
     Some(all)

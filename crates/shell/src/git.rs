@@ -1,8 +1,9 @@
 //! Commands of Git, and those that start other programs.
 
 use crate::Cause;
+use crate::find::is_ending;
 use crate::told::Told;
-use crate::values::Arg;
+use crate::values::{Arg, Reading};
 
 pub(crate) fn git(args: &[Arg]) -> Told {
     let mut at = 0;
@@ -18,7 +19,8 @@ pub(crate) fn git(args: &[Arg]) -> Told {
     }
     let Some(name) = args.get(at).and_then(Arg::text) else { return Told::default() };
     let mut told = Told { subcommand: Some(name.to_owned()), ..Told::default() };
-    const RUNS: [&str; 11] = [
+    // They start programs, make or name other repositories, or take names from a file or from the input.
+    const RUNS: [&str; 16] = [
         "--exec",
         "--upload-pack",
         "--receive-pack",
@@ -30,6 +32,11 @@ pub(crate) fn git(args: &[Arg]) -> Told {
         "--extcmd",
         "--tool",
         "--sub-process",
+        "--separate-git-dir",
+        "--bare",
+        "--pathspec-from-file",
+        "--batch",
+        "--stdin",
     ];
     let rest = args.get(at + 1..).unwrap_or_default();
     let runs =
@@ -38,7 +45,7 @@ pub(crate) fn git(args: &[Arg]) -> Told {
                 // git takes the beginning of a long option for the option.
                 Some(text) => {
                     let option = text.split('=').next().unwrap_or(text);
-                    option.len() > 3
+                    option.len() > 2
                         && option.starts_with("--")
                         && RUNS.iter().any(|runs| runs.starts_with(option) || option.starts_with(runs))
                 }
@@ -56,7 +63,7 @@ pub(crate) fn git(args: &[Arg]) -> Told {
         // They ask what to do with each part.
         "add" | "stash" | "restore" | "checkout" | "reset" => {
             let asks = |text: &str| {
-                text.len() > 3 && ["--patch", "--interactive", "--edit"].iter().any(|long| long.starts_with(text))
+                text.len() > 2 && ["--patch", "--interactive", "--edit"].iter().any(|long| long.starts_with(text))
             };
             has_letter(&['p', 'i', 'e']) || rest.iter().filter_map(Arg::text).any(asks)
         }
@@ -97,5 +104,32 @@ pub(crate) fn git(args: &[Arg]) -> Told {
             }
         }
     }
+    // What it searches for.
+    if name == "grep" {
+        let is_flag = |arg: &&Arg| arg.text().is_some_and(is_search_flag);
+        told.texts.insert(at + 1 + rest.iter().take_while(is_flag).count());
+    }
     told
+}
+
+/// Whether an option of `git grep` has no value: the first word behind such options is the pattern.
+fn is_search_flag(text: &str) -> bool {
+    const LONG: [&str; 7] =
+        ["--no-index", "--cached", "--untracked", "--line-number", "--ignore-case", "--word-regexp", "--name-only"];
+    let letters = text.strip_prefix('-').unwrap_or_default();
+    LONG.contains(&text) || (!letters.is_empty() && letters.chars().all(|c| "niwlhHEFPcvIqWo".contains(c)))
+}
+
+/// A word as a pathspec: signs of a pattern count though they are quoted, and match names that begin with a dot.
+pub(crate) fn pathspec(arg: &Arg) -> Arg {
+    let Some(text) = arg.text().filter(|text| !text.starts_with('-')) else { return arg.clone() };
+    let tail = text.rsplit(['*', '?', '[']).next().filter(|tail| tail.len() < text.len());
+    let is_hidden = |text: &str| text.split('/').any(|name| name.starts_with('.') && name.contains('*'));
+    match tail {
+        // It has words of its own, which may name all files but one, or ignore case.
+        _ if text.starts_with(':') => Arg::unknown(&*arg.written),
+        Some(tail) if !is_ending(tail) || is_hidden(text) || text.contains(['?', '[']) => Arg::unknown(&*arg.written),
+        Some(_) => Arg { readings: Some(vec![Reading { text: text.to_owned(), pattern: true }]), ..arg.clone() },
+        None => arg.clone(),
+    }
 }

@@ -7,6 +7,11 @@ use crate::word::{Part, Word, is_name};
 /// Characters that an arithmetic expansion may have and still start nothing.
 const ARITHMETIC: &str = " \t+-*/%<>=!&|?:,^~()$_";
 
+/// What an expansion comes to that is not followed: outside of quotes, it is split into words.
+fn unknown(quoted: bool) -> Part {
+    if quoted { Part::Unknown } else { Part::Words }
+}
+
 impl Reader {
     /// Reads the word that begins here. It is empty where none begins.
     pub(crate) fn word(&mut self) -> Result<Word, Cause> {
@@ -60,8 +65,12 @@ impl Reader {
                 }
                 // zsh has the path of a program for `=name`.
                 '=' if parts.is_empty() => {
-                    self.at += 1;
-                    parts.push(Part::Unknown);
+                    let signs = (0..).take_while(|ahead| self.peek_at(*ahead) == Some('=')).count();
+                    let is_whole = matches!(self.peek_at(signs), None | Some(' ' | '\t' | '\n' | ';'));
+                    // Without a name, it stands for itself, or the shell refuses it.
+                    let part = if is_whole { Part::Plain('=') } else { Part::Unknown };
+                    self.at += if is_whole { signs } else { 1 };
+                    parts.extend(std::iter::repeat_n(part, if is_whole { signs } else { 1 }));
                 }
                 c => {
                     self.at += 1;
@@ -112,12 +121,12 @@ impl Reader {
             (Some('('), Some('(')) => {
                 self.at += 3;
                 self.arithmetic()?;
-                parts.push(Part::Unknown);
+                parts.push(Part::Number);
             }
             (Some('('), _) => {
                 self.at += 2;
                 self.nested(End::Parenthesis)?;
-                parts.push(Part::Unknown);
+                parts.push(unknown(quoted));
             }
             (Some('{'), _) => {
                 self.at += 2;
@@ -138,15 +147,20 @@ impl Reader {
             (Some(c), _) if c == '_' || c.is_ascii_alphabetic() => {
                 self.at += 1;
                 let name = self.take_while(|c| c == '_' || c.is_ascii_alphanumeric());
-                // zsh takes `$name[…]` for an element, and `$name:h` for a part.
+                self.subscript()?;
+                // zsh takes `$name:h` for a part.
                 let is_letter = self.peek_at(1).is_some_and(|c| c.is_ascii_alphabetic() || c == '&');
-                let is_element = self.peek() == Some('[') || (self.peek() == Some(':') && is_letter);
-                let part = if is_element { Part::Unknown } else { Part::Variable { name, quoted } };
-                parts.push(part);
+                let is_part = self.peek() == Some(':') && is_letter;
+                parts.push(if is_part { unknown(quoted) } else { Part::Variable { name, quoted } });
             }
             (Some(c), _) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
                 self.at += 2;
-                parts.push(Part::Unknown);
+                self.subscript()?;
+                parts.push(match c {
+                    '#' | '?' | '$' => Part::Number,
+                    '@' => Part::Words,
+                    _ => unknown(quoted),
+                });
             }
             _ => {
                 self.at += 1;
@@ -154,6 +168,11 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// zsh takes `$name[…]` for an element, and evaluates what stands within.
+    fn subscript(&self) -> Result<(), Cause> {
+        if self.peek() == Some('[') { Err(Cause::Evaluates) } else { Ok(()) }
     }
 
     /// `$'…'`. A shell that does not know this form ends it at another place, where a quote is escaped within.
@@ -238,7 +257,7 @@ impl Reader {
         }
         // It may assign.
         self.found.changed.push(name);
-        parts.push(Part::Unknown);
+        parts.push(if length.is_some() { Part::Number } else { unknown(quoted) });
         Ok(())
     }
 
@@ -259,7 +278,7 @@ impl Reader {
             }
         }
         self.inner_text(inner)?;
-        parts.push(Part::Unknown);
+        parts.push(unknown(quoted));
         Ok(())
     }
 

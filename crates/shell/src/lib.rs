@@ -8,15 +8,19 @@
 //! |---|---|
 //! | `word`, `lexer` | words, quotes, expansions |
 //! | `reader`, `compound`, `redirect` | commands, and how they are joined |
-//! | `values` | variables and braces: what a word may come to |
+//! | `values`, `braces` | variables and braces: what a word may come to |
 //! | `folder` | folders that a command may run in |
 //! | `path` | the files that words name |
 //! | `command` | one command: the program, and the commands that it starts in turn |
-//! | `program`, `options`, `tools`, `git`, `recipes`, `text_tools` | programs that start others, and their words |
+//! | `program`, `options`, `tools`, `find`, `git`, `recipes`, `text_tools` | programs that start others, and their words |
+//! | `builtins` | commands of the shell itself, whose words may be evaluated |
 //! | `told`, `variables`, `written` | what is known of a command; variables that decide what runs; files that it writes |
 
+mod braces;
+mod builtins;
 mod command;
 mod compound;
+mod find;
 mod folder;
 mod git;
 mod lexer;
@@ -138,7 +142,7 @@ pub struct Command {
 /// A text that cannot be read is one opaque command without a program.
 #[must_use]
 pub fn read(text: &str, cwd: Option<&str>) -> Vec<Command> {
-    let folders = cwd.map(|cwd| BTreeSet::from([normalized(cwd)]));
+    let folders = cwd.map(|cwd| BTreeSet::from([path::Folder { path: normalized(cwd), is_changed: false }]));
     command::read(text, folders.as_ref(), 0).unwrap_or_else(|cause| vec![unread(cause)])
 }
 

@@ -100,10 +100,21 @@ pub(crate) fn starting(program: &str) -> Option<&'static [&'static str]> {
         "tox" => &["x", "--override", "exec", "devenv"],
         "pylint" => &["--init-hook", "--load-plugins"],
         "mypy" => &["--python-executable", "--install-types"],
-        "pytest" => &["--pastebin", "--pdb", "--trace", "--pdbcls"],
-        "mvn" => &["-Dexec", "exec:", "-f", "--file", "-s", "--settings"],
-        "gradle" => &["-I", "--init-script"],
-        "dotnet" => &["-p:", "/p:", "--property", "-property", "exec"],
+        // What is set for `addopts` is more options.
+        "pytest" => {
+            &["--pastebin", "--pdb", "--trace", "--pdbcls", "o", "--override-ini", "c", "--config-file", "--basetemp"]
+        }
+        "mvn" => &["-Dexec", "exec:", "-f", "--file", "-s", "--settings", "--define", "-t", "--toolchains", "-gs"],
+        "gradle" => &["-I", "--init-script", "--system-prop"],
+        "dotnet" => &["exec", "@"],
+        "javac" => &["-J", "@"],
+        "rollup" => &["p", "--plugin", "--configPlugin"],
+        "mocha" => &["n", "--node-option", "--nodeOption", "--import", "--loader", "--experimental", "--inspect"],
+        "ava" => &["--node-arguments", "--nodeArguments", "debug"],
+        "tap" => &["--node-arg"],
+        "wc" | "du" => &["--files0-from"],
+        "ar" => &["M", "@", "--plugin"],
+        "nm" | "objdump" | "strings" => &["@", "--plugin"],
         "file" | "date" => &["f", "--files-from", "--file", "C", "--compile"],
         _ => return None,
     })
@@ -174,6 +185,11 @@ pub(crate) fn interpreter(program: &str) -> Option<Interpreter> {
 
 /// Whether a script of `sed` has only commands that print, delete and replace, which start and write nothing.
 pub(crate) fn is_plain_sed(script: &str) -> bool {
+    // Within brackets, the name of a class stands for one sign.
+    let mut script = script.to_owned();
+    for class in ["space", "alpha", "digit", "alnum", "upper", "lower", "punct", "blank"] {
+        script = script.replace(&format!("[:{class}:]"), "x");
+    }
     let mut left = script.trim_matches([' ', ';', '\n']);
     if left.is_empty() || left.contains('\\') && left.contains('\n') {
         return false;
@@ -202,9 +218,15 @@ fn command(left: &str) -> Option<&str> {
     let rest = left.get(name.len_utf8()..)?;
     match name {
         'p' | 'd' | 'q' | '=' | 'n' | 'N' | 'D' | 'P' | 'h' | 'H' | 'g' | 'G' | 'x' => ends(rest),
+        // A text up to the end of the line.
+        'a' | 'i' | 'c' if rest.starts_with(' ') && !rest.contains('\\') => {
+            Some(rest.split_once('\n').map_or("", |(_, next)| next))
+        }
         's' | 'y' => {
-            let sign =
-                rest.chars().next().filter(|sign| !sign.is_alphanumeric() && !matches!(sign, '\\' | '\n' | ' '))?;
+            let sign = rest
+                .chars()
+                .next()
+                .filter(|sign| !sign.is_alphanumeric() && !matches!(sign, '\\' | '\n' | ' ' | '[' | ']' | ':'))?;
             let rest = delimited(rest.get(sign.len_utf8()..)?, sign)?;
             let rest = delimited(rest, sign)?;
             // `e` runs what was replaced, `w` writes it.

@@ -17,8 +17,16 @@ pub struct NamedPath {
     pub writes: bool,
 }
 
+/// A folder that a command may run in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Folder {
+    pub(crate) path: String,
+    /// Whether the text led there. It may be a link then, so it is not known what is above it.
+    pub(crate) is_changed: bool,
+}
+
 /// The folders that a command may run in; `None` where they are not known.
-pub(crate) type Folders = Option<BTreeSet<String>>;
+pub(crate) type Folders = Option<BTreeSet<Folder>>;
 
 /// An absolute path without `.`, `..` and empty names. Above the root is the root.
 #[must_use]
@@ -93,13 +101,15 @@ struct Named<'a> {
 }
 
 impl Named<'_> {
-    fn below(&self, folder: Option<&str>) -> NamedPath {
+    fn below(&self, folder: Option<&Folder>) -> NamedPath {
         let path = match (self.name.starts_with(['/', '~']), folder) {
             (true, _) => normalized(self.name),
-            (false, Some(folder)) => normalized(&format!("{folder}/{}", self.name)),
+            (false, Some(folder)) => normalized(&format!("{}/{}", folder.path, self.name)),
             (false, None) => self.name.to_owned(),
         };
-        let is_certain = path.starts_with(['/', '~']) && !goes_back(self.name) && !(self.pattern && hides(self.name));
+        let is_above = goes_up(self.name) && folder.is_some_and(|folder| folder.is_changed);
+        let is_known = path.starts_with(['/', '~']) && !goes_back(self.name) && !is_above;
+        let is_certain = is_known && !(self.pattern && hides(self.name));
         NamedPath { path, certain: is_certain, pattern: self.pattern, writes: self.writes }
     }
 }
@@ -119,9 +129,14 @@ pub fn goes_back(name: &str) -> bool {
     false
 }
 
-/// Whether a pattern may match names that begin with a dot, or leave its folder.
+/// Whether a name begins above the folder that it counts from.
+pub(crate) fn goes_up(name: &str) -> bool {
+    name.split('/').find(|part| !matches!(*part, "" | ".")) == Some("..") && !name.starts_with(['/', '~'])
+}
+
+/// Whether a pattern may match names that begin with a dot, or hides a letter of a name.
 fn hides(pattern: &str) -> bool {
-    pattern.split('/').any(|name| name.starts_with(['.', '[', '?']) && name.contains(['*', '?', '[']))
+    pattern.split('/').any(|name| name.contains(['?', '[']) || (name.starts_with('.') && name.contains('*')))
 }
 
 /// The names of files that a word may have in it: the word itself, and what stands behind a sign that programs take for a separator.

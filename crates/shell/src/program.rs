@@ -3,15 +3,20 @@
 use std::collections::BTreeSet;
 
 use crate::Cause;
+use crate::builtins::{declaration, names_only, numbers_only, printf, read, settings, test};
+use crate::find::{find, xargs};
 use crate::git::git;
 use crate::options;
 use crate::recipes::{make, recipes};
-use crate::text_tools::{awk, searcher, sed};
+use crate::text_tools::{awk, jq, searcher, sed};
 use crate::told::{Start, Told, is_device};
-use crate::tools::{find, subcommand, with_options, xargs};
+use crate::tools::{subcommand, with_options};
 use crate::values::Arg;
-use crate::variables::is_decisive;
-use crate::word::is_name;
+
+/// What a program does with these words. `gets_files` says that its input has the names of files and nothing else.
+pub(crate) fn explain_fed(program: &str, args: &[Arg], gets_files: bool) -> Told {
+    if program == "xargs" { xargs(args, gets_files) } else { explain(program, args) }
+}
 
 /// What a program does with these words.
 pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
@@ -23,13 +28,13 @@ pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
         "fish" | "csh" | "tcsh" | "pwsh" | "osascript" | "busybox" | "toybox" => Told::opaque(Cause::ProgramText),
         "eval" | "trap" | "fc" | "bind" | "complete" | "compgen" => Told::opaque(Cause::Evaluates),
         "source" | "." => match args.first() {
-            Some(file) if file.text().is_some_and(|text| !is_device(text)) => Told::script(file),
+            Some(file) if file.text().is_some_and(|text| !is_device(text)) => shell_script(file),
             _ => Told::opaque(Cause::Input),
         },
         "alias" if !args.is_empty() => Told::opaque(Cause::Alias),
         "set" => settings(args),
-        "test" | "[" => names_only(args, |text| matches!(text, "-v" | "-R")),
-        "printf" => Told { texts: (0..args.len()).collect(), ..names_only(args, |text| text.starts_with("-v")) },
+        "test" | "[" => test(args),
+        "printf" => printf(args),
         "mapfile" | "readarray"
             if args
                 .iter()
@@ -37,27 +42,24 @@ pub(crate) fn explain(program: &str, args: &[Arg]) -> Told {
         {
             Told::opaque(Cause::Evaluates)
         }
-        "read" | "mapfile" | "readarray" | "getopts" | "unset" | "wait" => names_only(args, |_| true),
-        // It runs a module as `python -m` does.
-        "coverage" => match args.iter().position(|arg| arg.text().is_none_or(|text| text.starts_with("-m"))) {
-            Some(at) if !matches!(args.get(at + 1).and_then(Arg::text), Some("pytest" | "unittest")) => {
-                Told::opaque(Cause::Option)
-            }
-            _ => Told::default(),
-        },
+        "read" => read(args),
+        "mapfile" | "readarray" | "getopts" | "unset" | "wait" => names_only(args),
+        "exit" | "return" | "shift" | "break" | "continue" => numbers_only(args),
+        "coverage" => coverage(args),
         "let" => Told::opaque(Cause::Evaluates),
         "shopt" | "enable" | "hash" | "setopt" | "unsetopt" | "emulate" | "autoload" | "zmodload" => {
             Told::opaque(Cause::Alias)
         }
         "export" | "declare" | "typeset" | "local" | "readonly" => declaration(args),
-        "xargs" => xargs(args),
+        "xargs" => xargs(args, false),
         "find" => find(args),
         "git" => git(args),
         "make" | "gmake" => make(args),
         "npm" | "pnpm" | "yarn" | "just" | "task" | "rake" | "ninja" => recipes(program, args),
         "sed" => sed(args),
         "awk" | "gawk" | "mawk" | "nawk" => awk(args),
-        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "jq" => searcher(program, args),
+        "grep" | "egrep" | "fgrep" | "rg" | "ag" => searcher(program, args),
+        "jq" => jq(args),
         "echo" => Told { texts: (0..args.len()).collect(), ..Told::default() },
         _ if options::starting(program).is_some() => with_options(program, args),
         "docker" | "podman" | "kubectl" | "cargo" | "go" | "pip" | "pip3" | "gh" | "glab" | "deno" | "bun"
@@ -139,9 +141,48 @@ fn shell(args: &[Arg]) -> Told {
         }
     }
     match args.get(at) {
-        Some(file) if file.text().is_some_and(|text| text != "-" && !is_device(text)) => Told::script(file),
+        Some(file) if file.text().is_some_and(|text| text != "-" && !is_device(text)) => shell_script(file),
         _ => Told::opaque(Cause::Input),
     }
+}
+
+/// A shell looks for a name without a folder in those of `PATH`, too.
+fn shell_script(file: &Arg) -> Told {
+    let is_searched = !file.text().is_some_and(|text| text.contains('/'));
+    let opaque = if is_searched { BTreeSet::from([Cause::Program]) } else { BTreeSet::new() };
+    Told { opaque, ..Told::script(file) }
+}
+
+/// `coverage run`, which runs a script or, as `python -m` does, a module.
+fn coverage(args: &[Arg]) -> Told {
+    if args.iter().any(|arg| arg.text().is_none_or(|text| text.starts_with("--rc"))) {
+        return Told::opaque(Cause::Option);
+    }
+    if args.first().and_then(Arg::text) != Some("run") {
+        return Told::default();
+    }
+    let options = options::Options {
+        flags: &["--branch", "-a", "--append", "-p", "--parallel-mode", "-L", "--pylib"],
+        with_value: &["--source", "--omit", "--include", "--context"],
+        beginnings: &["--source=", "--omit=", "--include=", "--context=", "--data-file="],
+        operands: 0,
+    };
+    let rest = args.get(1..).unwrap_or_default();
+    let end = rest.iter().position(|arg| matches!(arg.text(), Some("-m" | "--module")));
+    let module = end.and_then(|end| rest.get(end + 1)?.text());
+    match (options.skip(rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()), end, module) {
+        (Ok(_), Some(end), Some(module @ ("pytest" | "unittest"))) => {
+            Told { opaque: explain(module, rest.get(end + 2..).unwrap_or_default()).opaque, ..Told::default() }
+        }
+        (Ok(at), None, _) => rest.get(at).map_or_else(|| Told::opaque(Cause::Option), interpreted),
+        _ => Told::opaque(Cause::Option),
+    }
+}
+
+/// The script of an interpreter.
+fn interpreted(script: &Arg) -> Told {
+    let is_file = script.text().is_some_and(|text| text != "-" && !is_device(text));
+    if is_file { Told::script(script) } else { Told::opaque(Cause::Input) }
 }
 
 fn interpreter(known: &options::Interpreter, args: &[Arg]) -> Told {
@@ -152,11 +193,7 @@ fn interpreter(known: &options::Interpreter, args: &[Arg]) -> Told {
             return Told::opaque(Cause::Input);
         }
         if !text.starts_with('-') {
-            return if is_device(text) || matches!(text, "inspect" | "debug") {
-                Told::opaque(Cause::Input)
-            } else {
-                Told::script(arg)
-            };
+            return if matches!(text, "inspect" | "debug") { Told::opaque(Cause::Input) } else { interpreted(arg) };
         }
         if Some(text) == known.module {
             return match args.get(at + 1).and_then(Arg::text) {
@@ -187,73 +224,4 @@ fn interpreter(known: &options::Interpreter, args: &[Arg]) -> Told {
         }
     }
     Told::opaque(Cause::Input)
-}
-
-fn declaration(args: &[Arg]) -> Told {
-    let mut told = Told { texts: (0..args.len()).collect(), ..Told::default() };
-    // A value of such a variable is evaluated, as are subscripts.
-    let evaluates =
-        args.iter().filter_map(Arg::text).any(|text| text.starts_with('-') && text.contains(['i', 'a', 'A']));
-    // So is every later value of a number.
-    if args.iter().filter_map(Arg::text).any(|text| text.starts_with('-') && text.contains('i')) {
-        told.opaque.insert(Cause::Evaluates);
-    }
-    for arg in args {
-        match arg.text().or(arg.written.split(['=', '$']).next()) {
-            Some(text) if !text.starts_with('-') => {
-                let name = text.split(['=', '+']).next().unwrap_or_default();
-                let value = arg.written.get(name.len()..).unwrap_or_default();
-                if is_decisive(name) || !is_name(name) {
-                    told.opaque.insert(Cause::Variable);
-                }
-                if evaluates && (arg.text().is_none() || value.contains(['$', '`', '[', '('])) {
-                    told.opaque.insert(Cause::Evaluates);
-                }
-            }
-            Some("-x" | "-r" | "-i" | "-a" | "-A" | "-g" | "-l" | "-u" | "-p" | "-gx" | "-rx") => {}
-            _ => {
-                told.opaque.insert(Cause::Alias);
-            }
-        }
-    }
-    told
-}
-
-/// Commands that take names, whose subscripts would be evaluated. `takes` says behind which word a name follows, or that all words are names.
-fn names_only(args: &[Arg], takes: impl Fn(&str) -> bool) -> Told {
-    let takes_all = takes("");
-    let mut follows = takes_all;
-    for arg in args {
-        match arg.text() {
-            Some(text) if (follows || takes(text)) && text.contains('[') => return Told::opaque(Cause::Evaluates),
-            None if follows => return Told::opaque(Cause::Evaluates),
-            Some(text) => follows = takes_all || takes(text),
-            // It could be the option.
-            None => follows = true,
-        }
-    }
-    Told::default()
-}
-
-/// `set`: only options that change how a shell ends.
-fn settings(args: &[Arg]) -> Told {
-    const NAMES: [&str; 8] = ["errexit", "nounset", "pipefail", "xtrace", "noglob", "noclobber", "verbose", "errtrace"];
-    let mut is_name = false;
-    for arg in args {
-        let Some(text) = arg.text() else { return Told::opaque(Cause::Variable) };
-        if is_name {
-            if !NAMES.contains(&text) {
-                return Told::opaque(Cause::Alias);
-            }
-            is_name = false;
-        } else if text == "--" {
-            break;
-        } else if let Some(letters) = text.strip_prefix(['-', '+']) {
-            if !letters.chars().all(|letter| "euxfvnCoE".contains(letter)) {
-                return Told::opaque(Cause::Variable);
-            }
-            is_name = letters.contains('o');
-        }
-    }
-    Told::default()
 }

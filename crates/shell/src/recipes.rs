@@ -26,6 +26,7 @@ pub(crate) fn make(args: &[Arg]) -> Told {
     ];
     let mut told = Told::opaque(Cause::Recipe);
     let (mut folder, mut file, mut at) = (String::new(), Arg::known("Makefile"), 0);
+    let mut targets = Vec::new();
     while let Some(arg) = args.get(at) {
         at += 1;
         let Some(text) = arg.text() else {
@@ -36,6 +37,10 @@ pub(crate) fn make(args: &[Arg]) -> Told {
         let jobs = |text: &str| text.strip_prefix("-j").is_some_and(|jobs| jobs.chars().all(|c| c.is_ascii_digit()));
         match text {
             "-f" | "--file" | "--makefile" => {
+                // Of several, one is told.
+                if args.iter().filter(|arg| matches!(arg.text(), Some("-f" | "--file" | "--makefile"))).count() > 1 {
+                    told.opaque.insert(Cause::ProgramText);
+                }
                 file = args.get(at).cloned().unwrap_or(file);
                 at += 1;
             }
@@ -52,19 +57,34 @@ pub(crate) fn make(args: &[Arg]) -> Told {
             _ if text.starts_with('-') => {
                 told.opaque.insert(Cause::ProgramText);
             }
-            _ => {
-                let assignment = text.split_once('=');
-                if assignment.is_some_and(|(name, value)| is_decisive(name) || !is_name(name) || !is_plain(value)) {
-                    told.opaque.insert(Cause::ProgramText);
+            _ => match text.split_once('=') {
+                Some((name, value)) => {
+                    if !is_of_project(name) || !is_plain(value) {
+                        told.opaque.insert(Cause::ProgramText);
+                    }
                 }
-            }
+                // Rules of its own make files without a word in the Makefile, as `x` of `x.sh`.
+                None => targets.push(text),
+            },
         }
     }
+    told.made = targets.iter().map(|target| Arg::known(below(&folder, target))).collect();
     told.script = match file.text() {
-        Some(name) if !name.starts_with('/') => Some(Arg::known(format!("{folder}{name}"))),
-        _ => Some(file),
+        Some(name) => Some(Arg::known(below(&folder, name))),
+        None => Some(file),
     };
     told
+}
+
+fn below(folder: &str, name: &str) -> String {
+    if name.starts_with('/') { name.to_owned() } else { format!("{folder}{name}") }
+}
+
+/// Whether a variable has no meaning for `make` itself. Its rules use the names of tools, of their options, and of folders.
+fn is_of_project(name: &str) -> bool {
+    const PLAIN: [&str; 6] = ["V", "VERBOSE", "DEBUG", "RELEASE", "PREFIX", "DESTDIR"];
+    let is_lower = is_name(name) && !name.contains(|c: char| c.is_ascii_uppercase());
+    (is_lower || PLAIN.contains(&name)) && !is_decisive(name)
 }
 
 /// Programs that run what a file of the project says, under a name.
@@ -113,7 +133,11 @@ pub(crate) fn recipes(program: &str, args: &[Arg]) -> Told {
     let is_run_option = |text: &str| {
         let name = text.split('=').next().unwrap_or(text);
         RUNS.iter()
-            .any(|option| name == *option || (name.len() > 3 && name.starts_with("--") && option.starts_with(name)))
+            .any(|option| name == *option || (name.len() > 2 && name.starts_with("--") && option.starts_with(name)))
+            || name.starts_with("--execute")
+            || (program == "rake" && (name.starts_with("--ra") || name.starts_with("--re") || name.starts_with("--li")))
+            // A letter may stand within a group of letters.
+            || (program == "rake" && text.starts_with('-') && !text.starts_with("--") && text.contains(['e', 'E', 'p', 'f', 'r', 'R', 'I']))
     };
     if args
         .iter()

@@ -30,6 +30,15 @@ impl Reader {
         if file.written.is_empty() || is_forced {
             return Err(Cause::Syntax);
         }
+        // bash expands the word once more. Only what has nothing to expand is the same then.
+        let is_plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_./,+-@%:".contains(c));
+        if matches!(operator, ">&" | "<&") && !file.plain().is_some_and(|text| is_plain(&text)) {
+            return Err(Cause::Evaluates);
+        }
+        // `>&-` ends there for some shells, and what follows is a word of the command.
+        if matches!(operator, ">&" | "<&") && file.written.starts_with('-') && file.written != "-" {
+            return Err(Cause::Syntax);
+        }
         let is_number = file.plain().is_some_and(|text| {
             let digits = text.strip_suffix('-').unwrap_or(&text);
             digits.chars().all(|c| c.is_ascii_digit())

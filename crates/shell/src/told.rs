@@ -12,6 +12,10 @@ pub(crate) enum Start {
         args: Vec<Arg>,
         assignments: Vec<(String, Option<String>)>,
     },
+    /// In a folder that is not known.
+    Elsewhere {
+        args: Vec<Arg>,
+    },
     /// A text for a shell.
     Text(String),
 }
@@ -25,6 +29,8 @@ pub(crate) struct Told {
     pub(crate) subcommand: Option<String>,
     pub(crate) script: Option<Arg>,
     pub(crate) opaque: BTreeSet<Cause>,
+    /// Files that it makes, which its words name in a way of its own.
+    pub(crate) made: Vec<Arg>,
     /// The words that are a text, and no file.
     pub(crate) texts: BTreeSet<usize>,
 }

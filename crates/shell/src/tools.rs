@@ -5,109 +5,6 @@ use crate::options::Options;
 use crate::told::{Start, Told};
 use crate::values::Arg;
 
-/// Programs that show, touch or remove the files that they are given, and start nothing.
-const READERS: [&str; 23] = [
-    "cat",
-    "wc",
-    "grep",
-    "egrep",
-    "fgrep",
-    "ls",
-    "head",
-    "tail",
-    "stat",
-    "file",
-    "du",
-    "md5sum",
-    "sha1sum",
-    "sha256sum",
-    "basename",
-    "dirname",
-    "echo",
-    "printf",
-    "nl",
-    "cut",
-    "realpath",
-    "rm",
-    "touch",
-];
-
-pub(crate) fn xargs(args: &[Arg]) -> Told {
-    let options = Options {
-        flags: &["--replace", "-0", "--null", "-r", "--no-run-if-empty", "-t", "-x", "--verbose", "-p"],
-        with_value: &["-n", "-I", "-P", "-L", "-d", "-s", "-a", "-E", "--max-args", "--max-procs", "--delimiter"],
-        beginnings: &["-n", "-P", "-I", "-L", "-d", "--max-args=", "--max-procs=", "--delimiter="],
-        operands: 0,
-    };
-    let at = match options.skip(args) {
-        Ok(at) => at,
-        Err(cause) => return Told::opaque(cause),
-    };
-    let mut inner = args.get(at..).unwrap_or_default().to_vec();
-    let mut told = Told::opaque(Cause::Arguments);
-    let Some(program) = inner.first().and_then(Arg::text) else { return told };
-    if !READERS.contains(&program) {
-        told.opaque.insert(Cause::Program);
-    }
-    inner.push(Arg::unknown("$@"));
-    told.own = Some(at);
-    told.starts.push(Start::Command { args: inner, assignments: Vec::new() });
-    told
-}
-
-pub(crate) fn find(args: &[Arg]) -> Told {
-    let mut told = Told::default();
-    let mut at = 0;
-    while let Some(arg) = args.get(at) {
-        let before = at.checked_sub(1).and_then(|before| args.get(before)?.text());
-        if let Some("-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-not" | "-wholename") = before {
-            told.texts.insert(at);
-        }
-        at += 1;
-        match arg.text() {
-            Some("-exec" | "-execdir" | "-ok" | "-okdir") => {
-                let rest = args.get(at..).unwrap_or_default();
-                let ends = |at: usize, arg: &Arg| match arg.text() {
-                    Some(";") => true,
-                    // It ends a command behind the files only.
-                    Some("+") => at.checked_sub(1).and_then(|before| rest.get(before)?.text()) == Some("{}"),
-                    _ => false,
-                };
-                let end = rest.iter().enumerate().position(|(at, arg)| ends(at, arg));
-                let Some(inner) = end.and_then(|end| rest.get(..end)) else { return Told::opaque(Cause::Syntax) };
-                match executed(inner) {
-                    Some((args, is_reader)) => {
-                        if !is_reader {
-                            told.opaque.insert(Cause::Arguments);
-                        }
-                        told.starts.push(Start::Command { args, assignments: Vec::new() });
-                    }
-                    None => return Told::opaque(Cause::Program),
-                }
-                at += inner.len();
-            }
-            Some("-files0-from") => {
-                told.opaque.insert(Cause::Arguments);
-            }
-            // It could be `-exec`.
-            None if arg.readings.is_none() => {
-                told.opaque.insert(Cause::Arguments);
-            }
-            _ => {}
-        }
-    }
-    told
-}
-
-/// The command of `-exec`, whose files are not known, and whether its program only reads.
-fn executed(inner: &[Arg]) -> Option<(Vec<Arg>, bool)> {
-    let is_found = |arg: &Arg| arg.written.contains("{}");
-    let program = inner.first().filter(|first| !is_found(first))?.text();
-    let is_reader = program.is_some_and(|program| READERS.contains(&program) || program == "sed");
-    let known = |arg: &Arg| if is_found(arg) { Arg::unknown(arg.written.clone()) } else { arg.clone() };
-    Some((inner.iter().map(known).collect(), is_reader))
-}
-
 /// The first word that is not an option. An option before it may have a value of its own, which would be taken for it.
 pub(crate) fn subcommand(program: &str, args: &[Arg]) -> Told {
     const FLAGS: [&str; 14] = [
@@ -156,6 +53,10 @@ pub(crate) fn subcommand(program: &str, args: &[Arg]) -> Told {
         ("deno" | "bun", _) if is_eval => {
             told.opaque.insert(Cause::ProgramText);
         }
+        // It reads a program line by line.
+        ("deno", None) if !args.iter().any(|arg| matches!(arg.text(), Some("--version" | "-V" | "--help" | "-h"))) => {
+            told.opaque.insert(Cause::Input);
+        }
         ("rustup", Some("run")) | ("uv", Some("tool")) => {
             told.opaque.insert(Cause::Option);
         }
@@ -175,19 +76,31 @@ pub(crate) fn subcommand(program: &str, args: &[Arg]) -> Told {
         ("go", Some("generate" | "tool")) => {
             told.opaque.insert(Cause::Recipe);
         }
-        ("go", Some("build" | "test" | "vet" | "run" | "list"))
-            if args.iter().filter_map(Arg::text).any(|text| {
-                text.starts_with("-exec")
-                    || text.starts_with("--exec")
-                    || text.contains("toolexec")
-                    || text.contains("vettool")
-            }) =>
-        {
+        ("go", Some("build" | "test" | "vet" | "run" | "list")) if starts_tools(args) => {
             told.opaque.insert(Cause::Option);
         }
         _ => {}
     }
     told
+}
+
+/// Whether options of `go` name a program, or are options for one.
+fn starts_tools(args: &[Arg]) -> bool {
+    // Of the linker, only what sets a text or leaves something out.
+    let is_plain = |flags: &str| {
+        let mut words = flags.split_whitespace();
+        words.all(|word| matches!(word, "-s" | "-w" | "-X") || (!word.starts_with('-') && !word.contains(['\'', '"'])))
+    };
+    args.iter().enumerate().any(|(at, arg)| {
+        let Some(option) = arg.text().and_then(|text| text.strip_prefix('-')) else { return false };
+        let option = option.strip_prefix('-').unwrap_or(option);
+        let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+        match name {
+            "ldflags" => !value.or_else(|| args.get(at + 1)?.text()).is_some_and(is_plain),
+            "exec" | "toolexec" | "vettool" | "overlay" => true,
+            _ => name.ends_with("flags"),
+        }
+    })
 }
 
 /// `uv run`, `poetry run`, `bundle exec`: a command in the environment of the project.
@@ -222,7 +135,8 @@ fn runner(program: &str, args: &[Arg]) -> Told {
 pub(crate) fn with_options(program: &str, args: &[Arg]) -> Told {
     let options = crate::options::starting(program).unwrap_or_default();
     let is_one = |at: usize, text: &str| {
-        let is_group = (text.starts_with('-') && !text.starts_with("--")) || (at == 0 && program == "tar");
+        let is_group =
+            (text.starts_with('-') && !text.starts_with("--")) || (at == 0 && matches!(program, "tar" | "ar"));
         options.iter().any(|option| match (option.strip_prefix("--"), option.chars().count()) {
             (Some(_), _) => {
                 let name = text.split('=').next().unwrap_or(text);
@@ -244,16 +158,38 @@ pub(crate) fn with_options(program: &str, args: &[Arg]) -> Told {
             Some(text) if program == "tar" && text.split('/').next().is_some_and(|host| host.contains(':')) => {
                 told.opaque.insert(Cause::Option);
             }
-            Some(text) if is_one(at, text) => {
+            Some(text) if is_one(at, text) || sets_property(program, text) => {
                 told.opaque.insert(Cause::Option);
             }
-            None if arg.readings.is_none() || may_be_option(args, at) => {
+            // A pattern with an ending does not match an option that has a value.
+            None if !arg.is_file && arg.readings.is_none()
+                || (may_be_option(args, at) && (!matches!(program, "wc" | "du") || arg.written.ends_with('*'))) =>
+            {
                 told.opaque.insert(Cause::Arguments);
             }
             _ => {}
         }
     }
     told
+}
+
+/// Whether a word sets a property of a build, which may name a program or options of one.
+fn sets_property(program: &str, text: &str) -> bool {
+    const PLAIN: [&str; 5] = ["-Dtest", "-DskipTests", "-DskipITs", "-Dmaven.test.skip", "-DfailIfNoTests"];
+    match program {
+        "mvn" | "gradle" => text.starts_with("-D") && !PLAIN.contains(&text.split('=').next().unwrap_or(text)),
+        // A switch with a value, in any case of its letters.
+        "dotnet" => {
+            text.split_once(':').is_some_and(|(name, _)| {
+                let name = name.trim_start_matches(['-', '/']).to_ascii_lowercase();
+                text.starts_with(['-', '/']) && !matches!(&*name, "v" | "verbosity" | "m" | "maxcpucount" | "c" | "f")
+            }) || matches!(&*text.to_ascii_lowercase(), "-p" | "-property" | "/p" | "/property")
+                || text.to_ascii_lowercase().starts_with("-p=")
+                || "--property".starts_with(&*text.split('=').next().unwrap_or(text).to_ascii_lowercase())
+                    && text.len() > 4
+        }
+        _ => false,
+    }
 }
 
 /// Whether a pattern may match a file whose name is an option.

@@ -3,13 +3,14 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
+use crate::braces::braces;
 use crate::reader::{Found, Joint};
-use crate::variables::is_decisive;
+use crate::variables::{is_decisive, is_evaluated};
 use crate::word::{Part, Word, is_name};
 use crate::{MAX_TEXT_BYTES, MAX_TOLD_BYTES};
 
 /// The most texts that one word may come to.
-const MAX_READINGS: usize = 32;
+pub(crate) const MAX_READINGS: usize = 32;
 /// The name of a pipe.
 const PIPE: &str = "/dev/fd/63";
 /// How many variables a value may go through.
@@ -33,17 +34,30 @@ pub(crate) struct Arg {
     pub(crate) readings: Option<Vec<Reading>>,
     /// Whether it is not the same in each shell, as with braces, or at each time.
     pub(crate) varies: bool,
+    /// Whether it may come to several words or to none, of which any may be an option.
+    pub(crate) splits: bool,
+    /// Whether it is the name of a file that exists, which is seen when it is made.
+    pub(crate) is_file: bool,
+    /// Whether it is a number, which may not be known.
+    pub(crate) is_number: bool,
 }
 
 impl Arg {
     /// A word of which it is not known what it will be.
     pub(crate) fn unknown(written: impl Into<String>) -> Self {
-        Self { written: written.into(), readings: None, varies: false }
+        Self { written: written.into(), readings: None, varies: false, splits: true, is_file: false, is_number: false }
     }
 
     pub(crate) fn known(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { written: text.clone(), readings: Some(vec![Reading { text, pattern: false }]), varies: false }
+        Self {
+            written: text.clone(),
+            is_number: !text.is_empty() && text.chars().all(|c| c.is_ascii_digit()),
+            readings: Some(vec![Reading { text, pattern: false }]),
+            varies: false,
+            splits: false,
+            is_file: false,
+        }
     }
 
     /// Its text, where it can be only one.
@@ -61,6 +75,8 @@ pub(crate) struct Values<'a> {
     changed: HashSet<String>,
     /// Whether any variable may have any value.
     unknown: bool,
+    /// Whether a number of the shell may get any value, which is evaluated then.
+    evaluates: bool,
     cwd: Option<&'a str>,
     /// How many bytes of texts were made: a short text can have long values many times.
     made: Cell<usize>,
@@ -103,6 +119,7 @@ impl<'a> Values<'a> {
             assigned: HashMap::new(),
             changed: found.changed.iter().cloned().collect(),
             unknown: false,
+            evaluates: found.changed.iter().any(|name| is_evaluated(name)),
             cwd,
             made: Cell::new(0),
         };
@@ -135,9 +152,9 @@ impl<'a> Values<'a> {
         values
     }
 
-    /// Whether a variable is set by other means that decides which program runs.
+    /// Whether a variable is set by other means that decides which program runs, or whose value is evaluated.
     pub(crate) fn changes_decisive(&self) -> bool {
-        self.changed.iter().any(|name| is_decisive(name))
+        self.changed.iter().any(|name| is_decisive(name)) || self.evaluates
     }
 
     /// Notes what commands of the shell itself do to variables.
@@ -162,7 +179,9 @@ impl<'a> Values<'a> {
                 Some(word) => {
                     // A name may stand for another variable.
                     self.unknown |= declares && word.starts_with(['-', '+']) && word.contains('n');
-                    self.changed.extend(set_name(&word));
+                    let name = set_name(&word);
+                    self.evaluates |= sets && program != "unset" && name.as_deref().is_some_and(is_evaluated);
+                    self.changed.extend(name);
                 }
                 // Of an assignment, the name is enough.
                 None => match word.assignment() {
@@ -189,7 +208,10 @@ impl<'a> Values<'a> {
                 Some([one]) => one.text.clone(),
                 _ => word.written.clone(),
             };
-            all.push(Arg { written, readings, varies });
+            let is_number = self.is_number(&parts, index, 0);
+            let is_pattern = readings.iter().flatten().any(|reading| reading.pattern);
+            let splits = is_pattern || (readings.is_none() && !is_number && self.splits(&parts, index));
+            all.push(Arg { written, readings, varies, splits, is_file: false, is_number });
         }
         all
     }
@@ -200,6 +222,40 @@ impl<'a> Values<'a> {
             [one] => Some(one.text.clone()),
             _ => None,
         }
+    }
+
+    /// Whether a word comes to a number, as far as its parts say it.
+    fn is_number(&self, parts: &[Part], index: usize, steps: usize) -> bool {
+        self.made.set(self.made.get().saturating_add(parts.len()));
+        let is_one = |part: &Part| match part {
+            Part::Plain(c) | Part::Quoted(c) => c.is_ascii_digit(),
+            Part::Number => true,
+            Part::Variable { name, .. } => self.is_number_in(name, index, steps + 1),
+            _ => false,
+        };
+        !parts.is_empty() && self.made.get() <= MAX_TOLD_BYTES && parts.iter().all(is_one)
+    }
+
+    /// Whether each value that a variable may have for the command at this place is a number.
+    pub(crate) fn is_number_in(&self, name: &str, index: usize, steps: usize) -> bool {
+        let Some(own) = self.followed(name, index, steps) else { return false };
+        own.iter().all(|assigned| {
+            let word = assigned.word.as_ref();
+            word.is_some_and(|word| self.is_number(&word.parts, assigned.from.saturating_sub(1), steps))
+        })
+    }
+
+    /// Whether a word that is not known may come to several words or to none.
+    fn splits(&self, parts: &[Part], index: usize) -> bool {
+        parts.iter().any(|part| match part {
+            Part::Words => true,
+            Part::Variable { name, quoted: false } => {
+                let is_word = |value: &Reading| !value.text.is_empty() && !value.text.contains([' ', '\t', '\n']);
+                let values = self.variable(name, index, 1);
+                !values.is_some_and(|values| values.iter().all(is_word)) && !self.is_number_in(name, index, 1)
+            }
+            _ => false,
+        })
     }
 
     fn readings(&self, parts: &[Part], index: usize, steps: usize) -> Option<Vec<Reading>> {
@@ -227,7 +283,7 @@ impl<'a> Values<'a> {
                 Part::Quoted(c) => all.iter_mut().for_each(|reading| reading.text.push(*c)),
                 Part::Home => all.iter_mut().for_each(|reading| reading.text.push('~')),
                 Part::Pipe => all.iter_mut().for_each(|reading| reading.text.push_str(PIPE)),
-                Part::Unknown => return None,
+                Part::Unknown | Part::Words | Part::Number => return None,
                 Part::Variable { name, quoted } => {
                     let values = self.variable(name, index, steps + 1)?;
                     // Not quoted, a value is split into words, and an empty value makes no word.
@@ -251,35 +307,36 @@ impl<'a> Values<'a> {
         Some(all)
     }
 
-    /// All values that a variable may have for the command at this place.
-    pub(crate) fn variable(&self, name: &str, index: usize, steps: usize) -> Option<Vec<Reading>> {
+    /// The values that a variable is set to, where it is certain that it has one of them for the command at this place.
+    fn followed(&self, name: &str, index: usize, steps: usize) -> Option<&[Assigned]> {
+        // `cd` sets `PWD` again.
         if self.unknown
             || steps > MAX_STEPS
             || self.changed.contains(name)
             || SET_BY_SHELL.contains(&name)
+            || name == "PWD"
             || name.starts_with("BASH")
         {
             return None;
         }
-        let Some(own) = self.assigned.get(name) else {
+        let own = self.assigned.get(name)?;
+        // Where it may not be set yet, it has the value of the environment, or none.
+        let is_set = own.iter().any(|one| one.from <= index && one.until.is_some_and(|until| index < until));
+        (own.len() <= MAX_VALUES && is_set).then_some(own)
+    }
+
+    /// All values that a variable may have for the command at this place.
+    pub(crate) fn variable(&self, name: &str, index: usize, steps: usize) -> Option<Vec<Reading>> {
+        if !self.unknown && !self.changed.contains(name) && !self.assigned.contains_key(name) && steps <= MAX_STEPS {
             let text = match name {
                 "HOME" => "~".to_owned(),
                 "PWD" => self.cwd?.to_owned(),
                 _ => return None,
             };
             return Some(vec![Reading { text, pattern: false }]);
-        };
-        // `cd` sets it again.
-        if name == "PWD" {
-            return None;
-        }
-        // Where it may not be set yet, it has the value of the environment, or none.
-        let is_set = own.iter().any(|one| one.from <= index && one.until.is_some_and(|until| index < until));
-        if own.len() > MAX_VALUES || !is_set {
-            return None;
         }
         let mut all: Vec<Reading> = Vec::new();
-        for assigned in own {
+        for assigned in self.followed(name, index, steps)? {
             for parts in braces(&assigned.word.as_ref()?.parts)? {
                 for reading in self.readings(&parts, assigned.from.saturating_sub(1), steps)? {
                     if !all.contains(&reading) {
@@ -295,62 +352,4 @@ impl<'a> Values<'a> {
 /// The name at the beginning of what such a command takes.
 fn set_name(word: &str) -> Option<String> {
     word.split(['=', '+', '[']).next().filter(|name| is_name(name)).map(str::to_owned)
-}
-
-/// The words that braces make of one, as in `a{b,c}`. `None` for those that are not followed, as `{1..3}`, and for too many.
-fn braces(parts: &[Part]) -> Option<Vec<Vec<Part>>> {
-    if parts.iter().filter(|part| **part == Part::Plain('{')).count() > MAX_READINGS {
-        return None;
-    }
-    let mut done: Vec<Vec<Part>> = Vec::new();
-    let mut left = vec![parts.to_vec()];
-    while let Some(parts) = left.pop() {
-        if done.len() + left.len() > MAX_READINGS {
-            return None;
-        }
-        let Some((open, commas, close)) = first_braces(&parts) else {
-            done.push(parts);
-            continue;
-        };
-        if commas.is_empty() {
-            return None;
-        }
-        let ends = commas.iter().copied().chain([close]);
-        let begins = [open].into_iter().chain(commas.iter().copied());
-        let mut alternatives: Vec<Vec<Part>> = begins
-            .zip(ends)
-            .map(|(begin, end)| {
-                let within = |range: (usize, usize)| parts.get(range.0..range.1).unwrap_or_default();
-                [within((0, open)), within((begin + 1, end)), within((close + 1, parts.len()))].concat()
-            })
-            .collect();
-        alternatives.reverse();
-        left.extend(alternatives);
-    }
-    Some(done)
-}
-
-/// The first braces that are expanded: where they open and close, and the commas between. Without a comma, they are a sequence.
-fn first_braces(parts: &[Part]) -> Option<(usize, Vec<usize>, usize)> {
-    let opens = parts.iter().enumerate().filter(|(_, part)| **part == Part::Plain('{'));
-    for (open, _) in opens {
-        let (mut depth, mut commas, mut dots, mut is_sequence) = (0_usize, Vec::new(), 0, false);
-        for (at, part) in parts.iter().enumerate().skip(open) {
-            dots = if *part == Part::Plain('.') { dots + 1 } else { 0 };
-            is_sequence |= dots == 2;
-            match part {
-                Part::Plain('{') => depth += 1,
-                Part::Plain('}') if depth == 1 => {
-                    if !commas.is_empty() || is_sequence {
-                        return Some((open, commas, at));
-                    }
-                    break;
-                }
-                Part::Plain('}') => depth -= 1,
-                Part::Plain(',') if depth == 1 => commas.push(at),
-                _ => {}
-            }
-        }
-    }
-    None
 }

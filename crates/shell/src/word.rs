@@ -13,8 +13,12 @@ pub(crate) enum Part {
     Variable { name: String, quoted: bool },
     /// A pipe from or to the commands of `<(…)` or `>(…)`, which has the name of a file.
     Pipe,
-    /// What the text does not say: the output of a command, or an expansion that is not followed here.
+    /// What the text does not say, of one word: a quoted output of a command, or an expansion that is not followed here.
     Unknown,
+    /// What the text does not say, and what may come to several words or to none.
+    Words,
+    /// A number that the text does not say.
+    Number,
 }
 
 /// A word of a command.

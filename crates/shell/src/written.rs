@@ -35,7 +35,7 @@ pub(crate) fn written(program: &str, args: &[Arg]) -> Written {
     match program {
         "rm" | "rmdir" | "touch" | "mkdir" | "tee" | "truncate" | "chmod" | "chown" | "chgrp" | "mv" | "unlink"
         | "shred" | "ln" | "link" | "patch" | "install" | "mkfifo" | "mknod" | "setfacl" | "chattr" | "unzip"
-        | "dd" | "sponge" | "gzip" | "gunzip" | "bzip2" | "xz" | "zip" | "split" | "csplit" | "tar" | "wget" => {
+        | "dd" | "sponge" | "ar" | "gzip" | "gunzip" | "bzip2" | "xz" | "zip" | "split" | "csplit" | "tar" | "wget" => {
             Written::Everything
         }
         // An option may have a value of its own, so it may be any but the first.
@@ -48,10 +48,10 @@ pub(crate) fn written(program: &str, args: &[Arg]) -> Written {
         "tree" => all_if(has_letter('o')),
         "curl" => all_if(has(&["--o", "--remote", "--c", "--d"]) || "oOcD".chars().any(has_letter)),
         "sort" => all_if(has(&["--o"]) || has_letter('o')),
-        "find" => all_if(has(&["-delete", "-fprint", "-fls"])),
+        "find" => all_if(has(&["-fprint", "-fls"])),
         "git" => {
             let changes = |text: &str| matches!(text, "checkout" | "restore" | "rm" | "mv" | "clean" | "apply" | "am");
-            all_if(texts().any(changes) || has(&["--output", "-o"]))
+            all_if(texts().any(changes) || has(&["--ou", "-o"]))
         }
         _ => Written::Nothing,
     }
@@ -63,6 +63,9 @@ pub(crate) fn writes_unnamed(program: &str, args: &[Arg]) -> bool {
     let is_short = |text: &str| text.starts_with('-') && !text.starts_with("--");
     match program {
         "patch" | "unzip" | "cpio" | "bsdtar" | "7z" | "unrar" | "gunzip" | "bunzip2" | "unxz" => true,
+        // The target of a link counts from the folder of the link.
+        "ln" if links_above(args) => true,
+        "ar" => texts().next().is_some_and(|text| text.contains('x')),
         "gzip" | "bzip2" | "xz" => {
             texts().any(|text| text.starts_with("--") || (is_short(text) && text.contains(['d', 'S'])))
         }
@@ -81,4 +84,14 @@ pub(crate) fn writes_unnamed(program: &str, args: &[Arg]) -> bool {
         }),
         _ => false,
     }
+}
+
+/// Whether a link is made whose target is not known, or begins above the folder of the link.
+fn links_above(args: &[Arg]) -> bool {
+    let is_symbolic = |text: &str| {
+        text.starts_with("--s") || (text.starts_with('-') && !text.starts_with("--") && text.contains('s'))
+    };
+    let goes_up = |text: &str| !text.starts_with(['/', '~']) && text.split('/').any(|part| part == "..");
+    let is_above = |arg: &Arg| arg.text().is_none_or(goes_up);
+    args.iter().any(|arg| arg.text().is_none_or(is_symbolic)) && args.iter().any(is_above)
 }

@@ -65,7 +65,12 @@ fn programs_that_start_others_are_told_with_them() {
     reads("bash -lc 'cat x | sh'", &["bash -lc cat x | sh", "cat x", "sh !input"]);
     reads("sh -c \"$x\"", &["sh -c \"$x\" ? !evaluates"]);
     reads("find . -name '*.rs' -exec rm {} \\;", &["find . -name *.rs -exec rm {} ;", "rm {} ?"]);
+    reads("ls | xargs -n1 cat", &["ls", "xargs -n1 !arguments", "cat $@ ?"]);
     reads("ls | xargs -n1 wc", &["ls", "xargs -n1 !arguments", "wc $@ ?"]);
+    reads("cat l | xargs wc", &["cat l", "xargs !arguments", "wc $@ ? !arguments"]);
+    reads("{ cat l; ls; } | xargs wc", &["cat l", "ls", "xargs !arguments", "wc $@ ? !arguments"]);
+    reads("ls | xargs wc < l", &["ls", "xargs !arguments", "wc $@ ? !arguments"]);
+    reads("ls --quoting-style=c | xargs wc", &["ls --quoting-style=c", "xargs !arguments", "wc $@ ? !arguments"]);
     reads("ls | xargs sh -c 'x'", &["ls", "xargs !program !arguments", "sh -c x $@ ?", "x"]);
     reads("sudo A=1 rm x", &["sudo A=1", "A=1 rm x"]);
     reads("uv run pytest -q", &["uv run", "pytest -q"]);
@@ -94,6 +99,44 @@ fn what_cannot_be_known_is_opaque() {
         ("set -a; x=1", "variable"),
         ("ruby -v -e x", "program_text"),
         ("PATH=/tmp ls", "variable"),
+        ("IFS=x ls", "variable"),
+        ("IFS=x; read y", "variable"),
+        ("read() { ls; }; IFS=x read y", "variable"),
+        ("awk '{print > \"f\"}' x", "program_text"),
+        ("awk '$1 > 2 {print $1 > \"f\"}' x", "program_text"),
+        ("awk '/a/ || /b/ {print | \"ls\"}' x", "program_text"),
+        ("sed 's:[[:space:]]:e:' f", "program_text"),
+        ("sed 'i\\\nx\ne ls' f", "program_text"),
+        ("sed -i '' 's/a/b/e' f", "program_text"),
+        ("bash setup.sh", "program"),
+        (". setup.sh", "program"),
+        ("git init --t=x", "option"),
+        ("git add --p", "option"),
+        ("git cat-file --batch", "option"),
+        ("git init --separate=x", "option"),
+        ("make CC=sudo", "program_text"),
+        ("make VPATH=x", "program_text"),
+        ("deno", "input"),
+        ("mocha --import='data:text/javascript,x'", "program_text"),
+        ("deno run ' DA\nTA:,x'", "program_text"),
+        ("go build -ldflags '-extld x'", "option"),
+        ("go test -gcflags=-toolexec", "option"),
+        ("jq -L x .", "option"),
+        ("jq -nf x", "option"),
+        ("jq 'include \"x\"; .'", "program_text"),
+        ("jq \"$x\" f", "program_text"),
+        ("jq --arg a $x . f", "program_text"),
+        ("coverage run -pm timeit x", "option"),
+        ("coverage run --rcfile=x y.py", "option"),
+        ("pytest -xo addopts=--pdb", "option"),
+        ("dotnet build -T:Publish", "option"),
+        ("gradle test -Dx=y", "option"),
+        ("wc \"$x\"", "arguments"),
+        ("du $x", "arguments"),
+        ("find -files0-from - -delete", "option"),
+        ("ar -M", "option"),
+        ("export A=$x", "variable"),
+        ("p0 >&-v", "syntax"),
         ("GIT_SSH_COMMAND=x git status", "variable"),
         ("export LD_PRELOAD=x", "variable"),
         ("git -c alias.x='!ls' x", "option"),
@@ -137,7 +180,6 @@ fn what_cannot_be_known_is_opaque() {
         ("read PATH", "variable"),
         ("set -o keyword", "alias"),
         ("export TAR_OPTIONS=x", "variable"),
-        ("find . -exec tar cf a + -I sh \\;", "arguments"),
         ("make -sf /dev/stdin", "program_text"),
         ("make 'x!=ls'", "program_text"),
         ("tar cf a -vIsh x", "option"),
@@ -164,7 +206,6 @@ fn what_cannot_be_known_is_opaque() {
         ("echo $(($1))", "evaluates"),
         ("declare -i x; y='a[$(ls)]'; x=y", "evaluates"),
         ("y='a[$(ls)]'; x=([y]=1)", "evaluates"),
-        ("find -files0-from l -exec curl x \\;", "arguments"),
         ("mapfile -C 'curl x' -c 1 x < f", "evaluates"),
         ("sort --co=sh x", "option"),
         ("tar cf evil.org:x f", "option"),
@@ -219,7 +260,20 @@ fn files_are_named_from_the_root() {
         ("d=.ssh; cat ~/$d/x", "~/.ssh/x".to_owned()),
         ("false && d=x; cat ~/$d/x", "~/$d/x?".to_owned()),
         ("for f in .e*; do cat \"$f\"; done", "/repo/.e*?".to_owned()),
-        ("x='/etc/shado?'; cat $x", "/etc/shado?".to_owned()),
+        ("x='/etc/shado?'; cat $x", "/etc/shado??".to_owned()),
+        ("cat id_rs? a/b[12]/c src/*.rs", "/repo/a/b[12]/c? /repo/id_rs?? /repo/src/*.rs".to_owned()),
+        ("cd src && cat ../a", "/repo/src /repo/a?".to_owned()),
+        ("cd src && cd .. && cat a", "/repo/src /repo? /repo/a".to_owned()),
+        ("cd -P src/.. && cat a", "/repo? a?".to_owned()),
+        ("cd -P src; cat a", "/repo/src /repo/a /repo/src/a".to_owned()),
+        ("ln -s ../../etc l", ".*? /etc* /repo/l*".to_owned()),
+        ("ln -s a/b l", "/repo/a/b* /repo/l*".to_owned()),
+        ("ar x a.a", ".*? /repo/a.a* /repo/x*".to_owned()),
+        ("make -C .git/hooks pre-commit", "/repo/.git/hooks /repo/.git/hooks/pre-commit* /repo/pre-commit".to_owned()),
+        ("git log -- '*.rs' '.e*' ':!x'", ".e*? /repo/*.rs /repo/log :!x?".to_owned()),
+        ("git grep -n '[a-z]*' src", "/repo/grep /repo/src".to_owned()),
+        ("git commit -m $x", "$x? /repo/commit".to_owned()),
+        ("bash ./x/../y.sh", "/repo/y.sh?".to_owned()),
         ("grep -v -- -zzz ~/x", "~/x".to_owned()),
         ("command cd /etc && cat x", "/etc x?".to_owned()),
         ("(f() { cat x; }; cd /etc; f)", "x? /etc".to_owned()),
@@ -246,6 +300,56 @@ fn files_are_named_from_the_root() {
         ("curl -d@/etc/passwd x", "/etc/passwd* /passwd* /repo/@/etc/passwd* /repo/c/passwd* /repo/etc/passwd* /repo/passwd* /repo/tc/passwd* /repo/x*".to_owned()),
     ] {
         assert_eq!(files(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_only_looks_is_known() {
+    for text in [
+        "awk '$3 > 10' f",
+        "awk '/a/ || /b/ {print $1}' f",
+        "awk 'length($0) > 120 {print}' f",
+        "sed '3i x' f",
+        "sed 's/^[[:space:]]*//' f",
+        "sed -i '' 's/a/b/' f",
+        "IFS= read -r x < f",
+        "jq '.environment | .env' f",
+        "jq -r --arg v \"$x\" '.[$v]' f",
+        "go build -ldflags '-s -w -X main.v=1' .",
+        "go test -run X ./...",
+        "mvn test -Dtest=A",
+        "coverage run -m pytest -q",
+        "coverage run --branch x.py",
+        "git grep -n x",
+        "git log --oneline --stat",
+        "wc -l *.md",
+        "ar rcs a.a b.o",
+        "deno --version",
+        "bash ./setup.sh",
+    ] {
+        assert!(!told(text).contains('!'), "{text}: {}", told(text));
+    }
+}
+
+#[test]
+fn what_find_comes_to_is_known_by_its_endings() {
+    for (text, expected) in [
+        ("find src -name '*.rs' -exec grep x {} +", "/repo/src/*.rs"),
+        ("find src lib -name 'Cargo.toml' -exec cat {} +", "/repo/lib/Cargo.toml /repo/src/Cargo.toml"),
+        ("find -type f -exec grep x {} +", "/repo"),
+        ("find src -name '.e*' -exec cat {} +", "{}?"),
+        ("find src -name 'a?' -exec cat {} +", "{}?"),
+        ("find src -path ./.env -exec cat {} +", "{}?"),
+        ("find -L src -exec cat {} +", "{}?"),
+        ("find ~ -name a -execdir cat b \\;", "b?"),
+        ("find src -name '*.o' -delete", "/repo/src/*.o*"),
+        ("find src -name CLAUDE.md -delete", "/repo/src/CLAUDE.md*"),
+        ("find -delete", "/repo*"),
+        ("find src ! -name '*.o' -delete", "/repo/src* /repo/src/*.o*"),
+        ("find src -path '*k*' -delete", ".*?"),
+    ] {
+        let files: Vec<String> = files(text).split(' ').map(str::to_owned).collect();
+        assert!(expected.split(' ').all(|file| files.iter().any(|known| known == file)), "{text}: {files:?}");
     }
 }
 

@@ -11,6 +11,8 @@ const ALLOWLIST: &str = include_str!("../../../../examples/hooks/allowlist.yaml"
 const EVERYDAY: &str = include_str!("hooks/everyday.txt");
 /// What the documentation of hooks says is refused, or asks a person.
 const FORBIDDEN: &str = include_str!("hooks/forbidden.txt");
+/// Texts that come to more than they seem to. Other spellings of them may be harmless.
+const ATTACKS: &str = include_str!("hooks/attacks.txt");
 
 fn calls(text: &str) -> Vec<(String, String)> {
     let mut calls: Vec<(String, String)> = Vec::new();
@@ -67,8 +69,9 @@ fn everyday_work_is_left_alone() {
 fn what_is_forbidden_is_not_allowed() {
     for text in [AGENT, ALLOWLIST] {
         let policy = policy(text);
-        let allowed: Vec<String> = calls(FORBIDDEN)
+        let allowed: Vec<String> = [FORBIDDEN, ATTACKS]
             .into_iter()
+            .flat_map(calls)
             .filter(|(tool, about)| decided_on(&policy, tool, about).outcome() == Outcome::Allow)
             .map(|(tool, about)| format!("{tool}: {about}"))
             .collect();

@@ -311,6 +311,7 @@ impl<'a> Values<'a> {
     fn followed(&self, name: &str, index: usize, steps: usize) -> Option<&[Assigned]> {
         // `cd` sets `PWD` again.
         if self.unknown
+            || self.made.get() > MAX_TOLD_BYTES
             || steps > MAX_STEPS
             || self.changed.contains(name)
             || SET_BY_SHELL.contains(&name)

@@ -372,6 +372,8 @@ fn nothing_is_too_deep_or_too_long() {
         format!("cat {}", "=a".repeat(30_000)),
         format!("cat {}", ("=a".repeat(60) + " ").repeat(500)),
         format!("x={}; cat {}", "a".repeat(30_000), "$x ".repeat(10_000)),
+        format!("x={}; cat {}", "1".repeat(30_000), "$x ".repeat(10_000)),
+        format!("x={}; exit {}", "1".repeat(30_000), "\"$x$x\" ".repeat(5_000)),
         format!("x={}; cat {}", "a".repeat(30_000), "$x".repeat(15_000)),
         format!("cd /{}; {}", "a".repeat(30_000), "cat b;".repeat(900)),
         format!("cat {}", "{a,b}".repeat(5).as_str().to_owned() + &" {a,b}{c,d}".repeat(4_000)),

@@ -1,6 +1,6 @@
 //! The words that braces make of one.
 
-use crate::values::MAX_READINGS;
+use crate::MAX_READINGS;
 use crate::word::Part;
 
 /// The words that braces make of one, as in `a{b,c}`. `None` for those that are not followed, as `{1..3}`, and for too many.

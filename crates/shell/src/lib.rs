@@ -42,6 +42,9 @@ use std::collections::BTreeSet;
 
 pub use path::{NamedPath, goes_back, is_read_alike, normalized};
 
+/// The most texts that one word may come to.
+pub(crate) const MAX_READINGS: usize = 32;
+
 /// The longest text that is read, in bytes.
 pub const MAX_TEXT_BYTES: usize = 64 * 1024;
 /// The most commands of a text.

@@ -7,10 +7,8 @@ use crate::braces::braces;
 use crate::reader::{Found, Joint};
 use crate::variables::{is_decisive, is_evaluated};
 use crate::word::{Part, Word, is_name};
-use crate::{MAX_TEXT_BYTES, MAX_TOLD_BYTES};
+use crate::{MAX_READINGS, MAX_TEXT_BYTES, MAX_TOLD_BYTES};
 
-/// The most texts that one word may come to.
-pub(crate) const MAX_READINGS: usize = 32;
 /// The name of a pipe.
 const PIPE: &str = "/dev/fd/63";
 /// How many variables a value may go through.

@@ -258,7 +258,8 @@ fn exported_for_others(place: &Place) {
     let said: Vec<_> = records.iter().map(|record| [member(record, "tool_name"), member(record, "outcome")]).collect();
     let expected = [["read", "allowed"], ["delete", "denied"]].map(|words| words.map(Json::from));
     assert_eq!(said, expected);
-    assert_eq!(member(&records[1], "previous_hash"), member(&records[0], "event_hash"));
+    let hashes = records.first().zip(records.last()).unwrap();
+    assert_eq!(member(hashes.1, "previous_hash"), member(hashes.0, "event_hash"));
     let trace = as_form("runtime-trace");
     std::fs::write(place.at("trace.json"), &trace).unwrap();
     assert!(place.proofmark(&["receipt", "verify", "trace.json"]).status.success(), "{trace}");

@@ -61,7 +61,7 @@ impl Writing {
             }
         }
         // Signed before the clock runs.
-        let receipts = (0..100_000).map(|number| sample_of(key, number)).collect::<anyhow::Result<Vec<_>>>()?;
+        let receipts = (0..250_000).map(|number| sample_of(key, number)).collect::<anyhow::Result<Vec<_>>>()?;
         Ok(Self { folder, store, receipts: std::cell::RefCell::new(receipts.into_iter()) })
     }
 

@@ -88,6 +88,7 @@ impl Form {
 
 impl Export {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        self.options_fit_the_form()?;
         let mut out = out::stdout();
         if self.form.is_signed() {
             return self.run_signed(config);
@@ -123,6 +124,19 @@ impl Export {
 }
 
 impl Export {
+    /// Refuses an option that the format would ignore.
+    fn options_fit_the_form(&self) -> anyhow::Result<()> {
+        if self.suite_name.is_some() && self.form != Form::InToto {
+            let help = "add `--as in-toto`, or leave `--suite-name` out";
+            return Err(with_help("use `--suite-name`: only a Test Result names the suite", help));
+        }
+        if self.bundle && !matches!(self.form, Form::InToto | Form::Svr) {
+            let help = "add `--as in-toto` or `--as svr`, or leave `--bundle` out";
+            return Err(with_help("use `--bundle`: only an attestation goes into a Sigstore bundle", help));
+        }
+        Ok(())
+    }
+
     /// Writes documents in formats that are signed again, by the key that signed the document.
     fn run_signed(self, config: &Config) -> anyhow::Result<Exit> {
         if self.ids.is_empty() {

@@ -119,10 +119,11 @@ fn what_leaves_in_another_format_is_verified_back() {
     let file = place.file("right.json", request(RIGHT));
     let id = verified(&place, &file);
     assert_eq!(place.run(&["log", "init", ORIGIN]).code, 0);
-    for (form, kind) in [("in-toto", "attestation"), ("svr", "attestation")] {
-        let name = saved(&place, form, place.run(&["receipt", "export", &id, "--as", form, "--suite-name", "right"]));
+    for (form, options) in [("in-toto", &["--suite-name", "right"][..]), ("svr", &[])] {
+        let export = [&["receipt", "export", &id, "--as", form][..], options].concat();
+        let name = saved(&place, form, place.run(&export));
         let good = place.run(&["receipt", "verify", &name, "--json"]);
-        assert_eq!((good.code, text(&object(&good), "document").as_str()), (0, kind), "{good:?}");
+        assert_eq!((good.code, text(&object(&good), "document").as_str()), (0, "attestation"), "{good:?}");
         let changed = fs::read_to_string(&name).unwrap().replacen("\"sig\":\"", "\"sig\":\"AA", 1);
         let changed = place.run(&["receipt", "verify", &place.file("changed", changed)]);
         assert_ne!(changed.code, 0, "{changed:?}");
@@ -141,6 +142,12 @@ fn what_leaves_in_another_format_is_verified_back() {
             let changed = place.run(&["receipt", "verify", &place.file("changed", changed)]);
             assert_ne!(changed.code, 0, "{changed:?}");
         }
+    }
+    for ignored in
+        [&["--suite-name", "right"][..], &["--as", "svr", "--suite-name", "right"], &["--as", "cose", "--bundle"]]
+    {
+        let refused = place.run(&[&["receipt", "export", &id][..], ignored].concat());
+        assert!(refused.code == 2 && refused.stderr.contains("leave `--"), "{refused:?}");
     }
     attested_by_the_wrong_key(&place, &id);
     // The statement that was registered is in the log as well.

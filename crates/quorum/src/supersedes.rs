@@ -39,7 +39,7 @@ impl SupersedesError {
             Self::Malformed(error) => error.help(),
             Self::NotValid { status, .. } => status.help(),
             Self::IdOnly => Some("write `{receipt_id, hash}`".to_owned()),
-            Self::OtherReceipt(_) => Some("give the earlier receipt as it was issued".to_owned()),
+            Self::OtherReceipt(_) => Some("use the original of the earlier receipt, unchanged".to_owned()),
             Self::None | Self::OtherSigner | Self::OtherWork => None,
         }
     }

@@ -16,7 +16,7 @@ const FOLDERS: [(&str, &str, &str); 6] = [
     ("valid-ccf-vds2", "unknown_algorithm", "malformed_statement"),
     ("fail-tampered-path", "signature_mismatch", "malformed_statement"),
     ("fail-unsupported-vds", "unknown_structure", "malformed_statement"),
-    // The receipt is of the statement as it was changed.
+    // The log issued this receipt for the statement with the changed signature.
     ("fail-bad-statement-sig", "ok", "malformed_statement"),
 ];
 

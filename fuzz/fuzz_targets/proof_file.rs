@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use proofmark_receipt::Sha256Digest;
-use proofmark_tlog::{Answer, ProofFile, TrustedKeys, verify_proof};
+use proofmark_receipt::{Answer, Sha256Digest};
+use proofmark_tlog::{ProofFile, TrustedKeys, verify_proof};
 
 fuzz_target!(|bytes: &[u8]| {
     let found = verify_proof(bytes, &Sha256Digest::of(b""), TrustedKeys::default());

@@ -4,10 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use proofmark_quorum::{
-    Answer, Bundle, Given, Judgment, MAX_ON, MAX_REVIEWS, MAX_STATEMENT_BYTES, Quorum, check_judgment, recount,
-    supersedes,
+    Bundle, Given, Judgment, MAX_ON, MAX_REVIEWS, MAX_STATEMENT_BYTES, Quorum, check_judgment, recount, supersedes,
 };
-use proofmark_receipt::{Receipt, Timestamp, Verdict};
+use proofmark_receipt::{Answer, Receipt, Timestamp, Verdict};
 
 fuzz_target!(|bytes: &[u8]| {
     let now = Timestamp::from_unix_millis(0);

@@ -4,10 +4,8 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use proofmark_interop::cose;
-use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp, object};
-use proofmark_tlog::{
-    Answer, Code, MAX_PROOF_FILE_BYTES, ProofVerification, TrustedKeys, Witnessed, entry_of, verify_proof,
-};
+use proofmark_receipt::{Answer, Json, Object, Sha256Digest, Timestamp, object};
+use proofmark_tlog::{Code, MAX_PROOF_FILE_BYTES, ProofVerification, TrustedKeys, Witnessed, entry_of, verify_proof};
 
 use crate::exit::Exit;
 use crate::input;

@@ -1,8 +1,6 @@
 use proofmark_receipt::document::DocumentError;
-use proofmark_receipt::{ReceiptId, SignatureStatus, Timestamp, Verdict, shown};
+use proofmark_receipt::{Answer, ReceiptId, SignatureStatus, Timestamp, Verdict, shown};
 use thiserror::Error;
-
-use crate::answer::Answer;
 
 /// What is wrong with a receipt of tier 2 or 3, or why it does not count for its reader.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -81,7 +79,7 @@ impl TierError {
             Self::Receipt(status) => return status.help(),
             Self::MalformedQuorum(error) | Self::MalformedJudgment(error) => return error.help(),
             Self::MemberMissing(_) => "give the receipts of all reviews",
-            Self::MemberMismatch { .. } => "give the receipt as it was issued",
+            Self::MemberMismatch { .. } => "use the original receipt, unchanged",
             Self::ShownMismatch => "give the bytes that were on the screen",
             Self::QuorumNotMet { .. } | Self::QuorumIncomplete { .. } => "ask more of the reviewers",
             Self::Expired(_) => "ask for a new judgment",

@@ -8,7 +8,6 @@
 //! its members and the reader's [`Reviewers`]. `judgment` is the form of `metadata.judgment`, `person` checks one. `reference` and
 //! `supersedes` are what one receipt says of another, `bundle` is the file in which a quorum travels, and `error` has the codes.
 
-mod answer;
 mod bundle;
 mod challenge;
 mod compose;
@@ -22,10 +21,10 @@ mod recount;
 mod reference;
 mod reviewers;
 mod rule;
+mod status;
 pub mod supersedes;
 mod work;
 
-pub use answer::{Answer, QuorumStatus};
 pub use bundle::{Bundle, BundleError};
 pub use challenge::{Challenge, ParseChallengeError};
 pub use compose::{ComposeError, Composition, Member};
@@ -38,3 +37,4 @@ pub use recount::{QuorumDemand, Recount, recount};
 pub use reference::Reference;
 pub use reviewers::{MAX_REVIEWERS, MAX_REVIEWERS_BYTES, Reviewers, ReviewersError, ReviewersErrorKind};
 pub use rule::{Ruling, Tally};
+pub use status::QuorumStatus;

@@ -1,8 +1,9 @@
 //! A judgment checked offline: what its reader knows of keys, roles and receipts decides whether it counts.
 
-use proofmark_receipt::{Profile, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, verify_receipt};
+use proofmark_receipt::{
+    Answer, Profile, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, verify_receipt,
+};
 
-use crate::answer::Answer;
 use crate::error::TierError;
 use crate::judgment::Judgment;
 use crate::quorum::TIER as QUORUM_TIER;

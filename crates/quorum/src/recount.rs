@@ -3,14 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 
-use proofmark_receipt::{Profile, Receipt, ReceiptId, SignerId, Timestamp, verify_receipt};
+use proofmark_receipt::{Answer, Profile, Receipt, ReceiptId, SignerId, Timestamp, verify_receipt};
 
-use crate::answer::{Answer, QuorumStatus};
 use crate::error::TierError;
 use crate::judgment::Judgment;
 use crate::outcomes::outcomes;
 use crate::quorum::{Quorum, Review, TIER};
 use crate::reviewers::Reviewers;
+use crate::status::QuorumStatus;
 use crate::work::{common_tests, other_work, repeats};
 
 /// What a reader demands of a quorum.

@@ -33,6 +33,7 @@
 //! # Ok::<(), proofmark_receipt::SignError>(())
 //! ```
 
+mod answer;
 mod chain;
 mod digest;
 pub mod document;
@@ -58,6 +59,7 @@ mod timestamp;
 mod verification;
 mod verify;
 
+pub use answer::Answer;
 pub use chain::{ChainError, ChainLoss, ChainVerifier, SignedEnd, verify_chain, verify_links};
 pub use digest::{ParseDigestError, Sha256Digest};
 pub use draft::Draft;

@@ -1,23 +1,4 @@
-/// What verifying something of the log comes to, as for receipts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Answer {
-    Valid,
-    Invalid,
-    /// Nothing could be verified.
-    Undecidable,
-}
-
-impl Answer {
-    /// Its word in results.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Valid => "valid",
-            Self::Invalid => "invalid",
-            Self::Undecidable => "undecidable",
-        }
-    }
-}
+use proofmark_receipt::Answer;
 
 /// Declares [`Code`] from its names, words and answers.
 macro_rules! codes {

@@ -33,7 +33,7 @@ pub use append::Appender;
 pub use audit::{AuditError, Audited, LogFiles, audit};
 pub use bundle::{BUNDLE_ENTRY_BYTES, BundleError, bundle, read_bundle};
 pub use checkpoint::{Checkpoint, CheckpointError, CheckpointTextError, HistoryError, LogSigner, SignedCheckpoint};
-pub use code::{Answer, Code};
+pub use code::Code;
 pub use cosignature::{Cosignature, Cosigner, MAX_TIME};
 pub use hash::{Hash, ParseHashError, leaf, node};
 pub use key::{KeyNameError, KeyType, PrivateKeyError, Vkey, VkeyError};

@@ -1,11 +1,11 @@
-use proofmark_receipt::Sha256Digest;
 use proofmark_receipt::json::{Json, JsonError};
+use proofmark_receipt::{Answer, Sha256Digest};
 use thiserror::Error;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, SignedCheckpoint};
 use crate::proof::{self, ProofError};
 use crate::proof_file::{ProofFile, ProofFileError};
-use crate::{Answer, Code, Cosignature, Policy, Vkey, leaf};
+use crate::{Code, Cosignature, Policy, Vkey, leaf};
 
 /// The tag of `COSE_Sign1`, which COSE documents begin with (RFC 9052, section 4.2). No JSON begins with it.
 const COSE_SIGN1: u8 = 0xd2;

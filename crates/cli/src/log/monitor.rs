@@ -10,12 +10,12 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use proofmark_keys::owned;
 use proofmark_log::LogSource;
-use proofmark_receipt::{Receipt, Sha256Digest, Verdict, object};
+use proofmark_receipt::{Answer, Receipt, Sha256Digest, Verdict, object};
 use proofmark_server::{LogClient, RemoteLog};
 use proofmark_store::{Filter, MAX_PAGE, Store};
 use proofmark_tlog::{
-    Answer, Appender, AuditError, Audited, Checkpoint, Code, MAX_NOTE_BYTES, SignedCheckpoint, TILE_HASHES, Vkey,
-    audit, consistency_proof,
+    Appender, AuditError, Audited, Checkpoint, Code, MAX_NOTE_BYTES, SignedCheckpoint, TILE_HASHES, Vkey, audit,
+    consistency_proof,
 };
 
 use super::mirror::refused;

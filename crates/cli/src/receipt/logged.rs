@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use proofmark_keys::{Checked, Claims};
-use proofmark_receipt::{Json, Object, Sha256Digest};
-use proofmark_tlog::{Answer, ProofVerification, Vkey, Witnessed};
+use proofmark_receipt::{Answer, Json, Object, Sha256Digest};
+use proofmark_tlog::{ProofVerification, Vkey, Witnessed};
 
 use super::demands::Unmet;
 use crate::config::Config;

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use clap::Args;
 use proofmark_keys::KnownSigners;
 use proofmark_quorum::{
-    Answer, Given, Judgment, MAX_REVIEWERS_BYTES, Quorum, QuorumDemand, QuorumStatus, Reviewers, RoleKeys, TierError,
+    Given, Judgment, MAX_REVIEWERS_BYTES, Quorum, QuorumDemand, QuorumStatus, Reviewers, RoleKeys, TierError,
     check_judgment, recount,
 };
-use proofmark_receipt::{Json, Object, Receipt, SignerId, Trust, object};
+use proofmark_receipt::{Answer, Json, Object, Receipt, SignerId, Trust, object};
 use proofmark_verifier::now;
 
 use crate::error::CommandError;

@@ -2,7 +2,8 @@ use std::fs;
 use std::sync::Barrier;
 
 use proofmark_log::{LogError, audit_store};
-use proofmark_tlog::{Answer, SignedCheckpoint, TrustedKeys, verify_proof};
+use proofmark_receipt::Answer;
+use proofmark_tlog::{SignedCheckpoint, TrustedKeys, verify_proof};
 
 use crate::samples::{Place, add, digest, keeper};
 

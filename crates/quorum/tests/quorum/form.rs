@@ -1,7 +1,7 @@
 //! The strict readers: what is not of the form is refused, at its place.
 
-use proofmark_quorum::{AgreeOn, Answer, Judgment, Quorum, TierError, check_judgment, recount};
-use proofmark_receipt::{Detail, Draft, Json, Object, Results, Status, Timestamp, Verdict, object};
+use proofmark_quorum::{AgreeOn, Judgment, Quorum, TierError, check_judgment, recount};
+use proofmark_receipt::{Answer, Detail, Draft, Json, Object, Results, Status, Timestamp, Verdict, object};
 
 use crate::judgment::given;
 use crate::samples::{

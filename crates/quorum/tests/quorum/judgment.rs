@@ -1,9 +1,7 @@
 //! A person's judgment, drafted and checked.
 
-use proofmark_quorum::{
-    AgreeOn, Answer, Given, Judgment, JudgmentCheck, JudgmentError, MAX_ON, Reference, check_judgment,
-};
-use proofmark_receipt::{Draft, Receipt, Sha256Digest, SignerId, Status, Timestamp, Trust};
+use proofmark_quorum::{AgreeOn, Given, Judgment, JudgmentCheck, JudgmentError, MAX_ON, Reference, check_judgment};
+use proofmark_receipt::{Answer, Draft, Receipt, Sha256Digest, SignerId, Status, Timestamp, Trust};
 
 use crate::samples::{
     FAIL, PASS, approving, criterion, id, judged, key, minutes, opinion, signed, three, verification,

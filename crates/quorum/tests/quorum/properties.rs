@@ -2,8 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use proofmark_quorum::{AgreeOn, Answer, Bundle, QuorumDemand, QuorumStatus, Reviewers, recount};
-use proofmark_receipt::{Draft, Json, Receipt, Status, Verdict};
+use proofmark_quorum::{AgreeOn, Bundle, QuorumDemand, QuorumStatus, Reviewers, recount};
+use proofmark_receipt::{Answer, Draft, Json, Receipt, Status, Verdict};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

@@ -3,9 +3,9 @@
 use std::num::NonZeroUsize;
 
 use proofmark_quorum::{
-    AgreeOn, Answer, Bundle, BundleError, Judgment, QuorumDemand, QuorumStatus, Recount, Reviewers, recount,
+    AgreeOn, Bundle, BundleError, Judgment, QuorumDemand, QuorumStatus, Recount, Reviewers, recount,
 };
-use proofmark_receipt::{Draft, Receipt, Results, Sha256Digest, Status, Verdict};
+use proofmark_receipt::{Answer, Draft, Receipt, Results, Sha256Digest, Status, Verdict};
 
 use crate::samples::{
     FAIL, PASS, approving, composed, id, key, members, minutes, opinion, review, signed, three, verification, within,

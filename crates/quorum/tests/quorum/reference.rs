@@ -1,10 +1,8 @@
 //! `docs/reviews.md` says what the code says.
 
-use proofmark_quorum::{
-    Answer, MAX_ON, MAX_REVIEWERS, MAX_REVIEWS, MAX_STATEMENT_BYTES, MIN_REVIEWS, Reviewers, TierError,
-};
-use proofmark_receipt::Verdict;
+use proofmark_quorum::{MAX_ON, MAX_REVIEWERS, MAX_REVIEWS, MAX_STATEMENT_BYTES, MIN_REVIEWS, Reviewers, TierError};
 use proofmark_receipt::document::{Cause, DocumentError, Place};
+use proofmark_receipt::{Answer, Verdict};
 
 use crate::samples::{id, minutes};
 

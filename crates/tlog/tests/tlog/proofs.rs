@@ -1,6 +1,6 @@
 //! Proof files.
 
-use proofmark_receipt::Sha256Digest;
+use proofmark_receipt::{Answer, Sha256Digest};
 use proofmark_tlog::*;
 use proptest::prelude::*;
 

@@ -117,7 +117,7 @@ function readLine(line) {
 }
 
 /**
- * The lines with the name and the id of a key, verified or not. Lines with the same name and another key id are of other keys.
+ * The lines with the name and the id of a key, verified or not. Lines with the same name and another key id belong to other keys.
  *
  * @param {Note} note @param {Vkey} key
  */

@@ -30,7 +30,7 @@ export function copied(source) {
 }
 
 /**
- * The bytes of a source, which nobody can change while they are verified.
+ * A copy of the bytes of a source, so that they cannot change while they are verified.
  *
  * @param {Source} source
  * @returns {Uint8Array<ArrayBuffer> | null} null for a string with half of a surrogate pair, which has no UTF-8

@@ -12,7 +12,7 @@ use proofmark_receipt::{Json, Sha256Digest, SigningKey, Timestamp};
 use proofmark_session::{Decided, Event, SessionDocument};
 use proofmark_store::TenantStore;
 
-/// What a session has come to, entry by entry.
+/// What happened in a session, entry by entry.
 pub(crate) struct Exported<'s> {
     store: &'s TenantStore<'s>,
     session: Option<GuardedSession>,

@@ -49,7 +49,7 @@ pub struct Published {
     pub is_new: bool,
 }
 
-/// What asking witnesses has come to.
+/// The result of asking witnesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cosigning {
     /// How many cosigned.
@@ -220,7 +220,7 @@ impl<'s> LogKeeper<'s> {
 
     /// The checkpoint that the home keeps.
     fn kept(&self) -> Result<Option<Checkpoint>, LogError> {
-        // A log or a key that was replaced since this process began signs nothing any more.
+        // A log or key that was replaced since this process began no longer signs.
         if self.home.vkeys()?.last() != Some(self.vkey()) {
             return Err(LogError::Replaced(self.vkey().name().to_owned()));
         }

@@ -25,7 +25,7 @@ pub struct Given<'a> {
     pub now: &'a Timestamp,
 }
 
-/// What checking a judgment comes to.
+/// The result of checking a judgment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgmentCheck {
     /// About the receipt.

@@ -106,7 +106,7 @@ impl Quorum {
         read::quorum(receipt).map_err(TierError::MalformedQuorum)
     }
 
-    /// What the rule comes to.
+    /// The result of the rule.
     #[must_use]
     pub fn ruling(&self) -> Ruling {
         let ballot = |review: &Review| Ballot { verdict: review.verdict, outcomes: review.outcomes };
@@ -169,12 +169,12 @@ impl Review {
     }
 }
 
-/// Whether a quorum may have so many reviews.
+/// Whether a quorum may have this number of reviews.
 pub(crate) fn is_size(reviews: usize) -> bool {
     (MIN_REVIEWS..=MAX_REVIEWS).contains(&reviews)
 }
 
-/// Whether so many of the reviews suffice: more than half, so that two answers cannot both win.
+/// Whether this number of reviews suffices: more than half, so that two answers cannot both win.
 pub(crate) fn is_threshold(threshold: usize, reviews: usize) -> bool {
     threshold <= reviews && threshold > reviews / 2
 }

@@ -24,7 +24,7 @@ pub struct QuorumDemand<'a> {
     pub complete: bool,
 }
 
-/// What counting a quorum again comes to.
+/// The result of counting a quorum again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recount {
     /// About the receipt.

@@ -24,7 +24,7 @@ pub struct Tally {
     pub none: usize,
 }
 
-/// What the rule comes to.
+/// The result of the rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruling {
     /// `pass`, `fail`, or `error` where too few agree.

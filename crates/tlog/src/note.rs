@@ -102,7 +102,7 @@ impl<'a> Note<'a> {
         self.text
     }
 
-    /// Whether this key of type `01` has signed the text. Lines with the same name and another key id are of other keys.
+    /// Whether this key of type `01` has signed the text. Lines with the same name and another key id belong to other keys.
     ///
     /// # Errors
     /// [`SignatureMismatch`] when a line of the key does not verify, which spoils the whole note.

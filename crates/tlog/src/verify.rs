@@ -19,7 +19,7 @@ pub struct TrustedKeys<'a> {
     pub policy: Option<&'a Policy>,
 }
 
-/// What verifying a proof file comes to.
+/// The result of verifying a proof file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProofVerification {
     pub answer: Answer,

@@ -88,7 +88,7 @@ pub(super) fn svr(document: &Document, key: &SigningKey) -> anyhow::Result<Json>
     Ok(intoto::sign_svr(document, key).map_err(failed)?.into())
 }
 
-/// What verifying a document in an envelope comes to.
+/// The result of verifying a document in an envelope.
 pub(super) struct Exported {
     pub(super) checked: Checked,
     /// What an attestation says, as names and values.

@@ -35,7 +35,7 @@ pub(super) struct Proofs {
     trusted: TrustedLogs,
 }
 
-/// What proofs come to for one document.
+/// The result of verifying the proofs of one document.
 pub(super) struct Proven {
     receipt: (ProofVerification, Sha256Digest),
     suite: Option<(ProofVerification, Sha256Digest)>,

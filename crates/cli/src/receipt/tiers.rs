@@ -49,7 +49,7 @@ pub(super) struct Tiers {
     receipts: Vec<Receipt>,
 }
 
-/// What counting a quorum or checking a judgment comes to.
+/// The result of counting a quorum or checking a judgment.
 pub(super) struct Tier {
     pub(super) label: String,
     pub(super) exit: Exit,

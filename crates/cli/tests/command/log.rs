@@ -54,19 +54,19 @@ fn a_suite_that_was_logged_first_is_proven_to_stand_before_the_work() {
     let of_another = verify(&early, &late_proof);
     assert!(of_another.code == 1 && of_another.stdout.contains("inclusion_mismatch"), "{of_another:?}");
 
-    // Of two trees nobody but witnesses says that they are one history.
+    // Only witnesses can say that two trees are one history.
     verified(&place, &file);
     let newer = saved(&place, "newer.tlog-proof", place.run(&["log", "prove", &late]));
     let two_trees = verify(&late, &newer);
     assert!(two_trees.code == 1 && two_trees.stdout.contains("suite_not_before"), "{two_trees:?}");
-    // A log that is named for nothing was verified by nobody.
+    // A log that no proof needs was not verified.
     let for_nothing = place.run(&["receipt", "verify", &late, "--log-key", &key]);
     assert!(for_nothing.code == 2 && for_nothing.stderr.contains("--proof"), "{for_nothing:?}");
     let policy = place.file("policy.txt", format!("log {key}\nquorum none\n"));
     let unwitnessed = place.run(&["log", "verify", &late_proof, "--log-policy", &policy, "--max-age", "1h"]);
     assert!(unwitnessed.code == 1 && unwitnessed.stdout.contains("too_old"), "{unwitnessed:?}");
 
-    // Of a log that nobody knows, nothing is said.
+    // An unknown log is not mentioned.
     let other = text(&object(&Place::new().run(&["log", "init", ORIGIN, "--json"])), "key");
     let unknown = place.run(&["log", "verify", &late_proof, "--log-key", &other]);
     assert!(unknown.code == 2 && unknown.stdout.contains("unsigned_by_log"), "{unknown:?}");

@@ -75,7 +75,7 @@ fn a_judgment_counts_in_a_role_that_its_key_holds() {
     let brief = place.file("brief.txt", "double it");
     let of_file = ["review", &work, "--brief", &brief, "--key", "ann", "--role", "owner", "--note", "Good.", "--yes"];
     assert_eq!(place.run(&of_file).code, 0);
-    // Without a terminal nobody can be asked.
+    // Without a terminal, the user cannot be asked.
     let unasked = place.run(&["review", &id, "--key", "ann", "--role", "owner", "--note", "Good."]);
     assert!(unasked.code == 2 && unasked.stderr.contains("--yes"), "{unasked:?}");
     assert!(serves_no_action(&place, &judgment));

@@ -220,7 +220,7 @@ fn two_histories_shown_to_two_clients_are_found() {
     assert!(out(&found).contains("split_view"), "{found:?}");
     let kept = std::fs::read_dir(&state).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert!(kept.into_iter().any(|name| name.starts_with("other-")), "both are kept as evidence");
-    // A store that has lost entries is not signed for any more, and the server says so.
+    // The server no longer signs for a store that has lost entries, and says so.
     home.sql("DELETE FROM log_entries WHERE number = 1");
     servers[0].until(|status| status.contains("\"log\":"));
     // Without a log nothing is shown.

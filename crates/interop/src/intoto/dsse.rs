@@ -117,7 +117,7 @@ fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     [head.as_bytes(), payload].concat()
 }
 
-/// The signatures that can be of Ed25519; others are of keys that are not known here.
+/// The signatures that have the length of Ed25519; others belong to unknown keys.
 fn signatures(envelope: &Object) -> Result<Vec<[u8; 64]>, ExportError> {
     let malformed = ExportError::MalformedEnvelope;
     let list = envelope.get("signatures").and_then(Json::as_array);

@@ -18,7 +18,7 @@ pub const ACTION_ALLOWED: &str = "PROOFMARK_ACTION_ALLOWED";
 /// Kinds of receipts other than that of verified work; a client that names one as its task's type makes no such receipt.
 const OTHER_KINDS: [&str; 3] = ["step_acceptance", "approval", "quorum"];
 
-/// The Test Result that a receipt of verified work comes to, signed by nobody.
+/// The Test Result for a receipt of verified work, unsigned.
 ///
 /// `suite` is the name of the suite, where the caller knows it: some readers know a suite by the name of the first configuration. It
 /// stands for the tests then, or for the specification where the receipt has none.
@@ -58,7 +58,7 @@ pub fn test_result(receipt: &Receipt, suite: Option<&str>) -> Result<Object, Exp
     Ok(statement("output", &receipt.hashes().output, TEST_RESULT, predicate))
 }
 
-/// The Simple Verification Result that a passing receipt of verified work, or a decision that allows, comes to; signed by nobody.
+/// The Simple Verification Result for a passing receipt of verified work, or for a decision that allows, unsigned.
 ///
 /// The predicate lists what holds, and cannot say that something does not.
 ///

@@ -12,7 +12,7 @@ const EXTENSION: &str = "proofmark_receipt";
 pub struct Statement(Object);
 
 impl Statement {
-    /// Reads a statement, which is signed by nobody.
+    /// Reads an unsigned statement.
     ///
     /// # Errors
     /// [`ExportError::MalformedStatement`] names the rule.

@@ -65,7 +65,7 @@ fn runtime_security(call: &GuardedCall) -> Result<Object, AuditError> {
         CallOutcome::Allowed => ("info", "release"),
         CallOutcome::Deferred => ("medium", "hold"),
         CallOutcome::Denied => ("high", "quarantine"),
-        // It went on, and nobody decided that it may.
+        // It continued without a decision.
         CallOutcome::Error => ("high", "release"),
     };
     let policy = match &call.decision {

@@ -10,7 +10,7 @@ pub const RUNTIME_TRACE: &str = "https://in-toto.io/attestation/runtime-trace/v0
 const MONITOR: &str = "urn:proofmark:guard:1";
 const PROCESS: &str = "urn:proofmark:session:1";
 
-/// The in-toto statement of a session's trace, signed by nobody ([`crate::intoto::envelope`]). Its subject is the end of the session.
+/// The in-toto statement of a session's trace, unsigned ([`crate::intoto::envelope`]). Its subject is the end of the session.
 #[must_use]
 pub fn runtime_trace(session: &GuardedSession) -> Object {
     let calls: Vec<Json> = session.calls.iter().map(|call| call_object(call).into()).collect();

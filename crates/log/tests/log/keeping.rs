@@ -188,7 +188,7 @@ fn one_home_signs_one_history_whatever_store_it_is_used_with() {
     signing.publish().unwrap();
     assert_eq!(place.home().published().unwrap().unwrap().checkpoint.size, 2);
     assert!(matches!(forking.publish(), Err(LogError::Forked { size: 2 })));
-    // A key that was replaced signs nothing any more.
+    // A replaced key no longer signs.
     place.home().rotate(None).unwrap();
     add(&store, 2..3);
     assert!(matches!(signing.publish(), Err(LogError::Replaced(_))));

@@ -171,7 +171,7 @@ fn state(draft: &mut Draft, name: &str, value: impl Into<Json>) {
     within(draft, "judgment").insert(name, value);
 }
 
-/// The same receipt, so many times.
+/// Copies of one receipt.
 fn on(draft: &mut Draft, count: usize) {
     let (id, hash) = (draft.receipt_id.to_string(), draft.hashes.output.to_string());
     state(draft, "on", vec![Json::from(object! { "receipt_id": id, "hash": hash }); count]);

@@ -23,7 +23,7 @@ pub const MAX_LOG_ENTRIES: usize = 65_536;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogEntry(pub Sha256Digest);
 
-/// What the log has come to.
+/// The state of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogState {
     /// How many entries are in tiles.

@@ -110,7 +110,7 @@ fn keys_and_the_checkpoint_are_those_of_the_data() {
     assert!(member(&log, "about").as_str().is_some());
 }
 
-/// What a path leads to, in a tree that is stored.
+/// The hash at the end of a path, in a stored tree.
 fn file(tree: &Stored, path: &str) -> Vec<u8> {
     let parsed: TilePath = path.parse().unwrap();
     assert_eq!(parsed.to_string(), path);

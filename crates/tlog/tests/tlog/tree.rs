@@ -150,7 +150,7 @@ proptest! {
         }
     }
 
-    /// Proofs of any length, for trees that nobody has.
+    /// Proofs of any length, for trees that do not exist.
     #[test]
     fn made_up_proofs_are_refused(index: u64, size: u64, length in 0_usize..70, byte: u8) {
         let hash = Hash::from_bytes([byte; 32]);

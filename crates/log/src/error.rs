@@ -15,7 +15,7 @@ pub enum LogError {
     Key(#[from] KeyringError),
     #[error("{doing} `{}` ({error})", path.display())]
     Io { doing: &'static str, path: PathBuf, error: io::Error },
-    #[error("find the log in `{}`: it was not begun", .0.display())]
+    #[error("find the log in `{}`: it was not initialized", .0.display())]
     NotBegun(PathBuf),
     #[error("begin the log `{new}`: this home keeps the log `{old}`", new = shown(.new), old = shown(.old))]
     Begun { old: String, new: String },
@@ -60,7 +60,7 @@ impl LogError {
             Self::Store(error) => return error.help(),
             Self::Key(error) => return error.help(),
             Self::NotBegun(_) => {
-                "begin it with `proofmark log init ORIGIN`, as in log.example.org/proofmark".to_owned()
+                "initialize it with `proofmark log init ORIGIN`, as in log.example.org/proofmark".to_owned()
             }
             Self::Begun { .. } => "a log keeps its origin; use another PROOFMARK_HOME for another log".to_owned(),
             Self::Origin { .. } => {

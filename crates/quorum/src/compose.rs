@@ -74,7 +74,10 @@ impl ComposeError {
             Self::ReceiptTwice(_) | Self::SignerTwice(_) => "give one receipt of each reviewer",
             Self::Challenge(_) => "have the reviewer repeat it as `metadata.challenge`",
             Self::Head(_) => "leave the head out, or fetch it from the reviewer",
-            Self::Size(_) | Self::OtherWork(..) => return None,
+            Self::Size(_) => {
+                return Some(format!("name {MIN_REVIEWS} to {MAX_REVIEWS} receipts, one for each reviewer"));
+            }
+            Self::OtherWork(..) => return None,
         };
         Some(help.to_owned())
     }

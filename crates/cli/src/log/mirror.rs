@@ -28,7 +28,8 @@ use crate::paint::{Paint, printable};
 #[command(after_help = "Examples:
   proofmark log mirror public
   proofmark log mirror copy --from http://127.0.0.1:8700/log --log-policy policy.txt
-  proofmark log mirror public --cosign-as mirror.example.net/m1 --key reviewer
+  proofmark key new mirror
+  proofmark log mirror public --cosign-as mirror.example.net/m1 --key mirror
 
 Exit codes: 0 copied; 1 the log shows another history, or files that were not signed; 2 it could not be read.")]
 pub(crate) struct Mirror {

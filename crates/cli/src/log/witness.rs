@@ -23,7 +23,7 @@ use crate::serve::Logging;
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark key new witness
-  proofmark log witness --name witness.example.net/w1 --key reviewer --log-policy logs.txt --listen 127.0.0.1:8700")]
+  proofmark log witness --name witness.example.net/w1 --key witness --log-policy logs.txt --listen 127.0.0.1:8700")]
 pub(crate) struct Witness {
     /// The name of the witness: its address without `https://`
     #[arg(long, value_name = "NAME")]

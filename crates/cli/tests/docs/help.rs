@@ -76,6 +76,8 @@ const BEFORE: &[(&str, &str)] = &[
     ("proofmark guard wrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark guard unwrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark log fsck public", "proofmark log mirror public"),
+    ("proofmark log mirror public --cosign-as", "proofmark key new mirror"),
+    ("proofmark log witness", "proofmark key new witness"),
     ("proofmark log fsck http", SERVED),
     ("proofmark log mirror copy", SERVED),
     ("proofmark log monitor", SERVED),

@@ -17,6 +17,7 @@ use proofmark_log::{LogKeeper, Published, Witnesses};
 use proofmark_server::LogClient;
 use proofmark_store::Store;
 use proofmark_tlog::Policy;
+use proofmark_verifier::now;
 
 use crate::config::Config;
 use crate::exit::Exit;
@@ -67,7 +68,7 @@ fn witnesses(policy: Option<&Policy>) -> anyhow::Result<Option<Witnesses>> {
 /// The last checkpoint, signed now if anything is new, with the cosignatures that could be had. Who did not cosign is told.
 fn cosigned(keeper: &LogKeeper<'_>) -> anyhow::Result<Published> {
     let published = keeper.publish()?;
-    let cosigning = keeper.cosign(&published)?;
+    let cosigning = keeper.cosign(&published, now().unix_seconds())?;
     for (witness, reason) in &cosigning.missing {
         out::note(format!("warning: the witness `{}` did not cosign: {}", printable(witness), printable(reason)));
     }

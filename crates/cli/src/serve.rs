@@ -175,8 +175,7 @@ impl Serve {
         let policy = self.log_policy.as_deref().map(policy_file).transpose()?;
         let signer = logs::signer(config, &self.service.signing.unlock)?;
         let client = LogClient::new().context("read the system's certificates")?;
-        let witnesses = policy.as_ref().map(|policy| policy.witnesses()).unwrap_or_default();
-        Ok(Some(ServedLog::new(logs::home(config), signer, witnesses, Arc::new(client))))
+        Ok(Some(ServedLog::new(logs::home(config), signer, policy, Arc::new(client))))
     }
 
     /// Where it is told what waits.

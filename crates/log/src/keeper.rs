@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::iter;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -16,6 +17,10 @@ use crate::stored::StoredLog;
 
 /// How often a change is made again that another process has overtaken.
 const TRIES: usize = 20;
+
+/// After how many seconds a witness is asked to cosign a checkpoint once more: readers may demand cosignatures of the last day, also of a log in
+/// which nothing new is stored.
+pub const RENEW_AFTER: u64 = 6 * 60 * 60;
 
 /// The most witnesses that are asked.
 pub const MAX_WITNESSES: usize = MAX_NOTE_LINES - 8;
@@ -138,16 +143,17 @@ impl<'s> LogKeeper<'s> {
         Ok(())
     }
 
-    /// Asks the witnesses that have not cosigned this checkpoint, all at once, and adds their cosignatures to it, if it is still the last one.
+    /// Asks the witnesses whose cosignature this checkpoint does not have, or has from [`RENEW_AFTER`] before `now` (in seconds since 1970), all at
+    /// once. Adds their cosignatures to it, if it is still the last one.
     ///
     /// # Errors
     /// When the store or the home cannot be read or written.
-    pub fn cosign(&self, published: &Published) -> Result<Cosigning, LogError> {
+    pub fn cosign(&self, published: &Published, now: u64) -> Result<Cosigning, LogError> {
         let Published { note, checkpoint, .. } = published;
         let Some(witnesses) = self.witnesses else { return Ok(Cosigning::default()) };
         let due = |party: &&Party| {
             let known = SignedCheckpoint::open(note.as_bytes(), [self.vkey()], [&party.key]);
-            known.is_ok_and(|known| known.cosignatures.is_empty())
+            known.is_ok_and(|known| known.cosignatures.iter().all(|last| last.time.saturating_add(RENEW_AFTER) <= now))
         };
         let asked: Vec<(&Party, Result<String, String>)> = thread::scope(|scope| {
             let ask = |party| (party, scope.spawn(move || self.cosignature(witnesses, party, note, checkpoint)));
@@ -166,18 +172,20 @@ impl<'s> LogKeeper<'s> {
             }
         }
         if !lines.is_empty() {
-            self.add_lines(checkpoint, &lines)?;
+            self.add_lines(checkpoint, &lines, witnesses)?;
         }
         Ok(cosigning)
     }
 
-    /// Adds lines to the last checkpoint, if it is this one.
-    fn add_lines(&self, checkpoint: &Checkpoint, lines: &str) -> Result<(), LogError> {
+    /// Adds lines of witnesses to the last checkpoint, if it is this one. Each witness has one line: a later one takes the place of the one before.
+    fn add_lines(&self, checkpoint: &Checkpoint, lines: &str, witnesses: &Witnesses) -> Result<(), LogError> {
+        let signers = || iter::once(self.vkey()).chain(witnesses.parties.iter().map(|party| &party.key));
         for _ in 0..TRIES {
             let state = self.store.log_state()?;
-            let note = format!("{}{lines}", state.checkpoint);
-            let is_same = Note::parse(note.as_bytes()).is_ok_and(|note| note.text() == checkpoint.text());
-            if !is_same || !self.home.publish(&note, Some(checkpoint))? {
+            let longer = format!("{}{lines}", state.checkpoint);
+            let same = Note::parse(longer.as_bytes()).ok().filter(|note| note.text() == checkpoint.text());
+            let Some(note) = same.map(|note| note.with_lines_of(signers())) else { return Ok(()) };
+            if !self.home.publish(&note, Some(checkpoint))? {
                 return Ok(());
             }
             let to = LogState { checkpoint: note, ..state.clone() };

@@ -19,7 +19,7 @@ pub use audit::{Audit, Fault, audit_files, audit_store};
 pub use error::LogError;
 pub use folder::LogFolder;
 pub use home::LogHome;
-pub use keeper::{Ask, Cosigning, LogKeeper, MAX_WITNESSES, Published, Witnesses, prove};
+pub use keeper::{Ask, Cosigning, LogKeeper, MAX_WITNESSES, Published, RENEW_AFTER, Witnesses, prove};
 pub use mirror::{LogSource, MirrorError, Mirrored, mirror};
 pub use stored::StoredLog;
 pub use witness::{Witness, WitnessAnswer, WitnessError};

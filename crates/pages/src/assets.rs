@@ -23,7 +23,7 @@ macro_rules! verifier {
 }
 
 /// Name, type and content.
-const FILES: [(&str, &str, &[u8]); 24] = [
+const FILES: [(&str, &str, &[u8]); 28] = [
     ("sheet.css", "text/css; charset=utf-8", include_bytes!("../assets/sheet.css")),
     ("theme.js", SCRIPT, include_bytes!("../assets/theme.js")),
     ("page.js", SCRIPT, include_bytes!("../assets/page.js")),
@@ -33,13 +33,17 @@ const FILES: [(&str, &str, &[u8]); 24] = [
     ("icon.svg", "image/svg+xml", include_bytes!("../assets/icon.svg")),
     verifier!("canonical.js"),
     verifier!("chain.js"),
+    verifier!("checkpoint.js"),
     verifier!("decision.js"),
     verifier!("ed25519.js"),
     verifier!("head.js"),
     verifier!("json.js"),
     verifier!("members.js"),
+    verifier!("note.js"),
     verifier!("number.js"),
     verifier!("passkey.js"),
+    verifier!("policy.js"),
+    verifier!("proof.js"),
     verifier!("receipt.js"),
     verifier!("refused.js"),
     verifier!("session.js"),

@@ -3,6 +3,7 @@
 mod again;
 mod check;
 mod grant;
+mod logged;
 
 use askama::Template;
 use axum::http::header;
@@ -27,6 +28,7 @@ pub(crate) use again::{recheck, request};
 use check::{CheckRow, Meter, checks};
 use grant::Granted;
 pub(crate) use grant::revoke;
+use logged::LogLine;
 
 /// How many links of a chain are shown on either side.
 const NEIGHBOURS: u64 = 2;
@@ -76,6 +78,7 @@ struct Genuine {
     /// What the browser is to trust.
     trusted: String,
     link: Option<String>,
+    logged: Option<LogLine>,
     /// The document, byte for byte.
     document: String,
     shown: Shown,
@@ -137,7 +140,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Reply, Problem> {
         passed,
         stated: Stated::all(of_receipt(receipt)),
         notices: notices(visit, &stored)?,
-        genuine: Genuine::of(visit, receipt),
+        genuine: Genuine::of(visit, receipt)?,
         granted: Granted::of(visit, &stored)?,
         again: Again::of(visit, &stored)?,
         repeats: Repeats::of(visit, receipt)?,
@@ -226,7 +229,7 @@ fn about(receipt: &Receipt) -> Vec<(&'static str, String)> {
 }
 
 impl Genuine {
-    fn of(visit: &Visit<'_>, receipt: &Receipt) -> Self {
+    fn of(visit: &Visit<'_>, receipt: &Receipt) -> Result<Self, Problem> {
         let decider = visit.context.decider;
         // The browser checks the same bytes again.
         let document = receipt.to_text();
@@ -248,7 +251,8 @@ impl Genuine {
         let position = receipt.metadata().get("chain_position").and_then(|position| position.as_number()?.as_u64());
         let trusted = decider.trusted().signers().of_receipt(receipt);
         let trusted: Vec<_> = trusted.iter().map(SignerId::to_string).collect();
-        Self {
+        Ok(Self {
+            logged: LogLine::of(visit, receipt)?,
             cause: Shown::with_code(&verification.answer.cause().unwrap_or_default()),
             answer: verification.answer,
             signer,
@@ -261,7 +265,7 @@ impl Genuine {
             }),
             shown: document.as_str().into(),
             document,
-        }
+        })
     }
 
     fn is_valid(&self) -> bool {

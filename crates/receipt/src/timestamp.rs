@@ -53,6 +53,11 @@ impl Timestamp {
     pub fn unix_millis(&self) -> i64 {
         self.unix_millis
     }
+
+    /// Whole seconds after 1970-01-01T00:00:00Z, as formats without a sign have them: 0 before.
+    pub fn unix_seconds(&self) -> u64 {
+        u64::try_from(self.unix_millis.div_euclid(1000)).unwrap_or_default()
+    }
 }
 
 impl FromStr for Timestamp {

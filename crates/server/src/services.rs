@@ -57,7 +57,7 @@ pub struct Services {
     pub viewers: Viewers,
     workflow_policy: RwLock<Option<Arc<WorkflowPolicy>>>,
     /// The log that the server signs and shows, if it does.
-    pub(crate) log: Option<Arc<ServedLog>>,
+    pub log: Option<Arc<ServedLog>>,
 }
 
 impl Services {

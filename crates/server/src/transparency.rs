@@ -3,6 +3,7 @@
 
 pub(crate) mod answers;
 mod client;
+mod logged;
 mod publish;
 mod witness;
 
@@ -11,9 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use proofmark_log::{LogHome, LogKeeper, Witnesses};
 use proofmark_store::Store;
-use proofmark_tlog::{LogSigner, Party};
+use proofmark_tlog::{LogSigner, Policy};
 
 pub use client::{LogClient, RemoteLog, RemoteLogError};
+pub use logged::Logged;
 pub(crate) use publish::publish;
 pub use witness::serve_witness;
 
@@ -21,6 +23,8 @@ pub use witness::serve_witness;
 pub struct ServedLog {
     home: LogHome,
     signer: LogSigner,
+    policy: Option<Policy>,
+    /// Those of the policy.
     witnesses: Witnesses,
     /// Why the last checkpoint could not be signed.
     failure: Mutex<Option<String>>,
@@ -37,11 +41,12 @@ impl Drop for Asking {
 }
 
 impl ServedLog {
-    /// The log of this home, signed with this key. These witnesses are asked to cosign, those that have a URL.
+    /// The log of this home, signed with this key. The witnesses of the policy that have a URL are asked to cosign.
     #[must_use]
-    pub fn new(home: LogHome, signer: LogSigner, witnesses: &[Party], client: Arc<LogClient>) -> Self {
-        let witnesses = Witnesses::new(witnesses, Box::new(move |url, body| client.post(url, body)));
-        Self { home, signer, witnesses, failure: Mutex::default(), is_asking: Arc::default() }
+    pub fn new(home: LogHome, signer: LogSigner, policy: Option<Policy>, client: Arc<LogClient>) -> Self {
+        let known = policy.as_ref().map(|policy| policy.witnesses()).unwrap_or_default();
+        let witnesses = Witnesses::new(known, Box::new(move |url, body| client.post(url, body)));
+        Self { home, signer, policy, witnesses, failure: Mutex::default(), is_asking: Arc::default() }
     }
 
     /// Notes that witnesses are asked, until the result is dropped; none where they are asked already.

@@ -315,7 +315,7 @@ async fn send_due(webhook: &Webhook, services: &Arc<Services>, sent: &mut Sent) 
                 continue;
             }
         };
-        let (id, seconds) = (&*notice.first, clock::now().unix_millis().div_euclid(1_000));
+        let (id, seconds) = (&*notice.first, clock::now().unix_seconds());
         match webhook.send(id, &event(&notice, &named, signer), seconds).await {
             Ok(()) => {
                 info!(decision = id, "the webhook has taken that it waits");

@@ -97,9 +97,8 @@ impl Mirror {
     where
         S::Error: Display,
     {
-        let seconds = u64::try_from(now().unix_millis().div_euclid(1_000)).unwrap_or_default();
-        let mirrored =
-            mirror(source, &LogFolder::at(&self.folder), vkeys, witnesses, cosigner.map(|own| (own, seconds)));
+        let cosigner = cosigner.map(|own| (own, now().unix_seconds()));
+        let mirrored = mirror(source, &LogFolder::at(&self.folder), vkeys, witnesses, cosigner);
         let name = self.folder.display().to_string();
         let mut out = out::stdout();
         match mirrored {

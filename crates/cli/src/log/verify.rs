@@ -100,7 +100,7 @@ fn too_old(found: &ProofVerification, trusted: &TrustedLogs, most: Duration) -> 
     let since = now().unix_millis().saturating_sub(i64::try_from(most.as_millis()).unwrap_or(i64::MAX)) / 1_000;
     let since = u64::try_from(since).unwrap_or_default();
     // A time to come says nothing of how old the cosignature is.
-    let latest = u64::try_from(now().unix_millis() / 1_000).unwrap_or_default().saturating_add(MAX_SKEW_SECONDS);
+    let latest = now().unix_seconds().saturating_add(MAX_SKEW_SECONDS);
     let is_recent = |time: u64| (since..=latest).contains(&time);
     let recent: Vec<_> = found.cosignatures.iter().filter(|cosigned| is_recent(cosigned.time)).cloned().collect();
     let is_met = !recent.is_empty() && trusted.policy.as_ref().is_some_and(|policy| policy.is_met_by(&recent));

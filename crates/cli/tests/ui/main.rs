@@ -110,7 +110,8 @@ fn reviewers_and_readers_reach_what_they_want() {
     let Some(modules) = packages() else { return };
     let home = Home::new();
     let (file, keys) = keys(&home);
-    let (_server, address) = served(&home, &["--api-keys", &file]);
+    proofmark(&home, &["log", "init", "log.example.org/ui"]);
+    let (_server, address) = served(&home, &["--api-keys", &file, "--log"]);
     tell(&modules, "story.mjs", &[&address, &keys[0], &keys[1], &keys[2]]);
 }
 

@@ -104,6 +104,21 @@ await page.waitForSelector("html[data-checked=invalid]");
 check((await page.locator(".proof li").first().innerText()).startsWith("Invalid: it was changed after signing"), "a changed byte is seen");
 await page.unroute(place);
 
+// ---- and that it is in the log, once a checkpoint covers it
+const logged = page.locator("[data-log-proof]");
+do await page.reload(); while (await logged.count() === 0);
+await page.waitForSelector("html[data-checked=valid]");
+check((await logged.innerText()).startsWith("In the log log.example.org/ui: entry "), await logged.innerText());
+await page.route(place, async route => {
+  const answer = await route.fetch();
+  const body = (await answer.text()).replace(/(data-log-proof="[^"]*index )\d+/, "$199");
+  await route.fulfill({ response: answer, body });
+});
+await page.reload();
+await page.waitForSelector("html[data-checked]:not([data-checked=valid])");
+check((await logged.innerText()).startsWith("The log does not prove"), await logged.innerText());
+await page.unroute(place);
+
 // ---- chains, and the rest of the way by keys
 await page.goto(`${address}/ui/chains/verifications`);
 check((await heading(page)).endsWith("every link holds"), await heading(page));

@@ -1,10 +1,14 @@
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use proofmark_log::{LogKeeper, Witness, WitnessAnswer, WitnessError, Witnesses};
+use proofmark_log::{LogKeeper, RENEW_AFTER, Witness, WitnessAnswer, WitnessError, Witnesses};
 use proofmark_tlog::{Cosigner, Policy, TrustedKeys, Witnessed, add_checkpoint_body, verify_proof};
 
 use crate::samples::{ORIGIN, Place, add, digest, keeper};
+
+/// 2026-01-01, in seconds since 1970.
+const AT: u64 = 1_767_225_600;
 
 fn cosigner(number: u8) -> Cosigner {
     Cosigner::from_seed(&format!("witness.example/w{number}"), &[number; 32]).unwrap()
@@ -33,7 +37,7 @@ fn witnesses_cosign_what_continues_and_a_proof_shows_it() {
             "http://two/add-checkpoint" => &second,
             _ => return Err("it cannot be reached".to_owned()),
         };
-        Ok(match witness.add_checkpoint(body.as_bytes(), 1_767_225_600).unwrap() {
+        Ok(match witness.add_checkpoint(body.as_bytes(), AT).unwrap() {
             WitnessAnswer::Cosigned(lines) => (200, lines.into_bytes()),
             WitnessAnswer::Refused(refusal) => (refusal.status(), refusal.body().into_bytes()),
         })
@@ -51,7 +55,7 @@ fn witnesses_cosign_what_continues_and_a_proof_shows_it() {
         let keeper = LogKeeper::new(&store, place.home(), signer).with_witnesses(&witnesses);
         let published = keeper.publish().unwrap();
         assert_eq!(published.checkpoint.size, size);
-        let cosigning = keeper.cosign(&published).unwrap();
+        let cosigning = keeper.cosign(&published, AT).unwrap();
         assert_eq!(cosigning.missing, [("three".to_owned(), "it cannot be reached".to_owned())]);
         assert_eq!(cosigning.cosigned, 2);
         let proof = keeper.prove(&digest(2), None).unwrap().to_bytes();
@@ -123,7 +127,40 @@ fn a_checkpoint_is_kept_before_a_witness_sees_it_and_no_witness_fills_it() {
     let signer = place.home().signer(None).unwrap();
     let keeper = LogKeeper::new(&store, place.home(), signer).with_witnesses(&witnesses);
     let published = keeper.publish().unwrap();
-    assert_eq!(keeper.cosign(&published).unwrap().cosigned, 1);
+    assert_eq!(keeper.cosign(&published, 5).unwrap().cosigned, 1);
     assert_eq!(*seen.lock().unwrap(), [2]);
     assert_eq!(keeper.publish().unwrap().note.matches('\u{2014}').count(), 2);
+}
+
+#[test]
+fn a_cosignature_that_is_old_is_renewed_where_nothing_new_is_stored() {
+    let (place, state) = (Place::new(), Place::new());
+    let store = place.store();
+    let vkey = keeper(&place, &store).vkey().clone();
+    add(&store, 0..2);
+    let witness = Arc::new(Witness::open(cosigner(1), vec![vkey.clone()], &state.path().join("one")).unwrap());
+    let policy = format!("log {vkey}\nwitness one {} http://one\nquorum one\n", witness.vkey());
+    let policy = Policy::parse(policy.as_bytes()).unwrap();
+    let now = Arc::new(AtomicU64::new(AT));
+    let clock = Arc::clone(&now);
+    let ask = move |_: &str, body: String| match witness.add_checkpoint(body.as_bytes(), clock.load(Ordering::Relaxed)) {
+        Ok(WitnessAnswer::Cosigned(lines)) => Ok((200, lines.into_bytes())),
+        Ok(WitnessAnswer::Refused(refusal)) => Ok((refusal.status(), refusal.body().into_bytes())),
+        Err(error) => Err(error.to_string()),
+    };
+    let witnesses = Witnesses::new(policy.witnesses(), Box::new(ask));
+    let signer = place.home().signer(None).unwrap();
+    let keeper = LogKeeper::new(&store, place.home(), signer).with_witnesses(&witnesses);
+    let cosigned_at = |at: u64| {
+        now.store(at, Ordering::Relaxed);
+        let published = keeper.publish().unwrap();
+        assert!(keeper.cosign(&published, at).unwrap().missing.is_empty());
+        let proof = keeper.prove(&digest(1), None).unwrap().to_bytes();
+        let found = verify_proof(&proof, &digest(1), TrustedKeys { logs: &[], policy: Some(&policy) });
+        let lines = keeper.publish().unwrap().note.matches('\u{2014}').count();
+        (lines, found.cosignatures.iter().map(|cosignature| cosignature.time).collect::<Vec<_>>())
+    };
+    assert_eq!(cosigned_at(AT), (2, vec![AT]));
+    assert_eq!(cosigned_at(AT + RENEW_AFTER - 1), (2, vec![AT]));
+    assert_eq!(cosigned_at(AT + RENEW_AFTER), (2, vec![AT + RENEW_AFTER]));
 }

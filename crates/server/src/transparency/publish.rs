@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use proofmark_log::{LogError, Published};
 use proofmark_store::StoreError;
+use proofmark_verifier::clock;
 use tokio::time::{Instant, MissedTickBehavior};
 use tracing::{error, info, warn};
 
@@ -56,7 +57,7 @@ fn ask(log: &Arc<ServedLog>, services: &Arc<Services>, published: Published) {
     let Some(asking) = log.begin_asking() else { return };
     let (log, services) = (Arc::clone(log), Arc::clone(services));
     drop(tokio::task::spawn_blocking(move || {
-        match log.keeper(services.decider.store()).cosign(&published) {
+        match log.keeper(services.decider.store()).cosign(&published, clock::now().unix_seconds()) {
             Ok(cosigning) => {
                 for (witness, cause) in cosigning.missing {
                     warn!(witness, cause, "a witness did not cosign the log");

@@ -54,7 +54,7 @@ async fn add_checkpoint(State(witness): State<Arc<Witness>>, body: Body) -> Resp
             format!("the body is not sent whole, or has more than {MAX_REQUEST_BYTES} bytes\n"),
         );
     };
-    let now = u64::try_from(clock::now().unix_millis().div_euclid(1_000)).unwrap_or_default();
+    let now = clock::now().unix_seconds();
     let judged = tokio::task::spawn_blocking(move || witness.add_checkpoint(&body, now)).await;
     match judged {
         Ok(Ok(WitnessAnswer::Cosigned(lines))) => {

@@ -1,6 +1,6 @@
 //! Exit codes: a documented promise to scripts.
 
-use proofmark_receipt::{SignatureStatus, Trust, Verdict, Verification};
+use proofmark_receipt::{Answer, SignatureStatus, Trust, Verdict, Verification};
 
 /// The exit code. Of several results the worst counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +22,16 @@ impl From<Verdict> for Exit {
             Verdict::Pass => Exit::Yes,
             Verdict::Fail | Verdict::Partial => Exit::No,
             Verdict::Error => Exit::NoAnswer,
+        }
+    }
+}
+
+impl From<Answer> for Exit {
+    fn from(answer: Answer) -> Exit {
+        match answer {
+            Answer::Valid => Exit::Yes,
+            Answer::Invalid => Exit::No,
+            Answer::Undecidable => Exit::NoAnswer,
         }
     }
 }

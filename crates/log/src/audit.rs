@@ -1,3 +1,4 @@
+use proofmark_receipt::Answer;
 use proofmark_store::{Checking, Store, Used, Wrong};
 use proofmark_tlog::{Appender, AuditError, Code, LogFiles, SignedCheckpoint, Vkey, audit};
 
@@ -19,7 +20,25 @@ pub struct Fault {
     /// A short stable name of what is wrong: of [`Code`], or of [`Wrong`].
     pub code: &'static str,
     pub message: String,
+    /// `Undecidable` where the log cannot be read as far as this, and `Invalid` where it is not what was signed.
+    pub answer: Answer,
 }
+
+impl Audit {
+    /// Whether the log is what was signed.
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        let is_undecidable = |fault: &Fault| fault.answer == Answer::Undecidable;
+        match self.faults.as_slice() {
+            [] => Answer::Valid,
+            faults if faults.iter().all(is_undecidable) => Answer::Undecidable,
+            _ => Answer::Invalid,
+        }
+    }
+}
+
+/// The code of what cannot be read.
+const UNREADABLE: &str = "unreadable";
 
 /// Recomputes the log of a store from its entries: tiles, the last checkpoint in the store, and the one that is kept in `home`. Each
 /// document has to have its entry.
@@ -65,7 +84,7 @@ pub fn audit_store(store: &Store, home: &LogHome) -> Result<Audit, LogError> {
             Ok(()) => found.entries = size,
             // What was found so far is not lost.
             Err(AuditError::Storage(error)) if !found.faults.is_empty() => {
-                found.faults.push(Fault { code: "unreadable", message: error.to_string() });
+                found.faults.push(Fault::unreadable(error.to_string()));
                 return Ok(found);
             }
             Err(AuditError::Storage(error)) => return Err(error.into()),
@@ -102,7 +121,11 @@ where
 
 impl Fault {
     fn new(code: Code, message: String) -> Self {
-        Self { code: code.as_str(), message }
+        Self { code: code.as_str(), message, answer: code.answer() }
+    }
+
+    fn unreadable(message: String) -> Self {
+        Self { code: UNREADABLE, message, answer: Answer::Undecidable }
     }
 
     /// What a check of the store has found, as far as it is about the log.
@@ -111,14 +134,15 @@ impl Fault {
         let code = match (*code, *table) {
             ("changed", "receipts" | "decisions") => Code::EntryChanged.as_str(),
             (code @ ("not_logged" | "missing" | "checkpoint_ahead"), _) => code,
-            (code @ "unreadable", "receipts" | "decisions") => code,
+            (UNREADABLE, "receipts" | "decisions") => UNREADABLE,
             _ => return None,
         };
-        Some(Self { code, message: format!("{table} {row}: {detail}") })
+        let answer = if code == UNREADABLE { Answer::Undecidable } else { Answer::Invalid };
+        Some(Self { code, message: format!("{table} {row}: {detail}"), answer })
     }
 
     fn of_audit<E: std::fmt::Display>(fault: &AuditError<E>) -> Self {
-        let code = fault.code().map_or("unreadable", Code::as_str);
-        Self { code, message: fault.to_string() }
+        let message = fault.to_string();
+        fault.code().map_or_else(|| Self::unreadable(message.clone()), |code| Self::new(code, message.clone()))
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use proofmark_receipt::Sha256Digest;
 use proofmark_tlog::{CHECKPOINT_PATH, LogFiles, MAX_NOTE_BYTES, TileContent, TileId, TilePath, Tiles};
 
 /// Where files are until the log is known to be the one that was signed.
@@ -67,6 +68,15 @@ impl LogFolder {
     /// Writes the checkpoint, once all that it covers is on disk.
     pub(crate) fn publish(&self, note: &[u8]) -> io::Result<()> {
         self.put(CHECKPOINT_PATH, note)
+    }
+
+    /// Keeps a checkpoint that contradicts the one that is here, as evidence; where it is kept. Its name is the digest of what was signed, so one
+    /// that is shown again takes no more room.
+    pub(crate) fn keep_other(&self, note: &str) -> io::Result<PathBuf> {
+        let (text, _) = note.split_once("\n\n").unwrap_or((note, ""));
+        let name = format!("other-{}", Sha256Digest::of(text.as_bytes()).bare_hex());
+        self.put(&name, note.as_bytes())?;
+        Ok(self.folder.join(name))
     }
 
     fn put(&self, name: &str, bytes: &[u8]) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 use proofmark_tlog::{
     Appender, AuditError, Audited, CheckpointError, Code, Cosigner, HistoryError, LogFiles, Note, SignedCheckpoint,
@@ -26,7 +27,7 @@ pub struct Mirrored {
     pub entries: u64,
 }
 
-/// Why a mirror does not follow a log. The mirror is then unchanged.
+/// Why a mirror does not follow a log. What it has copied is then unchanged; a checkpoint that contradicts its own is kept beside that.
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorError<E: fmt::Display> {
     #[error("read the log ({0})")]
@@ -37,10 +38,10 @@ pub enum MirrorError<E: fmt::Display> {
     Checkpoint(CheckpointError),
     #[error("use the checkpoint of the mirror: {0}")]
     Own(CheckpointError),
-    #[error("follow the log: it has {size} entries, and the mirror has {held}")]
-    Shrunk { held: u64, size: u64 },
-    #[error("follow the log: {0}")]
-    History(HistoryError),
+    #[error("follow the log: it has {size} entries, and the mirror has {held}; its checkpoint is kept in `{}`", kept.display())]
+    Shrunk { held: u64, size: u64, kept: PathBuf },
+    #[error("follow the log: {cause}; its checkpoint is kept in `{}`", kept.display())]
+    History { cause: HistoryError, kept: PathBuf },
     #[error("copy the log: {0}")]
     Files(String, Option<Code>),
 }
@@ -52,7 +53,7 @@ impl<E: fmt::Display> MirrorError<E> {
             Self::Source(_) | Self::Folder(_) => None,
             Self::Checkpoint(error) | Self::Own(error) => Some(error.code()),
             Self::Shrunk { .. } => Some(Code::ConsistencyMismatch),
-            Self::History(error) => Some(error.code()),
+            Self::History { cause, .. } => Some(cause.code()),
             Self::Files(_, code) => *code,
         }
     }
@@ -81,12 +82,19 @@ where
     let held = held.map(|held| SignedCheckpoint::open(&held, vkeys, [])).transpose().map_err(MirrorError::Own)?;
     let held = held.map(|held| held.checkpoint);
     let before = held.as_ref().map_or(0, |held| held.size);
+    let parsed = Note::parse(&note).map_err(|error| MirrorError::Checkpoint(CheckpointError::Note(error)))?;
+    // Lines of keys that nobody here knows could be many, and would be handed on.
+    let mut note = parsed.with_lines_of(vkeys.iter().chain(witnesses));
     if before > signed.size {
-        return Err(MirrorError::Shrunk { held: before, size: signed.size });
+        let kept = folder.keep_other(&note).map_err(MirrorError::Folder)?;
+        return Err(MirrorError::Shrunk { held: before, size: signed.size, kept });
     }
     if let Some(held) = &held {
         let proof = consistency_proof(before, signed.size, source).map_err(tree)?;
-        held.verify_prefix_of(&signed, &proof).map_err(MirrorError::History)?;
+        if let Err(cause) = held.verify_prefix_of(&signed, &proof) {
+            let kept = folder.keep_other(&note).map_err(MirrorError::Folder)?;
+            return Err(MirrorError::History { cause, kept });
+        }
     }
     let tree = Appender::open(before, folder).map_err(of_folder)?;
     let size = signed.size;
@@ -112,9 +120,6 @@ where
     })?;
     staged.iter().try_for_each(|path| folder.unstage(path)).map_err(MirrorError::Folder)?;
     folder.clear_stage().map_err(MirrorError::Folder)?;
-    let parsed = Note::parse(&note).map_err(|error| MirrorError::Checkpoint(CheckpointError::Note(error)))?;
-    // Lines of keys that nobody here knows could be many, and would be handed on.
-    let mut note = parsed.with_lines_of(vkeys.iter().chain(witnesses));
     if let Some((cosigner, now)) = cosigner {
         note.push_str(&cosigner.cosign(parsed.text(), now));
     }

@@ -28,7 +28,7 @@ use crate::progress::{Progress, Work};
   proofmark log fsck public --log-policy policy.txt
   proofmark log fsck http://127.0.0.1:8700/log --log-policy policy.txt
 
-Exit codes: 0 sound; 1 faults were found; 2 the log could not be read.")]
+Exit codes: 0 sound; 1 it is not what was signed; 2 it could not be read, or no known key has signed it.")]
 pub(crate) struct Fsck {
     /// A mirror, or the URL of a log [default: the log of the store]
     #[arg(value_name = "DIR|URL")]
@@ -77,7 +77,7 @@ impl Fsck {
                 audit.entries
             )?;
         }
-        Ok(if is_sound { Exit::Yes } else { Exit::No })
+        Ok(audit.answer().into())
     }
 
     fn of_files(&self, log: &str, config: &Config) -> anyhow::Result<Audit> {

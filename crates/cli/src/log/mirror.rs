@@ -31,7 +31,7 @@ use crate::paint::{Paint, printable};
   proofmark key new mirror
   proofmark log mirror public --cosign-as mirror.example.net/m1 --key mirror
 
-Exit codes: 0 copied; 1 the log shows another history, or files that were not signed; 2 it could not be read.")]
+Exit codes: 0 copied; 1 the log shows another history, or files that were not signed; 2 it could not be read, or no known key has signed it.")]
 pub(crate) struct Mirror {
     /// The folder of the copy
     #[arg(value_name = "DIR")]
@@ -117,18 +117,20 @@ impl Mirror {
             }
             Err(error) => {
                 let Some(code) = error.code() else { return Err(anyhow!(error.to_string())) };
-                refused(&name, code, &error.to_string(), self.json)?;
-                Ok(Exit::No)
+                refused(("mirror", &name), code, &error.to_string(), self.json)?;
+                Ok(code.answer().into())
             }
         }
     }
 }
 
-/// Prints why a log is not followed.
-pub(super) fn refused(name: &str, code: Code, message: &str, json: bool) -> anyhow::Result<()> {
+/// Prints why a log is not followed, with a member of JSON that names the log or its copy.
+pub(super) fn refused((member, name): (&str, &str), code: Code, message: &str, json: bool) -> anyhow::Result<()> {
     let mut out = out::stdout();
     if json {
-        out.json(&object! { "mirror": name, "cause": code.as_str(), "message": message }.to_text())?;
+        let mut line = object! { "cause": code.as_str(), "message": message };
+        line.insert(member, name);
+        out.json(&line.to_text())?;
     } else {
         writeln!(out, "{} {}", Paint::for_stdout().bad(code.as_str()), printable(message))?;
     }

@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use proofmark_keys::owned;
 use proofmark_log::LogSource;
-use proofmark_receipt::{Answer, Receipt, Sha256Digest, Verdict, object};
+use proofmark_receipt::{Receipt, Sha256Digest, Verdict, object};
 use proofmark_server::{LogClient, RemoteLog};
 use proofmark_store::{Filter, MAX_PAGE, Store};
 use proofmark_tlog::{
@@ -96,9 +96,8 @@ impl Monitor {
             Ok(signed) => signed.checkpoint,
             // Nobody who is known has signed it, so it is evidence of nothing.
             Err(error) => {
-                refused(&self.url, error.code(), &error.to_string(), self.json)?;
-                let is_undecidable = error.code().answer() == Answer::Undecidable;
-                return Ok(if is_undecidable { Exit::NoAnswer } else { Exit::No });
+                refused(("log", &self.url), error.code(), &error.to_string(), self.json)?;
+                return Ok(error.code().answer().into());
             }
         };
         let held = self.held(vkeys)?;
@@ -165,8 +164,9 @@ impl Monitor {
         owned::create_folder(&self.state).with_context(|| format!("create `{}`", self.state.display()))?;
         let path = self.state.join(format!("other-{}", &Sha256Digest::of(note).bare_hex()));
         owned::replace(&path, note).context("keep the checkpoint")?;
-        refused(&self.url, code, &format!("{message}; the checkpoint is kept in `{}`", path.display()), self.json)?;
-        Ok(if code.answer() == Answer::Undecidable { Exit::NoAnswer } else { Exit::No })
+        let message = format!("{message}; the checkpoint is kept in `{}`", path.display());
+        refused(("log", &self.url), code, &message, self.json)?;
+        Ok(code.answer().into())
     }
 
     fn report(

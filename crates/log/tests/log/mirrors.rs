@@ -60,6 +60,10 @@ fn a_second_history_is_refused_and_the_mirror_stays() {
         let refused = mirror(&shown, &folder, &vkeys, &[], None).unwrap_err();
         assert_eq!(refused.code(), Some(code), "{refused}");
         assert_eq!(folder.checkpoint().unwrap(), held);
+        let evidence = || fs::read_dir(copy.path()).unwrap().map(|entry| entry.unwrap().path());
+        let others = evidence().filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("other-"));
+        let kept: Vec<_> = others.map(|path| fs::read_to_string(path).unwrap()).collect();
+        assert!(kept.contains(&shown.note), "{kept:?}");
     }
     // Files that are not those that were signed.
     add(&store, 10..20);

@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use proofmark_testing::home::ENGINE;
 use proofmark_testing::postgres::{self, Cluster};
 use proofmark_testing::{REQUIRE, SCHEMATHESIS, is_required};
@@ -42,7 +42,7 @@ pub(crate) const OF_OTHERS: &str =
     "test(/official|inspector|schemathesis|typescript|the_user_of_a_client|unmodified_sdk/)";
 
 /// The packages whose tests run together: those of [`RULES`] have run before.
-const ALL_BUT_RULES: [&str; 3] = ["--workspace", "--exclude", RULES];
+pub(crate) const ALL_BUT_RULES: [&str; 3] = ["--workspace", "--exclude", RULES];
 
 /// The profiles of nextest for a first run and for the second one. Each writes a file of its own with the durations of its tests.
 const FIRST: &str = "default";
@@ -50,6 +50,12 @@ const SECOND: &str = "postgres";
 
 /// So many tests run at once for each processor: most of them wait for other programs most of their time.
 const TESTS_PER_PROCESSOR: usize = 3;
+
+/// The tests that were built, as nextest and cargo list them.
+pub(crate) struct Built {
+    binaries: PathBuf,
+    workspace: PathBuf,
+}
 
 /// What runs the tests.
 pub(crate) struct Runner {
@@ -100,19 +106,24 @@ impl Runner {
         Ok(runner)
     }
 
-    /// Builds all tests as the next step.
-    pub(crate) fn build(&self, steps: &mut Steps) -> anyhow::Result<()> {
-        steps.run("build of the tests", self.tests(FIRST).arg("--no-run"))
+    /// The list of what was built. With it nextest asks cargo for nothing, and so does not wait for another build to end.
+    pub(crate) fn list_built(&self, target: &Path) -> anyhow::Result<Option<Built>> {
+        let Some(nextest) = &self.nextest else { return Ok(None) };
+        let built = Built { binaries: target.join("binaries.json"), workspace: target.join("workspace.json") };
+        let list = ["list", "--list-type", "binaries-only", "--message-format", "json"];
+        write_said(nextest.command(&[&list, &ALL_BUT_RULES[..]].concat()), &built.binaries)?;
+        write_said(cargo(&["metadata", "--format-version", "1"]), &built.workspace)?;
+        Ok(Some(built))
     }
 
     /// Runs all tests as the next step.
-    pub(crate) fn run_all(&self, steps: &mut Steps) -> anyhow::Result<()> {
-        self.run(steps, "tests", self.tests(FIRST))
+    pub(crate) fn run_all(&self, steps: &mut Steps, built: Option<&Built>) -> anyhow::Result<()> {
+        self.run(steps, "tests", self.tests_of(FIRST, built))
     }
 
     /// Runs the tests of a filter of nextest as the next step; all of them where plain cargo runs them, which has no such filters.
     pub(crate) fn run_some(&self, steps: &mut Steps, filter: &str) -> anyhow::Result<()> {
-        let mut command = self.tests(FIRST);
+        let mut command = self.tests_of(FIRST, None);
         if self.nextest.is_some() {
             command.args(["--no-tests", "pass", "--filterset", filter]);
         }
@@ -120,12 +131,12 @@ impl Runner {
     }
 
     /// Runs the tests that run a second time as the next step.
-    pub(crate) fn run_on_postgres(&self, steps: &mut Steps) -> anyhow::Result<()> {
+    pub(crate) fn run_on_postgres(&self, steps: &mut Steps, built: Option<&Built>) -> anyhow::Result<()> {
         let title = "tests on PostgreSQL";
         if !postgres::is_installed() {
             return self.skips.add("postgres", title, "PostgreSQL is missing; `apt-get install postgresql`");
         }
-        let mut command = self.tests(SECOND);
+        let mut command = self.tests_of(SECOND, built);
         let tests = ON_POSTGRES.iter().flat_map(|(package, names)| names.iter().map(move |name| (package, name)));
         if self.nextest.is_some() {
             let wanted: Vec<_> = tests.map(|(package, name)| format!("binary_id({package}::{name})")).collect();
@@ -154,16 +165,29 @@ impl Runner {
         steps.run(title, self.skips.named_in(&mut command))
     }
 
-    /// All tests but the rules of the tree, under nextest or else under plain cargo.
-    fn tests(&self, profile: &str) -> Command {
+    /// All tests but the rules of the tree, under nextest or else under plain cargo; built now, if not before.
+    fn tests_of(&self, profile: &str, built: Option<&Built>) -> Command {
         let Some(nextest) = &self.nextest else {
             return cargo(&[&["test", "--no-fail-fast"], &ALL_BUT_RULES[..]].concat());
         };
         let threads = TESTS_PER_PROCESSOR * std::thread::available_parallelism().map_or(1, usize::from);
-        let mut command = nextest.command(&[&["run", "--profile", profile], &ALL_BUT_RULES[..]].concat());
+        let mut command = nextest.command(&["run", "--profile", profile]);
+        match built {
+            Some(Built { binaries, workspace }) => {
+                command.arg("--binaries-metadata").arg(binaries).arg("--cargo-metadata").arg(workspace)
+            }
+            None => command.args(ALL_BUT_RULES),
+        };
         command.args(["--test-threads", &threads.to_string()]);
         command
     }
+}
+
+/// Runs a command, and writes what it says on standard output to a file.
+fn write_said(mut command: Command, file: &Path) -> anyhow::Result<()> {
+    let output = command.stderr(Stdio::inherit()).output()?;
+    anyhow::ensure!(output.status.success(), "`{command:?}` ended with {}", output.status);
+    std::fs::write(file, output.stdout).with_context(|| format!("failed to write `{}`", file.display()))
 }
 
 /// Where nextest writes how long the tests of a run took, from the workspace's folder: there whatever the target folder is.
@@ -210,10 +234,10 @@ mod tests {
             path: "".into(),
             server: None,
         };
-        assert!(has(&runner.tests(FIRST), &ALL_BUT_RULES));
+        assert!(has(&runner.tests_of(FIRST, None), &ALL_BUT_RULES));
         runner.nextest = Some(Nextest::of_machine());
         for profile in [FIRST, SECOND] {
-            assert!(has(&runner.tests(profile), &["--workspace", "--exclude", env!("CARGO_PKG_NAME")]), "{profile}");
+            assert!(has(&runner.tests_of(profile, None), &["--workspace", "--exclude", env!("CARGO_PKG_NAME")]), "{profile}");
         }
     }
 }

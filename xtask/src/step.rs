@@ -23,10 +23,6 @@ impl Steps {
         self.done += 1;
         let step = format!("{}/{} {title}", self.done, self.total);
         eprintln!("xtask: {step}: {}", shown(command));
-        if is_ci() {
-            // CI builds nothing a second time, so what a second build would start from is not written.
-            command.env("CARGO_INCREMENTAL", "0");
-        }
         let started = Instant::now();
         check(command)?;
         let (took, all) = (started.elapsed().as_secs_f64(), self.started.elapsed().as_secs_f64());
@@ -59,6 +55,20 @@ pub fn run_quietly(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The command, which takes the time of processors that no other process wants.
+#[must_use]
+pub fn patient(command: &Command) -> Command {
+    let mut patient = Command::new("nice");
+    patient.args(["-n", "10"]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => patient.env(name, value),
+            None => patient.env_remove(name),
+        };
+    }
+    patient
+}
+
 /// Whether `command` runs and succeeds; shows nothing of it.
 pub fn succeeds(command: &mut Command) -> bool {
     command
@@ -79,6 +89,10 @@ pub fn is_ci() -> bool {
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments);
+    if is_ci() {
+        // CI builds nothing a second time, so what a second build would start from is not written.
+        command.env("CARGO_INCREMENTAL", "0");
+    }
     // What cargo says of this package. Build scripts that look at it (ring's does) would run again, and all that depends on them
     // would be built again, each time somebody turns from `cargo xtask` to `cargo build` or back.
     for (name, _) in std::env::vars_os() {

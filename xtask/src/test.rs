@@ -1,40 +1,40 @@
 //! `cargo xtask test`: everything a change must pass, on a machine with only the toolchain.
 //!
-//! Lints and documentation come first and share one build, in which dependencies are only checked; the tests share the
-//! other. Programs and packages are installed meanwhile.
+//! The tests are built first, while programs and packages are installed. Lints, documentation and its examples run beside the tests, which
+//! leave a part of the processors idle.
 
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use cargo_metadata::{Metadata, MetadataCommand};
 use xtask::machine::require_component;
-use xtask::step::{Steps, cargo};
+use xtask::step::{Steps, cargo, patient, run_quietly};
 
 use crate::changed::filter_of_changes;
-use crate::runner::Runner;
+use crate::runner::{ALL_BUT_RULES, Runner};
 use crate::skips::Skips;
 
 /// The package whose tests are the rules of the tree.
 pub(crate) const RULES: &str = env!("CARGO_PKG_NAME");
 
-/// Runs every check, the quick ones first, and stops at the first that fails.
+/// Runs every check, the quick ones first. What one of the last two finds does not end the other, so that a run says both.
 pub(crate) fn run_all() -> anyhow::Result<()> {
     let workspace = enter_workspace()?;
     let target = workspace.target_directory.as_std_path();
-    let mut steps = Steps::new(8);
+    let mut steps = Steps::new(5);
     let skips = run_rules(&mut steps, Skips::new(target))?;
-    let runner = Runner::prepare(target, skips, || {
-        steps.run("lints", &mut clippy())?;
-        steps.run("documentation", &mut documentation())
-    })?;
-    runner.build(&mut steps)?;
-    let tested = runner
-        .run_all(&mut steps)
-        .and_then(|()| runner.run_on_postgres(&mut steps))
-        .and_then(|()| steps.run("examples in the documentation", &mut cargo(&["test", "--workspace", "--doc"])));
+    let runner = Runner::prepare(target, skips, || steps.run("build of the tests", &mut build_of_tests()))?;
+    let built = runner.list_built(target)?;
+    let (tested, checked) = std::thread::scope(|scope| {
+        let checking = scope.spawn(|| {
+            [clippy(), documentation(), examples()].iter().try_for_each(|check| run_quietly(&mut patient(check)))
+        });
+        let tested = runner.run_all(&mut steps, built.as_ref()).and_then(|()| runner.run_on_postgres(&mut steps, built.as_ref()));
+        (tested, checking.join().unwrap_or_else(|_| Err(anyhow!("the lints could not be run"))))
+    });
     runner.print_summary();
-    tested
+    tested.and(checked)
 }
 
 /// Runs the quick checks, and the tests of the packages that differ from `main` and of those that depend on them.
@@ -85,6 +85,16 @@ fn clippy() -> Command {
     let mut clippy = cargo(&["clippy", "--workspace", "--all-targets", "--"]);
     clippy.args(LINTS);
     clippy
+}
+
+/// Builds what [`Runner::run_all`] runs.
+fn build_of_tests() -> Command {
+    cargo(&[&["test", "--no-run"], &ALL_BUT_RULES[..]].concat())
+}
+
+/// The examples in the documentation of all crates.
+fn examples() -> Command {
+    cargo(&["test", "--workspace", "--doc"])
 }
 
 /// The documentation of all crates, after [`clippy`], which has checked what it needs of the others.

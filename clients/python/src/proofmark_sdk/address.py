@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import os
+import ssl
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
@@ -45,7 +47,13 @@ class Address:
             headers["Authorization"] = f"Bearer {self.api_key}"
         # A proxy of the environment cannot reach this host's loopback, and must not see what is sent to it.
         mounts = {f"all://{host}": None for host in LOOPBACK}
-        return {"headers": headers, "follow_redirects": False, "mounts": mounts}
+        return {"headers": headers, "follow_redirects": False, "mounts": mounts, "verify": _tls()}
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """Reading the certificates takes longer than a request, so it is done once."""
+    return httpx.create_ssl_context()
 
 
 def _url(base_url: str) -> httpx.URL:

@@ -78,9 +78,10 @@ def check_signature(data: bytes, trust: Sequence[str]) -> None:
     except ImportError as error:
         message = f"its signature cannot be verified ({error}): `pip install proofmark-sdk[verify]`"
         raise WrongAnswer(message) from None
-    found = offline.verify(data, trust=trust)
-    if found.answer != "valid":
-        raise WrongAnswer(f"its signature is {found.answer}")
+    signers = [signer for text in trust for signer in offline.read_signers(text)]
+    found = offline.verify(data, trusted=signers)
+    if found.answer != "valid" or found.kind != "decision_receipt":
+        raise WrongAnswer(f"its signature is {found.answer}: {found.message or found.kind}")
     if found.trust != "trusted":
         raise WrongAnswer("its signer is not trusted")
 

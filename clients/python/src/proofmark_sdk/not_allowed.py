@@ -63,7 +63,7 @@ class NotJson(NotAllowed, TypeError):
     """An argument is not JSON, so no decision can be made on it."""
 
     def __init__(self, tool: str, why: str) -> None:
-        super().__init__(tool, _sentence(why))
+        super().__init__(tool, _sentence(why[:1].upper() + why[1:]))
 
 
 def refusal(tool: str, decision: Decision) -> NotAllowed:
@@ -86,5 +86,4 @@ def _said(decision: Decision) -> str:
 
 
 def _sentence(text: str) -> str:
-    text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else f"{text}."

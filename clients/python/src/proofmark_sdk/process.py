@@ -49,9 +49,11 @@ def run(argv: Sequence[str], given: bytes, env: Mapping[str, str], folder: str |
             stdout, stderr = _exchange(process, given, end, seconds)
             return Ended(process.wait(max(0, end - time.monotonic())), stdout, stderr)
         except subprocess.TimeoutExpired:
+            _kill(process)
             raise _late(seconds) from None
-        finally:
-            _end(process)
+        except BaseException:
+            _kill(process)
+            raise
 
 
 def _exchange(process: subprocess.Popen[bytes], given: bytes, end: float, seconds: float) -> tuple[bytes, bytes]:
@@ -100,8 +102,7 @@ def _late(seconds: float) -> ProofmarkError:
     return ProofmarkError("late", f"the binary has not answered within {seconds:g} seconds", True)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends the process and what it has started. Nobody has waited for it yet, so its number is still its own."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

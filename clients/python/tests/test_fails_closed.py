@@ -20,7 +20,7 @@ import proofmark_sdk.asking
 from proofmark_sdk import AsyncClient, AsyncLocal, Client, Guard, Local, NoDecision, NotAllowed
 
 AGENT = {"id": "bot"}
-ARGS = {"amount": 20, "ticket": "T-1"}
+ARGS: dict[str, Any] = {"amount": 20, "ticket": "T-1"}
 HTTP = httpx.Client()
 
 
@@ -210,7 +210,7 @@ def test_an_unchanged_decision_is_one(fake: Fake, server: Server) -> None:
 
 
 def test_an_earlier_decision_is_answered_again(fake: Fake, server: Server) -> None:
-    real, answers = Through(server, as_it_is, as_it_is), []
+    real, answers = Through(server, as_it_is, as_it_is), list[bytes]()
 
     def again(request: Request) -> bytes:
         answers.append(answers[0] if answers else real(request))

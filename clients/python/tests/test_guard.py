@@ -130,6 +130,10 @@ def test_warnings_do_not_block(server: Server) -> None:
     assert (decision.outcome, decision.reasons) == ("allow_with_warning", ("That is loud.",))
 
 
+def approve_waiting(server: Server, amount: float) -> None:
+    approve(server, waiting(server, amount))
+
+
 def refund(amount: float, ticket: str = "T-1") -> str:
     return f"refunded {amount}"
 
@@ -164,7 +168,7 @@ def test_a_call_waits_for_its_review_async(server: Server) -> None:
         async with AsyncClient(server.url, server.agent) as client:
             for amount, asked in ((503, Guard(client, wait=60)), (504, guard(server, wait=60))):
                 call = asyncio.create_task(asked.acall(refund_later, amount))
-                await asyncio.to_thread(lambda amount=amount: approve(server, waiting(server, amount)))
+                await asyncio.to_thread(approve_waiting, server, amount)
                 assert await call == f"refunded {amount}"
 
     asyncio.run(both())
@@ -225,7 +229,8 @@ def test_executions_are_reported(server: Server) -> None:
 
 def test_the_report_says_what_was_executed(server: Server, fake: Fake) -> None:
     real = Through(server, as_it_is, as_it_is)
-    fake.reply = lambda request: real(request) if request.path == "/v1/decisions" else response(b'{"accepted": true, "findings": []}')
+    done = response(b'{"accepted": true, "findings": []}')
+    fake.reply = lambda request: real(request) if request.path == "/v1/decisions" else done
 
     def fails(n: int, rest: Any = None) -> None:
         raise ValueError("with what is secret")
@@ -280,7 +285,7 @@ def test_wrong_uses_are_errors(server: Server, fake: Fake) -> None:
     with pytest.raises(TypeError, match="AsyncClient"):
         asynchronous.check("echo", {})
     with pytest.raises(TypeError, match="acall"):
-        guard(server).call(refund_later, 1)
+        guard(server).call(refund_later, 1)  # type: ignore[unused-coroutine]
     assert fake.requests == []
 
 

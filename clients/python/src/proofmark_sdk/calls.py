@@ -15,6 +15,7 @@ from .errors import ProofmarkError
 from .operation import Operation
 from .types import (
     Acceptance,
+    AnyReceipt,
     Attempt,
     ChainPage,
     DecisionEntry,
@@ -213,9 +214,9 @@ def review(decision_id: str, review: ReviewRequest) -> Call[Reviewed]:
     return _post(f"/v1/reviews/{_part(decision_id)}", review, _members("decision_id", "verdict", "approval"))
 
 
-def receipt(receipt_id: str) -> Call[Receipt]:
+def receipt(receipt_id: str) -> Call[AnyReceipt]:
     """A stored receipt."""
-    return Call("GET", f"/v1/receipts/{_part(receipt_id)}", _receipt)
+    return Call("GET", f"/v1/receipts/{_part(receipt_id)}", _any_receipt)
 
 
 def chain(receipt_id: str, *, limit: int | None = None, after: str | None = None) -> Call[ChainPage]:
@@ -291,6 +292,7 @@ def _members(*names: str) -> Callable[[Answer], Any]:
 
 
 _job: Callable[[Answer], Job] = _members("job_id", "state", "created_at", "checks")
+_any_receipt: Callable[[Answer], AnyReceipt] = _members("vrf_version", "receipt_id", "verdict", "results", "hashes")
 _receipt: Callable[[Answer], Receipt] = _members("vrf_version", "receipt_id", "verdict", "results", "hashes", "signature")
 _decision_receipt = _members("receipt_type", "decision_id", "outcome", "disposition", "binding", "signature")
 

@@ -16,6 +16,7 @@ from .operation import Operation
 from .process import Ended
 from .types import (
     Acceptance,
+    AnyReceipt,
     Attempt,
     ChainPage,
     DecisionEntry,
@@ -65,7 +66,8 @@ class Command(Operation[T]):
         with tempfile.TemporaryDirectory(prefix="proofmark-") as folder:
             options: list[str] = []
             for at, (option, content) in enumerate(self.files.items()):
-                path = os.path.join(folder, f"{at}.json")
+                # Of YAML, JSON is a part.
+                path = os.path.join(folder, f"{at}.{'json' if option else 'yaml'}")
                 with open(path, "xb") as file:
                     file.write(content)
                 options += [option, path] if option else [path]
@@ -168,11 +170,11 @@ def review(decision_id: str, review: ReviewRequest) -> Command[Reviewed]:
     raise NotLocal("review", f"`proofmark decision approve {decision_id}` and `deny` sign with the key of a reviewer")
 
 
-def receipt(receipt_id: str) -> Command[Receipt]:
+def receipt(receipt_id: str) -> Command[AnyReceipt]:
     """A stored receipt."""
     if not _ID.fullmatch(receipt_id):
         raise ValueError(f"`{receipt_id}` is not the id of a receipt")
-    return Command(("receipt", "export", receipt_id), _receipt)
+    return Command(("receipt", "export", receipt_id), lambda ended: cast(AnyReceipt, _receipt(ended)))
 
 
 def chain(receipt_id: str, *, limit: int | None = None, after: str | None = None) -> Command[ChainPage]:
@@ -207,7 +209,7 @@ def _receipt(ended: Ended) -> Receipt:
 def _document(ended: Ended) -> Any:
     """The object that the binary printed. Raises `ProofmarkError` for the error that it printed."""
     if not ended.stdout.strip():
-        raise ProofmarkError("failed", _message(ended.stderr) or f"the binary ended with {ended.code}, without a word")
+        raise _refused(ended)
     try:
         document = read_json(ended.stdout)
     except ValueError as error:
@@ -217,6 +219,18 @@ def _document(ended: Ended) -> Any:
     if "error" in document or ended.code not in (0, 1, 2):
         raise _error(document, ended)
     return document
+
+
+def _refused(ended: Ended) -> ProofmarkError:
+    """The error that the binary wrote in place of an answer: as JSON, or as text."""
+    last = ended.stderr.strip().rpartition(b"\n")[2]
+    try:
+        document = read_json(last)
+    except ValueError:
+        document = None
+    if isinstance(document, dict) and "error" in document:
+        return _error(document, ended)
+    return ProofmarkError("failed", _message(ended.stderr) or f"the binary ended with {ended.code}, without a word")
 
 
 def _error(document: dict[str, Json], ended: Ended) -> ProofmarkError:

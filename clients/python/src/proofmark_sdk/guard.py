@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast, overload
 
 from .arguments import Arguments, is_async
 from .asking import Asked, Asking, Backend, Classes, ContextOf
@@ -99,9 +99,15 @@ class Guard:
         """Runs `function` if that is allowed, with copies of the arguments that were decided on."""
         return cast(T, self._execute(Arguments.of(function, args, kwargs)))
 
-    async def acall(self, function: Callable[P, Awaitable[T] | T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    @overload
+    async def acall(self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
+    @overload
+    async def acall(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
+    async def acall(self, function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs) -> Any:
         """As `call`, for coroutine functions and others."""
-        return cast(T, await self._aexecute(Arguments.of(function, args, kwargs)))
+        return await self._aexecute(Arguments.of(function, args, kwargs))
 
     def _execute(self, arguments: Arguments, *, klass: str | None = None, target: str | None = None) -> Any:
         """Runs a function with bound arguments, if that is allowed."""

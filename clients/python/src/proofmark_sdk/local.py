@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import shutil
 from pathlib import Path
-from typing import TypeVar, Union
+from typing import Any, TypeVar, Union
 
 from . import commands
 from .commands import Command
@@ -124,11 +125,11 @@ class AsyncLocal(_Binary):
 def find_binary() -> str:
     """The program `proofmark`: that of the package `proofmark-bin`, or else the one on the path."""
     try:
-        from proofmark_bin import find_proofmark_bin
+        package: Any = importlib.import_module("proofmark_bin")
     except ImportError:
         found = shutil.which("proofmark")
     else:
-        found = find_proofmark_bin()
+        found = package.find_proofmark_bin()
     if not found:
         raise ProofmarkError("no_binary", "the program `proofmark` is not there: `pip install proofmark-sdk[cli]`")
     return os.path.abspath(found)

@@ -25,8 +25,8 @@ class Signature(TypedDict):
     signature: str
 
 
-class Receipt(TypedDict):
-    """A VRF receipt. It has more members than these, such as `task`."""
+class AnyReceipt(TypedDict):
+    """A VRF receipt of any issuer. It has more members than these, such as `task`."""
 
     vrf_version: Literal["1.0"]
     receipt_id: str
@@ -35,16 +35,20 @@ class Receipt(TypedDict):
     verdict: VerdictName
     results: dict[str, Any]
     hashes: dict[str, Any]
+
+
+class Receipt(AnyReceipt):
+    """A receipt that the server has issued."""
+
     metadata: dict[str, Any]
     signature: Signature
 
 
 # `class` is a word of Python, so these two are written as calls.
 _ActionNeeds = TypedDict("_ActionNeeds", {"tool": str, "class": str})
-CallMade = TypedDict(
-    "CallMade",
+_CallMadeMore = TypedDict(
+    "_CallMadeMore",
     {
-        "tool": str,
         "args": Any,
         "status": Literal["succeeded", "failed", "doubtful", "blocked", "pending"],
         "class": str,
@@ -59,6 +63,12 @@ CallMade = TypedDict(
     },
     total=False,
 )
+
+
+class CallMade(_CallMadeMore):
+    """A call that was made before."""
+
+    tool: str
 
 
 class Action(_ActionNeeds, total=False):
@@ -323,7 +333,7 @@ class ChainPage(TypedDict):
     chain: str
     head: dict[str, Any]
     next: str | None
-    receipts: list[Receipt]
+    receipts: list[AnyReceipt]
 
 
 class Terms(TypedDict, total=False):

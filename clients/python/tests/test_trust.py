@@ -38,7 +38,7 @@ def test_only_a_trusted_signer_counts(server: Server) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        put("reasons", to=[]),
+        put("reasons", to=[{"code": "fine", "message": "It is fine."}]),
         put("binding", "agent", to="another"),
         put("binding", "expires_at", to="2999-01-01T00:00:00.000Z"),
         put("signature", "signature", to="0" * 128),

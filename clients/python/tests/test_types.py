@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import types
@@ -198,11 +197,3 @@ def test_the_package_and_its_callers_are_typed(tmp_path: Path) -> None:
     lines = {int(line.split(":")[1]) for line in checked.splitlines() if ": error:" in line}
     wrong = {number for number, line in enumerate(CONSUMER.splitlines(), 1) if line.endswith("# wrong")}
     assert lines == wrong, checked
-
-
-def test_the_package_is_in_the_usual_form() -> None:
-    if shutil.which("ruff") is None:
-        pytest.skip("there is no ruff")
-    package = Path(__file__).parent.parent
-    done = subprocess.run(["ruff", "check", "--no-cache", str(package)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout

@@ -8,6 +8,7 @@ import os
 import socket
 import stat
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,23 @@ def test_an_unchanged_decision_is_one(fake: Fake, server: Server) -> None:
     """What the two tests above change is all that is wrong there."""
     fake.reply = Through(server, as_it_is, as_it_is)
     assert guard(Client(fake.url)).check("refund", ARGS).allowed
+
+
+def test_the_decision_has_expired(fake: Fake, server: Server) -> None:
+    def soon(receipt: dict[str, Any]) -> None:
+        """A decision of one millisecond, less than any answer takes to arrive."""
+        binding = receipt["binding"]
+        decided = datetime.fromisoformat(binding["decided_at"].replace("Z", "+00:00"))
+        binding["expires_at"] = (decided + timedelta(milliseconds=1)).isoformat()
+
+    def slow(request: Request) -> bytes:
+        answer = real(request)
+        fake.is_over.wait(0.01)
+        return answer
+
+    real = Through(server, as_it_is, soon)
+    fake.reply = slow
+    no_decision(guard, fake.url, 30, "wrong_answer")
 
 
 def test_an_earlier_decision_is_answered_again(fake: Fake, server: Server) -> None:

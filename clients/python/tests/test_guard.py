@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -56,7 +57,7 @@ def test_a_decision_says_what_was_decided(server: Server) -> None:
     assert decision.url == f"{server.url}/ui/decisions/{decision.id}"
     assert decision.receipt["binding"]["agent"] == "bot"
     stored = server.client().decision(decision.id)
-    assert stored["action"] == dict(decision.action)
+    assert stored["action"] == decision.action
     assert stored["action"]["target"] == "customer-7"
 
 
@@ -122,7 +123,17 @@ def test_what_is_raised_says_how_to_go_on(server: Server) -> None:
         text = Guard.tool_result(error)
         assert error.decision is not None and error.decision.id in text and f"`{tool}` was not executed" in text
         assert [part for part in said if part not in text] == [], text
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), again.tool, again.decision) == (kind, text, tool, error.decision)
     assert issubclass(Terminal, Blocked) and issubclass(Upstream, Blocked) and not issubclass(NeedsReview, Blocked)
+
+
+def test_a_decision_keeps_the_arguments(server: Server) -> None:
+    mine: dict[str, Any] = {"to": ["ann"]}
+    decision = guard(server).check("echo", mine)
+    mine["to"].append("mallory")
+    decision.args["to"].append("mallory")
+    assert decision.args == {"to": ["ann"]}
 
 
 def test_warnings_do_not_block(server: Server) -> None:

@@ -80,7 +80,7 @@ class Asking:
         failed = None if error is None else type(error).__name__[:MAX_ERROR_NAME]
         report = self.client.operations.report
         # The function has run, and may have had its effect before it failed.
-        yield report(decision.id, executed=True, args=decision.action["args"], error=failed)
+        yield report(decision.id, executed=True, args=decision.args, error=failed)
 
     def _action(self, asked: Asked) -> dict[str, Json]:
         try:
@@ -108,9 +108,9 @@ class Asking:
 
     def _decide(self, tool: str, action: dict[str, Json], call_id: str | None) -> Flow[Decision]:
         try:
-            request = self._request(action, call_id)
+            request, begun = self._request(action, call_id), time.monotonic()
             data = yield self.client.operations.ask(request, self.policy)
-            receipt = read_decision(data, request, self._policy_name())
+            receipt = read_decision(data, request, self._policy_name(), time.monotonic() - begun)
             if self.trust is not None:
                 check_signature(data, self.trust)
             return decision(receipt, action, self.client.page(receipt["decision_id"]))
@@ -127,7 +127,7 @@ class Asking:
         agent = {**facts.get("agent", {}), **(self.agent or {})}
         if self.run is not None:
             agent["run"] = self.run
-        # A new fact in each request, so that an earlier decision is none on this one.
+        # A new fact in each request, so that an earlier decision is none on this one. A step of the caller's own is kept.
         attempt = str(uuid.uuid4())
         agent.setdefault("step", attempt if call_id is None else f"{call_id}:{attempt}")
         # A copy, because who made the context may go on with it.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from .documents import Json, digest, read_json
@@ -33,8 +33,8 @@ class Decision:
     """What was decided on one action. It is good for one execution.
 
     `disposition` says how to continue: `continue_downstream`, `local_replan`, `upstream_replan`, `human_review` or
-    `terminal_block`. `reasons` and `next_steps` are sentences. `url` is the page where a person sees the decision, `action` is what
-    was asked, and `receipt` is the signed document.
+    `terminal_block`. `reasons` and `next_steps` are sentences. `url` is the page where a person sees the decision, and `receipt` is
+    the signed document. `action` is what was decided on: run it with `args`.
     """
 
     id: str
@@ -45,7 +45,12 @@ class Decision:
     next_steps: tuple[str, ...]
     url: str | None
     receipt: dict[str, Any] = field(repr=False)
-    action: Mapping[str, Any] = field(repr=False, default_factory=lambda: MappingProxyType({}))
+    action: dict[str, Any] = field(repr=False)
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """A copy of the arguments that were decided on. Those of the caller may have changed since."""
+        return copy.deepcopy(self.action["args"])
 
     @property
     def must_not_retry(self) -> bool:
@@ -57,8 +62,8 @@ class WrongAnswer(ValueError):
     """A document that is no decision on what was asked."""
 
 
-def read_decision(data: bytes, request: Mapping[str, Json], policy: str | None) -> dict[str, Any]:
-    """The decision receipt on `request`. Raises `WrongAnswer` for any other document."""
+def read_decision(data: bytes, request: Mapping[str, Json], policy: str | None, seconds: float) -> dict[str, Any]:
+    """The decision receipt on `request`, which was sent so many seconds ago. Raises `WrongAnswer` for any other document."""
     try:
         receipt = read_json(data)
     except ValueError as error:
@@ -68,6 +73,8 @@ def read_decision(data: bytes, request: Mapping[str, Json], policy: str | None) 
     _check_format(receipt)
     _check_disposition(receipt)
     _check_request(receipt, request, policy)
+    if seconds > _lifetime(receipt["binding"]):
+        raise WrongAnswer("it has expired")
     return receipt
 
 
@@ -86,7 +93,7 @@ def check_signature(data: bytes, trust: Sequence[str]) -> None:
         raise WrongAnswer("its signer is not trusted")
 
 
-def decision(receipt: dict[str, Any], action: Mapping[str, Json], url: str | None) -> Decision:
+def decision(receipt: dict[str, Any], action: dict[str, Json], url: str | None) -> Decision:
     """What a receipt says that `read_decision` has read."""
     return Decision(
         id=receipt["decision_id"],
@@ -97,7 +104,7 @@ def decision(receipt: dict[str, Any], action: Mapping[str, Json], url: str | Non
         next_steps=_messages(receipt["safe_next_steps"]),
         url=url,
         receipt=receipt,
-        action=MappingProxyType(dict(action)),
+        action=action,
     )
 
 
@@ -115,7 +122,7 @@ def _check_format(receipt: dict[str, Any]) -> None:
     for name in ("reasons", "safe_next_steps"):
         if not _is_coded(receipt.get(name)):
             raise WrongAnswer(f"`{name}` is not a list of codes and messages")
-    if not _time(binding, "decided_at") < _time(binding, "expires_at"):
+    if _lifetime(binding) <= 0:
         raise WrongAnswer("it expires before it was made")
 
 
@@ -158,6 +165,11 @@ def _is_coded(value: object) -> bool:
     return isinstance(value, list) and all(
         isinstance(item, dict) and isinstance(item.get("code"), str) and isinstance(item.get("message"), str) for item in value
     )
+
+
+def _lifetime(binding: dict[str, Any]) -> float:
+    """The seconds that a decision is valid. The clock of who decided may differ, so its times are not compared with this one."""
+    return (_time(binding, "expires_at") - _time(binding, "decided_at")).total_seconds()
 
 
 def _time(binding: dict[str, Any], name: str) -> datetime:

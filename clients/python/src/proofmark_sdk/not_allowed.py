@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .decision import Decision
 
 MAX_SAID = 12
@@ -18,6 +20,9 @@ class NotAllowed(Exception):
         super().__init__(f"`{tool}` was not executed. {said}")
         self.tool = tool
         self.decision = decision
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
 
 
 class Blocked(NotAllowed):
@@ -72,6 +77,14 @@ def refusal(tool: str, decision: Decision) -> NotAllowed:
         return NeedsReview(tool, decision, decision.url)
     kinds = {"upstream_replan": Upstream, "terminal_block": Terminal}
     return kinds.get(decision.disposition, Blocked)(tool, decision)
+
+
+def _restored(kind: type[NotAllowed], args: tuple[Any, ...], members: dict[str, Any]) -> NotAllowed:
+    """An error that comes from another process."""
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(members)
+    return error
 
 
 def _said(decision: Decision) -> str:

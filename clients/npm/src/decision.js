@@ -104,9 +104,11 @@ function checkName(name, text) {
  * @throws {TypeError} where they name none: nobody would be trusted, or everybody
  */
 export function trustedSigners(texts) {
-  const signers = [texts].flat().flatMap(text => readSigners(text));
-  if (signers.length === 0) throw new TypeError("`trusted` names no signer: pass the text of a public key file, or leave it out");
-  return signers;
+  const signers = [texts].flat().map(text => readSigners(text));
+  if (signers.length === 0 || signers.some(found => found.length === 0)) {
+    throw new TypeError("a text of `trusted` names no signer: pass the content of public key files, or leave it out");
+  }
+  return signers.flat();
 }
 
 /**

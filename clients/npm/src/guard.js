@@ -36,7 +36,7 @@ const DEFAULT_CLASS = "generic";
 
 /**
  * @typedef {object} GuardOptions
- * @property {{ readonly [tool: string]: string } | ((tool: string, args: JsonValue) => string) | undefined} [classes]
+ * @property {{ readonly [tool: string]: string } | ((tool: string, args: JsonValue) => string | Promise<string>) | undefined} [classes]
  *   the class of each tool; `generic` of those that are not there
  * @property {string | undefined} [run] the id of the run; else a new one for each guard
  * @property {string | { id?: string, org?: string, project?: string, environment?: string, step?: string, sensitivity?: string } | undefined} [agent]
@@ -91,7 +91,7 @@ export class Guard {
    */
   async decide(tool, args, options = {}) {
     try {
-      return await this.#ask(this.#question(tool, args, options), options.signal);
+      return await this.#ask(await this.#question(tool, args, options), options.signal);
     } catch (error) {
       throw new NoDecision(String(tool), error);
     }
@@ -109,7 +109,7 @@ export class Guard {
   async check(tool, args, options = {}) {
     let decision;
     try {
-      const asked = this.#question(tool, args, options);
+      const asked = await this.#question(tool, args, options);
       decision = await this.#ask(asked, options.signal);
       if (decision.disposition === "human_review" && this.#waitMs > 0) decision = await this.#reviewed(asked, decision, options.signal);
     } catch (error) {
@@ -139,19 +139,19 @@ export class Guard {
    * The class of a tool.
    *
    * @param {string} tool @param {JsonValue} args
-   * @returns {string}
+   * @returns {Promise<string>}
    */
-  classOf(tool, args) {
+  async classOf(tool, args) {
     const { classes = {} } = this.#options;
     if (typeof classes === "function") return classes(tool, args);
     return Object.hasOwn(classes, tool) ? /** @type {string} */ (classes[tool]) : DEFAULT_CLASS;
   }
 
   /** @param {string} tool @param {unknown} args @param {AskOptions} options */
-  #question(tool, args, { callId, klass, target, context = {} }) {
+  async #question(tool, args, { callId, klass, target, context = {} }) {
     const { value } = snapshot(args);
     const agent = callId === undefined ? this.#agent : { step: callId, ...this.#agent };
-    const action = { tool, klass: klass ?? this.classOf(tool, value), target, args: value };
+    const action = { tool, klass: klass ?? await this.classOf(tool, value), target, args: value };
     return question(action, { agent, context, policy: this.#options.policy });
   }
 

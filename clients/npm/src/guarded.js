@@ -16,7 +16,7 @@ import { snapshot } from "./snapshot.js";
  * @property {string | undefined} [policy] or the file of a policy, by which the `proofmark` of this machine decides
  * @property {string | undefined} [tool] the name of the tool; else that of the function
  * @property {string | undefined} [klass] the class of the action; else that of the guard
- * @property {string | ((input: Parameters<F>[0]) => string) | undefined} [target] what is acted upon
+ * @property {string | ((input: Parameters<F>[0]) => string | Promise<string>) | undefined} [target] what is acted upon
  * @property {((input: Parameters<F>[0]) => unknown) | undefined} [args] what is decided on, made of the input; else the input.
  *   The policy does not see what it leaves out
  */
@@ -41,7 +41,7 @@ export function guarded(fn, options) {
 
   /** @this {unknown} @param {unknown} input @param {any[]} rest */
   async function run(input, ...rest) {
-    const { value, args, target, signal } = read(tool, options, input, rest[0]);
+    const { value, args, target, signal } = await read(tool, options, input, rest[0]);
     const decision = await guard.check(tool, args, { klass, target, signal });
     try {
       return await fn.call(this, value, ...rest);
@@ -60,13 +60,13 @@ export function guarded(fn, options) {
  *
  * @param {string} tool @param {GuardedOptions<any>} options @param {unknown} input @param {unknown} next the argument after it
  */
-function read(tool, { args, target }, input, next) {
+async function read(tool, { args, target }, input, next) {
   try {
     const { value } = snapshot(input === undefined ? {} : input, "input");
     return {
       value,
-      args: args === undefined ? value : args(value),
-      target: typeof target === "function" ? target(value) : target,
+      args: args === undefined ? value : await args(value),
+      target: typeof target === "function" ? await target(value) : target,
       signal: signalOf(next),
     };
   } catch (error) {

@@ -6,6 +6,8 @@ export const MAX_BYTES = 1_000_000;
 export const MAX_DEPTH = 60;
 /** The most values, each member and item counted. */
 export const MAX_VALUES = 100_000;
+/** The most of a place that messages show, in characters. */
+const MAX_PLACE = 200;
 
 /** @typedef {null | boolean | number | string | readonly JsonValue[] | { readonly [name: string]: JsonValue }} JsonValue */
 
@@ -140,7 +142,8 @@ function isWellFormed(text) {
 
 /** @param {string} place @param {string} why */
 function refused(place, why) {
-  return new TypeError(`\`${place}\` ${why}: pass plain JSON`);
+  const shown = place.length > MAX_PLACE ? `${place.slice(0, MAX_PLACE)}…` : place;
+  return new TypeError(`\`${shown}\` ${why}: pass plain JSON`);
 }
 
 /** @param {any} value @returns {JsonValue} */

@@ -1,5 +1,6 @@
 /** The same methods without a server: each runs the program `proofmark` (docs/commands.md). */
 
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 
 import { localBinary } from "./binary.js";
@@ -115,7 +116,7 @@ export class Local {
    * @returns {Promise<{ decision_id: string, receipt: DecisionReceipt, waits: boolean }>}
    */
   async decision(id, options) {
-    const receipt = await this.#answer(["decision", "show", "--json", "--", id], options);
+    const receipt = await this.#answer(["decision", "show", "--json", idOf(id)], options);
     const { decisions } = await this.reviews(options);
     // The newest decision on an action is the one that waits.
     const waits = decisions.some(one => isOfSameAction(one.receipt, receipt));
@@ -178,12 +179,12 @@ export class Local {
   async review(id, { verdict, note, key, role, expires_in }, options) {
     if (verdict !== "approve" && verdict !== "deny") throw new TypeError("`verdict` is `approve` or `deny`");
     const given = named({ key, note, role, expires: expires_in && `${expires_in}s` });
-    return this.#answer(["decision", verdict, "--yes", "--json", ...given, "--", id], options);
+    return this.#answer(["decision", verdict, "--yes", "--json", ...given, idOf(id)], options);
   }
 
   /** @param {string} id @param {CallOptions} [options] @returns {Promise<Receipt>} */
   receipt(id, options) {
-    return this.#answer(["receipt", "show", "--json", "--", id], options);
+    return this.#answer(["receipt", "show", "--json", idOf(id)], options);
   }
 
   /**
@@ -244,6 +245,17 @@ export class Local {
 /** Options as single words, so that no value is taken for an option. @param {Readonly<Record<string, string | number | undefined>>} options */
 function named(options) {
   return Object.entries(options).filter(([, value]) => value !== undefined).map(([name, value]) => `--${name}=${value}`);
+}
+
+/**
+ * A whole id. Commands also take files, and prefer them.
+ *
+ * @param {string} text
+ */
+function idOf(text) {
+  if (typeof text !== "string" || !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) throw new TypeError(`invalid id \`${String(text)}\``);
+  if (existsSync(text)) throw new TypeError(`a file of this folder has the name of the id \`${text}\`: remove it`);
+  return text;
 }
 
 /** @param {DecisionReceipt} one @param {DecisionReceipt} other */

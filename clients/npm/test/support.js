@@ -11,6 +11,16 @@ import { fileURLToPath } from "node:url";
 import { Client } from "proofmark";
 
 export const BINARY = process.env.PROOFMARK_BINARY ?? "/tmp/pm-bin";
+/** Work that passes its tests. */
+export const SORT = {
+  task: { task_id: "sort", description: "Sort a list" },
+  output: { content: "def sort_list(xs):\n    return sorted(xs)\n" },
+  verification: {
+    kind: "test_suite", language: "python", entrypoint: "sort_list",
+    tests: [{ name: "basic", input: [[3, 1, 2]], expected_output: [1, 2, 3] }, { name: "empty", input: [[]], expected_output: [] }],
+  },
+};
+export const WORKFLOW = fileURLToPath(new URL("workflow.yaml", import.meta.url));
 export const POLICY = fileURLToPath(new URL("policy.yaml", import.meta.url));
 
 /** What ends what the tests began, the last one first. A hook that a test makes would run when that test ends. */

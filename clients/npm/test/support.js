@@ -52,12 +52,9 @@ export function homeWithReviewers() {
   return { home, policy };
 }
 
-/** A server with keys of an agent and of two reviewers. */
-export async function serve() {
-  const home = folder(), keys = join(home, "keys.json");
-  const key = (...words) => proofmark(home, ["api-key", "add", "--api-keys", keys, ...words]).trim();
-  const agentKey = key("bot", "agent"), ann = key("ann", "reviewer", "--holds", "finance"), eve = key("eve", "reviewer", "--holds", "owner");
-  const child = spawn(BINARY, ["serve", "--policy", POLICY, "--api-keys", keys, "--listen", "127.0.0.1:0"], {
+/** Starts a server. */
+export async function served(home, words) {
+  const child = spawn(BINARY, ["serve", ...words, "--listen", "127.0.0.1:0"], {
     cwd: home, env: { ...process.env, PROOFMARK_HOME: home }, stdio: ["ignore", "ignore", "pipe"],
   });
   const ended = new Promise(resolve => child.once("exit", resolve));
@@ -75,6 +72,15 @@ export async function serve() {
     });
     child.once("exit", code => reject(new Error(`the server ended with ${code}: ${said}`)));
   });
+  return { baseUrl, stop };
+}
+
+/** A server with keys of an agent and of two reviewers. */
+export async function serve() {
+  const home = folder(), keys = join(home, "keys.json");
+  const key = (...words) => proofmark(home, ["api-key", "add", "--api-keys", keys, ...words]).trim();
+  const agentKey = key("bot", "agent"), ann = key("ann", "reviewer", "--holds", "finance"), eve = key("eve", "reviewer", "--holds", "owner");
+  const { baseUrl, stop } = await served(home, ["--policy", POLICY, "--api-keys", keys]);
   const client = (apiKey, more) => new Client({ baseUrl, apiKey, ...more });
   const signer = () => proofmark(home, ["key", "show", "--as", "pem"]);
   return { baseUrl, home, stop, agentKey, signer, agent: client(agentKey), ann: client(ann), eve: client(eve), client };

@@ -48,7 +48,7 @@ import { snapshot } from "./snapshot.js";
  * @property {string} tool
  * @property {string} klass
  * @property {string | undefined} target
- * @property {unknown} args
+ * @property {import("./snapshot.js").Snapshot} args
  */
 
 /** The longest name of a tool, class or target, in bytes, as the server takes it. */
@@ -64,14 +64,13 @@ const MAX_NAME_BYTES = 4_096;
  */
 export function question({ tool, klass, target, args }, { agent, context, policy }) {
   for (const [name, text] of Object.entries({ tool, klass, target })) checkName(name, text);
-  const read = snapshot(args);
   const members = [
     `"tool":${JSON.stringify(tool)}`,
     `"class":${JSON.stringify(klass)}`,
     // The server writes it where it is missing, and hashes it with the rest.
     `"boundary":${klass === "memory_write" ? '"memory_write"' : '"action_execute"'}`,
     ...(target === undefined ? [] : [`"target":${JSON.stringify(target)}`]),
-    `"args":${read.text}`,
+    `"args":${args.text}`,
   ];
   const asked = `{${members.join(",")}}`;
   for (const name of ["action", "agent"].filter(name => Object.hasOwn(context, name))) {
@@ -80,7 +79,7 @@ export function question({ tool, klass, target, args }, { agent, context, policy
   const rest = snapshot(context, "context"), asker = snapshot(agent, "agent");
   const others = rest.text === "{}" ? "" : `,${rest.text.slice(1, -1)}`;
   return {
-    tool, klass, args: read.value, policy,
+    tool, klass, args: args.value, policy,
     text: `{"action":${asked},"agent":${asker.text}${others}}`,
     actionHash: `sha256:${createHash("sha256").update(canonical(parse(asked))).digest("hex")}`,
     agent: agent.id ?? null,

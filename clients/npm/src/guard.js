@@ -149,9 +149,9 @@ export class Guard {
 
   /** @param {string} tool @param {unknown} args @param {AskOptions} options */
   async #question(tool, args, { callId, klass, target, context = {} }) {
-    const { value } = snapshot(args);
+    const read = snapshot(args);
     const agent = callId === undefined ? this.#agent : { step: callId, ...this.#agent };
-    const action = { tool, klass: klass ?? await this.classOf(tool, value), target, args: value };
+    const action = { tool, klass: klass ?? await this.classOf(tool, read.value), target, args: read };
     return question(action, { agent, context, policy: this.#options.policy });
   }
 

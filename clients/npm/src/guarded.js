@@ -76,7 +76,8 @@ async function read(tool, { args, target }, input, next) {
 
 /** The signal in the options that hosts pass to tools. @param {any} next @returns {AbortSignal | undefined} */
 function signalOf(next) {
-  return [next?.abortSignal, next?.signal].find(signal => signal instanceof AbortSignal);
+  // By its members: a test runner or a browser page may have another class of this name.
+  return [next?.abortSignal, next?.signal].find(signal => typeof signal?.aborted === "boolean" && typeof signal.addEventListener === "function");
 }
 
 /** @param {GuardedOptions<any>} options */

@@ -39,6 +39,8 @@ export function exchange(sent) {
         if (retries === MAX_RETRIES || wait > end - performance.now()) throw problem(response, text);
         await pause(wait, signal);
       } catch (error) {
+        // A connection that was kept may have been closed meanwhile; the second request takes a new one.
+        if (retries === 0 && isReset(error) && isRepeatable(sent) && !signal.aborted) continue;
         throw failure(error, sent, isLate());
       }
     }
@@ -90,9 +92,26 @@ function isJson(response) {
   return /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(response.headers.get("content-type") ?? "");
 }
 
-/** Whether it may be sent again: what a server that is too slow was sent may still be carried out. @param {Response} response @param {Sent} sent */
-function isBusy({ status }, { method, headers }) {
-  return status === 429 || (status === 503 && (method === "GET" || "idempotency-key" in headers));
+/** @param {Response} response @param {Sent} sent */
+function isBusy({ status }, sent) {
+  return status === 429 || (status === 503 && isRepeatable(sent));
+}
+
+/** Whether it is carried out once however often it is sent: without an answer it may have been carried out. @param {Sent} sent */
+function isRepeatable({ method, headers }) {
+  return method === "GET" || "idempotency-key" in headers;
+}
+
+/** @param {unknown} error */
+function isReset(error) {
+  const code = codeOf(error);
+  return code === "ECONNRESET" || code === "EPIPE" || code === "UND_ERR_SOCKET";
+}
+
+/** The code of a failed `fetch`, which is in its cause. @param {unknown} error */
+function codeOf(error) {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : textOf(cause);
 }
 
 /** @param {Response} response */
@@ -132,7 +151,5 @@ function failure(error, { url, timeoutMs, signal }, isLate) {
   if (isLate) {
     return new ProofmarkError("late", `the server at ${url.origin} has not answered within ${timeoutMs} ms`, { retryable: true, cause: error });
   }
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : textOf(cause);
-  return new ProofmarkError("unreachable", `the server at ${url.origin} does not answer (${code})`, { retryable: true, cause: error });
+  return new ProofmarkError("unreachable", `the server at ${url.origin} does not answer (${codeOf(error)})`, { retryable: true, cause: error });
 }

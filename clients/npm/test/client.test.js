@@ -132,6 +132,20 @@ test("a busy server is asked again with the same key, as long as there is time",
   assert.equal(reviews, 1);
 });
 
+test("a request whose connection was closed is sent once more, with the same key", async () => {
+  const keys = [];
+  const baseUrl = await fake((request, response) => {
+    keys.push(request.headers["idempotency-key"]);
+    if (keys.length % 2) response.destroy();
+    else json(response, { decision_id: "d" });
+  });
+  const client = new Client({ baseUrl });
+  assert.equal((await client.decide({})).decision_id, "d");
+  assert.deepEqual([keys.length, new Set(keys).size], [2, 1]);
+  await refused(client.redeem("a"), { code: "unreachable", status: undefined, retryable: true });
+  assert.equal(keys.length, 3);
+});
+
 test("a request can be given up", async () => {
   const controller = new AbortController(), reason = new Error("enough");
   const baseUrl = await fake(() => controller.abort(reason));

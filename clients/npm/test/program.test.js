@@ -84,3 +84,33 @@ test("a program that is missing, or another one, is named", () => {
   assert.equal(done.status, 2);
   assert.match(done.stderr, /^error: failed to run `.*`: spawn .* ENOENT\n$/);
 });
+
+/** Runs a command in a terminal of its own, presses Ctrl-C when it is ready, and prints what it said. */
+const TERMINAL = `
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+said, pressed = b"", False
+while True:
+    try:
+        more = os.read(terminal, 1000)
+    except OSError:
+        break
+    if not more:
+        break
+    said += more
+    if b"ready" in said and not pressed:
+        pressed = True
+        os.write(terminal, b"\\x03")
+sys.stdout.buffer.write(said)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+`;
+
+test("Ctrl-C in a terminal reaches the program once", () => {
+  // The second one would end the program at once, before it says how far it got.
+  const { command } = installed("n=0; trap 'n=$((n+1))' INT; echo ready; while [ $n = 0 ]; do sleep 0.05; done; sleep 0.3; echo \"interrupts $n\"; exit 130");
+  const done = spawnSync("python3", ["-c", TERMINAL, command]);
+  assert.equal(done.status, 130, String(done.stderr));
+  assert.match(String(done.stdout), /interrupts 1\r\n$/);
+});

@@ -27,7 +27,8 @@ import { type Decision, type Job, type NotAllowed, type Receipt, Client, Guard, 
 
 interface Options { toolCallId: string; abortSignal?: AbortSignal }
 async function execute(input: { amount: number; ticket?: string | undefined }, options: Options): Promise<{ done: true }> {
-  return { done: options.toolCallId !== `${input.amount}` };
+  if (options.toolCallId === `${input.amount}`) throw new RangeError();
+  return { done: true };
 }
 const guard = new Guard(new Client({ baseUrl: "http://127.0.0.1:9", apiKey: "k", timeoutMs: 1000 }), { agent: { id: "a" }, classes: { refund: "payment" }, wait: 0 });
 const tool: typeof execute = guarded(execute, { guard, tool: "refund", target: input => input.ticket ?? "", args: ({ amount }) => ({ amount }) });

@@ -1,16 +1,18 @@
 //! The package `clients/js`: its own tests, in Node.js and in Chromium, with this binary to compare with.
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
 
+mod node;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use proofmark_receipt::Json;
 use tempfile::TempDir;
 
+use node::{has_node, run, said};
+
 const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
 const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients/js");
-/// The oldest Node.js that the package runs on.
-const NODE: u32 = 20;
 
 /// What a program that uses the package may look like.
 const CONSUMER: &str = r#"
@@ -31,31 +33,6 @@ try {
 // @ts-expect-error: a profile is one of four words.
 await verify("{", { profile: "VRF" }).catch((error: unknown) => error);
 "#;
-
-fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
-
-/// Runs a program to its end, which must be a success.
-fn run(command: &mut Command) -> Output {
-    let done = command.output().unwrap();
-    assert!(done.status.success(), "{command:?}\n{}", said(&done));
-    done
-}
-
-/// Whether there is a Node.js that the package runs on; `false` after a skip.
-fn has_node() -> bool {
-    if !proofmark_testing::has_program("node", "nodejs") {
-        return false;
-    }
-    let version = String::from_utf8(run(Command::new("node").arg("--version")).stdout).unwrap();
-    let major = version.trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
-    let new = major.is_some_and(|major| major >= NODE);
-    if !new {
-        proofmark_testing::skip("node", &format!("Node.js is older than {NODE}"));
-    }
-    new
-}
 
 /// Runs files of the package's tests, of which none may fail.
 fn tested(files: &[&str], variables: &[(&str, &Path)]) {

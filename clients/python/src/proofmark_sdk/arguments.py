@@ -1,0 +1,78 @@
+"""The arguments of a call: what is decided on is what runs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .documents import Json, Snapshot
+from .not_allowed import NotJson
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """A function, and copies of the arguments that it is to be called with."""
+
+    tool: str
+    function: Callable[..., Any]
+    bound: inspect.BoundArguments
+    named: Mapping[str, Json]
+
+    @classmethod
+    def of(
+        cls,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        *,
+        tool: str | None = None,
+        has_self: bool = False,
+    ) -> Arguments:
+        """Binds the arguments, with defaults. Raises `NotJson` for what is not JSON.
+
+        With `has_self`, the first one is kept as it is.
+        """
+        tool = tool or tool_name(function)
+        bound = inspect.signature(function).bind(*args, **kwargs)
+        bound.apply_defaults()
+        snapshot = Snapshot()
+        try:
+            for name, value in list(bound.arguments.items())[has_self:]:
+                bound.arguments[name] = snapshot.take(value, f"the argument `{name}`")
+            named = _named(bound, has_self)
+        except TypeError as error:
+            raise NotJson(tool, str(error)) from None
+        return cls(tool, function, bound, named)
+
+    def run(self) -> Any:
+        """Calls the function."""
+        return self.function(*self.bound.args, **self.bound.kwargs)
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether a call of it only makes a coroutine."""
+    of_object = getattr(type(function), "__call__", None)  # noqa: B004
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(of_object)
+
+
+def tool_name(function: Callable[..., Any]) -> str:
+    """The name of a function, for policies."""
+    name = getattr(function, "__name__", None)
+    if not isinstance(name, str):
+        raise TypeError(f"{function!r:.200} has no name: guard a function that has one")
+    return name
+
+
+def _named(bound: inspect.BoundArguments, has_self: bool) -> dict[str, Json]:
+    """The arguments by name. Those of `**kwargs` stand beside the others, as the caller wrote them."""
+    named: dict[str, Json] = {}
+    parameters = bound.signature.parameters
+    for name, value in list(bound.arguments.items())[has_self:]:
+        is_rest = parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+        for name_of_one, one in value.items() if is_rest else [(name, value)]:
+            if name_of_one in named:
+                raise TypeError(f"two arguments are called `{name_of_one}`")
+            named[name_of_one] = one
+    return named

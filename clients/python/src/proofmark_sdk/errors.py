@@ -1,0 +1,28 @@
+"""Errors of requests: what a server or the binary refused, or that none answered."""
+
+from __future__ import annotations
+
+
+class ProofmarkError(Exception):
+    """A request was refused, or nothing answered it.
+
+    `code` tells errors apart. Those of a server are in its problem documents. The client has its own: `unreachable`, `late`,
+    `malformed`, `too_large`, `redirected`, `broken`, `not_finished`, `no_binary`, `no_policy`, `failed` and `not_local`.
+    """
+
+    def __init__(self, code: str, message: str, retryable: bool = False, status: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.retryable = retryable
+        self.status = status
+
+    def __reduce__(self) -> tuple[type[ProofmarkError], tuple[str, str, bool, int | None]]:
+        return ProofmarkError, (self.code, self.message, self.retryable, self.status)
+
+
+class NotLocal(ProofmarkError):
+    """The method needs a server."""
+
+    def __init__(self, method: str, instead: str) -> None:
+        super().__init__("not_local", f"`{method}` needs a server, and local mode has none: {instead}")

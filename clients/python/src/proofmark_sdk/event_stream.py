@@ -1,0 +1,51 @@
+"""Server-sent events of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from .calls import LAST_STATES, MAX_ANSWER
+from .documents import read_json
+from .errors import ProofmarkError
+from .types import Job
+
+EVENT_SILENCE = 120.0
+"""The seconds without a byte after which a stream of events has ended."""
+
+
+class EventStream:
+    """The states of a job, read from the bytes of a stream."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+        self._is_over = False
+
+    def feed(self, chunk: bytes) -> Iterator[Job]:
+        """The events that are complete with these bytes."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) + sum(map(len, self._data)) > MAX_ANSWER:
+            raise ProofmarkError("too_large", f"an event of the server has more than {MAX_ANSWER} bytes")
+        for line in lines:
+            line = line.rstrip(b"\r")
+            if line.startswith(b"data:"):
+                self._data.append(line[5:].removeprefix(b" "))
+            elif not line and self._data:
+                data, self._data = b"\n".join(self._data), []
+                yield self._job(data)
+
+    def end(self) -> None:
+        """The stream has ended. Raises `ProofmarkError` where the job had not."""
+        if not self._is_over:
+            raise ProofmarkError("broken", "the stream of events ended before the job: ask for the job", True)
+
+    def _job(self, data: bytes) -> Job:
+        try:
+            job = read_json(data)
+        except ValueError as error:
+            raise ProofmarkError("malformed", f"an event of the server is not JSON: {error}") from None
+        if not isinstance(job, dict) or not isinstance(job.get("state"), str) or "job_id" not in job:
+            raise ProofmarkError("malformed", "an event of the server is not a job")
+        self._is_over = job["state"] in LAST_STATES
+        return cast(Job, job)

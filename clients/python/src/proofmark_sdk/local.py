@@ -1,0 +1,142 @@
+"""Local mode: the methods of a client over the binary, with no server."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import shutil
+from pathlib import Path
+from typing import Any, TypeVar, Union
+
+from . import commands
+from .commands import Command
+from .errors import ProofmarkError
+from .operation import AsyncMethod, Method
+from .process import run
+
+T = TypeVar("T")
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+DEFAULT_TIMEOUT = 30.0
+"""The seconds that the binary has for an answer."""
+
+
+class _Binary:
+    """A binary, a policy and a home."""
+
+    operations = commands
+
+    def __init__(
+        self,
+        policy: PathLike | None = None,
+        home: PathLike | None = None,
+        binary: PathLike | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> None:
+        self._policy = None if policy is None else _policy_file(policy)
+        self._home = None if home is None else os.path.abspath(home)
+        self._binary = find_binary() if binary is None else os.path.abspath(binary)
+        self._timeout = timeout
+
+    def page(self, decision_id: str) -> None:
+        """There is no page without a server."""
+        return
+
+    def _run(self, command: Command[T]) -> T:
+        policy = ("--policy", self._policy_of(command.policy)) if command.decides else ()
+        # Elsewhere a file could be named as an id is, and be taken in its place.
+        folder = None if command.here else os.sep
+        with command.argv() as argv:
+            ended = run([self._binary, *argv, *policy], command.given, self._env(), folder, self._timeout + command.wait)
+        return command.read(ended)
+
+    def _policy_of(self, named: str | None) -> str:
+        if named is not None:
+            return _policy_file(named)
+        if self._policy is None:
+            raise ProofmarkError("no_policy", 'there is no action policy to decide by: write `Local(policy="policy.yaml")`')
+        return self._policy
+
+    def _env(self) -> dict[str, str]:
+        env = dict(os.environ)
+        if self._home is not None:
+            env["PROOFMARK_HOME"] = self._home
+            # It would name the store of another home.
+            env.pop("PROOFMARK_STORE", None)
+        return env
+
+
+class Local(_Binary):
+    """Asks the binary `proofmark`, with no server. It can be shared by threads.
+
+    `policy` is the file of an action policy, `home` the folder of keys and store, in place of `PROOFMARK_HOME`, and `binary` the
+    program. What has no local form raises `NotLocal`.
+    """
+
+    verify = Method(commands.verify)
+    submit = Method(commands.submit)
+    job = Method(commands.job)
+    accept = Method(commands.accept)
+    decide = Method(commands.decide)
+    decision = Method(commands.decision)
+    report = Method(commands.report)
+    reviews = Method(commands.reviews)
+    review = Method(commands.review)
+    receipt = Method(commands.receipt)
+    chain = Method(commands.chain)
+    redeem = Method(commands.redeem)
+
+    def send(self, command: Command[T]) -> T:
+        """Runs the binary, and reads what it prints."""
+        return self._run(command)
+
+    def events(self, job_id: str) -> None:
+        """Needs a server."""
+        commands.job(job_id)
+
+
+class AsyncLocal(_Binary):
+    """As `Local`, for callers that await."""
+
+    verify = AsyncMethod(commands.verify)
+    submit = AsyncMethod(commands.submit)
+    job = AsyncMethod(commands.job)
+    accept = AsyncMethod(commands.accept)
+    decide = AsyncMethod(commands.decide)
+    decision = AsyncMethod(commands.decision)
+    report = AsyncMethod(commands.report)
+    reviews = AsyncMethod(commands.reviews)
+    review = AsyncMethod(commands.review)
+    receipt = AsyncMethod(commands.receipt)
+    chain = AsyncMethod(commands.chain)
+    redeem = AsyncMethod(commands.redeem)
+
+    async def send(self, command: Command[T]) -> T:
+        """Runs the binary, and reads what it prints."""
+        return await asyncio.to_thread(self._run, command)
+
+    def events(self, job_id: str) -> None:
+        """Needs a server."""
+        commands.job(job_id)
+
+
+def find_binary() -> str:
+    """The program `proofmark`: that of the package `proofmark-bin`, or else the one on the path."""
+    try:
+        package: Any = importlib.import_module("proofmark_bin")
+    except ImportError:
+        found = shutil.which("proofmark")
+    else:
+        found = package.find_proofmark_bin()
+    if not found:
+        raise ProofmarkError("no_binary", "the program `proofmark` is not there: `pip install proofmark-sdk[cli]`")
+    return os.path.abspath(found)
+
+
+def _policy_file(policy: PathLike) -> str:
+    path = Path(policy).absolute()
+    if not path.is_file():
+        raise ProofmarkError("no_policy", f"failed to read the action policy `{policy}`: there is no such file")
+    return str(path)

@@ -1,0 +1,126 @@
+//! The package `clients/python`: its own tests, on the wheel that is built of it, with this binary.
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
+const TREE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients/python");
+
+/// What building, using and testing the package needs, and the packages that bring it.
+const NEEDS: [(&str, &str); 5] = [
+    ("cryptography", "cryptography"),
+    ("hatchling", "hatchling"),
+    ("httpx", "httpx"),
+    ("mypy", "mypy"),
+    ("pytest", "pytest"),
+];
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// What a program prints, which must end as a success.
+fn run(command: &mut Command) -> String {
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{command:?}\n{}", said(&done));
+    String::from_utf8(done.stdout).unwrap()
+}
+
+/// A Python with all that is needed; `None` after a skip.
+fn python() -> Option<PathBuf> {
+    let found = NEEDS.map(|(module, package)| proofmark_testing::python_with(module, package));
+    found.into_iter().collect::<Option<Vec<_>>>()?.pop()
+}
+
+/// A wheel that was built of a copy, so that building leaves nothing in the repository.
+fn wheel(python: &Path, folder: &Path) -> PathBuf {
+    let copy = folder.join("package");
+    std::fs::create_dir(&copy).unwrap();
+    for name in ["pyproject.toml", "README.md", "LICENSE-APACHE", "LICENSE-MIT", "src"] {
+        run(Command::new("cp").arg("-r").arg(Path::new(PACKAGE).join(name)).arg(&copy));
+    }
+    let options = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir"];
+    run(Command::new(python).args(options).arg(folder).arg(&copy));
+    folder.join(format!("proofmark_sdk-{}-py3-none-any.whl", env!("CARGO_PKG_VERSION")))
+}
+
+/// An environment with the wheel and nothing else; what it depends on is that of the Python that made it.
+fn environment(python: &Path, wheel: &Path, folder: &Path) -> PathBuf {
+    let environment = folder.join("environment");
+    run(Command::new(python).args(["-m", "venv", "--without-pip"]).arg(&environment));
+    let installed = environment.join("bin/python");
+    let options = ["install", "--quiet", "--no-deps", "--no-index"];
+    run(Command::new(python).args(["-m", "pip", "--python"]).arg(&installed).args(options).arg(wheel));
+    let purelib = "import sysconfig; print(sysconfig.get_path('purelib'), end='')";
+    let (theirs, own) = (Command::new(python), Command::new(&installed));
+    let [theirs, own] = [theirs, own].map(|mut command| run(command.args(["-c", purelib])));
+    std::fs::write(Path::new(&own).join("dependencies.pth"), theirs).unwrap();
+    installed
+}
+
+#[test]
+fn the_wheel_passes_the_tests_of_the_package() {
+    let Some(python) = python() else { return };
+    let folder = TempDir::new().unwrap();
+    let wheel = wheel(&python, folder.path());
+    let installed = environment(&python, &wheel, folder.path());
+    // Beside the tests there is no source that could be taken for the package.
+    let tested = folder.path().join("tested");
+    std::fs::create_dir(&tested).unwrap();
+    for name in ["pyproject.toml", "README.md", "tests"] {
+        run(Command::new("cp").arg("-r").arg(Path::new(PACKAGE).join(name)).arg(&tested));
+    }
+    let place = run(Command::new(&installed).args(["-c", "import proofmark_sdk; print(proofmark_sdk.__file__)"]));
+    assert!(Path::new(&place).starts_with(folder.path()), "{place}");
+    let mut pytest = Command::new(installed);
+    pytest
+        .args(["-m", "pytest", "-q", "-rs", "--durations=5", "--ignore=tests/offline"])
+        .current_dir(&tested)
+        .env("PROOFMARK_BINARY", BINARY);
+    let printed = run(pytest.env_remove("PYTHONPATH").env("PYTHONDONTWRITEBYTECODE", "1"));
+    println!("{printed}");
+    if let Some(line) = printed.lines().find(|line| line.starts_with("SKIPPED")) {
+        proofmark_testing::skip("python", line);
+    }
+}
+
+#[test]
+fn the_wheel_holds_the_package_and_nothing_else() {
+    let Some(python) = python() else { return };
+    let folder = TempDir::new().unwrap();
+    let wheel = wheel(&python, folder.path());
+    let listed = run(Command::new(&python).args(["-m", "zipfile", "--list"]).arg(&wheel));
+    let names: Vec<_> = listed.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+    let information = format!("proofmark_sdk-{}.dist-info", env!("CARGO_PKG_VERSION"));
+    for name in ["proofmark_sdk/__init__.py", "proofmark_sdk/py.typed"] {
+        assert!(names.contains(&name), "`{name}` is missing:\n{listed}");
+    }
+    for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        assert!(names.contains(&&*format!("{information}/licenses/{name}")), "`{name}` is missing:\n{listed}");
+    }
+    let foreign = |name: &&&str| !name.starts_with("proofmark_sdk/") && !name.starts_with(&information);
+    assert_eq!(names.iter().find(foreign), None, "{listed}");
+}
+
+#[test]
+fn the_package_has_the_version_and_the_licences_of_the_binary() {
+    let manifest = std::fs::read_to_string(Path::new(PACKAGE).join("pyproject.toml")).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    let lines = [
+        format!("version = \"{version}\""),
+        format!("license = \"{}\"", env!("CARGO_PKG_LICENSE")),
+        format!("cli = [\"proofmark-bin=={version}\"]"),
+        "dependencies = [\"httpx>=0.27,<1\"]".to_owned(),
+    ];
+    for line in lines {
+        assert!(manifest.lines().any(|one| one == line), "`{line}` is missing:\n{manifest}");
+    }
+    for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        let read = |folder: &str| std::fs::read(Path::new(folder).join(name)).unwrap();
+        assert_eq!(read(PACKAGE), read(TREE), "{name}");
+    }
+}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +26,6 @@ def langchain_async(guard: Guard, args: Args, ran: Ran) -> str:
 
 
 def _langchain(guard: Guard, args: Args, ran: Ran, is_async: bool) -> str:
-    import asyncio
-
     from langchain.agents import create_agent
     from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
     from langchain_core.messages import AIMessage, ToolMessage
@@ -51,8 +51,88 @@ def _langchain(guard: Guard, args: Args, ran: Ran, is_async: bool) -> str:
     return next(str(message.content) for message in done["messages"] if isinstance(message, ToolMessage))
 
 
+def openai_agents(guard: Guard, args: Args, ran: Ran) -> str:
+    from agents import Agent, RunConfig, Runner, function_tool
+    from agents.testing import ScriptedModel, assistant_message, function_call
+
+    from proofmark_sdk.adapters.openai_agents import guarded_tools
+
+    @function_tool
+    def refund(amount: int, ticket: str = "none") -> str:
+        """Refunds."""
+        ran.append({"amount": amount, "ticket": ticket})
+        return f"refunded {amount}"
+
+    model = ScriptedModel([[function_call("refund", json.dumps(args), call_id="call-1")], [assistant_message("done")]])
+    agent = Agent(name="shop", model=model, tools=[*guarded_tools(guard, [refund])])
+    done = asyncio.run(Runner.run(agent, "refund", run_config=RunConfig(tracing_disabled=True)))
+    return next(str(item.output) for item in done.new_items if item.type == "tool_call_output_item")
+
+
+def google_adk(guard: Guard, args: Args, ran: Ran) -> str:
+    from collections.abc import AsyncGenerator
+
+    from google.adk.agents import Agent
+    from google.adk.apps import App
+    from google.adk.models.base_llm import BaseLlm
+    from google.adk.models.llm_request import LlmRequest
+    from google.adk.models.llm_response import LlmResponse
+    from google.adk.runners import InMemoryRunner
+    from google.genai.types import Content, Part
+
+    from proofmark_sdk.adapters.google_adk import GuardPlugin
+
+    told: list[str] = []
+
+    class Model(BaseLlm):
+        async def generate_content_async(self, request: LlmRequest, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:
+            parts = [part for content in request.contents for part in content.parts or []]
+            results = [part.function_response for part in parts if part.function_response]
+            told.extend(str(result.response) for result in results)
+            part = Part(text="done") if results else Part.from_function_call(name="refund", args=args)
+            yield LlmResponse(content=Content(role="model", parts=[part]))
+
+    def refund(amount: int, ticket: str = "none") -> str:
+        """Refunds."""
+        ran.append({"amount": amount, "ticket": ticket})
+        return f"refunded {amount}"
+
+    async def run() -> None:
+        agent = Agent(name="shop", model=Model(model="scripted"), tools=[refund])
+        runner = InMemoryRunner(app=App(name="shop", root_agent=agent, plugins=[GuardPlugin(guard)]))
+        await runner.run_debug("refund", quiet=True)
+
+    asyncio.run(run())
+    return told[0]
+
+
+def fastmcp(guard: Guard, args: Args, ran: Ran) -> str:
+    from fastmcp import Client, FastMCP
+
+    from proofmark_sdk.adapters.fastmcp import GuardMiddleware
+
+    server: FastMCP = FastMCP("shop")
+    server.add_middleware(GuardMiddleware(guard))
+
+    @server.tool
+    def refund(amount: int, ticket: str = "none") -> str:
+        """Refunds."""
+        ran.append({"amount": amount, "ticket": ticket})
+        return f"refunded {amount}"
+
+    async def run() -> str:
+        async with Client(server) as client:
+            result = await client.call_tool("refund", args, raise_on_error=False)
+            return str(result.content[0].text)
+
+    return asyncio.run(run())
+
+
 HOSTS: dict[str, tuple[Host, str]] = {
     "langchain": (langchain, "langchain"),
     "langchain_async": (langchain_async, "langchain"),
+    "openai_agents": (openai_agents, "agents"),
+    "google_adk": (google_adk, "google.adk"),
+    "fastmcp": (fastmcp, "fastmcp"),
 }
 """Each host, and the module that has to be installed for it."""

@@ -89,7 +89,7 @@ def test_the_guard_itself_fails(host: Host, server: Server) -> None:
     broken = guard(server.client())
     for method in ("check", "acheck", "decide", "adecide"):
         setattr(broken, method, _raises)
-    assert "the guard is broken" in does_not_run(host, broken)
+    does_not_run(host, broken)
 
 
 def _raises(*arguments: Any, **named: Any) -> Any:

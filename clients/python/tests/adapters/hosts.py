@@ -128,11 +128,65 @@ def fastmcp(guard: Guard, args: Args, ran: Ran) -> str:
     return asyncio.run(run())
 
 
+def pydantic_ai(guard: Guard, args: Args, ran: Ran) -> str:
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+    from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+    from proofmark_sdk.adapters.pydantic_ai import GuardCapability
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        is_done = any(isinstance(part, ToolReturnPart) for message in messages for part in message.parts)
+        return ModelResponse([TextPart("done") if is_done else ToolCallPart("refund", args)])
+
+    agent = Agent(FunctionModel(answer), capabilities=[GuardCapability(guard)])
+
+    @agent.tool_plain
+    def refund(amount: int, ticket: str = "none") -> str:
+        """Refunds."""
+        ran.append({"amount": amount, "ticket": ticket})
+        return f"refunded {amount}"
+
+    done = agent.run_sync("refund")
+    parts = [part for message in done.all_messages() for part in message.parts]
+    return next(str(part.content) for part in parts if isinstance(part, ToolReturnPart))
+
+
+def agent_framework(guard: Guard, args: Args, ran: Ran) -> str:
+    from collections.abc import Mapping, Sequence
+
+    from agent_framework import Agent, BaseChatClient, ChatResponse, Content, FunctionInvocationLayer, Message
+
+    from proofmark_sdk.adapters.agent_framework import GuardMiddleware
+
+    told: list[str] = []
+
+    class Model(FunctionInvocationLayer[Any], BaseChatClient[Any]):
+        async def _inner_get_response(
+            self, *, messages: Sequence[Message], stream: bool, options: Mapping[str, Any], **named: Any
+        ) -> ChatResponse:
+            results = [content for message in messages for content in message.contents if content.type == "function_result"]
+            told.extend(str(result.result) for result in results)
+            call = Content.from_function_call("call-1", "refund", arguments=json.dumps(args))
+            return ChatResponse(messages=[Message(role="assistant", contents=["done"] if results else [call])])
+
+    def refund(amount: int, ticket: str = "none") -> str:
+        """Refunds."""
+        ran.append({"amount": amount, "ticket": ticket})
+        return f"refunded {amount}"
+
+    agent = Agent(client=Model(), tools=[refund], middleware=[GuardMiddleware(guard)])
+    asyncio.run(agent.run("refund"))
+    return told[0]
+
+
 HOSTS: dict[str, tuple[Host, str]] = {
     "langchain": (langchain, "langchain"),
     "langchain_async": (langchain_async, "langchain"),
     "openai_agents": (openai_agents, "agents"),
     "google_adk": (google_adk, "google.adk"),
     "fastmcp": (fastmcp, "fastmcp"),
+    "agent_framework": (agent_framework, "agent_framework"),
+    "pydantic_ai": (pydantic_ai, "pydantic_ai"),
 }
 """Each host, and the module that has to be installed for it."""

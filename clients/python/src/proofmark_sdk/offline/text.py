@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import re
-import unicodedata
 from typing import TypeAlias
+
+from .unseen import is_unseen
 
 Source: TypeAlias = "str | bytes | bytearray | memoryview"
 """Text or bytes, as received."""
@@ -20,11 +21,6 @@ _DECIMAL = re.compile(r"0|[1-9][0-9]{0,19}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SHORT = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 _QUOTED = {**_SHORT, "\0": r"\0", "\\": "\\\\", '"': r"\"", "'": r"\'"}
-# What has `Grapheme_Extend` without being a nonspacing or an enclosing mark (Unicode, PropList.txt).
-_EXTENDS = re.compile(
-    "[\u09be\u09d7\u0b3e\u0b57\u0bbe\u0bd7\u0cc0\u0cc2\u0cc7\u0cc8\u0cca\u0ccb\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf"
-    "\u1715\u1734\u1b35\u1b3b\u1b3d\u1b43\u1b44\u1baa\u1bf2\u1bf3\u302e\u302f\ua953\ua9c0\uff9e\uff9f]"
-)
 
 
 def utf8(text: str) -> bytes:
@@ -54,15 +50,7 @@ def shown(text: str) -> str:
 
 def shown_character(char: str) -> str:
     """One character for a message, as Rust's `escape_debug` writes it."""
-    return _QUOTED.get(char) or (_code_point(char) if _is_unseen(char) else char)
-
-
-def _is_unseen(char: str) -> bool:
-    """Whether it cannot be seen, or changes the character before it."""
-    if char == " ":
-        return False
-    category = unicodedata.category(char)
-    return category[0] in "CZ" or category in ("Mn", "Me") or _EXTENDS.match(char) is not None
+    return _QUOTED.get(char) or (_code_point(char) if is_unseen(char) else char)
 
 
 def _code_point(char: str) -> str:

@@ -29,16 +29,17 @@ _FEW_MEMBERS = 16
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS: dict[str, bool | None] = {"null": None, "true": True, "false": False}
+_BEGINS_NUMBER = frozenset("-0123456789")
+_SPACES = frozenset(" \t\n\r")
 _SPACE = re.compile(r"[ \t\n\r]*")
+_COMMA = re.compile(r"[ \t\n\r]*,[ \t\n\r]*")
 _WORD = re.compile(r"[A-Za-z0-9]*")
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]*')
 _PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*)"')
+# A string without escapes, or a number with what may follow it, so that nothing else can belong to it.
+_SCALAR = re.compile(rf"{_PLAIN_STRING.pattern}|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?=[,\]}} \t\n\r])")
 _DIGITS = re.compile(r"[0-9]*")
 _FOUR_HEX = re.compile(r"[0-9A-Fa-f]{0,4}")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_BEGINS_NUMBER = frozenset("-0123456789")
-# What may follow a number in a document that is read, so that none of these characters can belong to it.
-_BEHIND_NUMBER = frozenset(",]} \t\n\r")
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
@@ -111,6 +112,12 @@ class _Reader:
         if self.values == MAX_VALUES:
             raise self.refused("too_many_values", f"more than {MAX_VALUES} values", "make the document smaller")
         self.values += 1
+        # Most values are strings without escapes and numbers.
+        found = _SCALAR.match(self.text, self.at)
+        if found:
+            self.at = found.end()
+            text, number = found.groups()
+            return JsonNumber(number) if text is None else text
         first = self.here()
         if first == '"':
             return self.string()
@@ -173,26 +180,18 @@ class _Reader:
 
     def comma_or(self, close: str) -> bool:
         """Whether another item follows."""
+        found = _COMMA.match(self.text, self.at)
+        if found and self.text[found.end() : found.end() + 1] != close:
+            self.at = found.end()
+            return True
         self.skip_space()
         if self.eat(close):
             return False
-        comma = self.at
-        if not self.eat(","):
-            raise self.unexpected(f"`,` or `{close}`")
-        self.skip_space()
-        if self.here() != close:
-            return True
-        raise self.refused("trailing_comma", "a comma before the closing bracket", "remove it", comma)
+        if self.here() == ",":
+            raise self.refused("trailing_comma", "a comma before the closing bracket", "remove it")
+        raise self.unexpected(f"`,` or `{close}`")
 
     def number(self) -> JsonNumber:
-        found = _NUMBER.match(self.text, self.at)
-        if found and self.text[found.end() : found.end() + 1] in _BEHIND_NUMBER:
-            self.at = found.end()
-            return JsonNumber(found[0])
-        return self.number_by_parts()
-
-    def number_by_parts(self) -> JsonNumber:
-        """Reads a number as `number` does, and says what is wrong with it."""
         start = self.at
         self.eat("-")
         whole = self.at
@@ -285,7 +284,7 @@ class _Reader:
         raise self.ended() if self.at == len(self.text) else self.invalid_escape(escape)
 
     def skip_space(self) -> None:
-        if self.text[self.at : self.at + 1] in " \t\n\r":
+        if self.text[self.at : self.at + 1] in _SPACES:
             self.matched(_SPACE)
 
     def matched(self, pattern: re.Pattern[str]) -> str:

@@ -196,7 +196,7 @@ def mutant(seed: int, number: int, keys: list[Key]) -> bytes:
     document = unsigned_document([0, 0, 1, 1, 2][roll(5)], id, metadata, keys[0].id)
     sign(document, keys[0])
     for _ in range(roll(3)):
-        _change(document, roll)
+        change(document, roll)
     if roll(4) > 0:
         sign(document, keys[0 if roll(6) else 1], _signed(roll, keys[0]))
     return _bytes_changed(_replaced(to_text(document), roll).encode("utf-8", "surrogatepass"), roll)
@@ -217,7 +217,7 @@ def _signed(roll: Dice, key: Key) -> dict[str, Any]:
     return {name: member for sides, more in rare if roll(sides) == 0 for name, member in more().items()}
 
 
-def _change(at: Json, roll: Dice) -> None:
+def change(at: Json, roll: Dice) -> None:
     """Changes one place, somewhere in the document."""
     if isinstance(at, list):
         _change_items(at, roll)
@@ -238,7 +238,7 @@ def _change_members(members: JsonObject, roll: Dice) -> None:
     elif choice == 2:
         members[name] = inner
     elif choice > 2 and isinstance(inner, (dict, list)):
-        _change(inner, roll)
+        change(inner, roll)
     elif choice > 2:
         members[name] = inner + " " if isinstance(inner, str) and roll(3) == 0 else _fresh(roll)
 
@@ -248,7 +248,7 @@ def _change_items(items: list[Json], roll: Dice) -> None:
     if at == len(items) or roll(4) == 0:
         items[at : at + roll(2)] = [_fresh(roll)]
     elif isinstance(items[at], (dict, list)):
-        _change(items[at], roll)
+        change(items[at], roll)
     else:
         items[at] = _fresh(roll)
 

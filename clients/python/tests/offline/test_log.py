@@ -29,7 +29,7 @@ from .suites import attempt
 DOCUMENT = '{"a":1}'
 ORIGIN = "log.example/a"
 SEED = int(os.environ.get("PROOFMARK_SEED") or random.randrange(1_000_000_000))
-MUTANTS = int(os.environ.get("PROOFMARK_PROOFS") or 100)
+MUTANTS = int(os.environ.get("PROOFMARK_PROOFS") or 60)
 
 
 @pytest.mark.parametrize(("file", "count"), LOG_FILES.items())

@@ -12,17 +12,18 @@ import pytest
 
 from proofmark_sdk.offline import PROFILES, Profile, canonical, parse, split_documents, to_text, verify, verify_chain
 from proofmark_sdk.offline.ed25519 import sha256
+from proofmark_sdk.offline.unseen import _SEEN_SINCE
 
-from .data import all_vectors, conformance, has_conformance
-from .mutants import Dice, Key, dice, known_keys, mutant, sign, unsigned_document
+from .data import all_vectors, cases_of, conformance, has_conformance
+from .mutants import Dice, Key, change, dice, known_keys, mutant, sign, unsigned_document
 from .others import lines, said_by_binary, said_by_javascript
 from .suites import as_printed
 
 # Another number in each run; the same one again finds the same mutants.
 SEED = int(os.environ.get("PROOFMARK_SEED") or random.randrange(1_000_000_000))
-MUTANTS = int(os.environ.get("PROOFMARK_MUTANTS") or 2000)
+MUTANTS = int(os.environ.get("PROOFMARK_MUTANTS") or 1000)
 OTHER_PROFILES = MUTANTS // 6
-CHAINS = 100
+CHAINS = 60
 KEYS = known_keys()
 
 
@@ -137,3 +138,33 @@ def rearrange(documents: list[str], roll: Dice) -> None:
         documents[at], documents[other] = documents[other], documents[at]
     else:
         documents[at] = documents[at].replace("order", "other")
+
+
+def test_approvals(tmp_path: Path) -> None:
+    """Approvals with a passkey that are signed again after a change, so that the passkey is what is judged."""
+    approvals = [one["document"] for one in cases_of("passkey.json").values()]
+    documents = []
+    for number in range(MUTANTS // 5):
+        roll = dice(SEED + number * 7919)
+        document = parse(approvals[roll(len(approvals))])
+        assert isinstance(document, dict)
+        metadata = document.get("metadata")
+        change(metadata.get("approval") if isinstance(metadata, dict) else document, roll)
+        documents.append(to_text(sign(document, KEYS[0])).encode("utf-8", "surrogatepass"))
+    differences, causes = wrong(tmp_path, documents, "vrf")
+    assert differences == [], f"PROOFMARK_SEED={SEED}"
+    assert {"passkey_mismatch", "shown_mismatch", "trusted"} <= causes
+
+
+def test_characters_in_messages(tmp_path: Path) -> None:
+    """Characters of every kind, and the first and last of each range that `unseen` knows."""
+    ranges = [int(end, 16) for part in _SEEN_SINCE.split() for end in part.split("-")]
+    near = [end + step for end in ranges for step in (-1, 0, 1)]
+    chance = random.Random(SEED)
+    codes = {*range(0x21, 0x600), *near, *(chance.randrange(0x110000) for _ in range(3000))}
+    chars = [chr(code) for code in sorted(codes) if not 0xD800 <= code <= 0xDFFF]
+    # A document that is read, so that the file has several.
+    lines_of = ["[]", *(f"[{char}" for char in chars)]
+    documents = ["\n".join(["[]", *lines_of[start : start + 1000]]).encode() for start in range(0, len(lines_of), 1000)]
+    differences, _ = wrong(tmp_path, documents, "vrf")
+    assert differences == []

@@ -30,6 +30,9 @@ FILES = {
     "long.jsonl": f"{ISSUED}\n{' ' * (1 << 20)}\n{' ' * (3 << 20)}x\n{ISSUED}\n",
     "issuer.key": ISSUER.id,
     "other.key": OTHER.id,
+    # Files that stand where an id or a name was meant.
+    "issuer": ISSUER.id,
+    "ed25519:00": ISSUER.id,
 }
 CASES = [
     ["good.json"],
@@ -48,6 +51,12 @@ CASES = [
     [".", "good.json"],
     ["good.json", "--trust", "./cut.json"],
     ["good.json", "--trust", "./absent.key"],
+    ["good.json", "--trust", ISSUER.id],
+    ["good.json", "--trust", OTHER.id],
+    ["good.json", "--trust", f"ed25519:{ISSUER.raw.hex()}"],
+    ["good.json", "--trust", "ed25519:00"],
+    ["good.json", "--trust", "issuer"],
+    ["good.json", "--trust", "./issuer"],
     ["good.json", "--profile", "VRF"],
     ["--unknown"],
     [],

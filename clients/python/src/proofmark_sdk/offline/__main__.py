@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +15,9 @@ from .canonical import PROFILES
 from .chain import Document, on_line, split_documents
 from .json import MAX_BYTES
 from .printing import Output, error_of, json_of, text_of
-from .signer import TrustedSigner, read_signers
-from .text import from_utf8
+from .refused import Refused
+from .signer import OPENSSH, TrustedSigner, read_signers, signer_id, signer_key
+from .text import from_utf8, shown
 from .verify import Verification, verify
 
 # The exit codes. Of several results the largest counts.
@@ -27,6 +29,8 @@ MAX_FILE_BYTES = 1 << 30
 MAX_KEY_BYTES = 1 << 20
 # How many documents may be undecidable, one after the other.
 MAX_OTHERS = 10_000
+# How texts begin that are never the path of a file.
+BEGINS_LIKE_SIGNER = ("MCowBQYDK2VwAyEA", "ed25519:", "did:key:", OPENSSH)
 EPILOG = """\
 examples:
   python -m proofmark_sdk.offline receipt.json --trust issuer.pem
@@ -68,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="a file with one document or one per line, or - for standard input")
-    trust = "trust the signers of this public key file (PEM, OpenSSH, JWK, JWK set or signer id); can be repeated"
+    trust = "trust this signer: a public key file (PEM, OpenSSH, JWK or JWK set) or a signer id; can be repeated"
     add("--trust", action="append", metavar="KEYFILE", help=trust)
     add("--profile", choices=PROFILES, default="vrf", help="the canonical form that the issuer hashes [default: vrf]")
     add("--json", action="store_true", help="print one JSON object per document")
@@ -76,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _verify_files(options: argparse.Namespace, output: Output) -> int:
-    trusted = None if options.trust is None else [signer for path in options.trust for signer in _signers(path)]
+    trusted = None if options.trust is None else [signer for text in options.trust for signer in _signers(text)]
     worst, others = VALID, 0
     with contextlib.ExitStack() as stack:
         # All are opened before anything is printed.
@@ -98,18 +102,41 @@ def _exit_code(verification: Verification) -> int:
     return VALID if verification.answer == "valid" and verification.trust != "untrusted" else INVALID
 
 
-def _signers(path: str) -> list[TrustedSigner]:
+def _signers(text: str) -> list[TrustedSigner]:
+    """The signers that a text stands for: a signer's id, or the path of a key file.
+
+    A file can never stand for a signer's id, nor for a name of the trust store, which this command does not have.
+    """
+    signers = _written_out(text)
+    if signers or text.startswith(BEGINS_LIKE_SIGNER):
+        if not signers:
+            raise Failure(f"find the signer `{shown(text)}`: it begins like a signer id and is not one")
+        return signers
+    if not any(mark in text for mark in (".", "/", os.sep)):
+        raise Failure(
+            f"find the signer `{shown(text)}`: it is not a signer id; write `./{shown(text)}` for a key file of that name"
+        )
     try:
-        with Path(path).open("rb") as file:
+        with Path(text).open("rb") as file:
             data = file.read(MAX_KEY_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise Failure(f"read the trusted key `{path}`: {_why(error)}") from None
+        raise Failure(f"read the trusted key `{text}`: {_why(error)}") from None
     if len(data) > MAX_KEY_BYTES:
-        raise Failure(f"read the trusted key `{path}`: larger than any key set")
+        raise Failure(f"read the trusted key `{text}`: larger than any key set")
     signers = read_signers(from_utf8(data) or "")
     if not signers:
-        raise Failure(f"read the trusted key `{path}`: it holds no Ed25519 public key (PEM, OpenSSH, JWK, JWK set or signer id)")
+        raise Failure(f"read the trusted key `{text}`: it holds no Ed25519 public key (PEM, OpenSSH, JWK, JWK set or signer id)")
     return signers
+
+
+def _written_out(text: str) -> list[TrustedSigner]:
+    """The signer that the text itself is, if it is one."""
+    if text.startswith(OPENSSH):
+        return read_signers(text)
+    try:
+        return [signer_id(signer_key(text))]
+    except Refused:
+        return []
 
 
 def _opened(name: str) -> contextlib.AbstractContextManager[BinaryIO]:

@@ -93,4 +93,4 @@ def _check_openssl() -> None:
 
 def _without_package(error: ImportError) -> Refused:
     message = f"signatures cannot be checked without the package `cryptography`: {error}"
-    return Refused("cannot_check_here", message, help=f"run `pip install cryptography`, {ELSEWHERE}")
+    return Refused("cannot_check_here", message, help=f"run `pip install proofmark-sdk[verify]`, {ELSEWHERE}")

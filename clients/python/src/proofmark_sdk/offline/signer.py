@@ -13,13 +13,15 @@ from .number import JsonNumber
 from .refused import Refused
 from .text import shown, to_base64, unbase64, unhex
 
+OPENSSH = "ssh-ed25519 "
+"""How OpenSSH's public Ed25519 keys begin."""
+
 # The DER of a SubjectPublicKeyInfo before an Ed25519 key's 32 bytes (RFC 8410, section 4).
 _SPKI_PREFIX = bytes.fromhex("302a300506032b6570032100")
 # The multicodec of Ed25519 public keys, as `did:key` prefixes it.
 _DID_KEY_PREFIX = b"\xed\x01"
 # What OpenSSH writes before a key's 32 bytes: two lengths and the name of the algorithm.
 _OPENSSH_PREFIX = b"\0\0\0\x0bssh-ed25519\0\0\0\x20"
-_OPENSSH = "ssh-ed25519 "
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 # An encoding of 34 bytes has at most 47 characters; longer ones would only cost time.
 _MAX_DID = 48
@@ -86,7 +88,7 @@ def read_signers(text: str) -> list[TrustedSigner]:
     content = text.strip(_SPACE)
     if content.startswith("-----BEGIN"):
         return _ids(_from_pem(content))
-    if content.startswith(_OPENSSH):
+    if content.startswith(OPENSSH):
         return _ids(_from_openssh(content))
     try:
         json = parse(content)

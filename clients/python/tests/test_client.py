@@ -139,6 +139,48 @@ def test_what_has_no_key_is_not_sent_again(fake: Fake) -> None:
     assert len(fake.requests) == 1
 
 
+JOB = b'{"job_id": "7", "state": "running", "created_at": "2026-03-01T12:00:00Z", "checks": {"done": 0, "total": 1}}'
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", b'{"job_id": "7"}', b'{"job_id": "7", "job_id": "8"}', b"\xff", b'{"job_id": NaN}']
+)
+def test_answers_that_are_none(fake: Fake, body: bytes) -> None:
+    fake.reply = lambda request: response(body)
+    with pytest.raises(ProofmarkError) as raised:
+        Client(fake.url).job("7")
+    assert raised.value.code == "malformed"
+
+
+def test_a_verification_that_takes_longer_is_a_job(fake: Fake, request_to_verify: VerificationRequest) -> None:
+    fake.reply = lambda request: response(JOB, "202 Accepted")
+    with pytest.raises(ProofmarkError, match="as the job `7`") as raised:
+        Client(fake.url).verify(request_to_verify, wait=2)
+    assert (raised.value.code, raised.value.retryable) == ("not_finished", True)
+    assert fake.requests[0].headers["prefer"] == "wait=2"
+    for wait in (0, 301):
+        with pytest.raises(ValueError, match="`wait`"):
+            Client(fake.url).verify(request_to_verify, wait=wait)
+
+
+@pytest.mark.parametrize(
+    ("events", "code"),
+    [
+        (b"data: " + JOB + b"\n\n", "broken"),
+        (b"", "broken"),
+        (b"data: [\n\n", "malformed"),
+        (b"data: {}\r\n\r\n", "malformed"),
+        (b"data: " + b"x" * (17 << 20), "too_large"),
+    ],
+    ids=["cut", "empty", "not_json", "no_job", "huge"],
+)
+def test_streams_of_events_that_are_none(fake: Fake, events: bytes, code: str) -> None:
+    fake.reply = lambda request: response(events, content_type="text/event-stream")
+    with pytest.raises(ProofmarkError) as raised:
+        list(Client(fake.url).events("7"))
+    assert raised.value.code == code
+
+
 def test_the_environment_names_the_server(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROOFMARK_URL", f"{server.url}/")
     monkeypatch.setenv("PROOFMARK_API_KEY", server.agent)

@@ -78,7 +78,7 @@ class Client:
                     yield from stream.feed(chunk)
                 stream.end()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise failure(error, EVENT_SILENCE) from error
+            raise failure(error, self.address, EVENT_SILENCE) from error
 
     def page(self, decision_id: str) -> str:
         """The page where a person sees a decision."""
@@ -118,7 +118,7 @@ class Client:
                         raise late(seconds)
             answers.put(gathering.answer())
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            answers.put(failure(error, seconds))
+            answers.put(failure(error, self.address, seconds))
         except BaseException as error:
             answers.put(error)
 
@@ -172,7 +172,7 @@ class AsyncClient:
                         yield job
                 stream.end()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise failure(error, EVENT_SILENCE) from error
+            raise failure(error, self.address, EVENT_SILENCE) from error
 
     def page(self, decision_id: str) -> str:
         """The page where a person sees a decision."""
@@ -194,7 +194,7 @@ class AsyncClient:
         except asyncio.TimeoutError:
             raise late(seconds) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise failure(error, seconds) from error
+            raise failure(error, self.address, seconds) from error
 
     async def _exchange(self, call: Call[Any], seconds: float) -> Answer:
         async with self._http.stream(**_request(self.address, call, seconds)) as response:
@@ -208,12 +208,12 @@ def late(seconds: float) -> ProofmarkError:
     return ProofmarkError("late", f"the server has not answered within {seconds:g} seconds", True)
 
 
-def failure(error: Exception, seconds: float) -> ProofmarkError:
+def failure(error: Exception, address: Address, seconds: float) -> ProofmarkError:
     """What an error of httpx means."""
     if isinstance(error, httpx.TimeoutException):
         return late(seconds)
     if isinstance(error, httpx.ConnectError):
-        return ProofmarkError("unreachable", f"the server cannot be reached: {error}", True)
+        return ProofmarkError("unreachable", f"the server at {address.base_url} cannot be reached: {error}", True)
     return ProofmarkError("broken", f"the connection to the server failed: {error or type(error).__name__}", True)
 
 

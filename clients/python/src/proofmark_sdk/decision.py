@@ -122,8 +122,6 @@ def _check_format(receipt: dict[str, Any]) -> None:
     for name in ("reasons", "safe_next_steps"):
         if not _is_coded(receipt.get(name)):
             raise WrongAnswer(f"`{name}` is not a list of codes and messages")
-    if _lifetime(binding) <= 0:
-        raise WrongAnswer("it expires before it was made")
 
 
 def _check_disposition(receipt: dict[str, Any]) -> None:

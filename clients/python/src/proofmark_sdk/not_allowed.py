@@ -60,7 +60,7 @@ class NoDecision(NotAllowed):
     """
 
     def __init__(self, tool: str, code: str, why: str) -> None:
-        super().__init__(tool, f"Nobody has decided whether it may be: {why}. Do not say that it was done.")
+        super().__init__(tool, f"There is no decision on it: {_sentence(why)} Do not say that it was done.")
         self.code = code
 
 

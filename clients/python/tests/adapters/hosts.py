@@ -180,6 +180,52 @@ def agent_framework(guard: Guard, args: Args, ran: Ran) -> str:
     return told[0]
 
 
+def inspect_ai(guard: Guard, args: Args, ran: Ran) -> str:
+    import tempfile
+
+    from inspect_ai import Task, eval
+    from inspect_ai.approval import ApprovalPolicy
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ChatMessageTool, ModelOutput, get_model
+    from inspect_ai.solver import generate, use_tools
+    from inspect_ai.tool import Tool, tool
+
+    from proofmark_sdk.adapters.inspect_ai import guard_approver
+
+    @tool
+    def refund() -> Tool:
+        async def execute(amount: int, ticket: str = "none") -> str:
+            """Refunds.
+
+            Args:
+                amount: How much.
+                ticket: For what.
+            """
+            ran.append({"amount": amount, "ticket": ticket})
+            return f"refunded {amount}"
+
+        return execute
+
+    call = ModelOutput.for_tool_call("mockllm/model", "refund", args)
+    model = get_model("mockllm/model", custom_outputs=[call, ModelOutput.from_content("mockllm/model", "done")])
+
+    async def tokens(text: str) -> int:
+        return len(text)
+
+    # Its own way of counting loads a table from the network.
+    model.api.count_text_tokens = tokens  # type: ignore[method-assign]
+    approval = [ApprovalPolicy(guard_approver(guard), "*")]
+    task = Task(dataset=[Sample("refund")], solver=[use_tools(refund()), generate()], approval=approval)
+    with tempfile.TemporaryDirectory() as folder:
+        [log] = eval(task, model=model, display="none", log_dir=folder)
+        # The samples are read from the log's file.
+        [sample] = log.samples or []
+    if sample.error:
+        raise RuntimeError(sample.error.message)
+    told = next(message for message in sample.messages if isinstance(message, ChatMessageTool))
+    return told.error.message if told.error else told.text
+
+
 HOSTS: dict[str, tuple[Host, str]] = {
     "langchain": (langchain, "langchain"),
     "langchain_async": (langchain_async, "langchain"),
@@ -188,5 +234,12 @@ HOSTS: dict[str, tuple[Host, str]] = {
     "fastmcp": (fastmcp, "fastmcp"),
     "agent_framework": (agent_framework, "agent_framework"),
     "pydantic_ai": (pydantic_ai, "pydantic_ai"),
+    "inspect_ai": (inspect_ai, "inspect_ai"),
 }
 """Each host, and the module that has to be installed for it."""
+
+OWN_REVIEWS = {"inspect_ai"}
+"""Hosts that hand a call that needs a review to approvers of their own."""
+
+NO_REPORTS = {"inspect_ai"}
+"""Hosts that do not say how a call ended."""

@@ -35,7 +35,11 @@ SUITE: dict[str, Any] = {
 
 @pytest.mark.parametrize(
     ("work", "value"),
-    [("def sort_list(xs):\n    return sorted(xs)", 1.0), ("def sort_list(xs):\n    return xs", 0.5), ("def sort_list(xs):\n    pass", 0.0)],
+    [
+        ("def sort_list(xs):\n    return sorted(xs)", 1.0),
+        ("def sort_list(xs):\n    return xs", 0.5),
+        ("def sort_list(xs):\n    pass", 0.0),
+    ],
 )
 def test_a_verdict_is_a_score(work: str, value: float, home: Path, binary: str, tmp_path: Path) -> None:
     async def tokens(text: str) -> int:
@@ -44,7 +48,8 @@ def test_a_verdict_is_a_score(work: str, value: float, home: Path, binary: str, 
     model = get_model("mockllm/model", custom_outputs=[ModelOutput.from_content("mockllm/model", work)])
     model.api.count_text_tokens = tokens  # type: ignore[method-assign]
     scorer = verified(AsyncLocal(home=home, binary=binary), SUITE)
-    [log] = eval(Task(dataset=[Sample("sort")], solver=generate(), scorer=scorer), model=model, display="none", log_dir=str(tmp_path))
+    task = Task(dataset=[Sample("sort")], solver=generate(), scorer=scorer)
+    [log] = eval(task, model=model, display="none", log_dir=str(tmp_path))
     assert log.results is not None
     assert math.isclose(log.results.scores[0].metrics["accuracy"].value, value)
     [sample] = log.samples or []

@@ -14,8 +14,8 @@ from . import areporting
 class GuardMiddleware(FunctionMiddleware):
     """Asks `guard` before each function runs: `Agent(…, middleware=[GuardMiddleware(guard)])`.
 
-    Put it last in the list: a middleware behind it can change the arguments that were decided on. A call that is not allowed is answered
-    to the model with the reasons. `Upstream`, `Terminal` and errors of the guard itself end the run.
+    Put it last in the list: a middleware behind it can change the arguments that were decided on. A call that is not allowed
+    is answered to the model with the reasons. `Upstream`, `Terminal` and errors of the guard itself end the run.
     """
 
     def __init__(self, guard: Guard) -> None:

@@ -17,8 +17,8 @@ from . import areporting
 class GuardMiddleware(Middleware):
     """Asks `guard` before each tool of a server runs: `server.add_middleware(GuardMiddleware(guard))`.
 
-    Add it last: a middleware behind it can change the call that was decided on. A call that is not allowed is answered with an error
-    that has the reasons. It sees calls of tools; reads of resources and prompts are not decided on.
+    Add it last: a middleware behind it can change the call that was decided on. A call that is not allowed is answered with
+    an error that has the reasons. It sees calls of tools; reads of resources and prompts are not decided on.
     """
 
     def __init__(self, guard: Guard) -> None:

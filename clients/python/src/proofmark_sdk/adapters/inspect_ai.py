@@ -24,8 +24,8 @@ VALUES = {"pass": CORRECT, "partial": PARTIAL, "fail": INCORRECT}
 def guard_approver(guard: Guard) -> Approver:
     """Asks `guard` before each tool call: `ApprovalPolicy(guard_approver(guard), "*")`.
 
-    A call that needs a review is escalated to the approver behind this one, or rejected where there is none. `Upstream` and `Terminal`
-    end the sample. Inspect does not say how a call ended, so no execution is reported.
+    A call that needs a review is escalated to the approver behind this one, or rejected where there is none. `Upstream` and
+    `Terminal` end the sample. Inspect does not say how a call ended, so no execution is reported.
     """
 
     async def approve(message: str, call: ToolCall, view: ToolCallView, history: list[ChatMessage]) -> Approval:
@@ -56,7 +56,8 @@ def verified(
     async def score(state: TaskState, target: Target) -> Score:
         asked = request(state, target) if callable(request) else request
         work = answer(state)
-        receipt: dict[str, Any] = dict(await client.verify({**asked, "output": {"content": work}}))
+        whole: Any = {**asked, "output": {"content": work}}
+        receipt: Any = await client.verify(whole)
         results = receipt["results"]
         said = f"{results['passed']} of {results['total']} checks passed"
         metadata = {"receipt": receipt}

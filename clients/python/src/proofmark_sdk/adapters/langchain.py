@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
@@ -15,15 +15,16 @@ from ..guard import Guard
 from ..not_allowed import NeedsReview, NotAllowed, Terminal, Upstream
 from . import areporting, reporting
 
-Result = ToolMessage | Command[Any]
+Result: TypeAlias = "ToolMessage | Command[Any]"
 
 
 class GuardMiddleware(AgentMiddleware[Any, Any]):
     """Asks `guard` before each tool call: `create_agent(…, middleware=[GuardMiddleware(guard)])`.
 
-    Put it last in the list, next to the tools: a middleware behind it can change the call that was decided on. A call that is not
-    allowed is answered to the model with the reasons. With `interrupts`, a call that needs a review interrupts the graph, which needs a
-    checkpointer; when it is resumed, the call is decided on again. `Upstream` and `Terminal` are raised, and end the run.
+    Put it last in the list, next to the tools: a middleware behind it can change the call that was decided on. A call that is
+    not allowed is answered to the model with the reasons. With `interrupts`, a call that needs a review interrupts the graph,
+    which needs a checkpointer; when it is resumed, the call is decided on again. `Upstream` and `Terminal` are raised, and
+    end the run.
     """
 
     def __init__(self, guard: Guard, *, interrupts: bool = False) -> None:
@@ -38,7 +39,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any]):
         except NotAllowed as error:
             return self._refused(request, error)
         with reporting(self.guard, decision):
-            return handler(_decided(request, decision))
+            return cast(Result, handler(_decided(request, decision)))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
@@ -49,7 +50,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any]):
         except NotAllowed as error:
             return self._refused(request, error)
         async with areporting(self.guard, decision):
-            return await handler(_decided(request, decision))
+            return cast(Result, await handler(_decided(request, decision)))
 
     def _refused(self, request: ToolCallRequest, error: NotAllowed) -> ToolMessage:
         if isinstance(error, Upstream | Terminal):
@@ -62,4 +63,5 @@ class GuardMiddleware(AgentMiddleware[Any, Any]):
 
 
 def _decided(request: ToolCallRequest, decision: Decision) -> ToolCallRequest:
-    return request.override(tool_call={**request.tool_call, "args": decision.args})
+    decided: ToolCallRequest = request.override(tool_call={**request.tool_call, "args": decision.args})
+    return decided

@@ -23,9 +23,9 @@ SECONDS_KEPT = 30
 def guarded_tools(guard: Guard, tools: Iterable[FunctionTool], *, interrupts: bool = False) -> list[FunctionTool]:
     """Copies of function tools that ask `guard` before they run: `Agent(tools=guarded_tools(guard, [refund]))`.
 
-    A call that is not allowed is answered to the model with the reasons. With `interrupts`, a call that needs a review interrupts the run
-    as a tool with `needs_approval` does; when the run is resumed after `RunState.approve`, the call is decided on again, so the approval
-    has to be given to Proofmark, too. `Upstream` and `Terminal` end the run.
+    A call that is not allowed is answered to the model with the reasons. With `interrupts`, a call that needs a review
+    interrupts the run as a tool with `needs_approval` does; when the run is resumed after `RunState.approve`, the call is
+    decided on again, so the approval has to be given to Proofmark, too. `Upstream` and `Terminal` end the run.
     """
     return [_Tool(guard, tool).guarded(interrupts) for tool in tools]
 

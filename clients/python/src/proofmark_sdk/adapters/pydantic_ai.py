@@ -18,9 +18,10 @@ from ..not_allowed import NeedsReview, NotAllowed, Terminal, Upstream
 class GuardCapability(AbstractCapability[Any]):
     """Asks `guard` before each tool runs: `Agent(…, capabilities=[GuardCapability(guard)])`.
 
-    Put it last in the list: a capability behind it can change the arguments that were decided on. A call that is not allowed is answered
-    to the model with the reasons. With `defers`, a call that needs a review is deferred as one that requires approval; once it is resumed
-    with `ToolApproved`, it is decided on again, so the approval has to be given to Proofmark, too. `Upstream` and `Terminal` end the run.
+    Put it last in the list: a capability behind it can change the arguments that were decided on. A call that is not allowed
+    is answered to the model with the reasons. With `defers`, a call that needs a review is deferred as one that requires
+    approval; once it is resumed with `ToolApproved`, it is decided on again, so the approval has to be given to Proofmark,
+    too. `Upstream` and `Terminal` end the run.
     """
 
     def __init__(self, guard: Guard, *, defers: bool = False) -> None:

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::bail;
-use proofmark_testing::postgres;
+use proofmark_testing::{has_module, postgres};
 
 use crate::step::{cargo, run, run_quietly, succeeds};
 
@@ -54,16 +54,19 @@ pub const PROGRAMS: [(&str, &[&str]); 11] = [
 ];
 
 /// What the tests import from Python, and the package that brings it.
-const PACKAGES: [(&str, &str); 14] = [
+const PACKAGES: [(&str, &str); 17] = [
     ("a2a", "a2a-sdk==1.3.0"),
     // pycose does not know the types that later versions read.
     ("cbor2", "cbor2==5.9.0"),
     ("cryptography.hazmat.primitives.asymmetric.ed25519", "cryptography"),
+    ("hatchling", "hatchling==1.33.0"),
+    ("httpx", "httpx==0.28.1"),
     ("in_toto_attestation", "in-toto-attestation==0.9.3"),
     ("mcp", "mcp==2.3.0"),
     ("mcp_server_fetch", "mcp-server-fetch==2026.10.24"),
     ("mcp_server_git", "mcp-server-git==2026.10.19"),
     ("mcp_server_time", "mcp-server-time==2026.10.19"),
+    ("mypy", "mypy==2.4.1"),
     ("pycose", "pycose==1.1.0"),
     ("pytest", "pytest"),
     ("scitt_cose", "scitt-cose==0.5.0"),
@@ -85,20 +88,44 @@ const RIVALS: [(&str, &str); 2] = [("agentbelay", "agentbelay==0.1.0"), ("fastmc
 /// Suites of tasks and attacks, with all their data.
 const AGENTDOJO: [(&str, &str); 1] = [("agentdojo", "agentdojo==0.1.35")];
 
+/// The need of the tests that run agents of other frameworks. These are some hundred megabytes, so they are fetched only where it must be met.
+pub const FRAMEWORKS_NEED: &str = "frameworks";
+
+/// Frameworks of agents for which `clients/python` has adapters.
+const FRAMEWORKS: [(&str, &str); 12] = [
+    ("agent_framework", "agent-framework-core==1.23.0"),
+    ("agents", "openai-agents==0.24.0"),
+    ("claude_agent_sdk", "claude-agent-sdk==0.2.189"),
+    ("cryptography", "cryptography"),
+    ("fastmcp", "fastmcp==4.1.7"),
+    ("google.adk", "google-adk==2.13.0"),
+    ("httpx", "httpx==0.28.1"),
+    ("inspect_ai", "inspect-ai==0.3.285"),
+    ("langchain", "langchain==1.5.2"),
+    ("langgraph", "langgraph==1.2.24"),
+    ("pydantic_ai", "pydantic-ai-slim==2.68.0"),
+    ("pytest", "pytest"),
+];
+
 /// A Python with the packages that tests need, in an environment of its own below `target`.
 ///
 /// `None`, with a message, where it cannot be made: the tests that need it skip, as do those of a package that is missing.
 pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
     let python = python_with(&target.join("python"), &PACKAGES)?;
     let (module, package) = FOR_ANY_PYTHON;
-    if !imports(&python, module) {
+    if !has_module(&python, module) {
         let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--ignore-requires-python", package];
         drop(run_quietly(Command::new(&python).args(install)));
     }
-    if !imports(&python, module) {
+    if !has_module(&python, module) {
         eprintln!("xtask: Python's {package} could not be installed, what needs it will be left out");
     }
     Some(python)
+}
+
+/// As [`python_with_packages`], with the frameworks of agents.
+pub fn python_with_frameworks(target: &Path) -> Option<PathBuf> {
+    python_with(&target.join("frameworks"), &FRAMEWORKS)
 }
 
 /// As [`python_with_packages`], with schemathesis and nothing else.
@@ -118,7 +145,7 @@ pub fn python_of_agentdojo(target: &Path) -> Option<PathBuf> {
 
 fn python_with(environment: &Path, packages: &[(&str, &str)]) -> Option<PathBuf> {
     let python = environment.join("bin/python3");
-    let missing = || packages.iter().filter(|(module, _)| !imports(&python, module)).map(|(_, package)| *package);
+    let missing = || packages.iter().filter(|(module, _)| !has_module(&python, module)).map(|(_, package)| *package);
     if missing().next().is_none() {
         return Some(python);
     }
@@ -219,10 +246,6 @@ fn has_npm_package(modules: &Path, (name, version): &(&str, &str)) -> bool {
     // A package under another name: `npm:name@version`.
     let version = version.rsplit_once('@').map_or(*version, |(_, version)| version);
     manifest.contains(&format!("\"version\": \"{version}\""))
-}
-
-fn imports(python: &Path, module: &str) -> bool {
-    succeeds(Command::new(python).args(["-c", &format!("import {module}")]))
 }
 
 /// Whether there is an environment with `pip`, after making it.

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, anyhow};
 use proofmark_testing::home::ENGINE;
 use proofmark_testing::postgres::{self, Cluster};
-use proofmark_testing::{REQUIRE, SCHEMATHESIS, is_required};
-use xtask::machine::{self, AGENTS_NEED};
+use proofmark_testing::{FRAMEWORKS, REQUIRE, SCHEMATHESIS, is_required};
+use xtask::machine::{self, AGENTS_NEED, FRAMEWORKS_NEED};
 use xtask::nextest::Nextest;
 use xtask::step::{Steps, cargo, is_ci};
 
@@ -67,6 +67,7 @@ pub(crate) struct Runner {
     /// What tests load from PyPI and from npm. Tests find it through variables, and skip without.
     python: Option<PathBuf>,
     schemathesis: Option<PathBuf>,
+    frameworks: Option<PathBuf>,
     node: Option<PathBuf>,
     /// `PATH` of the tests.
     path: OsString,
@@ -87,9 +88,10 @@ impl Runner {
             let node = machine::node_modules(target, is_required(AGENTS_NEED, &required));
             let (python, schemathesis) =
                 (machine::python_with_packages(target), machine::python_with_schemathesis(target));
-            (Nextest::provide(target), python, schemathesis, node)
+            let frameworks = is_required(FRAMEWORKS_NEED, &required).then(|| machine::python_with_frameworks(target));
+            (Nextest::provide(target), python, schemathesis, node, frameworks.flatten())
         };
-        let (nextest, python, schemathesis, node) = std::thread::scope(|scope| {
+        let (nextest, python, schemathesis, node, frameworks) = std::thread::scope(|scope| {
             let installing = scope.spawn(install);
             meanwhile()?;
             installing.join().map_err(|_| anyhow!("failed to install what the tests need"))
@@ -100,7 +102,7 @@ impl Runner {
         }
         let path = path_without_shims(&std::env::var_os("PATH").unwrap_or_default())?;
         let server = server.ok();
-        let runner = Self { skips, required, nextest, python, schemathesis, node, path, server };
+        let runner = Self { skips, required, nextest, python, schemathesis, frameworks, node, path, server };
         // Those of an earlier run; a file that is missing is what this asks for.
         [FIRST, SECOND].iter().for_each(|profile| drop(std::fs::remove_file(durations_of(profile))));
         Ok(runner)
@@ -159,6 +161,7 @@ impl Runner {
     fn run(&self, steps: &mut Steps, title: &str, mut command: Command) -> anyhow::Result<()> {
         command.envs(self.server.iter().map(|server| (postgres::SHARED, server.superuser_url())));
         command.envs(self.python.iter().map(|python| ("PROOFMARK_PYTHON", python)));
+        command.envs(self.frameworks.iter().map(|python| (FRAMEWORKS, python)));
         command.envs(self.schemathesis.iter().map(|python| (SCHEMATHESIS, python)));
         command.envs(self.node.iter().map(|node| ("PROOFMARK_NODE_MODULES", node)));
         command.env(REQUIRE, &self.required).env("PATH", &self.path);
@@ -195,7 +198,7 @@ fn durations_of(profile: &str) -> PathBuf {
     Path::new("target/nextest").join(profile).join("junit.xml")
 }
 
-/// The needs that the user names, or else those that can be met here; in CI real coding agents as well.
+/// The needs that the user names, or else those that can be met here; in CI real coding agents and frameworks of agents as well.
 fn required() -> String {
     let named = std::env::var(REQUIRE).unwrap_or_default();
     let mut needs = vec![named.as_str()];
@@ -203,7 +206,7 @@ fn required() -> String {
         needs.push("postgres");
     }
     if is_ci() {
-        needs.push(AGENTS_NEED);
+        needs.extend([AGENTS_NEED, FRAMEWORKS_NEED]);
     }
     needs.retain(|need| !need.is_empty());
     needs.join(",")
@@ -230,6 +233,7 @@ mod tests {
             nextest: None,
             python: None,
             schemathesis: None,
+            frameworks: None,
             node: None,
             path: "".into(),
             server: None,

@@ -102,7 +102,7 @@ pub fn conformance(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Ends with 0 if the module that is named is installed. It is looked for and not imported, which takes a second for some.
+/// Ends with 0 if the module that is named is installed.
 const FIND_MODULE: &str = "\
 import sys
 from importlib.machinery import PathFinder
@@ -127,16 +127,35 @@ pub fn python_with_schemathesis() -> Option<PathBuf> {
     python_of(&[SCHEMATHESIS, "PROOFMARK_PYTHON"], "schemathesis", "schemathesis==4.32.5")
 }
 
+/// The variable with the path of a Python that has frameworks of agents.
+pub const FRAMEWORKS: &str = "PROOFMARK_FRAMEWORKS";
+
+/// A Python that has `module`, a framework of agents: the one that [`FRAMEWORKS`] names. `None` after a skip for the need `frameworks`, which
+/// is large, and which only CI requires.
+pub fn python_with_framework(module: &str) -> Option<PathBuf> {
+    let python = std::env::var_os(FRAMEWORKS).map(PathBuf::from);
+    let found = python.filter(|python| has_module(python, module));
+    if found.is_none() {
+        skip("frameworks", &format!("{FRAMEWORKS} names no Python with `{module}`"));
+    }
+    found
+}
+
 /// The Python that the first of these variables names, or else `python3`, if it has `module`; `None` after a skip.
 fn python_of(variables: &[&str], module: &str, package: &str) -> Option<PathBuf> {
     let named = variables.iter().find_map(std::env::var_os);
     let python = named.map_or_else(|| PathBuf::from("python3"), PathBuf::from);
-    let found = Command::new(&python).args(["-c", FIND_MODULE, module]).stderr(Stdio::null()).status();
-    if found.is_ok_and(|status| status.success()) {
+    if has_module(&python, module) {
         return Some(python);
     }
     skip("python", &format!("`{}` has no `{module}`; `pip install {package}` for it", python.display()));
     None
+}
+
+/// Whether a Python has this module. It is looked for and not imported, which takes a second for some.
+pub fn has_module(python: &Path, module: &str) -> bool {
+    let found = Command::new(python).args(["-c", FIND_MODULE, module]).stderr(Stdio::null()).status();
+    found.is_ok_and(|status| status.success())
 }
 
 /// The folder `node_modules` that `PROOFMARK_NODE_MODULES` names, if it has all of `packages`; `None` after a skip.

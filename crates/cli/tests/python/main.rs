@@ -78,13 +78,50 @@ fn the_wheel_passes_the_tests_of_the_package() {
     assert!(Path::new(&place).starts_with(folder.path()), "{place}");
     let mut pytest = Command::new(installed);
     pytest
-        .args(["-m", "pytest", "-q", "-rs", "--durations=5", "--ignore=tests/offline"])
+        .args(["-m", "pytest", "-q", "-rs", "--durations=5", "--ignore=tests/adapters", "--ignore=tests/offline"])
         .current_dir(&tested)
         .env("PROOFMARK_BINARY", BINARY);
     let printed = run(pytest.env_remove("PYTHONPATH").env("PYTHONDONTWRITEBYTECODE", "1"));
     println!("{printed}");
     if let Some(line) = printed.lines().find(|line| line.starts_with("SKIPPED")) {
         proofmark_testing::skip("python", line);
+    }
+}
+
+/// Runs tests of the package from its sources, of which none may be skipped.
+fn tested(python: &Path, folder: &str, variables: &[(&str, &Path)]) {
+    let place = Path::new(PACKAGE);
+    let mut pytest = Command::new(python);
+    pytest.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--durations=5", folder]).current_dir(place);
+    // Metadata of the package, which an installation would write.
+    let installed = TempDir::new().unwrap();
+    let information = installed.path().join(format!("proofmark_sdk-{}.dist-info", env!("CARGO_PKG_VERSION")));
+    std::fs::create_dir(&information).unwrap();
+    let metadata = concat!("Metadata-Version: 2.1\nName: proofmark-sdk\nVersion: ", env!("CARGO_PKG_VERSION"), "\n");
+    std::fs::write(information.join("METADATA"), metadata).unwrap();
+    let path = [installed.path(), &place.join("src"), &place.join("tests")].map(|part| part.display().to_string());
+    pytest.env("PYTHONPATH", path.join(":")).env("PYTHONDONTWRITEBYTECODE", "1").env("PROOFMARK_BINARY", BINARY);
+    let printed = run(pytest.envs(variables.iter().copied()));
+    println!("{printed}");
+    if let Some(line) = printed.lines().find(|line| line.starts_with("SKIPPED")) {
+        proofmark_testing::skip("python", line);
+    }
+}
+
+#[test]
+fn receipts_are_verified_offline_as_the_binary_does() {
+    let Some(python) = python() else { return };
+    // Where the data is missing, this lists the skip, and the tests leave out what needs it.
+    let conformance = proofmark_testing::conformance("ed25519");
+    let folder = conformance.as_deref().and_then(Path::parent);
+    let variables: Vec<_> = folder.iter().map(|folder| ("PROOFMARK_CONFORMANCE", *folder)).collect();
+    tested(&python, "tests/offline", &variables);
+}
+
+#[test]
+fn agents_of_frameworks_make_no_call_that_was_not_allowed() {
+    if let Some(python) = proofmark_testing::python_with_framework("langchain") {
+        tested(&python, "tests/adapters", &[("PROOFMARK_REQUIRE_ADAPTERS", Path::new("1"))]);
     }
 }
 

@@ -102,7 +102,7 @@ test("what is no answer of a server is none", async () => {
     "less than announced": response => response.writeHead(200, { "content-type": "application/json", "content-length": "9999" }).end(allowed),
   };
   for (const [name, handler] of Object.entries(handlers)) {
-    const { cause } = await refused(await guardOf((_, response) => handler(response), { timeoutMs: 2_000 }));
+    const { cause } = await refused(await guardOf((_, response) => handler(response), { timeoutMs: 500 }));
     assert.ok(["malformed_answer", "unreachable", "late"].includes(cause.code), `${name}: ${cause.code}`);
   }
 });

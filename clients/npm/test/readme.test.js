@@ -13,7 +13,7 @@ const PACKAGE = dirname(fileURLToPath(import.meta.resolve("proofmark/package.jso
 const README = read(join(PACKAGE, "README.md"));
 const MODULES = process.env.PROOFMARK_NODE_MODULES;
 const COMPILER = MODULES && join(MODULES, "typescript/bin/tsc");
-const OPTIONS = ["--strict", "--target", "es2023", "--module", "nodenext", "--types", "node", "--typeRoots", `${MODULES}/@types`];
+const OPTIONS = ["--strict", "--target", "es2023", "--module", "nodenext"];
 
 /** The blocks of the README with this word, by the file that they name. */
 function blocks(word) {

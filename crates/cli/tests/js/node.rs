@@ -6,19 +6,19 @@ use std::process::{Command, Output};
 const NODE: u32 = 20;
 
 /// What a program has printed.
-pub fn said(output: &Output) -> String {
+pub(crate) fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 /// Runs a program to its end, which must be a success.
-pub fn run(command: &mut Command) -> Output {
+pub(crate) fn run(command: &mut Command) -> Output {
     let done = command.output().unwrap();
     assert!(done.status.success(), "{command:?}\n{}", said(&done));
     done
 }
 
 /// Whether there is a Node.js that the package runs on; `false` after a skip.
-pub fn has_node() -> bool {
+pub(crate) fn has_node() -> bool {
     if !proofmark_testing::has_program("node", "nodejs") {
         return false;
     }

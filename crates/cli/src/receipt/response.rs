@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use clap::Args;
 use proofmark_interop::erc8004::{FUNCTION, RequestHash, ResponseUri, ValidationResponse};
-use proofmark_receipt::Json;
+use proofmark_receipt::{Json, Profile, Trust};
 
 use super::exported;
 use super::read::{self, Stored};
@@ -54,6 +54,14 @@ impl ResponseOptions {
             let help = format!("export the receipt {newer}");
             return Err(with_help(format!("export `{id}` as `erc8004`: another receipt superseded it"), help));
         }
-        Ok(ValidationResponse::new(&receipt, request, uri).map_err(exported::failed)?.document().into())
+        let response = ValidationResponse::new(&receipt, request, uri).map_err(exported::failed)?;
+        // The wallet's owner stands for what it sends, so a receipt of just anybody in the store is no answer.
+        let trusted = config.known_signers()?.trusted(&[])?;
+        let checked = trusted.check(receipt.to_text().as_bytes(), Profile::Vrf);
+        if checked.verification.trust != Trust::Trusted {
+            let help = "trust its signer with `proofmark trust add NAME SIGNER --for verification`";
+            return Err(with_help(format!("export `{id}` as `erc8004`: you do not trust its signer for verifications"), help));
+        }
+        Ok(response.document().into())
     }
 }

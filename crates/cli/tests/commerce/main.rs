@@ -198,7 +198,7 @@ fn what_has_no_score_is_no_answer() {
     let unsigned = answered(&home, unsigned.get("receipt_id").unwrap().as_str().unwrap(), &["--request-hash", REQUEST]);
     assert_eq!(unsigned.status.code(), Some(2), "{}", said(&unsigned));
     // The key that signed it ends before it did.
-    let ended = proofmark(&home, &["key", "end", "default", "--at", "2020-01-01"], b"");
+    let ended = proofmark(&home, &["key", "end", "default", "--at", "2020-01-01T00:00:00Z"], b"");
     assert!(ended.status.success(), "{}", said(&ended));
     let foreign = answered(&home, &id, &["--request-hash", REQUEST]);
     assert_eq!(foreign.status.code(), Some(2), "{}", said(&foreign));

@@ -81,7 +81,10 @@ fn every_row_names_evidence_or_says_that_there_is_none() {
         }
         let said = outside_blocks(&text);
         assert!(said.contains("is no claim of conformance"), "{name}");
-        assert!(Regex::new(r"read on 20\d\d-\d\d-\d\d").unwrap().is_match(&said), "{name} says when its source was read");
+        assert!(
+            Regex::new(r"read on 20\d\d-\d\d-\d\d").unwrap().is_match(&said),
+            "{name} says when its source was read"
+        );
     }
     assert!(count > 70, "{count} rows");
 }
@@ -172,7 +175,7 @@ fn documents() -> BTreeMap<&'static str, BTreeSet<String>> {
         let Some(object) = document.as_object() else { continue };
         let kinds = [("receipt", "vrf_version"), ("decision", "decision_id"), ("entry", "entry_id")];
         if let Some((kind, _)) = kinds.iter().find(|(_, mark)| object.contains(mark)) {
-            add_paths(&document, "", paths.entry(kind).or_default());
+            add_paths(&document, "", paths.entry(*kind).or_default());
         }
     }
     paths

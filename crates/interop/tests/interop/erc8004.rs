@@ -119,7 +119,8 @@ fn the_score_follows_the_verdict_and_is_rounded_down() {
 fn only_signed_receipts_of_verified_work_have_a_score() {
     let signed = |tier: u8, metadata: Object, kind: Option<&str>| {
         let mut draft = draft(Verdict::Pass, metadata);
-        (draft.tier, draft.task) = (tier, kind.map(|kind| Task { task_type: Some(kind.to_owned()), ..Task::default() }));
+        (draft.tier, draft.task) =
+            (tier, kind.map(|kind| Task { task_type: Some(kind.to_owned()), ..Task::default() }));
         response(&draft.sign(&issuer()).unwrap())
     };
     let constraints = signed(1, Object::new(), None).unwrap();

@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use clap::Args;
 use proofmark_interop::erc8004::{RequestHash, ResponseUri, ValidationResponse};
+use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Profile, Receipt, Trust};
 
 use super::exported;
@@ -53,12 +54,12 @@ impl ResponseOptions {
             let help = "add `--request-hash`, with the hash by which the agent asked the registry";
             with_help("export as `erc8004`: a response names the request that it answers", help)
         })?;
-        hash.parse().map_err(|error| anyhow!("read `--request-hash` `{hash}`: {error}"))
+        hash.parse().map_err(|error| anyhow!("read `--request-hash` `{}`: {error}", shown(hash)))
     }
 
     fn uri(&self) -> anyhow::Result<ResponseUri> {
         let Some(uri) = &self.response_uri else { return Ok(ResponseUri::default()) };
-        uri.parse().map_err(|error| anyhow!("read `--response-uri` `{uri}`: {error}"))
+        uri.parse().map_err(|error| anyhow!("read `--response-uri` `{}`: {error}", shown(uri)))
     }
 }
 

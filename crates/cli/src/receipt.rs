@@ -9,6 +9,7 @@ mod logged;
 pub(crate) mod page;
 mod printing;
 pub(crate) mod read;
+mod response;
 mod show;
 mod tiers;
 mod verify;

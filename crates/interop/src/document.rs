@@ -8,6 +8,9 @@ use crate::ExportError;
 /// What `receipt_type` of a decision is (`docs/decisions.md`).
 const DECISION: &str = "verifiedx_decision_receipt";
 
+/// Kinds of receipts other than that of verified work; a client that names one as its task's type makes no such receipt.
+const OTHER_KINDS: [&str; 3] = ["step_acceptance", "approval", "quorum"];
+
 /// A signed document that an export wraps.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Document {
@@ -151,4 +154,17 @@ pub(crate) fn signer(verification: Verification) -> Result<(SignerId, Verificati
         (Some(signer), SignatureStatus::Valid) => Ok((signer, verification)),
         _ => Err(ExportError::Document(Box::new(verification.answer))),
     }
+}
+
+/// Refuses a receipt that is not of verified work (`docs/receipts.md`, "Kinds"): an acceptance, an approval, a quorum, a judgment. Their
+/// `pass` says something else.
+pub(crate) fn check_verified_work(receipt: &Receipt) -> Result<(), ExportError> {
+    let metadata = receipt.metadata();
+    let kind = metadata.get("kind").is_none_or(|kind| kind.as_str() == Some("verification"));
+    let named = receipt.task().and_then(|task| task.task_type.as_deref());
+    let named = named.is_some_and(|name| OTHER_KINDS.contains(&name));
+    if kind && !named && !metadata.contains("approval") && receipt.tier() < 2 {
+        return Ok(());
+    }
+    Err(ExportError::NoJudgment("the receipt is not of verified work (tier 0 or 1), of which alone this format is"))
 }

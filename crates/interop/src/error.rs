@@ -42,6 +42,9 @@ pub enum ExportError {
     /// The document has no judgment that the format can say.
     #[error("{0}")]
     NoJudgment(&'static str),
+    /// The verdict is `error`.
+    #[error("the verdict is `error`: the work could not be judged, which is not a score")]
+    NoScore,
 }
 
 impl ExportError {
@@ -62,6 +65,7 @@ impl ExportError {
             // Never `None`: only what is not valid becomes an error.
             Self::Document(status) => status.code().unwrap_or("malformed_statement"),
             Self::NoJudgment(_) => "no_judgment",
+            Self::NoScore => "no_score",
         }
     }
 
@@ -79,7 +83,8 @@ impl ExportError {
             | Self::UnknownAlgorithm(_)
             | Self::UnknownStructure(_)
             | Self::UnknownPayloadType(_)
-            | Self::NoJudgment(_) => "undecidable",
+            | Self::NoJudgment(_)
+            | Self::NoScore => "undecidable",
         }
     }
 
@@ -93,6 +98,7 @@ impl ExportError {
             }
             Self::IssuerMismatch => Some("only the signer of a document exports it: use that key".to_owned()),
             Self::NoJudgment(_) => Some("export it as `cose`, which can hold any verdict".to_owned()),
+            Self::NoScore => Some("verify the work again, and export that receipt".to_owned()),
             _ => None,
         }
     }

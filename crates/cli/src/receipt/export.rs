@@ -10,6 +10,7 @@ use proofmark_store::{Decision as StoredDecision, DecisionsWanted, Store, Tenant
 
 use super::exported;
 use super::read::{self, Stored};
+use super::response::ResponseOptions;
 use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
@@ -26,6 +27,7 @@ const DECISIONS_AT_ONCE: usize = 1_000;
   proofmark receipt export 3f2a9c1e --as a2a > artifact.json
   proofmark receipt export 3f2a9c1e --as in-toto --suite-name sort > attestation.json
   proofmark receipt export 3f2a9c1e --as scitt > statement.cose
+  proofmark receipt export 3f2a9c1e --as erc8004 --request-hash \"$REQUEST_HASH\"
   proofmark receipt export --chain nightly > nightly.jsonl
   proofmark receipt export --decisions > decisions.jsonl")]
 pub(crate) struct Export {
@@ -51,6 +53,8 @@ pub(crate) struct Export {
     #[arg(long)]
     bundle: bool,
     #[command(flatten)]
+    response: ResponseOptions,
+    #[command(flatten)]
     signing: Signing,
     #[command(flatten)]
     store: StoreAt,
@@ -70,6 +74,8 @@ enum Form {
     InToto,
     /// A Simple Verification Result of in-toto, in a DSSE envelope
     Svr,
+    /// The call that answers a request of ERC-8004's Validation Registry, for a wallet to sign and send
+    Erc8004,
 }
 
 impl Form {
@@ -82,7 +88,7 @@ impl Form {
 
     /// Whether the format has a signature of its own.
     fn is_signed(self) -> bool {
-        !matches!(self, Form::Vrf | Form::A2a)
+        !matches!(self, Form::Vrf | Form::A2a | Form::Erc8004)
     }
 }
 
@@ -90,6 +96,10 @@ impl Export {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         self.options_fit_the_form()?;
         let mut out = out::stdout();
+        if self.form == Form::Erc8004 {
+            out.json(&self.response.call(&self.ids, &self.store, config)?.to_text())?;
+            return Ok(Exit::Yes);
+        }
         if self.form.is_signed() {
             return self.run_signed(config);
         }
@@ -130,6 +140,10 @@ impl Export {
             let help = "add `--as in-toto`, or leave `--suite-name` out";
             return Err(with_help("use `--suite-name`: only a Test Result names the suite", help));
         }
+        if let Some(option) = self.response.given().filter(|_| self.form != Form::Erc8004) {
+            let help = format!("add `--as erc8004`, or leave `{option}` out");
+            return Err(with_help(format!("use `{option}`: only a response of ERC-8004 answers a request"), help));
+        }
         if self.bundle && !matches!(self.form, Form::InToto | Form::Svr) {
             let help = "add `--as in-toto` or `--as svr`, or leave `--bundle` out";
             return Err(with_help("use `--bundle`: only an attestation goes into a Sigstore bundle", help));
@@ -164,7 +178,7 @@ impl Export {
                     continue;
                 }
                 Form::Svr => exported::svr(&document, &key)?,
-                Form::InToto | Form::Vrf | Form::A2a => {
+                Form::InToto | Form::Vrf | Form::A2a | Form::Erc8004 => {
                     exported::test_result(&document, self.suite_name.as_deref(), &key)?
                 }
             };

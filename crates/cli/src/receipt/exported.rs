@@ -209,7 +209,7 @@ fn refused(kind: &'static str, error: &ExportError) -> Checked {
     }
 }
 
-fn failed(error: ExportError) -> anyhow::Error {
+pub(super) fn failed(error: ExportError) -> anyhow::Error {
     match error.help() {
         Some(help) => with_help(format!("export the document: {error}"), help),
         None => anyhow!("export the document: {error}"),

@@ -134,6 +134,77 @@ fn an_artifact_survives_the_real_protobuf_types() {
     assert!(verified.status.success(), "{}", said(&verified));
 }
 
+/// A request for validation, by its hash.
+const REQUEST: &str = "0x5f2b6c0a7d1e4f3980a1b2c3d4e5f60718293a4b5c6d7e8f9012a3b4c5d6e7f8";
+
+/// The id of the receipt that verifying an example issues.
+fn issued(home: &Home, request: &str) -> String {
+    let receipt = proofmark(home, &["verify", &example(request), "--json"], b"").stdout;
+    object(&receipt).get("receipt_id").unwrap().as_str().unwrap().to_owned()
+}
+
+fn answered(home: &Home, id: &str, options: &[&str]) -> Output {
+    proofmark(home, &[&["receipt", "export", id, "--as", "erc8004"], options].concat(), b"")
+}
+
+#[test]
+fn a_registry_reads_the_score_and_the_hash_of_the_exported_receipt() {
+    let Some(python) = python_with("eth_abi", "eth-abi==6.0.0") else { return };
+    let Some(_) = python_with("Crypto", "eth-hash[pycryptodome]==0.8.0") else { return };
+    let home = Home::new();
+    let uri = "https://validator.example.org/receipt.json";
+    for (request, score) in [("sort.json", 100), ("median.yaml", 66)] {
+        let id = issued(&home, request);
+        let exported = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&exported, proofmark(&home, &["receipt", "export", &id], b"").stdout).unwrap();
+        let call = answered(&home, &id, &["--request-hash", REQUEST, "--response-uri", uri]);
+        assert!(call.status.success(), "{}", said(&call));
+        assert_eq!(object(&call.stdout).get("response").unwrap().to_text(), score.to_string());
+        let script = [format!("{TESTS}/validation.py"), exported.path().display().to_string()];
+        let read = run(Command::new(&python).args(script), &call.stdout);
+        assert_eq!(said(&read), format!("{} {score} {uri} tests\n", &REQUEST[2..]));
+    }
+}
+
+#[test]
+fn what_has_no_score_is_no_answer() {
+    let home = Home::new();
+    let id = issued(&home, "sort.json");
+    let unjudged = std::fs::read_to_string(example("sort.json")).unwrap();
+    let unjudged = unjudged.replace("\"language\": \"python\"", "\"language\": \"python\", \"runtime\": \"python2.1\"");
+    let unjudged = object(&proofmark(&home, &["verify", "-", "--json"], unjudged.as_bytes()).stdout);
+    let unjudged = unjudged.get("receipt_id").unwrap().as_str().unwrap();
+    let zero = format!("0x{}", "0".repeat(64));
+    for (ids, options, why) in [
+        (&id[..], &[][..], "--request-hash"),
+        (&id, &["--request-hash", "5f2b"], "`0x` and 64 hex digits"),
+        (&id, &["--request-hash", &zero], "zero"),
+        (&id, &["--request-hash", REQUEST, "--response-uri", "receipt.json"], "absolute URI"),
+        (&id, &["--request-hash", REQUEST, "--bundle"], "`--bundle`"),
+        (&id, &["--request-hash", REQUEST, &id], "name one id"),
+        ("ffff0000", &["--request-hash", REQUEST], "`ffff0000`"),
+        (unjudged, &["--request-hash", REQUEST], "could not be judged"),
+    ] {
+        let refused = answered(&home, ids, options);
+        assert_eq!(refused.status.code(), Some(2), "{options:?}: {}", said(&refused));
+        assert!(refused.stdout.is_empty() && said(&refused).contains(why), "{options:?}: {}", said(&refused));
+    }
+    for option in ["--request-hash", "--response-uri"] {
+        let ignored = proofmark(&home, &["receipt", "export", &id, option, REQUEST], b"");
+        assert_eq!(ignored.status.code(), Some(2), "{}", said(&ignored));
+        assert!(said(&ignored).contains("--as erc8004"), "{}", said(&ignored));
+    }
+    let unsigned = object(&proofmark(&home, &["verify", &example("sort.json"), "--json", "--unsigned"], b"").stdout);
+    let unsigned = answered(&home, unsigned.get("receipt_id").unwrap().as_str().unwrap(), &["--request-hash", REQUEST]);
+    assert_eq!(unsigned.status.code(), Some(2), "{}", said(&unsigned));
+    // The key that signed it ends before it did.
+    let ended = proofmark(&home, &["key", "end", "default", "--at", "2020-01-01T00:00:00Z"], b"");
+    assert!(ended.status.success(), "{}", said(&ended));
+    let foreign = answered(&home, &id, &["--request-hash", REQUEST]);
+    assert_eq!(foreign.status.code(), Some(2), "{}", said(&foreign));
+    assert!(said(&foreign).contains("trust"), "{}", said(&foreign));
+}
+
 /// A process that is killed when it is dropped.
 struct Running(Child);
 

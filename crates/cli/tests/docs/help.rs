@@ -33,7 +33,7 @@ const FIXTURE: &[&str] = &[
     "proofmark decide granted.json --policy policy.yaml --json > granted-decision.json; test -s granted-decision.json",
     "proofmark decision approve granted-decision.json --key reviewer --note ok --scope pattern --json --yes > grant.json",
     "sed -n 's/.*\"receipt_id\":\"\\(........\\).*/\\1/p' grant.json > grant-id",
-    "HEADER=$(sed -n 's/^X-VRF-Receipt: //p' headers.txt); echo \"HEADER='$HEADER'\" > header.sh",
+    "HEADER=$(sed -n 's/^X-VRF-Receipt: //p' headers.txt); echo \"HEADER='$HEADER'\" > header.sh; echo \"REQUEST_HASH=0x$(printf 1%.0s $(seq 64))\" >> header.sh",
     "sed -n 's/.*\"decision_id\":\"\\(........\\).*/\\1/p' decision.json > decision-id",
     "sed 's/count: 1/count: 2/' policy.yaml > new.yaml; cp ~/.ssh/id_ed25519.pub ~/.ssh/ann.pub",
     "PROOFMARK_HOME=../ci proofmark key new default; PROOFMARK_HOME=../ci proofmark key show --as pem > ci.pem; cp ci.pem server.pem",

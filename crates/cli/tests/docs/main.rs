@@ -10,6 +10,7 @@
 mod commands;
 mod help;
 mod init;
+mod mappings;
 mod page;
 mod pages;
 mod session;

@@ -35,6 +35,11 @@ pages! {
     guard: "docs/guard.md";
     hooks: "docs/hooks.md";
     log: "docs/log.md" needs "cryptography" of "cryptography";
+    map_aarm: "docs/mappings/aarm.md";
+    map_eu_ai_act: "docs/mappings/eu-ai-act.md";
+    map_nist: "docs/mappings/nist.md";
+    map_owasp: "docs/mappings/owasp.md";
+    map_soc2_iso42001: "docs/mappings/soc2-iso42001.md";
     mcp: "docs/mcp.md";
     operating: "docs/operating.md";
     origins: "docs/origins.md";

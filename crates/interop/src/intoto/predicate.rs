@@ -5,7 +5,7 @@ use proofmark_receipt::{
 use super::dsse;
 use super::statement::{descriptor, statement};
 use crate::ExportError;
-use crate::document::{Decision, Document};
+use crate::document::{Decision, Document, check_verified_work};
 
 /// The predicate type of Test Result 0.1.
 pub const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
@@ -14,9 +14,6 @@ pub const SVR: &str = "https://in-toto.io/attestation/svr/v0.2";
 
 /// The property of a decision that allows.
 pub const ACTION_ALLOWED: &str = "PROOFMARK_ACTION_ALLOWED";
-
-/// Kinds of receipts other than that of verified work; a client that names one as its task's type makes no such receipt.
-const OTHER_KINDS: [&str; 3] = ["step_acceptance", "approval", "quorum"];
 
 /// The Test Result for a receipt of verified work, unsigned.
 ///
@@ -29,7 +26,7 @@ const OTHER_KINDS: [&str; 3] = ["step_acceptance", "approval", "quorum"];
 pub fn test_result(receipt: &Receipt, suite: Option<&str>) -> Result<Object, ExportError> {
     let document = Document::from(receipt.clone());
     document.signer()?;
-    check_kind(receipt)?;
+    check_verified_work(receipt)?;
     let result = match receipt.verdict() {
         Verdict::Pass => "PASSED",
         Verdict::Fail | Verdict::Partial => "FAILED",
@@ -69,7 +66,7 @@ pub fn svr(document: &Document) -> Result<Object, ExportError> {
     let signer = document.signer()?;
     let (name, policies, properties, extension) = match document {
         Document::Receipt(receipt) => {
-            check_kind(receipt)?;
+            check_verified_work(receipt)?;
             if receipt.verdict() != Verdict::Pass {
                 return Err(ExportError::NoJudgment("the verdict is not `pass`, and an SVR lists only what passes"));
             }
@@ -114,19 +111,6 @@ pub fn sign_svr(document: &Document, key: &SigningKey) -> Result<Object, ExportE
 
 fn check_key(document: &Document, signer: &SignerId) -> Result<(), ExportError> {
     if document.signer()? == *signer { Ok(()) } else { Err(ExportError::IssuerMismatch) }
-}
-
-/// Refuses a receipt that is not of verified work (`docs/receipts.md`, "Kinds"): an acceptance, an approval, a quorum, a judgment. Their
-/// `pass` says something else.
-fn check_kind(receipt: &Receipt) -> Result<(), ExportError> {
-    let metadata = receipt.metadata();
-    let kind = metadata.get("kind").is_none_or(|kind| kind.as_str() == Some("verification"));
-    let named = receipt.task().and_then(|task| task.task_type.as_deref());
-    let named = named.is_some_and(|name| OTHER_KINDS.contains(&name));
-    if kind && !named && !metadata.contains("approval") && receipt.tier() < 2 {
-        return Ok(());
-    }
-    Err(ExportError::NoJudgment("the receipt is not of verified work (tier 0 or 1), of which alone this predicate is"))
 }
 
 /// What the work was checked against: the specification, and the tests behind it where there are any.

@@ -8,6 +8,7 @@
 )]
 
 mod cose;
+mod erc8004;
 mod intoto;
 mod properties;
 mod python;

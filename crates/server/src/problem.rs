@@ -30,6 +30,8 @@ pub struct Problem {
     help: Option<Cow<'static, str>>,
     retry_after: Option<u64>,
     cause: Option<String>,
+    /// What is wrong with the token, in the form of `error_description`.
+    challenge: Option<&'static str>,
 }
 
 /// RFC 9457, with `error` as the runtime SDK reads it.
@@ -69,7 +71,7 @@ struct SdkError<'a> {
 impl Problem {
     /// A problem with this status, a code for programs and a message for people.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), help: None, retry_after: None, cause: None }
+        Self { status, code, message: message.into(), help: None, retry_after: None, cause: None, challenge: None }
     }
 
     /// A request that cannot be understood.
@@ -90,7 +92,7 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "changed_row", message)
     }
 
-    fn unavailable(code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn unavailable(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retry_after(5)
     }
 
@@ -114,6 +116,11 @@ impl Problem {
         Self { cause: Some(cause.to_string()), ..self }
     }
 
+    /// What is wrong with the token of the request. The text has no quotation mark and no backslash.
+    pub(crate) fn challenge(self, text: &'static str) -> Self {
+        Self { challenge: Some(text), ..self }
+    }
+
     pub(crate) fn unauthorized() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "the request carries no known API key")
             .help("send one as `Authorization: Bearer …`, once")
@@ -123,6 +130,13 @@ impl Problem {
     pub fn revoked() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "the API key was revoked")
             .help("ask the operator of the server for a new one")
+    }
+
+    /// The token has ended while the request was worked on.
+    pub(crate) fn token_ended() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "invalid_token", "the token has expired, or does not count any more")
+            .help("get another token from the issuer")
+            .challenge("the token has expired, or does not count any more")
     }
 
     /// Nothing is at this path.
@@ -486,9 +500,16 @@ impl IntoResponse for Problem {
         }
         // Every 401 has to say how to authenticate (RFC 9110, section 15.5.2).
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            headers.insert(header::WWW_AUTHENTICATE, challenge(self.challenge));
         }
         response.extensions_mut().insert(self);
         response
     }
+}
+
+/// How to authenticate, and what was wrong with the token (RFC 6750, section 3).
+fn challenge(text: Option<&str>) -> HeaderValue {
+    const PLAIN: HeaderValue = HeaderValue::from_static("Bearer");
+    let challenge = text.map(|text| format!("Bearer error=\"invalid_token\", error_description=\"{text}\""));
+    challenge.and_then(|challenge| HeaderValue::try_from(challenge).ok()).unwrap_or(PLAIN)
 }

@@ -21,8 +21,8 @@ use proofmark_otlp::{Export, Flush, OtlpEndpoint};
 use proofmark_pages::pages;
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
-    ApiKeys, Files, Loaded, Log, LogClient, LogFormat, LogLayer, LogSettings, Network, OwnFiles, ServedLog, Services, Settings,
-    Signers, SocketSettings, Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings,
+    ApiKeys, Files, Loaded, Log, LogClient, LogFormat, LogLayer, LogSettings, Network, OwnFiles, ServedLog, Services,
+    Settings, Signers, SocketSettings, Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings,
     policy_file_name, probe_host, serve, start_log,
 };
 use proofmark_store::{Place, Tenant};

@@ -199,7 +199,8 @@ where
         let variables = read_variables(variables)?;
         state.take_rate(&caller)?;
         let share = state.limits.requests.take(&caller.tenant, 1)?;
-        let head = Head { caller: caller.clone(), credential: credential.clone(), variables, parts, format: Format::Json };
+        let head =
+            Head { caller: caller.clone(), credential: credential.clone(), variables, parts, format: Format::Json };
         Ok(body::holding(answer(Arc::clone(&state), head).await?, share))
     };
     match begun.await {

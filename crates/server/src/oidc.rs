@@ -172,8 +172,11 @@ fn refused(refusal: Refusal) -> Problem {
 
 fn unavailable() -> Problem {
     count("issuer_unavailable");
-    Problem::unavailable("issuer_unavailable", "the issuer of the token does not answer, so the token cannot be checked")
-        .help("send the request again later; the operator of the server finds the cause in its log")
+    Problem::unavailable(
+        "issuer_unavailable",
+        "the issuer of the token does not answer, so the token cannot be checked",
+    )
+    .help("send the request again later; the operator of the server finds the cause in its log")
 }
 
 /// Counts a refusal by its cause.

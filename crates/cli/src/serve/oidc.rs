@@ -65,14 +65,11 @@ impl OidcOptions {
             None => error.into(),
         })?;
         if keys == 0 {
-            warnings.push(format!("`{}` has no key for RS256, PS256, ES256 or EdDSA: no token counts", issuer.as_str()));
+            warnings
+                .push(format!("`{}` has no key for RS256, PS256, ES256 or EdDSA: no token counts", issuer.as_str()));
         }
-        let found = FoundIssuer {
-            issuer: issuer.as_str().to_owned(),
-            audience,
-            rules: map.len() as u64,
-            keys: keys as u64,
-        };
+        let found =
+            FoundIssuer { issuer: issuer.as_str().to_owned(), audience, rules: map.len() as u64, keys: keys as u64 };
         Ok(Some((found, warnings)))
     }
 }

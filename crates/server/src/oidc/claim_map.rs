@@ -146,7 +146,9 @@ impl ClaimMap {
                 return Err(Unmapped::Policies(rules));
             }
             // Where one rule names roles and another does not, those that are named are all.
-            grant.holds.extend(other.holds.iter().filter(|role| !grant.holds.contains(role)).cloned().collect::<Vec<_>>());
+            grant
+                .holds
+                .extend(other.holds.iter().filter(|role| !grant.holds.contains(role)).cloned().collect::<Vec<_>>());
         }
         Ok(grant)
     }
@@ -167,7 +169,17 @@ impl Rule {
     fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
         let fields = field.fields()?;
         fields.only(&[
-            "claim", "is", "has", "word", "and", "role", "tenant", "tenant_claim", "tenants", "holds", "policy",
+            "claim",
+            "is",
+            "has",
+            "word",
+            "and",
+            "role",
+            "tenant",
+            "tenant_claim",
+            "tenants",
+            "holds",
+            "policy",
         ])?;
         let mut conditions = vec![Condition::read(&fields)?];
         if let Some(and) = fields.get("and") {
@@ -214,9 +226,11 @@ impl TenantOf {
                 Err(tenants.error(Cause::ConflictingFields, "`tenants` belongs to `tenant_claim`").with_help(HELP))
             }
             (Some(claim), Some(_), tenants) => {
-                let tenants = tenants
-                    .ok_or_else(|| fields.missing("tenants", "list the tenants that the claim may name, as `acme` or `team-*`"))?;
-                let allowed = some_of(&tenants, MAX_TENANTS, "tenants")?.iter().map(Allowed::read).collect::<Result<_, _>>()?;
+                let tenants = tenants.ok_or_else(|| {
+                    fields.missing("tenants", "list the tenants that the claim may name, as `acme` or `team-*`")
+                })?;
+                let allowed =
+                    some_of(&tenants, MAX_TENANTS, "tenants")?.iter().map(Allowed::read).collect::<Result<_, _>>()?;
                 Ok(Self::Claim { path: Path::read(&claim)?, allowed })
             }
         }
@@ -299,9 +313,9 @@ fn some_of<'a>(field: &Field<'a>, most: usize, what: &str) -> Result<Vec<Field<'
     let items = field.items()?;
     match items.len() {
         0 => Err(field.error(Cause::Empty, format!("there are no {what}")).with_help(format!("write 1 to {most}"))),
-        number if number > most => {
-            Err(field.error(Cause::TooMany, format!("{number} {what} are too many")).with_help(format!("write 1 to {most}")))
-        }
+        number if number > most => Err(field
+            .error(Cause::TooMany, format!("{number} {what} are too many"))
+            .with_help(format!("write 1 to {most}"))),
         _ => Ok(items),
     }
 }
@@ -311,7 +325,9 @@ fn text(field: &Field<'_>) -> Result<String, DocumentError> {
     if (1..=MAX_TEXT).contains(&text.len()) {
         return Ok(text.to_owned());
     }
-    Err(field.error(Cause::InvalidValue, "the text is empty or too long").with_help(format!("write 1 to {MAX_TEXT} bytes")))
+    Err(field
+        .error(Cause::InvalidValue, "the text is empty or too long")
+        .with_help(format!("write 1 to {MAX_TEXT} bytes")))
 }
 
 fn one_word(field: &Field<'_>) -> Result<String, DocumentError> {

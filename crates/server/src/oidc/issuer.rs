@@ -135,7 +135,8 @@ impl Issuer {
             return Err(IssuerError::OtherIssuer { issuer: issuer.to_owned(), found: found.to_owned() });
         }
         // What comes over TLS alone must not lead to what does not.
-        let is_as_reliable = is_reliable(keys) == Some(true) && (keys.starts_with("https:") || issuer.starts_with("http:"));
+        let is_as_reliable =
+            is_reliable(keys) == Some(true) && (keys.starts_with("https:") || issuer.starts_with("http:"));
         if !is_as_reliable {
             return Err(IssuerError::Keys { issuer: issuer.to_owned(), url: keys.to_owned() });
         }

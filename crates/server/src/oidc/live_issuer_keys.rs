@@ -10,7 +10,7 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use tokio::time::Instant;
 use tracing::{error, info};
 
-use super::issuer::{Issuer, IssuerError};
+use super::issuer::Issuer;
 use super::key_set::{IssuerKey, KeySet};
 use super::refusal::Refusal;
 
@@ -29,10 +29,18 @@ const MAX_WAITING: usize = 64;
 pub(super) struct LiveIssuerKeys {
     issuer: Issuer,
     held: watch::Sender<Held>,
-    /// When the issuer was last asked because of an unknown key. It is held while the issuer is asked, so that it is asked once for all who
-    /// wait.
-    asked: Mutex<Option<Instant>>,
+    /// It is held while the issuer is asked, so that it is asked once for all who wait.
+    asked: Mutex<Asked>,
     waiting: Semaphore,
+}
+
+/// When the issuer was asked.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    /// When it was last asked because of an unknown key.
+    for_key: Option<Instant>,
+    /// When it last turned out that it does not answer.
+    failed: Option<Instant>,
 }
 
 /// What is known of the keys of an issuer.
@@ -72,19 +80,24 @@ impl Held {
     }
 }
 
-/// Whether the issuer may be asked because of a key that is not known.
-fn may_ask(asked: Option<Instant>, now: Instant) -> bool {
-    asked.is_none_or(|asked| now.saturating_duration_since(asked) >= MIN_BETWEEN)
+impl Asked {
+    /// Whether the issuer may be asked for a request that came at this time and names a key that is not known.
+    fn may_ask(self, came: Instant, now: Instant) -> bool {
+        let is_recent = self.for_key.is_some_and(|asked| now.saturating_duration_since(asked) < MIN_BETWEEN);
+        let failed_meanwhile = self.failed.is_some_and(|failed| failed >= came);
+        !is_recent && !failed_meanwhile
+    }
 }
 
 impl LiveIssuerKeys {
     pub(super) fn new(issuer: Issuer) -> Self {
-        let (held, asked) = (watch::Sender::new(Held::default()), Mutex::new(None));
+        let (held, asked) = (watch::Sender::default(), Mutex::default());
         Self { issuer, held, asked, waiting: Semaphore::new(MAX_WAITING) }
     }
 
     /// The key with this id. The issuer is asked where it is not known.
     pub(super) async fn key(&self, id: &str) -> Result<IssuerKey, NoKey> {
+        let came = Instant::now();
         let find = || self.held.borrow().find(id, Instant::now());
         if let Ok(key) = find() {
             return Ok(key);
@@ -93,11 +106,11 @@ impl LiveIssuerKeys {
         let mut asked = self.asked.lock().await;
         let found = find();
         // While this request waited, the issuer may have been asked.
-        if found.is_ok() || !may_ask(*asked, Instant::now()) {
+        if found.is_ok() || !asked.may_ask(came, Instant::now()) {
             return found;
         }
-        drop(self.ask().await);
-        *asked = Some(Instant::now());
+        self.ask(&mut asked).await;
+        asked.for_key = Some(Instant::now());
         find()
     }
 
@@ -109,15 +122,13 @@ impl LiveIssuerKeys {
     /// Asks for the keys again from time to time, for as long as this is polled.
     pub(super) async fn refresh(&self) {
         loop {
-            let asking = self.asked.lock().await;
-            let answered = self.ask().await;
-            drop(asking);
-            tokio::time::sleep(if answered.is_ok() { REFRESH } else { RETRY }).await;
+            let has_answered = self.ask(&mut *self.asked.lock().await).await;
+            tokio::time::sleep(if has_answered { REFRESH } else { RETRY }).await;
         }
     }
 
-    /// Asks for the keys, and puts them in force.
-    async fn ask(&self) -> Result<(), IssuerError> {
+    /// Asks for the keys, and puts them in force; whether they came.
+    async fn ask(&self, asked: &mut Asked) -> bool {
         let answered = self.issuer.keys().await;
         let result = if answered.is_ok() { "ok" } else { "failed" };
         metrics::counter!("proofmark_issuer_requests_total", "result" => result).increment(1);
@@ -128,13 +139,14 @@ impl LiveIssuerKeys {
                     info!(keys = keys.len(), "the issuer of tokens has answered");
                 }
                 self.held.send_replace(Held { keys: Arc::new(keys), at: Some(Instant::now()), failed: false });
-                Ok(())
+                true
             }
             Err(failed) => {
                 let (cause, help) = (format!("failed to {failed}"), failed.help());
                 error!(cause, help, "cannot get the keys of the issuer of tokens");
                 self.held.send_modify(|held| held.failed = true);
-                Err(failed)
+                asked.failed = Some(Instant::now());
+                false
             }
         }
     }
@@ -173,8 +185,10 @@ mod tests {
     #[test]
     fn the_issuer_is_asked_because_of_unknown_keys_once_in_a_while() {
         let begun = Instant::now();
-        assert!(may_ask(None, begun));
-        assert!(!may_ask(Some(begun), begun + MIN_BETWEEN - Duration::from_millis(1)));
-        assert!(may_ask(Some(begun), begun + MIN_BETWEEN));
+        let may_ask = |for_key, failed, now| Asked { for_key, failed }.may_ask(begun, now);
+        assert!(may_ask(None, None, begun));
+        assert!(!may_ask(Some(begun), None, begun + MIN_BETWEEN - Duration::from_millis(1)));
+        assert!(may_ask(Some(begun), None, begun + MIN_BETWEEN));
+        assert!(!may_ask(None, Some(begun + RETRY), begun + RETRY), "it has failed while the request waited");
     }
 }

@@ -43,9 +43,8 @@ fn verifier(algorithm: &Algorithm, key: &DecodingKey) -> JwtResult<Box<dyn JwtVe
             DecodingKeyKind::SecretOrDer(_) => Err(ErrorKind::InvalidKeyFormat.into()),
         }
     };
-    let point = |algorithm| -> JwtResult<Check> {
-        Ok(Check::Point { key: key.try_get_as_bytes()?.to_vec(), algorithm })
-    };
+    let point =
+        |algorithm| -> JwtResult<Check> { Ok(Check::Point { key: key.try_get_as_bytes()?.to_vec(), algorithm }) };
     let check = match algorithm {
         Algorithm::RS256 => rsa(&RSA_PKCS1_2048_8192_SHA256)?,
         Algorithm::PS256 => rsa(&RSA_PSS_2048_8192_SHA256)?,

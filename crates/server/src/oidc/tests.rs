@@ -88,11 +88,11 @@ fn files_that_could_be_understood_differently_are_refused() {
         ("version: 1\nrules: []", "`rules`: there are no rules"),
         ("version: 1\nrules: {}", "`rules`: expected an array"),
         ("version: 1\nrules: [agent]", "`rules[0]`: expected an object"),
-        ("version: 1\nversion: 1\nrules: []", "twice"),
+        ("version: 1\nversion: 1\nrules: []", "duplicate key"),
         (&format!("version: 1\nrules: [{many}]"), "257 rules are too many"),
         (&format!("version: 1\ndefault: agent\nrules: [{{{FULL}}}]"), "`default`: unknown field"),
         (&rule(&format!("{FULL}, rolle: admin")), "`rules[0].rolle`: unknown field"),
-        (&rule(&format!("{FULL}, has: b")), "twice"),
+        (&rule(&format!("{FULL}, has: b")), "duplicate key"),
         (&rule(&format!("{FULL}, is: b")), "one condition has one test"),
         (&rule(&format!("{FULL}, tenant_claim: org")), "says the same"),
         (&rule(&format!("{FULL}, tenants: [acme]")), "`tenants` belongs to `tenant_claim`"),
@@ -127,7 +127,8 @@ fn files_that_could_be_understood_differently_are_refused() {
 
 #[test]
 fn rules_on_what_people_choose_are_suspicious() {
-    let warnings = |rule: &str| map(&format!("version: 1\nrules: [{{{rule}, role: agent, tenant: acme}}]")).unwrap().warnings();
+    let warnings =
+        |rule: &str| map(&format!("version: 1\nrules: [{{{rule}, role: agent, tenant: acme}}]")).unwrap().warnings();
     assert_eq!(warnings("claim: email, is: ann@example.org").len(), 1);
     assert_eq!(warnings("claim: name, is: Ann, and: [{claim: email, is: ann@example.org}]").len(), 1);
     assert!(warnings("claim: email, is: ann@example.org, and: [{claim: email_verified, is: true}]").is_empty());
@@ -136,15 +137,30 @@ fn rules_on_what_people_choose_are_suspicious() {
 
 #[test]
 fn an_issuer_is_an_address_that_nobody_on_the_way_changes() {
-    for url in ["https://login.example.org", "https://h/realms/a/", "https://h:8443", "http://127.0.0.1:9", "http://localhost"] {
+    for url in
+        ["https://login.example.org", "https://h/realms/a/", "https://h:8443", "http://127.0.0.1:9", "http://localhost"]
+    {
         assert_eq!(url.parse::<IssuerUrl>().map(|url| url.as_str().to_owned()), Ok(url.to_owned()), "{url}");
     }
-    for url in ["http://example.org", "http://localhost.example.org", "http://127.0.0.1.example.org", "http://169.254.169.254"] {
+    for url in
+        ["http://example.org", "http://localhost.example.org", "http://127.0.0.1.example.org", "http://169.254.169.254"]
+    {
         assert_eq!(url.parse::<IssuerUrl>(), Err(IssuerUrlError::Plain), "{url}");
     }
     for url in [
-        "", "login.example.org", "ftp://h", "https://", "https://u:p@h", "https://u@h", "https://h?x=1", "https://h/#a", "https://h/a b",
-        "HTTPS://h", "file:///etc/passwd", "https://h/\u{e9}", "https://h\\@evil",
+        "",
+        "login.example.org",
+        "ftp://h",
+        "https://",
+        "https://u:p@h",
+        "https://u@h",
+        "https://h?x=1",
+        "https://h/#a",
+        "https://h/a b",
+        "HTTPS://h",
+        "file:///etc/passwd",
+        "https://h/\u{e9}",
+        "https://h\\@evil",
     ] {
         assert_eq!(url.parse::<IssuerUrl>(), Err(IssuerUrlError::Url), "{url}");
     }
@@ -154,7 +170,9 @@ fn an_issuer_is_an_address_that_nobody_on_the_way_changes() {
 #[test]
 fn keys_that_no_token_is_signed_with_are_left_out() {
     let (x, y) = ("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU");
-    let number = |text: &str| KeySet::read(&Json::parse(format!(r#"{{"keys": [{text}]}}"#).as_bytes()).unwrap()).map(|set| set.len());
+    let number = |text: &str| {
+        KeySet::read(&Json::parse(format!(r#"{{"keys": [{text}]}}"#).as_bytes()).unwrap()).map(|set| set.len())
+    };
     let ed = format!(r#""kty": "OKP", "crv": "Ed25519", "x": "{x}""#);
     for (key, is_used) in [
         (format!(r#"{{"kid": "a", {ed}}}"#), true),
@@ -194,7 +212,8 @@ fn keys_that_no_token_is_signed_with_are_left_out() {
 fn no_api_key_is_named_like_who_holds_a_token() {
     for id in ["https://login.example.org#ann", "http://localhost#ann"] {
         assert!(new_key(id, Role::Agent, "acme", &ReviewerEntry::default()).is_err(), "{id}");
-        let entry = object! { "id": id, "sha256": format!("sha256:{}", "0".repeat(64)), "role": "agent", "tenant": "acme" };
+        let entry =
+            object! { "id": id, "sha256": format!("sha256:{}", "0".repeat(64)), "role": "agent", "tenant": "acme" };
         let keys = object! { "keys": vec![Json::from(entry)] };
         assert!(ApiKeys::read(&keys.into()).is_err(), "{id}");
     }
@@ -203,8 +222,18 @@ fn no_api_key_is_named_like_who_holds_a_token() {
 /// Any claims, of which some are those that the rules look at.
 fn claims() -> impl Strategy<Value = Json> {
     let word = prop_oneof![
-        Just("agents"), Just("reviewers"), Just("finance"), Just("elsewhere"), Just("payments"), Just("ops"), Just("decide"),
-        Just("acme"), Just("other"), Just("local"), Just("team-1"), Just("x"),
+        Just("agents"),
+        Just("reviewers"),
+        Just("finance"),
+        Just("elsewhere"),
+        Just("payments"),
+        Just("ops"),
+        Just("decide"),
+        Just("acme"),
+        Just("other"),
+        Just("local"),
+        Just("team-1"),
+        Just("x"),
     ];
     let leaf = prop_oneof![
         word.prop_map(Json::from),
@@ -213,7 +242,13 @@ fn claims() -> impl Strategy<Value = Json> {
         "[a-z -]{0,12}".prop_map(Json::from),
     ];
     let name = prop_oneof![
-        Just("groups"), Just("scope"), Just("org"), Just("realm_access"), Just("roles"), Just("email_verified"), Just("sub"),
+        Just("groups"),
+        Just("scope"),
+        Just("org"),
+        Just("realm_access"),
+        Just("roles"),
+        Just("email_verified"),
+        Just("sub"),
     ];
     let object = |value: BoxedStrategy<Json>| {
         prop::collection::vec((name.clone(), value), 0..6).prop_map(|members| {

@@ -44,8 +44,12 @@ impl Unmapped {
             Self::Tenants(rules) => differ("tenants", rules),
             Self::Roles(rules) => differ("roles", rules),
             Self::Policies(rules) => differ("policies", rules),
-            Self::NoTenant(rule) => format!("the token lacks the claim that names its tenant by rule {rule} of this server"),
-            Self::OtherTenant(rule) => format!("the token names a tenant that rule {rule} of this server does not list"),
+            Self::NoTenant(rule) => {
+                format!("the token lacks the claim that names its tenant by rule {rule} of this server")
+            }
+            Self::OtherTenant(rule) => {
+                format!("the token names a tenant that rule {rule} of this server does not list")
+            }
         };
         Problem::new(StatusCode::FORBIDDEN, "no_role", message)
             .help("the operator of the server changes the file of `--oidc-map`, or the issuer the claims")

@@ -53,7 +53,8 @@ impl Issuer {
     pub(crate) fn start(keys: &[&Key]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/realm", listener.local_addr().unwrap());
-        let state = Arc::new(Mutex::new(State { manner: Manner::Well, keys: keys.iter().map(|key| key.public()).collect() }));
+        let state =
+            Arc::new(Mutex::new(State { manner: Manner::Well, keys: keys.iter().map(|key| key.public()).collect() }));
         let asked = Arc::new(AtomicUsize::new(0));
         let issuer = Self { url: url.clone(), state: Arc::clone(&state), asked: Arc::clone(&asked) };
         std::thread::spawn(move || {
@@ -103,9 +104,12 @@ fn answer(stream: &TcpStream, state: &Mutex<State>, asked: &AtomicUsize, url: &s
         let is_metadata = path.ends_with("/realm/.well-known/openid-configuration");
         asked.fetch_add(usize::from(!is_metadata), Ordering::SeqCst);
         let issuer = if manner == Manner::Other { "http://127.0.0.1:1/other" } else { url };
-        let place = if manner == Manner::FarKeys { "http://example.org/keys".to_owned() } else { format!("{url}/keys") };
+        let place =
+            if manner == Manner::FarKeys { "http://example.org/keys".to_owned() } else { format!("{url}/keys") };
         let body = match is_metadata {
-            true => Json::from(object! { "issuer": issuer, "jwks_uri": place, "response_types_supported": Vec::<Json>::new() }),
+            true => Json::from(
+                object! { "issuer": issuer, "jwks_uri": place, "response_types_supported": Vec::<Json>::new() },
+            ),
             false => Json::from(object! { "keys": keys }),
         };
         let (head, body) = match manner {

@@ -49,7 +49,7 @@ impl Credential {
             }
             Self::Token(token) => {
                 token.ended().await;
-                Problem::token_ended()
+                Problem::invalid_token("the token has expired, or does not count any more")
             }
         }
     }

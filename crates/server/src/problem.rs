@@ -20,6 +20,8 @@ use crate::receipt_body::ReceiptBodyError;
 
 /// After how many seconds a client tries again what failed because of the store.
 const STORE_RETRY: u64 = 2;
+/// What a token that does not count is called (RFC 6750, section 3.1).
+const INVALID_TOKEN: &str = "invalid_token";
 
 /// A request that failed: what the client reads, and what only the log has.
 #[derive(Clone, Debug)]
@@ -30,8 +32,6 @@ pub struct Problem {
     help: Option<Cow<'static, str>>,
     retry_after: Option<u64>,
     cause: Option<String>,
-    /// What is wrong with the token, in the form of `error_description`.
-    challenge: Option<&'static str>,
 }
 
 /// RFC 9457, with `error` as the runtime SDK reads it.
@@ -71,7 +71,7 @@ struct SdkError<'a> {
 impl Problem {
     /// A problem with this status, a code for programs and a message for people.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), help: None, retry_after: None, cause: None, challenge: None }
+        Self { status, code, message: message.into(), help: None, retry_after: None, cause: None }
     }
 
     /// A request that cannot be understood.
@@ -116,9 +116,10 @@ impl Problem {
         Self { cause: Some(cause.to_string()), ..self }
     }
 
-    /// What is wrong with the token of the request. The text has no quotation mark and no backslash.
-    pub(crate) fn challenge(self, text: &'static str) -> Self {
-        Self { challenge: Some(text), ..self }
+    /// The token of the request does not count. The message has no quotation mark and no backslash (RFC 6750, section 3).
+    pub(crate) fn invalid_token(message: &'static str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, INVALID_TOKEN, message)
+            .help("get another token from the issuer, and send it as `Authorization: Bearer …`")
     }
 
     pub(crate) fn unauthorized() -> Self {
@@ -130,13 +131,6 @@ impl Problem {
     pub fn revoked() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "the API key was revoked")
             .help("ask the operator of the server for a new one")
-    }
-
-    /// The token has ended while the request was worked on.
-    pub(crate) fn token_ended() -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "invalid_token", "the token has expired, or does not count any more")
-            .help("get another token from the issuer")
-            .challenge("the token has expired, or does not count any more")
     }
 
     /// Nothing is at this path.
@@ -258,6 +252,16 @@ impl Problem {
         };
         // A struct of texts and numbers always has JSON.
         serde_json::to_vec(&document).map_or_else(|_| Body::empty(), Body::from)
+    }
+
+    /// How to authenticate, and what was wrong with a token (RFC 6750, section 3).
+    fn challenge(&self) -> HeaderValue {
+        const PLAIN: HeaderValue = HeaderValue::from_static("Bearer");
+        if self.code != INVALID_TOKEN {
+            return PLAIN;
+        }
+        let challenge = format!("Bearer error=\"{INVALID_TOKEN}\", error_description=\"{}\"", self.message);
+        HeaderValue::try_from(challenge).unwrap_or(PLAIN)
     }
 
     fn retryable(&self) -> bool {
@@ -500,16 +504,9 @@ impl IntoResponse for Problem {
         }
         // Every 401 has to say how to authenticate (RFC 9110, section 15.5.2).
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, challenge(self.challenge));
+            headers.insert(header::WWW_AUTHENTICATE, self.challenge());
         }
         response.extensions_mut().insert(self);
         response
     }
-}
-
-/// How to authenticate, and what was wrong with the token (RFC 6750, section 3).
-fn challenge(text: Option<&str>) -> HeaderValue {
-    const PLAIN: HeaderValue = HeaderValue::from_static("Bearer");
-    let challenge = text.map(|text| format!("Bearer error=\"invalid_token\", error_description=\"{text}\""));
-    challenge.and_then(|challenge| HeaderValue::try_from(challenge).ok()).unwrap_or(PLAIN)
 }

@@ -49,7 +49,7 @@ impl Issuer {
     fn answer(&mut self) -> String {
         let answer =
             self.from.by_ref().map(Result::unwrap).find_map(|line| line.strip_prefix("answer ").map(str::to_owned));
-        answer.expect("the issuer has ended")
+        answer.unwrap_or_else(|| panic!("the issuer has ended"))
     }
 
     /// The options of a server that takes its tokens by these rules.

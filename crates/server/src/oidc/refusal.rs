@@ -1,7 +1,5 @@
 //! Why a token does not count.
 
-use axum::http::StatusCode;
-
 use crate::problem::Problem;
 
 /// Why a token does not count. None of these texts has anything of the token.
@@ -65,9 +63,6 @@ impl Refusal {
     /// What the client is told.
     pub(super) fn problem(self) -> Problem {
         let (cause, text) = self.words();
-        Problem::new(StatusCode::UNAUTHORIZED, "invalid_token", text)
-            .help("get another token from the issuer, and send it as `Authorization: Bearer …`")
-            .cause(cause)
-            .challenge(text)
+        Problem::invalid_token(text).cause(cause)
     }
 }

@@ -46,7 +46,7 @@ struct State {
 /// A key of the issuer.
 pub(crate) enum Key {
     Ed(&'static str, Box<SigningKey>),
-    Ec(&'static str, EcdsaKeyPair),
+    Ec(&'static str, Box<EcdsaKeyPair>),
 }
 
 impl Issuer {
@@ -154,7 +154,8 @@ impl Key {
     pub(crate) fn ec(id: &'static str) -> Self {
         let random = SystemRandom::new();
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
-        Self::Ec(id, EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random).unwrap())
+        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random).unwrap();
+        Self::Ec(id, Box::new(key))
     }
 
     /// As the issuer publishes it.
@@ -165,7 +166,7 @@ impl Key {
                 object! { "kid": *id, "kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": "EdDSA", "x": x }.into()
             }
             Self::Ec(id, key) => {
-                let (x, y) = key.public_key().as_ref()[1..].split_at(32);
+                let (x, y) = key.public_key().as_ref().split_first().unwrap().1.split_at(32);
                 let (x, y) = (base64(x), base64(y));
                 object! { "kid": *id, "kty": "EC", "crv": "P-256", "use": "sig", "x": x, "y": y }.into()
             }

@@ -136,13 +136,13 @@ fn hostile(issuer: &Issuer, ed: &Key, ec: &Key) -> Vec<(&'static str, String)> {
     let point = secret.verifying_key().to_bytes();
     let stranger = Key::ed("one", 9);
     let flipped = |text: &str| {
-        let mut letters: Vec<char> = text.chars().collect();
-        letters[10] = if letters[10] == 'A' { 'B' } else { 'A' };
-        letters.into_iter().collect::<String>()
+        let (before, after) = text.split_at(10);
+        let other = if after.starts_with('A') { 'B' } else { 'A' };
+        format!("{before}{other}{}", after.split_at(1).1)
     };
     let now = now();
     let twice = payload.replacen('{', "{\"groups\": [\"admins\"], ", 1);
-    let parts: Vec<&str> = whole.split('.').collect();
+    let (begin, _) = message.split_once('.').unwrap();
     vec![
         ("algorithm", unsigned.clone()),
         ("algorithm", format!("{unsigned}{signature}")),
@@ -158,8 +158,8 @@ fn hostile(issuer: &Issuer, ed: &Key, ec: &Key) -> Vec<(&'static str, String)> {
         ("signature", stranger.token(&good)),
         ("signature", format!("{message}.{}", flipped(signature))),
         ("signature", format!("{message}.")),
-        ("signature", format!("{message}.{}", &signature[..40])),
-        ("signature", format!("{}.{}.{signature}", parts[0], base64(payload.replace("agents", "admins")))),
+        ("signature", format!("{message}.{}", signature.split_at(40).0)),
+        ("signature", format!("{begin}.{}.{signature}", base64(payload.replace("agents", "admins")))),
         ("signature", ec.signed(&Json::from(ed.header()).to_text(), &payload)),
         ("signature", ed.signed(&Json::from(ec.header()).to_text(), &payload)),
         ("unknown_key", headed("kid", "three".into())),
@@ -181,7 +181,7 @@ fn hostile(issuer: &Issuer, ed: &Key, ec: &Key) -> Vec<(&'static str, String)> {
         ("header", ed.signed(&Json::from(ed.header()).to_text().replacen('{', "{\"alg\": \"none\", ", 1), &payload)),
         ("header", ed.signed("[]", &payload)),
         ("header", ed.signed("", &payload)),
-        ("header", format!("{}=.{}.{}", parts[0], parts[1], parts[2])),
+        ("header", format!("{begin}={}", whole.split_at(begin.len()).1)),
         ("header", "..".to_owned()),
         ("form", format!("{whole}.{whole}")),
         ("form", format!("{whole}.x")),
@@ -361,7 +361,7 @@ fn read_to_its_end(mut stream: TcpStream) {
     while !all.ends_with(b"0\r\n\r\n") {
         match stream.read(&mut piece).unwrap() {
             0 => return,
-            read => all.extend_from_slice(&piece[..read]),
+            read => all.extend(piece.iter().take(read)),
         }
     }
 }

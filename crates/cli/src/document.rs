@@ -12,7 +12,7 @@ use proofmark_receipt::document::{
 };
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_server::ApiKeys;
+use proofmark_server::{ApiKeys, ClaimMap};
 
 use crate::error;
 use crate::excerpt;
@@ -162,6 +162,11 @@ pub(crate) fn workflow_policy(path: &Path) -> anyhow::Result<WorkflowPolicy> {
 pub(crate) fn action_policy(path: &Path) -> anyhow::Result<ActionPolicy> {
     let document = read_document(path, "action policy")?;
     ActionPolicy::read(&document.json).map_err(|error| failure("action policy", document.finding(&error)))
+}
+
+/// Reads the rules on the tokens of an issuer.
+pub(crate) fn claim_map(path: &Path) -> anyhow::Result<ClaimMap> {
+    read_as(path, "rules on tokens", ClaimMap::read)
 }
 
 /// Reads the API keys of a server. Errors do not show the line: it may be a key, in a file that should hold only hashes.

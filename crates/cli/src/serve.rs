@@ -1,6 +1,7 @@
 //! `proofmark serve`.
 
 mod check;
+mod oidc;
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -20,8 +21,8 @@ use proofmark_otlp::{Export, Flush, OtlpEndpoint};
 use proofmark_pages::pages;
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
-    Files, Loaded, Log, LogClient, LogFormat, LogLayer, LogSettings, Network, OwnFiles, ServedLog, Services, Settings,
-    Signers, SocketSettings, Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings,
+    ApiKeys, Files, Loaded, Log, LogClient, LogFormat, LogLayer, LogSettings, Network, OwnFiles, ServedLog, Services,
+    Settings, Signers, SocketSettings, Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings,
     policy_file_name, probe_host, serve, start_log,
 };
 use proofmark_store::{Place, Tenant};
@@ -36,6 +37,7 @@ use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::printable;
 use crate::policy_option;
+use crate::serve::oidc::OidcOptions;
 use crate::served_files::{self, PolicyFile};
 
 /// Where a server listens that is not told otherwise.
@@ -44,8 +46,8 @@ const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::L
 /// Serve verification and decisions over HTTP and MCP
 ///
 /// The server listens at once; verifications that run code wait until the self-test of the sandbox has passed. The unmodified
-/// runtime SDK `verifiedx` works with it: set VERIFIEDX_BASE_URL to its address. Without API keys it accepts loopback requests
-/// only. It reads the policies and the API keys again when their files change, and on SIGHUP. On SIGTERM it answers the requests
+/// runtime SDK `verifiedx` works with it: set VERIFIEDX_BASE_URL to its address. Without API keys and an issuer of tokens it accepts
+/// loopback requests only. It reads the policies, the API keys and the rules on tokens again when their files change, and on SIGHUP. On SIGTERM it answers the requests
 /// that it has begun, and exits.
 #[derive(Args)]
 #[command(mut_arg("policy", |policy| {
@@ -55,6 +57,7 @@ const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::L
   proofmark serve --policy examples/decide/policy.yaml
   proofmark serve --policy examples/decide/policy.yaml --check
   proofmark serve --no-verify
+  proofmark serve --oidc https://login.example.org --oidc-audience proofmark --oidc-map map.yaml
 
 Exit codes of --check: 0 the server would start; 2 it would not.")]
 pub(crate) struct Serve {
@@ -87,6 +90,8 @@ pub(crate) struct Serve {
     /// The API keys: a file that `proofmark api-key add` writes
     #[arg(long, value_name = "FILE")]
     api_keys: Option<PathBuf>,
+    #[command(flatten)]
+    oidc: Box<OidcOptions>,
     /// How many requests per second a caller may send, and an address to the sign-in of the pages
     #[arg(long, value_name = "N", default_value = "1000")]
     rate: NonZeroU32,
@@ -115,7 +120,8 @@ pub(crate) struct Serve {
     /// Ask the witnesses of this policy that have a URL to cosign the log
     #[arg(long, value_name = "FILE", requires = "log")]
     log_policy: Option<PathBuf>,
-    /// Read the policies, the API keys, the signing key and the store, and exit without listening
+    /// Read the policies, the API keys, the rules on tokens, the signing key and the store, ask the issuer of tokens, and exit without
+    /// listening
     #[arg(long)]
     check: bool,
     /// With --check: print what was found as one JSON object
@@ -134,7 +140,7 @@ impl Serve {
         if self.check {
             return self.check(config);
         }
-        let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
+        let (keys, oidc) = (self.keys()?, self.oidc.logged()?);
         let open = keys.is_none();
         let listen = self.address();
         // Before anything else is begun, so that a wrong address is reported at once.
@@ -148,12 +154,13 @@ impl Serve {
         if let Err(error) = allow_many_files() {
             out::announce(format_args!("the limit of open connections stays low: {error}"));
         }
-        let files = Files { api_keys: self.api_keys.map(served_files::api_keys), ..files };
+        let claim_map = self.oidc.source();
+        let files = Files { api_keys: self.api_keys.map(served_files::api_keys), claim_map, ..files };
         let terms = Terms { pinning: self.pins.into(), keep: self.keep.into() };
         let more = pages().into_iter().chain(endpoints(terms)).collect();
         let (rate, proxies, connection_proxies) = (self.rate, self.trusted_proxy, self.proxy_protocol);
         let settings =
-            Settings { listen, socket, services, keys, rate, proxies, connection_proxies, files, webhook, more };
+            Settings { listen, socket, services, keys, oidc, rate, proxies, connection_proxies, files, webhook, more };
         serve(settings, |address| {
             let warning = if open { " to every local user, because there are no API keys" } else { "" };
             if let Some(address) = address {
@@ -165,6 +172,12 @@ impl Serve {
             }
         })?;
         Ok(Exit::Yes)
+    }
+
+    /// The API keys that it takes; none at all where it takes tokens alone.
+    fn keys(&self) -> anyhow::Result<Option<ApiKeys>> {
+        let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
+        Ok(keys.or_else(|| self.oidc.oidc_map.as_ref().map(|_| ApiKeys::none())))
     }
 
     /// The log that it signs and shows.
@@ -218,7 +231,7 @@ impl Serve {
     fn own_files(&self, config: &Config, store: PathBuf) -> anyhow::Result<OwnFiles> {
         let program = std::env::current_exe().context("find the path of this program")?;
         let policies = self.service.policy.iter().map(|policy| policy.path.clone());
-        let others = [self.service.workflow_policy.clone(), self.api_keys.clone()];
+        let others = [self.service.workflow_policy.clone(), self.api_keys.clone(), self.oidc.oidc_map.clone()];
         // Who can change these files chooses whose receipts count.
         let signers = self.service.trusting.named().iter().map(|named| without_kinds(named)).map(PathBuf::from);
         let signers = signers.chain(self.trust_worker.iter().chain(&self.server_key).map(PathBuf::from));
@@ -376,6 +389,7 @@ impl ServiceOptions {
             action_policies: self.action_policies(),
             workflow_policy: self.workflow_policy.clone().map(served_files::workflow_policy),
             api_keys: None,
+            claim_map: None,
             signers: Some(served_files::signers(config, &named.names(), move |known| named.signers(known))),
         };
         let workflow = workflow.map(|policy| logged("workflow_policy", policy));

@@ -7,7 +7,7 @@ use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::{PolicyPlace, PolicyPlaceError};
 use proofmark_keys::{Keyring, KnownSigners, TrustStore, without_kinds};
-use proofmark_server::{ApiKeys, Loaded, Signers, SignersSource, Source, UnreadableError};
+use proofmark_server::{ApiKeys, ClaimMap, Loaded, Signers, SignersSource, Source, UnreadableError};
 use proofmark_verifier::now;
 
 use crate::config::Config;
@@ -79,6 +79,17 @@ pub(crate) fn api_keys(path: PathBuf) -> Source<ApiKeys> {
         path,
         read: |path| match document::api_keys(path) {
             Ok(value) => Ok(Loaded { value, warnings: Vec::new() }),
+            Err(error) => Err(unreadable(&error)),
+        },
+    }
+}
+
+/// The rules on tokens in this file.
+pub(crate) fn claim_map(path: PathBuf) -> Source<ClaimMap> {
+    Source {
+        path,
+        read: |path| match document::claim_map(path) {
+            Ok(value) => Ok(Loaded { warnings: value.warnings(), value }),
             Err(error) => Err(unreadable(&error)),
         },
     }

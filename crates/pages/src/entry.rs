@@ -13,10 +13,10 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::document::Format;
-use proofmark_server::KeyInUse;
+use proofmark_server::Credential;
 use proofmark_server::body;
 use proofmark_server::context::Head;
-use proofmark_server::endpoint::{Access, Endpoint, Method, in_memory, revoked};
+use proofmark_server::endpoint::{Access, Endpoint, Method, ended, in_memory};
 use proofmark_server::observe::{AdmittedCaller, ShownAsPage};
 use proofmark_server::origin;
 use proofmark_server::problem::Problem;
@@ -112,14 +112,14 @@ where
         let (parts, body) = request.into_parts();
         let response = match enter(&state, method, role, &parts) {
             Ok(Entry::Open(admitted)) => {
-                let (caller, key) = *admitted;
-                let (who, revoked) = (AdmittedCaller(caller.clone()), revoked(key.clone()));
-                let visitor = Visitor { caller, key, variables };
+                let (caller, credential) = *admitted;
+                let (who, ended) = (AdmittedCaller(caller.clone()), ended(credential.clone()));
+                let visitor = Visitor { caller, credential, variables };
                 let mut response = tokio::select! {
                     // As with the API: what is ready is sent. A form that is still on its way does nothing.
                     biased;
                     response = answer(state, visitor, parts, body) => response,
-                    () = revoked => problem_page(&Problem::revoked(), None),
+                    ended = ended => problem_page(&ended, None),
                 };
                 response.extensions_mut().insert(who);
                 response
@@ -134,7 +134,7 @@ where
 }
 
 enum Entry {
-    Open(Box<(Caller, Option<KeyInUse>)>),
+    Open(Box<(Caller, Option<Credential>)>),
     /// By way of a page of ours that says nothing.
     Through,
     SignIn,
@@ -156,22 +156,22 @@ fn enter(state: &AppState, method: Method, role: Option<Role>, parts: &Parts) ->
             return Err(Problem::new(StatusCode::FORBIDDEN, "foreign_origin", "a page of another site has sent it"));
         }
     }
-    let (caller, key) = match state.keys() {
+    let (caller, credential) = match state.keys() {
         None => (Caller::local(), None),
         Some(keys) => {
             let known = Token::of(headers).and_then(|token| state.sign_ins.key(&token));
             // A key that was revoked meanwhile signs nobody in.
             let Some(key) = known.and_then(|digest| keys.admit_digest(digest)) else { return Ok(Entry::SignIn) };
-            (key.caller().clone(), Some(key))
+            (key.caller().clone(), Some(Credential::Key(key)))
         }
     };
     caller.role.check(role)?;
-    Ok(Entry::Open(Box::new((caller, key))))
+    Ok(Entry::Open(Box::new((caller, credential))))
 }
 
 struct Visitor {
     caller: Caller,
-    key: Option<KeyInUse>,
+    credential: Option<Credential>,
     variables: PathVariables,
 }
 
@@ -194,16 +194,17 @@ where
     F: Fn(Arc<AppState>, Head) -> A,
     A: Future<Output = Result<Response, Problem>>,
 {
-    let Visitor { caller, key, variables } = visitor;
+    let Visitor { caller, credential, variables } = visitor;
     let begun = async {
         let variables = read_variables(variables)?;
         state.take_rate(&caller)?;
         let share = state.limits.requests.take(&caller.tenant, 1)?;
-        let head = Head { caller: caller.clone(), key: key.clone(), variables, parts, format: Format::Json };
+        let head =
+            Head { caller: caller.clone(), credential: credential.clone(), variables, parts, format: Format::Json };
         Ok(body::holding(answer(Arc::clone(&state), head).await?, share))
     };
     match begun.await {
-        Ok(response) => body::until(response, revoked(key)),
+        Ok(response) => body::until(response, async { drop(ended(credential).await) }),
         Err(problem) => problem_page(&problem, Some((&state, &caller))),
     }
 }
@@ -215,7 +216,7 @@ async fn in_thread(
     body: Body,
     answer: Answer,
 ) -> Result<(Reply, Share), Problem> {
-    let Visitor { caller, key, variables } = visitor;
+    let Visitor { caller, credential, variables } = visitor;
     let variables = read_variables(variables)?;
     state.take_rate(&caller)?;
     let share = state.limits.requests.take(&caller.tenant, 1)?;
@@ -225,7 +226,7 @@ async fn in_thread(
     let place = state.limits.places.take(&caller.tenant).await?;
     let stop = state.stops.flag();
     let (state, flag, span) = (Arc::clone(state), stop.shared(), Span::current());
-    let head = Head { caller, key, variables, parts, format: Format::Json };
+    let head = Head { caller, credential, variables, parts, format: Format::Json };
     // The thread has the place and the memory: it goes on after a timeout, and what it uses is not free before it ends.
     let work = tokio::task::spawn_blocking(move || {
         let (place, mut memory) = (place, memory);

@@ -15,7 +15,7 @@ use proofmark_store::{MAX_PAGE, TenantStore};
 
 use crate::body::{self, Sent};
 use crate::keys::Caller;
-use crate::live_keys::KeyInUse;
+use crate::live_keys::Credential;
 use crate::peer;
 use crate::problem::Problem;
 use crate::services::Services;
@@ -27,8 +27,8 @@ const MAX_KEY: usize = 200;
 /// A request that was admitted, without its body.
 pub struct Head {
     pub caller: Caller,
-    /// The key that the caller sent, where the server has keys.
-    pub key: Option<KeyInUse>,
+    /// What the caller sent to be admitted, where the server asks for that.
+    pub credential: Option<Credential>,
     /// The variables of the path.
     pub variables: HashMap<String, String>,
     pub parts: Parts,
@@ -83,8 +83,8 @@ impl<'a> RequestContext<'a> {
     /// # Errors
     /// [`Problem`] for a query or an idempotency key that cannot be read, or has two readings.
     pub fn new(services: &'a Services, head: Head, content: Content, stop: Arc<AtomicBool>) -> Result<Self, Problem> {
-        let Head { caller, key, variables, parts, .. } = head;
-        let asker = peer::asker(&parts, &caller, key.is_some());
+        let Head { caller, credential, variables, parts, .. } = head;
+        let asker = peer::asker(&parts, &caller, credential.is_some());
         let Content { digest, json: body } = content;
         let idempotency = idempotency_key(&parts.headers)?.map(|key| (key, digest));
         let query = pairs(parts.uri.query().unwrap_or_default())?;

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use crate::body;
 use crate::context::{Content, Head, RequestContext};
 use crate::keys::{Caller, Role};
-use crate::live_keys::KeyInUse;
+use crate::live_keys::Credential;
 use crate::observe::AdmittedCaller;
 use crate::operation::{Answer, Operation, SchemaOf};
 use crate::problem::Problem;
@@ -125,23 +125,25 @@ where
     let handler =
         async move |State(state): State<Arc<AppState>>, variables: PathVariables, request: Request| match state
             .admit(variables, request, role)
+            .await
         {
             Ok((head, body, share)) => {
                 // For the log of `observe`: the handler consumes the head.
-                let (caller, key) = (AdmittedCaller(head.caller.clone()), head.key.clone());
+                let (caller, credential) = (AdmittedCaller(head.caller.clone()), head.credential.clone());
                 let limits = Arc::clone(&state.limits);
                 let answered = tokio::select! {
-                    // What is ready is sent, also where the key was revoked at the same moment.
+                    // What is ready is sent, also where the credential has ended at the same moment.
                     biased;
                     answered = answer(state, head, body) => answered.map(IntoResponse::into_response),
-                    () = revoked(key.clone()) => Err(Problem::revoked()),
+                    ended = ended(credential.clone()) => Err(ended),
                 };
                 let mut response: Response = answered.into_response();
                 if method == Method::Get {
                     response = in_memory(&limits, &caller.0, response);
                 }
                 response.extensions_mut().insert(caller);
-                body::holding(body::until(response, revoked(key)), share)
+                let ended = async { drop(ended(credential).await) };
+                body::holding(body::until(response, ended), share)
             }
             Err(problem) => problem.into_response(),
         };
@@ -157,10 +159,10 @@ pub fn in_memory(limits: &Limits, caller: &Caller, response: Response) -> Respon
     }
 }
 
-/// Becomes ready when the key is revoked; never without one.
-pub async fn revoked(key: Option<KeyInUse>) {
-    match key {
-        Some(key) => key.revoked().await,
+/// Becomes ready when the credential does not count any more, with what to answer then; never without one.
+pub async fn ended(credential: Option<Credential>) -> Problem {
+    match credential {
+        Some(credential) => credential.ended().await,
         None => std::future::pending().await,
     }
 }

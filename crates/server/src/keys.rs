@@ -10,6 +10,10 @@ use crate::problem::Problem;
 
 /// The longest id of a key, in bytes.
 const MAX_ID: usize = 64;
+/// The longest name of who holds a token, in bytes: approvals and chains have to have room for it.
+pub(crate) const MAX_HOLDER: usize = 200;
+/// How the names of those begin who hold a token: they are named by their issuer, and no key is named like them.
+const HOLDERS: [&str; 2] = ["https://", "http://"];
 /// The most roles of policies one reviewer holds.
 const MAX_ROLES: usize = 64;
 
@@ -76,7 +80,9 @@ impl KeysError {
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::Id(_) => Some(format!("an id has 1 to {MAX_ID} bytes without control characters")),
+            Self::Id(_) => Some(format!(
+                "an id has 1 to {MAX_ID} bytes without control characters, and does not begin like the name of an issuer"
+            )),
             Self::Document(error) => error.help(),
             Self::Tenant { error, .. } => error.help(),
             Self::Policy(_) | Self::Randomness(_) => None,
@@ -85,7 +91,7 @@ impl KeysError {
 }
 
 impl Role {
-    const WORDS: [(&'static str, Role); 4] =
+    pub(crate) const WORDS: [(&'static str, Role); 4] =
         [("agent", Role::Agent), ("agent-host", Role::AgentHost), ("reviewer", Role::Reviewer), ("admin", Role::Admin)];
 
     #[must_use]
@@ -116,6 +122,12 @@ impl Role {
 }
 
 impl ApiKeys {
+    /// No key, so that nobody is admitted by one.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { keys: Vec::new() }
+    }
+
     /// Reads `{keys: [{id, sha256, role, tenant, roles, signer, policy}, …]}`, of which the last three may be left out.
     ///
     /// # Errors
@@ -225,13 +237,22 @@ impl Caller {
         self.tenant == other.tenant && self.id == other.id
     }
 
+    /// Whether they hold a token of an issuer, rather than an API key.
+    pub fn holds_token(&self) -> bool {
+        is_holder(&self.id)
+    }
+
     /// The caller as the one who sends an attempt at a step.
     pub(crate) fn sender(&self) -> Sender<'_> {
         Sender { tenant: &self.tenant, id: &self.id, orchestrates: self.role == Role::Admin, ..Sender::LOCAL }
     }
 }
 
-fn roles(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
+fn is_holder(id: &str) -> bool {
+    HOLDERS.iter().any(|begin| id.starts_with(begin))
+}
+
+pub(crate) fn roles(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
     let role = |field: Field<'_>| match field.text()? {
         role if role.trim().is_empty() => Err(field.error(Cause::Empty, "the role is empty; name one of a policy")),
         role => Ok(role.to_owned()),
@@ -249,7 +270,7 @@ fn signer(field: &Field<'_>) -> Result<SignerId, DocumentError> {
 
 /// An id is shown to people, and stands in the names of chains.
 fn checked_id(id: &str) -> Result<String, KeysError> {
-    if (1..=MAX_ID).contains(&id.len()) && !id.contains(char::is_control) {
+    if (1..=MAX_ID).contains(&id.len()) && !id.contains(char::is_control) && !is_holder(id) {
         Ok(id.to_owned())
     } else {
         Err(KeysError::Id(document::shown(id)))

@@ -6,7 +6,7 @@
 //! | where | what |
 //! |---|---|
 //! | `listen`, `socket`, `connections`, `router`, [`stop`], `pool` | the sockets, how many connections they have, and how all of it ends in time |
-//! | `peer`, `proxies`, `reach`, [`origin`], `keys`, `live_keys`, `keys_file`, [`sign_ins`], `rate`, [`share`] | who sends a request, and how much of the server they may take |
+//! | `peer`, `proxies`, `reach`, [`origin`], `keys`, `live_keys`, `keys_file`, `oidc`, [`sign_ins`], `rate`, [`share`] | who sends a request, and how much of the server they may take |
 //! | [`endpoint`], [`state`], [`context`], [`body`] | one request, from its head to what a handler is given |
 //! | [`reply`], [`problem`], [`observe`] | its answer, and what the log and the figures say of it |
 //! | `endpoints`, `operation`, `openapi`, `opaque`, `docs` | the table of endpoints, and its description |
@@ -38,6 +38,7 @@ mod logging;
 mod mcp;
 mod metrics;
 pub mod observe;
+mod oidc;
 mod opaque;
 mod openapi;
 mod operation;
@@ -81,9 +82,10 @@ pub use listen::{
     MAX_GOODBYE, MAX_LAST_ANSWERS, ServeError, Settings, accept, check_address, check_place, serve, serve_until,
     told_to_stop,
 };
-pub use live_keys::{KeyInUse, LiveKeys};
+pub use live_keys::{Credential, KeyInUse, LiveKeys};
 pub use logging::{Log, LogFormat, LogLayer, LogSettings, log_note, start_log};
 pub use mcp::serve_stdio;
+pub use oidc::{ClaimMap, IssuerError, IssuerUrl, IssuerUrlError, Oidc, TokenInUse};
 pub use openapi::DescriptionError;
 pub use peer_address::PeerAddress;
 pub use proxies::{Network, NetworkError};

@@ -30,6 +30,7 @@ use crate::introduce::{Accepted, MAX_HEADER_TIME, introduce};
 use crate::keys::ApiKeys;
 use crate::live_keys::LiveKeys;
 use crate::metrics;
+use crate::oidc::{IssuerError, Oidc, Tokens};
 use crate::openapi::{DescriptionError, describe};
 use crate::peer::Peer;
 use crate::peer_address::PeerAddress;
@@ -68,13 +69,16 @@ pub struct Settings {
     pub services: Services,
     /// Without keys, programs of this host may call.
     pub keys: Option<ApiKeys>,
+    /// Whose tokens count beside keys, if any do. Without keys, no other caller is admitted then.
+    pub oidc: Option<Oidc>,
     /// How many requests a second one caller may send.
     pub rate: NonZeroU32,
     /// The proxies whose word on the address of a client counts.
     pub proxies: Vec<Network>,
     /// The proxies that say by the PROXY protocol whose each connection is.
     pub connection_proxies: Vec<Network>,
-    /// What is read again while the server runs. A file of API keys counts only where there are `keys`.
+    /// What is read again while the server runs. A file of API keys counts only where there are `keys`, and one of rules on tokens where
+    /// there are tokens.
     pub files: Files,
     /// Where it is told that something waits for a review, if anywhere.
     pub webhook: Option<Webhook>,
@@ -97,6 +101,8 @@ pub enum ServeError {
     Threads(io::Error),
     #[error(transparent)]
     Description(#[from] DescriptionError),
+    #[error(transparent)]
+    Issuer(#[from] IssuerError),
 }
 
 impl ServeError {
@@ -109,6 +115,7 @@ impl ServeError {
             Self::Socket { error, .. } if error.kind() == io::ErrorKind::PermissionDenied => {
                 Some("use a folder that only this account and root can write to")
             }
+            Self::Issuer(error) => error.help(),
             Self::Listen { .. } | Self::Socket { .. } | Self::Threads(_) | Self::Description(_) => None,
         }
     }
@@ -147,13 +154,16 @@ pub fn serve_until<Stop: Future<Output = ()>>(
     listening: impl FnOnce(Option<SocketAddr>),
     stop: impl FnOnce() -> Stop,
 ) -> Result<(), ServeError> {
-    check_place(settings.listen, settings.socket.is_some(), settings.keys.as_ref())?;
+    // Where there are tokens, programs of this host are no callers without one.
+    let keys = settings.keys.or_else(|| settings.oidc.as_ref().map(|_| ApiKeys::none()));
+    check_place(settings.listen, settings.socket.is_some(), keys.as_ref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Threads)?;
     let endpoints = endpoints(settings.more);
     // Before the socket is bound, so that a faulty description is an error of the start.
     let description = Json::from(describe(&endpoints)?).to_text();
     let callers = Callers {
-        keys: settings.keys.map(LiveKeys::new),
+        keys: keys.map(LiveKeys::new),
+        tokens: settings.oidc.map(Tokens::new).transpose()?,
         rate: Rate::new(settings.rate),
         strangers: Rate::new(settings.rate),
     };
@@ -176,6 +186,7 @@ pub fn serve_until<Stop: Future<Output = ()>>(
         let told = webhook.map(|webhook| tokio::spawn(webhook::tell(webhook, Arc::clone(&state.services))));
         let log = state.services.log.clone();
         let log = log.map(|log| tokio::spawn(transparency::publish(log, Arc::clone(&state.services))));
+        let issuer = tokio::spawn(keep_issuer(Arc::clone(&state)));
         let reload = tokio::spawn(reload::watch_files(files, Arc::clone(&state.stale), true));
         let graceful = GracefulShutdown::new();
         let all = router(&endpoints, Arc::clone(&state));
@@ -195,7 +206,7 @@ pub fn serve_until<Stop: Future<Output = ()>>(
         finish(&state, graceful).await;
         reload.abort();
         sweep.abort();
-        told.into_iter().chain(log).for_each(|task| task.abort());
+        told.into_iter().chain(log).chain([issuer]).for_each(|task| task.abort());
         Ok(())
     });
     // A thread that does not end must not hold up the process: what it does is not stored.
@@ -229,7 +240,17 @@ fn watched(mut files: Files, state: &Arc<AppState>) -> Vec<Watched> {
         let state = Arc::clone(state);
         reload::watched_keys(source, move |keys| state.replace_keys(keys))
     });
-    reload::of_services(files, &state.services).into_iter().chain(keys).collect()
+    let claim_map = files.claim_map.take().map(|source| {
+        let state = Arc::clone(state);
+        reload::watched_claim_map(source, move |map| state.replace_claim_map(map))
+    });
+    reload::of_services(files, &state.services).into_iter().chain(keys).chain(claim_map).collect()
+}
+
+async fn keep_issuer(state: Arc<AppState>) {
+    if let Some(tokens) = state.tokens() {
+        tokens.refresh().await;
+    }
 }
 
 /// Answers until `stop` is ready, and accepts no connections from then on. Those that are open go on.

@@ -1,4 +1,5 @@
-//! The API keys in force while the server runs. A key that is revoked loses what it has begun.
+//! The API keys in force while the server runs, and by what a request was admitted. A key that is revoked loses what it has begun, as does
+//! a token that has ended.
 
 use std::sync::Arc;
 
@@ -6,6 +7,8 @@ use proofmark_receipt::Sha256Digest;
 use tokio::sync::watch;
 
 use crate::keys::{ApiKeys, Caller};
+use crate::oidc::TokenInUse;
+use crate::problem::Problem;
 
 /// The keys that are accepted at present.
 pub struct LiveKeys {
@@ -18,6 +21,38 @@ pub struct KeyInUse {
     digest: Sha256Digest,
     caller: Caller,
     keys: watch::Receiver<Arc<ApiKeys>>,
+}
+
+/// By what a request was admitted.
+#[derive(Clone)]
+pub enum Credential {
+    Key(KeyInUse),
+    Token(Box<TokenInUse>),
+}
+
+impl Credential {
+    /// Whose it is.
+    #[must_use]
+    pub fn caller(&self) -> &Caller {
+        match self {
+            Self::Key(key) => key.caller(),
+            Self::Token(token) => token.caller(),
+        }
+    }
+
+    /// Becomes ready when it is no longer accepted, or stands for something else: what to answer then.
+    pub async fn ended(self) -> Problem {
+        match self {
+            Self::Key(key) => {
+                key.revoked().await;
+                Problem::revoked()
+            }
+            Self::Token(token) => {
+                token.ended().await;
+                Problem::invalid_token("the token has expired, or does not count any more")
+            }
+        }
+    }
 }
 
 impl LiveKeys {

@@ -119,7 +119,7 @@ fn log(answered: &Answered<'_>) {
     } else if !answered.is_of_interest() {
         debug!(method, route, status = status_code, milliseconds, tenant, caller, code, "answered");
     } else {
-        info!(method, route, status = status_code, milliseconds, tenant, caller, code, "answered");
+        info!(method, route, status = status_code, milliseconds, tenant, caller, code, cause, "answered");
     }
 }
 

@@ -3,11 +3,13 @@
 use std::time::Duration;
 use std::{io, iter};
 
-use axum::body::Body;
+use axum::body::{self, Body};
+use axum::http::{Request, StatusCode};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use proofmark_receipt::document::shown;
 
 /// A client for HTTP and HTTPS by the system's certificates, which follows no redirection.
 pub(crate) type HttpsClient = Client<HttpsConnector<HttpConnector>, Body>;
@@ -25,6 +27,25 @@ pub(crate) fn client(max_connecting: Duration) -> io::Result<HttpsClient> {
         .pool_timer(TokioTimer::new())
         .build(tls.https_or_http().enable_http1().wrap_connector(tcp));
     Ok(client)
+}
+
+/// Sends a request: the status and the body of the answer, which may have so many bytes and has to be there in this time.
+///
+/// # Errors
+/// Why there is none, in words.
+pub(crate) async fn ask(
+    client: &HttpsClient,
+    request: Request<Body>,
+    max_bytes: usize,
+    max_time: Duration,
+) -> Result<(StatusCode, Vec<u8>), String> {
+    let asked = async {
+        let answer = client.request(request).await.map_err(|error| shown(&causes(&error)))?;
+        let status = answer.status();
+        let bytes = body::to_bytes(Body::new(answer.into_body()), max_bytes).await;
+        Ok((status, bytes.map_err(|error| shown(&causes(&error)))?.to_vec()))
+    };
+    tokio::time::timeout(max_time, asked).await.unwrap_or_else(|_| Err("it did not answer in time".to_owned()))
 }
 
 /// The error and its causes, in words.

@@ -20,6 +20,8 @@ use crate::receipt_body::ReceiptBodyError;
 
 /// After how many seconds a client tries again what failed because of the store.
 const STORE_RETRY: u64 = 2;
+/// What a token that does not count is called (RFC 6750, section 3.1).
+const INVALID_TOKEN: &str = "invalid_token";
 
 /// A request that failed: what the client reads, and what only the log has.
 #[derive(Clone, Debug)]
@@ -90,7 +92,7 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "changed_row", message)
     }
 
-    fn unavailable(code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn unavailable(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retry_after(5)
     }
 
@@ -112,6 +114,12 @@ impl Problem {
     /// The cause, for the log alone: a client need not know where the store is.
     pub fn cause(self, cause: impl ToString) -> Self {
         Self { cause: Some(cause.to_string()), ..self }
+    }
+
+    /// The token of the request does not count. The message has no quotation mark and no backslash (RFC 6750, section 3).
+    pub(crate) fn invalid_token(message: &'static str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, INVALID_TOKEN, message)
+            .help("get another token from the issuer, and send it as `Authorization: Bearer …`")
     }
 
     pub(crate) fn unauthorized() -> Self {
@@ -244,6 +252,16 @@ impl Problem {
         };
         // A struct of texts and numbers always has JSON.
         serde_json::to_vec(&document).map_or_else(|_| Body::empty(), Body::from)
+    }
+
+    /// How to authenticate, and what was wrong with a token (RFC 6750, section 3).
+    fn challenge(&self) -> HeaderValue {
+        const PLAIN: HeaderValue = HeaderValue::from_static("Bearer");
+        if self.code != INVALID_TOKEN {
+            return PLAIN;
+        }
+        let challenge = format!("Bearer error=\"{INVALID_TOKEN}\", error_description=\"{}\"", self.message);
+        HeaderValue::try_from(challenge).unwrap_or(PLAIN)
     }
 
     fn retryable(&self) -> bool {
@@ -486,7 +504,7 @@ impl IntoResponse for Problem {
         }
         // Every 401 has to say how to authenticate (RFC 9110, section 15.5.2).
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            headers.insert(header::WWW_AUTHENTICATE, self.challenge());
         }
         response.extensions_mut().insert(self);
         response

@@ -1,4 +1,4 @@
-//! Files that a server reads again while it runs: the policies, the API keys, and the keys of signers.
+//! Files that a server reads again while it runs: the policies, the API keys, the rules on tokens, and the keys of signers.
 //!
 //! A file is read once another one has taken its place by a rename, or once it has stayed the same for a time after it was
 //! written to, so that it is not read half; and at once on SIGHUP. What it says is put in force as a whole. A file that cannot be
@@ -20,6 +20,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{debug, error, info, warn};
 
 use crate::keys::ApiKeys;
+use crate::oidc::ClaimMap;
 use crate::services::{Services, Signers};
 
 /// How often files are looked at.
@@ -63,6 +64,7 @@ pub struct Files {
     pub action_policies: Vec<(PolicyPlace, Source<ActionPolicy>)>,
     pub workflow_policy: Option<Source<WorkflowPolicy>>,
     pub api_keys: Option<Source<ApiKeys>>,
+    pub claim_map: Option<Source<ClaimMap>>,
     pub signers: Option<SignersSource>,
 }
 
@@ -266,6 +268,18 @@ pub fn watched_keys(source: Source<ApiKeys>, replace: impl Fn(ApiKeys) -> Arc<Ap
             info!(added, revoked, "the API keys changed");
         }
         Ok(Change { old: Some(old.fingerprint()), new, warnings })
+    })
+}
+
+/// The file of rules on tokens. `replace` puts rules in force and returns those before.
+pub(crate) fn watched_claim_map(
+    source: Source<ClaimMap>,
+    replace: impl Fn(ClaimMap) -> Arc<ClaimMap> + Send + 'static,
+) -> Watched {
+    Watched::new("oidc_map", [source.path.clone()], move || {
+        let Loaded { value, warnings } = (source.read)(&source.path)?;
+        let new = value.fingerprint();
+        Ok(Change { old: Some(replace(value).fingerprint()), new, warnings })
     })
 }
 

@@ -10,14 +10,16 @@ use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use proofmark_verifier::clock;
 
 use crate::body;
 use crate::connections::Who;
 use crate::context::Head;
 use crate::figures::Figures;
 use crate::keys::{ApiKeys, Caller, Role};
-use crate::live_keys::{KeyInUse, LiveKeys};
+use crate::live_keys::{Credential, KeyInUse, LiveKeys};
 use crate::mcp::Sessions;
+use crate::oidc::{ClaimMap, Tokens};
 use crate::origin;
 use crate::peer::Peer;
 use crate::peer_address::PeerAddress;
@@ -54,6 +56,8 @@ pub struct AppState {
 pub(crate) struct Callers {
     /// None: every program of this host may.
     pub keys: Option<LiveKeys>,
+    /// The tokens of an issuer that are taken beside keys. Where there are some, there are `keys`.
+    pub(crate) tokens: Option<Tokens>,
     pub(crate) rate: Rate<String>,
     /// Of those who send requests before it is known who they are, by where they are.
     pub(crate) strangers: Rate<Option<Who>>,
@@ -95,12 +99,29 @@ impl AppState {
     pub(crate) fn replace_keys(&self, keys: ApiKeys) -> Arc<ApiKeys> {
         let Some(live) = &self.callers.keys else { return Arc::new(keys) };
         let before = live.replace(keys.clone());
-        self.sessions.keep(|caller| keys.has(caller));
+        self.sessions.keep(|caller| caller.holds_token() || keys.has(caller));
         before
     }
 
+    /// Applies these rules to tokens from here on, ends the sessions of their holders, who may be somebody else by them, and returns the
+    /// rules before.
+    pub(crate) fn replace_claim_map(&self, map: ClaimMap) -> Arc<ClaimMap> {
+        let Some(tokens) = &self.callers.tokens else { return Arc::new(map) };
+        let new = map.fingerprint();
+        let before = tokens.replace(map);
+        if before.fingerprint() != new {
+            self.sessions.keep(|caller| !caller.holds_token());
+        }
+        before
+    }
+
+    /// The tokens that are taken beside API keys, if any are.
+    pub(crate) fn tokens(&self) -> Option<&Tokens> {
+        self.callers.tokens.as_ref()
+    }
+
     /// Admits a request whose caller has the role and has not called too often, and takes its share of all requests.
-    pub(crate) fn admit(
+    pub(crate) async fn admit(
         &self,
         variables: PathVariables,
         request: Request,
@@ -108,12 +129,25 @@ impl AppState {
     ) -> Result<(Head, Body, Share), Problem> {
         let variables = read_variables(variables)?;
         let (parts, body) = request.into_parts();
-        let (caller, key) = authorize(self.callers.keys.as_ref(), &parts, role)?;
+        let (caller, credential) = self.authorize(&parts, role).await?;
         self.take_rate(&caller)?;
         let format = body::format(&parts.headers, &body)?;
         // This comes last, so that a refused request takes no share.
         let share = self.limits.requests.take(&caller.tenant, 1)?;
-        Ok((Head { caller, key, variables, parts, format }, body, share))
+        Ok((Head { caller, credential, variables, parts, format }, body, share))
+    }
+
+    /// As [`authorize`], also by a token.
+    async fn authorize(&self, parts: &Parts, role: Option<Role>) -> Result<(Caller, Option<Credential>), Problem> {
+        let token = bearer(&parts.headers).filter(|bearer| Tokens::is_token(bearer));
+        let Some((tokens, token)) = self.callers.tokens.as_ref().zip(token) else {
+            let (caller, key) = authorize(self.callers.keys.as_ref(), parts, role)?;
+            return Ok((caller, key.map(Credential::Key)));
+        };
+        origin::is_addressed(&parts.uri, &parts.headers)?;
+        let token = tokens.admit(token, clock::known_in(self.services.decider.store())).await?;
+        token.caller().role.check(role)?;
+        Ok((token.caller().clone(), Some(Credential::Token(Box::new(token)))))
     }
 
     /// Refuses somebody who is not known yet and has called too often from one address.

@@ -9,11 +9,11 @@ use proofmark_server::{Loaded, check_place};
 use proofmark_store::{Store, StoreError};
 
 use super::Serve;
+use super::oidc::FoundIssuer;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::out;
 use crate::paint::printable;
-use crate::served_files;
 
 /// What a server would start with. What is `None` is not there; a key and a store are made at the first start.
 struct Found {
@@ -24,6 +24,7 @@ struct Found {
     /// The name of the workflow policy.
     workflow_policy: Option<String>,
     api_keys: Option<u64>,
+    oidc: Option<FoundIssuer>,
     trusted_signers: u64,
     worker_keys: Option<u64>,
     /// The fingerprint of the signing key.
@@ -46,20 +47,22 @@ impl Serve {
 
     fn find(&self, config: &Config) -> anyhow::Result<Found> {
         self.served_log(config)?;
-        let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
+        let keys = self.keys()?;
         check_place(self.address(), self.socket.is_some(), keys.as_ref())?;
         let policies = self.service.policies()?;
+        let (oidc, of_rules) = self.oidc.find()?.unzip();
         let signers = self.named().signers(&config.known_signers()?)?;
         let hash =
             |(place, policy): &(PolicyPlace, Loaded<ActionPolicy>)| (place.clone(), policy.value.hash().to_string());
         let (of_all, others): (Vec<_>, Vec<_>) =
             policies.action.iter().map(hash).partition(|(place, _)| *place == PolicyPlace::default_of_all());
         Ok(Found {
-            warnings: policies.warnings().cloned().collect(),
+            warnings: policies.warnings().cloned().chain(of_rules.into_iter().flatten()).collect(),
             action_policy: of_all.into_iter().next().map(|(_, hash)| hash),
             action_policies: others.into_iter().map(|(place, hash)| (place.to_string(), hash)).collect(),
             workflow_policy: policies.workflow.map(|policy| policy.value.name),
-            api_keys: keys.map(|keys| keys.list().len() as u64),
+            api_keys: self.api_keys.as_ref().and(keys).map(|keys| keys.list().len() as u64),
+            oidc,
             trusted_signers: signers.trusted.signers().keys().len() as u64,
             worker_keys: signers.workers.map(|workers| workers.len() as u64),
             signing_key: self.service.signing.existing_key(config)?.map(|key| key.signer().fingerprint()),
@@ -81,6 +84,7 @@ impl Found {
             }),
             "workflow_policy"?: self.workflow_policy,
             "api_keys"?: self.api_keys,
+            "oidc"?: self.oidc.map(|issuer| issuer.to_json()),
             "trusted_signers": self.trusted_signers,
             "worker_keys"?: self.worker_keys,
             "signing_key"?: self.signing_key,
@@ -105,6 +109,7 @@ impl Found {
         for (name, value) in [
             ("workflow policy", self.workflow_policy.map(|name| printable(&name))),
             ("API keys", count(self.api_keys)),
+            ("issuer", self.oidc.map(|issuer| printable(&issuer.words()))),
             ("trusted signers", count(Some(self.trusted_signers))),
             ("worker keys", count(self.worker_keys)),
             ("signing key", Some(self.signing_key.unwrap_or_else(|| LATER.to_owned()))),

@@ -10,6 +10,7 @@ mod client;
 mod collector;
 mod durability;
 mod log;
+mod oidc;
 mod proxied;
 mod reload;
 mod rotation;

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use axum::body::{self, Body};
+use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, Uri};
 use proofmark_log::LogSource;
 use proofmark_receipt::document::shown;
@@ -69,14 +69,7 @@ impl LogClient {
         let address: Uri = url.parse().map_err(|_| RemoteLogError::Url(url.to_owned()).to_string())?;
         let mut request = Request::new(body);
         (*request.method_mut(), *request.uri_mut()) = (method, address);
-        let asked = async {
-            let answer = self.client.request(request).await.map_err(|error| shown(&outgoing::causes(&error)))?;
-            let status = answer.status();
-            let bytes = body::to_bytes(Body::new(answer.into_body()), MAX_ANSWER).await;
-            Ok((status, bytes.map_err(|error| shown(&error.to_string()))?.to_vec()))
-        };
-        let in_time = async { tokio::time::timeout(MAX_ASKING, asked).await };
-        self.runtime.block_on(in_time).unwrap_or_else(|_| Err("it did not answer in time".to_owned()))
+        self.runtime.block_on(outgoing::ask(&self.client, request, MAX_ANSWER, MAX_ASKING))
     }
 }
 

@@ -7,6 +7,7 @@ mod client;
 mod connections;
 mod described;
 mod findings;
+mod issuer;
 mod mcp;
 mod pages;
 mod passkeys;
@@ -21,6 +22,7 @@ mod server;
 mod snapshots;
 mod tenants;
 mod texts;
+mod tokens;
 mod verifications;
 mod witness;
 

@@ -51,6 +51,7 @@ impl Place {
             )],
             workflow_policy: None,
             signers: None,
+            claim_map: None,
             api_keys: Some(Source { path: home.path().join("keys.json"), read: |path| read(path, ApiKeys::read) }),
         };
         let keys = Some(std::fs::read_to_string(home.path().join("keys.json")).unwrap());

@@ -12,7 +12,7 @@ use proofmark_keys::{Keyring, TrustedSigners};
 use proofmark_receipt::document::{self, Format};
 use proofmark_receipt::{Json, object};
 use proofmark_sandbox::Host;
-use proofmark_server::{ApiKeys, Files, ReviewerEntry, Role, Services, Settings, serve_until};
+use proofmark_server::{ApiKeys, Files, Oidc, ReviewerEntry, Role, Services, Settings, serve_until};
 use proofmark_store::Store;
 use proofmark_testing::Home;
 use tokio::sync::oneshot;
@@ -31,6 +31,8 @@ pub(crate) struct Options {
     pub(crate) rate: u32,
     /// Where the files of keys and of the action policy are, which are read again when they change.
     pub(crate) files: Files,
+    /// Whose tokens count.
+    pub(crate) oidc: Option<Oidc>,
 }
 
 /// A server that is stopped when it is dropped, and then has closed its store.
@@ -69,7 +71,15 @@ impl Server {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { keys: None, reviewers: Vec::new(), workflow_policy: None, jobs: 2, rate: 1_000, files: Files::default() }
+        Self {
+            keys: None,
+            reviewers: Vec::new(),
+            workflow_policy: None,
+            jobs: 2,
+            rate: 1_000,
+            files: Files::default(),
+            oidc: None,
+        }
     }
 }
 
@@ -98,7 +108,7 @@ pub(crate) fn settings(home: &Home, options: Options) -> Settings {
         true => keyring.load("default", None).unwrap(),
         false => keyring.create("default", None).unwrap(),
     };
-    if let (Json::Object(policy), None) = (&mut policy, &options.keys) {
+    if let (Json::Object(policy), None, None) = (&mut policy, &options.keys, &options.oidc) {
         // Without API keys, approvals are those of the server's key.
         let roles: Vec<_> = ["manager", "reviewer", "finance"].map(Json::from).into();
         let own = object! { "name": "own", "key": key.signer().to_string(), "roles": roles };
@@ -126,6 +136,7 @@ pub(crate) fn settings(home: &Home, options: Options) -> Settings {
         socket: None,
         services: services.with_workflow_policy(workflow_policy),
         keys,
+        oidc: options.oidc,
         rate: NonZeroU32::new(options.rate).unwrap(),
         proxies: Vec::new(),
         connection_proxies: Vec::new(),

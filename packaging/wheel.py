@@ -28,6 +28,8 @@ OLDEST = (2, 17)
 # The earliest time that a ZIP archive can have. With the same files, the wheel has the same bytes.
 TIME = (1980, 1, 1, 0, 0, 0)
 MODE = 0o644
+# How hard the files are packed, 0 to 9: tests have no time for a small one.
+LEVEL = int(os.environ.get("PACK_LEVEL", "6"))
 PROGRAM_MODE = 0o755
 
 
@@ -116,11 +118,11 @@ def write(path, files, record):
     lines = [f"{name},sha256={digest(content)},{len(content)}\n" for name, (_, content) in files.items()]
     files[record] = (MODE, "".join([*lines, f"{record},,\n"]).encode())
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
         for name, (mode, content) in files.items():
             entry = zipfile.ZipInfo(name, TIME)
             entry.external_attr = (0o100000 | mode) << 16
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED, LEVEL)
     path.write_bytes(buffer.getvalue())
 
 

@@ -8,6 +8,8 @@ version=$("$root/packaging/version.sh")
 : "${SOURCE_DATE_EPOCH:=$(git -C "$root" log -1 --format=%ct 2>/dev/null || echo 0)}"
 export SOURCE_DATE_EPOCH
 export LC_ALL=C
+# How hard files are packed, 0 to 9: tests have no time for small ones.
+: "${PACK_LEVEL:=6}"
 
 fail() {
     echo "error: failed to $*" >&2

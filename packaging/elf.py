@@ -37,7 +37,9 @@ def needs(path):
     """Returns the `Needs` of the program at this path."""
     with open(path, "rb") as file:
         size = file.seek(0, 2)
-        if not 64 <= size <= MAX_PROGRAM:
+        if size < 64:
+            raise NotSuchAProgram("it is not a 64-bit ELF file")
+        if size > MAX_PROGRAM:
             raise NotSuchAProgram(f"it has {size} bytes")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             try:

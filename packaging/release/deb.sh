@@ -31,7 +31,7 @@ put 644 "$made/completions/_proofmark" "$share/zsh/vendor-completions/_proofmark
 put 644 "$made/completions/proofmark.fish" "$share/fish/vendor_completions.d/proofmark.fish"
 put 644 "$root/packaging/proofmark.service" "$tree/lib/systemd/system/proofmark.service"
 put 644 "$debian/proofmark.sysusers" "$tree/usr/lib/sysusers.d/proofmark.conf"
-put 644 "$root/examples/guard/policy.yaml" "$documents/examples/policy.yaml"
+put 644 "$root/examples/hooks/agent.yaml" "$documents/examples/policy.yaml"
 put 644 "$debian/README.Debian" "$documents/README.Debian"
 put 644 "$debian/copyright" "$documents/copyright"
 gzip -n -9 <"$root/CHANGELOG.md" >"$documents/changelog.gz"

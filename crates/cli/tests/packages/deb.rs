@@ -45,7 +45,8 @@ fn an_empty_root_gets_the_program_and_what_belongs_to_it() {
         assert!(root.path().join("usr/share").join(path).exists(), "{path}");
     }
     let policy = root.path().join("usr/share/doc/proofmark/examples/policy.yaml");
-    run(Command::new(root.path().join("usr/bin/proofmark")).args(["lint"]).arg(policy));
+    let mut serve = Command::new(root.path().join("usr/bin/proofmark"));
+    run(serve.args(["serve", "--check", "--policy"]).arg(policy).env("PROOFMARK_HOME", root.path().join("home")));
     for path in ["usr", "usr/share/doc/proofmark"] {
         assert_eq!(fs::metadata(root.path().join(path)).unwrap().permissions().mode() & 0o7777, 0o755, "{path}");
     }

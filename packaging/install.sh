@@ -20,7 +20,9 @@ fail() {
 main() {
     base=${PROOFMARK_BASE_URL:-}
     test -n "$base" || fail 'install proofmark: say which release in PROOFMARK_BASE_URL, the address that has its SHA256SUMS'
+    base=${base%/}
     case $base in
+        *[@?\#]*) fail "fetch from \`$base\`: use an address without a user, a query or a fragment" ;;
         https://* | http://127.0.0.1:*) ;;
         *) fail "fetch from \`$base\`: use an address that begins with https://" ;;
     esac

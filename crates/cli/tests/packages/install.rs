@@ -152,5 +152,6 @@ fn an_address_has_to_be_named_and_safe() {
     {
         assert!(refused(address).contains("begins with https://"), "{address}");
     }
+    assert!(refused("http://127.0.0.1:80@example.org").contains("without a user"));
     assert!(!download.installed().exists());
 }

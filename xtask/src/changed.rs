@@ -23,13 +23,16 @@ const BESIDE: [(&str, Option<&str>); 5] = [
 
 /// Which test binaries of `cli` are about a file, by the beginning of its path: the first row that fits. They take longer than the tests
 /// of all other packages, so a change runs those alone that are about it.
-const OF_CLI: [(&str, &[&str]); 23] = [
+const OF_CLI: [(&str, &[&str]); 28] = [
     (".c", &ALMOST_ALL),
     ("Cargo.", &ALMOST_ALL),
+    (".github/", &["packages"]),
     ("clients/js/", &["js"]),
+    ("clients/python-bin/", &["packages"]),
     ("crates/cli/src/gate", &["docs", "gate"]),
     ("crates/cli/src/guard", &["apart", "docs", "guard"]),
     ("crates/cli/src/hook", &["docs", "hook"]),
+    ("crates/cli/src/man", &["packages"]),
     ("crates/cli/src/mcp", &["docs", "mcp"]),
     ("crates/cli/src/serve", &["docs", "serve"]),
     ("crates/cli/src/setup", &["apart", "docs"]),
@@ -47,15 +50,17 @@ const OF_CLI: [(&str, &[&str]); 23] = [
     ("crates/server/", &["apart", "mcp", "serve"]),
     ("crates/", &ALMOST_ALL),
     ("examples/", &["command", "commerce", "docs", "gate", "guard", "hook"]),
+    ("packaging/proofmark.service", &["apart", "packages"]),
+    ("packaging/", &["packages"]),
 ];
 
 /// All but those with coding agents, in browsers, of programs of others, and of many processes that share a store.
 const ALMOST_ALL: [&str; 9] = ["apart", "command", "commerce", "docs", "gate", "guard", "hook", "mcp", "serve"];
 
 /// All test binaries of `cli`.
-const ALL_OF_CLI: [&str; 14] = [
-    "apart", "command", "commerce", "docs", "gate", "guard", "hook", "hooks", "js", "mcp", "real", "serve", "ui",
-    "work",
+const ALL_OF_CLI: [&str; 15] = [
+    "apart", "command", "commerce", "docs", "gate", "guard", "hook", "hooks", "js", "mcp", "packages", "real", "serve",
+    "ui", "work",
 ];
 
 /// The filter of nextest for the tests of packages that differ from where this branch left `main`, uncommitted changes included, and of

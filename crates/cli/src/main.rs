@@ -48,6 +48,7 @@ mod lock_environment;
 mod log;
 mod log_proof;
 mod logs;
+mod man;
 mod mcp;
 mod new_files;
 mod options;
@@ -214,6 +215,8 @@ enum Command {
     Examples(examples::Examples),
     /// Print a shell completion script
     Completions(completions::Completions),
+    #[command(hide = true)]
+    Man(man::Man),
 }
 
 /// The arguments of a hook alone.
@@ -318,6 +321,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Doctor(command) => command.run(&config),
         Command::Examples(command) => command.run(),
         Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
     }
 }
 

@@ -8,12 +8,14 @@
 mod clock;
 pub mod home;
 mod network;
+mod once;
 mod port;
 pub mod postgres;
 
 pub use clock::wrong_clock;
 pub use home::Home;
 pub use network::Network;
+pub use once::once_in_a_run;
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -8,6 +8,7 @@ mod flow;
 mod guard;
 mod hook;
 mod hostile_tenants;
+mod install;
 mod log;
 mod mbpp;
 mod node;
@@ -57,6 +58,8 @@ enum Bench {
     Suite,
     /// `verify` of one request from start to end, beside the start of python3
     Start,
+    /// The packages of the binary: their size, and the seconds from nothing to the first receipt
+    Install,
     /// Recorded agents judged by contracts: failed runs accepted, good runs rejected
     Accept,
     /// Recorded tool calls decided by the example policies: attacks stopped, benign calls hindered
@@ -133,6 +136,7 @@ fn main() -> anyhow::Result<()> {
         Bench::ReceiptFile => command_line::receipt_file(),
         Bench::Suite => command_line::suite(),
         Bench::Start => command_line::start(),
+        Bench::Install => install::run(),
         Bench::Accept => accept::run(),
         Bench::Agentdojo => agentdojo::run(),
         Bench::Flow { rows } => flow::run(&rows),

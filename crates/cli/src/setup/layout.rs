@@ -131,54 +131,35 @@ pub(super) fn start_by_hand(program: &str) -> String {
     format!("sudo -H -u {ACCOUNT} {}", shell_words::line(&serve(program)))
 }
 
+/// The unit of the service, as the Debian package has it.
+const PACKAGED_UNIT: &str = include_str!("../../../../packaging/proofmark.service");
+/// The program in that unit.
+const PACKAGED_PROGRAM: &str = "/usr/bin/proofmark";
+
 /// The unit of the service.
 pub(super) fn unit(program: &str) -> String {
-    let command = serve(program).join(" ");
-    format!(
-        "\
-# Written by `proofmark setup`; `proofmark setup --undo` removes it.
-[Unit]
-Description=Proofmark decides for the agents of this host
+    let unit = PACKAGED_UNIT.replace(&serve(PACKAGED_PROGRAM).join(" "), &serve(program).join(" "));
+    format!("# Written by `proofmark setup`; `proofmark setup --undo` removes it.\n{unit}")
+}
 
-[Service]
-User={ACCOUNT}
-Group={ACCOUNT}
-ExecStart={command}
-ExecReload=/bin/kill -HUP $MAINPID
-Environment=PROOFMARK_HOME={DATA}
-Restart=on-failure
-RuntimeDirectory={ACCOUNT}
-RuntimeDirectoryMode=0755
-RuntimeDirectoryPreserve=yes
-UMask=0077
-LimitCORE=0
+#[cfg(test)]
+mod tests {
+    use super::{ACCOUNT, DATA, HOME, POLICY, SOCKET_FOLDER, serve, unit};
 
-# This server only decides. One that also verifies needs namespaces and mounts for its cells, which are taken away here.
-# PrivateUsers must stay off: the accounts that connect would have no names.
-NoNewPrivileges=yes
-CapabilityBoundingSet=
-ProtectSystem=strict
-ReadWritePaths={HOME}
-ProtectHome=yes
-PrivateTmp=yes
-PrivateDevices=yes
-ProtectClock=yes
-ProtectControlGroups=yes
-ProtectHostname=yes
-ProtectKernelLogs=yes
-ProtectKernelModules=yes
-ProtectKernelTunables=yes
-LockPersonality=yes
-MemoryDenyWriteExecute=yes
-RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
-RestrictNamespaces=yes
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-SystemCallArchitectures=native
-SystemCallFilter=@system-service
-
-[Install]
-WantedBy=multi-user.target
-"
-    )
+    #[test]
+    fn the_unit_starts_the_program_and_names_what_is_set_up() {
+        let unit = unit("/opt/proofmark");
+        let lines = [
+            format!("ExecStart={}", serve("/opt/proofmark").join(" ")),
+            format!("User={ACCOUNT}"),
+            format!("Group={ACCOUNT}"),
+            format!("Environment=PROOFMARK_HOME={DATA}"),
+            format!("AssertPathExists={POLICY}"),
+            format!("StateDirectory={}", HOME.trim_start_matches("/var/lib/")),
+            format!("RuntimeDirectory={}", SOCKET_FOLDER.trim_start_matches("/run/")),
+        ];
+        for line in lines {
+            assert!(unit.lines().any(|found| found == line), "{line} in {unit}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use proofmark_testing::{python_with, skip};
+use proofmark_testing::{once_in_a_run, python_with, skip};
 
 use crate::session::Session;
 
@@ -219,24 +219,14 @@ fn examples_run(command: &str) {
 
 /// A folder with what [`FIXTURE`] makes, which the tests of one run share.
 fn fixture() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("help");
-    std::fs::create_dir_all(&folder).unwrap();
-    // Each test may be a process of its own. Two that need the folder at once make it once.
-    let lock = std::fs::File::create(folder.join("lock")).unwrap();
-    lock.lock().unwrap();
-    let run = std::env::var("NEXTEST_RUN_ID").unwrap_or_else(|_| std::process::id().to_string());
-    let made = folder.join("made");
-    if std::fs::read_to_string(folder.join("run")).is_ok_and(|before| before == run) {
-        return made;
-    }
-    let session = Session::new();
-    for (command, done) in FIXTURE.iter().zip(session.run(FIXTURE)) {
-        // Only the decision is a no.
-        assert_eq!(done.code, Some(0), "{command}: {}", done.output);
-    }
-    session.copy_to(&made);
-    std::fs::write(folder.join("run"), run).unwrap();
-    made
+    once_in_a_run(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("help"), |made| {
+        let session = Session::new();
+        for (command, done) in FIXTURE.iter().zip(session.run(FIXTURE)) {
+            // Only the decision is a no.
+            assert_eq!(done.code, Some(0), "{command}: {}", done.output);
+        }
+        session.copy_to(made);
+    })
 }
 
 /// A command that runs until Ctrl-C, which it answers with 130.

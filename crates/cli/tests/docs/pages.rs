@@ -43,6 +43,7 @@ pages! {
     mcp: "docs/mcp.md";
     operating: "docs/operating.md";
     origins: "docs/origins.md";
+    packages: "docs/packages.md";
     shell: "docs/shell.md";
     page: "docs/page.md";
     predicate: "docs/predicate.md";
@@ -129,6 +130,22 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/operating.md", "proofmark work --store postgres://proofmark_worker@db.example.org/proofmark"),
     ("docs/origins.md", "proofmark guard wrap .mcp.json --policy policy.yaml -- --session per-launch"),
     ("docs/origins.md", "proofmark hook install claude --policy policy.yaml -- --session per-launch"),
+    ("docs/packages.md", "pip install cargo-zigbuild ziglang"),
+    ("docs/packages.md", "program=$(packaging/release/build.sh)"),
+    ("docs/packages.md", "packaging/wheel.py \"$program\" release"),
+    ("docs/packages.md", "packaging/release/archive.sh \"$program\" release"),
+    (
+        "docs/packages.md",
+        "DEBFULLNAME=\"Ann Example\" DEBEMAIL=ann@example.org packaging/release/deb.sh \"$program\" release",
+    ),
+    ("docs/packages.md", "packaging/release/sums.sh release"),
+    ("docs/packages.md", "packaging/release/receipt.sh \"$program\" release"),
+    ("docs/packages.md", "PROOFMARK_BASE_URL=https://…/releases/download/v0.1.0 sh install.sh"),
+    (
+        "docs/packages.md",
+        "docker build --file packaging/Containerfile --tag proofmark FOLDER    # a folder that has the program",
+    ),
+    ("docs/packages.md", "docker run --rm proofmark doctor"),
     ("examples/agent/README.md", "pip install -r examples/agent/requirements.txt"),
 ];
 

@@ -1,0 +1,10 @@
+//! The packages of a release, made by the scripts of `packaging/` from this binary, and used as those who install them use them.
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
+
+mod deb;
+mod install;
+mod made;
+mod man;
+mod release;
+mod sources;
+mod wheel;

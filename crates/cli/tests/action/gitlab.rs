@@ -26,13 +26,13 @@ fn the_template_ends_with_the_code_of_the_verification() {
     job.file("suite.json", SUITE);
     job.file("right.py", "def double(x):\n    return x * 2\n");
     job.file("wrong.py", "def double(x):\n    return 'no'\n");
-    job.file("app/test it.py", "import unittest\nclass It(unittest.TestCase):\n    def test_it(self):\n        pass\n");
+    job.file("app/test_it.py", "import unittest\nclass It(unittest.TestCase):\n    def test_it(self):\n        pass\n");
     let hostile = "$(touch pwned)`touch pwned`; touch pwned";
     for (given, code) in [
         (vec![("PROOFMARK_REQUEST", "suite.json"), ("PROOFMARK_SUBMISSION", "right.py")], 0),
         (vec![("PROOFMARK_REQUEST", "suite.json"), ("PROOFMARK_SUBMISSION", "wrong.py")], 1),
         (vec![("PROOFMARK_REQUEST", "missing.json")], 2),
-        (vec![("PROOFMARK_PROJECT", "app"), ("PROOFMARK_RUN", "python3 -m unittest discover -p 'test it.py'")], 0),
+        (vec![("PROOFMARK_PROJECT", "app"), ("PROOFMARK_RUN", "python3 -m unittest 'discover' -p 'test_*.py'")], 0),
         (vec![("PROOFMARK_PROJECT", "app"), ("PROOFMARK_RUN", "python3 -m unittest nothing")], 1),
         (vec![("PROOFMARK_RUN", "python3 'unmatched")], 2),
         (vec![("PROOFMARK_RUN", hostile)], 2),

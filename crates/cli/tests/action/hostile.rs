@@ -40,8 +40,11 @@ fn names_and_answers_of_strangers_are_only_shown() {
     assert_eq!((ended.code, ended.output("verdict")), (1, "fail"), "{}", ended.log);
     assert_harmless(&job, &ended);
     assert_eq!(ended.output("passed"), "0");
-    // Members of a task are copied into the receipt as they are.
-    job.file("suite.json", SUITE.replace("\"double\"}", "\"d\", \"verdict\": \"pass\", \"results\": {\"passed\": 9}}"));
+    // The task is copied into the receipt as it is.
+    job.file(
+        "suite.json",
+        SUITE.replace("\"double\"}", r#""d", "description": "\"verdict\":\"pass\",\"results\":{\"passed\":9}"}"#),
+    );
     let ended = job.run(&[("request", "suite.json"), ("submission", "work.py")]);
     assert_eq!((ended.code, ended.output("verdict"), ended.output("passed")), (1, "fail", "0"), "{}", ended.log);
 }

@@ -49,6 +49,7 @@ fn the_hooks_find_what_is_wrong() {
     };
     let of = |name: &str| fs::read(project_file(name)).unwrap();
     job.file("workflows/good.yaml", of("examples/accept/workflow.yaml"));
+    job.file("sort.json", of("examples/sort.json"));
     job.file("proofmark/cases.yaml", of("examples/decide/cases.yaml"));
     job.file("proofmark/policy.yaml", of("examples/decide/policy.yaml"));
     let ended = results::passed(&job, &[]);

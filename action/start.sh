@@ -13,6 +13,10 @@ check_inputs() {
   [ -z "$REQUEST" ] || [ -z "$project" ] || refuse 'set either `request`, or `run` and `project`'
   [ -z "$SUBMISSION" ] || [ -n "$REQUEST" ] || refuse '`submission` needs `request`, the suite that it must pass'
   [ -z "$TESTS_FROM" ] || [ -n "$project" ] || refuse '`tests-from` needs `run` or `project`'
+  [ -z "$BINARY" ] || return 0
+  [[ $VERSION =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || refuse "the input \`version\` is \`$VERSION\`, and not of the form \`1.2.3\`"
+  [[ $REPOSITORY =~ ^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$ ]] ||
+    refuse "the input \`repository\` is \`$REPOSITORY\`, and not of the form \`owner/name\`"
 }
 
 check_host() {
@@ -27,7 +31,10 @@ find_binary() {
   PROOFMARK=$BINARY
   if [ -z "$BINARY" ]; then
     PROOFMARK=$FOLDER/bin/proofmark
-    bash "${BASH_SOURCE[0]%/*}/install.sh" "$FOLDER/bin" || refuse "failed to install Proofmark $VERSION: the log has the reason"
+    if ! bash "${BASH_SOURCE[0]%/*}/install.sh" "$FOLDER/bin" > "$FOLDER/install.txt" 2>&1; then
+      show "$FOLDER/install.txt"
+      refuse "failed to install Proofmark $VERSION: the log has the reason"
+    fi
   fi
   [ -f "$PROOFMARK" ] && [ -x "$PROOFMARK" ] || refuse "\`$PROOFMARK\` is not a program: set \`binary\` to the path of \`proofmark\`"
   PROOFMARK=$(realpath -- "$PROOFMARK")

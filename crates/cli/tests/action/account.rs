@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::results::passed;
-use crate::runner::Job;
+use crate::runner::{Job, SERVER};
 use crate::{BINARY, project_file};
 
 /// As sudo of a hosted runner: it asks nothing, drops variables that are not named, and sets a path of its own.
@@ -62,14 +62,17 @@ fn the_binary_is_installed_by_the_script_of_the_releases() {
     job.action = copy.join("action");
     let ended = job.run(&[("binary", ""), ("lint", "a.yaml")]);
     assert_eq!(ended.code, 2, "without the script: {}", ended.log);
-    let script = format!("echo \"$@\" > said\n[ \"$2\" != 9.9.9 ] || exit 1\ncp '{BINARY}' \"$4/proofmark\"\n");
+    let script = format!(
+        "echo \"$PROOFMARK_BASE_URL\" > said\n[ \"${{PROOFMARK_BASE_URL%v9.9.9}}\" = \"$PROOFMARK_BASE_URL\" ] || exit 2\n\
+         mkdir \"$PROOFMARK_BIN_DIR\"\ncp '{BINARY}' \"$PROOFMARK_BIN_DIR/proofmark\"\n"
+    );
     fs::create_dir(copy.join("packaging")).unwrap();
     fs::write(copy.join("packaging/install.sh"), script).unwrap();
     let ended = passed(&job, &[("binary", "")]);
     assert_eq!((ended.code, ended.output("verdict")), (0, "pass"), "{}", ended.log);
     let said = fs::read_to_string(job.path("said")).unwrap();
-    assert!(said.starts_with(&format!("--version {} --to ", env!("CARGO_PKG_VERSION"))), "{said}");
-    assert!(said.ends_with("--repository owner/proofmark\n"), "{said}");
+    let release = concat!("/owner/proofmark/releases/download/v", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(said, format!("{SERVER}{release}"));
     let ended = passed(&job, &[("binary", ""), ("version", "9.9.9")]);
     assert_eq!(ended.code, 2, "{}", ended.log);
     assert!(ended.sent("error").iter().any(|sent| sent.contains("failed to install")), "{:?}", ended.commands);

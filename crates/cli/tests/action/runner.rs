@@ -12,6 +12,8 @@ use crate::{BINARY, at, project_file, text, yaml};
 
 type Texts = BTreeMap<String, String>;
 
+/// The address of the host of the repositories.
+pub(crate) const SERVER: &str = "https://git.example.org";
 /// The doctor starts every interpreter, which takes a second. Most tests are about something else.
 const HOLDS: &str = r#"{"levels": [{"level": "B", "holds": true}]}"#;
 
@@ -150,7 +152,7 @@ impl Job {
         bash.env("PATH", &self.path).env("HOME", file("home")).env("LANG", "C.UTF-8");
         bash.env("GITHUB_ACTION_PATH", &self.action).env("GITHUB_WORKSPACE", self.path(""));
         bash.env("GITHUB_OUTPUT", file("output")).env("GITHUB_STEP_SUMMARY", file("summary"));
-        bash.env("RUNNER_TEMP", file("temp")).env("GITHUB_ACTIONS", "true");
+        bash.env("RUNNER_TEMP", file("temp")).env("GITHUB_SERVER_URL", SERVER);
         for (name, value) in at(step, &["env"]).as_object().unwrap().iter() {
             bash.env(name, evaluate(value.as_str().unwrap(), values));
         }

@@ -375,6 +375,11 @@ impl Reporter {
         Ok(self)
     }
 
+    /// Adds a group to the files, and prints nothing.
+    pub(crate) fn group_in_files(&mut self, group: &Group) {
+        self.also.group(group);
+    }
+
     pub(crate) fn group(&mut self, mut group: Group) -> anyhow::Result<()> {
         let mut out = out::stdout();
         self.also.group(&group);

@@ -100,6 +100,7 @@ impl Output {
         match self.format {
             Format::Human => {
                 out::report(error);
+                self.reporter.group_in_files(&failed(label, error));
                 Ok(())
             }
             _ => self.reporter.group(failed(label, error)),

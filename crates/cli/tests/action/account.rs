@@ -30,9 +30,8 @@ exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin IS_ROOT=true "${passed[@]}" "$@"
 fn restricted(calls: &str) -> String {
     format!(
         "#!/bin/bash\necho \"${{IS_ROOT:-false}} $1 ${{KEY:-none}}\" >> '{calls}'\n\
-         if [ \"$1\" = doctor ] && [ -z \"${{IS_ROOT:-}}\" ]; then\n\
-         echo '{{\"levels\": [{{\"level\": \"A\", \"holds\": false}}, {{\"level\": \"B\", \"holds\": false}}, {{\"level\": \"C\", \"holds\": true}}]}}'\n\
-         exit 0\nfi\nexec '{BINARY}' \"$@\"\n"
+         [ \"$1\" != doctor ] || exec echo \"{{\\\"levels\\\": [{{\\\"level\\\": \\\"A\\\", \\\"holds\\\": ${{IS_ROOT:-false}}}}]}}\"\n\
+         exec '{BINARY}' \"$@\"\n"
     )
 }
 

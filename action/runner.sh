@@ -7,6 +7,8 @@ trap 'annotate error "the step ${0##*/} stopped at line $LINENO"; exit 2' ERR
 
 # The longest text of a program that is shown, in bytes.
 readonly MAX_SHOWN_BYTES=1000000
+# The same for the summary, of which the runner takes one MiB a step.
+readonly MAX_SUMMARY_BYTES=100000
 
 random() {
   od -An -N16 -tx1 /dev/urandom | tr -d ' \n'
@@ -51,7 +53,7 @@ summarize() {
 # summarize_file HEADING FILE: the file as it is, in which neither Markdown nor HTML means anything.
 summarize_file() {
   local text
-  text=$(head -c "$MAX_SHOWN_BYTES" -- "$2" | tr -d '\000' | sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g')
+  text=$(head -c "$MAX_SUMMARY_BYTES" -- "$2" | tr -d '\000' | sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g')
   summarize "### proofmark $1"$'\n\n<pre>\n'"$text"$'\n</pre>'
 }
 
@@ -104,6 +106,20 @@ lines_of() {
   done <<< "$1"
 }
 
+# inside INPUT PATH: refuses a path in the checkout that a link leads out of it, to files that only the runner or root may read.
+inside() {
+  case $2 in
+    '' | /* | .. | ../* | */.. | */../*) return 0 ;;
+  esac
+  local root real
+  root=$(realpath -- .)
+  real=$(realpath -m -- "$2")
+  case $real/ in
+    "$root"/*) ;;
+    *) refuse "the input \`$1\` names \`$2\`, a link that leads out of the checkout" ;;
+  esac
+}
+
 # files_of INPUT PATTERNS: sets `files` to what the patterns match. The shell expands patterns only: nothing in them is run.
 files_of() {
   local pattern found lines IFS=
@@ -120,5 +136,8 @@ files_of() {
     [ ${#found[@]} -gt 0 ] || refuse "the input \`$1\` names \`$pattern\`, which matches no file"
     # A name that begins with a dash would be an option.
     files+=("${found[@]/#-/./-}")
+  done
+  for found in "${files[@]}"; do
+    inside "$1" "$found"
   done
 }

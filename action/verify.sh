@@ -41,9 +41,11 @@ split_run() {
 name_work() {
   if [ -n "$REQUEST" ]; then
     files_of request "$REQUEST"
+    inside submission "$SUBMISSION"
     work=("${files[@]}" ${SUBMISSION:+"--submission=$SUBMISSION"})
     return
   fi
+  inside project "$PROJECT"
   work=("--dir=${PROJECT:-.}" ${TESTS_FROM:+"--tests-from=$TESTS_FROM"} ${GATE:+--tree=HEAD})
   [ -z "$RUN" ] || { split_run && work+=(-- "${words[@]}"); }
 }
@@ -82,6 +84,7 @@ check_trust() {
 }
 
 decide_gate() {
+  inside gate "$GATE"
   local folder=${PROJECT#./} ref=${GITHUB_REF:-}
   folder=${folder%/}
   [ "$folder" != . ] || folder=

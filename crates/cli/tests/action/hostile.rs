@@ -72,6 +72,34 @@ fn names_of_files_are_no_commands() {
 }
 
 #[test]
+fn links_do_not_lead_out_of_the_checkout() {
+    let job = Job::new();
+    passed(&job, &[]);
+    job.file("../secret/suite.json", SUITE);
+    for (link, to) in [("suite2.json", "../secret/suite.json"), ("away", "../secret"), ("here.json", "suite.json")] {
+        std::os::unix::fs::symlink(to, job.path(link)).unwrap();
+    }
+    for given in [
+        vec![("request", "suite2.json"), ("submission", "work.py")],
+        vec![("request", "away/*.json"), ("submission", "work.py")],
+        vec![("request", "suite.json"), ("submission", "suite2.json")],
+        vec![("project", "away")],
+        vec![("gate", "suite2.json")],
+        vec![("lint", "suite2.json")],
+        vec![("policy-tests", "suite2.json")],
+    ] {
+        let ended = job.run(&given);
+        assert_eq!((ended.code, ended.output("verdict")), (2, ""), "{given:?}: {}", ended.log);
+        assert!(ended.sent("error")[0].contains("leads out of the checkout"), "{given:?}: {:?}", ended.commands);
+    }
+    // A link within it, and a path that the workflow itself writes outside.
+    for request in ["here.json", "../secret/suite.json"] {
+        let ended = job.run(&[("request", request), ("submission", "work.py")]);
+        assert_eq!(ended.code, 0, "{}", ended.log);
+    }
+}
+
+#[test]
 fn inputs_are_no_commands() {
     let job = Job::new();
     job.file("app/test_it.py", "");

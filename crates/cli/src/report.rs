@@ -3,6 +3,7 @@
 //! A report has groups (a request, a document, a table of cases) of cases. Escaping is the duty of each format: names and
 //! messages may come from a submission.
 
+mod also;
 mod decision;
 mod finding;
 mod github;
@@ -25,6 +26,7 @@ use proofmark_receipt::{Json, object};
 
 use crate::out;
 
+pub(crate) use also::{Also, AlsoOption};
 pub(crate) use decision::of_decision;
 pub(crate) use finding::{Finding, Spot};
 pub(crate) use human::{Extent, Human, Style, count};
@@ -359,15 +361,28 @@ pub(crate) struct Reporter {
     tap: tap::Tap,
     /// The groups of a format that is one document, or that has a summary.
     groups: Vec<Group>,
+    also: also::Files,
 }
 
 impl Reporter {
     pub(crate) fn new(format: Format, title: &'static str, human: Human) -> Reporter {
-        Reporter { format, title, human, tap: tap::Tap::default(), groups: Vec::new() }
+        Reporter { format, title, human, tap: tap::Tap::default(), groups: Vec::new(), also: also::Files::default() }
+    }
+
+    /// Writes the report to these files, too.
+    pub(crate) fn also(mut self, files: &[Also]) -> anyhow::Result<Reporter> {
+        self.also = also::Files::create(files)?;
+        Ok(self)
+    }
+
+    /// Adds a group to the files, and prints nothing.
+    pub(crate) fn group_in_files(&mut self, group: &Group) {
+        self.also.group(group);
     }
 
     pub(crate) fn group(&mut self, mut group: Group) -> anyhow::Result<()> {
         let mut out = out::stdout();
+        self.also.group(&group);
         match self.format {
             Format::Human => self.human.group(&mut out, &group)?,
             Format::Json => group.json.iter().try_for_each(|line| out.json(line))?,
@@ -402,6 +417,6 @@ impl Reporter {
             Format::Sarif => out.json(&sarif::log(&self.groups).to_text())?,
             Format::Markdown => markdown::write(&mut out, self.title, &self.groups)?,
         }
-        Ok(())
+        self.also.finish(self.title)
     }
 }

@@ -38,7 +38,7 @@ use crate::out;
 use crate::paint::printable;
 use crate::progress::{Progress, Work};
 use crate::project::ProjectOptions;
-use crate::report::{self, Format, Formatting};
+use crate::report::{self, AlsoOption, Format, Formatting};
 use crate::serve::concurrency;
 use crate::suite::strength_time;
 use filter::Filter;
@@ -63,6 +63,7 @@ use watch::Seen;
   proofmark verify requests.jsonl --json --out receipts.jsonl --jobs 4
   proofmark verify requests.jsonl --fail-fast --filter 'task-1*'
   proofmark verify requests/ --format junit > report.xml
+  proofmark verify requests/ --format github --also sarif=report.sarif
   proofmark verify request.json --chain nightly
   proofmark verify --dir ./project -- pytest -q
   proofmark verify --dir ./project --timeout 120s --skipped ignore -- pytest -q
@@ -96,6 +97,8 @@ pub(crate) struct Verify {
     out: Option<PathBuf>,
     #[command(flatten)]
     formatting: Formatting,
+    #[command(flatten)]
+    also: AlsoOption,
     /// Print only failures and the summary
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
@@ -214,7 +217,7 @@ impl Verify {
 
     fn run_all(&self, reader: &mut Reader, config: &Config, session: &mut Option<Session>) -> anyhow::Result<Exit> {
         let all = self.count();
-        let mut output = Output::new(self.formatting.format(), self.verbosity(), all);
+        let mut output = Output::new(self.formatting.format(), self.verbosity(), all, &self.also)?;
         // How many the filter selects is not known before they are read.
         let all = all.filter(|_| self.filter.is_none());
         let since = now();

@@ -14,7 +14,7 @@ use crate::error;
 use crate::exit::Exit;
 use crate::out;
 use crate::paint::Paint;
-use crate::report::{Case, Format, Group, Human, Location, Reporter, Style, of_receipt};
+use crate::report::{AlsoOption, Case, Format, Group, Human, Location, Reporter, Style, of_receipt};
 use crate::suite::show_survivors;
 
 /// On a terminal, passes of a larger batch are only counted: they would scroll the failures away.
@@ -42,15 +42,20 @@ pub(crate) struct Output {
 
 impl Output {
     /// `all` is the number of requests, where it is known.
-    pub(crate) fn new(format: Format, verbosity: Verbosity, all: Option<u64>) -> Output {
+    pub(crate) fn new(
+        format: Format,
+        verbosity: Verbosity,
+        all: Option<u64>,
+        also: &AlsoOption,
+    ) -> anyhow::Result<Output> {
         let mut human = Human::new(Style::Verdicts);
         human.passes = match verbosity {
             Verbosity::Quiet => false,
             Verbosity::Verbose => true,
             Verbosity::Normal => !io::stdout().is_terminal() || all.is_some_and(|all| all <= MAX_PASSES_SHOWN),
         };
-        let reporter = Reporter::new(format, "verify", human);
-        Output { format, reporter, copy: None, tally: Tally::new(), worst: Exit::Yes }
+        let reporter = Reporter::new(format, "verify", human).also(&also.also)?;
+        Ok(Output { format, reporter, copy: None, tally: Tally::new(), worst: Exit::Yes })
     }
 
     /// Writes the receipts to this file, too; its content is replaced.
@@ -95,6 +100,7 @@ impl Output {
         match self.format {
             Format::Human => {
                 out::report(error);
+                self.reporter.group_in_files(&failed(label, error));
                 Ok(())
             }
             _ => self.reporter.group(failed(label, error)),

@@ -95,6 +95,35 @@ fn github_gets_annotations_and_a_summary() {
 }
 
 #[test]
+fn a_verification_is_also_written_to_files() {
+    let place = Place::new();
+    let file = place.file("r.json", HOSTILE.replace('\n', " "));
+    let also = |format: &str| format!("--also={format}={}", place.path(format).display());
+    let done = place.run(&["verify", &file, "--json", &also("junit"), &also("sarif"), &also("markdown")]);
+    assert_eq!((done.code, done.stdout.lines().count()), (1, 1), "{done:?}");
+    for (format, reader) in READERS.iter().filter(|(format, _)| *format != "tap") {
+        let names = python(reader, &std::fs::read_to_string(place.path(format)).unwrap());
+        assert!(names.contains("!ok # SKIP\n!c|d <script>"), "{format}: {names}");
+    }
+    // What has no receipt is in the files, too, and an older report is gone.
+    let bad = place.file("r.json", "{");
+    let done = place.run(&["verify", &bad, "--also", &also("junit").replace("--also=", "")]);
+    assert_eq!(done.code, 2, "{done:?}");
+    let report = std::fs::read_to_string(place.path("junit")).unwrap();
+    assert!(report.contains("<error") && !report.contains("SKIP"), "{report}");
+    for (also, message) in [
+        ("tap=x", "`tap` is not one of"),
+        ("sarif", "a format and a file are needed"),
+        ("sarif=", "a format and a file are needed"),
+        ("sarif=/nowhere/x", "failed to write `/nowhere/x`"),
+    ] {
+        let done = place.run(&["verify", &bad, "--also", also]);
+        assert_eq!(done.code, 2, "{also}: {done:?}");
+        assert!(done.stderr.contains(message), "{also}: {done:?}");
+    }
+}
+
+#[test]
 fn every_format_names_what_the_submission_decided() {
     let place = Place::new();
     for (expected, code) in [("5", 0), ("6", 1)] {

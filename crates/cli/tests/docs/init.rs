@@ -270,7 +270,7 @@ fn the_recipe_holds_the_tests_of_the_base_branch() {
         "--tests-from \"refs/remotes/origin/$BASE\"",
         "sha256sum --check",
         "cancel-in-progress: true",
-        "uses: actions/cache@v4",
+        "uses: actions/cache@v5",
         "if: steps.proofmark.outputs.cache-hit != 'true'",
         "contents: read",
     ] {

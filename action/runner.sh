@@ -1,0 +1,143 @@
+# shellcheck shell=bash
+# What the steps say to the runner. A line of the log can be a command to it, so text from elsewhere is shown with commands stopped.
+
+set -Eeuo pipefail
+# A step that breaks has judged nothing, so it must not look like a failure of the work.
+trap 'annotate error "the step ${0##*/} stopped at line $LINENO"; exit 2' ERR
+
+# The longest text of a program that is shown, in bytes.
+readonly MAX_SHOWN_BYTES=1000000
+# The same for the summary, of which the runner takes one MiB a step.
+readonly MAX_SUMMARY_BYTES=100000
+
+random() {
+  od -An -N16 -tx1 /dev/urandom | tr -d ' \n'
+}
+
+# annotate LEVEL TEXT
+annotate() {
+  local text=$2
+  text=${text//'%'/%25}
+  text=${text//$'\r'/%0D}
+  text=${text//$'\n'/%0A}
+  printf '::%s title=proofmark::%s\n' "$1" "$text"
+}
+
+refuse() {
+  annotate error "$1"
+  exit 2
+}
+
+# show FILE: prints it so that no line of it is a command.
+show() {
+  [ -s "$1" ] || return 0
+  local token
+  token=$(random)
+  printf '::stop-commands::%s\n' "$token"
+  head -c "$MAX_SHOWN_BYTES" -- "$1"
+  printf '\n::%s::\n' "$token"
+}
+
+# output NAME VALUE
+output() {
+  local end
+  end=$(random)
+  printf '%s<<%s\n%s\n%s\n' "$1" "$end" "$2" "$end" >> "$GITHUB_OUTPUT"
+}
+
+# summarize TEXT: a paragraph of Markdown.
+summarize() {
+  printf '\n%s\n' "$1" >> "$GITHUB_STEP_SUMMARY"
+}
+
+# summarize_file HEADING FILE: the file as it is, in which neither Markdown nor HTML means anything.
+summarize_file() {
+  local text
+  text=$(head -c "$MAX_SUMMARY_BYTES" -- "$2" | tr -d '\000' | sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g')
+  summarize "### proofmark $1"$'\n\n<pre>\n'"$text"$'\n</pre>'
+}
+
+# Runs Proofmark, as root where only root can isolate. Root gets the caller's PATH, which has the interpreters of the work.
+proofmark() {
+  if [ "$AS_ROOT" = true ]; then
+    sudo --non-interactive --preserve-env=HOME,PROOFMARK_HOME,PROOFMARK_STORE,PROOFMARK_PASSPHRASE,GITHUB_STEP_SUMMARY,XDG_CACHE_HOME,npm_config_cache \
+      -- env "PATH=$PATH" "$PROOFMARK" "$@"
+  else
+    "$PROOFMARK" "$@"
+  fi
+}
+
+# judge ARGUMENTS…: runs Proofmark, and sets `code` to its exit code. Its standard output may hold annotations.
+# shellcheck disable=SC2034  # Callers read `code`.
+judge() {
+  code=0
+  proofmark "$@" 2> "$FOLDER/messages" || code=$?
+  show "$FOLDER/messages"
+}
+
+# The result that an exit code means. Codes that are not of Proofmark, as when it could not be started, are errors.
+result_of() {
+  case $1 in
+    0) echo pass ;;
+    1) echo fail ;;
+    *) echo error ;;
+  esac
+}
+
+# worse RESULT RESULT: the worse of two, of which either may be empty.
+worse() {
+  local result
+  for result in error fail partial pass; do
+    if [ "$1" = "$result" ] || [ "$2" = "$result" ]; then
+      echo "$result"
+      return
+    fi
+  done
+}
+
+# lines_of TEXT: sets `lines` to its lines without blanks around them, and without empty ones.
+lines_of() {
+  local line
+  lines=()
+  while IFS= read -r line; do
+    line=${line#"${line%%[![:space:]]*}"}
+    line=${line%"${line##*[![:space:]]}"}
+    [ -z "$line" ] || lines+=("$line")
+  done <<< "$1"
+}
+
+# inside INPUT PATH: refuses a path in the checkout that a link leads out of it, to files that only the runner or root may read.
+inside() {
+  case $2 in
+    '' | /* | .. | ../* | */.. | */../*) return 0 ;;
+  esac
+  local root real
+  root=$(realpath -- .)
+  real=$(realpath -m -- "$2")
+  case $real/ in
+    "$root"/*) ;;
+    *) refuse "the input \`$1\` names \`$2\`, a link that leads out of the checkout" ;;
+  esac
+}
+
+# files_of INPUT PATTERNS: sets `files` to what the patterns match. The shell expands patterns only: nothing in them is run.
+files_of() {
+  local pattern found lines IFS=
+  files=()
+  shopt -s nullglob globstar
+  lines_of "$2"
+  for pattern in "${lines[@]}"; do
+    if [ -e "$pattern" ]; then
+      found=("$pattern")
+    else
+      # shellcheck disable=SC2206  # With an empty IFS this expands the pattern and splits nothing.
+      found=($pattern)
+    fi
+    [ ${#found[@]} -gt 0 ] || refuse "the input \`$1\` names \`$pattern\`, which matches no file"
+    # A name that begins with a dash would be an option.
+    files+=("${found[@]/#-/./-}")
+  done
+  for found in "${files[@]}"; do
+    inside "$1" "$found"
+  done
+}

@@ -1,0 +1,53 @@
+//! The template for GitLab, whose script runs here as its runner would run it.
+
+use std::process::{Command, Output};
+
+use crate::results::SUITE;
+use crate::runner::Job;
+use crate::{at, yaml};
+
+/// Runs the script of the template with these variables of the job.
+fn run(job: &Job, given: &[(&str, &str)]) -> Output {
+    let template = yaml("packaging/gitlab/proofmark.gitlab-ci.yml");
+    let job_template = at(&template, &[".proofmark"]);
+    let lines: Vec<&str> =
+        at(job_template, &["script"]).as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let defaults = at(job_template, &["variables"]).as_object().unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-e", "-c", &lines.join("\n")]).current_dir(job.path("")).env_clear().env("PATH", &job.path);
+    shell.env("TMPDIR", job.path("../temp"));
+    shell.envs(defaults.iter().map(|(name, value)| (name, value.as_str().unwrap())));
+    shell.envs(given.iter().copied()).output().unwrap()
+}
+
+#[test]
+fn the_template_ends_with_the_code_of_the_verification() {
+    let job = Job::new();
+    job.file("suite.json", SUITE);
+    job.file("right.py", "def double(x):\n    return x * 2\n");
+    job.file("wrong.py", "def double(x):\n    return 'no'\n");
+    job.file("app/test_it.py", "import unittest\nclass It(unittest.TestCase):\n    def test_it(self):\n        pass\n");
+    let hostile = "$(touch pwned)`touch pwned`; touch pwned";
+    for (given, code) in [
+        (vec![("PROOFMARK_REQUEST", "suite.json"), ("PROOFMARK_SUBMISSION", "right.py")], 0),
+        (vec![("PROOFMARK_REQUEST", "suite.json"), ("PROOFMARK_SUBMISSION", "wrong.py")], 1),
+        (vec![("PROOFMARK_REQUEST", "missing.json")], 2),
+        (vec![("PROOFMARK_PROJECT", "app"), ("PROOFMARK_RUN", "python3 -m unittest 'discover' -p 'test_*.py'")], 0),
+        (vec![("PROOFMARK_PROJECT", "app"), ("PROOFMARK_RUN", "python3 -m unittest nothing")], 1),
+        (vec![("PROOFMARK_RUN", "python3 'unmatched")], 2),
+        (vec![("PROOFMARK_RUN", hostile)], 2),
+        (vec![("PROOFMARK_REQUEST", hostile)], 2),
+        (vec![], 2),
+    ] {
+        let done = run(&job, &given);
+        assert_eq!(done.status.code(), Some(code), "{given:?}: {done:?}");
+        assert!(!job.path("pwned").exists(), "{given:?}");
+        assert!(job.left().is_empty(), "the key is gone: {:?}", job.left());
+    }
+    let done = run(&job, &[("PROOFMARK_REQUEST", "suite.json"), ("PROOFMARK_SUBMISSION", "wrong.py")]);
+    assert!(String::from_utf8_lossy(&done.stdout).contains("a new key, which nobody trusts"), "{done:?}");
+    let report = std::fs::read_to_string(job.path("proofmark-report/junit.xml")).unwrap();
+    let report = roxmltree::Document::parse(&report).unwrap();
+    assert_eq!(report.descendants().filter(|node| node.has_tag_name("testcase")).count(), 2);
+    assert!(job.path("proofmark-report/receipts.jsonl").exists() && job.path("proofmark-report/issuer.pem").exists());
+}

@@ -108,7 +108,7 @@ impl Webhook {
     }
 
     /// Sends an event.
-    async fn send(&self, id: &str, body: &str, seconds: i64) -> Result<(), Failed> {
+    async fn send(&self, id: &str, body: &str, seconds: u64) -> Result<(), Failed> {
         let signature =
             signature(&self.secret, id, seconds, body).ok_or_else(|| Failed::lost("the secret is empty"))?;
         let mut request = Request::new(Body::from(body.to_owned()));
@@ -150,7 +150,7 @@ impl Failed {
 }
 
 /// `v1,` and the base64 of HMAC-SHA256 over the id, the time and the body (Standard Webhooks).
-fn signature(secret: &[u8], id: &str, seconds: i64, body: &str) -> Option<String> {
+fn signature(secret: &[u8], id: &str, seconds: u64, body: &str) -> Option<String> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
     mac.update(format!("{id}.{seconds}.{body}").as_bytes());
     Some(format!("v1,{}", Base64::encode_string(&mac.finalize().into_bytes())))

@@ -9,6 +9,7 @@ trap 'annotate error "the step ${0##*/} stopped at line $LINENO"; exit 2' ERR
 readonly MAX_SHOWN_BYTES=1000000
 # The same for the summary, of which the runner takes one MiB a step.
 readonly MAX_SUMMARY_BYTES=100000
+readonly MAX_ANNOTATION_BYTES=2000
 
 random() {
   od -An -N16 -tx1 /dev/urandom | tr -d ' \n'
@@ -57,11 +58,12 @@ summarize_file() {
   summarize "### proofmark $1"$'\n\n<pre>\n'"$text"$'\n</pre>'
 }
 
-# Runs Proofmark, as root where only root can isolate. Root gets the caller's PATH, which has the interpreters of the work.
+# Runs Proofmark, as root where only root can isolate. Root gets the caller's PATH, which has the interpreters of the work. sudo
+# sets the limit of core dumps to 0 for good, and the sandbox sets one above it: piped to a program, cores ignore 0 (core(5)).
 proofmark() {
   if [ "$AS_ROOT" = true ]; then
     sudo --non-interactive --preserve-env=HOME,PROOFMARK_HOME,PROOFMARK_STORE,PROOFMARK_PASSPHRASE,GITHUB_STEP_SUMMARY,XDG_CACHE_HOME,npm_config_cache \
-      -- env "PATH=$PATH" "$PROOFMARK" "$@"
+      -- bash -c 'ulimit -Hc unlimited 2> /dev/null; exec "$@"' bash env "PATH=$PATH" "$PROOFMARK" "$@"
   else
     "$PROOFMARK" "$@"
   fi
@@ -73,6 +75,10 @@ judge() {
   code=0
   proofmark "$@" 2> "$FOLDER/messages" || code=$?
   show "$FOLDER/messages"
+  # An error that ends Proofmark is in no annotation of its own. Before it there may be notes.
+  local error
+  error=$(sed -n '/^error: /,$p' "$FOLDER/messages" | head -c "$MAX_ANNOTATION_BYTES") || true
+  [ "$code" -le 1 ] || [ -z "$error" ] || annotate error "${error#error: }"
 }
 
 # The result that an exit code means. Codes that are not of Proofmark, as when it could not be started, are errors.

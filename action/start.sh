@@ -36,7 +36,9 @@ find_binary() {
       refuse "failed to install Proofmark $VERSION: the log has the reason"
     fi
   fi
-  [ -f "$PROOFMARK" ] && [ -x "$PROOFMARK" ] || refuse "\`$PROOFMARK\` is not a program: set \`binary\` to the path of \`proofmark\`"
+  if ! [ -f "$PROOFMARK" ] || ! [ -x "$PROOFMARK" ]; then
+    refuse "\`$PROOFMARK\` is not a program: set \`binary\` to the path of \`proofmark\`"
+  fi
   PROOFMARK=$(realpath -- "$PROOFMARK")
 }
 

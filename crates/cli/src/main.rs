@@ -166,7 +166,7 @@ enum Command {
     Hook(Box<hook::Hook>),
     Gate(Box<gate::Gate>),
     /// Serve verification and decisions over HTTP and MCP
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     /// Run the verifications that servers accept with `proofmark serve --no-verify`
     Work(work::Work),
     /// Serve an agent over the Model Context Protocol, on standard input and output

@@ -91,7 +91,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     api_keys: Option<PathBuf>,
     #[command(flatten)]
-    oidc: Box<OidcOptions>,
+    oidc: OidcOptions,
     /// How many requests per second a caller may send, and an address to the sign-in of the pages
     #[arg(long, value_name = "N", default_value = "1000")]
     rate: NonZeroU32,

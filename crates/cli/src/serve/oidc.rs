@@ -7,7 +7,6 @@ use proofmark_receipt::{Json, object};
 use proofmark_server::{ClaimMap, IssuerUrl, Loaded, Oidc, Source, log_warnings};
 
 use crate::document;
-use crate::error::with_help;
 use crate::served_files;
 
 /// The longest audience, in bytes.
@@ -60,10 +59,7 @@ impl OidcOptions {
     /// Reads the rules, and asks the issuer once.
     pub(super) fn find(&self) -> anyhow::Result<Option<(FoundIssuer, Vec<String>)>> {
         let Some((Oidc { issuer, audience, map }, mut warnings)) = self.read()? else { return Ok(None) };
-        let keys = Oidc::probe(&issuer).map_err(|error| match error.help() {
-            Some(help) => with_help(error.to_string(), help),
-            None => error.into(),
-        })?;
+        let keys = Oidc::probe(&issuer)?;
         if keys == 0 {
             warnings
                 .push(format!("`{}` has no key for RS256, PS256, ES256 or EdDSA: no token counts", issuer.as_str()));

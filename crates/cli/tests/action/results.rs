@@ -93,6 +93,9 @@ fn what_could_not_be_judged_ends_with_2() {
     job.file("unusable.json", request.replace("[0], \"expected\": 0", "\"1\", \"expected\": \"1\""));
     let ended = job.run(&[("request", "unusable.json"), ("submission", "work.py")]);
     assert_eq!((ended.code, ended.output("verdict"), ended.output("total")), (2, "error", "2"), "{}", ended.log);
+    let ended = passed(&job, &[("tests-from", "main"), ("submission", ""), ("request", ""), ("project", "nowhere")]);
+    assert_eq!(ended.code, 2, "{}", ended.log);
+    assert!(ended.sent("error")[0].contains("nowhere"), "an error that ends Proofmark is shown: {:?}", ended.commands);
     // One that cannot be read among others that pass.
     passed(&job, &[]);
     let ended = job.run(&[("request", "suite.json\nbad.json"), ("submission", "work.py")]);

@@ -21,14 +21,15 @@
 //! `launcher` of whole programs, and the modules that a warm Python and a warm Node.js load. `kernel` has their system calls, and
 //! `case` what they and `src/zygote.rs` say to each other.
 //!
-//! `inheritance` keeps the secrets of this process from every program that it starts, `files` raises its limit of open files, and
-//! `account` makes it a process of another account.
+//! `inheritance` keeps the secrets of this process from every program that it starts, `files` raises its limit of open files,
+//! `core_dumps` keeps what runs from leaving any, and `account` makes it a process of another account.
 
 #![expect(unsafe_code, reason = "isolation is made of system calls that no safe interface has")]
 
 mod account;
 mod cell;
 mod child;
+mod core_dumps;
 mod environment;
 mod files;
 mod filter;

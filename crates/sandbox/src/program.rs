@@ -9,6 +9,7 @@ use std::path::Path;
 
 use proofmark_checks::Limits;
 
+use crate::core_dumps::no_core;
 use crate::files::most_files;
 use crate::level::Level;
 use crate::runtime::Runtime;
@@ -22,9 +23,6 @@ const PROGRAM_PATH: &str = "/submission";
 /// Its path where the cell has no tree of its own: an open file without a name.
 const OPEN_PROGRAM: &str = "/proc/self/fd/3";
 
-/// No core dump. 1 and not 0: where cores are piped to a program of the host, the
-/// kernel dumps in spite of 0 (core(5)).
-pub(crate) const NO_CORE: u64 = 1;
 /// Open files of one process.
 const MAX_FILES: u64 = 128;
 /// The same of a project's command.
@@ -148,7 +146,7 @@ impl ProgramFile {
 /// Limits every cell has; files may grow to `disk_mb`.
 pub(crate) fn fixed_limits(disk_mb: u32) -> Vec<(u32, u64)> {
     vec![
-        (libc::RLIMIT_CORE, NO_CORE),
+        (libc::RLIMIT_CORE, no_core()),
         (libc::RLIMIT_NOFILE, MAX_FILES),
         (libc::RLIMIT_FSIZE, u64::from(disk_mb) << 20),
         (libc::RLIMIT_MEMLOCK, 0),

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ptr;
 
 use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
+use crate::core_dumps::no_core;
 use crate::filter::Audience;
 use crate::level::Level;
 use crate::sys::Exit;
@@ -65,7 +66,7 @@ pub(crate) fn run(level: Level, ground: &Ground) -> Result<(), Failure> {
         (libc::RLIMIT_DATA, MEMORY_BYTES),
         (libc::RLIMIT_NPROC, PROCESSES),
         (libc::RLIMIT_FSIZE, 0),
-        (libc::RLIMIT_CORE, 0),
+        (libc::RLIMIT_CORE, no_core()),
     ];
     let blueprint = Blueprint {
         level,

@@ -1,5 +1,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use proofmark_receipt::{Json, Receipt, Sha256Digest, Status, Verdict};
 
@@ -12,6 +13,22 @@ fn the_example_of_the_readme_passes() {
     assert_eq!(done.code, 0, "{done:?}");
     let mode = fs::metadata(place.path("home/keys/default.pem")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+}
+
+/// As `sudo` starts programs, and containers with `--ulimit core=0`.
+#[test]
+fn work_is_verified_where_no_core_dump_is_allowed() {
+    let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
+    if pattern.is_empty() || pattern.starts_with('|') {
+        return proofmark_testing::skip("cores-in-files", "core dumps go to a program, which only the limit 1 prevents");
+    }
+    let place = Place::new();
+    let limited = Command::new("sh")
+        .args(["-c", "ulimit -Hc 0 && exec \"$0\" verify \"$1\"", crate::run::BINARY, &project_file("examples/sort.json")])
+        .envs(place.home.variables())
+        .output()
+        .unwrap();
+    assert!(limited.status.success(), "{limited:?}");
 }
 
 #[test]

@@ -35,9 +35,9 @@ try {
   fail(error instanceof Error ? error.message : String(error));
 }
 
-const child = spawn(binary, process.argv.slice(2), { stdio: "inherit" });
 let interrupts = 0;
 const signals = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
+// Before the program starts: a signal that ended this process afterwards would leave the program without it.
 for (const signal of signals) {
   process.on(signal, () => {
     // The program ends at once on a second interrupt, so the terminal's first one must not reach it twice.
@@ -45,6 +45,7 @@ for (const signal of signals) {
     child.kill(signal);
   });
 }
+const child = spawn(binary, process.argv.slice(2), { stdio: "inherit" });
 child.on("error", error => fail(`failed to run \`${binary}\`: ${error.message}`));
 child.on("exit", (code, signal) => {
   if (signal === null) process.exit(code ?? NO_RESULT);

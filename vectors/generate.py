@@ -278,6 +278,8 @@ def json_cases():
         where = {"text": text} if isinstance(text, str) else {"hex": text.hex()}
         yield {"name": name, "rejects": rejects, **where, "expect": expect}
     yield {"name": "one_byte_past_1_mib", "rejects": "no limit of size", "spaces_before": 1 << 20, "text": "1", "expect": "too_large"}
+    # A whole document of this size has as many values as may be; one that is cut off can have one more.
+    yield {"name": "more_values_than_fit", "rejects": "no limit of values", "text": "[1", "then": ",1", "times": (1 << 19) - 1, "expect": "too_many_values"}
 
 
 def json_accept(case):
@@ -984,6 +986,97 @@ def signer_cases():
         yield {"name": name, "rejects": why, "text": text, "expect": "invalid_signer_id"}
 
 
+# keyfile.json
+
+# When the documents below are dated, in seconds since 1970.
+DATED = 1771461960
+
+
+def pem(data, label="PUBLIC KEY", end="\n"):
+    body = base64.b64encode(data).decode()
+    return f"-----BEGIN {label}-----{end}{body[:40]}{end}{body[40:]}{end}-----END {label}-----{end}"
+
+
+def openssh(raw=ISSUER.raw, length=32, name=b"ssh-ed25519", comment=" ann@host\n"):
+    data = len(name).to_bytes(4, "big") + name + length.to_bytes(4, "big") + raw
+    return "ssh-ed25519 " + base64.b64encode(data).decode() + comment
+
+
+def jwk(key=ISSUER, **members):
+    x = base64.urlsafe_b64encode(key.raw).decode().rstrip("=")
+    return as_written({name: value for name, value in {"kty": "OKP", "crv": "Ed25519", "x": x, **members}.items() if value is not ...})
+
+
+def keyfile_accepts():
+    def case(name, rejects, text, *keys, **more):
+        signers = [{"key": key.raw.hex(), **({} if until is None else {"until": until})} for key, until in keys]
+        return {"name": name, "rejects": rejects, "text": text, "signers": signers, **more, "expect": "ok"}
+
+    endless = (ISSUER, None)
+    receipt, decided, entered = (as_written(sign(document)) for document in (body(), decision(), entry()))
+    exp = lambda text: jwk(exp=Number(text))
+    yield case("pem", "only one form of line ends", pem(SPKI + ISSUER.raw, end="\r\n"), endless, document=receipt, trust="trusted")
+    yield case("openssh", "wanting no comment", openssh(), endless)
+    yield case("set", "refusing a set for a key of another kind", f'{{"keys":[{{"kty":"RSA"}},7,{jwk(OTHER)},{jwk()}]}}', (OTHER, None), endless)
+    yield case("white_space_around", "trimming what ASCII has", f"\x85\u2028\u1680{ISSUER.spki}\u3000\x0b\r\n", endless)
+    yield case("ended", "ignoring the end of a key", exp("1"), (ISSUER, 1000), document=receipt, trust="untrusted")
+    yield case("ended_at_the_date", "an end that is the last moment", exp(f"{DATED}"), (ISSUER, DATED * 1000), document=receipt, trust="untrusted")
+    yield case("ends_after_the_date", "counting whole seconds", exp(f"{DATED}.0007"), (ISSUER, DATED * 1000 + 1), document=receipt, trust="trusted")
+    yield case("ended_for_a_decision", "the end of keys of receipts alone", exp(f"{DATED}"), (ISSUER, DATED * 1000), document=decided, trust="untrusted")
+    yield case("ended_for_an_entry", "the end of keys of receipts alone", exp("-0.0004"), (ISSUER, 0), document=entered, trust="untrusted")
+    both = f'{{"keys":[{exp("1")},{jwk()}]}}'
+    yield case("ended_and_without_end", "one entry for each key", both, (ISSUER, 1000), endless, document=receipt, trust="trusted")
+    unread = f'{{"keys":[{jwk(exp="1")},{jwk(OTHER, exp=Number("1e9"))}]}}'
+    yield case("end_in_a_set_that_cannot_be_read", "a key without an end", unread, (OTHER, 10**12), document=receipt, trust="untrusted")
+
+
+def keyfile_rejects():
+    yield "empty", "the zero key", ""
+    yield "words", "any text", "no key"
+    yield "two_ids", "reading only the first", f"{ISSUER.spki} {ISSUER.spki}"
+    for name, text in {"pem": pem(SPKI + ISSUER.raw), "openssh": openssh(), "jwk": jwk(), "id": ISSUER.spki}.items():
+        yield f"byte_order_mark_before_{name}", "skipping it", "\ufeff" + text
+        yield f"byte_order_mark_after_{name}", "trimming as ECMAScript does", text.replace(" ann@host", "") + "\ufeff"
+    yield "separator_around", "trimming as Python does", f"\x1c{ISSUER.spki}"
+    yield "zero_width_space_around", "trimming what cannot be seen", f"\u200b{ISSUER.spki}"
+    one = pem(SPKI + ISSUER.raw)
+    yield "pem_of_x25519", "taking the last 32 bytes", pem(SPKI.replace(b"\x65\x70", b"\x65\x6e") + ISSUER.raw)
+    yield "pem_of_bare_bytes", "guessing the form", pem(ISSUER.raw)
+    yield "pem_twice", "reading only the first", one + one
+    yield "pem_cut_off", "an optional last line", one.removesuffix("-----END PUBLIC KEY-----\n")
+    yield "pem_of_another_label", "any label", pem(SPKI + ISSUER.raw, "CERTIFICATE")
+    yield "pem_with_text_before", "searching for the first line", "key:\n" + one
+    yield "pem_with_a_byte_order_mark_in_it", "a lenient base64", one.replace(ISSUER.spki[:40], ISSUER.spki[:40] + "\ufeff")
+    for length in (0, 31, 33, 35, 255, 2**32 - 1):
+        yield f"openssh_with_length_{length}", "a length that is not compared", openssh(length=length)
+    yield "openssh_of_31_bytes", "padding with zeros", openssh(ISSUER.raw[:31], 31)
+    yield "openssh_of_33_bytes", "cutting off", openssh(ISSUER.raw + b"\0", 33)
+    yield "openssh_with_a_byte_more", "cutting off", openssh(ISSUER.raw + b"\0")
+    yield "openssh_of_another_name", "comparing the first word only", openssh(name=b"ssh-ed25518")
+    yield "openssh_with_two_spaces", "any white space", openssh().replace(" ", "  ", 1)
+    yield "openssh_with_a_tab", "any white space", openssh(comment="\tann@host\n")
+    yield "openssh_with_options", "a line of `authorized_keys`", "restrict " + openssh()
+    yield "openssh_without_a_key", "the zero key", "ssh-ed25519 "
+    for name, value in {
+        "a_text": "1", "null": None, "true": True, "a_list": [], "an_object": {}, "negative": Number("-1"), "half_a_millisecond_before_1970": Number("-0.0005"),
+        "in_the_year_10000": Number("253402300800"), "beyond_all_years": Number("1e300"), "beyond_a_double": Number("1e400"),
+    }.items():
+        yield f"end_{name}", "a key without an end", jwk(exp=value)
+    yield "end_twice", "the last one wins", jwk(exp=Number("1"))[:-1] + ',"exp":4000000000}'
+    yield "jwk_of_x25519", "ignoring the curve", jwk(crv="X25519")
+    yield "jwk_of_another_type", "ignoring the type", jwk(kty="EC")
+    yield "jwk_without_x", "the zero key", jwk(x=...)
+    yield "jwk_with_padding", "two spellings of one key", jwk(x=base64.urlsafe_b64encode(ISSUER.raw).decode())
+    yield "jwk_in_a_list", "unwrapping a list of one", f"[{jwk()}]"
+    yield "set_of_others", "any key", '{"keys":[{"kty":"RSA"}]}'
+
+
+def keyfile_cases():
+    yield from keyfile_accepts()
+    for name, rejects, text in keyfile_rejects():
+        yield {"name": name, "rejects": rejects, "text": text, "expect": "no_key"}
+
+
 # passkey.json
 
 P256 = ec.derive_private_key(7, ec.SECP256R1())
@@ -1149,3 +1242,4 @@ if __name__ == "__main__":
     write("linked.json", "decision receipts or entries of sessions in order, and whether they are one whole chain", list(linked_cases()))
     write("passkey.json", "receipts of approvals, what their reviewers were shown and signed with passkeys, and what verifying them answers", list(passkey_cases()))
     write("signer.json", "spellings of a public key", list(signer_cases()))
+    write("keyfile.json", "public key files, the signers that they name, and the trust in documents by these", list(keyfile_cases()))

@@ -15,6 +15,7 @@ return { Refused };
 
 const $text = (() => {
 const MAX_SHOWN = 64;
+const WHITE_SPACE = /\p{White_Space}/u, ALL_WHITE_SPACE = /\p{White_Space}+/gu;
 const UNSEEN = /[\p{Grapheme_Extend}\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 const SHORT = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 const QUOTED = { ...SHORT, "\0": "\\0", "\\": "\\\\", '"': '\\"', "'": "\\'" };
@@ -34,6 +35,17 @@ function copied(source) {
 function received(source) {
   if (typeof source !== "string") return copied(source);
   return /\p{Surrogate}/u.test(source) ? null : utf8(source);
+}
+
+function trimmed(text) {
+  let start = 0, end = text.length;
+  while (start < end && WHITE_SPACE.test(text.charAt(start))) start++;
+  while (start < end && WHITE_SPACE.test(text.charAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function withoutSpace(text) {
+  return text.replace(ALL_WHITE_SPACE, "");
 }
 
 function shown(text) {
@@ -118,7 +130,7 @@ function sequenceLength(bytes, at) {
   }
   return length;
 }
-return { utf8, copied, received, shown, shownCharacter, hex, unhex, unbase64, latin1, fromLatin1, fromUtf8, lossy, decimal, validUpTo };
+return { utf8, copied, received, trimmed, withoutSpace, shown, shownCharacter, hex, unhex, unbase64, latin1, fromLatin1, fromUtf8, lossy, decimal, validUpTo };
 })();
 
 const $number = (() => {
@@ -353,7 +365,7 @@ class Members {
 
   timestamp(name) {
     const text = this.string(name);
-    if (isTimestamp(text)) return text;
+    if (unixMillis(text) !== null) return text;
     const message = `\`${this.path}${name}\`: \`${shown(text)}\` is not an ISO 8601 time in UTC`;
     throw new Refused("invalid_timestamp", message, { help: "write it as in `2026-02-19T00:46:00Z`" });
   }
@@ -398,24 +410,25 @@ function isDigest(text) {
   return text.startsWith("sha256:") && unhex(text.slice(7), 32) !== null;
 }
 
-function isTimestamp(text) {
-  const parts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:Z|\+00:00)$/.exec(text);
-  if (!parts) return false;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts.slice(1).map(Number);
+function unixMillis(text) {
+  const parts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00)$/.exec(text);
+  if (!parts) return null;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts.slice(1, 7).map(Number);
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const days = month === 2 && leap ? 29 : (DAYS[month - 1] ?? 0);
-  return year >= 1 && day >= 1 && day <= days && hour <= 23 && minute <= 59 && second <= 59;
+  if (year < 1 || day < 1 || day > days || hour > 23 || minute > 59 || second > 59) return null;
+  return Date.parse(`${text.slice(0, 19)}.${(parts[7] ?? "").slice(0, 3).padEnd(3, "0")}Z`);
 }
 
 function receiptId(text) {
   const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
   return pattern.test(text) ? text.toLowerCase() : null;
 }
-return { Members, notAnInteger, isDigest, isTimestamp, receiptId };
+return { Members, notAnInteger, isDigest, unixMillis, receiptId };
 })();
 
 const $decision = (() => {
-const { isDigest, isTimestamp, receiptId } = $members;
+const { isDigest, receiptId, unixMillis } = $members;
 const { JsonNumber } = $number;
 const { Refused } = $refused;
 const RECEIPT_TYPE = "verifiedx_decision_receipt";
@@ -437,7 +450,7 @@ const TYPES = {
   count: value => value instanceof JsonNumber && value.isSafe && value.count !== null,
   id: value => typeof value === "string" && receiptId(value) !== null,
   digest: value => typeof value === "string" && isDigest(value),
-  time: value => typeof value === "string" && isTimestamp(value),
+  time: value => typeof value === "string" && unixMillis(value) !== null,
   texts: value => every(value, item => typeof item === "string"),
   // Objects that have a `code` and a `message`.
   coded: value =>
@@ -799,6 +812,7 @@ const { Refused } = $refused;
 const { copied, shown, shownCharacter, utf8, validUpTo } = $text;
 const MAX_BYTES = 1 << 20;
 const MAX_DEPTH = 64;
+const MAX_VALUES = MAX_BYTES / 2;
 
 const FEW_MEMBERS = 16;
 
@@ -856,6 +870,7 @@ class Reader {
     this.text = text;
     this.at = 0;
     this.depth = 0;
+    this.values = 0;
   }
 
   document() {
@@ -867,6 +882,10 @@ class Reader {
   }
 
   value() {
+    if (this.values === MAX_VALUES) {
+      throw this.refused("too_many_values", `more than ${MAX_VALUES} values`, "make the document smaller");
+    }
+    this.values++;
     const first = this.text[this.at] ?? "";
     if (first === '"') return this.string();
     if (first === "{") return this.nested(() => this.object());
@@ -1046,7 +1065,7 @@ class Reader {
     return this.refused("unexpected_character", message, `write ${expected} here`);
   }
 }
-return { MAX_BYTES, MAX_DEPTH, parse };
+return { MAX_BYTES, MAX_DEPTH, MAX_VALUES, parse };
 })();
 
 const $session = (() => {
@@ -1066,13 +1085,15 @@ return { claimsSession, sessionEntryId };
 const $signer = (() => {
 const { sha256 } = $ed25519;
 const { parse } = $json;
+const { JsonNumber } = $number;
 const { Refused } = $refused;
-const { shown, unbase64, unhex, utf8 } = $text;
+const { shown, trimmed, unbase64, unhex, utf8, withoutSpace } = $text;
 const SPKI_PREFIX = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 const DID_KEY_PREFIX = [0xed, 0x01];
 const OPENSSH_PREFIX = [0, 0, 0, 11, ...utf8("ssh-ed25519"), 0, 0, 0, 32];
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const MAX_DID = 48;
+const MAX_END = 253_402_300_799_999;
 const PEM_BEGIN = "-----BEGIN PUBLIC KEY-----", PEM_END = "-----END PUBLIC KEY-----";
 
 function signerKey(text) {
@@ -1090,12 +1111,12 @@ function signerId(key) {
   return btoa(String.fromCharCode(...SPKI_PREFIX, ...key));
 }
 
-async function fingerprint(id) {
-  return sha256(Uint8Array.of(...SPKI_PREFIX, ...signerKey(id)));
+async function fingerprint(signer) {
+  return sha256(Uint8Array.of(...SPKI_PREFIX, ...signerKey(typeof signer === "string" ? signer : signer.id)));
 }
 
 function readSigners(text) {
-  const content = text.trim();
+  const content = trimmed(text);
   if (content.startsWith("-----BEGIN")) return ids(fromPem(content));
   if (content.startsWith("ssh-ed25519 ")) return ids(after(OPENSSH_PREFIX, unbase64(content.split(" ")[1] ?? "")));
   const json = parsed(content);
@@ -1103,7 +1124,45 @@ function readSigners(text) {
   if (!(json instanceof Map)) return [];
   const set = json.get("keys");
   // A set may hold keys of other kinds; those sign no receipts.
-  return (Array.isArray(set) ? set : [json]).flatMap(key => ids(fromJwk(key)));
+  return (Array.isArray(set) ? set : [json]).flatMap(key => (key instanceof Map ? fromJwk(key) : []));
+}
+
+class Signers {
+  #trusted;
+
+  constructor(trusted) {
+    this.#trusted = trusted.map(readTrusted);
+  }
+
+  ids(dated) {
+    return this.#trusted.filter(({ until }) => until === null || dated < until).map(({ id }) => id);
+  }
+
+  trust(signer, dated) {
+    if (this.#trusted.length === 0) return "unknown";
+    return this.ids(dated).includes(signer) ? "trusted" : "untrusted";
+  }
+
+  has(signer) {
+    return this.#trusted.some(({ id }) => id === signer);
+  }
+}
+
+function readTrusted(trusted) {
+  if (typeof trusted === "string") return { id: trustedId(trusted), until: null };
+  const { id, until } = trusted ?? {};
+  // A key whose end is not a time is not taken for one without an end.
+  if (typeof id === "string" && Number.isFinite(until)) return { id: trustedId(id), until };
+  throw new RangeError("`trusted`: a signer is its id, or `{ id, until }` with the end in milliseconds since 1970");
+}
+
+function trustedId(text) {
+  try {
+    return signerId(signerKey(text));
+  } catch (error) {
+    // A key that is left out would make a refusal of what somebody wanted to trust, or of nothing.
+    throw new RangeError(`\`trusted\`: ${error instanceof Error ? error.message : ""}`);
+  }
 }
 
 function ids(key) {
@@ -1128,14 +1187,22 @@ function fromText(text) {
 
 function fromPem(content) {
   if (!content.startsWith(PEM_BEGIN) || !content.endsWith(PEM_END)) return null;
-  return after(SPKI_PREFIX, unbase64(content.slice(PEM_BEGIN.length, -PEM_END.length).replace(/\s+/g, "")));
+  return after(SPKI_PREFIX, unbase64(withoutSpace(content.slice(PEM_BEGIN.length, -PEM_END.length))));
 }
 
 function fromJwk(jwk) {
-  if (!(jwk instanceof Map) || jwk.get("kty") !== "OKP" || jwk.get("crv") !== "Ed25519") return null;
-  const x = jwk.get("x");
-  if (typeof x !== "string" || !/^[\w-]{43}$/.test(x)) return null;
-  return after([], unbase64(`${x.replaceAll("-", "+").replaceAll("_", "/")}=`));
+  const x = jwk.get("x"), exp = jwk.get("exp");
+  if (jwk.get("kty") !== "OKP" || jwk.get("crv") !== "Ed25519" || typeof x !== "string" || !/^[\w-]{43}$/.test(x)) return [];
+  const [id] = ids(after([], unbase64(`${x.replaceAll("-", "+").replaceAll("_", "/")}=`)));
+  if (id === undefined || exp === undefined) return id === undefined ? [] : [id];
+  const until = endOf(exp);
+  // A key whose end cannot be read is not taken for one without an end.
+  return until === null ? [] : [{ id, until }];
+}
+
+function endOf(exp) {
+  const millis = exp instanceof JsonNumber ? Number(exp.text) * 1000 : NaN;
+  return millis > -0.5 && Math.round(millis) < MAX_END ? Math.abs(Math.round(millis)) : null;
 }
 
 function after(prefix, bytes) {
@@ -1156,7 +1223,7 @@ function base58(text) {
   const all = zeros + digits.padStart(digits.length + (digits.length % 2), "0");
   return unhex(all, all.length / 2);
 }
-return { signerKey, signerId, fingerprint, readSigners };
+return { signerKey, signerId, fingerprint, readSigners, Signers };
 })();
 
 const $passkey = (() => {
@@ -1359,16 +1426,26 @@ const { PROFILES } = $canonical;
 const { claimsDecision, readDecision } = $decision;
 const { parse } = $json;
 const { readHead } = $head;
+const { unixMillis } = $members;
 const { checkPasskey } = $passkey;
 const { checkVerdict, readReceipt } = $receipt;
 const { Refused } = $refused;
 const { claimsSession } = $session;
 const { checkShown } = $shown;
 const { unsigned, verifyDocument, verifySignature } = $signature;
-const { signerId, signerKey } = $signer;
+const { Signers } = $signer;
+const DATES = {
+  receipt: ["verified_at"],
+  decision_receipt: ["binding", "decided_at"],
+  session_entry: ["at"],
+  chain_head: ["signed_at"],
+};
+
+
+
 async function verify(source, { trusted = [], profile = "vrf" } = {}) {
   if (!PROFILES.includes(profile)) throw new RangeError(`unknown profile: write one of ${PROFILES.join(", ")}`);
-  const signers = trustedSigners(trusted);
+  const signers = new Signers(trusted);
   const [document, refused] = read(source);
   if (refused || document === undefined) return refusedBecause("receipt", refused, document);
   if (document instanceof Map && claimsDecision(document)) {
@@ -1394,7 +1471,7 @@ async function verify(source, { trusted = [], profile = "vrf" } = {}) {
 }
 
 async function verifyHead(source, { trusted = [] } = {}) {
-  const signers = trustedSigners(trusted);
+  const signers = new Signers(trusted);
   const [document, refused] = read(source);
   if (refused || document === undefined) return refusedBecause("chain_head", refused, document);
   return judged("chain_head", document, signers, () => {
@@ -1403,15 +1480,10 @@ async function verifyHead(source, { trusted = [] } = {}) {
   });
 }
 
-function trustedSigners(trusted) {
-  return trusted.map(text => {
-    try {
-      return signerId(signerKey(text));
-    } catch (error) {
-      // A key that is left out would make a refusal of what somebody wanted to trust, or of nothing.
-      throw new RangeError(`\`trusted\`: ${error instanceof Error ? error.message : ""}`);
-    }
-  });
+function dateOf(kind, document) {
+  let value = document;
+  for (const name of DATES[kind]) value = value instanceof Map ? value.get(name) : undefined;
+  return (typeof value === "string" ? unixMillis(value) : null) ?? Infinity;
 }
 
 async function verifyReceipt({ document, signature }, profile) {
@@ -1441,7 +1513,7 @@ async function judged(kind, document, signers, check) {
     if (error instanceof Refused) return refusedBecause(kind, error, document);
     throw error;
   }
-  const trust = signers.length === 0 ? "unknown" : signers.includes(signer) ? "trusted" : "untrusted";
+  const trust = signers.trust(signer, dateOf(kind, document));
   return { kind, answer: "valid", trust, signer, cause: null, message: null, help: null, wouldVerifyUnder: null, document };
 }
 
@@ -1461,6 +1533,7 @@ function refusedBecause(kind, refused, document) {
 }
 
 const OF_THE_FORM = ["content_hash_mismatch", "number_not_exact", "number_not_finite", "integer_too_long"];
+const NOBODY = new Signers([]);
 const RESPELT = "`signature.signer_id` is not in the one spelling";
 
 async function hint({ cause, message, document }, asked) {
@@ -1469,12 +1542,12 @@ async function hint({ cause, message, document }, asked) {
   if (!explained || document === undefined) return null;
   for (const profile of PROFILES) {
     if (profile === asked) continue;
-    const other = await judged("receipt", document, [], () => verifyReceipt(readReceipt(document), profile));
+    const other = await judged("receipt", document, NOBODY, () => verifyReceipt(readReceipt(document), profile));
     if (other.answer === "valid") return profile;
   }
   return null;
 }
-return { verify, verifyHead, trustedSigners };
+return { verify, verifyHead, dateOf };
 })();
 
 const $chain = (() => {
@@ -1488,11 +1561,11 @@ const { JsonNumber } = $number;
 const { readReceipt } = $receipt;
 const { Refused } = $refused;
 const { sessionEntryId } = $session;
-const { signerId, signerKey } = $signer;
+const { Signers, signerId, signerKey } = $signer;
 const { copied, shown, utf8 } = $text;
-const { trustedSigners, verify, verifyHead } = $verify;
+const { dateOf, verify, verifyHead } = $verify;
 async function verifyChain(sources, { head, trusted = [], profile = "vrf" } = {}) {
-  const signers = trustedSigners(trusted);
+  const signers = new Signers(trusted);
   const chain = new Chain();
   const documents = [];
   for await (const source of sources) {
@@ -1502,7 +1575,8 @@ async function verifyChain(sources, { head, trusted = [], profile = "vrf" } = {}
     documents.push(verification);
   }
   const verifiedHead = head === undefined ? null : await verifyHead(head, { trusted });
-  const links = chain.finish(verifiedHead ? readable(verifiedHead.document) : null, signers);
+  const signedEnd = verifiedHead ? readable(verifiedHead.document) : null;
+  const links = chain.finish(signedEnd, signers.ids(dateOf("chain_head", signedEnd?.document)));
   const parts = [...documents, ...(verifiedHead ? [verifiedHead] : [])];
   const answer = worst([...parts.map(part => part.answer), links.answer]);
   return { answer, trust: least(parts), links, length: chain.length, documents, head: verifiedHead };
@@ -2194,7 +2268,7 @@ return { verifyProof, readProofFile };
 export const { PROFILES, canonical, toText } = $canonical;
 export const { splitDocuments, verifyChain } = $chain;
 export const { hashFile, placesOf } = $file;
-export const { MAX_BYTES, MAX_DEPTH, parse } = $json;
+export const { MAX_BYTES, MAX_DEPTH, MAX_VALUES, parse } = $json;
 export const { JsonNumber } = $number;
 export const { verifyProof } = $proof;
 export const { Refused } = $refused;

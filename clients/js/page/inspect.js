@@ -5,21 +5,22 @@ import { readHead } from "../src/head.js";
 import { parse } from "../src/json.js";
 import { readSigners } from "../src/signer.js";
 import { placesOf } from "../src/file.js";
-import { verify, verifyHead } from "../src/verify.js";
+import { fromUtf8, lossy } from "../src/text.js";
+import { dateOf, verify, verifyHead } from "../src/verify.js";
 
 /** @typedef {import("../src/verify.js").Verification} Verification */
 /** @typedef {{ line: number | null, verification: Verification }} Checked */
 
 /**
- * The links of a file's documents: where they break, and who signed what is valid.
+ * The links of a file's documents: where they break, and who signed what is valid, up to which date.
  *
- * @typedef {{ links: Chain, brokenAt: number | null, signers: Set<string> }} ChainFound
+ * @typedef {{ links: Chain, brokenAt: number | null, signers: Map<string, number> }} ChainFound
  */
 
 /**
  * @typedef {{ kind: "documents", total: number, counts: Record<"valid" | "invalid" | "undecidable", number>, shown: Checked[], chain: ChainFound | null }} Documents
  * @typedef {{ kind: "head", verification: Verification, head: import("../src/head.js").Head | null }} HeadFile
- * @typedef {{ kind: "keys", signers: string[] }} Keys
+ * @typedef {{ kind: "keys", signers: import("../src/signer.js").TrustedSigner[] }} Keys
  * @typedef {{ kind: "private_key" } | { kind: "too_large" } | { kind: "empty" }} Refusal
  * @typedef {Documents | HeadFile | Keys | Refusal} Inspected
  */
@@ -41,10 +42,10 @@ const STEP = 100;
 export async function inspect(file, progress) {
   if (file.size > MAX_FILE) return { kind: "too_large" };
   const bytes = new Uint8Array(await file.arrayBuffer());
-  const text = bytes.length <= MAX_KEYS ? new TextDecoder().decode(bytes) : "";
-  if (text.includes("PRIVATE KEY-----")) return { kind: "private_key" };
-  const signers = readSigners(text);
-  if (signers.length > 0) return { kind: "keys", signers: [...new Set(signers)] };
+  const small = bytes.length <= MAX_KEYS ? bytes : bytes.subarray(0, 0);
+  if (lossy(small).includes("PRIVATE KEY-----")) return { kind: "private_key" };
+  const signers = readSigners(fromUtf8(small) ?? "");
+  if (signers.length > 0) return { kind: "keys", signers };
   const documents = splitDocuments(bytes);
   const [only] = documents;
   if (!only || (documents.length === 1 && bytes.length === 0)) return { kind: "empty" };
@@ -77,7 +78,7 @@ export async function documentsAbout(file, digest) {
  */
 async function inspectDocuments(documents, progress) {
   /** @type {ChainFound | null} */
-  const chain = documents.length > 1 ? { links: new Chain(), brokenAt: null, signers: new Set() } : null;
+  const chain = documents.length > 1 ? { links: new Chain(), brokenAt: null, signers: new Map() } : null;
   const counts = { valid: 0, invalid: 0, undecidable: 0 };
   /** @type {Checked[]} */
   const good = [];
@@ -97,11 +98,12 @@ async function inspectDocuments(documents, progress) {
 }
 
 /** @param {ChainFound} chain @param {number | null} line @param {Verification} verification */
-async function addTo(chain, line, { document, signer }) {
+async function addTo(chain, line, { kind, document, signer }) {
   // A document that is not a receipt leaves a gap in the chain.
   if (document !== undefined) await chain.links.add(document);
   if (chain.links.isBroken) chain.brokenAt ??= line;
-  if (signer !== null && chain.signers.size < MAX_SIGNERS) chain.signers.add(signer);
+  if (signer === null || (chain.signers.size === MAX_SIGNERS && !chain.signers.has(signer))) return;
+  chain.signers.set(signer, Math.max(dateOf(kind, document), chain.signers.get(signer) ?? -Infinity));
 }
 
 /** @param {Uint8Array<ArrayBuffer>} bytes */

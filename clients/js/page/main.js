@@ -1,18 +1,19 @@
 /** The page: takes files, keys and text, and shows what they are. Nothing leaves the browser. */
 
-import { element, icon, outside } from "./elements.js";
+import { element, icon, outside, time } from "./elements.js";
 import { documentsAbout, inspect } from "./inspect.js";
 import { chainView, documentView } from "./view.js";
 import { pieces } from "./visible.js";
 import { answerOf, kindOf } from "./words.js";
 import { hashFile } from "../src/file.js";
-import { fingerprint, readSigners } from "../src/signer.js";
+import { Signers, fingerprint, readSigners } from "../src/signer.js";
 
 /** @typedef {import("./inspect.js").Inspected} Inspected */
 /** @typedef {import("./inspect.js").HeadFile} HeadFile */
 /** @typedef {{ name: string, blob: Blob, found: Inspected }} Entry */
 /** @typedef {import("./inspect.js").Checked & { file: string, places: string[] }} About */
-/** @typedef {{ id: string, from: string, trusted: boolean }} Key */
+/** @typedef {import("../src/signer.js").TrustedSigner} TrustedSigner */
+/** @typedef {{ signer: TrustedSigner, from: string, trusted: boolean }} Key */
 
 /** The largest file that is hashed at once. */
 const MAX_MINE = 1 << 30;
@@ -28,7 +29,7 @@ const REFUSALS = {
 
 /** @type {Entry[]} those of the last choice first */
 let entries = [];
-/** @type {Map<string, Key>} */
+/** @type {Map<string, Key>} by the key and its end */
 const keys = new Map();
 /** @type {Map<string, string>} */
 const fingerprints = new Map();
@@ -66,7 +67,7 @@ async function checked(name, blob) {
     await addKeys(found.signers, name, false);
     return [];
   }
-  const signers = found.kind === "documents" ? [...found.shown.map(({ verification }) => verification.signer), ...(found.chain?.signers ?? [])]
+  const signers = found.kind === "documents" ? [...found.shown.map(({ verification }) => verification.signer), ...(found.chain?.signers.keys() ?? [])]
     : found.kind === "head" ? [found.verification.signer] : [];
   for (const signer of signers) await remember(signer);
   say(announced(found), " ", outside(name));
@@ -92,14 +93,21 @@ function announced(found) {
   return `${found.counts.valid} of ${found.total} documents are valid.`;
 }
 
-/** @param {readonly string[]} signers @param {string} from @param {boolean} trusted */
+/** @param {readonly TrustedSigner[]} signers @param {string} from @param {boolean} trusted */
 async function addKeys(signers, from, trusted) {
-  for (const id of signers.slice(0, MAX_KEYS - keys.size)) {
-    await remember(id);
-    keys.set(id, { id, from, trusted: trusted || (keys.get(id)?.trusted ?? false) });
+  for (const signer of signers) {
+    const name = JSON.stringify(signer);
+    if (keys.size === MAX_KEYS && !keys.has(name)) break;
+    await remember(idOf(signer));
+    keys.set(name, { signer, from, trusted: trusted || (keys.get(name)?.trusted ?? false) });
   }
   if (trusted) say("The key is trusted.");
   else say(outside(from), " has a key. Say whether you trust it.");
+}
+
+/** @param {TrustedSigner} signer */
+function idOf(signer) {
+  return typeof signer === "string" ? signer : signer.id;
 }
 
 /** @param {string | null} signer */
@@ -116,7 +124,7 @@ function say(...words) {
 
 function showAll() {
   const heads = entries.map(entry => entry.found).filter(found => found.kind === "head");
-  const trusted = new Set([...keys.values()].filter(key => key.trusted).map(key => key.id));
+  const trusted = new Signers([...keys.values()].filter(key => key.trusted).map(key => key.signer));
   const known = { trusted, fingerprints, heads };
   byId("results").replaceChildren(...entries.map(entry => entryView(entry, known)));
   byId("clear").hidden = entries.length === 0;
@@ -146,8 +154,8 @@ function entryView({ name, found }, known) {
 }
 
 function showKeys() {
-  const rows = [...keys.values()].map(key => {
-    const id = `key-${[...keys.keys()].indexOf(key.id)}`;
+  const rows = [...keys.values()].map((key, index) => {
+    const id = `key-${index}`, { signer } = key, ends = typeof signer === "object" && time(new Date(signer.until).toISOString());
     const box = element("input", {
       type: "checkbox", id, change: event => {
         if (event.target instanceof HTMLInputElement) key.trusted = event.target.checked;
@@ -157,7 +165,8 @@ function showKeys() {
     });
     if (box instanceof HTMLInputElement) box.checked = key.trusted;
     return element("li", {}, box, element("label", { for: id },
-      "I trust this key: I have it from its owner", element("small", {}, outside(key.from), " ", outside(fingerprints.get(key.id) ?? key.id, "code"))));
+      "I trust this key: I have it from its owner", element("small", {}, outside(key.from), " ", outside(fingerprints.get(idOf(signer)) ?? idOf(signer), "code")),
+      ends && element("small", {}, "ends ", ends)));
   });
   byId("keys").replaceChildren(...rows);
 }

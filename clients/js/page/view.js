@@ -3,6 +3,7 @@
 import { element, icon, outside, tag, time } from "./elements.js";
 import { answerOf, kindOf, summaryOf } from "./words.js";
 import { toText } from "../src/canonical.js";
+import { dateOf } from "../src/verify.js";
 
 /** @typedef {import("./elements.js").Child} Child */
 /** @typedef {import("./inspect.js").Documents} Documents */
@@ -14,7 +15,7 @@ import { toText } from "../src/canonical.js";
  * What is known beside a document.
  *
  * @typedef {object} Known
- * @property {ReadonlySet<string>} trusted ids of the signers whom the reader trusts
+ * @property {import("../src/signer.js").Signers} trusted the signers whom the reader trusts
  * @property {ReadonlyMap<string, string>} fingerprints of signers
  * @property {readonly HeadFile[]} heads
  */
@@ -44,12 +45,12 @@ export function documentView(verification, known) {
 
 /** Whether it is genuine, point by point. @param {Verification} verification @param {Known} known */
 function proof(verification, known) {
-  const { answer, cause, message, help, wouldVerifyUnder } = verification;
+  const { kind, document, answer, cause, message, help, wouldVerifyUnder } = verification;
   const { tone, sentence } = answerOf(verification);
   if (answer === "valid") {
     return element("ul", { class: "proof" },
       point("ok", sentence, "format, SHA-256 and Ed25519 hold"),
-      signerPoint(verification.signer ?? "", known));
+      signerPoint(verification.signer ?? "", dateOf(kind, document), known));
   }
   const form = wouldVerifyUnder && `Its issuer hashes another canonical form: \`proofmark receipt verify --profile ${wouldVerifyUnder}\` accepts it.`;
   return element("ul", { class: "proof" },
@@ -59,11 +60,12 @@ function proof(verification, known) {
       form));
 }
 
-/** @param {string} id @param {Known} known */
-function signerPoint(id, { trusted, fingerprints }) {
-  const key = element("span", { class: "code" }, fingerprints.get(id) ?? id);
-  if (trusted.has(id)) return point("ok", "Signed by a key that you trust", key);
-  if (trusted.size > 0) return point("bad", "Signed by a key that you do not trust", key);
+/** @param {string} id @param {number} dated @param {Known} known */
+function signerPoint(id, dated, { trusted, fingerprints }) {
+  const key = element("span", { class: "code" }, fingerprints.get(id) ?? id), trust = trusted.trust(id, dated);
+  if (trust === "trusted") return point("ok", "Signed by a key that you trust", key);
+  if (trusted.has(id)) return point("bad", "Dated when the key that you trust had ended", key);
+  if (trust === "untrusted") return point("bad", "Signed by a key that you do not trust", key);
   return point("open", "Signed, but by the right key? Compare it with the issuer's", key);
 }
 
@@ -111,7 +113,7 @@ function raw(name, text) {
  */
 export function chainView({ total, counts, chain, shown }, known) {
   if (!chain) return null;
-  const { answer, cause, message, losses } = chain.links.finish(null, [...known.trusted]);
+  const { answer, cause, message, losses } = chain.links.finish(null, []);
   const whole = answer === "valid", valid = counts.valid === total;
   const heads = known.heads.filter(({ head }) => head !== null);
   const points = [
@@ -123,7 +125,7 @@ export function chainView({ total, counts, chain, shown }, known) {
     ...losses.map(({ id, position, lost }) => point("bad", "Documents of it are lost", outside(
       `${id} at position ${position} states that the chain had an end at position ${lost.position}, ${lost.hash}`))),
     whole && heads.length === 0 && point("open", "Its end may be missing", "Drop the signed head of the chain to see."),
-    ...[...chain.signers].map(signer => signerPoint(signer, known)),
+    ...[...chain.signers].map(([signer, latest]) => signerPoint(signer, latest, known)),
   ];
   const left = total - shown.length;
   return element("div", {},
@@ -138,7 +140,7 @@ export function chainView({ total, counts, chain, shown }, known) {
 /** @param {NonNullable<Documents["chain"]>["links"]} links @param {HeadFile} file @param {Known} known */
 function headPoint(links, { verification, head }, { trusted }) {
   if (verification.answer !== "valid") return point("bad", "The head is not valid", code(verification.cause, verification.message));
-  const { answer, cause, message } = links.finish(head, [...trusted]);
+  const { answer, cause, message } = links.finish(head, trusted.ids(dateOf("chain_head", verification.document)));
   if (answer === "valid") return point("ok", "It is whole: the signed head ends here");
   return point("bad", "The signed head does not end here", code(cause, message));
 }

@@ -10,17 +10,17 @@ import { JsonNumber } from "./number.js";
 import { readReceipt } from "./receipt.js";
 import { Refused } from "./refused.js";
 import { sessionEntryId } from "./session.js";
-import { signerId, signerKey } from "./signer.js";
+import { Signers, signerId, signerKey } from "./signer.js";
 import { copied, shown, utf8 } from "./text.js";
-import { trustedSigners, verify, verifyHead } from "./verify.js";
+import { dateOf, verify, verifyHead } from "./verify.js";
 
 /** @typedef {import("./json.js").Json} Json */
 /** @typedef {import("./json.js").JsonObject} JsonObject */
 /** @typedef {import("./head.js").Head} Head */
+/** @typedef {import("./signer.js").Trust} Trust */
 /** @typedef {import("./text.js").Source} Source */
 /** @typedef {import("./verify.js").Answer} Answer */
 /** @typedef {import("./verify.js").Options} Options */
-/** @typedef {import("./verify.js").Trust} Trust */
 /** @typedef {import("./verify.js").Verification} Verification */
 
 /**
@@ -65,7 +65,7 @@ import { trustedSigners, verify, verifyHead } from "./verify.js";
  * @throws {RangeError} if an option is not valid
  */
 export async function verifyChain(sources, { head, trusted = [], profile = "vrf" } = {}) {
-  const signers = trustedSigners(trusted);
+  const signers = new Signers(trusted);
   const chain = new Chain();
   /** @type {Verification[]} */
   const documents = [];
@@ -76,7 +76,8 @@ export async function verifyChain(sources, { head, trusted = [], profile = "vrf"
     documents.push(verification);
   }
   const verifiedHead = head === undefined ? null : await verifyHead(head, { trusted });
-  const links = chain.finish(verifiedHead ? readable(verifiedHead.document) : null, signers);
+  const signedEnd = verifiedHead ? readable(verifiedHead.document) : null;
+  const links = chain.finish(signedEnd, signers.ids(dateOf("chain_head", signedEnd?.document)));
   const parts = [...documents, ...(verifiedHead ? [verifiedHead] : [])];
   const answer = worst([...parts.map(part => part.answer), links.answer]);
   return { answer, trust: least(parts), links, length: chain.length, documents, head: verifiedHead };

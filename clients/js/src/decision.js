@@ -1,6 +1,6 @@
 /** The format of decision receipts. What they say about continuing is derived from one disposition. */
 
-import { isDigest, isTimestamp, receiptId } from "./members.js";
+import { isDigest, receiptId, unixMillis } from "./members.js";
 import { JsonNumber } from "./number.js";
 import { Refused } from "./refused.js";
 
@@ -28,7 +28,7 @@ const TYPES = {
   count: value => value instanceof JsonNumber && value.isSafe && value.count !== null,
   id: value => typeof value === "string" && receiptId(value) !== null,
   digest: value => typeof value === "string" && isDigest(value),
-  time: value => typeof value === "string" && isTimestamp(value),
+  time: value => typeof value === "string" && unixMillis(value) !== null,
   texts: value => every(value, item => typeof item === "string"),
   // Objects that have a `code` and a `message`.
   coded: value =>

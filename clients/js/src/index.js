@@ -8,7 +8,7 @@
 export { PROFILES, canonical, toText } from "./canonical.js";
 export { splitDocuments, verifyChain } from "./chain.js";
 export { hashFile, placesOf } from "./file.js";
-export { MAX_BYTES, MAX_DEPTH, parse } from "./json.js";
+export { MAX_BYTES, MAX_DEPTH, MAX_VALUES, parse } from "./json.js";
 export { JsonNumber } from "./number.js";
 export { verifyProof } from "./proof.js";
 export { Refused } from "./refused.js";
@@ -21,5 +21,7 @@ export { verify, verifyHead } from "./verify.js";
 /** @typedef {import("./number.js").Profile} Profile */
 /** @typedef {import("./proof.js").ProofOptions} ProofOptions */
 /** @typedef {import("./proof.js").ProofVerification} ProofVerification */
+/** @typedef {import("./signer.js").EndingSigner} EndingSigner */
+/** @typedef {import("./signer.js").TrustedSigner} TrustedSigner */
 /** @typedef {import("./verify.js").Options} Options */
 /** @typedef {import("./verify.js").Verification} Verification */

@@ -15,6 +15,8 @@ import { copied, shown, shownCharacter, utf8, validUpTo } from "./text.js";
 export const MAX_BYTES = 1 << 20;
 /** How many arrays and objects may be inside each other. */
 export const MAX_DEPTH = 64;
+/** How many values a document may have: as many as fit into the largest one. */
+export const MAX_VALUES = MAX_BYTES / 2;
 
 /** Objects of more members say at their end that a name is there twice, as `proofmark` does. */
 const FEW_MEMBERS = 16;
@@ -95,6 +97,7 @@ class Reader {
     this.text = text;
     this.at = 0;
     this.depth = 0;
+    this.values = 0;
   }
 
   document() {
@@ -107,6 +110,10 @@ class Reader {
 
   /** @returns {Json} */
   value() {
+    if (this.values === MAX_VALUES) {
+      throw this.refused("too_many_values", `more than ${MAX_VALUES} values`, "make the document smaller");
+    }
+    this.values++;
     const first = this.text[this.at] ?? "";
     if (first === '"') return this.string();
     if (first === "{") return this.nested(() => this.object());

@@ -115,7 +115,7 @@ export class Members {
   /** @param {string} name */
   timestamp(name) {
     const text = this.string(name);
-    if (isTimestamp(text)) return text;
+    if (unixMillis(text) !== null) return text;
     const message = `\`${this.path}${name}\`: \`${shown(text)}\` is not an ISO 8601 time in UTC`;
     throw new Refused("invalid_timestamp", message, { help: "write it as in `2026-02-19T00:46:00Z`" });
   }
@@ -172,14 +172,19 @@ export function isDigest(text) {
   return text.startsWith("sha256:") && unhex(text.slice(7), 32) !== null;
 }
 
-/** Whether the text is an instant in UTC, on the calendar. @param {string} text */
-export function isTimestamp(text) {
-  const parts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:Z|\+00:00)$/.exec(text);
-  if (!parts) return false;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts.slice(1).map(Number);
+/**
+ * Milliseconds since 1970 of an instant in UTC, finer fractions cut off; null unless it is one, on the calendar.
+ *
+ * @param {string} text
+ */
+export function unixMillis(text) {
+  const parts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00)$/.exec(text);
+  if (!parts) return null;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts.slice(1, 7).map(Number);
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const days = month === 2 && leap ? 29 : (DAYS[month - 1] ?? 0);
-  return year >= 1 && day >= 1 && day <= days && hour <= 23 && minute <= 59 && second <= 59;
+  if (year < 1 || day < 1 || day > days || hour > 23 || minute > 59 || second > 59) return null;
+  return Date.parse(`${text.slice(0, 19)}.${(parts[7] ?? "").slice(0, 3).padEnd(3, "0")}Z`);
 }
 
 /**

@@ -2,10 +2,23 @@
 
 import { sha256 } from "./ed25519.js";
 import { parse } from "./json.js";
+import { JsonNumber } from "./number.js";
 import { Refused } from "./refused.js";
-import { shown, unbase64, unhex, utf8 } from "./text.js";
+import { shown, trimmed, unbase64, unhex, utf8, withoutSpace } from "./text.js";
 
 /** @typedef {import("./json.js").Json} Json */
+/** @typedef {import("./json.js").JsonObject} JsonObject */
+
+/**
+ * A signer whose key ends: what is dated at its end or later is not trusted.
+ *
+ * @typedef {object} EndingSigner
+ * @property {string} id
+ * @property {number} until the end, in milliseconds since 1970
+ */
+
+/** @typedef {string | EndingSigner} TrustedSigner a signer's id, in any spelling; or a signer whose key ends */
+/** @typedef {"trusted" | "untrusted" | "unknown"} Trust */
 
 /** The DER of a SubjectPublicKeyInfo before an Ed25519 key's 32 bytes (RFC 8410, section 4). */
 const SPKI_PREFIX = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
@@ -16,6 +29,8 @@ const OPENSSH_PREFIX = [0, 0, 0, 11, ...utf8("ssh-ed25519"), 0, 0, 0, 32];
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 /** An encoding of 34 bytes has at most 47 characters; longer ones would only cost time. */
 const MAX_DID = 48;
+/** The end of a key is before the year 10000, in milliseconds since 1970. */
+const MAX_END = 253_402_300_799_999;
 const PEM_BEGIN = "-----BEGIN PUBLIC KEY-----", PEM_END = "-----END PUBLIC KEY-----";
 
 /**
@@ -49,22 +64,22 @@ export function signerId(key) {
 /**
  * What people compare: the SHA-256 of a key's SubjectPublicKeyInfo, as `proofmark key show` prints it.
  *
- * @param {string} id a signer's id, in any spelling
+ * @param {TrustedSigner} signer
  * @returns {Promise<string>} `sha256:` and 64 hex digits
  * @throws {Refused} when it is not an Ed25519 public key, or where there is no WebCrypto
  */
-export async function fingerprint(id) {
-  return sha256(Uint8Array.of(...SPKI_PREFIX, ...signerKey(id)));
+export async function fingerprint(signer) {
+  return sha256(Uint8Array.of(...SPKI_PREFIX, ...signerKey(typeof signer === "string" ? signer : signer.id)));
 }
 
 /**
  * The signers that a public key file names: PEM, an OpenSSH public key, a JWK, a JWK set, or a signer id.
  *
  * @param {string} text the content of the file
- * @returns {string[]} signer ids; empty when it names none
+ * @returns {TrustedSigner[]} a signer id each, or an `EndingSigner` for a JWK with the member `exp`; empty when it names none
  */
 export function readSigners(text) {
-  const content = text.trim();
+  const content = trimmed(text);
   if (content.startsWith("-----BEGIN")) return ids(fromPem(content));
   if (content.startsWith("ssh-ed25519 ")) return ids(after(OPENSSH_PREFIX, unbase64(content.split(" ")[1] ?? "")));
   const json = parsed(content);
@@ -72,7 +87,64 @@ export function readSigners(text) {
   if (!(json instanceof Map)) return [];
   const set = json.get("keys");
   // A set may hold keys of other kinds; those sign no receipts.
-  return (Array.isArray(set) ? set : [json]).flatMap(key => ids(fromJwk(key)));
+  return (Array.isArray(set) ? set : [json]).flatMap(key => (key instanceof Map ? fromJwk(key) : []));
+}
+
+/** The signers whom a caller trusts. */
+export class Signers {
+  #trusted;
+
+  /**
+   * @param {readonly TrustedSigner[]} trusted
+   * @throws {RangeError} if one of them is not a signer
+   */
+  constructor(trusted) {
+    this.#trusted = trusted.map(readTrusted);
+  }
+
+  /**
+   * The ids of those who count for a document of this date, each in its one spelling.
+   *
+   * @param {number} dated in milliseconds since 1970; `Infinity` without a date, when only those count whose key does not end
+   */
+  ids(dated) {
+    return this.#trusted.filter(({ until }) => until === null || dated < until).map(({ id }) => id);
+  }
+
+  /**
+   * The trust in the signer of a valid document of this date.
+   *
+   * @param {string} signer @param {number} dated
+   * @returns {Trust}
+   */
+  trust(signer, dated) {
+    if (this.#trusted.length === 0) return "unknown";
+    return this.ids(dated).includes(signer) ? "trusted" : "untrusted";
+  }
+
+  /** Whether a key is among them, ended or not. @param {string} signer */
+  has(signer) {
+    return this.#trusted.some(({ id }) => id === signer);
+  }
+}
+
+/** @param {TrustedSigner} trusted @returns {{ id: string, until: number | null }} */
+function readTrusted(trusted) {
+  if (typeof trusted === "string") return { id: trustedId(trusted), until: null };
+  const { id, until } = trusted ?? {};
+  // A key whose end is not a time is not taken for one without an end.
+  if (typeof id === "string" && Number.isFinite(until)) return { id: trustedId(id), until };
+  throw new RangeError("`trusted`: a signer is its id, or `{ id, until }` with the end in milliseconds since 1970");
+}
+
+/** @param {string} text */
+function trustedId(text) {
+  try {
+    return signerId(signerKey(text));
+  } catch (error) {
+    // A key that is left out would make a refusal of what somebody wanted to trust, or of nothing.
+    throw new RangeError(`\`trusted\`: ${error instanceof Error ? error.message : ""}`);
+  }
 }
 
 /** @param {Uint8Array | null} key */
@@ -101,15 +173,29 @@ function fromText(text) {
 /** @param {string} content */
 function fromPem(content) {
   if (!content.startsWith(PEM_BEGIN) || !content.endsWith(PEM_END)) return null;
-  return after(SPKI_PREFIX, unbase64(content.slice(PEM_BEGIN.length, -PEM_END.length).replace(/\s+/g, "")));
+  return after(SPKI_PREFIX, unbase64(withoutSpace(content.slice(PEM_BEGIN.length, -PEM_END.length))));
 }
 
-/** RFC 8037, section 2. @param {Json} jwk */
+/**
+ * RFC 8037, section 2. Its end is `exp`, as OpenID Federation 1.0 has it for keys of the past.
+ *
+ * @param {JsonObject} jwk
+ * @returns {TrustedSigner[]}
+ */
 function fromJwk(jwk) {
-  if (!(jwk instanceof Map) || jwk.get("kty") !== "OKP" || jwk.get("crv") !== "Ed25519") return null;
-  const x = jwk.get("x");
-  if (typeof x !== "string" || !/^[\w-]{43}$/.test(x)) return null;
-  return after([], unbase64(`${x.replaceAll("-", "+").replaceAll("_", "/")}=`));
+  const x = jwk.get("x"), exp = jwk.get("exp");
+  if (jwk.get("kty") !== "OKP" || jwk.get("crv") !== "Ed25519" || typeof x !== "string" || !/^[\w-]{43}$/.test(x)) return [];
+  const [id] = ids(after([], unbase64(`${x.replaceAll("-", "+").replaceAll("_", "/")}=`)));
+  if (id === undefined || exp === undefined) return id === undefined ? [] : [id];
+  const until = endOf(exp);
+  // A key whose end cannot be read is not taken for one without an end.
+  return until === null ? [] : [{ id, until }];
+}
+
+/** The end of a key in milliseconds, from seconds. @param {Json} exp */
+function endOf(exp) {
+  const millis = exp instanceof JsonNumber ? Number(exp.text) * 1000 : NaN;
+  return millis > -0.5 && Math.round(millis) < MAX_END ? Math.abs(Math.round(millis)) : null;
 }
 
 /**

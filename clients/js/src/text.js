@@ -3,6 +3,7 @@
 /** @typedef {string | ArrayBuffer | ArrayBufferView} Source text or bytes, as received */
 
 const MAX_SHOWN = 64;
+const WHITE_SPACE = /\p{White_Space}/u, ALL_WHITE_SPACE = /\p{White_Space}+/gu;
 /** Characters that cannot be seen, or that change the one before them. */
 const UNSEEN = /[\p{Grapheme_Extend}\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 /** @type {Readonly<Record<string, string>>} */
@@ -38,6 +39,23 @@ export function copied(source) {
 export function received(source) {
   if (typeof source !== "string") return copied(source);
   return /\p{Surrogate}/u.test(source) ? null : utf8(source);
+}
+
+/**
+ * The text without white space around it, which is Unicode's: that of `trim` has a byte order mark, and lacks U+0085.
+ *
+ * @param {string} text
+ */
+export function trimmed(text) {
+  let start = 0, end = text.length;
+  while (start < end && WHITE_SPACE.test(text.charAt(start))) start++;
+  while (start < end && WHITE_SPACE.test(text.charAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+/** @param {string} text */
+export function withoutSpace(text) {
+  return text.replace(ALL_WHITE_SPACE, "");
 }
 
 /**

@@ -4,23 +4,33 @@ import { PROFILES } from "./canonical.js";
 import { claimsDecision, readDecision } from "./decision.js";
 import { parse } from "./json.js";
 import { readHead } from "./head.js";
+import { unixMillis } from "./members.js";
 import { checkPasskey } from "./passkey.js";
 import { checkVerdict, readReceipt } from "./receipt.js";
 import { Refused } from "./refused.js";
 import { claimsSession } from "./session.js";
 import { checkShown } from "./shown.js";
 import { unsigned, verifyDocument, verifySignature } from "./signature.js";
-import { signerId, signerKey } from "./signer.js";
+import { Signers } from "./signer.js";
 
 /** @typedef {import("./json.js").Json} Json */
 /** @typedef {import("./json.js").JsonObject} JsonObject */
 /** @typedef {import("./number.js").Profile} Profile */
 /** @typedef {import("./receipt.js").Receipt} Receipt */
+/** @typedef {import("./signer.js").Trust} Trust */
+/** @typedef {import("./signer.js").TrustedSigner} TrustedSigner */
 /** @typedef {import("./text.js").Source} Source */
 
 /** @typedef {"receipt" | "decision_receipt" | "session_entry" | "chain_head"} Kind */
 /** @typedef {"valid" | "invalid" | "undecidable"} Answer */
-/** @typedef {"trusted" | "untrusted" | "unknown"} Trust */
+
+/** @type {Readonly<Record<Kind, readonly string[]>>} The path to the date. */
+const DATES = {
+  receipt: ["verified_at"],
+  decision_receipt: ["binding", "decided_at"],
+  session_entry: ["at"],
+  chain_head: ["signed_at"],
+};
 
 /**
  * The verification of one document.
@@ -39,7 +49,7 @@ import { signerId, signerKey } from "./signer.js";
 
 /**
  * @typedef {object} Options
- * @property {readonly string[]} [trusted] ids of the signers whom you trust, in any spelling; without any, trust is `unknown`
+ * @property {readonly TrustedSigner[]} [trusted] the signers whom you trust; without any, trust is `unknown`
  * @property {Profile} [profile] the canonical form that the issuer hashes
  */
 
@@ -53,7 +63,7 @@ import { signerId, signerKey } from "./signer.js";
  */
 export async function verify(source, { trusted = [], profile = "vrf" } = {}) {
   if (!PROFILES.includes(profile)) throw new RangeError(`unknown profile: write one of ${PROFILES.join(", ")}`);
-  const signers = trustedSigners(trusted);
+  const signers = new Signers(trusted);
   const [document, refused] = read(source);
   if (refused || document === undefined) return refusedBecause("receipt", refused, document);
   if (document instanceof Map && claimsDecision(document)) {
@@ -82,12 +92,12 @@ export async function verify(source, { trusted = [], profile = "vrf" } = {}) {
  * Verifies a signed chain head. Whether a chain ends there is `verifyChain`.
  *
  * @param {Source} source
- * @param {{ trusted?: readonly string[] }} [options]
+ * @param {{ trusted?: readonly TrustedSigner[] }} [options]
  * @returns {Promise<Verification>}
  * @throws {RangeError} if an option is not valid
  */
 export async function verifyHead(source, { trusted = [] } = {}) {
-  const signers = trustedSigners(trusted);
+  const signers = new Signers(trusted);
   const [document, refused] = read(source);
   if (refused || document === undefined) return refusedBecause("chain_head", refused, document);
   return judged("chain_head", document, signers, () => {
@@ -97,20 +107,15 @@ export async function verifyHead(source, { trusted = [] } = {}) {
 }
 
 /**
- * The ids of trusted signers, each in its one spelling.
+ * The date by which the keys of signers end: what the document says, in milliseconds since 1970.
  *
- * @param {readonly string[]} trusted
- * @returns {string[]}
+ * @param {Kind} kind @param {Json | undefined} document
+ * @returns {number} `Infinity` where it says none: after the end of every key
  */
-export function trustedSigners(trusted) {
-  return trusted.map(text => {
-    try {
-      return signerId(signerKey(text));
-    } catch (error) {
-      // A key that is left out would make a refusal of what somebody wanted to trust, or of nothing.
-      throw new RangeError(`\`trusted\`: ${error instanceof Error ? error.message : ""}`);
-    }
-  });
+export function dateOf(kind, document) {
+  let value = document;
+  for (const name of DATES[kind]) value = value instanceof Map ? value.get(name) : undefined;
+  return (typeof value === "string" ? unixMillis(value) : null) ?? Infinity;
 }
 
 /** @param {Receipt} receipt @param {Profile} profile @returns {Promise<string>} */
@@ -135,7 +140,7 @@ function read(source) {
 }
 
 /**
- * @param {Kind} kind @param {Json} document @param {readonly string[]} signers
+ * @param {Kind} kind @param {Json} document @param {Signers} signers
  * @param {() => Promise<string>} check gives the signer
  * @returns {Promise<Verification>}
  */
@@ -147,7 +152,7 @@ async function judged(kind, document, signers, check) {
     if (error instanceof Refused) return refusedBecause(kind, error, document);
     throw error;
   }
-  const trust = signers.length === 0 ? "unknown" : signers.includes(signer) ? "trusted" : "untrusted";
+  const trust = signers.trust(signer, dateOf(kind, document));
   return { kind, answer: "valid", trust, signer, cause: null, message: null, help: null, wouldVerifyUnder: null, document };
 }
 
@@ -172,6 +177,7 @@ function refusedBecause(kind, refused, document) {
 
 /** Causes that another canonical form can explain. */
 const OF_THE_FORM = ["content_hash_mismatch", "number_not_exact", "number_not_finite", "integer_too_long"];
+const NOBODY = new Signers([]);
 const RESPELT = "`signature.signer_id` is not in the one spelling";
 
 /**
@@ -186,7 +192,7 @@ async function hint({ cause, message, document }, asked) {
   if (!explained || document === undefined) return null;
   for (const profile of PROFILES) {
     if (profile === asked) continue;
-    const other = await judged("receipt", document, [], () => verifyReceipt(readReceipt(document), profile));
+    const other = await judged("receipt", document, NOBODY, () => verifyReceipt(readReceipt(document), profile));
     if (other.answer === "valid") return profile;
   }
   return null;

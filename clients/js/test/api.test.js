@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { Refused, canonical, fingerprint, hashFile, parse, placesOf, readSigners, splitDocuments, toText, verify, verifyChain, verifyHead } from "../src/index.js";
-import { BINARY } from "./binary.js";
+import { BINARY, lines } from "./binary.js";
 import { allVectors, PACKAGE } from "./data.js";
 import { sign, testKeys, unsignedDocument } from "./mutants.js";
 
@@ -20,7 +20,8 @@ test("trust is a matter of the caller's list, and never of a document that is no
   assert.equal(await trustOf(ISSUED, [other.id]), "untrusted");
   assert.equal(await trustOf(ISSUED, [other.id, issuer.id]), "trusted");
   assert.equal(await trustOf(ISSUED.replace("partial", "pass"), [issuer.id]), "unknown");
-  for (const trusted of [[""], ["me"], [issuer.id.slice(0, -1)], ["-----BEGIN PRIVATE KEY-----"]]) {
+  const ends = [undefined, null, NaN, Infinity, "1", new Date(1)].map(until => [{ id: issuer.id, until }]);
+  for (const trusted of [[""], ["me"], [issuer.id.slice(0, -1)], ["-----BEGIN PRIVATE KEY-----"], [{ until: 1 }], [{ id: "me", until: 1 }], [null], ...ends]) {
     await assert.rejects(verify(ISSUED, { trusted }), RangeError);
     await assert.rejects(verifyHead(ISSUED, { trusted }), RangeError);
     await assert.rejects(verifyChain([ISSUED], { trusted }), RangeError);
@@ -90,6 +91,41 @@ test("keys are read from every form of file", async context => {
     assert.ok(run("show").includes(await fingerprint(forms[0][0])));
   } finally {
     rmSync(home, { recursive: true });
+  }
+});
+
+test("a key with an end is trusted up to it, as the binary does", async context => {
+  const [issuer] = await testKeys(), { id, raw } = issuer, dated = 1771461960;
+  const x = btoa(String.fromCharCode(...raw)).replaceAll("+", "-").replaceAll("/", "_").replace("=", "");
+  const [ending] = readSigners(`{"kty":"OKP","crv":"Ed25519","x":"${x}","exp":1}`);
+  assert.deepEqual(ending, { id, until: 1000 });
+  assert.equal(await fingerprint(ending), await fingerprint(id));
+  assert.equal((await verify(ISSUED, { trusted: [ending] })).trust, "untrusted");
+  assert.equal((await verify(ISSUED, { trusted: [ending, id] })).trust, "trusted");
+  const { documents, head } = vectors["linked.json"].decisions_and_their_head;
+  for (const [until, trust] of [[4e12, "trusted"], [1, "untrusted"]]) {
+    const trusted = [{ id, until }];
+    assert.equal((await verifyHead(head, { trusted })).trust, trust);
+    assert.equal((await verifyChain(documents, { head, trusted })).trust, trust);
+  }
+  if (!BINARY) return context.skip("PROOFMARK_BINARY names no binary");
+  const folder = mkdtempSync(join(tmpdir(), "proofmark-js-"));
+  try {
+    const documentOf = kind => unsignedDocument(kind, "00000000-0000-4000-8000-000000000000", {}, id);
+    const signed = await Promise.all([0, 1, 2].map(async kind => toText(await sign(documentOf(kind), issuer))));
+    writeFileSync(join(folder, "documents"), signed.join("\n"));
+    for (const exp of ["0", "-1", "-0.0004", `${dated}`, `${dated}.0004`, `${dated}.0007`, `${dated + 1}`, "1e9", "1e400", "null", '"1"']) {
+      const jwk = `{"kty":"OKP","crv":"Ed25519","x":"${x}","exp":${exp}}`, trusted = readSigners(jwk);
+      writeFileSync(join(folder, "key.jwk"), jwk);
+      if (trusted.length === 0) {
+        assert.throws(() => lines(folder, ["--trust", "./key.jwk", "documents"]), /no Ed25519 public key/, exp);
+        continue;
+      }
+      const found = await Promise.all(signed.map(async document => (await verify(document, { trusted })).trust));
+      assert.deepEqual(found, lines(folder, ["--trust", "./key.jwk", "documents"]).map(({ trust }) => trust), exp);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 

@@ -277,6 +277,26 @@ test("text can be pasted, keys written and everything removed by keyboard alone"
   await close();
 });
 
+test("a key that has ended is not trusted for what is dated later", options, async () => {
+  const { id, files } = await everything(), { page, noise, close } = await checkPage();
+  const x = Buffer.from(id, "base64").subarray(12).toString("base64url");
+  const jwk = end => file(`key-${end}.jwk`, `{"kty":"OKP","crv":"Ed25519","x":"${x}","exp":${end}}`);
+  const named = name => page.locator("#results > article").filter({ hasText: name });
+  await drop(page, ...files.filter(({ name }) => ["issued.json", "chain.jsonl", "head.json"].includes(name)), jwk(1));
+  await page.getByLabel("I trust this key").check();
+  assert.match(await page.locator("#keys").innerText(), /ends .*1970-01-01T00:00:01\.000Z/);
+  for (const name of ["issued.json", "chain.jsonl", "head.json"]) {
+    assert.match(await named(name).innerText(), /Dated when the key that you trust had ended/, name);
+  }
+  await page.setInputFiles("#files", [jwk(4000000000)]);
+  await page.getByLabel("I trust this key").nth(1).check();
+  for (const name of ["issued.json", "chain.jsonl", "head.json"]) {
+    assert.match(await named(name).innerText(), /Signed by a key that you trust/, name);
+  }
+  assert.deepEqual(noise, []);
+  await close();
+});
+
 test("files can be dropped anywhere on the page", options, async () => {
   const { files } = await everything(), { page, close } = await checkPage();
   const text = files[0].buffer.toString();

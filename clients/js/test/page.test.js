@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { inspect } from "../page/inspect.js";
 import { pieces } from "../page/visible.js";
 import { answerOf, summaryOf } from "../page/words.js";
+import { Signers } from "../src/signer.js";
 import { verify } from "../src/verify.js";
 import { allVectors, PACKAGE } from "./data.js";
 import { mutant, testKeys } from "./mutants.js";
@@ -60,6 +61,15 @@ test("a file is taken for what it is", async () => {
   assert.equal((await of(chain.documents[0])).shown[0].verification.answer, "valid");
   assert.deepEqual(await of(`-----BEGIN PUBLIC KEY-----\n${id}\n-----END PUBLIC KEY-----\n`), { kind: "keys", signers: [id] });
   assert.deepEqual(await of(`${id}\n`), { kind: "keys", signers: [id] });
+  const x = Buffer.from(id, "base64").subarray(12).toString("base64url");
+  const jwk = `{"kty":"OKP","crv":"Ed25519","x":"${x}","exp":1}`;
+  assert.deepEqual(await of(jwk), { kind: "keys", signers: [{ id, until: 1000 }] });
+  // What the command does not take for a key is none here.
+  for (const before of ["\ufeff", Uint8Array.of(0xff)]) assert.equal((await of(before, `${id}\n`)).kind, "documents");
+  const { documents } = chain, dates = (await of(documents.join("\n"))).chain.signers;
+  assert.deepEqual([...dates.keys()], [id]);
+  assert.equal(new Signers([{ id, until: dates.get(id) }]).trust(id, dates.get(id)), "untrusted");
+  assert.equal(new Signers([{ id, until: dates.get(id) + 1 }]).trust(id, dates.get(id)), "trusted");
   assert.deepEqual(await of("-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n"), { kind: "private_key" });
   assert.deepEqual(await of(""), { kind: "empty" });
   assert.deepEqual(await inspect({ size: 1 << 30 }), { kind: "too_large" });

@@ -6,7 +6,7 @@ import { verifyStrictly } from "../src/ed25519.js";
 import { readHead } from "../src/head.js";
 import { parse } from "../src/json.js";
 import { Refused } from "../src/refused.js";
-import { signerId, signerKey } from "../src/signer.js";
+import { readSigners, signerId, signerKey } from "../src/signer.js";
 import { hex, utf8 } from "../src/text.js";
 import { verify, verifyHead } from "../src/verify.js";
 
@@ -22,6 +22,7 @@ const VECTORS = {
   "decision.json": document,
   "passkey.json": document,
   "signer.json": signer,
+  "keyfile.json": keyFile,
 };
 
 /** The cases of a file of `vectors/` that are not answered as they should be. */
@@ -72,6 +73,18 @@ async function chain(one) {
 async function signer(one) {
   const [key, code] = attempt(() => hex(signerKey(one.text)));
   return code ?? (key === one.key ? "ok" : key);
+}
+
+async function keyFile(one) {
+  const signers = readSigners(one.text);
+  const read = signers.map(found => {
+    const { id, until } = typeof found === "string" ? { id: found } : found;
+    return { key: hex(signerKey(id)), until };
+  });
+  if (JSON.stringify(read) !== JSON.stringify(one.signers ?? [])) return JSON.stringify(read);
+  if (one.document === undefined) return signers.length > 0 ? "ok" : "no_key";
+  const { answer, trust } = await verify(one.document, { trusted: signers });
+  return answer === "valid" && trust === one.trust ? "ok" : `${answer}, ${trust}`;
 }
 
 /** The cause, or `valid`; or what else is not as the case says. */
@@ -130,7 +143,7 @@ function options({ trusted = [], profile = "vrf" }) {
 }
 
 function bytesOf(one, text, digits) {
-  const bytes = one[digits] === undefined ? utf8(one[text]) : unhexed(one[digits]);
+  const bytes = one[digits] === undefined ? utf8(one[text] + (one.then ?? "").repeat(one.times ?? 0)) : unhexed(one[digits]);
   const spaces = new Uint8Array(one.spaces_before ?? 0).fill(0x20);
   return Uint8Array.from([...spaces, ...bytes]);
 }

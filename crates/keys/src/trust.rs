@@ -179,6 +179,11 @@ pub fn signers_in(text: &str) -> Result<Vec<DatedKey>, TrustError> {
 
 fn openssh(line: &str) -> Option<SignerId> {
     let key = PublicKey::from_openssh(line).ok()?;
+    let encoded = |line: &str| line.trim_end().split(' ').nth(1).map(str::to_owned);
+    // `ssh-key` takes any declared length that is not less than the 32 bytes of the key.
+    if encoded(line) != encoded(&key.to_openssh().ok()?) {
+        return None;
+    }
     key.key_data().ed25519().map(|key| SignerId::from_bytes(key.0))
 }
 

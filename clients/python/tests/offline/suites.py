@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from proofmark_sdk.offline import Refused, Verification, canonical, parse, verify, verify_head
+from proofmark_sdk.offline import EndingSigner, Refused, Verification, canonical, parse, read_signers, verify, verify_head
 from proofmark_sdk.offline.chain import Chain
 from proofmark_sdk.offline.ed25519 import verify_strictly
 from proofmark_sdk.offline.head import read_head
@@ -64,7 +64,7 @@ def attempt(read: Callable[[], Any]) -> tuple[Any, str | None]:
 
 
 def bytes_of(one: dict[str, Any], text: str, digits: str) -> bytes:
-    data = bytes.fromhex(one[digits]) if digits in one else one[text].encode()
+    data = bytes.fromhex(one[digits]) if digits in one else (one[text] + one.get("then", "") * one.get("times", 0)).encode()
     return b" " * one.get("spaces_before", 0) + data
 
 
@@ -109,6 +109,23 @@ def _signer(one: dict[str, Any]) -> str:
     return code or ("ok" if key == one["key"] else key)
 
 
+def _key_file(one: dict[str, Any]) -> str:
+    signers = read_signers(one["text"])
+    read = [
+        {"key": signer_key(found.id).hex(), "until": found.until}
+        if isinstance(found, EndingSigner)
+        else {"key": signer_key(found).hex()}
+        for found in signers
+    ]
+    if read != one.get("signers", []):
+        return repr(read)
+    if "document" in one:
+        found = verify(one["document"], trusted=signers)
+        if (found.answer, found.trust) != ("valid", one["trust"]):
+            return f"{found.answer}, {found.trust}"
+    return "ok" if signers else "no_key"
+
+
 VECTORS = {
     "json.json": _json,
     "receipt.json": _receipt,
@@ -118,6 +135,7 @@ VECTORS = {
     "decision.json": _document,
     "passkey.json": _document,
     "signer.json": _signer,
+    "keyfile.json": _key_file,
 }
 
 

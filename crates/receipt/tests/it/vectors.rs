@@ -123,7 +123,7 @@ fn trusted(case: &Object) -> Vec<SignerId> {
     signers.iter().map(|signer| signer.as_str().unwrap().parse().unwrap()).collect()
 }
 
-/// The document of a case, after `spaces_before` spaces.
+/// The document of a case, after `spaces_before` spaces and before `times` times the text `then`.
 fn bytes(case: &Object, text_name: &str, hex_name: &str) -> Vec<u8> {
     let spaces = case.get("spaces_before").and_then(Json::as_number).and_then(|count| count.as_u64());
     let mut bytes = vec![b' '; spaces.unwrap_or(0).try_into().unwrap()];
@@ -131,6 +131,9 @@ fn bytes(case: &Object, text_name: &str, hex_name: &str) -> Vec<u8> {
         Some(digits) => bytes.extend(unhex(digits)),
         None => bytes.extend_from_slice(text(case, text_name).as_bytes()),
     }
+    let times = case.get("times").and_then(Json::as_number).and_then(|count| count.as_u64());
+    let then = optional_text(case, "then").unwrap_or_default();
+    bytes.extend(then.repeat(times.unwrap_or(0).try_into().unwrap()).bytes());
     bytes
 }
 

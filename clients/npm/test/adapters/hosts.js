@@ -1,0 +1,96 @@
+/**
+ * One agent for each adapter: its model is scripted to call the tool `refund` once, with the arguments that a test gives. Each runs to its end,
+ * and returns what its model was told of the call.
+ */
+
+import { existsSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { folder } from "../support.js";
+
+const MODULES = process.env.PROOFMARK_NODE_MODULES;
+/** The oldest Node.js that the frameworks run on. */
+const NODE = 22;
+
+const PARAMETERS = {
+  type: "object",
+  properties: { amount: { type: "number" }, ticket: { type: "string" } },
+  required: ["amount"], additionalProperties: false,
+};
+
+/** A module of the folder of packages. */
+async function load(name) {
+  const place = folder(), file = join(place, "load.mjs");
+  symlinkSync(MODULES, join(place, "node_modules"));
+  writeFileSync(file, "export default name => import(name);");
+  const { default: load } = await import(pathToFileURL(file));
+  return load(name);
+}
+
+/** Why the tests of a package are left out; undefined if they are not. */
+function missing(name) {
+  if (!MODULES || !existsSync(join(MODULES, name, "package.json"))) return `PROOFMARK_NODE_MODULES names no folder with ${name}`;
+  return Number(process.versions.node.split(".")[0]) < NODE ? `${name} needs Node.js ${NODE}` : undefined;
+}
+
+/** What the tool does. */
+function refunds(ran) {
+  return async input => {
+    const { amount, ticket } = input ?? {};
+    ran.push(ticket === undefined ? { amount } : { amount, ticket });
+    return `refunded ${amount}`;
+  };
+}
+
+const USAGE = { inputTokens: { total: 1, noCache: 1 }, outputTokens: { total: 1, text: 1 } };
+
+/** A model of the AI SDK, and what it was told of its call. */
+async function scripted(args) {
+  const { MockLanguageModelV4, simulateReadableStream } = await load("ai/test");
+  const told = [];
+  const call = { type: "tool-call", toolCallId: "call-1", toolName: "refund", input: JSON.stringify(args) };
+  const answer = ({ prompt }) => {
+    const results = prompt.filter(({ role }) => role === "tool").flatMap(({ content }) => content).filter(({ type }) => type === "tool-result");
+    told.push(...results.map(({ output }) => output.value ?? output.reason));
+    return results.length > 0 ? "stop" : "tool-calls";
+  };
+  const finish = unified => ({ finishReason: { unified, raw: unified }, usage: USAGE });
+  const text = [{ type: "text-start", id: "1" }, { type: "text-delta", id: "1", delta: "done" }, { type: "text-end", id: "1" }];
+  const model = new MockLanguageModelV4({
+    doGenerate: async options => {
+      const unified = answer(options);
+      return { content: unified === "stop" ? [{ type: "text", text: "done" }] : [call], warnings: [], ...finish(unified) };
+    },
+    doStream: async options => {
+      const unified = answer(options);
+      const chunks = [{ type: "stream-start", warnings: [] }, ...unified === "stop" ? text : [call], { type: "finish", ...finish(unified) }];
+      return { stream: simulateReadableStream({ chunks, chunkDelayInMs: null, initialDelayInMs: null }) };
+    },
+  });
+  return { model, told };
+}
+
+function ai({ streams = false, approves = false } = {}) {
+  return async (guard, args, ran) => {
+    const { generateText, streamText, isStepCount, tool, jsonSchema } = await load("ai");
+    const { approvals, guardedTools } = await import("proofmark/ai");
+    const { model, told } = await scripted(args);
+    const refund = tool({ description: "Refunds.", inputSchema: jsonSchema(PARAMETERS), execute: refunds(ran) });
+    const more = approves ? { toolApproval: approvals(guard) } : {};
+    const options = { model, tools: guardedTools(guard, { refund }), prompt: "refund", stopWhen: isStepCount(3), ...more };
+    const done = streams ? streamText({ ...options, onError: () => {} }) : await generateText(options);
+    const asked = (await done.content).find(({ type }) => type === "tool-approval-request");
+    return told[0] ?? asked?.reason;
+  };
+}
+
+/** Each host, and the package that has to be installed for it. */
+export const HOSTS = {
+  "ai, generateText": [ai(), "ai"],
+  "ai, streamText": [ai({ streams: true }), "ai"],
+  "ai, generateText with approvals": [ai({ approves: true }), "ai"],
+  "ai, streamText with approvals": [ai({ streams: true, approves: true }), "ai"],
+};
+
+for (const host of Object.values(HOSTS)) host[1] = missing(host[1]);

@@ -3,6 +3,7 @@
  * and returns what its model was told of the call.
  */
 
+import assert from "node:assert/strict";
 import { existsSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -85,12 +86,35 @@ function ai({ streams = false, approves = false } = {}) {
   };
 }
 
+/** What a person is told of a call for which the host waits: it shows the call, and not why. */
+function interrupted(guard, args) {
+  return guard.check("refund", args).catch(error => error.message);
+}
+
+function openaiAgents({ interrupts = false } = {}) {
+  return async (guard, args, ran) => {
+    const { Agent, Runner, tool } = await load("@openai/agents");
+    const { ScriptedModel, assistantMessage, functionCall } = await load("@openai/agents-core/testing");
+    const { guardedTools } = await import("proofmark/openai-agents");
+    const refund = tool({ name: "refund", description: "Refunds.", parameters: PARAMETERS, strict: false, execute: refunds(ran) });
+    const model = new ScriptedModel([[functionCall("refund", args, { callId: "call-1" })], [assistantMessage("done")]]);
+    const agent = new Agent({ name: "shop", model, tools: guardedTools(guard, [refund], { interrupts }) });
+    const done = await new Runner({ tracingDisabled: true }).run(agent, "refund");
+    const told = done.newItems.find(({ type }) => type === "tool_call_output_item");
+    if (told) return told.output;
+    assert.equal(done.interruptions.length, 1);
+    return interrupted(guard, args);
+  };
+}
+
 /** Each host, and the package that has to be installed for it. */
 export const HOSTS = {
   "ai, generateText": [ai(), "ai"],
   "ai, streamText": [ai({ streams: true }), "ai"],
   "ai, generateText with approvals": [ai({ approves: true }), "ai"],
   "ai, streamText with approvals": [ai({ streams: true, approves: true }), "ai"],
+  "@openai/agents": [openaiAgents(), "@openai/agents"],
+  "@openai/agents with interrupts": [openaiAgents({ interrupts: true }), "@openai/agents"],
 };
 
 for (const host of Object.values(HOSTS)) host[1] = missing(host[1]);

@@ -107,6 +107,17 @@ function openaiAgents({ interrupts = false } = {}) {
   };
 }
 
+async function mastra(guard, args, ran) {
+  const { Agent } = await load("@mastra/core/agent");
+  const { createTool } = await load("@mastra/core/tools");
+  const { guardHooks } = await import("proofmark/mastra");
+  const { model, told } = await scripted(args);
+  const refund = createTool({ id: "refund", description: "Refunds.", inputSchema: PARAMETERS, execute: refunds(ran) });
+  const agent = new Agent({ id: "shop", name: "shop", instructions: "Refund.", model, tools: { refund }, hooks: guardHooks(guard) });
+  await agent.generate("refund", { maxSteps: 3 });
+  return told[0];
+}
+
 /** Each host, and the package that has to be installed for it. */
 export const HOSTS = {
   "ai, generateText": [ai(), "ai"],
@@ -115,6 +126,7 @@ export const HOSTS = {
   "ai, streamText with approvals": [ai({ streams: true, approves: true }), "ai"],
   "@openai/agents": [openaiAgents(), "@openai/agents"],
   "@openai/agents with interrupts": [openaiAgents({ interrupts: true }), "@openai/agents"],
+  "@mastra/core": [mastra, "@mastra/core"],
 };
 
 for (const host of Object.values(HOSTS)) host[1] = missing(host[1]);

@@ -15,7 +15,7 @@ before(async () => {
   server = await serve();
 });
 
-const guardOf = (decider = server.agent) => new Guard(decider, { agent: "bot", classes: { refund: "payment" } });
+const guardOf = (decider = server.agent) => new Guard(decider, { agent: "bot", classes: { refund: "payment", mcp__shop__refund: "payment" } });
 const json = (response, text) => response.writeHead(200, { "content-type": "application/json" }).end(text);
 
 /** An error with all that it was made of: frameworks wrap it. */

@@ -9,8 +9,11 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { folder } from "../support.js";
+import { anthropic } from "./anthropic.js";
 
 const MODULES = process.env.PROOFMARK_NODE_MODULES;
+/** The program that the Claude Agent SDK runs. */
+const CLAUDE = `@anthropic-ai/claude-code-linux-${process.arch}`;
 /** The oldest Node.js that the frameworks run on. */
 const NODE = 22;
 
@@ -118,6 +121,30 @@ async function mastra(guard, args, ran) {
   return told[0];
 }
 
+async function claude(guard, args, ran) {
+  const { createSdkMcpServer, query, tool } = await load("@anthropic-ai/claude-agent-sdk");
+  const { z } = await load("zod");
+  const { guardHooks } = await import("proofmark/claude-agent-sdk");
+  const { url, told } = await anthropic("mcp__shop__refund", args);
+  const refund = refunds(ran);
+  const shape = { amount: z.number(), ticket: z.string().optional() };
+  const tools = [tool("refund", "Refunds.", shape, async input => ({ content: [{ type: "text", text: await refund(input) }] }))];
+  const home = folder();
+  const env = {
+    PATH: process.env.PATH, HOME: home, CLAUDE_CONFIG_DIR: home, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "none",
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1",
+    // Else it asks questions when it is run as root.
+    IS_SANDBOX: "1",
+  };
+  const options = {
+    cwd: home, env, hooks: guardHooks(guard), mcpServers: { shop: createSdkMcpServer({ name: "shop", tools }) }, model: "claude-sonnet-4-5",
+    pathToClaudeCodeExecutable: join(MODULES, CLAUDE, "claude"), permissionMode: "bypassPermissions", allowDangerouslySkipPermissions: true,
+    settingSources: [], tools: [], maxTurns: 3,
+  };
+  for await (const message of query({ prompt: "refund", options })) if (process.env.SHOW) console.log(JSON.stringify(message).slice(0, 300));
+  return told[0];
+}
+
 /** Each host, and the package that has to be installed for it. */
 export const HOSTS = {
   "ai, generateText": [ai(), "ai"],
@@ -127,6 +154,7 @@ export const HOSTS = {
   "@openai/agents": [openaiAgents(), "@openai/agents"],
   "@openai/agents with interrupts": [openaiAgents({ interrupts: true }), "@openai/agents"],
   "@mastra/core": [mastra, "@mastra/core"],
+  "@anthropic-ai/claude-agent-sdk": [claude, CLAUDE],
 };
 
 for (const host of Object.values(HOSTS)) host[1] = missing(host[1]);

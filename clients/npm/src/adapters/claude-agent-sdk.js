@@ -5,7 +5,7 @@ import { NotAllowed, Terminal, Upstream } from "../not_allowed.js";
 /** @typedef {import("../guard.js").Guard} Guard */
 /** @typedef {import("../decision.js").Decision} Decision */
 
-/** How long the host waits for a decision, in seconds: longer than any guard does, since a hook that it gave up on would not block. */
+/** How long the host waits for a decision, in seconds: longer than any guard waits for a review. */
 const TIMEOUT_SECONDS = 2 * 86_400;
 /** How many calls are remembered that were allowed by the guard and never ran, as where the host's own rules forbid them. */
 const MAX_BEGUN = 10_000;

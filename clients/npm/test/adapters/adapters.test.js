@@ -10,9 +10,11 @@ import { HOSTS } from "./hosts.js";
 
 const ARGS = { amount: 20, ticket: "T-1" };
 
-let server;
+let server, gone;
+const { home, policy } = homeWithReviewers();
 before(async () => {
-  server = await serve();
+  [server, gone] = await Promise.all([serve(), serve()]);
+  await gone.stop();
 });
 
 const guardOf = (decider = server.agent) => new Guard(decider, { agent: "bot", classes: { refund: "payment", mcp__shop__refund: "payment" } });
@@ -39,8 +41,6 @@ async function answeredBy(handler, options = {}) {
 for (const [name, [host, skip]] of Object.entries(HOSTS)) {
   describe(name, { skip }, () => {
     test("the server is gone", async () => {
-      const gone = await serve();
-      await gone.stop();
       assert.match(await doesNotRun(host, guardOf(gone.agent)), /was not executed, because there is no decision/);
     });
 
@@ -89,8 +89,12 @@ for (const [name, [host, skip]] of Object.entries(HOSTS)) {
       assert.match(said, /\/ui\/decisions\//);
     });
 
+    test("a call that ends the path does not run", async () => {
+      assert.match(await doesNotRun(host, guardOf(), { ...ARGS, amount: -1 }), /A refund does not take money\. Stop here/);
+    });
+
     test("a call is decided on without a server", async () => {
-      const { home, policy } = homeWithReviewers(), ran = [];
+      const ran = [];
       const guard = guardOf(new Local({ policy, home, binary: BINARY }));
       assert.match(await host(guard, ARGS, ran), /refunded 20/);
       assert.deepEqual(ran, [ARGS]);

@@ -10,8 +10,8 @@ export async function anthropic(tool, args) {
   const url = await fake(async (request, response) => {
     const asked = request.method === "POST" && request.url.startsWith("/v1/messages?") ? JSON.parse(await bodyOf(request)) : undefined;
     if (!asked?.stream) return response.writeHead(200, { "content-type": "application/json" }).end('{"input_tokens": 1}');
-    const results = asked.messages.flatMap(({ content }) => content).filter(({ type }) => type === "tool_result");
-    told.push(...results.map(({ content }) => typeof content === "string" ? content : content.map(({ text }) => text).join(" ")));
+    const results = resultsOf(asked.messages);
+    told.push(...results);
     // Hosts ask for titles and the like without tools.
     const calls = asked.tools?.length > 0 && results.length === 0;
     const events = calls ? called(tool, args) : said("done");
@@ -19,6 +19,12 @@ export async function anthropic(tool, args) {
     response.end(events.map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""));
   });
   return { url, told };
+}
+
+/** What messages say of calls. */
+export function resultsOf(messages) {
+  const results = messages.flatMap(({ content }) => content).filter(({ type }) => type === "tool_result");
+  return results.map(({ content }) => typeof content === "string" ? content : content.map(({ text }) => text).join(" "));
 }
 
 const called = (name, args) => message({ type: "tool_use", id: "toolu_1", name, input: {} }, { type: "input_json_delta", partial_json: JSON.stringify(args) }, "tool_use");

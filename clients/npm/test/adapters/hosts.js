@@ -4,39 +4,20 @@
  */
 
 import assert from "node:assert/strict";
-import { existsSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 
 import { folder } from "../support.js";
-import { anthropic } from "./anthropic.js";
+import { anthropic, resultsOf } from "./anthropic.js";
+import { MODULES, load, missing } from "./modules.js";
 
-const MODULES = process.env.PROOFMARK_NODE_MODULES;
 /** The program that the Claude Agent SDK runs. */
 const CLAUDE = `@anthropic-ai/claude-code-linux-${process.arch}`;
-/** The oldest Node.js that the frameworks run on. */
-const NODE = 22;
 
 const PARAMETERS = {
   type: "object",
   properties: { amount: { type: "number" }, ticket: { type: "string" } },
   required: ["amount"], additionalProperties: false,
 };
-
-/** A module of the folder of packages. */
-async function load(name) {
-  const place = folder(), file = join(place, "load.mjs");
-  symlinkSync(MODULES, join(place, "node_modules"));
-  writeFileSync(file, "export default name => import(name);");
-  const { default: load } = await import(pathToFileURL(file));
-  return load(name);
-}
-
-/** Why the tests of a package are left out; undefined if they are not. */
-function missing(name) {
-  if (!MODULES || !existsSync(join(MODULES, name, "package.json"))) return `PROOFMARK_NODE_MODULES names no folder with ${name}`;
-  return Number(process.versions.node.split(".")[0]) < NODE ? `${name} needs Node.js ${NODE}` : undefined;
-}
 
 /** What the tool does. */
 function refunds(ran) {
@@ -50,7 +31,7 @@ function refunds(ran) {
 const USAGE = { inputTokens: { total: 1, noCache: 1 }, outputTokens: { total: 1, text: 1 } };
 
 /** A model of the AI SDK, and what it was told of its call. */
-async function scripted(args) {
+export async function scripted(args) {
   const { MockLanguageModelV4, simulateReadableStream } = await load("ai/test");
   const told = [];
   const call = { type: "tool-call", toolCallId: "call-1", toolName: "refund", input: JSON.stringify(args) };
@@ -75,12 +56,18 @@ async function scripted(args) {
   return { model, told };
 }
 
+/** The tool, as the AI SDK has tools. */
+export async function refundOf(ran) {
+  const { tool, jsonSchema } = await load("ai");
+  return tool({ description: "Refunds.", inputSchema: jsonSchema(PARAMETERS), execute: refunds(ran) });
+}
+
 function ai({ streams = false, approves = false } = {}) {
   return async (guard, args, ran) => {
-    const { generateText, streamText, isStepCount, tool, jsonSchema } = await load("ai");
+    const { generateText, streamText, isStepCount } = await load("ai");
     const { approvals, guardedTools } = await import("proofmark/ai");
     const { model, told } = await scripted(args);
-    const refund = tool({ description: "Refunds.", inputSchema: jsonSchema(PARAMETERS), execute: refunds(ran) });
+    const refund = await refundOf(ran);
     const more = approves ? { toolApproval: approvals(guard) } : {};
     const options = { model, tools: guardedTools(guard, { refund }), prompt: "refund", stopWhen: isStepCount(3), ...more };
     const done = streams ? streamText({ ...options, onError: () => {} }) : await generateText(options);
@@ -94,15 +81,21 @@ function interrupted(guard, args) {
   return guard.check("refund", args).catch(error => error.message);
 }
 
-function openaiAgents({ interrupts = false } = {}) {
+/** An agent of the OpenAI Agents SDK, and what runs it. */
+export async function scriptedAgent(guard, args, ran, { interrupts = false, needsApproval = false } = {}) {
+  const { Agent, Runner, tool } = await load("@openai/agents");
+  const { ScriptedModel, assistantMessage, functionCall } = await load("@openai/agents-core/testing");
+  const { guardedTools } = await import("proofmark/openai-agents");
+  const refund = tool({ name: "refund", description: "Refunds.", parameters: PARAMETERS, strict: false, needsApproval, execute: refunds(ran) });
+  const model = new ScriptedModel([[functionCall("refund", args, { callId: "call-1" })], [assistantMessage("done")]]);
+  const agent = new Agent({ name: "shop", model, tools: guardedTools(guard, [refund], { interrupts }) });
+  return { agent, runner: new Runner({ tracingDisabled: true }) };
+}
+
+function openaiAgents(options) {
   return async (guard, args, ran) => {
-    const { Agent, Runner, tool } = await load("@openai/agents");
-    const { ScriptedModel, assistantMessage, functionCall } = await load("@openai/agents-core/testing");
-    const { guardedTools } = await import("proofmark/openai-agents");
-    const refund = tool({ name: "refund", description: "Refunds.", parameters: PARAMETERS, strict: false, execute: refunds(ran) });
-    const model = new ScriptedModel([[functionCall("refund", args, { callId: "call-1" })], [assistantMessage("done")]]);
-    const agent = new Agent({ name: "shop", model, tools: guardedTools(guard, [refund], { interrupts }) });
-    const done = await new Runner({ tracingDisabled: true }).run(agent, "refund");
+    const { agent, runner } = await scriptedAgent(guard, args, ran, options);
+    const done = await runner.run(agent, "refund");
     const told = done.newItems.find(({ type }) => type === "tool_call_output_item");
     if (told) return told.output;
     assert.equal(done.interruptions.length, 1);
@@ -141,20 +134,20 @@ async function claude(guard, args, ran) {
     pathToClaudeCodeExecutable: join(MODULES, CLAUDE, "claude"), permissionMode: "bypassPermissions", allowDangerouslySkipPermissions: true,
     settingSources: [], tools: [], maxTurns: 3,
   };
-  for await (const message of query({ prompt: "refund", options })) if (process.env.SHOW) console.log(JSON.stringify(message).slice(0, 300));
+  for await (const { type, message } of query({ prompt: "refund", options })) if (type === "user") told.push(...resultsOf([message]));
   return told[0];
 }
 
-/** Each host, and the package that has to be installed for it. */
-export const HOSTS = {
-  "ai, generateText": [ai(), "ai"],
-  "ai, streamText": [ai({ streams: true }), "ai"],
-  "ai, generateText with approvals": [ai({ approves: true }), "ai"],
-  "ai, streamText with approvals": [ai({ streams: true, approves: true }), "ai"],
-  "@openai/agents": [openaiAgents(), "@openai/agents"],
-  "@openai/agents with interrupts": [openaiAgents({ interrupts: true }), "@openai/agents"],
-  "@mastra/core": [mastra, "@mastra/core"],
-  "@anthropic-ai/claude-agent-sdk": [claude, CLAUDE],
-};
+export const AI = missing("ai"), OPENAI = missing("@openai/agents");
 
-for (const host of Object.values(HOSTS)) host[1] = missing(host[1]);
+/** Each host, and why its tests are left out; undefined if they are not. */
+export const HOSTS = {
+  "ai, generateText": [ai(), AI],
+  "ai, streamText": [ai({ streams: true }), AI],
+  "ai, generateText with approvals": [ai({ approves: true }), AI],
+  "ai, streamText with approvals": [ai({ streams: true, approves: true }), AI],
+  "@openai/agents": [openaiAgents(), OPENAI],
+  "@openai/agents with interrupts": [openaiAgents({ interrupts: true }), OPENAI],
+  "@mastra/core": [mastra, missing("@mastra/core", "ai")],
+  "@anthropic-ai/claude-agent-sdk": [claude, missing("@anthropic-ai/claude-agent-sdk", CLAUDE, "zod")],
+};

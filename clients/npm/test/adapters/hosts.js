@@ -11,7 +11,7 @@ import { anthropic, resultsOf } from "./anthropic.js";
 import { MODULES, load, missing } from "./modules.js";
 
 /** The program that the Claude Agent SDK runs. */
-const CLAUDE = `@anthropic-ai/claude-code-linux-${process.arch}`;
+export const CLAUDE = `@anthropic-ai/claude-code-linux-${process.arch}`;
 
 const PARAMETERS = {
   type: "object",

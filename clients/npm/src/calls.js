@@ -1,0 +1,86 @@
+/** The decisions on the calls of a host that asks twice: whether a person has to approve a call, and again before it runs. */
+
+import { NoDecision } from "./not_allowed.js";
+import { snapshot } from "./snapshot.js";
+
+/** @typedef {import("./decision.js").Decision} Decision */
+/** @typedef {import("./guard.js").Guard} Guard */
+/** @typedef {{ callId?: string | undefined, signal?: AbortSignal | undefined }} CallOptions */
+
+/** How long a decision is kept for the call that it allows, in milliseconds, and how many are. */
+const KEPT_MS = 30_000, MAX_KEPT = 10_000;
+
+/** @type {WeakMap<Guard, Calls>} */
+const CALLS = new WeakMap();
+
+/** The calls that a guard decides on. @param {Guard} guard */
+export function callsOf(guard) {
+  const calls = CALLS.get(guard) ?? new Calls(guard);
+  CALLS.set(guard, calls);
+  return calls;
+}
+
+class Calls {
+  #guard;
+  /** @type {Map<string, { decision: Decision, at: number }>} */
+  #kept = new Map();
+
+  /** @param {Guard} guard */
+  constructor(guard) {
+    this.#guard = guard;
+  }
+
+  /**
+   * Decides on a call that does not run yet. The decision is kept, for one `check` of the same call.
+   *
+   * @param {string} tool @param {unknown} args @param {CallOptions} options
+   * @throws {import("./not_allowed.js").NotAllowed}
+   */
+  async ask(tool, args, options) {
+    const decision = await this.#checked(tool, args, options);
+    const key = keyOf(tool, decision.args, options.callId);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size >= MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    if (key !== undefined) this.#kept.set(key, { decision, at: performance.now() });
+  }
+
+  /**
+   * The decision that allows a call, which runs now.
+   *
+   * @param {string} tool @param {unknown} args @param {CallOptions} options
+   * @returns {Promise<Decision>} its `args` are what may be executed, once
+   * @throws {import("./not_allowed.js").NotAllowed}
+   */
+  async check(tool, args, options) {
+    return this.#taken(keyOf(tool, args, options.callId)) ?? this.#checked(tool, args, options);
+  }
+
+  /** @param {string} tool @param {unknown} args @param {CallOptions} options */
+  async #checked(tool, args, options) {
+    const decision = await this.#guard.check(tool, args, options);
+    // Something else may have been passed as the guard.
+    if (decision?.allowed !== true) throw new NoDecision(tool, new TypeError("the guard returned no decision that allows the call"));
+    return decision;
+  }
+
+  /** @param {string | undefined} key */
+  #taken(key) {
+    const kept = key === undefined ? undefined : this.#kept.get(key);
+    if (key === undefined || kept === undefined) return undefined;
+    this.#kept.delete(key);
+    const { decision, at } = kept;
+    const isGood = performance.now() - at < KEPT_MS && Date.parse(decision.receipt.binding.expires_at) > Date.now();
+    return isGood ? decision : undefined;
+  }
+}
+
+/** @param {string} tool @param {unknown} args @param {string | undefined} callId */
+function keyOf(tool, args, callId) {
+  if (typeof callId !== "string") return undefined;
+  try {
+    return JSON.stringify([callId, tool, snapshot(args).text]);
+  } catch {
+    // The guard says what is wrong with the arguments.
+    return undefined;
+  }
+}

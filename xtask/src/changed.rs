@@ -61,9 +61,9 @@ const OF_CLI: [(&str, &[&str]); 31] = [
 const ALMOST_ALL: [&str; 9] = ["apart", "command", "commerce", "docs", "gate", "guard", "hook", "mcp", "serve"];
 
 /// All test binaries of `cli`.
-const ALL_OF_CLI: [&str; 15] = [
-    "apart", "command", "commerce", "docs", "gate", "guard", "hook", "hooks", "js", "mcp", "packages", "real", "serve",
-    "ui", "work",
+const ALL_OF_CLI: [&str; 18] = [
+    "action", "apart", "command", "commerce", "docs", "gate", "guard", "hook", "hooks", "js", "mcp", "npm", "packages",
+    "python", "real", "serve", "ui", "work",
 ];
 
 /// The filter of nextest for the tests of packages that differ from where this branch left `main`, uncommitted changes included, and of

@@ -241,7 +241,10 @@ mod tests {
         assert!(has(&runner.tests_of(FIRST, None), &ALL_BUT_RULES));
         runner.nextest = Some(Nextest::of_machine());
         for profile in [FIRST, SECOND] {
-            assert!(has(&runner.tests_of(profile, None), &["--workspace", "--exclude", env!("CARGO_PKG_NAME")]), "{profile}");
+            assert!(
+                has(&runner.tests_of(profile, None), &["--workspace", "--exclude", env!("CARGO_PKG_NAME")]),
+                "{profile}"
+            );
         }
     }
 }

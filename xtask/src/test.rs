@@ -30,7 +30,9 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
         let checking = scope.spawn(|| {
             [clippy(), documentation(), examples()].iter().try_for_each(|check| run_quietly(&mut patient(check)))
         });
-        let tested = runner.run_all(&mut steps, built.as_ref()).and_then(|()| runner.run_on_postgres(&mut steps, built.as_ref()));
+        let tested = runner
+            .run_all(&mut steps, built.as_ref())
+            .and_then(|()| runner.run_on_postgres(&mut steps, built.as_ref()));
         (tested, checking.join().unwrap_or_else(|_| Err(anyhow!("the lints could not be run"))))
     });
     runner.print_summary();

@@ -20,11 +20,19 @@ fn the_example_of_the_readme_passes() {
 fn work_is_verified_where_no_core_dump_is_allowed() {
     let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
     if pattern.is_empty() || pattern.starts_with('|') {
-        return proofmark_testing::skip("cores-in-files", "core dumps go to a program, which only the limit 1 prevents");
+        return proofmark_testing::skip(
+            "cores-in-files",
+            "core dumps go to a program, which only the limit 1 prevents",
+        );
     }
     let place = Place::new();
     let limited = Command::new("sh")
-        .args(["-c", "ulimit -Hc 0 && exec \"$0\" verify \"$1\"", env!("CARGO_BIN_EXE_proofmark"), &project_file("examples/sort.json")])
+        .args([
+            "-c",
+            "ulimit -Hc 0 && exec \"$0\" verify \"$1\"",
+            env!("CARGO_BIN_EXE_proofmark"),
+            &project_file("examples/sort.json"),
+        ])
         .envs(place.home.variables())
         .output()
         .unwrap();

@@ -143,7 +143,8 @@ fn a_cosignature_that_is_old_is_renewed_where_nothing_new_is_stored() {
     let policy = Policy::parse(policy.as_bytes()).unwrap();
     let now = Arc::new(AtomicU64::new(AT));
     let clock = Arc::clone(&now);
-    let ask = move |_: &str, body: String| match witness.add_checkpoint(body.as_bytes(), clock.load(Ordering::Relaxed)) {
+    let ask = move |_: &str, body: String| match witness.add_checkpoint(body.as_bytes(), clock.load(Ordering::Relaxed))
+    {
         Ok(WitnessAnswer::Cosigned(lines)) => Ok((200, lines.into_bytes())),
         Ok(WitnessAnswer::Refused(refusal)) => Ok((refusal.status(), refusal.body().into_bytes())),
         Err(error) => Err(error.to_string()),

@@ -17,16 +17,23 @@ fn session() -> GuardedSession {
         receipt: Sha256Digest::of(id.as_bytes()),
         policy_name: "production".to_owned(),
         policy: Sha256Digest::of(b"policy"),
+        outcome: "replan_required".to_owned(),
+        disposition: "human_review".to_owned(),
+        rule: Some("writes".to_owned()),
     };
     let call = |id: &str, outcome, decision| GuardedCall {
         id: id.to_owned(),
         at: "2026-06-06T12:00:00Z".parse().unwrap(),
+        request: Some("7".to_owned()),
+        method: "tools/call".to_owned(),
+        service: "files".to_owned(),
         tool: "write_file".to_owned(),
         arguments: Some(Sha256Digest::of(b"{}")),
         outcome,
         decision,
         drift: Drift::None,
         result: None,
+        end: None,
     };
     GuardedSession {
         name: "s1".to_owned(),

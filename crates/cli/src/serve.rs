@@ -20,9 +20,8 @@ use proofmark_otlp::OtlpEndpoint;
 use proofmark_pages::pages;
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
-    Files, Loaded, LogClient, LogFormat, Network, OwnFiles, ServedLog, Services, Settings,
-    Signers, SocketSettings, Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings,
-    policy_file_name, probe_host, serve,
+    Files, Loaded, LogClient, LogFormat, Network, OwnFiles, ServedLog, Services, Settings, Signers, SocketSettings,
+    Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings, policy_file_name, probe_host, serve,
 };
 use proofmark_store::{Place, Tenant};
 

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::anyhow;
-use proofmark_boundary::DecisionReceipt;
-use proofmark_interop::intoto;
 use proofmark_evidence::Signers;
+use proofmark_interop::intoto;
 use proofmark_interop::session::{
     CallDecision, CallEnd, CallOutcome, Drift, GuardedCall, GuardedSession, audit_records, ocsf_events, runtime_trace,
 };
@@ -94,7 +93,7 @@ impl<'s> Exported<'s> {
             Some(Event::Result(result)) => {
                 let (found, ended) = (digest(&result.result.sha256), result.status.and_then(end));
                 let decision = result.decision.unwrap_or_default();
-                for call in self.of_decision(&decision) {
+                if let Some(call) = self.of_decision(&decision) {
                     (call.result, call.end) = (found, ended);
                 }
             }

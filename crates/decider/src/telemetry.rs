@@ -8,7 +8,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use proofmark_boundary::{DecisionReceipt, Request};
-use proofmark_receipt::{Json, Receipt, Verdict};
+use proofmark_receipt::{Receipt, Verdict};
 use proofmark_store::Tenant;
 use tracing::{Level, enabled, event};
 
@@ -257,7 +257,8 @@ fn is_fault(error: &str) -> bool {
 fn public_uri(uri: &str) -> Option<&str> {
     let (scheme, rest) = uri.split_once("://")?;
     let is_plain = uri.len() <= MAX_TOLD && uri.bytes().all(|byte| byte.is_ascii_graphic());
-    let is_scheme = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let is_scheme =
+        !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
     let has_secret = rest.contains(['@', '?', '#', '%'])
         || proofmark_boundary::taint::labels(uri).iter().any(|(label, _)| *label == "credential");
     (is_plain && is_scheme && !has_secret).then_some(uri)

@@ -144,7 +144,8 @@ impl Span {
 
     /// The span with these attributes, which ends now.
     pub(super) fn ended(&self, attributes: Vec<Value>, around: Option<&Around>) -> Option<Value> {
-        let of_request = around.filter(|_| self.joins).and_then(|around| Some((around.trace.as_ref()?, around.span.as_ref()?)));
+        let of_request =
+            around.filter(|_| self.joins).and_then(|around| Some((around.trace.as_ref()?, around.span.as_ref()?)));
         let own = || Some((self.trace.as_ref()?, self.parent.as_ref()));
         let (trace, parent) = match of_request {
             Some((trace, span)) => (trace, Some(span)),

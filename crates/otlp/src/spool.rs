@@ -68,10 +68,8 @@ impl Spool {
     /// # Errors
     /// [`SpoolError::Send`]: the rest is lost.
     pub fn send(self, endpoint: &OtlpEndpoint) -> Result<(), SpoolError> {
-        let failed = |cause: &dyn Display| SpoolError::Send {
-            endpoint: endpoint.as_str().to_owned(),
-            cause: cause.to_string(),
-        };
+        let failed =
+            |cause: &dyn Display| SpoolError::Send { endpoint: endpoint.as_str().to_owned(), cause: cause.to_string() };
         for kind in [Kind::Span, Kind::Log] {
             let records: Vec<Value> =
                 self.0.iter().filter(|(of, _)| *of == kind).map(|(_, record)| record.clone()).collect();

@@ -80,7 +80,8 @@ pub fn start_log(settings: LogSettings) -> io::Result<Log> {
         LogFormat::Json => lines_of.json().flatten_event(true).boxed(),
     };
     // What is told to others is not for those who read lines.
-    let lines_of = lines_of.with_filter(Targets::new().with_default(Level::TRACE).with_target(TELEMETRY, LevelFilter::OFF));
+    let lines_of =
+        lines_of.with_filter(Targets::new().with_default(Level::TRACE).with_target(TELEMETRY, LevelFilter::OFF));
     HAS_TRACES.store(also.is_some(), Ordering::Relaxed);
     let subscriber = tracing_subscriber::registry().with(also).with(ours).with(lines_of);
     drop(tracing::subscriber::set_global_default(subscriber));

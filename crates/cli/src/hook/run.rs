@@ -142,7 +142,11 @@ impl Run {
         let config = &config.for_hook(home);
         // What cannot be told is no reason to refuse a call.
         let told = self.otlp.as_ref().and_then(|collector| {
-            tell_later(collector).inspect_err(|error| drop(out::report(error))).ok()
+            tell_later(collector)
+                .inspect_err(|error| {
+                    out::report(error);
+                })
+                .ok()
         });
         // What cannot be read may be a call.
         let about = About { host, occasion: Occasion::BeforeTool, again: false };

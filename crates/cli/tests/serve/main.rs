@@ -19,5 +19,6 @@ mod shares;
 mod stated;
 mod stopping;
 mod storage;
+mod telemetry;
 mod webhook;
 mod with_command;

@@ -53,12 +53,16 @@ fn activity(session: &GuardedSession, call: &GuardedCall) -> Object {
     event.insert("status_id", status_id);
     event.insert("status", status);
     event.insert("actor", actor(session));
-    event.insert("api", object! {
-        "operation": call.method.as_str(),
-        "service": object! { "name": call.service.as_str() },
-        "request"?: call.request.as_ref().map(|uid| object! { "uid": uid.as_str() }),
-    });
-    event.insert("src_endpoint", object! { "name": session.host.as_str() });
+    event.insert(
+        "api",
+        object! {
+            "operation": call.method.as_str(),
+            "service": object! { "name": call.service.as_str() },
+            "request"?: call.request.as_ref().map(|uid| object! { "uid": uid.as_str() }),
+        },
+    );
+    // Where the agent runs is not recorded.
+    event.insert("src_endpoint", object! { "name": session.principal.as_str() });
     event.insert("resources", resources(call));
     event.insert("unmapped", unmapped(session, call));
     event
@@ -146,7 +150,6 @@ fn actor(session: &GuardedSession) -> Object {
     object! {
         "user": user,
         "session": object! { "uid": session.name.as_str() },
-        "app_name": session.host.as_str(),
     }
 }
 
@@ -165,6 +168,7 @@ fn unmapped(session: &GuardedSession, call: &GuardedCall) -> Object {
             "arguments_sha256"?: call.arguments.map(|digest| digest.bare_hex()),
             "result_sha256"?: call.result.map(|digest| digest.bare_hex()),
             "definition": call.drift.as_str(),
+            "host": session.host.as_str(),
             "session_head_sha256": session.head.bare_hex(),
         },
     }

@@ -12,7 +12,7 @@ use proofmark_keys::verify_decision;
 use proofmark_receipt::{Json, Sha256Digest, SigningKey, Timestamp, Trust};
 use proofmark_session::{CallStatus, Decided, Event, SessionDocument};
 use proofmark_store::TenantStore;
-use proofmark_verifier::signed_decision;
+use proofmark_verifier::{signed_action, signed_decision};
 
 /// What happened in a session, entry by entry.
 pub(crate) struct Exported<'s> {
@@ -136,7 +136,8 @@ impl<'s> Exported<'s> {
             self.unverified.push(format!("the store does not have the decision `{id}`"));
             return Ok(None);
         };
-        let receipt = match signed_decision(&stored) {
+        let signed = signed_decision(&stored).and_then(|receipt| signed_action(&stored, &receipt).map(|_| receipt));
+        let receipt = match signed {
             Ok(receipt) => receipt,
             Err(error) => {
                 self.unverified.push(format!("failed to {error}"));

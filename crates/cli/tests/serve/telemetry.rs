@@ -1,5 +1,6 @@
 //! Spans of calls and of MCP requests, and events of verdicts: what a collector gets, and in which words.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -10,7 +11,7 @@ use proofmark_receipt::Json;
 use proofmark_testing::{Home, python_with};
 use tempfile::TempDir;
 
-use crate::client::{DECISIONS, GOOD, VERIFY, WRONG, text};
+use crate::client::{DECISIONS, GOOD, VERIFY, WRONG, suite, text};
 use crate::collector::{attributes, collector, member, records};
 use crate::server::{PROOFMARK, Server};
 
@@ -150,7 +151,7 @@ fn read_by_others(told: &Told) {
     let is_own = |line: &&str| line.contains(": proofmark.") || line.ends_with(": request.id");
     let others: Vec<_> = unknown.lines().filter(|line| !is_own(line)).collect();
     assert!(others.is_empty(), "names that the conventions do not have: {others:?}");
-    assert!(unknown.contains("proofmark.tenant"), "nothing was looked up");
+    assert!(unknown.contains(": proofmark."), "nothing was looked up");
 }
 
 #[test]
@@ -160,14 +161,11 @@ fn decisions_and_verdicts_belong_to_their_requests() {
     let decide = format!("{DECISIONS}\r\ntraceparent: {PARENT}");
     let action = r#"{"action": {"tool": "send_email", "class": "external_message_send", "args": {"to": "hush@example.com"}}, "agent": {"id": "bot", "run": "r1"}}"#;
     assert_eq!(server.send(&decide, action).0, 200);
-    let request = |code: &str| {
-        format!(
-            r#"{{"task": {{"task_id": "hush-task"}}, "output": {{"content": {}, "language": "python"}}, "verification": {{"tests": [{{"name": "hush-check", "input": "f(1)", "expected": "2"}}]}}}}"#,
-            Json::from(code).to_text()
-        )
-    };
-    for code in [GOOD, WRONG, "exit("] {
-        let (status, answer) = server.send(VERIFY, &request(code));
+    let named = |code: &str| suite(code).replace(r#""t""#, r#""hush-task""#).replace(r#""one""#, r#""hush-check""#);
+    // The last one is of a runtime that nobody has.
+    let without = named(GOOD).replace(r#""python""#, r#""python", "runtime": "python3.99""#);
+    for request in [named(GOOD), named(WRONG), without] {
+        let (status, answer) = server.send(VERIFY, &request);
         assert_eq!(status, 200, "{answer}");
     }
     told.until(&["POST /v1/decisions", "execute_tool send_email"]);
@@ -177,7 +175,13 @@ fn decisions_and_verdicts_belong_to_their_requests() {
     while verdicts(&told).len() < 3 {
         told.got.push(told.messages.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).unwrap());
     }
-    told.until(&["POST /v1/verifications"]);
+    let requests = |told: &Told| {
+        let of_request = |one: &Json| has(one, "http.route").as_deref() == Some("/v1/verifications");
+        told.all().filter(of_request).map(|one| text(&one, "spanId")).collect::<BTreeSet<_>>()
+    };
+    while requests(&told).len() < 3 {
+        told.got.push(told.messages.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).unwrap());
+    }
     let (outer, inner) = (told.named("POST /v1/decisions").unwrap(), told.named("execute_tool send_email").unwrap());
     assert!(is_in(&inner, &outer) && text(&outer, "traceId") == PARENT[3..35], "{}", inner.to_text());
     assert_eq!((kind(&inner), kind(&outer), failed(&inner)), ("1".to_owned(), "2".to_owned(), false));
@@ -192,20 +196,17 @@ fn decisions_and_verdicts_belong_to_their_requests() {
         assert_eq!(of(&inner, name), value);
     }
     let verdicts = verdicts(&told);
-    let requests: Vec<String> =
-        told.all().filter(|one| has(one, "http.route").is_some()).map(|one| text(&one, "spanId")).collect();
-    for verdict in &verdicts {
-        assert_eq!(text(verdict, "eventName"), "gen_ai.evaluation.result");
-        // A request is told after its verdict, so the last one may be missing here.
-        assert!(!text(verdict, "spanId").is_empty() && !requests.is_empty());
-    }
+    let asked_in: BTreeSet<String> = verdicts.iter().map(|verdict| text(verdict, "spanId")).collect();
+    assert_eq!(asked_in, requests(&told));
+    assert!(verdicts.iter().all(|verdict| text(verdict, "eventName") == "gen_ai.evaluation.result"));
     let label = |verdict: &Json| has(verdict, "gen_ai.evaluation.score.label");
     let scores: Vec<_> = verdicts
         .iter()
         .map(|one| (label(one), has(one, "gen_ai.evaluation.score.value"), has(one, "error.type")))
         .collect();
     let scored = |label: &str, score: &str| (Some(label.to_owned()), Some(score.to_owned()), None);
-    assert_eq!(scores[..2], [scored("pass", "1"), scored("fail", "0")]);
+    let error = (None, None, Some("verification_error".to_owned()));
+    assert_eq!(scores, [scored("pass", "1.0"), scored("fail", "0.0"), error]);
     assert!(!told.whole().contains("hush"), "{}", told.whole());
     read_by_others(&told);
 }

@@ -186,7 +186,7 @@ fn of_decided(
     GuardedCall {
         id,
         at,
-        request: decided.call.or(decided.request),
+        request: decided.call.or_else(|| decided.request.map(plain)),
         service: decided.server.unwrap_or_else(|| service.to_owned()),
         tool: decided.tool.or(decided.host_tool).or_else(|| decided.method.clone()).unwrap_or_default(),
         method: decided.method.unwrap_or_else(|| CALL.to_owned()),
@@ -202,6 +202,12 @@ fn of_decided(
         result: None,
         end: None,
     }
+}
+
+/// The id of a request without the quotes that it has in JSON.
+fn plain(id: String) -> String {
+    let text = Json::parse(id.as_bytes()).ok().and_then(|json| json.as_str().map(str::to_owned));
+    text.unwrap_or(id)
 }
 
 fn digest(text: &str) -> Option<Sha256Digest> {
